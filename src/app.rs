@@ -62,17 +62,11 @@ pub struct App {
 
 impl App {
     /// Builds the gateway that `settings` describe.
-    ///
-    /// # Errors
-    /// Anything that would keep it from serving; nothing is served then.
     pub async fn build(settings: &Settings) -> Result<Self, StartError> {
         Self::built(settings, None).await
     }
 
     /// The same, so that it can be told later which settings differ.
-    ///
-    /// # Errors
-    /// As [`App::build`].
     pub async fn build_from(loaded: Loaded) -> Result<Self, StartError> {
         let settings = loaded.settings.clone();
         Self::built(&settings, Some(loaded)).await
@@ -131,9 +125,6 @@ impl App {
 
     /// Serves until `shutdown` resolves, or a newer version has taken the store over, and running requests have
     /// drained.
-    ///
-    /// # Errors
-    /// When the listener fails.
     pub async fn serve(
         self,
         listener: TcpListener,

@@ -20,9 +20,6 @@ pub fn client(patience: Duration) -> ClientBuilder {
 
 /// A client for the service at `base`. Without TLS it does not read the certificates of the machine, which takes a
 /// while.
-///
-/// # Errors
-/// A sentence, when TLS cannot be set up.
 pub fn client_for(base: &str, patience: Duration) -> Result<Client, String> {
     let mut builder = client(patience);
     if base.starts_with("http://") {

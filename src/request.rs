@@ -78,9 +78,6 @@ impl V2 {
     }
 
     /// Answers one request; `body` is only awaited when the operation takes one.
-    ///
-    /// # Errors
-    /// Any refusal.
     pub async fn answer(
         &self,
         head: Parts,

@@ -81,9 +81,6 @@ impl std::fmt::Debug for Log {
 }
 
 /// Sends the log to standard error as `settings` say, for the whole process. Panics are logged too.
-///
-/// # Errors
-/// When a log is set up already.
 pub fn start(settings: &LogSettings) -> Result<Log, tracing::subscriber::SetGlobalDefaultError> {
     let (batch, _flush) = Batch::start(std::io::stderr());
     let (subscriber, refilter) = refiltered(settings, batch);

@@ -47,9 +47,6 @@ pub struct Exporter {
 
 impl Exporter {
     /// Sends to the collector of `settings`; none when there is none. To be called within a runtime.
-    ///
-    /// # Errors
-    /// When TLS cannot be set up, or the address cannot be used.
     pub fn start(settings: &TraceSettings) -> Result<Option<Self>, TracesError> {
         let Some(endpoint) = &settings.endpoint else { return Ok(None) };
         let client = outgoing::client(PATIENCE).no_proxy().build()?;

@@ -4,7 +4,7 @@
 //! May use: `context`, `refusal`, this folder.
 
 use super::service::Access;
-use super::{Caller, VisibleProjects};
+use super::{Caller, VisibleProjects, workspace_id};
 use crate::context::Context;
 use crate::refusal::Refusal;
 use std::collections::HashSet;
@@ -14,9 +14,6 @@ use uuid::Uuid;
 impl Access {
     /// Those of `named` that are not 404 for the caller. Where the list remembered lacks one, it is asked for
     /// again: the project may be newer than the list.
-    ///
-    /// # Errors
-    /// As [`Access::workspace`].
     pub async fn visible_among(
         &self,
         caller: &Caller,
@@ -36,9 +33,6 @@ impl Access {
 
     /// The id of a workspace as [`Self::workspace_id`] says, asked for again where it stands in for the real one:
     /// a first project may have been made since.
-    ///
-    /// # Errors
-    /// As [`Access::workspace`].
     pub async fn workspace_id_to_write(&self, caller: &Caller, slug: &str, ctx: &Context) -> Result<Uuid, Refusal> {
         let now = self.changes().need(&[], Duration::ZERO);
         let id = self.workspace_id(caller, slug, ctx).await?;
@@ -49,5 +43,11 @@ impl Access {
         let known =
             if now.is_met(known.began) { known } else { self.known_id(caller, slug, Duration::ZERO, ctx).await? };
         Ok(known.value?.id)
+    }
+
+    /// Whether `id` stands in for the id of the workspace because the caller sees no project there. A record stored
+    /// under it would be out of sight as soon as a project shows the real one.
+    pub fn is_stand_in(&self, slug: &str, id: Uuid) -> bool {
+        id == workspace_id::derived(self.inner.client.base_url(), slug)
     }
 }

@@ -36,9 +36,6 @@ fn id_of(value: &str) -> Option<Uuid> {
 }
 
 /// Whether the credential's scopes open the operation; API keys carry none and are not limited.
-///
-/// # Errors
-/// [`Refusal::InsufficientScope`] naming the scopes of which any one would do.
 pub fn check_scope(operation: &Operation, caller: &Caller) -> Result<(), Refusal> {
     let Some(granted) = &caller.scopes else { return Ok(()) };
     if operation.scopes.iter().any(|scope| granted.contains(scope)) {
@@ -48,10 +45,8 @@ pub fn check_scope(operation: &Operation, caller: &Caller) -> Result<(), Refusal
 }
 
 /// Checks the ids of a path and writes them in lower case, the only form v1's router knows (trap 12,
-/// `errors_upper_case_uuid_path`).
-///
-/// # Errors
-/// `validation_error` on the variable; 404 for a human key where a work item's id belongs (O3).
+/// `errors_upper_case_uuid_path`). Errors: `validation_error` on the variable; 404 for a human key where a work item's
+/// id belongs (O3).
 pub fn check_ids(resource: &Resource, variables: &mut [(String, String)]) -> Result<(), Refusal> {
     for (name, value) in variables.iter_mut().filter(|(name, _)| IDS.contains(&name.as_str())) {
         match id_of(value) {
@@ -74,10 +69,8 @@ fn is_human_key(text: &str) -> bool {
     letters && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Proves that the caller sees what the path names and that the role is large enough.
-///
-/// # Errors
-/// 404 for what the caller cannot see, 403 for what the caller sees but may not do.
+/// Proves that the caller sees what the path names and that the role is large enough. Errors: 404 for what the caller
+/// cannot see, 403 for what the caller sees but may not do.
 pub async fn check_visible(
     access: &Access,
     operation: &Operation,
@@ -111,9 +104,6 @@ pub async fn check_visible(
 
 /// A credential for one workspace sees no other. The ids are compared, because a slug can be given to another
 /// workspace.
-///
-/// # Errors
-/// 404 for any other; faults of v1 as they are.
 pub async fn check_workspace(access: &Access, caller: &Caller, slug: &str, ctx: &Context) -> Result<(), Refusal> {
     match caller.workspace {
         Some(only) if access.workspace_id(caller, slug, ctx).await? != only => Err(Refusal::not_found()),

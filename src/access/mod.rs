@@ -20,7 +20,6 @@ mod remembered;
 mod role;
 mod service;
 mod shared_proofs;
-mod stand_in;
 mod visible_projects;
 mod workspace_card;
 mod workspace_id;

@@ -18,11 +18,9 @@ pub const PROJECT: &str = "workspaces/{slug}/projects/{project_id}/";
 /// Everything but the unreserved characters of RFC 3986.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Whether v1 can have a workspace of this slug.
-///
-/// # Errors
-/// [`Refusal::NotFound`] for a slug that cannot be one segment of a path: asking for it would lead to another route
-/// (`..`, `/`) or to an HTML 500 (control characters, compare `errors_null_byte_in_query`).
+/// Whether v1 can have a workspace of this slug. Errors: [`Refusal::NotFound`] for a slug that cannot be one segment of
+/// a path: asking for it would lead to another route (`..`, `/`) or to an HTML 500 (control characters, compare
+/// `errors_null_byte_in_query`).
 pub(super) fn check(slug: &str) -> Result<(), Refusal> {
     let is_segment =
         !matches!(slug, "" | "." | "..") && !slug.contains(['/', '\\']) && !slug.chars().any(char::is_control);
@@ -31,18 +29,12 @@ pub(super) fn check(slug: &str) -> Result<(), Refusal> {
 
 /// One of these paths with the slug percent-encoded, in the letter case given: v1's slugs are case-sensitive
 /// (`perm_workspace_slug_other_case`).
-///
-/// # Errors
-/// As [`check`].
 pub(super) fn workspace(slug: &str, path: &str) -> Result<String, Refusal> {
     check(slug)?;
     Ok(path.replace("{slug}", &utf8_percent_encode(slug, SEGMENT).to_string()))
 }
 
 /// [`PROJECT`], the id in lower case with dashes (trap 12).
-///
-/// # Errors
-/// As [`workspace`].
 pub(super) fn project(slug: &str, project: Uuid) -> Result<String, Refusal> {
     Ok(workspace(slug, PROJECT)?.replace("{project_id}", &project.as_hyphenated().to_string()))
 }

@@ -15,9 +15,7 @@ use crate::fresh::{Changed, Changes, Figures, Fresh, Kept, Key, Moment, Need, Re
 use crate::refusal::Refusal;
 use crate::v1::{Budget, KeyId};
 use std::future::Future;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
-use uuid::Uuid;
 
 /// What v1 said: a value, or the refusal that is its final word. Both may be remembered.
 pub(super) type Verdict<V> = Result<V, Refusal>;
@@ -39,39 +37,16 @@ pub(super) struct Ages {
     pub(super) grace: Duration,
 }
 
-/// A key of what is remembered names the key of v1 that it was asked for with.
-pub(super) trait WithKey: Key {
-    /// That key.
-    fn key_id(&self) -> KeyId;
-}
-
-impl WithKey for KeyId {
-    fn key_id(&self) -> KeyId {
-        *self
-    }
-}
-
-impl WithKey for (KeyId, Arc<str>) {
-    fn key_id(&self) -> KeyId {
-        self.0
-    }
-}
-
-impl WithKey for (KeyId, Arc<str>, Uuid) {
-    fn key_id(&self) -> KeyId {
-        self.0
-    }
-}
-
-/// Verdicts by key, each asked for once however many want it at the same time.
+/// Verdicts by the key of v1 they were asked for with and what they are about, each asked for once however many want it
+/// at the same time.
 pub(super) struct Remembered<K, V> {
-    verdicts: Fresh<K, Verdict<V>, Refusal>,
+    verdicts: Fresh<(KeyId, K), Verdict<V>, Refusal>,
     changes: Changes,
     ages: Ages,
     budget: Budget,
 }
 
-impl<K: WithKey, V: Value> Remembered<K, V> {
+impl<K: Key, V: Value> Remembered<K, V> {
     /// `capacity` counts in units of `weigh`; what is asked for waits for the quota in `budget`.
     pub(super) fn new(capacity: u64, weigh: fn(&V) -> u32, ages: Ages, changes: &Changes, budget: &Budget) -> Self {
         let verdicts = Fresh::new(changes, capacity)
@@ -86,7 +61,7 @@ impl<K: WithKey, V: Value> Remembered<K, V> {
     /// be remembered.
     pub(super) async fn get<F>(
         &self,
-        key: K,
+        key: (KeyId, K),
         voids: &[Changed],
         max_age: Duration,
         ctx: &Context,
@@ -98,14 +73,11 @@ impl<K: WithKey, V: Value> Remembered<K, V> {
         self.get_shared(key, voids, max_age, ctx, || None, ask).await
     }
 
-    /// The same for a verdict that other processes may have obtained, where `share` says how.
-    ///
-    /// # Errors
-    /// What `ask` says; [`Refusal::DeadlineExceeded`] when there is no verdict while something could still be done with
-    /// it.
+    /// The same for a verdict that other processes may have obtained, where `share` says how. Errors: what `ask` says;
+    /// [`Refusal::DeadlineExceeded`] when there is no verdict while something could still be done with it.
     pub(super) async fn get_shared<F>(
         &self,
-        key: K,
+        key: (KeyId, K),
         voids: &[Changed],
         max_age: Duration,
         ctx: &Context,
@@ -121,7 +93,7 @@ impl<K: WithKey, V: Value> Remembered<K, V> {
         }
         let left = ctx.remaining();
         let before = self.verdicts.any(&key).map(|kept| kept.began);
-        let read = |reading: Reading<K, Verdict<V>, Refusal>| {
+        let read = |reading: Reading<(KeyId, K), Verdict<V>, Refusal>| {
             let (ctx, sent) = ctx.for_shared_work(left.max(SHARED_WORK)).telling_when_sent();
             let asking = ask(ctx);
             let (sharing, changes, lasts) = (share(), self.changes.clone(), self.ages.longest);
@@ -161,7 +133,7 @@ impl<K: WithKey, V: Value> Remembered<K, V> {
         };
         // A caller that wants a fresh answer gets no older one.
         let older = || if max_age.is_zero() { None } else { self.outlasting(&key, voids) };
-        let of = key.key_id();
+        let of = key.0;
         or_older(ctx, || self.budget.is_queued(of), older, Box::pin(asking)).await
     }
 
@@ -171,17 +143,17 @@ impl<K: WithKey, V: Value> Remembered<K, V> {
     }
 
     /// The value that is remembered and meets `need`.
-    pub(super) fn known(&self, key: &K, need: &Need) -> Option<V> {
+    pub(super) fn known(&self, key: &(KeyId, K), need: &Need) -> Option<V> {
         self.verdicts.kept(key, need)?.value.ok()
     }
 
     /// Remembers a value learned on the way to something else, from a read that began then.
-    pub(super) fn learn(&self, key: &K, value: V, began: Moment) {
+    pub(super) fn learn(&self, key: &(KeyId, K), value: V, began: Moment) {
         self.verdicts.put(key, Ok(value), began);
     }
 
     /// What may be used under `key` should v1 turn out to be away, and when it was asked for.
-    fn outlasting(&self, key: &K, voids: &[Changed]) -> Option<(Kept<Verdict<V>>, Instant)> {
+    fn outlasting(&self, key: &(KeyId, K), voids: &[Changed]) -> Option<(Kept<Verdict<V>>, Instant)> {
         let kept = self.verdicts.any(key).filter(|kept| kept.value.is_ok() && !self.ages.grace.is_zero())?;
         let refused = voids.iter().filter_map(|void| match void {
             Changed::Identity(key) | Changed::KeyAccess(key) => Some(Changed::Refused(*key)),

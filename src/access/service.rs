@@ -53,8 +53,8 @@ const LIST_BYTES: u64 = 16 * 1024 * 1024;
 /// A caller that could not wait for v1's quota any longer tries again after this at the earliest.
 const SOON: Duration = Duration::from_secs(1);
 
-type ProjectKey = (KeyId, Arc<str>, Uuid);
-type WorkspaceKey = (KeyId, Arc<str>);
+/// A workspace by its slug, as seen with a key.
+type Place = (KeyId, Arc<str>);
 
 /// The id of a workspace and whether it had to be derived.
 #[derive(Debug, Clone, Copy)]
@@ -86,11 +86,11 @@ pub(super) struct Inner {
     changes: Changes,
     card_ttl: Duration,
     identity_ttl: Duration,
-    identities: Remembered<KeyId, Arc<User>>,
-    projects: Remembered<ProjectKey, Arc<ProjectCard>>,
-    workspaces: Remembered<WorkspaceKey, workspace_card::Seen>,
-    visible: Remembered<WorkspaceKey, Arc<VisibleProjects>>,
-    ids: Remembered<WorkspaceKey, KnownId>,
+    identities: Remembered<(), Arc<User>>,
+    projects: Remembered<(Arc<str>, Uuid), Arc<ProjectCard>>,
+    workspaces: Remembered<Arc<str>, workspace_card::Seen>,
+    visible: Remembered<Arc<str>, Arc<VisibleProjects>>,
+    ids: Remembered<Arc<str>, KnownId>,
     acquaintances: Acquaintances,
 }
 
@@ -192,9 +192,6 @@ impl Access {
     }
 
     /// The person a v1 key belongs to, as v1 said not long ago.
-    ///
-    /// # Errors
-    /// [`Refusal::Unauthorized`] when v1 does not take the key; faults of v1 as they are.
     pub async fn owner_of(&self, key: &V1Key, ctx: &Context) -> Result<Arc<User>, Refusal> {
         self.owner_within(key, Named::Lately, ctx).await
     }
@@ -216,16 +213,14 @@ impl Access {
                 ends_all: true,
             })
         };
-        let answer = inner.identities.get_shared(key.id(), &voids, max_age, ctx, share, ask).await;
+        let answer = inner.identities.get_shared((key.id(), ()), &voids, max_age, ctx, share, ask).await;
         self.late_for_the_quota(key.id(), ctx, answer)?.value
     }
 
-    /// What the caller is in a project, at most `card_ttl` old. A card is also given for a public project
-    /// that the caller has not joined; see [`ProjectCard::require_member`].
-    ///
-    /// # Errors
-    /// [`Refusal::NotFound`] when the project is absent, archived or not visible to the caller;
-    /// [`Refusal::Unauthorized`] when v1 no longer takes the key; faults of v1 as they are.
+    /// What the caller is in a project, at most `card_ttl` old. A card is also given for a public project that the
+    /// caller has not joined; see [`ProjectCard::require_member`]. Errors: [`Refusal::NotFound`] when the project is
+    /// absent, archived or not visible to the caller; [`Refusal::Unauthorized`] when v1 no longer takes the key; faults
+    /// of v1 as they are.
     pub async fn project(
         &self,
         caller: &Caller,
@@ -237,9 +232,6 @@ impl Access {
     }
 
     /// The same at most `max_age` old, and when v1 was asked for it.
-    ///
-    /// # Errors
-    /// As [`Access::project`].
     pub async fn project_within(
         &self,
         caller: &Caller,
@@ -249,13 +241,11 @@ impl Access {
         ctx: &Context,
     ) -> Result<Kept<Arc<ProjectCard>>, Refusal> {
         paths::check(slug)?;
-        let (id, slug) = (caller.key.id(), Arc::<str>::from(slug));
-        let named = Arc::clone(&slug);
-        let voids =
-            [Changed::KeyAccess(id.0), Changed::ProjectAccess(project), Changed::WorkspaceAccess((&*slug).into())];
+        let place = place(caller, slug);
+        let [key, workspace] = voids(&place);
+        let voids = [key, workspace, Changed::ProjectAccess(project)];
         let ask = |ctx| {
-            let (inner, key) = (Arc::clone(&self.inner), caller.key.clone());
-            let place = (id, Arc::clone(&slug));
+            let (inner, key, place) = (Arc::clone(&self.inner), caller.key.clone(), place.clone());
             async move {
                 let began = inner.changes.now();
                 let path = paths::project(&place.1, project)?;
@@ -269,10 +259,10 @@ impl Access {
             }
         };
         let share = || {
-            let (inner, place) = (Arc::clone(&self.inner), (id, Arc::clone(&slug)));
+            let (inner, place) = (Arc::clone(&self.inner), place.clone());
             Some(Sharing {
                 proofs: Arc::clone(self.proofs.as_ref()?),
-                key: id,
+                key: place.0,
                 of: format!("project {project} in {slug}"),
                 write: |card: &Arc<ProjectCard>| serde_json::to_string(&**card).ok(),
                 read: Box::new(move |proof, began| {
@@ -283,19 +273,18 @@ impl Access {
                 ends_all: false,
             })
         };
-        let (key, max_age) = ((id, Arc::clone(&slug), project), max_age.min(self.inner.card_ttl));
+        let key = (place.0, (Arc::clone(&place.1), project));
+        let max_age = max_age.min(self.inner.card_ttl);
         let answer = self.inner.projects.get_shared(key, &voids, max_age, ctx, share, ask).await;
-        let Kept { value, began } = self.noting_lost_key(id, ctx, answer)?;
+        let Kept { value, began } = self.noting_lost_key(place.0, ctx, answer)?;
         let card = value?;
-        self.inner.acquaintances.note(&caller.user, card.workspace_id, &named);
+        self.inner.acquaintances.note(&caller.user, card.workspace_id, slug);
         Ok(Kept { value: card, began })
     }
 
-    /// What the caller is in a workspace, at most `card_ttl` old.
-    ///
-    /// # Errors
-    /// [`Refusal::NotFound`] when the workspace is absent or the caller is no member of it;
-    /// [`Refusal::Unauthorized`] when v1 no longer takes the key; faults of v1 as they are.
+    /// What the caller is in a workspace, at most `card_ttl` old. Errors: [`Refusal::NotFound`] when the workspace is
+    /// absent or the caller is no member of it; [`Refusal::Unauthorized`] when v1 no longer takes the key; faults of v1
+    /// as they are.
     pub async fn workspace(
         &self,
         caller: &Caller,
@@ -307,9 +296,6 @@ impl Access {
 
     /// [`Access::workspace`], at most `max_age` old (and never older than `card_ttl`), for those who want
     /// a fresher roster. With zero, v1 is asked after this call began.
-    ///
-    /// # Errors
-    /// As [`Access::workspace`].
     pub async fn workspace_within(
         &self,
         caller: &Caller,
@@ -318,11 +304,10 @@ impl Access {
         ctx: &Context,
     ) -> Result<Arc<WorkspaceCard>, Refusal> {
         paths::check(slug)?;
-        let (id, slug) = (caller.key.id(), Arc::<str>::from(slug));
-        let voids = [Changed::KeyAccess(id.0), Changed::WorkspaceAccess((&*slug).into())];
+        let place = place(caller, slug);
         let ask = |ctx| {
             let (inner, key, user) = (Arc::clone(&self.inner), caller.key.clone(), caller.user.id);
-            let place = (id, Arc::clone(&slug));
+            let place = place.clone();
             async move {
                 let began = inner.changes.now();
                 let verdict =
@@ -336,13 +321,14 @@ impl Access {
         };
         let max_age = max_age.min(self.inner.card_ttl);
         let share = || {
-            let (inner, place, user) = (Arc::clone(&self.inner), (id, Arc::clone(&slug)), caller.user.id);
+            let (inner, user) = (Arc::clone(&self.inner), caller.user.id);
             // A caller that wants a fresh answer gets no older one.
             let proofs = self.proofs.clone().filter(|_| !max_age.is_zero())?;
+            let place = place.clone();
             Some(Sharing {
                 proofs,
-                key: id,
-                of: format!("workspace {slug}"),
+                key: place.0,
+                of: format!("workspace {}", place.1),
                 write: workspace_card::told,
                 read: Box::new(move |proof, began| {
                     let seen = workspace_card::heard(proof, user)?;
@@ -354,17 +340,14 @@ impl Access {
                 ends_all: false,
             })
         };
-        let key = (id, Arc::clone(&slug));
-        let answer = self.inner.workspaces.get_shared(key, &voids, max_age, ctx, share, ask).await;
-        let answer = self.noting_lost_key(id, ctx, answer)?;
+        let workspaces = &self.inner.workspaces;
+        let answer = workspaces.get_shared(place.clone(), &voids(&place), max_age, ctx, share, ask).await;
+        let answer = self.noting_lost_key(place.0, ctx, answer)?;
         let seen = answer.value?;
         Ok(Arc::new(WorkspaceCard { role: seen.role, roster: seen.roster, read_at: answer.began.at }))
     }
 
     /// The projects of a workspace that are not 404 for the caller, at most `card_ttl` old: one call per 1,000.
-    ///
-    /// # Errors
-    /// As [`Access::workspace`].
     pub async fn visible_projects(
         &self,
         caller: &Caller,
@@ -382,23 +365,20 @@ impl Access {
         max_age: Duration,
         ctx: &Context,
     ) -> Result<Kept<Verdict<Arc<VisibleProjects>>>, Refusal> {
-        let (id, slug) = (caller.key.id(), Arc::<str>::from(slug));
-        let voids =
-            [Changed::KeyAccess(id.0), Changed::AnyProjectAccess, Changed::WorkspaceAccess((&*slug).into())];
+        let place = place(caller, slug);
+        let [key, workspace] = voids(&place);
+        let voids = [key, workspace, Changed::AnyProjectAccess];
         let ask = |ctx| {
             let inner = &self.inner;
-            visible_projects::ask(inner.client.clone(), caller.key.clone(), slug.to_string(), ctx)
+            visible_projects::ask(inner.client.clone(), caller.key.clone(), slug.to_owned(), ctx)
         };
-        let answer = self.inner.visible.get((id, Arc::clone(&slug)), &voids, max_age, ctx, ask).await;
-        self.noting_lost_key(id, ctx, answer)
+        let answer = self.inner.visible.get(place.clone(), &voids, max_age, ctx, ask).await;
+        self.noting_lost_key(place.0, ctx, answer)
     }
 
     /// The id of a workspace, as learned from the caller's own cards in the last ten minutes, else asked
     /// for. Where the caller sees no project, v1 does not tell it and an id is derived from the base URL
     /// and the slug; such an id is looked up again after `card_ttl`.
-    ///
-    /// # Errors
-    /// As [`Access::workspace`].
     pub async fn workspace_id(&self, caller: &Caller, slug: &str, ctx: &Context) -> Result<Uuid, Refusal> {
         let known = self.known_id(caller, slug, ID_TTL, ctx).await?;
         let is_old = !self.inner.changes.need(&[], self.inner.card_ttl).is_met(known.began);
@@ -422,17 +402,16 @@ impl Access {
         ctx: &Context,
     ) -> Result<Kept<Verdict<KnownId>>, Refusal> {
         paths::check(slug)?;
-        let (id, slug) = (caller.key.id(), Arc::<str>::from(slug));
-        let voids = [Changed::KeyAccess(id.0), Changed::WorkspaceAccess((&*slug).into())];
+        let place = place(caller, slug);
         let ask = |ctx| {
-            let (inner, key, slug) = (Arc::clone(&self.inner), caller.key.clone(), Arc::clone(&slug));
+            let (inner, key, slug) = (Arc::clone(&self.inner), caller.key.clone(), slug.to_owned());
             async move {
-                let page = ProjectsPage::ask(inner.client.clone(), key, slug.to_string(), ctx).await?;
+                let page = ProjectsPage::ask(inner.client.clone(), key, slug.clone(), ctx).await?;
                 Ok(page.map(|page| inner.known_id(page, &slug)))
             }
         };
-        let answer = self.inner.ids.get((id, Arc::clone(&slug)), &voids, max_age, ctx, ask).await;
-        self.noting_lost_key(id, ctx, answer)
+        let answer = self.inner.ids.get(place.clone(), &voids(&place), max_age, ctx, ask).await;
+        self.noting_lost_key(place.0, ctx, answer)
     }
 
     /// Where this process has seen a person lately; `None` when nowhere.
@@ -477,12 +456,20 @@ impl Access {
     }
 }
 
+fn place(caller: &Caller, slug: &str) -> Place {
+    (caller.key.id(), slug.into())
+}
+
+/// What ends whatever is known of a place.
+fn voids((key, slug): &Place) -> [Changed; 2] {
+    [Changed::KeyAccess(key.0), Changed::WorkspaceAccess((&**slug).into())]
+}
+
 impl Inner {
     /// Takes the id of a workspace from a project card that was read from then on. False when another one is known: then
     /// one of the two is wrong, or the slug was given away just now, and both are forgotten.
-    fn learn_id(&self, place: &WorkspaceKey, id: Uuid, began: Moment) -> bool {
-        let voids = [Changed::KeyAccess(place.0.0), Changed::WorkspaceAccess((&*place.1).into())];
-        let known = self.ids.known(place, &self.changes.need(&voids, ID_TTL));
+    fn learn_id(&self, place: &Place, id: Uuid, began: Moment) -> bool {
+        let known = self.ids.known(place, &self.changes.need(&voids(place), ID_TTL));
         if known.is_some_and(|known| !known.derived && known.id != id) {
             self.changes.tell(Changed::WorkspaceAccess((&*place.1).into()));
             return false;

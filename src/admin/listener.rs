@@ -1,10 +1,9 @@
 //! Accepts the operators' connections (HTTP/1.1) and leads each request through the door to its page.
 //!
-//! May use: `html`, `settings`, `telemetry`, `admin::door`, `admin::home`, `admin::page`, `admin::token`.
+//! May use: `html`, `settings`, `telemetry`, `admin::door`, `admin::page`, `admin::token`.
 
 use super::door::Door;
-use super::home::home;
-use super::page::{AdminPage, see_other, text};
+use super::page::{AdminPage, home, see_other, text};
 use super::token::TokenError;
 use crate::html::{self, INLINE};
 use crate::settings::AdminSettings;
@@ -74,9 +73,6 @@ struct Site {
 
 impl Admin {
     /// Listens as `settings` say; none when they name no address. There is nothing to see until [`Admin::show`].
-    ///
-    /// # Errors
-    /// The address cannot be listened on, or the token cannot be read.
     pub async fn open(settings: &AdminSettings) -> Result<Option<Self>, AdminError> {
         let Some(address) = settings.listen else { return Ok(None) };
         let door = Door::new(settings, address.ip().to_canonical().is_loopback())?;
@@ -93,10 +89,8 @@ impl Admin {
         self.address
     }
 
-    /// Shows `pages` from now on, to whom `settings` let in; the address stays.
-    ///
-    /// # Errors
-    /// The token cannot be read; then nothing changes.
+    /// Shows `pages` from now on, to whom `settings` let in; the address stays. Errors: the token cannot be read; then
+    /// nothing changes.
     pub fn show(&self, settings: &AdminSettings, pages: Vec<Arc<dyn AdminPage>>) -> Result<(), TokenError> {
         let door = Door::new(settings, self.address.ip().to_canonical().is_loopback())?;
         *self.shown.write() = Arc::new(Site { door, pages });

@@ -7,7 +7,6 @@
 //! May use: `html`, `settings`, `telemetry`.
 
 mod door;
-mod home;
 mod listener;
 mod page;
 mod token;

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::header::{CONTENT_TYPE, LOCATION};
 use http::{HeaderValue, Request, Response, StatusCode};
+use std::sync::Arc;
 
 /// A page, or several below one path.
 ///
@@ -21,6 +22,18 @@ pub trait AdminPage: Send + Sync + 'static {
 
     /// Answers a GET or POST; HEAD arrives as GET.
     fn answer(&self, request: Request<Bytes>) -> BoxFuture<'static, Response<Bytes>>;
+}
+
+#[derive(Template)]
+#[template(path = "operators.html")]
+struct Home {
+    /// Where each page is and what it is called.
+    pages: Vec<(&'static str, &'static str)>,
+}
+
+/// The start page: links to `pages`.
+pub(super) fn home(pages: &[Arc<dyn AdminPage>]) -> Response<Bytes> {
+    rendered(&Home { pages: pages.iter().map(|page| (page.path(), page.title())).collect() })
 }
 
 /// A page in HTML.

@@ -30,9 +30,6 @@ pub enum TokenError {
 }
 
 /// Whether `settings` name a token.
-///
-/// # Errors
-/// Why the one they name cannot be used.
 pub fn has_token(settings: &AdminSettings) -> Result<bool, TokenError> {
     Ok(Token::open(settings)?.is_some())
 }

@@ -6,10 +6,11 @@ use crate::oauth::{Event, Events, Origin};
 use crate::tally::Counter;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
+use strum::VariantNames;
 
 /// Counters of all events, by their number.
 pub(super) fn counters() -> Arc<[Counter]> {
-    Event::NAMES.iter().map(|_| Counter::default()).collect()
+    Event::VARIANTS.iter().map(|_| Counter::default()).collect()
 }
 
 /// Counts events and passes them on.

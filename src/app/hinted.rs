@@ -24,9 +24,6 @@ impl Hinted for Refreshing {
 }
 
 /// The door; none without secrets, or without a key to look with.
-///
-/// # Errors
-/// When the secrets cannot be read.
 pub(super) fn door(
     settings: &HintSettings,
     runner: &Arc<Runner>,

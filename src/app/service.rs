@@ -341,9 +341,6 @@ impl Service {
 }
 
 /// The authorization server that `settings` describe, without a gateway around it; for the command line.
-///
-/// # Errors
-/// Settings, secrets or the store cannot be used.
 pub async fn open_oauth(settings: &Settings) -> Result<(OAuth, Store), StartError> {
     let upstream = settings.upstream.needed_base_url()?.clone();
     let client = Client::new(client_settings(settings, &upstream))?;

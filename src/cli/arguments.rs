@@ -3,8 +3,8 @@
 
 use crate::settings::{HttpAddress, LoadArgs, Loaded, Settings};
 use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -59,6 +59,17 @@ pub(super) fn id(text: &str) -> Result<Uuid, String> {
     })
 }
 
+/// One of a few words on the command line, each with what it means for people and what it stands for.
+pub(super) fn one_of<T: Clone + Send + Sync + 'static>(
+    words: &'static [(&'static str, &'static str, T)],
+) -> impl TypedValueParser<Value = T> {
+    let told = words.iter().map(|(word, meaning, _)| PossibleValue::new(*word).help(*meaning));
+    PossibleValuesParser::new(told).try_map(|given| {
+        let found = words.iter().find(|(word, ..)| **word == given);
+        found.map(|(.., value)| value.clone()).ok_or("there is no such word")
+    })
+}
+
 /// What a command ends with: success, or the sentences for standard error.
 pub(super) type Outcome = Result<(), String>;
 
@@ -103,7 +114,7 @@ impl SettingArgs {
 const READING: Duration = Duration::from_secs(5);
 
 /// Runs `work` on a multi-threaded runtime.
-pub(super) fn block_on<F: Future<Output = Outcome>>(work: F) -> Outcome {
+pub(super) fn block_on<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|fault| format!("the runtime could not start: {fault}"))?;
     let outcome = runtime.block_on(work);
@@ -130,10 +141,4 @@ pub(super) async fn stop_signal() {
     {
         let _ = interrupt.await;
     }
-}
-
-/// Says on standard error why a command failed.
-pub(super) fn failed(sentences: &str) -> ExitCode {
-    eprintln!("causeway: {sentences}");
-    ExitCode::FAILURE
 }

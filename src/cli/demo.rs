@@ -1,15 +1,15 @@
 //! `causeway demo`: the embedded v1 with sample data, and the gateway in front of it. May use: what `cli` may use.
 
-use super::arguments::{Outcome, block_on, stop_signal};
+use super::arguments::{Outcome, block_on, one_of, stop_signal};
 use super::demo_app::{DemoApp, STATE, redirect};
 use super::old_client;
 use super::out::print_out;
-use super::sandbox::CostsArg;
+use super::sandbox::COSTS;
 use crate::app::App;
 use crate::docs;
 use crate::oauth::Keyring;
 use crate::oauth::protocol::registration::Registrable;
-use crate::sandbox::{Config, DemoFacts, Sandbox, Seed};
+use crate::sandbox::{Config, Costs, DemoFacts, Sandbox, Seed};
 use crate::settings::{LoadArgs, Settings};
 use crate::telemetry;
 use clap::Args;
@@ -29,8 +29,8 @@ pub struct DemoArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     quota: u32,
     /// The time that calls of the embedded v1 take
-    #[arg(long, value_enum, default_value_t = CostsArg::None)]
-    costs: CostsArg,
+    #[arg(long, default_value = "none", value_parser = one_of(&COSTS))]
+    costs: Costs,
 }
 
 pub(super) fn run(args: &DemoArgs) -> Outcome {
@@ -38,12 +38,11 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
         seed: Seed::Demo,
         quota_per_minute: (args.quota > 0).then_some(args.quota),
         work_items: args.work_items,
-        costs: args.costs.into(),
+        costs: args.costs,
     });
     let (listen, quota) = (args.listen, args.quota);
     block_on(async move {
-        let backend =
-            TcpListener::bind("127.0.0.1:0").await.map_err(|fault| format!("no port is free: {fault}"))?;
+        let backend = at_any_port().await?;
         let behind = backend.local_addr().map_err(|fault| fault.to_string())?;
         let listener = TcpListener::bind(listen)
             .await
@@ -52,10 +51,10 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
         let settings = settings(listen, behind, quota, &token)?;
         let _log = telemetry::start(&settings.log).map_err(|fault| fault.to_string())?;
         let app = App::build(&settings).await.map_err(|fault| fault.to_string())?;
-        let callback =
-            TcpListener::bind("127.0.0.1:0").await.map_err(|fault| format!("no port is free: {fault}"))?;
+        let callback = at_any_port().await?;
         let redirect = redirect(callback.local_addr().map_err(|fault| fault.to_string())?);
-        let client = demo_client(&app, &redirect).await?;
+        // An app to try the authorization server with.
+        let client = register(&app, "Demo app", vec![redirect.clone()], false).await?;
         let pages = ["127.0.0.1", "localhost"].map(|host| format!("http://{host}{}", docs::REDIRECT));
         register(&app, "Documentation", pages.to_vec(), true).await?;
         let operators = app.admin_address().map(|address| format!("http://operator:{token}@{address}/"));
@@ -88,11 +87,11 @@ fn settings(listen: SocketAddr, behind: SocketAddr, quota: u32, token: &str) -> 
     Settings::load(LoadArgs { file: None, env, overrides }).map_err(|faults| faults.to_string())
 }
 
-/// An app to try the authorization server with: its id and secret.
-async fn demo_client(app: &App, redirect: &str) -> Result<(String, String), String> {
-    register(app, "Demo app", vec![redirect.to_owned()], false).await
+async fn at_any_port() -> Result<TcpListener, String> {
+    TcpListener::bind("127.0.0.1:0").await.map_err(|fault| format!("no port is free: {fault}"))
 }
 
+/// Registers an app: its id and secret.
 async fn register(
     app: &App,
     name: &str,

@@ -1,6 +1,6 @@
 //! `causeway doctor`: everything an installation stands on. May use: what `cli` may use.
 
-use super::arguments::{Outcome, SettingArgs, block_on, failed, server};
+use super::arguments::{SettingArgs, block_on, server};
 use super::out::say;
 use crate::doctor::{self, Report, State, Wanted};
 use crate::settings::HttpAddress;
@@ -24,20 +24,7 @@ pub struct DoctorArgs {
     json: bool,
 }
 
-pub(super) fn run(args: &DoctorArgs) -> ExitCode {
-    let report = match examined(args) {
-        Ok(report) => report,
-        Err(sentences) => return failed(&sentences),
-    };
-    if args.json {
-        say!("{:#}", json!(report));
-    } else {
-        say!("{report}");
-    }
-    if report.count(State::Fault) == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-fn examined(args: &DoctorArgs) -> Result<Report, String> {
+pub(super) fn run(args: &DoctorArgs) -> Result<ExitCode, String> {
     let mut report = Report::default();
     match args.settings.load() {
         // Nothing else can be looked at without them.
@@ -45,12 +32,12 @@ fn examined(args: &DoctorArgs) -> Result<Report, String> {
         Ok(settings) => {
             let through = args.through.as_ref().map(|address| address.as_str().to_owned());
             let wanted = Wanted { key: args.key.clone(), through };
-            let looking: Outcome = block_on(async {
-                report = doctor::examine(&settings, &wanted).await;
-                Ok(())
-            });
-            looking?;
+            report = block_on(async { Ok(doctor::examine(&settings, &wanted).await) })?;
         }
     }
-    Ok(report)
+    match args.json {
+        true => say!("{:#}", json!(report)),
+        false => say!("{report}"),
+    }
+    Ok(if report.count(State::Fault) == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -1,8 +1,8 @@
 //! `causeway leave`: carries what only the store holds to a v2 of the deployment's own. May use: what `cli` may use.
 
-use super::arguments::{Outcome, SettingArgs, block_on, failed, server};
+use super::arguments::{Outcome, SettingArgs, block_on, server};
 use super::out::{print_out, say};
-use super::store_files::expect_there;
+use super::store_files::with_store;
 use crate::app;
 use crate::leave::{self, Place, Wanted, Wish};
 use crate::plan::Plan;
@@ -61,14 +61,7 @@ const TARGET_KEY: &str = "CAUSEWAY_TARGET_KEY";
 /// Variable with a v1 key of our own.
 const OWN_KEY: &str = "CAUSEWAY_KEY";
 
-pub(super) fn run(args: &LeaveArgs) -> ExitCode {
-    match left(args) {
-        Ok(code) => code,
-        Err(sentences) => failed(&sentences),
-    }
-}
-
-fn left(args: &LeaveArgs) -> Result<ExitCode, String> {
+pub(super) fn run(args: &LeaveArgs) -> Result<ExitCode, String> {
     let settings = args.settings.load()?;
     let plan = app::compile_plan(settings.mappings.as_deref()).map_err(|fault| fault.to_string())?;
     let own = settings.upstream.service_key.as_ref().map(|key| key.expose().to_owned());
@@ -94,34 +87,12 @@ fn left(args: &LeaveArgs) -> Result<ExitCode, String> {
         own_addresses: own_addresses(&settings),
     };
     let (v1, target) = (Place { address: v1, key: own_key }, Place { address: args.to.clone(), key: target_key });
-    let mut code = ExitCode::SUCCESS;
-    block_on(async {
-        let outcome = carried(&plan, &settings.store.url, &v1, &target, &wanted, args.json).await;
-        outcome.map(|is_clean| {
-            if !is_clean {
-                code = UNLIKE.into();
-            }
-        })
-    })?;
-    Ok(code)
-}
-
-async fn carried(
-    plan: &Plan,
-    url: &str,
-    v1: &Place,
-    target: &Place,
-    wanted: &Wanted,
-    json: bool,
-) -> Result<bool, String> {
-    expect_there(url)?;
-    let store = Store::open_for_upkeep(url).await.map_err(|fault| fault.to_string())?;
-    let outcome = match only_one(&store, url, wanted.wish).await {
-        Ok(_alone) => with(plan, &store, v1, target, wanted, json).await,
-        Err(sentence) => Err(sentence),
-    };
-    store.close().await;
-    outcome
+    let url = &settings.store.url;
+    let is_clean = block_on(with_store(url, async |store| {
+        let _alone = only_one(store, url, wanted.wish).await?;
+        carried(&plan, store, &v1, &target, &wanted, args.json).await
+    }))?;
+    Ok(if is_clean { ExitCode::SUCCESS } else { UNLIKE.into() })
 }
 
 /// Keeps other runs out for as long as it is held; a dry run writes nothing and needs none of it.
@@ -139,7 +110,8 @@ async fn only_one(store: &Store, url: &str, wish: Wish) -> Result<Option<Carryin
     }
 }
 
-async fn with(
+/// Whether all came to what was asked for.
+async fn carried(
     plan: &Plan,
     store: &Store,
     v1: &Place,

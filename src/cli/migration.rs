@@ -2,13 +2,15 @@
 
 use super::arguments::{Outcome, SettingArgs, block_on};
 use super::out::{print_out, say};
-use super::store_files::expect_there;
+use super::store_files::with_store;
 use crate::app;
 use crate::migration::{self, Counts, Report, Wanted};
+use crate::plan::Plan;
 use crate::store::Store;
-use crate::usage;
+use crate::usage::today;
 use clap::{Args, Subcommand};
 use serde_json::json;
+use std::sync::Arc;
 
 /// Arguments of `migration`.
 #[derive(Debug, Args)]
@@ -59,71 +61,70 @@ enum MigrationCommand {
 }
 
 pub(super) fn run(args: &MigrationArgs) -> Outcome {
-    if args.command.is_some() {
-        let given = [
-            ("--csv", args.shape.csv),
-            ("--client", args.client.is_some()),
-            ("--caller", args.caller.is_some()),
-            ("--operation", args.operation.is_some()),
-            ("--quiet", args.quiet.is_some()),
-        ];
-        if let Some((switch, _)) = given.iter().find(|(_, is_given)| *is_given) {
-            return Err(format!("{switch} is for the report of all; `migration client` takes --days and --json"));
-        }
+    match &args.command {
+        Some(MigrationCommand::Client { name, settings }) => of_client(args, name, settings),
+        None => of_all(args),
     }
-    let settings = match &args.command {
-        Some(MigrationCommand::Client { settings, .. }) => settings.load()?,
-        None => args.settings.load()?,
-    };
+}
+
+/// What one client still calls.
+fn of_client(args: &MigrationArgs, name: &str, settings: &SettingArgs) -> Outcome {
+    let given = [
+        ("--csv", args.shape.csv),
+        ("--client", args.client.is_some()),
+        ("--caller", args.caller.is_some()),
+        ("--operation", args.operation.is_some()),
+        ("--quiet", args.quiet.is_some()),
+    ];
+    if let Some((switch, _)) = given.iter().find(|(_, is_given)| *is_given) {
+        return Err(format!("{switch} is for the report of all; `migration client` takes --days and --json"));
+    }
+    let wanted = Wanted { days: args.shape.days, client: Some(name.to_owned()), ..Wanted::default() };
+    let (plan, counts) = counted(settings, &wanted, today().into())?;
+    if counts.rows.is_empty() {
+        return Err(format!("no call of a client {name} was counted; `causeway migration` lists all"));
+    }
+    let left = migration::left(&plan, &counts);
+    match args.shape.json {
+        true => say!("{:#}", json!(left)),
+        false => print_out!("{}", migration::client_text(name, &left)),
+    }
+    Ok(())
+}
+
+/// The report.
+fn of_all(args: &MigrationArgs) -> Outcome {
+    let (client, caller, operation) = (args.client.clone(), args.caller.clone(), args.operation.clone());
+    let is_part = client.is_some() || caller.is_some() || operation.is_some();
+    let (wanted, today) = (Wanted { days: args.shape.days, client, caller, operation }, today().into());
+    let (plan, counts) = counted(&args.settings, &wanted, today)?;
+    if is_part && counts.rows.is_empty() {
+        return Err("no call that fits was counted; `causeway migration` lists all".to_owned());
+    }
+    if args.shape.csv {
+        print_out!("{}", migration::csv(&counts));
+        return Ok(());
+    }
+    let report = Report::of(&plan, &counts, today, args.quiet.unwrap_or(migration::QUIET));
+    match args.shape.json {
+        true => say!("{:#}", json!(report)),
+        false => print_out!("{}", migration::text(&report)),
+    }
+    Ok(())
+}
+
+/// The counts that are wanted, and what their operations are.
+fn counted(settings: &SettingArgs, wanted: &Wanted, today: i64) -> Result<(Arc<Plan>, Counts), String> {
+    let settings = settings.load()?;
     let plan = app::compile_plan(settings.mappings.as_deref()).map_err(|fault| fault.to_string())?;
-    if let Some(id) =
-        args.operation.as_deref().filter(|id| plan.operation(id).is_none() && plan.v1.by_id(id).is_none())
-    {
+    let is_unknown = |id: &&str| plan.operation(id).is_none() && plan.v1.by_id(id).is_none();
+    if let Some(id) = wanted.operation.as_deref().filter(is_unknown) {
         return Err(format!(
             "--operation {id}: there is none of this name; `causeway migration --json` names those of v1"
         ));
     }
-    block_on(async {
-        expect_there(&settings.store.url)?;
-        let store = Store::open_for_upkeep(&settings.store.url).await.map_err(|fault| fault.to_string())?;
-        let today = i64::from(usage::today());
-        let client = match &args.command {
-            Some(MigrationCommand::Client { name, .. }) => Some(name.clone()),
-            None => args.client.clone(),
-        };
-        let wanted = Wanted {
-            days: args.shape.days,
-            client,
-            caller: args.caller.clone(),
-            operation: args.operation.clone(),
-        };
-        let counts = Counts::read(&store, &plan, &wanted, today).await.map_err(|fault| fault.to_string());
-        store.close().await;
-        let counts = counts?;
-        let chosen = args.client.is_some() || args.caller.is_some() || args.operation.is_some();
-        if chosen && counts.rows.is_empty() && args.command.is_none() {
-            return Err("no call that fits was counted; `causeway migration` lists all".to_owned());
-        }
-        match &args.command {
-            Some(MigrationCommand::Client { name, .. }) => {
-                let left = migration::left(&plan, &counts);
-                if counts.rows.is_empty() {
-                    return Err(format!("no call of a client {name} was counted; `causeway migration` lists all"));
-                }
-                match args.shape.json {
-                    true => say!("{:#}", json!(left)),
-                    false => print_out!("{}", migration::client_text(name, &left)),
-                }
-            }
-            None if args.shape.csv => print_out!("{}", migration::csv(&counts)),
-            None => {
-                let report = Report::of(&plan, &counts, today, args.quiet.unwrap_or(migration::QUIET));
-                match args.shape.json {
-                    true => say!("{:#}", json!(report)),
-                    false => print_out!("{}", migration::text(&report)),
-                }
-            }
-        }
-        Ok(())
-    })
+    let read =
+        async |store: &Store| Counts::read(store, &plan, wanted, today).await.map_err(|fault| fault.to_string());
+    let counts = block_on(with_store(&settings.store.url, read))?;
+    Ok((plan, counts))
 }

@@ -29,7 +29,7 @@ mod supervisor;
 mod verify;
 mod version;
 
-use arguments::{SettingArgs, failed};
+use arguments::SettingArgs;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -114,18 +114,23 @@ impl Cli {
             Command::Explain(args) => explain::run(&args),
             Command::Migration(args) => migration::run(&args),
             Command::Shadow(args) => shadow::run(&args),
-            Command::Leave(args) => return leave::run(&args),
-            Command::Verify(args) => return verify::run(args),
-            Command::Doctor(args) => return doctor::run(&args),
+            Command::Leave(args) => return ended(leave::run(&args)),
+            Command::Verify(args) => return ended(verify::run(args)),
+            Command::Doctor(args) => return ended(doctor::run(&args)),
             Command::Completions(args) => manual::completions(&args, Self::described()),
             Command::Man(args) => manual::man(&args, Self::described()),
             Command::OAuth(args) => oauth::run(args),
             Command::Key(args) => key::run(args),
             Command::Secrets(args) => secrets::run(args),
         };
-        match outcome {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(sentences) => failed(&sentences),
-        }
+        ended(outcome.map(|()| ExitCode::SUCCESS))
     }
+}
+
+/// The exit code of a command; standard error says why it failed.
+fn ended(outcome: Result<ExitCode, String>) -> ExitCode {
+    outcome.unwrap_or_else(|sentences| {
+        eprintln!("causeway: {sentences}");
+        ExitCode::FAILURE
+    })
 }

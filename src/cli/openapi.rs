@@ -1,6 +1,6 @@
 //! `causeway openapi`: the OpenAPI document, without a running gateway. May use: what `cli` may use.
 
-use super::arguments::{Outcome, server};
+use super::arguments::{Outcome, one_of, server};
 use super::out::print_out;
 use crate::app;
 use crate::describe::openapi::{Document, Format};
@@ -12,8 +12,8 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub struct OpenapiArgs {
     /// Form of the document
-    #[arg(long, value_enum, default_value_t = OpenapiForm::Json)]
-    format: OpenapiForm,
+    #[arg(long, default_value = "json", value_parser = one_of(&FORMS))]
+    format: Format,
     /// Address of the gateway, as the document names it
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080", value_parser = server)]
     server: HttpAddress,
@@ -22,21 +22,11 @@ pub struct OpenapiArgs {
     mappings: Option<PathBuf>,
 }
 
-/// Forms of the OpenAPI document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum OpenapiForm {
-    /// JSON
-    Json,
-    /// YAML 1.2
-    Yaml,
-}
+/// Forms of the document.
+const FORMS: [(&str, &str, Format); 2] = [("json", "JSON", Format::Json), ("yaml", "YAML 1.2", Format::Yaml)];
 
 pub(super) fn run(args: &OpenapiArgs) -> Outcome {
     let plan = app::compile_plan(args.mappings.as_deref()).map_err(|fault| fault.to_string())?;
-    let format = match args.format {
-        OpenapiForm::Json => Format::Json,
-        OpenapiForm::Yaml => Format::Yaml,
-    };
-    print_out!("{}", Document::new(plan).text(format, args.server.as_str()));
+    print_out!("{}", Document::new(plan).text(args.format, args.server.as_str()));
     Ok(())
 }

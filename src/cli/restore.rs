@@ -7,17 +7,14 @@
 
 use super::arguments::Outcome;
 use super::out::say;
-use super::store_files::{absent, create};
+use super::store_files::{absent, create, with_any_store};
 use crate::amount::amount;
 use crate::store::{Store, url_of};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// Fills the store at `url` with what `from` holds.
-///
-/// # Errors
-/// Why it is as it was before.
+/// Fills the store at `url` with what `from` holds. Errors: why it is as it was before.
 pub(super) async fn run(from: &Path, url: &str, force: bool) -> Outcome {
     let rows = match absent(url) {
         Some(file) => into_new(from, url, &file).await?,
@@ -74,10 +71,7 @@ fn put(whole: &Path, file: &Path) -> Result<(), String> {
 async fn fill(from: &Path, url: &str, force: bool) -> Result<u64, String> {
     // Before a store is made for it.
     let is_copy = is_copy(from)?;
-    let store = Store::open_for_upkeep(url).await.map_err(|fault| fault.to_string())?;
-    let filled = fill_opened(from, is_copy, &store, force).await;
-    store.close().await;
-    filled
+    with_any_store(url, async |store| fill_opened(from, is_copy, store, force).await).await
 }
 
 async fn fill_opened(from: &Path, is_copy: bool, store: &Store, force: bool) -> Result<u64, String> {
@@ -149,13 +143,11 @@ async fn lines_of_older(from: &Path, name: &Path, to: &mut File) -> Outcome {
         .and_then(|mut from| create(&newer).and_then(|mut newer| std::io::copy(&mut from, &mut newer)));
     let exported = async {
         copied.map_err(|fault| format!("{}: {fault}", newer.display()))?;
-        let store = Store::open_for_upkeep(&url_of(&newer)).await.map_err(|fault| fault.to_string())?;
-        let exported = match store.migrate().await {
-            Ok(_) => lines_of(&store, to).await,
-            Err(fault) => Err(fault.to_string()),
+        let migrated = async |store: &Store| {
+            store.migrate().await.map_err(|fault| fault.to_string())?;
+            lines_of(store, to).await
         };
-        store.close().await;
-        exported
+        with_any_store(&url_of(&newer), migrated).await
     };
     let exported = exported.await;
     remove(&newer);

@@ -3,9 +3,8 @@
 
 use super::arguments::{Outcome, SettingArgs, block_on};
 use super::out::{print_out, say};
-use super::store_files::expect_there;
+use super::store_files::with_store;
 use crate::shadow::{Report, text};
-use crate::store::Store;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -36,11 +35,9 @@ enum ShadowCommand {
 pub(super) fn run(args: &ShadowArgs) -> Outcome {
     let (ShadowCommand::Report { settings, .. } | ShadowCommand::Clear { settings }) = &args.command;
     let settings = settings.load()?;
-    block_on(async {
-        expect_there(&settings.store.url)?;
-        let store = Store::open_for_upkeep(&settings.store.url).await.map_err(|fault| fault.to_string())?;
+    block_on(with_store(&settings.store.url, async |store| {
         let outcome = match args.command {
-            ShadowCommand::Report { json, .. } => Report::read(&store).await.map(|report| match json {
+            ShadowCommand::Report { json, .. } => Report::read(store).await.map(|report| match json {
                 true => say!("{:#}", json!(report)),
                 false => print_out!("{}", text(&report)),
             }),
@@ -48,7 +45,6 @@ pub(super) fn run(args: &ShadowArgs) -> Outcome {
                 store.clear_shadow().await.map(|()| say!("All counts and differences are forgotten."))
             }
         };
-        store.close().await;
         outcome.map_err(|fault| fault.to_string())
-    })
+    }))
 }

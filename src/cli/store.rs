@@ -3,7 +3,7 @@
 use super::arguments::{Outcome, SettingArgs, block_on};
 use super::out::say;
 use super::restore;
-use super::store_files::{create, expect_there};
+use super::store_files::{create, with_any_store, with_store};
 use crate::amount::amount;
 use crate::run::forget_project;
 use crate::store::{DumpError, Intent, IntentKind, IntentState, Kind, Settled, Store, StoreError, in_words};
@@ -134,13 +134,11 @@ pub(super) fn run(args: &StoreArgs) -> Outcome {
         if let StoreCommand::Restore { from, force, .. } = &args.command {
             return restore::run(from, &url, *force).await;
         }
-        if !matches!(args.command, StoreCommand::Migrate { plan: false, .. }) {
-            expect_there(&url)?;
+        let work = async |store: &Store| carry_out(&args.command, store, &url).await;
+        match args.command {
+            StoreCommand::Migrate { plan: false, .. } => with_any_store(&url, work).await,
+            _ => with_store(&url, work).await,
         }
-        let store = Store::open_for_upkeep(&url).await.map_err(|fault| fault.to_string())?;
-        let outcome = carry_out(&args.command, &store, &url).await;
-        store.close().await;
-        outcome
     })
 }
 
@@ -149,8 +147,8 @@ async fn carry_out(command: &StoreCommand, store: &Store, url: &str) -> Outcome 
         store.can_be_read().await.map_err(|fault| format!("{}: {fault}", in_words(url)))?;
     }
     match command {
-        StoreCommand::Migrate { plan: true, .. } => plan(store).await,
-        StoreCommand::Migrate { .. } => migrate(store).await,
+        StoreCommand::Migrate { plan: true, .. } => steps("would migrate", store.steps_to_take().await),
+        StoreCommand::Migrate { .. } => steps("migrated", store.migrate().await),
         StoreCommand::Backup { to, .. } => backup(store, to).await,
         StoreCommand::Restore { .. } => Err("a restore opens the store by itself".to_owned()),
         StoreCommand::Export { to: Some(file), .. } => export(store, file).await,
@@ -264,24 +262,13 @@ async fn stats(store: &Store, url: &str, as_json: bool) -> Outcome {
     Ok(())
 }
 
-async fn migrate(store: &Store) -> Outcome {
-    let steps = store.migrate().await.map_err(|fault| fault.to_string())?;
+fn steps(word: &str, steps: Result<Vec<String>, StoreError>) -> Outcome {
+    let steps = steps.map_err(|fault| fault.to_string())?;
     if steps.is_empty() {
         say!("the tables are up to date");
     }
     for step in steps {
-        say!("migrated  {step}");
-    }
-    Ok(())
-}
-
-async fn plan(store: &Store) -> Outcome {
-    let steps = store.steps_to_take().await.map_err(|fault| fault.to_string())?;
-    if steps.is_empty() {
-        say!("the tables are up to date");
-    }
-    for step in steps {
-        say!("would migrate  {step}");
+        say!("{word}  {step}");
     }
     Ok(())
 }

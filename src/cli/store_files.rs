@@ -1,7 +1,7 @@
 //! The files of stores, of their copies and of exports. May use: what `cli` may use.
 
 use super::arguments::Outcome;
-use crate::store::file_of;
+use crate::store::{Store, file_of};
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
@@ -20,6 +20,26 @@ pub(super) fn expect_there(url: &str) -> Outcome {
         Some(file) => Err(format!("there is no store at {}; see --store", file.display())),
         None => Ok(()),
     }
+}
+
+/// Opens the store at `url`, which has to be there, works with it and closes it.
+pub(super) async fn with_store<T>(
+    url: &str,
+    work: impl AsyncFnOnce(&Store) -> Result<T, String>,
+) -> Result<T, String> {
+    expect_there(url)?;
+    with_any_store(url, work).await
+}
+
+/// The same for one that is made when it is not there.
+pub(super) async fn with_any_store<T>(
+    url: &str,
+    work: impl AsyncFnOnce(&Store) -> Result<T, String>,
+) -> Result<T, String> {
+    let store = Store::open_for_upkeep(url).await.map_err(|fault| fault.to_string())?;
+    let outcome = work(&store).await;
+    store.close().await;
+    outcome
 }
 
 /// The file of the store at `url`, when there is none yet.

@@ -9,9 +9,6 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 /// The listening socket that systemd holds for the gateway (`LISTEN_FDS`), so that it stays open over restarts.
-///
-/// # Errors
-/// The descriptor that was handed over is no listening socket.
 pub(super) fn listener() -> Result<Option<TcpListener>, String> {
     let mut handed = ListenFd::from_env();
     if handed.len() == 0 {

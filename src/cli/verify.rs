@@ -1,11 +1,11 @@
 //! `causeway verify`: acceptance of a running gateway. May use: what `cli` may use.
 
-use super::arguments::{block_on, failed, id, server, slug, stop_signal};
+use super::arguments::{block_on, id, server, slug, stop_signal};
 use super::out::say;
 use crate::amount::amount;
 use crate::app;
 use crate::settings::HttpAddress;
-use crate::verify::{self, Gateway, Proof, Report, Verdict, Wanted};
+use crate::verify::{self, Gateway, Proof, Verdict, Wanted};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
@@ -44,13 +44,6 @@ pub struct VerifyArgs {
 /// Exit code when nothing failed and not everything could be proven.
 const NOT_PROVEN: u8 = 2;
 
-pub(super) fn run(args: VerifyArgs) -> ExitCode {
-    match verified(args) {
-        Ok(code) => code,
-        Err(sentences) => failed(&sentences),
-    }
-}
-
 /// The first signal asks for an end, the second one ends the program as usual.
 async fn put_back_at_a_signal(stop: Arc<AtomicBool>) {
     stop_signal().await;
@@ -60,18 +53,16 @@ async fn put_back_at_a_signal(stop: Arc<AtomicBool>) {
     std::process::exit(1);
 }
 
-fn verified(args: VerifyArgs) -> Result<ExitCode, String> {
+pub(super) fn run(args: VerifyArgs) -> Result<ExitCode, String> {
     let plan = app::compile_plan(args.mappings.as_deref()).map_err(|fault| fault.to_string())?;
     let gateway = Gateway::new(args.against.as_str(), Some(args.key))?;
     let (project, stop) = (args.project.map(|id| id.to_string()), Arc::new(AtomicBool::new(false)));
     let wanted = Wanted { workspace: args.workspace, project, write: args.write, stop: Arc::clone(&stop) };
-    let mut report = Report::default();
-    block_on(async {
+    let report = block_on(async {
         if wanted.write {
             tokio::spawn(put_back_at_a_signal(Arc::clone(&stop)));
         }
-        report = verify::verify(&plan, &gateway, &wanted).await?;
-        Ok(())
+        verify::verify(&plan, &gateway, &wanted).await
     })?;
     if stop.load(Ordering::Relaxed) {
         let put_back = report.lines.iter().filter(|line| line.operation.starts_with('('));

@@ -38,17 +38,11 @@ struct Held {
 
 impl Holding {
     /// A request of `asker` that is served at once.
-    ///
-    /// # Errors
-    /// [`Refusal::Overloaded`] without a place for it.
     pub(super) fn served(stages: &Stages, asker: Asker, memory: &Memory) -> Result<Arc<Self>, Refusal> {
         Ok(Self::new(stages, asker, stages.served.enter(asker)?, memory.reservation(asker)))
     }
 
     /// A request of `asker` whose body passes through; `bytes` are what it may take on its way.
-    ///
-    /// # Errors
-    /// [`Refusal::Overloaded`] without a place or room for it.
     pub(super) fn passing(
         stages: &Stages,
         asker: Asker,

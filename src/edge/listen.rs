@@ -33,9 +33,10 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
+use tokio_rustls::server::TlsStream;
 use tokio_util::either::Either;
 
 /// Requests side by side on one HTTP/2 connection.
@@ -64,12 +65,10 @@ struct Server {
     tls: Option<Tls>,
 }
 
-/// Serves `stack` on `listener` until `shutdown` ends; then accepts nothing more, lets running requests
-/// finish for at most the drain time and closes what is left. The bytes that connections hold count in `memory`. With
-/// `tls` only `/healthz` is answered without it.
-///
-/// # Errors
-/// When there can be no thread to accept with; failures to accept are logged and accepting goes on.
+/// Serves `stack` on `listener` until `shutdown` ends; then accepts nothing more, lets running requests finish for at
+/// most the drain time and closes what is left. The bytes that connections hold count in `memory`. With `tls` only
+/// `/healthz` is answered without it. Errors: when there can be no thread to accept with; failures to accept are logged
+/// and accepting goes on.
 pub async fn serve(
     listener: TcpListener,
     stack: Stack,
@@ -171,21 +170,10 @@ async fn converse(server: Server, arrival: Arrival, stack: Stack, elsewhere: Els
     let encrypted = server.tls.as_ref().map(|_| Encrypted);
     let socket = match &server.tls {
         None => Either::Left(socket),
-        Some(tls) => {
-            // The time for a request head is the time for this too; a connection that is to make room ends here as
-            // well.
-            let begun = tokio::select! {
-                begun = tls.begin(socket) => begun,
-                () = clock.expired() => return,
-            };
-            match begun {
-                Ok(begun) => Either::Right(begun),
-                Err(error) => {
-                    tracing::debug!({ field::PEER } = %peer, { field::CAUSE } = %error, "TLS did not begin");
-                    return;
-                }
-            }
-        }
+        Some(tls) => match protected(tls, socket, peer, &clock).await {
+            Some(begun) => Either::Right(begun),
+            None => return,
+        },
     };
     let (requests, verdicts) = (clock.clone(), Verdicts::default());
     let room = server.memory.reservation(server.connections.asker(peer.ip()));
@@ -224,6 +212,19 @@ async fn converse(server: Server, arrival: Arrival, stack: Stack, elsewhere: Els
         }
     }
     drop(open);
+}
+
+/// Begins TLS; none when the connection ends with that. The time for a request head is the time for this too, and a
+/// connection that is to make room ends here as well.
+async fn protected(tls: &Tls, socket: TcpStream, peer: SocketAddr, clock: &Clock) -> Option<TlsStream<TcpStream>> {
+    let begun = tokio::select! {
+        begun = tls.begin(socket) => begun,
+        () = clock.expired() => return None,
+    };
+    if let Err(error) = &begun {
+        tracing::debug!({ field::PEER } = %peer, { field::CAUSE } = %error, "TLS did not begin");
+    }
+    begun.ok()
 }
 
 async fn answer(

@@ -87,9 +87,6 @@ pub trait CallUnderWay: Send {
 /// Decides whether a request may go through at all, by its headers.
 pub trait Admission: Send + Sync + 'static {
     /// Success lets the request through; credentials of the gateway itself are of no use behind it.
-    ///
-    /// # Errors
-    /// The refusal to answer with.
     fn admit(&self, headers: &HeaderMap) -> Result<(), Refusal>;
 }
 
@@ -119,9 +116,6 @@ pub struct PassThrough {
 
 impl PassThrough {
     /// A way to the service at `base`, its path prefix included.
-    ///
-    /// # Errors
-    /// When TLS cannot be set up or `base` has no host.
     pub fn new(base: &HttpAddress, upstream: &UpstreamSettings, public: PublicSettings) -> io::Result<Self> {
         let target = Target::new(base)?;
         Ok(Self {
@@ -181,10 +175,8 @@ impl PassThrough {
         Self { notices, ..self }
     }
 
-    /// Sends `request` to v1 and brings the answer back, both as streams.
-    ///
-    /// # Errors
-    /// What `admission` refuses; v1 unreachable, broken or silent.
+    /// Sends `request` to v1 and brings the answer back, both as streams. Errors: what `admission` refuses; v1
+    /// unreachable, broken or silent.
     pub async fn forward(&self, request: Request<Body>, context: &Context) -> Result<Response<Body>, Refusal> {
         self.admission.admit(request.headers())?;
         let notices = self.notices.as_ref();

@@ -121,9 +121,6 @@ struct Desk {
 
 impl Reception {
     /// Starts to accept on `listener`.
-    ///
-    /// # Errors
-    /// When there can be no further thread or runtime.
     pub(super) fn open(
         listener: TcpListener,
         connections: Connections,

@@ -1,11 +1,12 @@
 //! What happens to every request between its connection and its operation, in order, on one page.
 //!
-//! May use: `load`, `refusal`, `settings`, `tally`, `edge::coding`, `edge::layers`, `edge::dispatch`, `edge::intake`,
-//! `edge::pools`.
+//! May use: `load`, `refusal`, `settings`, `tally`, `edge::coding`, `edge::layers`, `edge::dispatch`, `edge::door`,
+//! `edge::intake`, `edge::pools`.
 
 use super::body::Body;
 use super::coding::Codings;
 use super::dispatch::{Surface, dispatch};
+use super::door;
 use super::intake::Patience;
 use super::layers::{self, Companion, Line, Told};
 use super::pools::{Kind, Pools};
@@ -139,7 +140,9 @@ impl Inner {
 
     async fn admitted(&self, request: Request<Body>) -> Result<Response<Body>, Refusal> {
         // Before anything that looks at path, host or headers to decide.
-        let request = layers::admitted(request, self.edge)?;
+        let (mut head, body) = request.into_parts();
+        door::admit(&mut head, self.edge)?;
+        let request = Request::from_parts(head, body);
         // Before anything is sent on: a loop ends at its first turn.
         self.surface.pass_through.expect_of_others(request.headers())?;
         // Before the load limit: a full gateway is alive, and says so.

@@ -92,9 +92,6 @@ struct Certificate {
 
 impl Tls {
     /// Reads the certificate and its key.
-    ///
-    /// # Errors
-    /// When they cannot be read, or do not go together.
     pub fn open(files: &TlsSettings) -> Result<Self, TlsError> {
         let Renewed(certificate, seen) = read(files)?;
         let shared = Shared {
@@ -106,10 +103,8 @@ impl Tls {
         Ok(Self(Arc::new(shared)))
     }
 
-    /// Reads both files again, and changes nothing yet.
-    ///
-    /// # Errors
-    /// As [`Tls::open`]; and when that takes too long, or what was read has ended and what is in use has not.
+    /// Reads both files again, and changes nothing yet. Errors: as [`Tls::open`]; and when that takes too long, or what
+    /// was read has ended and what is in use has not.
     pub async fn renewed(&self) -> Result<Renewed, TlsError> {
         self.aside(read).await?.and_then(|renewed| self.as_good(renewed))
     }
@@ -193,9 +188,6 @@ impl Tls {
     }
 
     /// Begins TLS on a connection.
-    ///
-    /// # Errors
-    /// When the client speaks something else, or accepts nothing that is offered.
     pub(super) async fn begin(&self, socket: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         let acceptor = self.0.current.read().acceptor.clone();
         acceptor.accept(socket).await

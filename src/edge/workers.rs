@@ -38,9 +38,6 @@ pub(super) struct Workers(Vec<Worker>);
 
 impl Workers {
     /// Starts the threads; each connection is carried by `converse`.
-    ///
-    /// # Errors
-    /// When there can be no further thread or runtime.
     pub(super) fn start(converse: &Converse) -> io::Result<Self> {
         if Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread {
             let (worker, ends) = Worker::new();

@@ -30,9 +30,6 @@ use crate::run::outlook;
 
 /// Explains `method` on `target`, a path with or without a query, for a gateway that refuses unknown parameters
 /// of lists if `strict`. A `body` is judged as far as that needs nothing that is stored.
-///
-/// # Errors
-/// A sentence for people when the request leads to no operation.
 pub fn explain(
     plan: &Plan,
     strict: bool,
@@ -90,9 +87,6 @@ pub fn explain(
 }
 
 /// What replaces `method` on `target`, a call of v1 with this JSON body; none when it is no call of v1.
-///
-/// # Errors
-/// A sentence for people when the call is refused as it is, or when the body is no JSON object.
 pub fn replacement(
     plan: &Plan,
     method: &str,

@@ -42,9 +42,6 @@ impl fmt::Debug for HintSecrets {
 
 impl HintSecrets {
     /// Those of a file.
-    ///
-    /// # Errors
-    /// [`SecretsError`].
     pub fn read(file: &Path) -> Result<Self, SecretsError> {
         let unreadable = |cause| SecretsError::Unreadable { file: file.to_owned(), cause };
         Self::of(&std::fs::read_to_string(file).map_err(unreadable)?)

@@ -6,14 +6,11 @@
 //! May use: `oauth` (the keyring), `refusal`, `store`, `v2`.
 
 use super::key::Key;
-use crate::oauth::Keyring;
+use crate::oauth::{Keyring, opened_by, sealed_by};
 use crate::refusal::{FieldError, Refusal};
 use crate::store::KeptAnswer;
 use crate::v2::Reply;
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use chacha20poly1305::aead::{Aead, KeyInit, Payload};
-use chacha20poly1305::{Key as CipherKey, XChaCha20Poly1305, XNonce};
+use chacha20poly1305::{Key as CipherKey, KeyInit, XChaCha20Poly1305};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -21,8 +18,6 @@ use uuid::Uuid;
 
 /// Stands in place of the id of a secret.
 const BY_THE_CLIENT: &str = "client";
-/// Length of a nonce in bytes.
-const NONCE: usize = 24;
 
 /// What is sealed.
 #[derive(Serialize, Deserialize)]
@@ -48,20 +43,14 @@ impl Sealer {
             let (sealed, with) = keyring.seal(&text, place);
             return Some(KeptAnswer { sealed, with });
         }
-        let random = [Uuid::new_v4().into_bytes(), Uuid::new_v4().into_bytes()].concat();
-        let nonce = &random[..NONCE];
-        let payload = Payload { msg: text.as_bytes(), aad: place.as_bytes() };
-        let sealed = cipher(key, place).encrypt(&nonce_of(nonce), payload).ok()?;
-        Some(KeptAnswer { sealed: URL_SAFE_NO_PAD.encode([nonce, &sealed].concat()), with: BY_THE_CLIENT.into() })
+        Some(KeptAnswer { sealed: sealed_by(&cipher(key, place), &text, place), with: BY_THE_CLIENT.into() })
     }
 
-    /// Opens what was sealed for `place`.
-    ///
-    /// # Errors
-    /// The refusal that was kept; `upstream_error` for what cannot be opened or is no kept answer.
+    /// Opens what was sealed for `place`. Errors: the refusal that was kept; `upstream_error` for what cannot be opened
+    /// or is no kept answer.
     pub fn open(&self, kept: &KeptAnswer, key: &Key, place: &str) -> Result<Reply, Refusal> {
         let opened = match &self.0 {
-            _ if kept.with == BY_THE_CLIENT => open_by_client(kept, key, place),
+            _ if kept.with == BY_THE_CLIENT => opened_by(&cipher(key, place), &kept.sealed, place),
             Some(keyring) => keyring.unseal(&kept.sealed, &kept.with, place),
             None => None,
         };
@@ -76,21 +65,8 @@ impl Sealer {
     }
 }
 
-fn open_by_client(kept: &KeptAnswer, key: &Key, place: &str) -> Option<String> {
-    let bytes = URL_SAFE_NO_PAD.decode(&kept.sealed).ok()?;
-    let (nonce, sealed) = bytes.split_at_checked(NONCE)?;
-    let payload = Payload { msg: sealed, aad: place.as_bytes() };
-    String::from_utf8(cipher(key, place).decrypt(&nonce_of(nonce), payload).ok()?).ok()
-}
-
 fn cipher(key: &Key, place: &str) -> XChaCha20Poly1305 {
     XChaCha20Poly1305::new(&CipherKey::from(key.secret(place)))
-}
-
-fn nonce_of(bytes: &[u8]) -> XNonce {
-    let mut nonce = XNonce::default();
-    nonce.copy_from_slice(bytes);
-    nonce
 }
 
 /// The id of the record an answer shows.
@@ -149,6 +125,8 @@ pub fn read(text: &str) -> Option<Result<Reply, Refusal>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::Engine;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
     use http::HeaderMap;
 
     fn key(text: &str) -> Key {

@@ -21,9 +21,6 @@ use uuid::Uuid;
 
 impl Work<'_> {
     /// Contexts of a property that is there as `id`; `is_counted` says that they were counted with it.
-    ///
-    /// # Errors
-    /// When a side fails.
     pub(super) async fn contexts(
         &mut self,
         property: &Property,

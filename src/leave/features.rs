@@ -11,9 +11,6 @@ use serde_json::{Value, json};
 
 impl Work<'_> {
     /// The switches as they are here; to be called last among the definitions, because their making switches some.
-    ///
-    /// # Errors
-    /// When a side fails.
     pub(super) async fn features(&mut self) -> Result<(), String> {
         let (intended, verdict) = self.judge_features();
         self.findings.of(Kind::Features).here += 1;
@@ -25,9 +22,6 @@ impl Work<'_> {
     }
 
     /// The switches as they are here, after others were needed once more.
-    ///
-    /// # Errors
-    /// When a side fails.
     pub(super) async fn features_again(&mut self) -> Result<(), String> {
         let (intended, verdict) = self.judge_features();
         self.write_features(intended, &verdict).await

@@ -7,70 +7,54 @@
 use crate::store::{LeaveRecord, Store};
 use serde_json::Value;
 use std::collections::HashMap;
+use strum::{EnumString, IntoStaticStr, VariantArray};
 use uuid::Uuid;
 
 /// What is carried, in the order of the report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, EnumString, IntoStaticStr, VariantArray)]
 pub enum Kind {
     /// The one record of switches.
+    #[strum(serialize = "features")]
     Features,
     /// Work item types.
+    #[strum(serialize = "types")]
     Type,
     /// Custom properties.
+    #[strum(serialize = "properties")]
     Property,
     /// Options of properties.
+    #[strum(serialize = "options")]
     Option,
     /// Contexts of properties.
+    #[strum(serialize = "contexts")]
     Context,
     /// Properties on types.
+    #[strum(serialize = "properties on types")]
     Attachment,
     /// Workspace types in projects.
+    #[strum(serialize = "imported types")]
     Import,
     /// Work items with a type or values.
+    #[strum(serialize = "work items")]
     Item,
     /// Values on them.
+    #[strum(serialize = "values")]
     Value,
     /// Work items archived through the gateway.
+    #[strum(serialize = "archive marks")]
     Archive,
     /// Fields that v1 has no place for.
+    #[strum(serialize = "overlays")]
     Overlay,
     /// Entries of the audit log.
+    #[strum(serialize = "audit entries")]
     Audit,
 }
 
 impl Kind {
-    /// All, in the order of the report.
-    pub const ALL: [Self; 12] = [
-        Self::Features,
-        Self::Type,
-        Self::Property,
-        Self::Option,
-        Self::Context,
-        Self::Attachment,
-        Self::Import,
-        Self::Item,
-        Self::Value,
-        Self::Archive,
-        Self::Overlay,
-        Self::Audit,
-    ];
-
     /// Its word in reports and in the store.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Features => "features",
-            Self::Type => "types",
-            Self::Property => "properties",
-            Self::Option => "options",
-            Self::Context => "contexts",
-            Self::Attachment => "properties on types",
-            Self::Import => "imported types",
-            Self::Item => "work items",
-            Self::Value => "values",
-            Self::Archive => "archive marks",
-            Self::Overlay => "overlays",
-            Self::Audit => "audit entries",
-        }
+        self.into()
     }
 }
 
@@ -79,20 +63,16 @@ pub(super) struct Ids<'s> {
     store: &'s Store,
     target: String,
     workspace: Uuid,
-    records: HashMap<(&'static str, Uuid), LeaveRecord>,
+    records: HashMap<(Kind, Uuid), LeaveRecord>,
     /// Records that were there already, for as long as this command runs.
     supposed: HashMap<(Kind, Uuid), String>,
 }
 
 impl<'s> Ids<'s> {
     /// What is noted so far.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub(super) async fn load(store: &'s Store, target: &str, workspace: Uuid) -> Result<Self, String> {
         let kept = store.leave_records(target, workspace).await.map_err(|fault| fault.to_string())?;
-        let kind = |record: &LeaveRecord| Kind::ALL.into_iter().find(|kind| kind.word() == record.kind);
-        let records = kept.into_iter().filter_map(|record| Some(((kind(&record)?.word(), record.own), record)));
+        let records = kept.into_iter().filter_map(|record| Some(((record.kind.parse().ok()?, record.own), record)));
         Ok(Self {
             store,
             target: target.to_owned(),
@@ -104,7 +84,7 @@ impl<'s> Ids<'s> {
 
     /// Id there of a record that was carried, or found.
     pub(super) fn theirs(&self, kind: Kind, own: Uuid) -> Option<&str> {
-        let noted = self.records.get(&(kind.word(), own)).and_then(|record| record.theirs.as_deref());
+        let noted = self.records.get(&(kind, own)).and_then(|record| record.theirs.as_deref());
         noted.or_else(|| self.supposed.get(&(kind, own)).map(String::as_str))
     }
 
@@ -118,17 +98,17 @@ impl<'s> Ids<'s> {
 
     /// Whether it is noted what the record's id there is.
     pub(super) fn is_noted(&self, kind: Kind, own: Uuid) -> bool {
-        self.records.get(&(kind.word(), own)).is_some_and(|record| record.theirs.is_some())
+        self.records.get(&(kind, own)).is_some_and(|record| record.theirs.is_some())
     }
 
     /// Whether this command made the record there, or was about to.
     pub(super) fn is_begun(&self, kind: Kind, own: Uuid) -> bool {
-        self.records.contains_key(&(kind.word(), own))
+        self.records.contains_key(&(kind, own))
     }
 
     /// Whether the record was carried whole, as `digest` tells it.
     pub(super) fn is_done(&self, kind: Kind, own: Uuid, digest: &str) -> bool {
-        let record = self.records.get(&(kind.word(), own));
+        let record = self.records.get(&(kind, own));
         record.is_some_and(|record| record.is_done && record.digest == digest)
     }
 
@@ -138,9 +118,6 @@ impl<'s> Ids<'s> {
     }
 
     /// Notes records that are about to be made there; those that were noted stay as they are.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
     pub(super) async fn begin(&mut self, kind: Kind, owns: &[Uuid]) -> Result<(), String> {
         let new = owns.iter().filter(|own| !self.is_begun(kind, **own));
         let records: Vec<LeaveRecord> = new
@@ -156,11 +133,8 @@ impl<'s> Ids<'s> {
     }
 
     /// Notes that a record there is about to be changed on the way to others, so that it is ours to bring back.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
     pub(super) async fn reopen(&mut self, kind: Kind, own: Uuid) -> Result<(), String> {
-        if self.records.get(&(kind.word(), own)).is_some_and(|record| !record.is_done) {
+        if self.records.get(&(kind, own)).is_some_and(|record| !record.is_done) {
             return Ok(());
         }
         let theirs = self.theirs(kind, own).map(str::to_owned);
@@ -168,9 +142,6 @@ impl<'s> Ids<'s> {
     }
 
     /// Notes where a record is there that is not as it is here yet.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
     pub(super) async fn unfinished(&mut self, kind: Kind, own: Uuid, theirs: Option<String>) -> Result<(), String> {
         let record =
             LeaveRecord { kind: kind.word().to_owned(), own, theirs, digest: String::new(), is_done: false };
@@ -178,9 +149,6 @@ impl<'s> Ids<'s> {
     }
 
     /// Notes records with their ids there and what was carried of them.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
     pub(super) async fn end(&mut self, kind: Kind, done: &[(Uuid, String, String)]) -> Result<(), String> {
         let records = done.iter().map(|(own, theirs, digest)| LeaveRecord {
             kind: kind.word().to_owned(),
@@ -189,7 +157,7 @@ impl<'s> Ids<'s> {
             digest: digest.clone(),
             is_done: true,
         });
-        let news = records.filter(|record| self.records.get(&(kind.word(), record.own)) != Some(record)).collect();
+        let news = records.filter(|record| self.records.get(&(kind, record.own)) != Some(record)).collect();
         self.note(kind, news).await
     }
 
@@ -199,7 +167,7 @@ impl<'s> Ids<'s> {
         }
         let noted = self.store.note_leave(&self.target, self.workspace, &records).await;
         noted.map_err(|fault| fault.to_string())?;
-        self.records.extend(records.into_iter().map(|record| ((kind.word(), record.own), record)));
+        self.records.extend(records.into_iter().map(|record| ((kind, record.own), record)));
         Ok(())
     }
 }

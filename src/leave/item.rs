@@ -73,9 +73,6 @@ pub(super) enum Outcome {
 }
 
 /// Compares a work item, and writes it when the pass does.
-///
-/// # Errors
-/// When the target gives no answer.
 pub(super) async fn settle(target: &Side, job: &Job, doing: Doing) -> Result<Outcome, String> {
     if doing != Doing::Looking && job.is_done {
         return Ok(Outcome::Alike);

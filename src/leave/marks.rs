@@ -33,9 +33,6 @@ const LISTED: [Known; 2] = [Known::Cycles, Known::Modules];
 impl Work<'_> {
     /// Brings back what this command archived there and is live here again; to be called before types and values, which
     /// only a live work item can be given.
-    ///
-    /// # Errors
-    /// When a side fails.
     pub(super) async fn brought_back(&mut self) -> Result<(), String> {
         let carried = self.ids.noted_but(Kind::Archive, BROUGHT_BACK);
         if carried.is_empty() {
@@ -70,9 +67,6 @@ impl Work<'_> {
     }
 
     /// Archives what is archived here and live there. The instant is the target's own.
-    ///
-    /// # Errors
-    /// When a side fails.
     pub(super) async fn archives(&mut self, recorded: &[RecordedItem]) -> Result<(), String> {
         for item in recorded.iter().filter(|item| item.archived_at.is_some()) {
             self.findings.of(Kind::Archive).here += 1;
@@ -147,9 +141,6 @@ impl Work<'_> {
     }
 
     /// Fields that v1 has no place for, as long as they still count here.
-    ///
-    /// # Errors
-    /// When a side fails.
     pub(super) async fn overlays(&mut self, held: &[HeldOverlay]) -> Result<(), String> {
         self.findings.of(Kind::Overlay).here += held.len();
         for known in LISTED {

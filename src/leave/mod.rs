@@ -21,14 +21,12 @@ mod side;
 mod text;
 mod types;
 mod values;
-mod wanted;
 mod work;
 
 pub use findings::{Class, Findings, Line};
 pub use ids::Kind;
-pub use report::{Report, Result as Outcome, WorkspaceReport};
+pub use report::{Report, Result as Outcome, Wanted, Wish, WorkspaceReport};
 pub use text::text;
-pub use wanted::{Wanted, Wish};
 
 use crate::catalogue::shapes;
 use crate::plan::Plan;
@@ -51,10 +49,8 @@ pub struct Place {
     pub key: String,
 }
 
-/// Leaves for `target`.
-///
-/// # Errors
-/// A sentence for people when the target is none, or a side fails on the way before any workspace was done.
+/// Leaves for `target`. Errors: a sentence for people when the target is none, or a side fails on the way before any
+/// workspace was done.
 pub async fn leave(
     plan: &Plan,
     store: &Store,

@@ -20,9 +20,6 @@ use uuid::Uuid;
 
 impl Work<'_> {
     /// Properties of an owner in their order.
-    ///
-    /// # Errors
-    /// When a side fails.
     pub(super) async fn properties(&mut self, owner: Option<Uuid>) -> Result<(), String> {
         let properties: Vec<Arc<Property>> = self.catalogue.properties_of(owner).into_iter().cloned().collect();
         for property in &properties {

@@ -1,11 +1,37 @@
-//! The report of a run.
+//! What a run is asked for, and the report of it.
 //!
 //! May use: this folder.
 
 use super::findings::{Class, Findings};
 use super::ids::Kind;
-use super::wanted::{Wanted, Wish};
 use serde_json::{Map, Value, json};
+use strum::VariantArray;
+
+/// What a run is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// Look and tell, write nothing.
+    DryRun,
+    /// Carry, then check.
+    Carry,
+    /// Check what was carried.
+    Check,
+}
+
+/// What a run is asked for.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// What to do.
+    pub wish: Wish,
+    /// Slugs of the workspaces.
+    pub workspaces: Vec<String>,
+    /// Makes alike what is there under the same name.
+    pub update: bool,
+    /// Records that are only there do not count as unlike.
+    pub keep_extra: bool,
+    /// Addresses of this gateway.
+    pub own_addresses: Vec<String>,
+}
 
 /// What a run over one workspace came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +92,7 @@ impl Report {
     /// As JSON.
     pub fn json(&self) -> Value {
         let lines = |findings: &Findings| -> Value {
-            let lines = Kind::ALL.into_iter().filter_map(|kind| Some((kind.word(), findings.lines.get(&kind)?)));
+            let lines = Kind::VARIANTS.iter().filter_map(|kind| Some((kind.word(), findings.lines.get(kind)?)));
             Value::Object(lines.map(|(word, line)| (word.to_owned(), json!(line))).collect::<Map<_, _>>())
         };
         let one = |one: &WorkspaceReport| {

@@ -59,9 +59,6 @@ pub(super) fn id(row: &Map<String, Value>) -> Option<Uuid> {
 }
 
 /// The slug as one segment of a path.
-///
-/// # Errors
-/// When it cannot be one.
 pub(super) fn segment(slug: &str) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '~');
     if slug.is_empty() || !slug.chars().all(plain) {
@@ -72,9 +69,6 @@ pub(super) fn segment(slug: &str) -> Result<String, String> {
 
 impl<'p> Scope<'p> {
     /// Finds the workspace and its projects on both sides.
-    ///
-    /// # Errors
-    /// When a side cannot be read, or v1 shows no project of the workspace.
     pub(super) async fn find(plan: &'p Plan, slug: &str, v1: &Side, target: &Side) -> Result<Self, String> {
         let slug = segment(slug)?;
         let (workspace, projects) = (Uuid::nil(), BTreeMap::new());
@@ -138,9 +132,6 @@ impl<'p> Scope<'p> {
     }
 
     /// The path of an operation of v2 in the workspace, or in the project with this id there, for a record.
-    ///
-    /// # Errors
-    /// When the mappings have no such operation.
     pub(super) fn v2(
         &self,
         operation: &str,
@@ -152,9 +143,6 @@ impl<'p> Scope<'p> {
     }
 
     /// The path of an operation of v1, likewise with ids of our own.
-    ///
-    /// # Errors
-    /// When the mappings have no such operation.
     pub(super) fn v1(
         &self,
         operation: &str,
@@ -213,9 +201,6 @@ impl<'p> Scope<'p> {
     }
 
     /// People here by their ids there: those on both rosters with the same id, else those with the same address.
-    ///
-    /// # Errors
-    /// When a roster cannot be read.
     pub(super) async fn people(&self, v1: &Side, target: &Side) -> Result<HashMap<Uuid, Uuid>, String> {
         let theirs = self.v2("workspace_members_list", None, None)?;
         let theirs = target.rows(&format!("{theirs}?expand=member")).await?;
@@ -241,9 +226,6 @@ impl<'p> Scope<'p> {
     }
 
     /// The live work items of a project there, and which of them are which here.
-    ///
-    /// # Errors
-    /// When a list cannot be read.
     pub(super) async fn items(&self, project: &Project, v1: &Side, target: &Side) -> Result<Items, String> {
         let list = self.v2("work_items_list", Some(project.theirs), None)?;
         let there = target.rows(&format!("{list}?paginate=cursor&order_by=sequence_id")).await?;

@@ -69,9 +69,6 @@ impl Answer {
 
 impl Side {
     /// The service at `base`.
-    ///
-    /// # Errors
-    /// When the client cannot be set up.
     pub(super) fn new(base: &HttpAddress, key: &str, name: &'static str) -> Result<Self, String> {
         let (http, base) = (outgoing::client_for(base.as_str(), PATIENCE)?, base.as_str().to_owned());
         Ok(Self { http, base, key: key.to_owned(), name })
@@ -83,9 +80,6 @@ impl Side {
     }
 
     /// Reads.
-    ///
-    /// # Errors
-    /// When there is no answer.
     pub(super) async fn get(&self, path: &str) -> Result<Answer, String> {
         let mut tried = 1;
         loop {
@@ -103,9 +97,6 @@ impl Side {
     }
 
     /// Reads what must be there.
-    ///
-    /// # Errors
-    /// When it is answered with anything but 200.
     pub(super) async fn read(&self, path: &str) -> Result<Value, String> {
         let answer = self.get(path).await?;
         match answer.status {
@@ -115,9 +106,6 @@ impl Side {
     }
 
     /// Writes, without a body when that is null; the answer may be a refusal.
-    ///
-    /// # Errors
-    /// When there is no answer, or the service failed.
     pub(super) async fn write(&self, method: Method, path: &str, body: &Value) -> Result<Answer, String> {
         let word = method.to_string();
         // Only what can be done twice is sent again when the service says that it could not.
@@ -130,9 +118,6 @@ impl Side {
     }
 
     /// Writes what must be taken, and returns the record.
-    ///
-    /// # Errors
-    /// When it is refused.
     pub(super) async fn done(
         &self,
         method: Method,
@@ -148,9 +133,6 @@ impl Side {
     }
 
     /// All rows of a list of v2 in its order; `path` may have a query.
-    ///
-    /// # Errors
-    /// When a page cannot be read.
     pub(super) async fn rows(&self, path: &str) -> Result<Vec<Map<String, Value>>, String> {
         let sign = if path.contains('?') { '&' } else { '?' };
         let by_cursor = path.contains("paginate=cursor");
@@ -173,9 +155,6 @@ impl Side {
     }
 
     /// All rows of a paged list of v1, with these fields or all.
-    ///
-    /// # Errors
-    /// When a page cannot be read.
     pub(super) async fn v1_rows(&self, path: &str, fields: &str) -> Result<Vec<Map<String, Value>>, String> {
         let mut rows = Vec::new();
         for number in 0.. {

@@ -4,10 +4,10 @@
 
 use super::findings::{Class, Findings};
 use super::ids::Kind;
-use super::report::{Report, Result, WorkspaceReport};
-use super::wanted::Wish;
+use super::report::{Report, Result, Wish, WorkspaceReport};
 use crate::printable::printable;
 use std::fmt::Write;
+use strum::VariantArray;
 
 /// Most lines of words of one class; JSON has all.
 const MOST: usize = 20;
@@ -43,7 +43,7 @@ fn table(text: &mut String, one: &WorkspaceReport, wish: Wish) {
         "{:<20} {:>8} {:>8} {:>8} {:>9} {:>11} {:>10}",
         "", "HERE", "ALIKE", carried, "CONFLICTS", "NOT CARRIED", "IMPOSSIBLE"
     );
-    for kind in Kind::ALL {
+    for &kind in Kind::VARIANTS {
         let line = one.findings.lines.get(&kind).copied().unwrap_or_default();
         let carried = match &one.carried {
             Some(carried) => carried.lines.get(&kind).map_or(0, |line| line.carried),

@@ -39,9 +39,6 @@ pub(super) fn mode_of(owner: Option<Uuid>) -> TypeMode {
 
 impl Work<'_> {
     /// Types of an owner, oldest first, and its default.
-    ///
-    /// # Errors
-    /// When a side fails.
     pub(super) async fn types(&mut self, owner: Option<Uuid>) -> Result<(), String> {
         let types: Vec<Arc<WorkItemType>> = self.catalogue.types_of(owner).into_iter().cloned().collect();
         for kind in &types {
@@ -145,9 +142,6 @@ impl Work<'_> {
     }
 
     /// Switches types on again that are switched off on both sides and that work items are to be given.
-    ///
-    /// # Errors
-    /// When a side fails.
     pub(super) async fn make_active(&mut self, types: BTreeSet<Uuid>) -> Result<(), String> {
         let mut is_changed = false;
         for own in types {
@@ -163,9 +157,6 @@ impl Work<'_> {
     }
 
     /// Switches off what is switched off here, now that its work items are there: they can only be given an active type.
-    ///
-    /// # Errors
-    /// When a side fails.
     pub(super) async fn retire_types(&mut self) -> Result<(), String> {
         let retired = std::mem::take(&mut self.retired);
         if retired.is_empty() {
@@ -256,9 +247,6 @@ impl Work<'_> {
     }
 
     /// Properties on the types of an owner.
-    ///
-    /// # Errors
-    /// When a side fails.
     pub(super) async fn attachments(&mut self, owner: Option<Uuid>) -> Result<(), String> {
         let types: Vec<Arc<WorkItemType>> = self.catalogue.types_of(owner).into_iter().cloned().collect();
         for kind in types.iter().filter(|kind| !kind.is_epic) {
@@ -278,15 +266,11 @@ impl Work<'_> {
                 continue;
             };
             let there = self.seen.of(owner).attached.get(&id).cloned().unwrap_or_default();
-            let wanted: Vec<Option<String>> =
-                ours.iter().map(|own| self.ids.theirs(Kind::Property, *own).map(str::to_owned)).collect();
-            let missing: Vec<&String> = wanted.iter().flatten().filter(|id| !there.contains(id)).collect();
-            let unmade = wanted.iter().filter(|id| id.is_none()).count();
-            let present = ours.len() - missing.len() - unmade;
-            self.findings.of(Kind::Attachment).alike += present;
+            let (wanted, missing, unmade) = self.held_against(Kind::Property, &ours, &there);
+            self.findings.of(Kind::Attachment).alike += wanted.len() - missing.len();
             if !self.carries() {
                 self.findings.of(Kind::Attachment).carried += missing.len() + unmade;
-            } else if unmade > 0 {
+            } else {
                 let words = format!("{name}: {unmade} of its properties are not there");
                 self.findings.leave(Kind::Attachment, unmade, words);
             }
@@ -301,9 +285,8 @@ impl Work<'_> {
                     self.seen.of(owner).attached.insert(id.clone(), after.clone());
                 }
             }
-            let wanted: Vec<&String> = wanted.iter().flatten().collect();
             let common: Vec<&String> = after.iter().filter(|id| wanted.contains(id)).collect();
-            if common.len() == wanted.len() && common != wanted {
+            if common.len() == wanted.len() && !common.iter().copied().eq(&wanted) {
                 let words =
                     format!("{name}: its properties are in another order there; detach and attach them there");
                 self.findings.leave(Kind::Attachment, 1, words);
@@ -315,10 +298,16 @@ impl Work<'_> {
         Ok(())
     }
 
+    /// Ids there of ours, those of them that a list there lacks, and how many of ours are not there at all.
+    fn held_against(&self, kind: Kind, ours: &[Uuid], there: &[String]) -> (Vec<String>, Vec<String>, usize) {
+        let wanted: Vec<String> =
+            ours.iter().filter_map(|own| self.ids.theirs(kind, *own)).map(str::to_owned).collect();
+        let missing = wanted.iter().filter(|id| !there.contains(id)).cloned().collect();
+        let unmade = ours.len() - wanted.len();
+        (wanted, missing, unmade)
+    }
+
     /// Types of the workspace in a project, in the order in which they were imported.
-    ///
-    /// # Errors
-    /// When a side fails.
     pub(super) async fn imports(&mut self, project: Uuid) -> Result<(), String> {
         let links = self.catalogue.imports.range((project, Uuid::nil())..=(project, Uuid::max()));
         let mut links: Vec<_> = links.map(|(_, import)| *import).collect();
@@ -331,12 +320,10 @@ impl Work<'_> {
             return Ok(());
         };
         let there = self.seen.of(Some(project)).imported.clone();
-        let wanted: Vec<Option<String>> =
-            links.iter().map(|link| self.ids.theirs(Kind::Type, link.type_id).map(str::to_owned)).collect();
-        let missing: Vec<&String> = wanted.iter().flatten().filter(|id| !there.contains(id)).collect();
-        let unmade = wanted.iter().filter(|id| id.is_none()).count();
-        self.findings.of(Kind::Import).alike += links.len() - missing.len() - unmade;
-        let extra = there.iter().filter(|id| !wanted.iter().flatten().any(|wanted| wanted == *id)).count();
+        let ours: Vec<Uuid> = links.iter().map(|link| link.type_id).collect();
+        let (wanted, missing, unmade) = self.held_against(Kind::Type, &ours, &there);
+        self.findings.of(Kind::Import).alike += wanted.len() - missing.len();
+        let extra = there.iter().filter(|id| !wanted.contains(id)).count();
         if extra > 0 {
             self.extra(format!("{extra} more imported types in {name}"));
         }
@@ -352,8 +339,7 @@ impl Work<'_> {
             let name = format!("imported types of {name}");
             if self.write((Kind::Import, &name), Method::POST, &path, &body).await?.is_some() {
                 self.findings.of(Kind::Import).carried += missing.len();
-                let ids: Vec<String> = missing.into_iter().cloned().collect();
-                self.seen.of(Some(project)).imported.extend(ids);
+                self.seen.of(Some(project)).imported.extend(missing);
             }
         }
         Ok(())

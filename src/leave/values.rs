@@ -29,11 +29,13 @@ struct Losses {
     strangers: usize,
 }
 
+/// How many elements an item has.
+fn counted(values: &ItemValues) -> usize {
+    values.values().map(Vec::len).sum()
+}
+
 impl Work<'_> {
     /// All work items with a type or values.
-    ///
-    /// # Errors
-    /// When a side fails.
     pub(super) async fn values(&mut self, recorded: &[RecordedItem]) -> Result<(), String> {
         let mut projects: BTreeMap<Uuid, Vec<&RecordedItem>> = BTreeMap::new();
         for item in recorded {
@@ -56,16 +58,8 @@ impl Work<'_> {
         mut values: HashMap<Uuid, ItemValues>,
     ) -> Result<(), String> {
         let name = self.scope.project_in_words(project);
-        let counted = |values: &ItemValues| values.values().map(Vec::len).sum::<usize>();
         let Some(items) = self.items_of(project).await? else {
-            let held =
-                recorded.iter().filter(|item| item.type_id.is_some() || values.contains_key(&item.id)).count();
-            let elements: usize = values.values().map(counted).sum();
-            self.findings.of(Kind::Item).here += held;
-            self.findings.of(Kind::Value).here += elements;
-            let words = format!("work items of project {name}: it is not there, or not to be seen with the keys");
-            self.findings.leave(Kind::Item, held, words);
-            self.findings.of(Kind::Value).left += elements;
+            self.leave_values(&name, recorded, &values);
             return Ok(());
         };
         let (mut jobs, mut losses) = (Vec::new(), Losses::default());
@@ -89,10 +83,10 @@ impl Work<'_> {
             let is_archived = item.archived_at.is_some() && !items.is_live_here(item.id);
             match items.theirs(item.id).filter(|_| !is_archived) {
                 Some(theirs) => {
-                    let path = (items.project.theirs, theirs.to_string());
-                    let path = self.scope.v2("work_items_retrieve", Some(path.0), Some(&path.1))?;
-                    let applicable = item.type_id.and_then(|kind| applicable.get(&kind)).map(Vec::as_slice);
-                    let applicable = applicable.unwrap_or_default();
+                    let id = theirs.to_string();
+                    let path = self.scope.v2("work_items_retrieve", Some(items.project.theirs), Some(&id))?;
+                    let applicable = item.type_id.and_then(|kind| applicable.get(&kind));
+                    let applicable = applicable.map(Vec::as_slice).unwrap_or_default();
                     jobs.push(self.job(item, (theirs, path), applicable, &items, &kept, &mut losses));
                 }
                 None if self.returning.contains(&item.id) && !self.carries() => {
@@ -111,18 +105,33 @@ impl Work<'_> {
                 }
             }
         }
-        let hidden = "values that do not show here: of a property that is switched off, does not apply to the item's \
-                      type or holds something else now";
-        self.findings.never(Kind::Value, losses.hidden, hidden);
-        self.findings.never(Kind::Value, losses.nowhere, "values that point at work items that are not live there");
-        let strangers = "values that name people who are not on the roster of the workspace there";
-        self.findings.leave(Kind::Value, losses.strangers, strangers);
+        self.tell_losses(&losses);
         if self.carries() {
             let given = jobs.iter().filter(|job| !job.is_done && job.type_there != job.type_id);
             let given: BTreeSet<Uuid> = given.filter_map(|job| job.own_type).collect();
             self.make_active(given).await?;
         }
         self.settle_all(&name, jobs).await
+    }
+
+    /// Tells of the items of a project that is not there.
+    fn leave_values(&mut self, name: &str, recorded: &[&RecordedItem], values: &HashMap<Uuid, ItemValues>) {
+        let held = recorded.iter().filter(|item| item.type_id.is_some() || values.contains_key(&item.id)).count();
+        let elements: usize = values.values().map(counted).sum();
+        self.findings.of(Kind::Item).here += held;
+        self.findings.of(Kind::Value).here += elements;
+        let words = format!("work items of project {name}: it is not there, or not to be seen with the keys");
+        self.findings.leave(Kind::Item, held, words);
+        self.findings.of(Kind::Value).left += elements;
+    }
+
+    fn tell_losses(&mut self, losses: &Losses) {
+        let hidden = "values that do not show here: of a property that is switched off, does not apply to the item's \
+                      type or holds something else now";
+        self.findings.never(Kind::Value, losses.hidden, hidden);
+        self.findings.never(Kind::Value, losses.nowhere, "values that point at work items that are not live there");
+        let strangers = "values that name people who are not on the roster of the workspace there";
+        self.findings.leave(Kind::Value, losses.strangers, strangers);
     }
 
     async fn settle_all(&mut self, project: &str, jobs: Vec<Job>) -> Result<(), String> {
@@ -200,7 +209,7 @@ impl Work<'_> {
                 are_records: matches!(kind, ValueKind::Option | ValueKind::Person | ValueKind::Item),
             });
         }
-        losses.hidden += kept.values().map(Vec::len).sum::<usize>() - shown;
+        losses.hidden += counted(kept) - shown;
         let mut recorded: Vec<(Uuid, Value)> = kept
             .iter()
             .map(|(id, elements)| (*id, elements.iter().map(|one| one.value.clone()).collect()))

@@ -148,9 +148,6 @@ impl Work<'_> {
     }
 
     /// Brings the workspace there into a mode, when it is in another.
-    ///
-    /// # Errors
-    /// When it cannot be.
     pub(super) async fn switch(&mut self, mode: TypeMode) -> Result<(), String> {
         let wanted = mode == TypeMode::Workspace;
         if self.seen.features.get("is_work_item_types_enabled") == Some(&Value::Bool(wanted)) {
@@ -168,9 +165,6 @@ impl Work<'_> {
     }
 
     /// Sets the level of the types that are made next.
-    ///
-    /// # Errors
-    /// When it cannot be set.
     pub(super) async fn set_level(&mut self, level: i64) -> Result<(), String> {
         if self.seen.features.get("work_item_type_default_level") == Some(&json!(level)) {
             return Ok(());
@@ -212,9 +206,6 @@ impl Work<'_> {
     }
 
     /// Reads the work items of projects whose defaults may name some.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     pub(super) async fn items_of_defaults(&mut self) -> Result<(), String> {
         let names_items = |property: &Property| {
             let has_default = |texts: &[String]| texts.iter().any(|text| Uuid::try_parse(text).is_ok());
@@ -233,10 +224,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Sends a write; a write that the target refuses is told and left.
-    ///
-    /// # Errors
-    /// When there is no answer, or none that says what is wrong with the record.
+    /// Sends a write; a write that the target refuses is told and left. Errors: when there is no answer, or none that
+    /// says what is wrong with the record.
     pub(super) async fn write(
         &mut self,
         (kind, name): (Kind, &str),
@@ -254,9 +243,6 @@ impl Work<'_> {
 
     /// Makes or changes a record of `list` as `verdict` says, in the mode in which that is possible. None when nothing
     /// was to be written, and when the target refused it.
-    ///
-    /// # Errors
-    /// As [`Work::write`].
     pub(super) async fn carry(
         &mut self,
         intended: &Intended,
@@ -287,9 +273,6 @@ impl Work<'_> {
     }
 
     /// Work items of a project on both sides, read once.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     pub(super) async fn items_of(&mut self, project: Uuid) -> Result<Option<Arc<Items>>, String> {
         if let Some(items) = self.items.get(&project) {
             return Ok(Some(Arc::clone(items)));

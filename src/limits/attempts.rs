@@ -6,8 +6,7 @@
 //! client must not lock out the others behind its address. Processes that share a Redis count together. May use:
 //! `cache`, `network`, `refusal`, `tally`, `buckets`, `together`.
 
-use super::buckets::Buckets;
-use super::refused::{CredentialId, limited};
+use super::buckets::{Buckets, CredentialId, limited};
 use super::together::Together;
 use crate::cache::{Bounds, Cache};
 use crate::network::network;
@@ -52,9 +51,7 @@ impl Attempts {
     }
 
     /// Whether a request with this credential may be looked at; none when it presents nothing that could be one.
-    ///
-    /// # Errors
-    /// 429 when its address has failed too often and the credential is not known.
+    /// Errors: 429 when its address has failed too often and the credential is not known.
     pub fn may_try(&self, address: IpAddr, credential: Option<CredentialId>) -> Result<(), Refusal> {
         if self.buckets.is_none() || credential.is_some_and(|credential| self.proven.contains(&credential)) {
             return Ok(());

@@ -1,7 +1,7 @@
 //! One bucket per key, refilled evenly. A client that stays within the limit in every minute is never refused. May use:
-//! `settings`, this folder.
+//! `refusal`, `settings`.
 
-use super::clock::RuntimeClock;
+use crate::refusal::Refusal;
 use crate::settings::RateSettings;
 use governor::clock::Clock;
 use governor::middleware::StateInformationMiddleware;
@@ -10,7 +10,7 @@ use governor::{Quota, RateLimiter};
 use std::hash::Hash;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The time over which requests are counted.
 const MINUTE: Duration = Duration::from_secs(60);
@@ -19,12 +19,29 @@ const ROUND: usize = 4096;
 /// Buckets from which on every new key first has idle ones dropped.
 const MANY: usize = 100_000;
 
+/// The clock of the runtime, so that tests with a stopped one hold the limits too; the system's outside of one.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct RuntimeClock;
+
+impl Clock for RuntimeClock {
+    type Instant = Instant;
+
+    fn now(&self) -> Instant {
+        tokio::time::Instant::now().into_std()
+    }
+}
+
+/// SHA-256 of a credential as it was presented.
+pub type CredentialId = [u8; 32];
+
 /// Kinds of credentials, each with a limit of its own (O15).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Class {
     /// A v1 API key of a person.
     ApiKey,
     /// A token of the authorization server.
+    #[strum(serialize = "oauth")]
     OAuth,
     /// A key for one workspace.
     Workspace,
@@ -40,13 +57,7 @@ impl Class {
 
     /// Name of the setting and of the policy in headers.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::ApiKey => "api_key",
-            Self::OAuth => "oauth",
-            Self::Workspace => "workspace",
-            Self::Service => "service",
-            Self::External => "external",
-        }
+        self.into()
     }
 
     pub(super) fn rate(self, settings: &RateSettings) -> u32 {
@@ -66,6 +77,11 @@ pub(super) struct Left {
     pub remaining: u32,
     /// Time until the bucket is full again.
     pub reset: Duration,
+}
+
+/// The refusal for too many requests.
+pub(super) fn limited(wait: Duration, detail: String) -> Refusal {
+    Refusal::RateLimited { retry_after: (wait.as_secs_f64().ceil() as u64).max(1), detail }
 }
 
 type Limiter<K> = RateLimiter<K, HashMapStateStore<K>, RuntimeClock, StateInformationMiddleware>;
@@ -106,9 +122,6 @@ impl<K: Hash + Eq + Clone> Buckets<K> {
     }
 
     /// Takes one request out of the bucket of `key`.
-    ///
-    /// # Errors
-    /// The time until one is there.
     pub(super) fn take(&self, key: &K) -> Result<Left, Duration> {
         self.drop_idle();
         match self.limiter.check_key(key) {

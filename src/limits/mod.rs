@@ -11,22 +11,18 @@
 mod account;
 mod attempts;
 mod buckets;
-mod clock;
 pub mod headers;
-mod refused;
 mod together;
 
 pub use attempts::Attempts;
-pub use buckets::Class;
-pub use refused::CredentialId;
+pub use buckets::{Class, CredentialId};
 
 use crate::context::Standing;
 use crate::refusal::Refusal;
 use crate::settings::RateSettings;
 use crate::shared::Shared;
 use crate::tally::Counter;
-use buckets::Buckets;
-use refused::limited;
+use buckets::{Buckets, limited};
 use together::Together;
 
 /// The limits of all classes, and of those without a credential.
@@ -64,9 +60,7 @@ impl Limits {
         Self { together: Some(together), ..self }
     }
 
-    /// Counts a request of a proven credential; where it stands afterwards, unless its class has no limit.
-    ///
-    /// # Errors
+    /// Counts a request of a proven credential; where it stands afterwards, unless its class has no limit. Errors:
     /// [`Refusal::RateLimited`] with the time to the next free slot, and where the credential stands.
     pub async fn take(
         &self,

@@ -2,10 +2,10 @@
 //!
 //! One task tells Redis what was let through and asks for what nobody could decide alone, for all credentials at once:
 //! at the latest after [`GATHER`], at once when somebody waits. So the number of round trips does not grow with the
-//! number of requests. While Redis is away each process counts alone. May use: `account`, `shared`.
+//! number of requests. While Redis is away each process counts alone. May use: `account`, `buckets`, `shared`.
 
 use super::account::{Account, Granted, Shape, Taken};
-use super::refused::CredentialId;
+use super::buckets::CredentialId;
 use crate::shared::{Call, Script, Shared};
 use parking_lot::Mutex;
 use std::collections::HashMap;

@@ -10,6 +10,7 @@ use crate::oauth::Event;
 use crate::retirement::Retirement;
 use crate::shadow::Tally;
 use crate::tally::{Counter, Requests};
+use strum::VariantNames;
 
 pub(super) fn requests(requests: &Requests) -> Vec<Family> {
     let mut count = Family::new(
@@ -90,7 +91,7 @@ pub(super) fn limits(limits: &Limits) -> Vec<Family> {
 pub(super) fn events(events: &[Counter]) -> Vec<Family> {
     let family =
         Family::new(Kind::Counter, "causeway_oauth_events", "What happened to grants, tokens and gateway keys");
-    let named = Event::NAMES.iter().zip(events);
+    let named = Event::VARIANTS.iter().zip(events);
     vec![named.fold(family, |family, (name, count)| family.with(&[("event", name)], count.get() as f64))]
 }
 
@@ -113,6 +114,5 @@ pub(super) fn compared(tally: &Tally) -> Vec<Family> {
         "causeway_shadow_requests",
         "Reads whose answer was to be compared with that of the deployment's own v2, by what came of it",
     );
-    let outcomes = tally.figures();
-    vec![outcomes.iter().fold(family, |family, (name, count)| family.with(&[("outcome", name)], *count as f64))]
+    vec![tally.figures().fold(family, |family, (name, count)| family.with(&[("outcome", name)], count as f64))]
 }

@@ -32,9 +32,6 @@ pub struct Counts {
 
 impl Counts {
     /// Reads what is wanted.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn read(store: &Store, plan: &Plan, wanted: &Wanted, today: i64) -> Result<Self, StoreError> {
         let since = wanted.days.map_or(0, |days| today - days + 1);
         let callers = store.usage_callers().await?.into_iter().map(|caller| (caller.fingerprint.clone(), caller));

@@ -8,7 +8,6 @@
 
 mod counts;
 mod csv;
-mod cut;
 mod days;
 mod left;
 mod report;

@@ -2,12 +2,11 @@
 //!
 //! May use: `amount`, `printable`, this folder.
 
-use super::cut::cut;
 use super::days::date;
 use super::left::Left;
 use super::report::{Report, moved};
 use crate::amount::amount;
-use crate::printable::printable;
+use crate::printable::{cut, printable};
 use std::fmt::Write;
 
 /// Most lines of a table.

@@ -63,9 +63,6 @@ pub struct Rotation {
 
 impl OAuth {
     /// Registers a client; its secret is shown here and never again.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub async fn register(
         &self,
         client: Registrable,
@@ -86,17 +83,11 @@ impl OAuth {
     }
 
     /// All clients.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn clients(&self) -> Result<Vec<Client>, StoreError> {
         self.inner.store.clients().await
     }
 
     /// The public client that an operator has registered with this redirect address; the first of several.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn public_client_at(&self, redirect_uri: &str) -> Result<Option<Client>, StoreError> {
         let clients = self.inner.store.public_clients().await?;
         let is_at =
@@ -105,9 +96,6 @@ impl OAuth {
     }
 
     /// Another secret for a confidential client; `None` when there is no such client.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub async fn rotate_client(&self, id: &str) -> Result<Option<String>, StoreError> {
         let secret = secret::new(CLIENT_SECRET);
         let done = self.inner.store.set_client_secret(id, &secret::hash(&secret)).await?;
@@ -115,17 +103,11 @@ impl OAuth {
     }
 
     /// Deletes a client with all its grants; false when there is no such client.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub async fn delete_client(&self, id: &str) -> Result<bool, StoreError> {
         self.inner.store.delete_client(id).await
     }
 
     /// Makes a gateway key out of a v1 key, which v1 must take; the key is shown here and never again.
-    ///
-    /// # Errors
-    /// [`AdminError`].
     pub async fn mint(
         &self,
         v1_key: &str,
@@ -178,9 +160,6 @@ impl OAuth {
     }
 
     /// The gateway keys of a person, or of everybody, that are good.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn keys(&self, user: Option<Uuid>) -> Result<Vec<GatewayKey>, StoreError> {
         let (mut keys, at) = (self.inner.store.keys(user).await?, now_micros());
         keys.retain(|key| key.expires_at.is_none_or(|end| end > at));
@@ -188,9 +167,6 @@ impl OAuth {
     }
 
     /// Revokes a gateway key, of this person when one is named; false when there is none.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub async fn revoke_key(&self, key: Uuid, user: Option<Uuid>) -> Result<bool, StoreError> {
         let known = self.inner.store.keys(user).await?.into_iter().find(|row| row.id == key);
         self.to_the_end(async move |oauth| {
@@ -206,17 +182,11 @@ impl OAuth {
     }
 
     /// The live grants of a person.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn grants(&self, user: Uuid) -> Result<Vec<Grant>, StoreError> {
         self.inner.store.grants_of(user).await
     }
 
     /// Ends a grant of a person; false when there is none.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub async fn revoke_grant(&self, user: Uuid, grant: Uuid) -> Result<bool, StoreError> {
         let known = self.inner.store.grants_of(user).await?.into_iter().find(|known| known.id == grant);
         self.to_the_end(async move |oauth| {
@@ -230,9 +200,6 @@ impl OAuth {
     }
 
     /// Seals every kept v1 key with the current secret.
-    ///
-    /// # Errors
-    /// [`AdminError`].
     pub async fn rotate_secrets(&self) -> Result<Rotation, AdminError> {
         let keyring = self.inner.keyring.as_ref().ok_or(AdminError::NotSetUp)?;
         let mut rotation = Rotation::default();
@@ -257,9 +224,6 @@ impl OAuth {
 }
 
 /// How many kept v1 keys none of the secrets opens: those who hold a key or a token of one get 401.
-///
-/// # Errors
-/// [`StoreError`] when the store cannot be read.
 pub async fn unopened_keys(store: &OAuthStore, keyring: Option<&Keyring>) -> Result<u64, StoreError> {
     let (mut after, mut unopened) = (String::new(), 0);
     loop {

@@ -56,11 +56,9 @@ impl Audited {
             target_type: told.target,
             target_id: told.id.to_string(),
             target_display_name: told.title,
-            old_value: None,
-            new_value: None,
             reason: told.reason,
             metadata: json!({ "user_id": told.user }),
-            project: None,
+            ..AuditEntry::default()
         };
         for workspace in workspaces {
             if let Err(fault) = self.store.record(workspace, std::slice::from_ref(&entry)).await {

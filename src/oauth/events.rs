@@ -5,6 +5,7 @@
 
 use futures_util::future::BoxFuture;
 use std::net::IpAddr;
+use strum::{IntoStaticStr, VariantNames};
 use uuid::Uuid;
 
 /// Why a credential that is known was refused.
@@ -17,7 +18,8 @@ pub enum Dead {
 }
 
 /// Something that happened; never holds a secret.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "snake_case")]
 pub enum Event {
     /// A person allowed a client.
     Granted {
@@ -115,30 +117,10 @@ pub struct Origin {
 }
 
 impl Event {
-    /// What events are called in figures.
-    pub const NAMES: [&'static str; 8] = [
-        "granted",
-        "grant_revoked",
-        "token_revoked",
-        "code_misused",
-        "refresh_reused",
-        "key_minted",
-        "key_revoked",
-        "credential_refused",
-    ];
-
-    /// The place of its name among [`Event::NAMES`].
+    /// The place of its name among its [`VariantNames`], which are what events are called in figures.
     pub fn number(&self) -> usize {
-        match self {
-            Self::Granted { .. } => 0,
-            Self::GrantRevoked { .. } => 1,
-            Self::TokenRevoked { .. } => 2,
-            Self::CodeMisused { .. } => 3,
-            Self::RefreshReused { .. } => 4,
-            Self::KeyMinted { .. } => 5,
-            Self::KeyRevoked { .. } => 6,
-            Self::CredentialRefused { .. } => 7,
-        }
+        let name: &str = self.into();
+        Self::VARIANTS.iter().position(|known| *known == name).unwrap_or_default()
     }
 }
 

@@ -99,9 +99,6 @@ impl fmt::Debug for Keyring {
 
 impl Keyring {
     /// The secrets that `settings` name; `None` when they name none.
-    ///
-    /// # Errors
-    /// [`KeyringError`] when they cannot be read.
     pub fn open(settings: &SecretSettings) -> Result<Option<Self>, KeyringError> {
         if let Some(text) = &settings.key {
             let ring = Ring::of(text.expose(), None).ok_or(KeyringError::Malformed { place: "secrets.key" })?;
@@ -133,13 +130,9 @@ impl Keyring {
 
     /// Seals `plain` for `place`; the text and the id of the secret.
     pub fn seal(&self, plain: &str, place: &str) -> (String, String) {
-        let random = secret::random();
-        let nonce = &random[..NONCE];
         self.with_ring(|ring| {
             let (id, cipher) = &ring.secrets[0];
-            let payload = Payload { msg: plain.as_bytes(), aad: place.as_bytes() };
-            let sealed = cipher.encrypt(&nonce_of(nonce), payload).expect("a short text can be sealed");
-            (URL_SAFE_NO_PAD.encode([nonce, &sealed].concat()), id.clone())
+            (sealed_by(cipher, plain, place), id.clone())
         })
     }
 
@@ -161,13 +154,10 @@ impl Keyring {
         if !self.knows(with) {
             self.read_again();
         }
-        let bytes = URL_SAFE_NO_PAD.decode(sealed).ok()?;
-        let (nonce, text) = bytes.split_at_checked(NONCE)?;
-        let plain = self.with_ring(|ring| {
+        self.with_ring(|ring| {
             let (_, cipher) = ring.secrets.iter().find(|(id, _)| id == with)?;
-            cipher.decrypt(&nonce_of(nonce), Payload { msg: text, aad: place.as_bytes() }).ok()
-        })?;
-        String::from_utf8(plain).ok()
+            opened_by(cipher, sealed, place)
+        })
     }
 
     fn knows(&self, id: &str) -> bool {
@@ -191,10 +181,22 @@ impl Keyring {
     }
 }
 
-fn nonce_of(bytes: &[u8]) -> XNonce {
+/// `plain` sealed for `place`, as text.
+pub fn sealed_by(cipher: &XChaCha20Poly1305, plain: &str, place: &str) -> String {
     let mut nonce = XNonce::default();
-    nonce.copy_from_slice(bytes);
-    nonce
+    nonce.copy_from_slice(&secret::random()[..NONCE]);
+    let payload = Payload { msg: plain.as_bytes(), aad: place.as_bytes() };
+    let sealed = cipher.encrypt(&nonce, payload).expect("a short text can be sealed");
+    URL_SAFE_NO_PAD.encode([nonce.as_slice(), &sealed].concat())
+}
+
+/// What was sealed for `place` by the same cipher.
+pub fn opened_by(cipher: &XChaCha20Poly1305, sealed: &str, place: &str) -> Option<String> {
+    let bytes = URL_SAFE_NO_PAD.decode(sealed).ok()?;
+    let (start, text) = bytes.split_at_checked(NONCE)?;
+    let mut nonce = XNonce::default();
+    nonce.copy_from_slice(start);
+    String::from_utf8(cipher.decrypt(&nonce, Payload { msg: text, aad: place.as_bytes() }).ok()?).ok()
 }
 
 fn read(path: &Path) -> Result<Ring, KeyringError> {

@@ -23,5 +23,5 @@ pub use admin::{AdminError, Minting, Rotation, unopened_keys};
 pub use audited::Audited;
 pub use events::{Event, Events, Origin};
 pub use http::OAuthPages;
-pub use keyring::{Keyring, KeyringError};
+pub use keyring::{Keyring, KeyringError, opened_by, sealed_by};
 pub use service::OAuth;

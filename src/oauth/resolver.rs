@@ -125,9 +125,6 @@ impl Resolver {
     }
 
     /// The v1 key of the grant that `token` belongs to.
-    ///
-    /// # Errors
-    /// [`Refusal::InvalidToken`] when no secret opens it.
     pub(super) fn key_of(&self, token: &Token) -> Result<V1Key, Refusal> {
         self.unseal(&token.sealed, &grant_place(token.grant))
     }

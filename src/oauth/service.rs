@@ -132,13 +132,10 @@ impl OAuth {
         self.inner.resolver.figures()
     }
 
-    /// The client that a request claims to be.
-    ///
-    /// # Errors
-    /// `invalid_client` unless it proves it: by its secret, or, for a public client, by having none.
+    /// The client that a request claims to be. Errors: `invalid_client` unless it proves it: by its secret, or, for a
+    /// public client, by having none.
     pub(super) async fn authenticate(&self, claim: &ClientClaim) -> Result<Client, OAuthError> {
-        let client = self.inner.store.client(&claim.id).await.map_err(|fault| store_fault(&fault))?;
-        let client = client.ok_or_else(OAuthError::invalid_client)?;
+        let client = self.inner.store.client(&claim.id).await?.ok_or_else(OAuthError::invalid_client)?;
         match (&client.secret_hash, &claim.secret) {
             (Some(hash), Some(given)) if secret::is(given, hash) => Ok(client),
             (None, None) => Ok(client),
@@ -179,7 +176,7 @@ impl OAuth {
         };
         let (client, name) = (client.id.clone(), client.name.clone());
         self.to_the_end(async move |oauth| {
-            oauth.inner.store.add_grant(&grant, &new_code).await.map_err(|fault| store_fault(&fault))?;
+            oauth.inner.store.add_grant(&grant, &new_code).await?;
             oauth.tell(Event::Granted { grant: id, client, name, user }).await;
             oauth.sweep().await;
             Ok(code)
@@ -227,8 +224,7 @@ impl OAuth {
         };
         let pair = Pair::new(&self.inner.settings);
         let tokens = |found: &Code| pair.rows(&found.scopes, &found.scopes);
-        let outcome = self.inner.store.exchange_code(&secret::hash(code), judge, tokens).await;
-        match outcome.map_err(|fault| store_fault(&fault))? {
+        match self.inner.store.exchange_code(&secret::hash(code), judge, tokens).await? {
             Exchange::Done(found) => Ok(pair.answer(found.scopes)),
             Exchange::Refused => Err(OAuthError::invalid_grant()),
             Exchange::Ended(found, ended) => {
@@ -247,7 +243,7 @@ impl OAuth {
         ctx: &Context,
     ) -> Result<TokenAnswer, OAuthError> {
         let hash = secret::hash(token);
-        let found = self.inner.store.token(&hash).await.map_err(|fault| store_fault(&fault))?;
+        let found = self.inner.store.token(&hash).await?;
         let found = found.filter(|found| found.client_id == client.id && found.kind == TokenKind::Refresh);
         let found = found.ok_or_else(OAuthError::invalid_grant)?;
         // Judged before anything changes, so that a wish too large costs nothing.
@@ -275,8 +271,7 @@ impl OAuth {
         // The refresh token keeps what was granted (RFC 6749, 6); only the access token is narrower.
         let tokens = |found: &Token| pair.rows(&narrow, &found.scopes.join(" "));
         let retry = micros(self.inner.settings.refresh_retry);
-        let outcome = self.inner.store.refresh(hash, retry, judge, tokens).await;
-        match outcome.map_err(|fault| store_fault(&fault))? {
+        match self.inner.store.refresh(hash, retry, judge, tokens).await? {
             Refresh::Done { .. } => Ok(pair.answer(narrow)),
             Refresh::Refused => Err(OAuthError::invalid_grant()),
             Refresh::Reused(ended) => {
@@ -293,7 +288,7 @@ impl OAuth {
         if matches!(ended, Ok(()) | Err(StoreError::Undecided(_))) {
             self.tell(event).await;
         }
-        ended.map_err(|fault| store_fault(&fault))?;
+        ended?;
         Err(OAuthError::invalid_grant())
     }
 
@@ -316,14 +311,13 @@ impl OAuth {
     /// refresh token that was exchanged may never have got its successors, so they end with it.
     pub(super) async fn revoke(&self, client: &Client, token: &str) -> Result<(), OAuthError> {
         let hash = secret::hash(token);
-        let found = self.inner.store.token(&hash).await.map_err(|fault| store_fault(&fault))?;
-        let Some(found) = found else { return Ok(()) };
+        let Some(found) = self.inner.store.token(&hash).await? else { return Ok(()) };
         if found.client_id != client.id {
             return Err(OAuthError::new("unauthorized_client", "The token was not given to this client."));
         }
         let (id, name) = (client.id.clone(), client.name.clone());
         self.to_the_end(async move |oauth| {
-            if oauth.inner.store.revoke_token(&hash, &found).await.map_err(|fault| store_fault(&fault))? {
+            if oauth.inner.store.revoke_token(&hash, &found).await? {
                 let revoked = Event::TokenRevoked { grant: found.grant, client: id, name, user: found.user };
                 oauth.tell(revoked).await;
             }
@@ -340,7 +334,7 @@ impl OAuth {
         issuer: &str,
         ctx: &Context,
     ) -> Result<Introspection, OAuthError> {
-        let found = self.inner.store.token(&secret::hash(token)).await.map_err(|fault| store_fault(&fault))?;
+        let found = self.inner.store.token(&secret::hash(token)).await?;
         let good = |found: &Token| found.client_id == client.id && !found.ended && found.expires_at > now_micros();
         let Some(found) = found.filter(good) else { return Ok(Introspection::default()) };
         if !self.opens(&found, ctx).await {
@@ -363,7 +357,7 @@ impl OAuth {
         &self,
         target: &authorize::Target,
     ) -> Result<Option<(Client, bool)>, OAuthError> {
-        let client = self.inner.store.client(&target.client_id).await.map_err(|fault| store_fault(&fault))?;
+        let client = self.inner.store.client(&target.client_id).await?;
         Ok(client.map(|client| {
             let registered = authorize::is_registered(&client.redirect_uris, &target.redirect_uri);
             (client, registered)
@@ -423,7 +417,9 @@ pub(super) fn after(life: Duration) -> i64 {
 }
 
 /// A fault of the store in the words of the protocol; its cause goes to the log.
-pub(super) fn store_fault(fault: &StoreError) -> OAuthError {
-    tracing::error!(cause = %fault, "the store failed the authorization server");
-    OAuthError::unavailable("The store of the gateway cannot be used; try again.")
+impl From<StoreError> for OAuthError {
+    fn from(fault: StoreError) -> Self {
+        tracing::error!(cause = %fault, "the store failed the authorization server");
+        Self::unavailable("The store of the gateway cannot be used; try again.")
+    }
 }

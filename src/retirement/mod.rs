@@ -42,9 +42,6 @@ struct Window {
 
 impl Retirement {
     /// As `settings` say; none when nothing is set. Windows that have passed are told of and left out.
-    ///
-    /// # Errors
-    /// A sentence when an operation is named that there is not.
     pub fn new(settings: &Settings, plan: &Arc<Plan>) -> Result<Option<Self>, String> {
         let (public, settings) = (&settings.public, &settings.retirement);
         let named = settings.notices.iter().map(|notice| ("retirement", &notice.operation));

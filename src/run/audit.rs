@@ -124,7 +124,7 @@ impl Runner {
         if caller.workspace.is_some_and(|only| only != *workspace) {
             return;
         }
-        let entry = features_refused(origin.actor(&caller.user), *workspace, slug);
+        let entry = features_refused(origin.actor(caller.user.id, Some(&caller.user)), *workspace, slug);
         if let Err(fault) = self.store.record(*workspace, &[entry]).await {
             tracing::error!(cause = %fault, "a refused change of features is missing in an audit log");
         }
@@ -142,15 +142,7 @@ impl Runner {
                 .and_then(|known| known.workspaces.iter().find(|(_, name)| ***name == *slug).map(|(id, _)| *id)),
         };
         let Some(workspace) = workspace else { return };
-        let person = known.as_ref().map(|known| &known.user);
-        let actor = AuditActor {
-            kind: "api_token",
-            id: Some(ended.user),
-            display_name: person.map(|person| person.display_name.clone()).unwrap_or_default(),
-            email: person.map(|person| person.email.clone()).unwrap_or_default(),
-            ip_address: origin.ip.map(|ip| ip.to_string()),
-            user_agent: origin.user_agent.clone(),
-        };
+        let actor = origin.actor(ended.user, known.as_ref().map(|known| &*known.user));
         let credential = format!("{} {}", ended.kind, ended.id);
         let entry = authentication_failed(actor, workspace, slug, &credential);
         if let Err(fault) = self.store.record_coalesced(workspace, &credential, &entry).await {
@@ -175,14 +167,8 @@ fn done(actor: AuditActor, event_name: &'static str, category: &'static str) -> 
         success: true,
         source: if actor.kind == SYSTEM { SYSTEM } else { "api" },
         actor,
-        target_type: "",
-        target_id: String::new(),
-        target_display_name: String::new(),
-        old_value: None,
-        new_value: None,
-        reason: "",
         metadata: json!({}),
-        project: None,
+        ..AuditEntry::default()
     }
 }
 
@@ -196,8 +182,7 @@ mod tests {
             id: Some(Uuid::from_u128(1)),
             display_name: "ada".into(),
             email: "ada@acme.test".into(),
-            ip_address: None,
-            user_agent: String::new(),
+            ..AuditActor::default()
         }
     }
 

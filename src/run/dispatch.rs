@@ -16,9 +16,6 @@ const READS: usize = 3;
 
 impl Job {
     /// Carries the call out. Writes wait for their turn with the client, and then run as tasks of their own.
-    ///
-    /// # Errors
-    /// Any refusal.
     pub async fn run(mut self) -> Result<Reply, Refusal> {
         if self.body_size() > 0 {
             Box::pin(self.parse_large_body()).await?;

@@ -14,6 +14,7 @@ use crate::refusal::{FieldErrors, Refusal};
 use crate::store::{AuditActor, Turn};
 use crate::v1::V1Key;
 use crate::v2::body::{self, Given};
+use crate::v2::query::{self, ListCall};
 use crate::v2::tag::{self, IfMatch};
 use crate::v2::{Parameters, Reply};
 use bytes::Bytes;
@@ -65,13 +66,14 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Who asks from here, as the audit log names them. Keys and tokens act, so the person is never there themselves.
-    pub(super) fn actor(&self, user: &User) -> AuditActor {
+    /// Who asks from here, as the audit log names them, with what is known of the person. Keys and tokens act, so the
+    /// person is never there themselves.
+    pub(super) fn actor(&self, user: Uuid, person: Option<&User>) -> AuditActor {
         AuditActor {
             kind: "api_token",
-            id: Some(user.id),
-            display_name: user.display_name.clone(),
-            email: user.email.clone(),
+            id: Some(user),
+            display_name: person.map(|person| person.display_name.clone()).unwrap_or_default(),
+            email: person.map(|person| person.email.clone()).unwrap_or_default(),
             ip_address: self.ip.map(|ip| ip.to_string()),
             user_agent: self.user_agent.clone(),
         }
@@ -107,7 +109,8 @@ impl Job {
 
     /// The caller as the audit log names it.
     pub fn actor(&self) -> AuditActor {
-        self.call.origin.actor(&self.call.caller.user)
+        let user = &self.call.caller.user;
+        self.call.origin.actor(user.id, Some(user))
     }
 
     pub(super) fn operation(&self) -> &Operation {
@@ -203,6 +206,12 @@ impl Job {
         Ok(self.runner.collections.begin_write(&place, audience, key, Arc::clone(&self.touched)).await)
     }
 
+    /// The query of a list.
+    pub(super) fn list_call(&self) -> Result<ListCall, Refusal> {
+        let strict = self.runner.settings.strict_query;
+        query::read_list(self.operation(), self.resource(), &self.call.parameters, strict)
+    }
+
     /// The body, validated against the operation's members.
     pub(super) fn given(&self) -> Result<Given, Refusal> {
         self.given_with(|_| FieldErrors::default())
@@ -210,7 +219,7 @@ impl Job {
 
     /// The body, validated against the operation's members; a refusal also tells what `more` finds in others.
     pub(super) fn given_with(&self, more: impl FnOnce(&Given) -> FieldErrors) -> Result<Given, Refusal> {
-        crate::v2::query::read_single(self.operation(), &self.call.parameters)?;
+        query::read_single(self.operation(), &self.call.parameters)?;
         let bytes = self.call.body.as_ref().map_err(Clone::clone)?;
         match &self.parsed {
             Some(parsed) => self.checked(parsed.as_ref().map_err(Clone::clone)?, more),

@@ -42,9 +42,6 @@ impl Job {
     }
 
     /// Refuses a write of definitions by anybody who is no admin: everybody who sees the place may read (O13).
-    ///
-    /// # Errors
-    /// 403; faults of the proof.
     pub async fn hold_role(&self) -> Result<(), Refusal> {
         let judged = self.resource().source == Source::Own && self.operation().method.writes();
         if !judged || self.is_by_admin().await? {
@@ -56,9 +53,6 @@ impl Job {
 }
 
 /// Looks whether a record says of its place what the `variables` of its path say, where it shows that.
-///
-/// # Errors
-/// `upstream_error` when v1 has answered with the record of another place.
 pub(super) fn hold_place(resource: &Resource, variables: &[(String, String)], held: &Held) -> Result<(), Refusal> {
     let is_shown = |name: &str| resource.field(name).is_some_and(|field| field.v1.is_some());
     let mut named = variables.iter().filter(|(name, _)| is_shown(name)).peekable();

@@ -2,8 +2,11 @@
 //!
 //! May use: nothing of this crate.
 
+use strum::{EnumString, IntoStaticStr, VariantArray};
+
 /// What came of a read that was to be compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Outcome {
     /// Both sides say the same.
     Equal,
@@ -18,18 +21,9 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Each of them.
-    pub const ALL: [Self; 5] = [Self::Equal, Self::Different, Self::NotComparable, Self::Dropped, Self::Failed];
-
     /// As it is kept and shown.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Equal => "equal",
-            Self::Different => "different",
-            Self::NotComparable => "not_comparable",
-            Self::Dropped => "dropped",
-            Self::Failed => "failed",
-        }
+        self.into()
     }
 }
 

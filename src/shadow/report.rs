@@ -5,7 +5,7 @@
 use super::found::Outcome;
 use crate::amount::amount;
 use crate::migration::date;
-use crate::printable::printable;
+use crate::printable::cut;
 use crate::store::{ShadowCount, ShadowDifference, Store, StoreError};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -66,9 +66,6 @@ pub struct Report {
 
 impl Report {
     /// Of what `store` holds.
-    ///
-    /// # Errors
-    /// [`StoreError`] when it cannot be read.
     pub async fn read(store: &Store) -> Result<Self, StoreError> {
         let counts = store.shadow_counts(0).await?;
         Ok(Self::of(&counts, &store.shadow_differences().await?))
@@ -79,14 +76,13 @@ impl Report {
         for count in counts {
             let line = lines.entry(&count.operation).or_default();
             line.operation.clone_from(&count.operation);
-            let outcome = Outcome::ALL.into_iter().find(|outcome| outcome.name() == count.outcome);
-            let sum = match outcome {
-                Some(Outcome::Equal) => &mut line.equal,
-                Some(Outcome::Different) => &mut line.different,
-                Some(Outcome::NotComparable) => &mut line.not_comparable,
-                Some(Outcome::Dropped) => &mut line.dropped,
-                Some(Outcome::Failed) => &mut line.failed,
-                None => continue,
+            let sum = match count.outcome.parse() {
+                Ok(Outcome::Equal) => &mut line.equal,
+                Ok(Outcome::Different) => &mut line.different,
+                Ok(Outcome::NotComparable) => &mut line.not_comparable,
+                Ok(Outcome::Dropped) => &mut line.dropped,
+                Ok(Outcome::Failed) => &mut line.failed,
+                Err(_) => continue,
             };
             *sum += count.requests;
         }
@@ -164,15 +160,6 @@ pub fn text(report: &Report) -> String {
 fn more(text: &mut String, lines: usize) {
     if lines > MOST {
         let _ = writeln!(text, "… and {} more; --json has all", lines - MOST);
-    }
-}
-
-/// At most `width` characters of a text, without what a terminal would obey.
-fn cut(text: &str, width: usize) -> String {
-    let text = printable(text);
-    match text.chars().count() > width {
-        true => text.chars().take(width - 1).chain(['…']).collect(),
-        false => text,
     }
 }
 

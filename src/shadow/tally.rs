@@ -10,6 +10,7 @@ use crate::usage::today;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
+use strum::VariantArray;
 
 /// Most differences that wait to be written; while the store cannot be written, further ones are counted alone.
 const MOST: usize = 2_000;
@@ -21,7 +22,7 @@ pub struct Tally(Arc<Inner>);
 #[derive(Debug, Default)]
 struct Inner {
     waiting: Mutex<Waiting>,
-    all: [Counter; Outcome::ALL.len()],
+    all: [Counter; Outcome::VARIANTS.len()],
 }
 
 #[derive(Debug, Default)]
@@ -62,8 +63,8 @@ impl Tally {
     }
 
     /// What has come of all comparisons of the process, by outcome.
-    pub fn figures(&self) -> [(&'static str, u64); Outcome::ALL.len()] {
-        Outcome::ALL.map(|outcome| (outcome.name(), self.0.all[outcome as usize].get()))
+    pub fn figures(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        Outcome::VARIANTS.iter().zip(&self.0.all).map(|(outcome, count)| (outcome.name(), count.get()))
     }
 
     /// Takes what waits to be written.

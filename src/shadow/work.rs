@@ -46,9 +46,6 @@ struct Doing {
 impl Work {
     /// Compares answers of the operations of `plan` with those of `address`; `pause` is the age up to which the gateway
     /// answers from what it keeps.
-    ///
-    /// # Errors
-    /// When TLS cannot be set up.
     pub fn new(
         plan: Arc<Plan>,
         (address, instance): (HttpAddress, Instance),

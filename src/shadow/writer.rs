@@ -61,10 +61,7 @@ impl Writer {
         }
     }
 
-    /// Writes what was found since the last time.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written; nothing is lost then.
+    /// Writes what was found since the last time; nothing is lost when the store cannot be written.
     pub async fn write(&self) -> Result<(), StoreError> {
         let mut open = self.open.lock().await;
         // A batch that an earlier write has left open is written again under its number, and nothing else with it.

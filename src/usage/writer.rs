@@ -67,10 +67,7 @@ impl Writer {
         }
     }
 
-    /// Writes what was counted since the last time.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written; nothing is lost then.
+    /// Writes what was counted since the last time; nothing is lost when the store cannot be written.
     pub async fn write(&self) -> Result<(), StoreError> {
         let mut open = self.open.lock().await;
         let inner = &self.usage.inner;

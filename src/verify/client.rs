@@ -15,7 +15,8 @@ const WAITS: usize = 3;
 #[derive(Debug, Clone)]
 pub struct Gateway {
     http: Client,
-    base: String,
+    /// Its address.
+    pub(super) base: String,
     key: Option<String>,
 }
 
@@ -43,6 +44,11 @@ impl Answer {
         self.json["code"].as_str().unwrap_or_default()
     }
 
+    /// Rows of the page it is.
+    pub(super) fn rows(&self) -> &[Value] {
+        self.json["data"].as_array().map(Vec::as_slice).unwrap_or_default()
+    }
+
     /// What it is, in a few words.
     pub(super) fn brief(&self) -> String {
         match (self.code(), self.json["detail"].as_str()) {
@@ -55,56 +61,30 @@ impl Answer {
 
 impl Gateway {
     /// A client for the gateway at `base`.
-    ///
-    /// # Errors
-    /// When TLS cannot be set up.
     pub fn new(base: &str, key: Option<String>) -> Result<Self, String> {
         let http = outgoing::client_for(base, PATIENCE)?;
         Ok(Self { http, base: base.trim_end_matches('/').to_owned(), key })
     }
 
-    /// Its address.
-    pub(super) fn base(&self) -> &str {
-        &self.base
+    /// The same one, asked without any credential.
+    pub(super) fn bare(&self) -> Self {
+        Self { key: None, ..self.clone() }
     }
 
-    /// Sends a request with the key.
-    ///
-    /// # Errors
-    /// When there is no answer.
-    pub async fn send(&self, method: &str, target: &str, body: Option<&Value>) -> Result<Answer, String> {
-        self.ask(self.key.as_deref(), method, target, body).await
+    /// Reads; while the answer is "later", it is waited for.
+    pub(super) async fn get(&self, target: &str) -> Result<Answer, String> {
+        self.send_patiently("GET", target, None).await
     }
 
-    /// Sends a request without any credential; while the answer is "later", it is waited for.
-    pub(super) async fn send_bare(
-        &self,
-        method: &str,
-        target: &str,
-        body: Option<&Value>,
-    ) -> Result<Answer, String> {
-        self.ask_patiently(None, method, target, body).await
-    }
-
-    /// The same as [`Self::send`]; while the answer is "later", it is waited for.
+    /// Sends a request; while the answer is "later", it is waited for.
     pub(super) async fn send_patiently(
         &self,
         method: &str,
         target: &str,
         body: Option<&Value>,
     ) -> Result<Answer, String> {
-        self.ask_patiently(self.key.as_deref(), method, target, body).await
-    }
-
-    async fn ask_patiently(
-        &self,
-        key: Option<&str>,
-        method: &str,
-        target: &str,
-        body: Option<&Value>,
-    ) -> Result<Answer, String> {
         for _ in 0..WAITS {
-            let answer = self.ask(key, method, target, body).await?;
+            let answer = self.send(method, target, body).await?;
             let later = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE];
             let seconds = answer.header("Retry-After").and_then(|text| text.parse().ok());
             match seconds.filter(|_| later.iter().any(|status| status.as_u16() == answer.status)) {
@@ -112,19 +92,14 @@ impl Gateway {
                 None => return Ok(answer),
             }
         }
-        self.ask(key, method, target, body).await
+        self.send(method, target, body).await
     }
 
-    async fn ask(
-        &self,
-        key: Option<&str>,
-        method: &str,
-        target: &str,
-        body: Option<&Value>,
-    ) -> Result<Answer, String> {
+    /// Sends a request.
+    pub async fn send(&self, method: &str, target: &str, body: Option<&Value>) -> Result<Answer, String> {
         let word = Method::from_bytes(method.as_bytes()).map_err(|_| format!("{method} is no method"))?;
         let mut request = self.http.request(word, format!("{}{target}", self.base));
-        if let Some(key) = key {
+        if let Some(key) = &self.key {
             request = request.header("X-Api-Key", key);
         }
         if let Some(body) = body {

@@ -15,16 +15,16 @@ const OTHER_MODE: [&str; 2] = ["work_item_types_managed_at_project", "work_item_
 pub(super) async fn check(gateway: &Gateway, place: &Place, operation: &Operation) -> Checked {
     let path = place.path_to_nothing(operation)?;
     let body = (operation.method != Method::Get).then(|| json!({}));
-    let bare = gateway.send_bare(operation.method.as_str(), &path, body.as_ref()).await.map_err(Finding::Broken)?;
+    let bare = gateway.bare().send_patiently(operation.method.as_str(), &path, body.as_ref()).await?;
     is_problem(&bare, 401, "unauthorized", "without a key")?;
     if bare.header("WWW-Authenticate").is_none() {
-        return Err(Finding::broken("without a key: the answer has no WWW-Authenticate"));
+        return Err("without a key: the answer has no WWW-Authenticate".to_owned().into());
     }
-    let wrong = gateway.send_patiently("PUT", &path, Some(&json!({}))).await.map_err(Finding::Broken)?;
+    let wrong = gateway.send_patiently("PUT", &path, Some(&json!({}))).await?;
     is_problem(&wrong, 405, "method_not_allowed", "PUT")?;
     let allow = wrong.header("Allow").unwrap_or_default();
     if !allow.split(',').any(|word| word.trim() == operation.method.as_str()) {
-        return Err(Finding::broken(format!("PUT: `Allow: {allow}` does not name {}", operation.method)));
+        return Err(format!("PUT: `Allow: {allow}` does not name {}", operation.method).into());
     }
     Ok("401 without a key, 405 for PUT".into())
 }
@@ -42,8 +42,7 @@ pub(super) async fn refuses_harmlessly(gateway: &Gateway, place: &Place, operati
     }
     // A record that is not there is told before or after the body is judged, as the operation needs it.
     let path = place.path_to_nothing(operation)?;
-    let answer = gateway.send_patiently(operation.method.as_str(), &path, body.as_ref()).await;
-    let answer = answer.map_err(Finding::Broken)?;
+    let answer = gateway.send_patiently(operation.method.as_str(), &path, body.as_ref()).await?;
     match (answer.status, answer.code()) {
         (400, "validation_error") if body.is_some() => Ok("400 for a wrong body".into()),
         (404, "resource_not_found") if at_nothing => Ok("404 for a random id".into()),
@@ -51,18 +50,18 @@ pub(super) async fn refuses_harmlessly(gateway: &Gateway, place: &Place, operati
             Ok("409 in this mode of the workspace".into())
         }
         (403, "forbidden") => Ok("403: this key may not write here".into()),
-        _ => Err(Finding::broken(format!("a write that must be refused was answered {}", answer.brief()))),
+        _ => Err(format!("a write that must be refused was answered {}", answer.brief()).into()),
     }
 }
 
 /// Checks that an answer is a problem with this status and code.
 pub(super) fn is_problem(answer: &Answer, status: u16, code: &str, when: &str) -> Result<(), Finding> {
     if (answer.status, answer.code()) != (status, code) {
-        return Err(Finding::broken(format!("{when}: {} instead of {status} {code}", answer.brief())));
+        return Err(format!("{when}: {} instead of {status} {code}", answer.brief()).into());
     }
     let media = answer.header("Content-Type").unwrap_or_default();
     if !media.starts_with("application/problem+json") {
-        return Err(Finding::broken(format!("{when}: the problem has Content-Type `{media}`")));
+        return Err(format!("{when}: the problem has Content-Type `{media}`").into());
     }
     Ok(())
 }
@@ -75,12 +74,12 @@ pub(super) fn is_success(answer: &Answer, operation: &Operation) -> Result<(), F
         (409, code) if operation.mode.is_some() && OTHER_MODE.contains(&code) => {
             Err(Finding::Impossible(format!("the workspace is in the other mode: {}", answer.brief())))
         }
-        _ => Err(Finding::broken(format!("{} instead of {}", answer.brief(), operation.status))),
+        _ => Err(format!("{} instead of {}", answer.brief(), operation.status).into()),
     }
 }
 
 /// Checks the body of a success against the declared shape.
-pub(super) fn has_shape(plan: &Plan, operation: &Operation, answer: &Answer) -> Result<(), Finding> {
+pub(super) fn has_shape(plan: &Plan, operation: &Operation, answer: &Answer) -> Result<(), String> {
     match &operation.response {
         Some(name) => shape::check(plan, name, &answer.json),
         None => Ok(()),

@@ -26,16 +26,13 @@ use place::Place;
 use report::Checked;
 
 /// Verifies the gateway behind `gateway`.
-///
-/// # Errors
-/// A sentence for people when it cannot be reached at all or the key is not accepted.
 pub async fn verify(plan: &Plan, gateway: &Gateway, wanted: &Wanted) -> Result<Report, String> {
     let me = gateway.send("GET", "/api/v2/users/me/", None).await?;
     if me.header("Causeway-V1-Calls").is_none() {
         let answered = me.brief().lines().next().unwrap_or_default().to_owned();
         return Err(format!(
             "{} is no causeway (it answers /api/v2/users/me/ with {answered}); check --against",
-            gateway.base()
+            gateway.base
         ));
     }
     if me.status == 401 {

@@ -55,9 +55,8 @@ impl Place {
         let Some(first) = self.records.get(&types).cloned().filter(|_| names_a_type(list)) else { return Ok(()) };
         let all = plan.operations.iter().find(|other| other.is_list() && plan.resource_of(other).name == types);
         let Some(Ok(path)) = all.map(|all| self.path(plan, all)) else { return Ok(()) };
-        let page = gateway.send_patiently("GET", &path, None).await?;
-        let rows = page.json["data"].as_array().map(Vec::as_slice).unwrap_or_default();
-        for id in rows.iter().filter_map(|row| row["id"].as_str()).take(MOST_TYPES) {
+        let page = gateway.get(&path).await?;
+        for id in page.rows().iter().filter_map(|row| row["id"].as_str()).take(MOST_TYPES) {
             self.records.insert(types.clone(), id.to_owned());
             self.look(plan, gateway, list).await?;
             if self.records.contains_key(&plan.resource_of(list).name) {
@@ -71,10 +70,9 @@ impl Place {
     /// Remembers a record that `list` shows, if there is one and the list can be asked for.
     pub(super) async fn look(&mut self, plan: &Plan, gateway: &Gateway, list: &Operation) -> Result<(), String> {
         let Ok(path) = self.path(plan, list) else { return Ok(()) };
-        let page = gateway.send_patiently("GET", &path, None).await?;
-        let rows = page.json["data"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let page = gateway.get(&path).await?;
         // For properties, one that can have options is taken, so that those can be looked at too.
-        let chosen = rows.iter().find(|row| row["property_type"] == "OPTION").or(rows.first());
+        let chosen = page.rows().iter().find(|row| row["property_type"] == "OPTION").or(page.rows().first());
         if let Some(row) = chosen {
             self.remember(&plan.resource_of(list).name, row);
         }
@@ -147,9 +145,6 @@ impl Place {
 
 /// Makes sure that the workspace and the project that were named are there for this key, so that it is said once and
 /// not of every operation.
-///
-/// # Errors
-/// A sentence for people that names what is not there.
 pub(super) async fn exists(plan: &Plan, gateway: &Gateway, wanted: &Wanted) -> Result<(), String> {
     let place = Place { workspace: wanted.workspace.clone(), project: wanted.project.clone(), ..Place::default() };
     for (surface, named, flag) in
@@ -162,7 +157,7 @@ pub(super) async fn exists(plan: &Plan, gateway: &Gateway, wanted: &Wanted) -> R
         };
         let paths = plan.operations.iter().filter(known).map(|operation| place.path(plan, operation));
         let Some(path) = paths.flatten().next() else { continue };
-        let answer = gateway.send_patiently("GET", &path, None).await?;
+        let answer = gateway.get(&path).await?;
         if (answer.status, answer.code()) == (404, "resource_not_found") {
             return Err(format!("this key sees no {flag} {named}; check --{flag} and --key"));
         }
@@ -207,7 +202,7 @@ pub(super) fn projects(slug: &str) -> String {
 
 /// The first project of the workspace that the key belongs to, as v1 lists them.
 async fn own_project(gateway: &Gateway, slug: &str) -> Result<Option<String>, String> {
-    let page = gateway.send_patiently("GET", &projects(slug), None).await?;
+    let page = gateway.get(&projects(slug)).await?;
     let rows = page.json["results"].as_array().map(Vec::as_slice).unwrap_or_default();
     let own = rows.iter().find(|row| row["is_member"] == true || row["member_role"].is_number());
     Ok(own.and_then(|row| row["id"].as_str()).map(str::to_owned))

@@ -14,9 +14,6 @@ pub(super) struct Throwaway {
 
 impl Throwaway {
     /// Makes it.
-    ///
-    /// # Errors
-    /// A sentence for people when v1 makes none.
     pub(super) async fn make(gateway: &Gateway, slug: &str) -> Result<Self, String> {
         let random = uuid::Uuid::new_v4().simple().to_string();
         // Letters alone, as v1 wants identifiers.
@@ -41,10 +38,10 @@ impl Throwaway {
 
     /// Deletes it.
     pub(super) async fn delete(self, gateway: &Gateway) -> Result<String, Finding> {
-        let gone = gateway.send_patiently("DELETE", &self.path, None).await.map_err(Finding::Broken)?;
+        let gone = gateway.send_patiently("DELETE", &self.path, None).await?;
         match gone.status {
             204 => Ok("the project made for it is deleted".into()),
-            status => Err(Finding::broken(format!("the project {} is still there: v1 answered {status}", self.id))),
+            status => Err(format!("the project {} is still there: v1 answered {status}", self.id).into()),
         }
     }
 }

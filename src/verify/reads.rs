@@ -16,22 +16,18 @@ pub(super) async fn check(plan: &Plan, gateway: &Gateway, place: &Place, operati
     }
 }
 
-async fn get(gateway: &Gateway, path: &str) -> Result<Answer, Finding> {
-    gateway.send_patiently("GET", path, None).await.map_err(Finding::Broken)
-}
-
 async fn record(plan: &Plan, gateway: &Gateway, place: &Place, operation: &Operation) -> Checked {
     let mut told = Vec::new();
     let named = operation.path.variables().any(|name| !["slug", "project_id"].contains(&name));
     if named {
-        let nothing = get(gateway, &place.path_to_nothing(operation)?).await?;
+        let nothing = gateway.get(&place.path_to_nothing(operation)?).await?;
         if nothing.code() != "forbidden" {
             doors::is_problem(&nothing, 404, "resource_not_found", "a random id")?;
             told.push("404 for a random id");
         }
     }
     let path = place.path(plan, operation)?;
-    let answer = get(gateway, &path).await?;
+    let answer = gateway.get(&path).await?;
     doors::is_success(&answer, operation)?;
     doors::has_shape(plan, operation, &answer)?;
     told.insert(0, "read");
@@ -40,21 +36,21 @@ async fn record(plan: &Plan, gateway: &Gateway, place: &Place, operation: &Opera
 
 async fn list(plan: &Plan, gateway: &Gateway, place: &Place, operation: &Operation) -> Checked {
     let path = place.path(plan, operation)?;
-    let page = get(gateway, &format!("{path}?per_page=2")).await?;
+    let page = gateway.get(&format!("{path}?per_page=2")).await?;
     doors::is_success(&page, operation)?;
     shape::check(plan, "OffsetEnvelope", &page.json)?;
     let rows = rows_of(plan, operation, &page)?;
     if rows.len() > 2 {
-        return Err(Finding::broken(format!("per_page=2 gave {} rows", rows.len())));
+        return Err(format!("per_page=2 gave {} rows", rows.len()).into());
     }
     if let Some(total) = page.json["total_count"].as_u64().filter(|total| *total < rows.len() as u64) {
-        return Err(Finding::broken(format!("total_count is {total} beside {} rows", rows.len())));
+        return Err(format!("total_count is {total} beside {} rows", rows.len()).into());
     }
     for (query, field) in [("per_page=none", "per_page"), ("offset=-1", "offset"), ("expand=nonsense", "expand")] {
-        let answer = get(gateway, &format!("{path}?{query}")).await?;
+        let answer = gateway.get(&format!("{path}?{query}")).await?;
         doors::is_problem(&answer, 400, "validation_error", query)?;
         if answer.json["errors"][0]["field"] != field {
-            return Err(Finding::broken(format!("{query}: the refusal does not name {field}")));
+            return Err(format!("{query}: the refusal does not name {field}").into());
         }
     }
     let walked = walk(plan, gateway, operation, &path).await?;
@@ -66,25 +62,24 @@ async fn list(plan: &Plan, gateway: &Gateway, place: &Place, operation: &Operati
 async fn walk(plan: &Plan, gateway: &Gateway, operation: &Operation, path: &str) -> Result<usize, Finding> {
     let Some(field) = operation.order.as_ref().and_then(|order| order.cursor.first()) else { return Ok(0) };
     let query = format!("{path}?paginate=cursor&per_page=1&order_by={field}");
-    let first = get(gateway, &query).await?;
+    let first = gateway.get(&query).await?;
     doors::is_success(&first, operation)?;
     shape::check(plan, "CursorEnvelope", &first.json)?;
     let seen = rows_of(plan, operation, &first)?;
     let Some(token) = first.json["next_cursor"].as_str() else { return Ok(seen.len()) };
     let token: String = form_urlencoded::byte_serialize(token.as_bytes()).collect();
-    let second = get(gateway, &format!("{query}&cursor={token}")).await?;
+    let second = gateway.get(&format!("{query}&cursor={token}")).await?;
     doors::is_success(&second, operation)?;
     shape::check(plan, "CursorEnvelope", &second.json)?;
     let next = rows_of(plan, operation, &second)?;
     if next.iter().any(|row| seen.iter().any(|known| known["id"] == row["id"])) {
-        return Err(Finding::broken("the second page of a cursor walk repeats the first"));
+        return Err("the second page of a cursor walk repeats the first".to_owned().into());
     }
     Ok(seen.len() + next.len())
 }
 
 fn rows_of<'a>(plan: &Plan, operation: &Operation, page: &'a Answer) -> Result<&'a [Value], Finding> {
-    let rows = page.json["data"].as_array().map(Vec::as_slice).unwrap_or_default();
     let name = operation.response.as_deref().unwrap_or_default();
-    rows.iter().try_for_each(|row| shape::check(plan, name, row))?;
-    Ok(rows)
+    page.rows().iter().try_for_each(|row| shape::check(plan, name, row))?;
+    Ok(page.rows())
 }

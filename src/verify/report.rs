@@ -60,9 +60,9 @@ pub(crate) enum Finding {
 /// What a check ends with: what was proven.
 pub(super) type Checked = Result<String, Finding>;
 
-impl Finding {
-    pub(super) fn broken(text: impl Into<String>) -> Self {
-        Self::Broken(text.into())
+impl From<String> for Finding {
+    fn from(broken: String) -> Self {
+        Self::Broken(broken)
     }
 }
 

@@ -1,18 +1,15 @@
 //! Whether an answer has the shape the plan declares: the part of JSON Schema that the shapes use, limits of
 //! lengths and numbers aside. May use: `plan`, this folder.
 
-use super::report::Finding;
 use crate::plan::Plan;
 use serde_json::{Map, Value};
 
 const REFERENCE: &str = "#/components/schemas/";
 
 /// Checks `value` against the shape called `name`.
-pub(super) fn check(plan: &Plan, name: &str, value: &Value) -> Result<(), Finding> {
-    match plan.shapes.get(name) {
-        Some(shape) => fits(plan, &shape.schema, value, name).map_err(Finding::Broken),
-        None => Err(Finding::broken(format!("the plan has no shape {name}"))),
-    }
+pub(super) fn check(plan: &Plan, name: &str, value: &Value) -> Result<(), String> {
+    let shape = plan.shapes.get(name).ok_or_else(|| format!("the plan has no shape {name}"))?;
+    fits(plan, &shape.schema, value, name)
 }
 
 fn fits(plan: &Plan, schema: &Value, value: &Value, at: &str) -> Result<(), String> {

@@ -28,9 +28,6 @@ const DEFAULT: &str = "/mark-default/";
 const SWITCHED: &str = "is_work_item_types_enabled";
 
 /// Verifies with writes; the project is deleted and the mode restored whatever happens.
-///
-/// # Errors
-/// When there is no workspace, or no project can be made in it.
 pub(super) async fn verify(
     plan: &Plan,
     gateway: &Gateway,
@@ -122,7 +119,7 @@ impl Work<'_> {
         let makes = |other: &&Operation| other.resource == resource && other.status == 201;
         let list = self.plan.operations.iter().find(|other| other.is_list() && other.resource == resource);
         match list.filter(|_| !self.plan.operations.iter().any(|other| makes(&other))) {
-            Some(list) => self.place.look(self.plan, self.gateway, list).await.map_err(Finding::Broken),
+            Some(list) => Ok(self.place.look(self.plan, self.gateway, list).await?),
             None => Ok(()),
         }
     }
@@ -132,7 +129,7 @@ impl Work<'_> {
         let path = self.path(operation).await?;
         let body = bodies::right(&self.place, operation, self.plan.resource_of(operation));
         let method = operation.method.as_str();
-        let answer = self.gateway.send_patiently(method, &path, body.as_ref()).await.map_err(Finding::Broken)?;
+        let answer = self.gateway.send_patiently(method, &path, body.as_ref()).await?;
         doors::is_success(&answer, operation)?;
         doors::has_shape(self.plan, operation, &answer)?;
         if let (Some(body), Form::Record) = (&body, operation.answer) {
@@ -165,27 +162,26 @@ impl Work<'_> {
             return self.place.path(self.plan, operation);
         };
         let listed = format!("{}?per_page=200", self.place.path(self.plan, list)?);
-        let page = self.gateway.send_patiently("GET", &listed, None).await.map_err(Finding::Broken)?;
+        let page = self.gateway.get(&listed).await?;
         let mut place = self.place.clone();
-        let rows = page.json["data"].as_array().map(Vec::as_slice).unwrap_or_default();
-        if let Some(row) = rows.iter().find(|row| row["is_default"] == true) {
+        if let Some(row) = page.rows().iter().find(|row| row["is_default"] == true) {
             place.remember(&self.plan.resource_of(operation).name, row);
         }
         place.path(self.plan, operation)
     }
 
     async fn is_gone(&self, path: &str) -> Checked {
-        let again = self.gateway.send_patiently("GET", path, None).await.map_err(Finding::Broken)?;
+        let again = self.gateway.get(path).await?;
         match (again.status, again.code()) {
             (404, "resource_not_found") => Ok("deleted, and gone".into()),
-            _ => Err(Finding::broken(format!("deleted, but still answered with {}", again.brief()))),
+            _ => Err(format!("deleted, but still answered with {}", again.brief()).into()),
         }
     }
 
     /// Whether the workspace manages types itself.
     async fn mode(&self) -> Option<bool> {
         let path = self.place.path(self.plan, self.plan.operation(FEATURES)?).ok()?;
-        let features = self.gateway.send_patiently("GET", &path, None).await.ok()?;
+        let features = self.gateway.get(&path).await.ok()?;
         features.json[SWITCHED].as_bool()
     }
 
@@ -195,7 +191,7 @@ impl Work<'_> {
         let doors = doors::check(self.gateway, &self.place, operation).await?;
         let path = self.place.path(self.plan, operation)?;
         let body = json!({ SWITCHED: workspace });
-        let answer = self.gateway.send_patiently("PATCH", &path, Some(&body)).await.map_err(Finding::Broken)?;
+        let answer = self.gateway.send_patiently("PATCH", &path, Some(&body)).await?;
         doors::is_success(&answer, operation)?;
         doors::has_shape(self.plan, operation, &answer)?;
         shows_what_was_sent(&body, &answer.json)?;
@@ -208,7 +204,7 @@ fn shows_what_was_sent(body: &Value, answer: &Value) -> Result<(), Finding> {
     let plain = |value: &Value| value.is_string() || value.is_boolean();
     for (name, sent) in body.as_object().into_iter().flatten().filter(|(_, sent)| plain(sent)) {
         if answer.get(name).is_some_and(|shown| shown != sent) {
-            return Err(Finding::broken(format!("`{name}` was sent as {sent} and is shown as {}", answer[name])));
+            return Err(format!("`{name}` was sent as {sent} and is shown as {}", answer[name]).into());
         }
     }
     Ok(())

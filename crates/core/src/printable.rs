@@ -7,6 +7,15 @@ pub fn printable(text: &str) -> String {
     text.chars().map(|c| if is_harmful(c) { '\u{fffd}' } else { c }).collect()
 }
 
+/// At most `width` characters of the text, fit for a terminal.
+pub fn cut(text: &str, width: usize) -> String {
+    let text = printable(text);
+    match text.chars().count() > width {
+        true => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+        false => text,
+    }
+}
+
 fn is_harmful(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{61c}')
@@ -14,7 +23,12 @@ fn is_harmful(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::printable;
+    use super::{cut, printable};
+
+    #[test]
+    fn a_text_that_is_too_long_says_so() {
+        assert_eq!((cut("abcdef", 4).as_str(), cut("abcd", 4).as_str()), ("abc…", "abcd"));
+    }
 
     #[test]
     fn nothing_moves_the_cursor_or_turns_the_text() {

@@ -41,9 +41,6 @@ pub(super) enum Step {
 
 impl Chunks {
     /// Goes on over `bytes`, which are not empty.
-    ///
-    /// # Errors
-    /// What is wrong with the body.
     pub(super) fn step(&mut self, bytes: &[u8], limits: Limits) -> Result<Step, &'static str> {
         match *self {
             Self::Size => self.size(bytes),

@@ -31,9 +31,6 @@ pub(super) struct Search {
 
 impl Search {
     /// The head at the beginning of `bytes`: its length and the body it announces; `None` while it is incomplete.
-    ///
-    /// # Errors
-    /// The head is malformed, too large, or announces a body whose end is not certain.
     pub(super) fn head(&mut self, bytes: &[u8], limits: Limits) -> Result<Option<(usize, Body)>, Refused> {
         let first_look = self.seen == 0;
         let complete = self.ends(bytes);

@@ -13,9 +13,6 @@ use std::net::Ipv6Addr;
 const LONGEST_NAME: usize = 253;
 
 /// Refuses a request without a host, with two, with one that is none, or with another in its address.
-///
-/// # Errors
-/// 400.
 pub(super) fn check(request: &Parts) -> Result<(), Refusal> {
     judged(request).map_err(Refusal::invalid)
 }

@@ -18,9 +18,6 @@ pub(super) enum Body {
 }
 
 /// The body that the header lines of an HTTP/1 request announce.
-///
-/// # Errors
-/// What is wrong with them, in a sentence.
 pub(super) fn announced(lines: &[httparse::Header<'_>], http_10: bool) -> Result<Body, &'static str> {
     let values = |name: &str| -> Vec<&[u8]> {
         lines.iter().filter(|line| line.name.eq_ignore_ascii_case(name)).map(|line| line.value).collect()
@@ -52,9 +49,6 @@ fn number(text: &[u8]) -> Option<u64> {
 }
 
 /// HTTP/2 frames its bodies itself, but a `Content-Length` goes on to v1.
-///
-/// # Errors
-/// 400 for several of them, or one that is not a number.
 pub(super) fn one_number(headers: &HeaderMap) -> Result<(), Refusal> {
     let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
     match (lengths.next(), lengths.next()) {

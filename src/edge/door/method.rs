@@ -10,9 +10,6 @@ const USUAL: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTI
 
 /// Refuses CONNECT, TRACE on the way to v1, and a usual method in other letter case, which some servers take for
 /// that method (Gunicorn before 22 wrote it in capitals).
-///
-/// # Errors
-/// 405, or 400 for the letter case.
 pub(super) fn check(method: &Method, pass_through: bool) -> Result<(), Refusal> {
     if method == Method::CONNECT || method == Method::TRACE && pass_through {
         return Err(Refusal::MethodNotAllowed { allow: USUAL.to_vec() });

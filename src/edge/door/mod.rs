@@ -34,9 +34,6 @@ use http::{Method, Uri, Version};
 pub(super) struct Unreadable(pub(super) Refusal);
 
 /// Lets a request in, or says why not. Headers with underscores are taken out when the settings say so.
-///
-/// # Errors
-/// 400 `validation_error`, 405 `method_not_allowed`, or what the gate had to say.
 pub fn admit(request: &mut Parts, settings: EdgeSettings) -> Result<(), Refusal> {
     if let Some(Unreadable(refusal)) = request.extensions.remove() {
         return Err(refusal);
@@ -51,9 +48,6 @@ pub fn admit(request: &mut Parts, settings: EdgeSettings) -> Result<(), Refusal>
 
 /// Says why a request with this method and target would not be let in, whatever else it has: for those who tell
 /// beforehand what becomes of a request.
-///
-/// # Errors
-/// As [`admit`].
 pub fn admit_line(method: &str, target: &str) -> Result<(), Refusal> {
     let method = Method::from_bytes(method.as_bytes());
     let method = method.map_err(|_| Refusal::invalid("The head of the request is malformed."))?;

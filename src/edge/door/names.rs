@@ -8,9 +8,6 @@ use crate::settings::Underscores;
 use http::{HeaderMap, HeaderName};
 
 /// Refuses headers with underscores, or takes them out.
-///
-/// # Errors
-/// 400, with the first of the names.
 pub(super) fn check(headers: &mut HeaderMap, underscores: Underscores) -> Result<(), Refusal> {
     let odd: Vec<HeaderName> = headers.keys().filter(|name| name.as_str().contains('_')).cloned().collect();
     if let (Underscores::Refuse, Some(name)) = (underscores, odd.first()) {

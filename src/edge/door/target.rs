@@ -9,9 +9,6 @@ use http::{Method, Uri};
 use percent_encoding::percent_decode_str;
 
 /// The target of a request as it stands in its first line.
-///
-/// # Errors
-/// 400 when it is no address, or has a fragment.
 pub(super) fn read(text: &str) -> Result<Uri, Refusal> {
     if text.contains('#') {
         return Err(Refusal::invalid("The address of a request has no fragment."));
@@ -21,9 +18,6 @@ pub(super) fn read(text: &str) -> Result<Uri, Refusal> {
 
 /// Refuses every other form of a target than a path (or the address of one), and paths with dot segments, encoded
 /// slashes, backslashes or control characters. They are decoded once, as v1's server does.
-///
-/// # Errors
-/// 400.
 pub(super) fn check(method: &Method, uri: &Uri) -> Result<(), Refusal> {
     if uri.path() == "*" && *method == Method::OPTIONS {
         return Ok(());

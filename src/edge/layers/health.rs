@@ -37,9 +37,6 @@ impl Examination {
     }
 
     /// The answer.
-    ///
-    /// # Errors
-    /// Why the gateway cannot serve.
     pub(in crate::edge) async fn answer(
         self,
         readiness: &dyn Readiness,

@@ -4,7 +4,7 @@
 //! Inside [`catching`] answers may be refusals, outside they never are.
 //!
 //! May use: `context`, `limits` (headers), `load`, `refusal`, `settings`, `tally`, `telemetry`, `trace`, `edge::body`,
-//! `edge::dispatch`, `edge::door`, `edge::intake`, `edge::outgoing`, `edge::pools`, `edge::problem`,
+//! `edge::dispatch`, `edge::intake`, `edge::outgoing`, `edge::pools`, `edge::problem`,
 //! `edge::public_base`, `edge::recording`.
 
 mod access_log;
@@ -12,7 +12,6 @@ mod companion;
 mod cors;
 mod cost;
 mod deadline;
-mod door;
 mod head;
 mod health;
 mod overload;
@@ -23,7 +22,6 @@ pub(super) use companion::{Companion, REQUEST_ID, context};
 pub(super) use cors::Cors;
 pub(super) use cost::Costs;
 pub(super) use deadline::in_time;
-pub(super) use door::admitted;
 pub(super) use head::{as_get, without_body};
 pub(super) use health::{Examination, is_examination};
 pub(super) use overload::Permit;

@@ -26,9 +26,6 @@ pub(in crate::edge) struct Permit {
 
 impl Permit {
     /// The request with a place for it.
-    ///
-    /// # Errors
-    /// [`Refusal::Overloaded`] when there is none.
     pub(in crate::edge) fn take(
         request: Request<Body>,
         pools: &Pools,
@@ -58,9 +55,6 @@ impl Permit {
     /// The answer with what it takes until it is sent. One that passes through holds the place of its request to its
     /// last byte, because it holds a connection to v1 for that long; others give it back now. One that finds no memory
     /// is refused, unless something may have been changed for it.
-    ///
-    /// # Errors
-    /// [`Refusal::Overloaded`] without memory for the answer.
     pub(in crate::edge) fn answered(
         self,
         mut response: Response<Body>,

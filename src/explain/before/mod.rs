@@ -22,9 +22,6 @@ use call::Call;
 use serde_json::Value;
 
 /// Tells what replaces `method` on `target` (from `/api/v1/` on, with or without a query) with this body.
-///
-/// # Errors
-/// A sentence when the body is no JSON object.
 pub fn replace(plan: &Plan, method: &str, target: &str, body: Option<&Value>) -> Result<Replacement, String> {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let (row, missing_slash) = match plan.v1.find(method, path) {

@@ -6,8 +6,8 @@
 //!
 //! May use: `edge`, `settings`, `store`, this folder, `protocol`, `service`.
 
-use super::page::{STYLE, ScopeLine, as_answer, failure, lines, redirect, redirect_after_form};
-use super::proof::{FormCookie, Unproven, is_foreign};
+use super::page::{Page, STYLE, ScopeLine, failure, lines, redirect, redirect_after_form, stale};
+use super::proof::{FormCookie, Unproven, is_foreign, with_form};
 use super::{Asked, OAuthPages};
 use crate::edge::Body;
 use crate::oauth::OAuth;
@@ -53,50 +53,39 @@ struct Shown {
 
 impl OAuthPages {
     /// `GET`: shows what the app asks for.
-    pub(super) async fn ask(&self, asked: &Asked) -> Response<Body> {
+    pub(super) async fn ask(&self, asked: &Asked) -> Page {
         if !self.oauth.is_set_up() {
-            return failure(503, TITLE, NOT_SET_UP);
+            return Err(failure(503, TITLE, NOT_SET_UP));
         }
-        let Some(form) = authorize::parse_query(asked.query()) else {
-            return failure(400, TITLE, "The app sent something that cannot be read.");
-        };
-        let target = match authorize::target(&form) {
-            Ok(target) => target,
-            Err(problem) => return failure(400, TITLE, problem),
-        };
-        let client = match self.known_client(&target).await {
-            Ok(client) => client,
-            Err(response) => return response,
-        };
+        let form = authorize::parse_query(asked.query());
+        let form = form.ok_or_else(|| failure(400, TITLE, "The app sent something that cannot be read."))?;
+        let target = authorize::target(&form).map_err(|problem| failure(400, TITLE, problem))?;
+        let client = self.known_client(&target).await?;
         let state = authorize::state(&form);
         let public = client.secret_hash.is_none();
         let judged = authorize::judge(&form, public, |scope| OAuth::may_ask(&client, scope));
-        match (state, judged) {
+        Ok(match (state, judged) {
             (Ok(state), Ok(wanted)) => self.show(asked, &client, shown(target, state, wanted), None),
             (state, judged) => {
                 let error = state.as_ref().err().or(judged.as_ref().err()).cloned();
                 let error = error.unwrap_or_else(|| OAuthError::invalid_request("The request is not valid."));
                 self.back(asked, &client, &target.redirect_uri, &error, state.ok().flatten().as_deref())
             }
-        }
+        })
     }
 
     /// `POST`: carries out what the person decided.
-    pub(super) async fn decide(&self, asked: &Asked) -> Response<Body> {
-        let stale = || failure(403, TITLE, "This page is too old, or was opened in another browser.");
+    pub(super) async fn decide(&self, asked: &Asked) -> Page {
         if !self.oauth.is_set_up() {
-            return failure(503, TITLE, NOT_SET_UP);
+            return Err(failure(503, TITLE, NOT_SET_UP));
         }
-        let Some(form) = sent_form(asked) else { return stale() };
+        let form = sent_form(asked).ok_or_else(|| stale(TITLE))?;
         let shown = form.get("request").and_then(|request| self.open_form::<Shown>(PURPOSE, asked, request));
-        let Some(shown) = shown else { return stale() };
+        let shown = shown.ok_or_else(|| stale(TITLE))?;
         let target = Target { client_id: shown.client_id.clone(), redirect_uri: shown.redirect_uri.clone() };
-        let client = match self.known_client(&target).await {
-            Ok(client) => client,
-            Err(response) => return response,
-        };
+        let client = self.known_client(&target).await?;
         let state = shown.state.as_deref();
-        match form.get("decision") {
+        Ok(match form.get("decision") {
             Some("deny") => {
                 let denied = OAuthError::new("access_denied", "The person did not allow it.");
                 redirect_after_form(&authorize::error_redirect(&shown.redirect_uri, &denied, state, &asked.base))
@@ -117,7 +106,7 @@ impl OAuthPages {
                 }
             },
             _ => failure(400, TITLE, "The form does not say what was decided."),
-        }
+        })
     }
 
     /// The client of a request, once the address is proven to be its own.
@@ -169,12 +158,7 @@ impl OAuthPages {
             request,
             problem: unproven.map(|unproven| unproven.problem),
         };
-        let status = unproven.map_or(200, |unproven| unproven.status);
-        let response = cookie.on(as_answer(status, &page, &destination));
-        match unproven {
-            Some(unproven) => unproven.on(response),
-            None => response,
-        }
+        with_form(&cookie, &page, &destination, unproven)
     }
 }
 

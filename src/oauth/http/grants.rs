@@ -3,8 +3,8 @@
 //! May use: `edge`, `store`, this folder, `admin`.
 
 use super::consent::sent_form;
-use super::page::{STYLE, ScopeLine, as_answer, failure, lines};
-use super::proof::{FormCookie, Unproven};
+use super::page::{Page, STYLE, ScopeLine, failure, lines, stale};
+use super::proof::{FormCookie, Unproven, with_form};
 use super::{Asked, OAuthPages};
 use crate::edge::Body;
 use crate::oauth::service::NOT_SET_UP;
@@ -53,29 +53,26 @@ struct Proven {
 
 impl OAuthPages {
     /// `GET` asks for a key, `POST` shows the list or takes something back.
-    pub(super) async fn grants(&self, asked: &Asked) -> Response<Body> {
+    pub(super) async fn grants(&self, asked: &Asked) -> Page {
         if !self.oauth.is_set_up() {
-            return failure(503, TITLE, NOT_SET_UP);
+            return Err(failure(503, TITLE, NOT_SET_UP));
         }
         if asked.parts.method == Method::GET {
-            return self.asking(asked, None);
+            return Ok(self.asking(asked, None));
         }
-        let stale = || failure(403, TITLE, "This page is too old, or was opened in another browser.");
-        let Some(form) = sent_form(asked) else { return stale() };
+        let form = sent_form(asked).ok_or_else(|| stale(TITLE))?;
         if let Some(proof) = form.get("proof") {
-            let Some(proven) = self.open_form::<Proven>(TAKING_BACK, asked, proof) else { return stale() };
-            let done = self.take_back(&proven, form.get("grant"), form.get("key")).await;
-            return self.list(asked, proven, done).await;
+            let proven: Proven = self.open_form(TAKING_BACK, asked, proof).ok_or_else(|| stale(TITLE))?;
+            let done = self.take_back(&proven, form.get("grant"), form.get("key")).await.map_err(unreadable)?;
+            return self.listed(asked, &proven, done).await.map_err(unreadable);
         }
         let own = form.get("form").and_then(|form| self.open_form::<()>(ASKING, asked, form));
-        if own.is_none() {
-            return stale();
-        }
+        own.ok_or_else(|| stale(TITLE))?;
         match self.person(asked, form.get("api_key").unwrap_or_default()).await {
-            Err(unproven) => self.asking(asked, Some(&unproven)),
+            Err(unproven) => Ok(self.asking(asked, Some(&unproven))),
             Ok((_, user)) => {
                 let proven = Proven { user: user.id, name: user.display_name.clone() };
-                self.list(asked, proven, Ok(None)).await
+                self.listed(asked, &proven, None).await.map_err(unreadable)
             }
         }
     }
@@ -98,28 +95,12 @@ impl OAuthPages {
         Ok(if found { done } else { Some("There was nothing to take back.") })
     }
 
-    async fn list(
-        &self,
-        asked: &Asked,
-        proven: Proven,
-        done: Result<Option<&'static str>, StoreError>,
-    ) -> Response<Body> {
-        match self.listed(asked, &proven, done).await {
-            Ok(response) => response,
-            Err(fault) => {
-                tracing::error!(cause = %fault, "grants could not be read or changed");
-                failure(503, TITLE, "The store of the gateway cannot be used just now. Try again.")
-            }
-        }
-    }
-
     async fn listed(
         &self,
         asked: &Asked,
         proven: &Proven,
-        done: Result<Option<&'static str>, StoreError>,
+        done: Option<&'static str>,
     ) -> Result<Response<Body>, StoreError> {
-        let done = done?;
         let cookie = FormCookie::of(asked);
         let proof = self.seal_form(TAKING_BACK, &cookie, proven).unwrap_or_default();
         let grants = self.oauth.grants(proven.user).await?.into_iter().map(|grant| Row {
@@ -145,7 +126,7 @@ impl OAuthPages {
             form: String::new(),
             person: Some(person),
         };
-        Ok(cookie.on(as_answer(200, &page, "")))
+        Ok(with_form(&cookie, &page, "", None))
     }
 
     fn asking(&self, asked: &Asked, unproven: Option<&Unproven>) -> Response<Body> {
@@ -158,12 +139,13 @@ impl OAuthPages {
             form: self.seal_form(ASKING, &cookie, &()).unwrap_or_default(),
             person: None,
         };
-        let response = cookie.on(as_answer(unproven.map_or(200, |unproven| unproven.status), &page, ""));
-        match unproven {
-            Some(unproven) => unproven.on(response),
-            None => response,
-        }
+        with_form(&cookie, &page, "", unproven)
     }
+}
+
+fn unreadable(fault: StoreError) -> Response<Body> {
+    tracing::error!(cause = %fault, "grants could not be read or changed");
+    failure(503, TITLE, "The store of the gateway cannot be used just now. Try again.")
 }
 
 /// The day of an instant in microseconds since 1970, in UTC.

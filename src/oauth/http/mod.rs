@@ -117,25 +117,25 @@ impl OAuthPages {
         let path = asked.parts.uri.path().to_owned();
         let prefix = asked.public_path("");
         if is_document(&path, AUTHORIZATION_SERVER, &prefix) && self.oauth.is_set_up() {
-            return only(&asked, &[Method::GET]).map(|()| self.authorization_server(&asked));
+            return only(&asked, &["GET"]).map(|()| self.authorization_server(&asked));
         }
         if is_document(&path, PROTECTED_RESOURCE, &prefix) {
-            return only(&asked, &[Method::GET]).map(|()| self.protected_resource(&asked));
+            return only(&asked, &["GET"]).map(|()| self.protected_resource(&asked));
         }
         let name = path.strip_prefix(PREFIX).unwrap_or_default();
         let name = name.strip_suffix('/').unwrap_or(name);
         match name {
             "authorize" | "authorize-app" => {
-                only(&asked, &[Method::GET, Method::POST])?;
-                Ok(if asked.parts.method == Method::GET {
-                    self.ask(&asked).await
-                } else {
-                    self.decide(&asked).await
-                })
+                only(&asked, &["GET", "POST"])?;
+                let answer = match asked.parts.method {
+                    Method::GET => self.ask(&asked).await,
+                    _ => self.decide(&asked).await,
+                };
+                Ok(answer.unwrap_or_else(|failure| failure))
             }
             "grants" => {
-                only(&asked, &[Method::GET, Method::POST])?;
-                Ok(self.grants(&asked).await)
+                only(&asked, &["GET", "POST"])?;
+                Ok(self.grants(&asked).await.unwrap_or_else(|failure| failure))
             }
             "token" => self.endpoint(&asked, self.token(&asked)).await,
             "revoke" | "revoke-token" => self.endpoint(&asked, self.revoke(&asked)).await,
@@ -152,21 +152,16 @@ impl OAuthPages {
         asked: &Asked,
         answer: impl Future<Output = Result<Response<Body>, OAuthError>>,
     ) -> Result<Response<Body>, Refusal> {
-        only(asked, &[Method::POST])?;
+        only(asked, &["POST"])?;
         Ok(answer.await.unwrap_or_else(|error| refused(&error)))
     }
 }
 
-fn only(asked: &Asked, methods: &[Method]) -> Result<(), Refusal> {
-    if methods.contains(&asked.parts.method) {
-        return Ok(());
+fn only(asked: &Asked, methods: &[&'static str]) -> Result<(), Refusal> {
+    match methods.contains(&asked.parts.method.as_str()) {
+        true => Ok(()),
+        false => Err(Refusal::MethodNotAllowed { allow: methods.to_vec() }),
     }
-    let allow = if methods.contains(&Method::GET) {
-        if methods.len() > 1 { vec!["GET", "POST"] } else { vec!["GET"] }
-    } else {
-        vec!["POST"]
-    };
-    Err(Refusal::MethodNotAllowed { allow })
 }
 
 /// A JSON answer that nobody keeps (RFC 6749, 5.1).

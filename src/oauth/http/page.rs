@@ -20,6 +20,9 @@ pub(super) const STYLE: &str = include_str!("../templates/style.css");
 static STYLE_SOURCE: LazyLock<String> =
     LazyLock::new(|| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(STYLE.as_bytes()))));
 
+/// What a browser is answered; `Err` for a page that says why nothing can be done.
+pub(super) type Page = Result<Response<Body>, Response<Body>>;
+
 /// A scope and what it means.
 pub(super) struct ScopeLine {
     pub(super) name: String,
@@ -28,7 +31,7 @@ pub(super) struct ScopeLine {
 
 /// Scopes as lines.
 pub(super) fn lines(scopes: &[String]) -> Vec<ScopeLine> {
-    let line = |scope: &String| ScopeLine { name: scope.clone(), words: scope_words::of(scope).to_owned() };
+    let line = |scope: &String| ScopeLine { name: scope.clone(), words: scope_words::of(scope) };
     scopes.iter().map(line).collect()
 }
 
@@ -43,6 +46,11 @@ struct Failure<'a> {
 /// A page that says why nothing can be done.
 pub(super) fn failure(status: u16, title: &str, text: &str) -> Response<Body> {
     as_answer(status, &Failure { style: STYLE, title, text }, "")
+}
+
+/// The page of a form that cannot be taken.
+pub(super) fn stale(title: &str) -> Response<Body> {
+    failure(403, title, "This page is too old, or was opened in another browser.")
 }
 
 /// A page. Its forms may be sent here, and their answers lead on to `destination` (a policy source).

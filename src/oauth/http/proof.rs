@@ -5,6 +5,7 @@
 //!
 //! May use: `edge`, `units`, `v1`, this folder, `keyring`, `attempts`, `access`.
 
+use super::page::as_answer;
 use super::{Asked, OAuthPages};
 use crate::access::User;
 use crate::edge::Body;
@@ -13,6 +14,7 @@ use crate::oauth::attempts::WINDOW;
 use crate::oauth::protocol::secret;
 use crate::units::now_micros;
 use crate::v1::V1Key;
+use askama::Template;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::header::{COOKIE, RETRY_AFTER, SET_COOKIE};
@@ -33,14 +35,18 @@ pub(super) struct Unproven {
     pub(super) retry_after: Option<u64>,
 }
 
-impl Unproven {
-    /// `response` with what a client should know about trying again.
-    pub(super) fn on(&self, mut response: Response<Body>) -> Response<Body> {
-        if let Some(seconds) = self.retry_after {
-            response.headers_mut().insert(RETRY_AFTER, seconds.max(1).into());
-        }
-        response
+/// A page with a form for the browser that has the cookie; where a key proved nobody, with what that says of the answer.
+pub(super) fn with_form(
+    cookie: &FormCookie,
+    page: &impl Template,
+    destination: &str,
+    unproven: Option<&Unproven>,
+) -> Response<Body> {
+    let mut response = cookie.on(as_answer(unproven.map_or(200, |unproven| unproven.status), page, destination));
+    if let Some(seconds) = unproven.and_then(|unproven| unproven.retry_after) {
+        response.headers_mut().insert(RETRY_AFTER, seconds.max(1).into());
     }
+    response
 }
 
 #[derive(Serialize, Deserialize)]
@@ -74,7 +80,7 @@ impl FormCookie {
 
     /// Gives the cookie to the browser. Only our own pages send it back (`SameSite=Strict`), no script reads
     /// it, and with TLS no other host can set it (`__Host-`).
-    pub(super) fn on(&self, mut response: Response<Body>) -> Response<Body> {
+    fn on(&self, mut response: Response<Body>) -> Response<Body> {
         let secure = if self.secure { "; Secure" } else { "" };
         let cookie = format!(
             "{}={}; Path=/; Max-Age={COOKIE_LIFE}; HttpOnly; SameSite=Strict{secure}",

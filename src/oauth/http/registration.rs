@@ -6,7 +6,6 @@ use super::{Asked, OAuthPages, json};
 use crate::edge::Body;
 use crate::oauth::protocol::error::OAuthError;
 use crate::oauth::protocol::registration;
-use crate::oauth::service::store_fault;
 use crate::plan::scopes;
 use http::Response;
 use serde_json::json as object;
@@ -21,7 +20,7 @@ impl OAuthPages {
         let metadata = registration::parse(asked.bytes()?)?;
         let method = metadata.token_endpoint_auth_method.clone();
         let wanted = registration::judge(metadata, |scope| scopes::all().any(|known| known == scope))?;
-        let (client, secret) = self.oauth.register(wanted, true).await.map_err(|fault| store_fault(&fault))?;
+        let (client, secret) = self.oauth.register(wanted, true).await?;
         let mut answer = object!({
             "client_id": client.id,
             "client_id_issued_at": client.created_at / 1_000_000,

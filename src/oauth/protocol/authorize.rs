@@ -35,9 +35,6 @@ pub fn parse_query(query: &str) -> Option<Form> {
 
 /// Where the answer is to go. A request that fails here gets a page and no redirect, for nothing is known of the
 /// address (RFC 9700, 4.11).
-///
-/// # Errors
-/// What is wrong, in a sentence for people.
 pub fn target(form: &Form) -> Result<Target, &'static str> {
     if form.repeated().iter().any(|name| matches!(name.as_str(), "client_id" | "redirect_uri")) {
         return Err("The app named itself or its address twice.");
@@ -54,9 +51,6 @@ pub fn is_registered(registered: &[String], presented: &str) -> bool {
 }
 
 /// `state` as it is sent back.
-///
-/// # Errors
-/// `invalid_request` when it is given twice or is too long.
 pub fn state(form: &Form) -> Result<Option<String>, OAuthError> {
     match form.get("state") {
         _ if form.repeated().contains("state") => Err(OAuthError::invalid_request("state is repeated.")),
@@ -66,9 +60,6 @@ pub fn state(form: &Form) -> Result<Option<String>, OAuthError> {
 }
 
 /// Judges what is asked for. `public` is whether the client has no secret, `known` the scopes it may have.
-///
-/// # Errors
-/// The error to send to the client.
 pub fn judge(form: &Form, public: bool, known: impl Fn(&str) -> bool) -> Result<Authorization, OAuthError> {
     if let Some(name) = form.repeated().first() {
         return Err(OAuthError::invalid_request(format!("{name} is repeated.")));

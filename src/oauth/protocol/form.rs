@@ -59,9 +59,6 @@ impl Form {
     }
 
     /// Reads a body by its content type.
-    ///
-    /// # Errors
-    /// `invalid_request` for another type or a body that does not have it.
     pub fn body(content_type: Option<&str>, bytes: &[u8]) -> Result<Self, OAuthError> {
         let essence = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
         let form = match essence.to_ascii_lowercase().as_str() {
@@ -97,9 +94,6 @@ impl Form {
     }
 
     /// The parameter.
-    ///
-    /// # Errors
-    /// `invalid_request` when it is missing.
     pub fn need(&self, name: &str) -> Result<&str, OAuthError> {
         self.get(name).ok_or_else(|| OAuthError::invalid_request(format!("{name} is missing.")))
     }

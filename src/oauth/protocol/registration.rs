@@ -43,17 +43,11 @@ pub struct Registrable {
 }
 
 /// Reads client metadata.
-///
-/// # Errors
-/// `invalid_client_metadata` when it is no such thing.
 pub fn parse(bytes: &[u8]) -> Result<Metadata, OAuthError> {
     serde_json::from_slice(bytes).map_err(|_| unfit("The body is not client metadata as JSON."))
 }
 
 /// Judges client metadata.
-///
-/// # Errors
-/// `invalid_redirect_uri` or `invalid_client_metadata`.
 pub fn judge(metadata: Metadata, known: impl Fn(&str) -> bool) -> Result<Registrable, OAuthError> {
     let uris = metadata.redirect_uris;
     if uris.is_empty() || uris.len() > MOST_ADDRESSES {

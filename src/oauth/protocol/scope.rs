@@ -7,9 +7,6 @@ use crate::plan::scopes;
 use std::collections::BTreeSet;
 
 /// Scopes of a list separated by single blanks, sorted, each once.
-///
-/// # Errors
-/// `invalid_scope` for an empty list, and for anything `known` does not know.
 pub fn parse(text: &str, known: impl Fn(&str) -> bool) -> Result<Vec<String>, OAuthError> {
     let asked: BTreeSet<&str> = text.split(' ').filter(|scope| !scope.is_empty()).collect();
     if asked.is_empty() {
@@ -26,9 +23,6 @@ pub fn parse(text: &str, known: impl Fn(&str) -> bool) -> Result<Vec<String>, OA
 }
 
 /// The scopes of a refresh: those granted, or fewer when fewer are asked for (RFC 6749, 6).
-///
-/// # Errors
-/// `invalid_scope` for anything that was not granted.
 pub fn narrowed(asked: Option<&str>, granted: &[String]) -> Result<Vec<String>, OAuthError> {
     match asked {
         None => Ok(granted.to_vec()),

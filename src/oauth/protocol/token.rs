@@ -39,9 +39,6 @@ impl fmt::Debug for TokenRequest {
 }
 
 /// Reads a token request.
-///
-/// # Errors
-/// `unsupported_grant_type`, or `invalid_request` for what is missing.
 pub fn parse(form: &Form) -> Result<TokenRequest, OAuthError> {
     match form.need("grant_type")? {
         "authorization_code" => Ok(TokenRequest::Code {

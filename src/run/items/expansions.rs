@@ -91,17 +91,11 @@ async fn written(
 }
 
 /// What the query asks to be expanded.
-///
-/// # Errors
-/// `validation_error` on `expand` for an unknown value.
 pub(in crate::run) fn wanted(job: &InProject<'_>) -> Result<Vec<usize>, Refusal> {
     query::read_single(declaring(job), &job.call.parameters)
 }
 
 /// How many calls expanding the answer can take, with nothing kept.
-///
-/// # Errors
-/// As [`wanted`].
 pub(in crate::run) fn calls(job: &InProject<'_>) -> Result<usize, Refusal> {
     let (plan, names) = (job.runner.plan(), &declaring(job).expand);
     let list = |index: usize| plan.list_of(outlook::expanded_from(names.get(index)?)?);
@@ -114,9 +108,6 @@ fn declaring<'j>(job: &'j InProject<'_>) -> &'j Operation {
 }
 
 /// For each of `items`, the keys that `wanted` (indices into the operation's `expand`) adds.
-///
-/// # Errors
-/// When one of the reads fails.
 pub(in crate::run) async fn expand(
     job: &InProject<'_>,
     items: &[Item],

@@ -20,9 +20,6 @@ pub(in crate::run) fn guards_moves(job: &InProject<'_>) -> bool {
 }
 
 /// Checks a create in the state `wanted`, or in the default one.
-///
-/// # Errors
-/// `workflow_transition_denied`.
 pub(in crate::run) async fn check_create(job: &InProject<'_>, wanted: Option<Uuid>) -> Result<(), Refusal> {
     let Some(initial) = rules(job).and_then(|rules| rules.initial.as_ref()) else { return Ok(()) };
     let all = states_of(job).await?;
@@ -40,9 +37,6 @@ pub(in crate::run) async fn check_create(job: &InProject<'_>, wanted: Option<Uui
 }
 
 /// Checks a move between states.
-///
-/// # Errors
-/// `workflow_transition_denied`.
 pub(in crate::run) async fn check_move(job: &InProject<'_>, from: Uuid, to: Uuid) -> Result<(), Refusal> {
     let Some(moves) = rules(job).and_then(|rules| rules.moves.as_ref()).filter(|_| from != to) else {
         return Ok(());

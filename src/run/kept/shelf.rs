@@ -157,9 +157,6 @@ impl<T: Shelved> Shelf<T> {
     }
 
     /// The thing at `place`, younger than `age` or read with `read`.
-    ///
-    /// # Errors
-    /// What the read answers.
     pub async fn load<F>(
         &self,
         place: &Place,

@@ -32,7 +32,7 @@ impl Records for Attachments {
 
     fn shown(call: &OwnCall<'_>) -> Result<Map<String, Value>, Refusal> {
         let type_id = found(call.listed_type(call.catalogue(), call.variable(TYPE)?))?.id;
-        let id = call.pk()?;
+        let id = call.job.pk()?;
         found(call.catalogue().attachments.get(&(type_id, id)))?;
         Ok(shapes::property(call.catalogue(), found(call.catalogue().properties.get(&id))?))
     }

@@ -66,14 +66,9 @@ impl<'j> OwnCall<'j> {
         &self.catalogue
     }
 
-    /// The mode in effect under these definitions.
-    pub(super) fn mode(&self, catalogue: &Catalogue) -> TypeMode {
-        self.job.mode(catalogue)
-    }
-
     /// Writes belong to the surface that the workspace's mode names (chapter 11).
     pub(super) fn check_mode(&self, catalogue: &Catalogue) -> Result<(), Refusal> {
-        match (self.job.operation().mode, self.mode(catalogue)) {
+        match (self.job.operation().mode, self.job.mode(catalogue)) {
             (Some(TypeMode::Project), TypeMode::Workspace) => Err(Refusal::ManagedAtWorkspace),
             (Some(TypeMode::Workspace), TypeMode::Project) => Err(Refusal::ManagedAtProject),
             _ => Ok(()),
@@ -103,16 +98,6 @@ impl<'j> OwnCall<'j> {
     pub(super) fn variable(&self, name: &str) -> Result<Uuid, Refusal> {
         let text = self.job.variable(name).ok_or_else(|| Refusal::internal(format!("no {name} in the path")))?;
         Uuid::try_parse(text).map_err(Refusal::internal)
-    }
-
-    /// Id of the addressed record.
-    pub(super) fn pk(&self) -> Result<Uuid, Refusal> {
-        self.job.pk()
-    }
-
-    /// The body, valid by its declaration.
-    pub(super) fn given(&self) -> Result<Given, Refusal> {
-        self.job.given()
     }
 
     /// The body of a definition, valid by its declaration; a refusal also tells what is wrong inside `options`

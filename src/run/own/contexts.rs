@@ -31,7 +31,7 @@ impl Records for Contexts {
 
     fn shown(call: &OwnCall<'_>) -> Result<Map<String, Value>, Refusal> {
         let property = found(call.listed_property(call.catalogue(), call.variable(PROPERTY)?))?.id;
-        Ok(shapes::context(call.catalogue(), found(call.catalogue().context_of(property, call.pk()?))?))
+        Ok(shapes::context(call.catalogue(), found(call.catalogue().context_of(property, call.job.pk()?))?))
     }
 
     fn written(_: &OwnCall<'_>, catalogue: &Catalogue, id: Uuid) -> Result<Map<String, Value>, Refusal> {

@@ -14,18 +14,12 @@ use uuid::Uuid;
 impl Runner {
     /// v1 has deleted the project. Contexts forget it (O84), and its own definitions go; everything recorded on its work
     /// items counts as missing from now on, so that a sweep can take it.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
     pub async fn project_deleted(&self, project: Uuid) -> Result<(), Refusal> {
         forget_project(&self.store, project).await
     }
 
     /// v1 has deleted a record of the project. When it is a work item, everything kept of it counts as missing from now
     /// on, so that a sweep can take it.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
     pub async fn record_deleted(&self, project: Uuid, record: Uuid) -> Result<(), Refusal> {
         if self.store.project_items(project).await?.knows(record) {
             self.store.mark_missing(project, &[record], &[], Micros::MAX).await?;
@@ -35,29 +29,16 @@ impl Runner {
 }
 
 /// Takes away what a project that v1 has deleted has defined, and what names it; see [`Runner::project_deleted`].
-///
-/// # Errors
-/// When the store cannot be written.
 pub async fn forget_project(store: &Store, project: Uuid) -> Result<(), Refusal> {
     for workspace in store.workspaces_naming(project).await? {
         let forgotten = store.edit(workspace, |edit| {
             let before = edit.after.clone();
             edit.forget_project(project);
-            Ok(((), audit::definitions(consequence(), &before, &edit.after)))
+            // Nobody asked for it: it follows from what somebody did at v1.
+            let nobody = AuditActor { kind: SYSTEM, ..AuditActor::default() };
+            Ok(((), audit::definitions(nobody, &before, &edit.after)))
         });
         forgotten.await?;
     }
     Ok(store.miss_project(project).await?)
-}
-
-/// Nobody asked for it: it follows from what somebody did at v1.
-fn consequence() -> AuditActor {
-    AuditActor {
-        kind: SYSTEM,
-        id: None,
-        display_name: String::new(),
-        email: String::new(),
-        ip_address: None,
-        user_agent: String::new(),
-    }
 }

@@ -11,7 +11,7 @@ pub(super) fn retrieve(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
 }
 
 pub(super) async fn update(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    let given = call.given()?;
+    let given = call.job.given()?;
     let (_, after) = call.edit(|edit| edit.update_features(&given)).await?;
     Ok(call.reply(shapes::features(&after.features)))
 }

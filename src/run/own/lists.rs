@@ -10,7 +10,7 @@ use crate::plan::{Field, Kind, Resource, ValueType};
 use crate::refusal::Refusal;
 use crate::run::reads::load::looking_through;
 use crate::v2::record::{Cell, Record};
-use crate::v2::{Reply, page, query, time};
+use crate::v2::{Reply, page, time};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -33,8 +33,7 @@ impl OwnCall<'_> {
     /// one.
     pub(super) async fn page(&self, within: Option<Uuid>, rows: Rows) -> Result<Reply, Refusal> {
         let job = self.job;
-        let strict = job.runner.settings.strict_query;
-        let list = query::read_list(job.operation(), job.resource(), &job.call.parameters, strict)?;
+        let list = job.list_call()?;
         let kept = self.kept(within, rows).await?;
         let size = looking_through(kept.rows.len(), kept.size, &list);
         let look = move || page::answer(kept.rows.iter(), &list);

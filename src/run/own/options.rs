@@ -42,7 +42,7 @@ impl Records for Options {
 
     fn shown(call: &OwnCall<'_>) -> Result<Map<String, Value>, Refusal> {
         let property = found(call.listed_property(call.catalogue(), call.variable(PROPERTY)?))?;
-        let option = found(call.catalogue().option_of(property.id, call.pk()?))?;
+        let option = found(call.catalogue().option_of(property.id, call.job.pk()?))?;
         Ok(shapes::option(call.catalogue(), option))
     }
 

@@ -35,7 +35,7 @@ impl Records for Properties {
     }
 
     fn shown(call: &OwnCall<'_>) -> Result<Map<String, Value>, Refusal> {
-        let property = found(call.listed_property(call.catalogue(), call.pk()?))?;
+        let property = found(call.listed_property(call.catalogue(), call.job.pk()?))?;
         Ok(shapes::property(call.catalogue(), property))
     }
 

@@ -12,7 +12,7 @@ use crate::v2::{Reply, query};
 use serde_json::{Map, Value};
 
 pub(super) async fn retrieve(call: &OwnCall<'_>, job: &InProject<'_>) -> Result<Reply, Refusal> {
-    let id = call.pk()?;
+    let id = call.job.pk()?;
     found(call.listed_type(call.catalogue(), id))?;
     query::read_single(job.operation(), &job.call.parameters)?;
     let include = query::read_words(job.operation(), &job.call.parameters, "include")?;

@@ -49,7 +49,7 @@ impl Records for Types {
     }
 
     fn shown(call: &OwnCall<'_>) -> Result<Map<String, Value>, Refusal> {
-        let kind = found(call.listed_type(call.catalogue(), call.pk()?))?;
+        let kind = found(call.listed_type(call.catalogue(), call.job.pk()?))?;
         Ok(call.surface().type_shape(call.catalogue(), kind))
     }
 
@@ -91,9 +91,9 @@ async fn in_use(call: &OwnCall<'_>, id: Uuid) -> Result<Option<Refusal>, Refusal
 }
 
 pub(super) async fn mark_default(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    let id = call.pk()?;
+    let id = call.job.pk()?;
     call.catalogue().writable_type(call.project, id)?;
-    call.given()?;
+    call.job.given()?;
     let rules = call.edit(|edit| {
         edit.after.writable_type(call.project, id)?;
         edit.mark_default(id)
@@ -103,7 +103,7 @@ pub(super) async fn mark_default(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
 }
 
 pub(super) async fn enable(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    call.given()?;
+    call.job.given()?;
     let project = found(call.project)?;
     let (id, after) = call.edit(|edit| edit.enable(project)).await?;
     Types::created(call, &after, id)
@@ -111,7 +111,7 @@ pub(super) async fn enable(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
 
 /// Answers without a body: nothing is made that could be shown (14.1).
 pub(super) async fn import(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    let given = call.given()?;
+    let given = call.job.given()?;
     let project = found(call.project)?;
     let types = ids(given.get("work_item_types"));
     call.edit(|edit| edit.import(project, &types)).await?;

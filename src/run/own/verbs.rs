@@ -47,7 +47,7 @@ pub(super) trait Records: 'static {
 
     /// The body of a create or an update.
     async fn sent(call: &OwnCall<'_>) -> Result<Sent, Refusal> {
-        Ok(Sent { given: call.given()?, projects: HashSet::new() })
+        Ok(Sent { given: call.job.given()?, projects: HashSet::new() })
     }
 
     /// Creates a record and returns its id.
@@ -103,7 +103,7 @@ async fn create<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
 }
 
 async fn update<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    let id = call.pk()?;
+    let id = call.job.pk()?;
     R::may_write(call, call.catalogue(), Some(id))?;
     let sent = R::sent(call).await?;
     let rules = call.edit(|edit| {
@@ -115,7 +115,7 @@ async fn update<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
 }
 
 async fn delete<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    let id = call.pk()?;
+    let id = call.job.pk()?;
     let rules = call.edit(|edit| {
         R::may_write(call, &edit.after, Some(id))?;
         R::delete(call, edit, id)

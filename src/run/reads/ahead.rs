@@ -81,9 +81,6 @@ async fn renew(runner: &Runner, key: &V1Key, scope: &Scope) -> Result<(), Refusa
 }
 
 /// Brings the index of `scope` up to date whatever its age.
-///
-/// # Errors
-/// What v1 refuses.
 pub(in crate::run) async fn renew_now(runner: &Runner, key: &V1Key, scope: &Scope) -> Result<(), Refusal> {
     let ctx = Context::new("refresh-hinted", runner.settings.shared_work).with_priority(Priority::Index);
     if runner.client.budget().is_short(key.id()) || !sees_the_same(runner, key, scope, &ctx).await? {
@@ -93,9 +90,6 @@ pub(in crate::run) async fn renew_now(runner: &Runner, key: &V1Key, scope: &Scop
 }
 
 /// Whether v1 shows the owner of `key` the rows of `scope`: a member of the same kind.
-///
-/// # Errors
-/// What v1 refuses.
 pub(in crate::run) async fn sees_the_same(
     runner: &Runner,
     key: &V1Key,

@@ -40,9 +40,6 @@ impl Runner {
 
     /// Tells other processes of a write in `project` that is about to be sent. `changed` is what else they keep that
     /// may not count any more, and `turn` what a write of this gateway's own has to itself meanwhile.
-    ///
-    /// # Errors
-    /// When they cannot be told.
     pub async fn announce(
         &self,
         project: Uuid,

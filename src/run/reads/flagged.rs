@@ -35,9 +35,6 @@ pub(in crate::run) fn is_on_another(resource: &Resource, rule: &OneOfAll, all: &
 /// Shows the flag on one record alone, the first in v1's order, which v1 itself takes. v1 has it on two while it moves from
 /// one to the other, after a gateway that ended in between, and when its users have set a second one
 /// (`states_list_two_defaults`); on none after a create that failed (`states_list_defaults_after_failed_create`).
-///
-/// # Errors
-/// None that the rows did not have before.
 pub(in crate::run) fn show_one(
     resource: &Resource,
     rule: &OneOfAll,

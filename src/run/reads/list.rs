@@ -23,8 +23,7 @@ pub(in crate::run) async fn list(job: &Job) -> Result<Reply, Refusal> {
 
 /// The page that was not asked for a moment ago.
 async fn make_page(job: &Job) -> Result<Reply, Refusal> {
-    let strict = job.runner.settings.strict_query;
-    let call = match query::read_list(job.operation(), job.resource(), &job.call.parameters, strict) {
+    let call = match job.list_call() {
         Ok(call) => call,
         // A record that must be there and is missing is told before a bad query (O2); the list is not worth a call
         // then.

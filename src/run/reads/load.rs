@@ -47,9 +47,6 @@ pub(in crate::run) const AT_ONCE: usize = 1000;
 
 impl Job {
     /// The first page of a list of v1 in a project, read now, in the order and with the fields that `query` names.
-    ///
-    /// # Errors
-    /// 404 or 403 when v1 does not show the list.
     pub(in crate::run) async fn first_page(&self, resource: &Resource, query: &str) -> Result<V1Response, Refusal> {
         let request = V1Request::get(self.collection_path(resource)?, format!("per_page={AT_ONCE}&{query}"));
         let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await;
@@ -98,18 +95,12 @@ impl Job {
     }
 
     /// The collection of `resource` below this call's variables, kept or read.
-    ///
-    /// # Errors
-    /// As [`Job::after_refused_read`].
     pub(in crate::run) async fn load(&self, resource: &Resource) -> Result<Kept<Arc<Collection>>, Refusal> {
         let place = self.place_of(resource)?;
         self.load_from(&self.runner.collections, &place, |how| self.reading(resource, how)).await
     }
 
     /// The collection as a read shows it that began after `asked`, whatever is kept.
-    ///
-    /// # Errors
-    /// As [`Job::after_refused_read`].
     pub(in crate::run) async fn load_since(
         &self,
         resource: &Resource,
@@ -198,9 +189,6 @@ impl Job {
     }
 
     /// What a read has found, or why v1 refused it.
-    ///
-    /// # Errors
-    /// As [`Job::after_refused_read`].
     pub(in crate::run) async fn explain_refused_read<T>(&self, read: Result<T, Refusal>) -> Result<T, Refusal> {
         match read {
             Ok(found) => Ok(found),

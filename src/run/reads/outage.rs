@@ -107,9 +107,6 @@ impl Job {
 
     /// A read of v1 that is made anew for every request, and shows one record of this project. In trouble, the last
     /// answer to the same.
-    ///
-    /// # Errors
-    /// As `Client::ask`.
     pub(in crate::run) async fn ask_record(&self, request: V1Request, record: Uuid) -> Result<V1Response, Refusal> {
         let (shown, about) = (Shown::Class(self.audience()?), self.about(Some(record)));
         self.ask_kept(shown, request, move |answer| is_of(record, answer).then_some(about)).await
@@ -130,9 +127,6 @@ impl Job {
     }
 
     /// [`Job::ask_record`] for a page, of which `read` reads everything.
-    ///
-    /// # Errors
-    /// As `Client::ask`, and those of `read`.
     pub(in crate::run) async fn ask_page<T>(
         &self,
         request: V1Request,
@@ -261,9 +255,6 @@ impl Job {
 impl InProject<'_> {
     /// The record of the work item `id`: v1's answer, or in trouble whatever was read last, its row of the index or
     /// v1's last answer.
-    ///
-    /// # Errors
-    /// As `Client::ask`.
     pub(in crate::run) async fn ask_item(&self, request: V1Request, id: Uuid) -> Result<Seen, Refusal> {
         let (question, about) = (Question::new(Shown::Class(self.audience()?), &request), self.about(Some(id)));
         let scope = self.index_scope()?;

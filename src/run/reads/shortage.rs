@@ -84,9 +84,6 @@ impl Job {
     }
 
     /// The thing at `place`: kept, kept for longer while v1's quota is short, or read.
-    ///
-    /// # Errors
-    /// As [`Job::after_refused_read`], and when there is no quota in time.
     pub(in crate::run) async fn load_from<T, F>(
         &self,
         shelf: &Shelf<T>,
@@ -123,9 +120,6 @@ impl Job {
     }
 
     /// The thing at `place` as a read shows it that began after `since`, whatever is kept.
-    ///
-    /// # Errors
-    /// As [`Job::after_refused_read`].
     pub(in crate::run) async fn read_since<T, F>(
         &self,
         shelf: &Shelf<T>,
@@ -221,9 +215,6 @@ impl Job {
 
     /// Room for the first call of a read of `path` that others may join. There is none to keep where the quota has
     /// room for many, and as soon as somebody else `is_begun` with it.
-    ///
-    /// # Errors
-    /// When there will be none in time.
     async fn room_to_begin(
         &self,
         path: &Arc<str>,
@@ -334,9 +325,6 @@ impl InProject<'_> {
     }
 
     /// As [`Runner::prove_empty`], for work items of this call's project.
-    ///
-    /// # Errors
-    /// The same.
     pub(in crate::run) async fn prove_empty(&self, read_at: Instant) -> Result<bool, Refusal> {
         let (call, project) = (&self.call, self.card.id);
         self.runner.prove_empty((&call.caller, self.slug()), project, (read_at, OLDER), &call.ctx).await

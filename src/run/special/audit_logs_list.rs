@@ -12,7 +12,7 @@ use crate::store::{AuditColumn, AuditFilter, AuditOrder, AuditPage, AuditQuery, 
 use crate::v2::Reply;
 use crate::v2::cursor::Cursor;
 use crate::v2::page;
-use crate::v2::query::{Condition, ListCall, PageCall, Test, read_list};
+use crate::v2::query::{Condition, ListCall, PageCall, Test};
 use crate::v2::record::Cell;
 use uuid::Uuid;
 
@@ -21,8 +21,7 @@ const ENTRY: usize = 1024;
 
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let workspace = audit_log::require_audit_reader(job).await?;
-    let strict = job.runner.settings.strict_query;
-    let list = read_list(job.operation(), job.resource(), &job.call.parameters, strict)?;
+    let list = job.list_call()?;
     let mut query = query_of(job.resource(), &list)?;
     if query.search.is_some() || query.filters.iter().any(names_a_target) {
         // Entries that the reader may not see cannot be found either.

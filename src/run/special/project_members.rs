@@ -6,14 +6,13 @@ use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::v1_faults::bad_data;
 use crate::translate::members::{self, Person};
-use crate::v2::{Reply, page, query};
+use crate::v2::{Reply, page};
 use std::collections::HashMap;
 use std::time::Instant;
 use uuid::Uuid;
 
 pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
-    let strict = job.runner.settings.strict_query;
-    let list = query::read_list(job.operation(), job.resource(), &job.call.parameters, strict)?;
+    let list = job.list_call()?;
     let card = job.card;
     let people = job.project_people().await?;
     let roles = workspace_roles(job).await?;

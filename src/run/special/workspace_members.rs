@@ -6,7 +6,7 @@ use crate::refusal::Refusal;
 use crate::run::Job;
 use crate::run::v1_faults::bad_data;
 use crate::translate::members;
-use crate::v2::{Reply, page, query};
+use crate::v2::{Reply, page};
 use std::time::Instant;
 
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
@@ -18,7 +18,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
         return Err(Refusal::Forbidden { detail: "Guests may not read the roster of the workspace.".into() });
     };
     // A caller who may not read it is told so before the query is judged (O2).
-    let list = query::read_list(job.operation(), job.resource(), &call.parameters, runner.settings.strict_query)?;
+    let list = job.list_call()?;
     job.uses(card.read_at, asked, runner.settings.collection_ttl);
     let workspace = runner.access.workspace_id(&call.caller, job.slug(), &call.ctx).await?;
     let people = members::read(roster).map_err(|fault| bad_data(&fault))?;

@@ -16,9 +16,6 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 /// Members that must name a record of the same project do so.
-///
-/// # Errors
-/// `validation_error` naming each member that does not.
 pub(in crate::run) async fn references(job: &Job, given: &Given, own: Option<Uuid>) -> Result<(), Refusal> {
     let BodyRule::Members(inputs) = &job.operation().body else { return Ok(()) };
     let mut errors = FieldErrors::default();
@@ -75,10 +72,7 @@ fn id_in(members: &Map<String, Value>, key: &str) -> Option<Uuid> {
     members.get(key)?.as_str().and_then(|text| Uuid::try_parse(text).ok())
 }
 
-/// Fields that must not be earlier than another, judged against the stored value when only one is sent.
-///
-/// # Errors
-/// `validation_error` on the later field (O28).
+/// Fields that must not be earlier than another, judged against the stored value when only one is sent (O28).
 pub(in crate::run) fn order_of_dates(
     resource: &Resource,
     given: &Given,

@@ -10,6 +10,7 @@ use crate::run::members::{Members, id_of};
 use crate::run::reads::flagged;
 use crate::run::{Collection, rules};
 use crate::translate::{confirm, outgoing, refusal};
+use crate::v1::V1Response;
 use crate::v2::Reply;
 use crate::v2::body::Given;
 use serde_json::Value;
@@ -86,9 +87,7 @@ pub(in crate::run) async fn post(
     outgoing: &mut outgoing::Outgoing,
 ) -> Result<Members, Refusal> {
     let answer = job.post_raw(resource, &outgoing.body).await?;
-    if let Some((name, key)) = refused_field(resource, &outgoing.body, &answer) {
-        let value = outgoing.body.shift_remove(&key).unwrap_or(Value::Null);
-        outgoing.overlay.insert(name, value);
+    if keep_refused(resource, outgoing, &answer) {
         return job.post(resource, &outgoing.body).await;
     }
     job.accept(resource, WriteKind::Create, &outgoing.body, answer).await
@@ -99,12 +98,11 @@ pub(in crate::run) fn repeats(resource: &Resource, sent: &Members) -> usize {
     usize::from(refusable(resource, sent).next().is_some())
 }
 
-/// The field (v2 and v1 name) that alone made v1 refuse, when the overlay can hold its value.
-pub(in crate::run) fn refused_field(
-    resource: &Resource,
-    sent: &Members,
-    answer: &crate::v1::V1Response,
-) -> Option<(String, String)> {
-    let refused = refusable(resource, sent).find(|(_, key)| refusal::is_only_about(answer, key))?;
-    Some((refused.0.to_owned(), refused.1.to_owned()))
+/// Moves the field that alone made v1 refuse to the overlay, when that can hold its value; whether there is one.
+pub(super) fn keep_refused(resource: &Resource, outgoing: &mut outgoing::Outgoing, answer: &V1Response) -> bool {
+    let refused = refusable(resource, &outgoing.body).find(|(_, key)| refusal::is_only_about(answer, key));
+    let Some((name, key)) = refused.map(|(name, key)| (name.to_owned(), key.to_owned())) else { return false };
+    let value = outgoing.body.shift_remove(&key).unwrap_or(Value::Null);
+    outgoing.overlay.insert(name, value);
+    true
 }

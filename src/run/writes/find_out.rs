@@ -34,9 +34,6 @@ pub(in crate::run) fn are_sets(resource: &Resource, fields: &[&str]) -> bool {
 
 impl Job {
     /// The record a create has made all the same, as the answer that did not come.
-    ///
-    /// # Errors
-    /// [`Refusal::OutcomeUnknown`] when v1 does not show it.
     pub(in crate::run) async fn find_created(
         &self,
         resource: &Resource,
@@ -56,9 +53,6 @@ impl Job {
     }
 
     /// The record after an update that shows everything that was sent.
-    ///
-    /// # Errors
-    /// As [`Job::find_created`].
     pub(in crate::run) async fn find_updated(
         &self,
         resource: &Resource,
@@ -78,9 +72,6 @@ impl Job {
     }
 
     /// Whether a record that was there is gone after a delete; `was_there` tells whether it was seen before.
-    ///
-    /// # Errors
-    /// As [`Job::find_created`].
     pub(in crate::run) async fn find_deleted(
         &self,
         resource: &Resource,
@@ -163,9 +154,6 @@ impl Job {
     /// The record after an update, from the record before and v1's answer. An answer that shows only what can be
     /// written (trap 20, `modules_patch_name`) is laid over the record before when the two agree in everything that
     /// was not sent; when they do not, or any other answer lacks something, the record is read.
-    ///
-    /// # Errors
-    /// [`Refusal::OutcomeUnknown`] when it cannot be read.
     pub(in crate::run) async fn merge_or_reread(
         &self,
         resource: &Resource,

@@ -22,11 +22,9 @@ use uuid::Uuid;
 const IN_LINE: f64 = 0.75;
 
 impl Job {
-    /// Waits until everything the operation must have to itself is this write's.
-    ///
-    /// # Errors
-    /// `overloaded` when too many wait or others take too long; `store_unavailable` when processes share a store that
-    /// cannot be asked. Nothing was carried out then.
+    /// Waits until everything the operation must have to itself is this write's. Errors: `overloaded` when too many
+    /// wait or others take too long; `store_unavailable` when processes share a store that cannot be asked. Nothing was
+    /// carried out then.
     pub(in crate::run) async fn wait_for_turn(&self) -> Result<Turn, Refusal> {
         let store = &self.runner.store;
         store.turn(self.wanted(), self.patience()).await.map_err(refusal)
@@ -37,9 +35,6 @@ impl Job {
     /// one write of each key goes on at a time. None where nobody with another key waits for the same, and for a body that
     /// will be refused. A quota that is used up for longer than there is time is the write's own business, which may need
     /// no call.
-    ///
-    /// # Errors
-    /// `overloaded`, as [`Job::wait_for_turn`].
     pub(in crate::run) async fn wait_for_quota(&self) -> Result<Option<InLine>, Refusal> {
         let (budget, key) = (self.runner.client.budget(), self.key().id());
         let of_many = |turn: &Declared| !turn.shared && !matches!(turn.of, TurnOf::Record);
@@ -64,9 +59,6 @@ impl Job {
 
     /// Waits for further records within this write's turn. Only a write that has the project's rule of parents to
     /// itself may do so: a writer that holds one of these records then waits for nothing this write has.
-    ///
-    /// # Errors
-    /// As [`Job::wait_for_turn`].
     pub(in crate::run) async fn wait_for_records(
         &self,
         ids: impl IntoIterator<Item = Uuid>,

@@ -1,7 +1,7 @@
 //! Updates a record of a plain resource. May use: what `run` may use.
 
 use super::checks;
-use super::create::{finish, refused_field};
+use super::create::{finish, keep_refused};
 use crate::plan::{Resource, WriteKind};
 use crate::refusal::Refusal;
 use crate::run::job::Job;
@@ -12,7 +12,6 @@ use crate::translate::Held;
 use crate::translate::outgoing::{self, Outgoing};
 use crate::v2::Reply;
 use crate::v2::body::Given;
-use serde_json::Value;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -96,9 +95,7 @@ pub(in crate::run) async fn patch(
     outgoing: &mut Outgoing,
 ) -> Result<Members, Refusal> {
     let answer = job.patch_raw(resource, id, &outgoing.body).await?;
-    if let Some((name, key)) = refused_field(resource, &outgoing.body, &answer) {
-        let value = outgoing.body.shift_remove(&key).unwrap_or(Value::Null);
-        outgoing.overlay.insert(name, value);
+    if keep_refused(resource, outgoing, &answer) {
         if outgoing.body.is_empty() {
             return Ok(Members::new());
         }

@@ -304,9 +304,6 @@ fn is_of(resource: &Resource, shown: &Members, id: Uuid) -> bool {
 }
 
 /// v1 answers with the record that was asked for.
-///
-/// # Errors
-/// `upstream_error` when it is another one.
 pub(in crate::run) fn same_record(shown: Uuid, asked: Uuid) -> Result<(), Refusal> {
     if shown == asked {
         return Ok(());

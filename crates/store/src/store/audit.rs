@@ -16,7 +16,7 @@ use uuid::Uuid;
 const CLOCKS_APART: i64 = 60_000_000;
 
 /// One event to be written; id, sequence number and time are given by the log.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct AuditEntry {
     /// Such as `settings.features_updated`.
     pub event_name: &'static str,
@@ -47,7 +47,7 @@ pub struct AuditEntry {
 }
 
 /// Who did something, as of that time, and from where.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditActor {
     /// `user`, `api_token`, `system` or `anonymous`.
     pub kind: &'static str,

@@ -25,6 +25,19 @@ pub(in crate::run) struct Asked {
     faulty: HashSet<Uuid>,
 }
 
+impl Asked {
+    /// Says what is wrong with an element of a property.
+    fn blame(&mut self, property: &Applicable, index: usize, message: String) {
+        let name = &property.property.name;
+        let field = match property.is_multi {
+            true => format!("custom_fields.{name}.{index}"),
+            false => format!("custom_fields.{name}"),
+        };
+        self.faulty.insert(property.property.id);
+        self.errors.add(field, message);
+    }
+}
+
 /// A value on its way: its property, the field to blame, the elements wished for.
 struct Wished {
     property: Arc<Applicable>,
@@ -33,10 +46,8 @@ struct Wished {
     wishes: Vec<Wish>,
 }
 
-/// Judges what was sent: for a create when `stored` is none, else for the item whose type it tells.
-///
-/// # Errors
-/// When a look-up fails; faults of the body are in the answer.
+/// Judges what was sent: for a create when `stored` is none, else for the item whose type it tells. Errors: when a
+/// look-up fails; faults of the body are in the answer.
 pub(in crate::run) async fn ask(
     job: &InProject<'_>,
     given: &Given,
@@ -155,22 +166,8 @@ async fn keep(job: &InProject<'_>, wished: Vec<Wished>, asked: &mut Asked) -> Re
         let mut seen = HashSet::new();
         let mut elements: Vec<Element> = Vec::with_capacity(wishes.len());
         for (index, wish) in wishes.into_iter().enumerate() {
-            let of = |id: Uuid, option| Element { value: id.to_string().into(), option };
             let is_record = matches!(wish, Wish::Option(_) | Wish::Person(_) | Wish::Item(_));
-            let found = match wish {
-                Wish::Plain(value) => Ok(Some(Element { value, option: None })),
-                Wish::Option(id) => Ok(Some(of(id, Some(id)))),
-                Wish::Html(text) => rich_text(job, text, property.is_multi).await?,
-                Wish::Person(named) => match people.find(&named) {
-                    Some(person) => Ok(Some(of(person.id, None))),
-                    None => Err(format!("names no member of this project: {named}")),
-                },
-                Wish::Item(named) => match items.get(named.as_str()) {
-                    Some(id) => Ok(Some(of(*id, None))),
-                    None => Err(format!("names no live work item of this project: {named}")),
-                },
-            };
-            match found {
+            match element(job, wish, property.is_multi, (&people, &items)).await? {
                 Ok(Some(element)) => {
                     // The same record under its id and its name is still one.
                     if !is_record || seen.insert(element.value.to_string()) {
@@ -179,20 +176,35 @@ async fn keep(job: &InProject<'_>, wished: Vec<Wished>, asked: &mut Asked) -> Re
                 }
                 Ok(None) => {}
                 Err(_) if !sent => {}
-                Err(message) => {
-                    let name = &property.property.name;
-                    let field = match property.is_multi {
-                        true => format!("custom_fields.{name}.{index}"),
-                        false => format!("custom_fields.{name}"),
-                    };
-                    asked.faulty.insert(property.property.id);
-                    asked.errors.add(field, message);
-                }
+                Err(message) => asked.blame(&property, index, message),
             }
         }
         asked.own.values.push((property.property.id, elements));
     }
     Ok(())
+}
+
+/// What is kept of a wish, or what is wrong with it; records are among those that were looked up.
+async fn element(
+    job: &InProject<'_>,
+    wish: Wish,
+    is_multi: bool,
+    (people, items): (&records::Named<'_>, &HashMap<String, Uuid>),
+) -> Result<Result<Option<Element>, String>, Refusal> {
+    let of = |id: Uuid, option| Some(Element { value: id.to_string().into(), option });
+    Ok(match wish {
+        Wish::Plain(value) => Ok(Some(Element { value, option: None })),
+        Wish::Option(id) => Ok(of(id, Some(id))),
+        Wish::Html(text) => rich_text(job, text, is_multi).await?,
+        Wish::Person(named) => {
+            let person = people.find(&named).map(|person| of(person.id, None));
+            person.ok_or_else(|| format!("names no member of this project: {named}"))
+        }
+        Wish::Item(named) => {
+            let item = items.get(named.as_str()).map(|id| of(*id, None));
+            item.ok_or_else(|| format!("names no live work item of this project: {named}"))
+        }
+    })
 }
 
 /// Rich text as it is kept; none for one that is empty, which clears a single value. What is empty only without its

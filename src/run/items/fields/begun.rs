@@ -18,10 +18,8 @@ pub(in crate::run) struct Begun(Option<RunningIntent>);
 
 impl Begun {
     /// Notes a create of which `own` is to be stored; one of which nothing is, too, when another one like it is open,
-    /// so that its item is never taken for what that one has made.
-    ///
-    /// # Errors
-    /// `store_unavailable`, and then v1 must not be asked; 400 when the type was deleted just now.
+    /// so that its item is never taken for what that one has made. Errors: `store_unavailable`, and then v1 must not be
+    /// asked; 400 when the type was deleted just now.
     pub async fn create(job: &InProject<'_>, body: &Map<String, Value>, own: OwnWrite) -> Result<Self, Refusal> {
         if own.is_empty() && !is_like_an_open_one(job, body).await? {
             return Ok(Self(None));
@@ -31,9 +29,6 @@ impl Begun {
     }
 
     /// Notes a change of `stored` by which v1 gets `body` and the store `own`.
-    ///
-    /// # Errors
-    /// As [`Begun::create`].
     pub async fn update(
         job: &InProject<'_>,
         stored: &Item,
@@ -48,9 +43,6 @@ impl Begun {
     }
 
     /// Notes the end of an item about which something is recorded.
-    ///
-    /// # Errors
-    /// As [`Begun::create`].
     pub async fn delete(job: &InProject<'_>, id: Uuid) -> Result<Self, Refusal> {
         Self::begin(job, IntentKind::Delete, Some(id), json!({"slug": job.slug()}), OwnWrite::default()).await
     }
@@ -76,18 +68,13 @@ impl Begun {
         }
     }
 
-    /// v1 has carried the write out, on this item.
-    ///
-    /// # Errors
-    /// `store_unavailable`; the write is then settled by a later request.
+    /// v1 has carried the write out, on this item. Errors: `store_unavailable`; the write is then settled by a later
+    /// request.
     pub async fn settle_done(self, job: &InProject<'_>, item: Uuid) -> Result<(), Refusal> {
         self.end(job, Settled::Done(item)).await
     }
 
     /// v1 has deleted the item.
-    ///
-    /// # Errors
-    /// As [`Begun::settle_done`].
     pub async fn settle_deleted(self, job: &InProject<'_>, item: Uuid) -> Result<(), Refusal> {
         self.end(job, Settled::Purged(item)).await
     }
@@ -150,9 +137,6 @@ pub(super) fn type_gone() -> Refusal {
 
 impl InProject<'_> {
     /// Stores what needs no write to v1.
-    ///
-    /// # Errors
-    /// `store_unavailable`; 400 when the type was deleted just now.
     pub(in crate::run) async fn store_own(&self, item: Uuid, own: &OwnWrite) -> Result<(), Refusal> {
         if own.is_empty() {
             return Ok(());

@@ -29,17 +29,11 @@ pub(in crate::run) struct Pairing {
 
 impl Pairing {
     /// To be called before the items are read.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn begin(job: &InProject<'_>) -> Result<Self, Refusal> {
         Self::of(&job.runner, job.card.id).await
     }
 
     /// The same, for items of this project.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn of(runner: &Runner, project: Uuid) -> Result<Self, Refusal> {
         Ok(Self { before: recorded(runner, project).await?, until: None, rounds: 1 })
     }
@@ -49,19 +43,13 @@ impl Pairing {
         &self.before
     }
 
-    /// What is recorded about the project, when an item, which was read since, belongs to it; none when it has to be read
-    /// again.
-    ///
-    /// # Errors
-    /// `store_unavailable` while a write about it is not settled, or when it keeps changing.
+    /// What is recorded about the project, when an item, which was read since, belongs to it; none when it has to be
+    /// read again. Errors: `store_unavailable` while a write about it is not settled, or when it keeps changing.
     pub async fn holds(&mut self, job: &InProject<'_>, item: &Item) -> Result<Option<Arc<ProjectItems>>, Refusal> {
         self.hold(job, std::slice::from_ref(item), Looking::Read, false).await
     }
 
     /// The same for the rows of a list, which shows their types and no values.
-    ///
-    /// # Errors
-    /// As [`Pairing::holds`].
     pub async fn holds_rows(
         &mut self,
         job: &InProject<'_>,
@@ -95,9 +83,6 @@ impl Pairing {
     }
 
     /// The custom values of an item that [`Pairing::holds`] has let pass; none when it has to be read again.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn values(
         &mut self,
         job: &InProject<'_>,
@@ -117,9 +102,6 @@ impl Pairing {
     }
 
     /// The items have to be read again.
-    ///
-    /// # Errors
-    /// `store_unavailable` when that was done often enough.
     pub async fn again(&mut self, job: &InProject<'_>) -> Result<(), Refusal> {
         let now = Instant::now();
         if self.rounds == ROUNDS || now > *self.until.get_or_insert_with(|| now + job.call.ctx.patience()) {
@@ -130,9 +112,6 @@ impl Pairing {
     }
 
     /// Notes what is recorded now; nothing was read yet that is to be shown.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn renew(&mut self, job: &InProject<'_>) -> Result<(), Refusal> {
         self.before = recorded(&job.runner, job.card.id).await?;
         Ok(())

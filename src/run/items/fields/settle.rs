@@ -56,10 +56,8 @@ impl Newest {
 }
 
 /// Settles what is open about `items`, and tells what is recorded about the project of the call then. For writes, whose
-/// turn it is: nobody else writes the items through a gateway meanwhile.
-///
-/// # Errors
-/// `store_unavailable` while a write about one of them is not settled.
+/// turn it is: nobody else writes the items through a gateway meanwhile. Errors: `store_unavailable` while a write
+/// about one of them is not settled.
 pub(in crate::run) async fn settle_open_writes(
     job: &InProject<'_>,
     items: &[Item],
@@ -79,10 +77,8 @@ pub(super) struct Reading<'r> {
 }
 
 /// Settles what is open about `items`, and tells what is recorded about the project then. For a reader, items are also
-/// shown as they were before a write that is under way, and those whose types alone are shown as they were before one that
-/// has ended since; none when the items have to be read again, because of such a write.
-///
-/// # Errors
+/// shown as they were before a write that is under way, and those whose types alone are shown as they were before one
+/// that has ended since; none when the items have to be read again, because of such a write. Errors:
 /// `store_unavailable` while a write about one of them is not settled, after `patience` also when it still runs.
 pub(super) async fn settled(
     job: &InProject<'_>,
@@ -243,9 +239,6 @@ fn is_written_elsewhere(job: &InProject<'_>, items: &[Item], looking: Looking, r
 }
 
 /// Settles everything open in the project, and tells whether anything about an item that exists is left.
-///
-/// # Errors
-/// When v1 or the store cannot be asked.
 pub(in crate::run) async fn settle_all(job: &InProject<'_>) -> Result<bool, Refusal> {
     let recorded = job.runner.store.project_items(job.card.id).await?;
     let (mut left, mut listed) = (false, Listed::default());
@@ -429,9 +422,6 @@ async fn bind(
 }
 
 /// Drops creates that made nothing: `index` was read after v1 could still have carried them out.
-///
-/// # Errors
-/// When the store cannot be written.
 pub(super) async fn drop_unmade(
     job: &InProject<'_>,
     index: &Index,

@@ -21,9 +21,6 @@ struct Behind {
 
 /// `values` of an item by property name: of the properties that apply to its type and have a value that can
 /// be read. Costs nothing of v1 unless a value stands for a person or a work item.
-///
-/// # Errors
-/// When the store or a record behind a value cannot be read.
 pub(in crate::run) async fn custom_fields(
     job: &InProject<'_>,
     type_id: Option<Uuid>,

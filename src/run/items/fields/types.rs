@@ -24,9 +24,6 @@ impl InProject<'_> {
 impl Job {
     /// Work items of a type: those v1 shows or, where the gateway keeps no index of their project, may show;
     /// and those it hides (archived, or gone and perhaps to return).
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn uses_of_type(&self, type_id: Uuid) -> Result<(usize, usize), Refusal> {
         let store = &self.runner.store;
         let (mut live, mut hidden) = (0, 0);

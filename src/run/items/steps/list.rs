@@ -21,7 +21,7 @@ use crate::translate::work_items::{GROUPS, Item};
 use crate::translate::work_items_text::{self, CustomFields, USUAL_SIZE};
 use crate::v2::Reply;
 use crate::v2::page;
-use crate::v2::query::{self, ListCall};
+use crate::v2::query::ListCall;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,8 +31,7 @@ use uuid::Uuid;
 const LARGE: usize = 20_000;
 
 pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
-    let strict = job.runner.settings.strict_query;
-    let call = query::read_list(job.operation(), job.resource(), &job.call.parameters, strict)?;
+    let call = job.list_call()?;
     let mut pairing = Pairing::begin(job).await?;
     loop {
         if let Some(reply) = read(job, &call, &mut pairing).await? {
