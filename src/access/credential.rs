@@ -84,10 +84,13 @@ pub trait Credentials: Send + Sync + 'static {
 }
 
 /// Reads the credential. A bearer token decides when there is one (O14). v1 itself ignores `Authorization`
-/// (`auth_bearer_ignored`). Errors: [`Refusal::Unauthorized`] for anything that cannot be a key: missing, empty or
-/// doubled header, blanks or other than printable ASCII in it; [`Refusal::InvalidToken`] for a token where a key
-/// belongs and the other way round. v1 is not asked about those, so that no secret of the gateway ever reaches it. `id`
-/// is what [`presented_id`] says of the same headers.
+/// (`auth_bearer_ignored`).
+///
+/// # Errors
+/// [`Refusal::Unauthorized`] for anything that cannot be a key: missing, empty or doubled header, blanks or
+/// other than printable ASCII in it; [`Refusal::InvalidToken`] for a token where a key belongs and the other
+/// way round. v1 is not asked about those, so that no secret of the gateway ever reaches it. `id` is what
+/// [`presented_id`] says of the same headers.
 pub fn presented(headers: &HeaderMap, id: Option<[u8; 32]>) -> Result<Presented, Refusal> {
     let values = headers.get_all(AUTHORIZATION).iter().map(|value| value.as_bytes());
     let mut bearers = values.filter(|value| is_bearer(value));

@@ -45,8 +45,10 @@ pub fn check_scope(operation: &Operation, caller: &Caller) -> Result<(), Refusal
 }
 
 /// Checks the ids of a path and writes them in lower case, the only form v1's router knows (trap 12,
-/// `errors_upper_case_uuid_path`). Errors: `validation_error` on the variable; 404 for a human key where a work item's
-/// id belongs (O3).
+/// `errors_upper_case_uuid_path`).
+///
+/// # Errors
+/// `validation_error` on the variable; 404 for a human key where a work item's id belongs (O3).
 pub fn check_ids(resource: &Resource, variables: &mut [(String, String)]) -> Result<(), Refusal> {
     for (name, value) in variables.iter_mut().filter(|(name, _)| IDS.contains(&name.as_str())) {
         match id_of(value) {
@@ -69,8 +71,10 @@ fn is_human_key(text: &str) -> bool {
     letters && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Proves that the caller sees what the path names and that the role is large enough. Errors: 404 for what the caller
-/// cannot see, 403 for what the caller sees but may not do.
+/// Proves that the caller sees what the path names and that the role is large enough.
+///
+/// # Errors
+/// 404 for what the caller cannot see, 403 for what the caller sees but may not do.
 pub async fn check_visible(
     access: &Access,
     operation: &Operation,

@@ -18,9 +18,11 @@ pub const PROJECT: &str = "workspaces/{slug}/projects/{project_id}/";
 /// Everything but the unreserved characters of RFC 3986.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Whether v1 can have a workspace of this slug. Errors: [`Refusal::NotFound`] for a slug that cannot be one segment of
-/// a path: asking for it would lead to another route (`..`, `/`) or to an HTML 500 (control characters, compare
-/// `errors_null_byte_in_query`).
+/// Whether v1 can have a workspace of this slug.
+///
+/// # Errors
+/// [`Refusal::NotFound`] for a slug that cannot be one segment of a path: asking for it would lead to another route
+/// (`..`, `/`) or to an HTML 500 (control characters, compare `errors_null_byte_in_query`).
 pub(super) fn check(slug: &str) -> Result<(), Refusal> {
     let is_segment =
         !matches!(slug, "" | "." | "..") && !slug.contains(['/', '\\']) && !slug.chars().any(char::is_control);

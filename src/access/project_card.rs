@@ -42,8 +42,11 @@ pub struct ProjectCard {
 }
 
 impl ProjectCard {
-    /// The caller's role, for every route of the project. Errors: [`Refusal::Forbidden`] when the project is visible
-    /// but not joined (O88, `projects_get_public_by_non_member`).
+    /// The caller's role, for every route of the project.
+    ///
+    /// # Errors
+    /// [`Refusal::Forbidden`] when the project is visible but not joined (O88,
+    /// `projects_get_public_by_non_member`).
     pub fn require_member(&self) -> Result<Role, Refusal> {
         let role = self.is_member.then_some(self.role).flatten();
         role.ok_or_else(|| Refusal::Forbidden { detail: "Only members of the project may do this.".into() })

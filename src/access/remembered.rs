@@ -73,8 +73,11 @@ impl<K: Key, V: Value> Remembered<K, V> {
         self.get_shared(key, voids, max_age, ctx, || None, ask).await
     }
 
-    /// The same for a verdict that other processes may have obtained, where `share` says how. Errors: what `ask` says;
-    /// [`Refusal::DeadlineExceeded`] when there is no verdict while something could still be done with it.
+    /// The same for a verdict that other processes may have obtained, where `share` says how.
+    ///
+    /// # Errors
+    /// What `ask` says; [`Refusal::DeadlineExceeded`] when there is no verdict while something could still be done with
+    /// it.
     pub(super) async fn get_shared<F>(
         &self,
         key: (KeyId, K),

@@ -217,10 +217,12 @@ impl Access {
         self.late_for_the_quota(key.id(), ctx, answer)?.value
     }
 
-    /// What the caller is in a project, at most `card_ttl` old. A card is also given for a public project that the
-    /// caller has not joined; see [`ProjectCard::require_member`]. Errors: [`Refusal::NotFound`] when the project is
-    /// absent, archived or not visible to the caller; [`Refusal::Unauthorized`] when v1 no longer takes the key; faults
-    /// of v1 as they are.
+    /// What the caller is in a project, at most `card_ttl` old. A card is also given for a public project
+    /// that the caller has not joined; see [`ProjectCard::require_member`].
+    ///
+    /// # Errors
+    /// [`Refusal::NotFound`] when the project is absent, archived or not visible to the caller;
+    /// [`Refusal::Unauthorized`] when v1 no longer takes the key; faults of v1 as they are.
     pub async fn project(
         &self,
         caller: &Caller,
@@ -282,9 +284,11 @@ impl Access {
         Ok(Kept { value: card, began })
     }
 
-    /// What the caller is in a workspace, at most `card_ttl` old. Errors: [`Refusal::NotFound`] when the workspace is
-    /// absent or the caller is no member of it; [`Refusal::Unauthorized`] when v1 no longer takes the key; faults of v1
-    /// as they are.
+    /// What the caller is in a workspace, at most `card_ttl` old.
+    ///
+    /// # Errors
+    /// [`Refusal::NotFound`] when the workspace is absent or the caller is no member of it;
+    /// [`Refusal::Unauthorized`] when v1 no longer takes the key; faults of v1 as they are.
     pub async fn workspace(
         &self,
         caller: &Caller,

@@ -89,8 +89,10 @@ impl Admin {
         self.address
     }
 
-    /// Shows `pages` from now on, to whom `settings` let in; the address stays. Errors: the token cannot be read; then
-    /// nothing changes.
+    /// Shows `pages` from now on, to whom `settings` let in; the address stays.
+    ///
+    /// # Errors
+    /// The token cannot be read; then nothing changes.
     pub fn show(&self, settings: &AdminSettings, pages: Vec<Arc<dyn AdminPage>>) -> Result<(), TokenError> {
         let door = Door::new(settings, self.address.ip().to_canonical().is_loopback())?;
         *self.shown.write() = Arc::new(Site { door, pages });

@@ -42,8 +42,10 @@ pub struct Reloader {
 
 impl Reloader {
     /// Serves as `loaded` says from now on; requests under way end as they began. Answers the names of the settings
-    /// that differ, and what was found changed in the files that the others name. Errors: why it cannot be done; then
-    /// everything is as it was.
+    /// that differ, and what was found changed in the files that the others name.
+    ///
+    /// # Errors
+    /// Why it cannot be done; then everything is as it was.
     pub async fn reload(&self, loaded: Loaded) -> Result<Vec<String>, ReloadError> {
         let Some(looking) = self.begun(&loaded)? else { return Ok(Vec::new()) };
         let looked = looking.await?;

@@ -84,7 +84,10 @@ impl Compiled {
 }
 
 /// Compiles the embedded mappings, with those of `directory` laid over them. The plan of the embedded ones alone is
-/// compiled once in a process. Errors: every fault of every file at once, or why the directory cannot be read.
+/// compiled once in a process.
+///
+/// # Errors
+/// Every fault of every file at once, or why the directory cannot be read.
 pub fn compile_plan(directory: Option<&Path>) -> Result<Arc<Plan>, StartError> {
     static EMBEDDED: OnceLock<Arc<Plan>> = OnceLock::new();
     if let Some(directory) = directory {

@@ -14,7 +14,10 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// Fills the store at `url` with what `from` holds. Errors: why it is as it was before.
+/// Fills the store at `url` with what `from` holds.
+///
+/// # Errors
+/// Why it is as it was before.
 pub(super) async fn run(from: &Path, url: &str, force: bool) -> Outcome {
     let rows = match absent(url) {
         Some(file) => into_new(from, url, &file).await?,

@@ -51,8 +51,11 @@ fn never(error: Infallible) -> BodyError {
     match error {}
 }
 
-/// Reads a request body of at most `limit` bytes. Errors: `validation_error` when it is larger (O5), too slow, or
-/// cannot be read to its end; `overloaded` when there is no room for it.
+/// Reads a request body of at most `limit` bytes.
+///
+/// # Errors
+/// `validation_error` when it is larger (O5), too slow, or cannot be read to its end; `overloaded` when there is
+/// no room for it.
 pub async fn read_body(mut body: Body, limit: usize) -> Result<Bytes, Refusal> {
     if body.size_hint().lower() > limit as u64 {
         return Err(too_large(limit));
@@ -73,7 +76,9 @@ pub async fn read_body(mut body: Body, limit: usize) -> Result<Bytes, Refusal> {
 const BEGINNING: usize = 16 * 1024;
 
 /// `body` when as much of it has come as a small one has. Of one that does not say how large it is that is a piece.
-/// Errors: `validation_error` when that does not come in time, or the body cannot be read.
+///
+/// # Errors
+/// `validation_error` when that does not come in time, or the body cannot be read.
 pub(super) async fn begun(mut body: Body) -> Result<Body, Refusal> {
     if body.is_end_stream() {
         return Ok(body);

@@ -65,10 +65,12 @@ struct Server {
     tls: Option<Tls>,
 }
 
-/// Serves `stack` on `listener` until `shutdown` ends; then accepts nothing more, lets running requests finish for at
-/// most the drain time and closes what is left. The bytes that connections hold count in `memory`. With `tls` only
-/// `/healthz` is answered without it. Errors: when there can be no thread to accept with; failures to accept are logged
-/// and accepting goes on.
+/// Serves `stack` on `listener` until `shutdown` ends; then accepts nothing more, lets running requests
+/// finish for at most the drain time and closes what is left. The bytes that connections hold count in `memory`. With
+/// `tls` only `/healthz` is answered without it.
+///
+/// # Errors
+/// When there can be no thread to accept with; failures to accept are logged and accepting goes on.
 pub async fn serve(
     listener: TcpListener,
     stack: Stack,

@@ -175,8 +175,10 @@ impl PassThrough {
         Self { notices, ..self }
     }
 
-    /// Sends `request` to v1 and brings the answer back, both as streams. Errors: what `admission` refuses; v1
-    /// unreachable, broken or silent.
+    /// Sends `request` to v1 and brings the answer back, both as streams.
+    ///
+    /// # Errors
+    /// What `admission` refuses; v1 unreachable, broken or silent.
     pub async fn forward(&self, request: Request<Body>, context: &Context) -> Result<Response<Body>, Refusal> {
         self.admission.admit(request.headers())?;
         let notices = self.notices.as_ref();

@@ -103,8 +103,10 @@ impl Tls {
         Ok(Self(Arc::new(shared)))
     }
 
-    /// Reads both files again, and changes nothing yet. Errors: as [`Tls::open`]; and when that takes too long, or what
-    /// was read has ended and what is in use has not.
+    /// Reads both files again, and changes nothing yet.
+    ///
+    /// # Errors
+    /// As [`Tls::open`]; and when that takes too long, or what was read has ended and what is in use has not.
     pub async fn renewed(&self) -> Result<Renewed, TlsError> {
         self.aside(read).await?.and_then(|renewed| self.as_good(renewed))
     }

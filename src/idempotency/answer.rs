@@ -46,8 +46,10 @@ impl Sealer {
         Some(KeptAnswer { sealed: sealed_by(&cipher(key, place), &text, place), with: BY_THE_CLIENT.into() })
     }
 
-    /// Opens what was sealed for `place`. Errors: the refusal that was kept; `upstream_error` for what cannot be opened
-    /// or is no kept answer.
+    /// Opens what was sealed for `place`.
+    ///
+    /// # Errors
+    /// The refusal that was kept; `upstream_error` for what cannot be opened or is no kept answer.
     pub fn open(&self, kept: &KeptAnswer, key: &Key, place: &str) -> Result<Reply, Refusal> {
         let opened = match &self.0 {
             _ if kept.with == BY_THE_CLIENT => opened_by(&cipher(key, place), &kept.sealed, place),

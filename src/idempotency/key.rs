@@ -24,8 +24,11 @@ impl std::fmt::Debug for Key {
 }
 
 impl Key {
-    /// Reads the header; none when it was not sent. Errors: `validation_error` for anything but one string of
-    /// structured fields (RFC 9651, 3.3.3) or one bare word, of 1 to 255 characters.
+    /// Reads the header; none when it was not sent.
+    ///
+    /// # Errors
+    /// `validation_error` for anything but one string of structured fields (RFC 9651, 3.3.3) or one bare word, of 1 to
+    /// 255 characters.
     pub fn read(headers: &HeaderMap) -> Result<Option<Self>, Refusal> {
         let mut values = headers.get_all(NAME).iter();
         let Some(first) = values.next() else { return Ok(None) };

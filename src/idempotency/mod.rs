@@ -95,7 +95,9 @@ impl Idempotency {
         }
     }
 
-    /// Carries `job` out unless a request with the same key was; `path` and `query` are those of the request. Errors:
+    /// Carries `job` out unless a request with the same key was; `path` and `query` are those of the request.
+    ///
+    /// # Errors
     /// 422 for another request, 409 while it runs, 429 when too much is kept for the person; 502 when nobody knows what
     /// became of it; else what the request is, or was, refused with.
     pub async fn answer(&self, job: Job, key: Key, path: &str, query: &str) -> Result<Reply, Refusal> {

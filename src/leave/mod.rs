@@ -49,8 +49,10 @@ pub struct Place {
     pub key: String,
 }
 
-/// Leaves for `target`. Errors: a sentence for people when the target is none, or a side fails on the way before any
-/// workspace was done.
+/// Leaves for `target`.
+///
+/// # Errors
+/// A sentence for people when the target is none, or a side fails on the way before any workspace was done.
 pub async fn leave(
     plan: &Plan,
     store: &Store,

@@ -224,8 +224,10 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Sends a write; a write that the target refuses is told and left. Errors: when there is no answer, or none that
-    /// says what is wrong with the record.
+    /// Sends a write; a write that the target refuses is told and left.
+    ///
+    /// # Errors
+    /// When there is no answer, or none that says what is wrong with the record.
     pub(super) async fn write(
         &mut self,
         (kind, name): (Kind, &str),

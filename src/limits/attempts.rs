@@ -51,7 +51,9 @@ impl Attempts {
     }
 
     /// Whether a request with this credential may be looked at; none when it presents nothing that could be one.
-    /// Errors: 429 when its address has failed too often and the credential is not known.
+    ///
+    /// # Errors
+    /// 429 when its address has failed too often and the credential is not known.
     pub fn may_try(&self, address: IpAddr, credential: Option<CredentialId>) -> Result<(), Refusal> {
         if self.buckets.is_none() || credential.is_some_and(|credential| self.proven.contains(&credential)) {
             return Ok(());

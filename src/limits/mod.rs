@@ -60,7 +60,9 @@ impl Limits {
         Self { together: Some(together), ..self }
     }
 
-    /// Counts a request of a proven credential; where it stands afterwards, unless its class has no limit. Errors:
+    /// Counts a request of a proven credential; where it stands afterwards, unless its class has no limit.
+    ///
+    /// # Errors
     /// [`Refusal::RateLimited`] with the time to the next free slot, and where the credential stands.
     pub async fn take(
         &self,

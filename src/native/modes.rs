@@ -41,9 +41,11 @@ pub fn is_kept(plan: &Plan, operation: &Operation) -> bool {
 }
 
 impl Modes {
-    /// As `settings` say; `left` are the workspaces whose records have been carried over. Errors: a sentence with a
-    /// word of what to do: a name that there is not, tables that contradict each other, or records of this store that
-    /// would be answered by a v2 which does not have them.
+    /// As `settings` say; `left` are the workspaces whose records have been carried over.
+    ///
+    /// # Errors
+    /// A sentence with a word of what to do: a name that there is not, tables that contradict each other, or records of
+    /// this store that would be answered by a v2 which does not have them.
     pub fn new(settings: &NativeSettings, plan: &Arc<Plan>, left: &[LeftWorkspace]) -> Result<Self, String> {
         let mut modes = Self(plan.operations.iter().map(|_| Said::default()).collect());
         for serve in &settings.serve {

@@ -27,8 +27,10 @@ pub enum Found {
     Silence(String),
 }
 
-/// Asks who is at `address`, in the name of `instance`. Errors: a sentence with a word of what to do: no v2, or the
-/// gateway itself.
+/// Asks who is at `address`, in the name of `instance`.
+///
+/// # Errors
+/// A sentence with a word of what to do: no v2, or the gateway itself.
 pub async fn ask(address: &HttpAddress, instance: &Instance) -> Result<Found, String> {
     match tokio::time::timeout(PATIENCE, asked(address, instance)).await {
         Ok(Ok((status, body))) => judge(address, status, &body),

@@ -33,8 +33,10 @@ impl Native {
     }
 
     /// Sends a request of `caller` on as it is, but for the credential: the key that acts for the caller goes along,
-    /// and nothing else that proves who somebody is. Errors: when that v2 cannot be reached, does not answer, or
-    /// refuses the key behind a token or gateway key.
+    /// and nothing else that proves who somebody is.
+    ///
+    /// # Errors
+    /// When that v2 cannot be reached, does not answer, or refuses the key behind a token or gateway key.
     pub async fn pass(
         &self,
         mut head: Parts,

@@ -132,8 +132,10 @@ impl OAuth {
         self.inner.resolver.figures()
     }
 
-    /// The client that a request claims to be. Errors: `invalid_client` unless it proves it: by its secret, or, for a
-    /// public client, by having none.
+    /// The client that a request claims to be.
+    ///
+    /// # Errors
+    /// `invalid_client` unless it proves it: by its secret, or, for a public client, by having none.
     pub(super) async fn authenticate(&self, claim: &ClientClaim) -> Result<Client, OAuthError> {
         let client = self.inner.store.client(&claim.id).await?.ok_or_else(OAuthError::invalid_client)?;
         match (&client.secret_hash, &claim.secret) {

@@ -25,8 +25,10 @@ impl fmt::Debug for ClientClaim {
     }
 }
 
-/// Reads the claim of a request. Errors: `invalid_request` for two methods at once or two ids; `invalid_client` for
-/// none or an unreadable one.
+/// Reads the claim of a request.
+///
+/// # Errors
+/// `invalid_request` for two methods at once or two ids; `invalid_client` for none or an unreadable one.
 pub fn claim(authorization: Option<&[u8]>, form: &Form) -> Result<ClientClaim, OAuthError> {
     let (id, secret) = (form.get("client_id"), form.get("client_secret"));
     let Some(header) = authorization else {

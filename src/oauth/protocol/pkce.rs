@@ -8,9 +8,11 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// Judges the challenge of an authorization request. `required` for public clients. Errors: `invalid_request` for
-/// `plain`, spelled out or by default, for a challenge that is no SHA-256, for a method without a challenge, and for
-/// none where one is required.
+/// Judges the challenge of an authorization request. `required` for public clients.
+///
+/// # Errors
+/// `invalid_request` for `plain`, spelled out or by default, for a challenge that is no SHA-256, for a
+/// method without a challenge, and for none where one is required.
 pub fn challenge(
     challenge: Option<&str>,
     method: Option<&str>,

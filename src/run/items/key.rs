@@ -32,7 +32,9 @@ fn is_named(item: &Item, key: &HumanKey) -> bool {
 }
 
 impl Job {
-    /// The live item with a human key, and the id of its project; none when v1 cannot tell and the index must. Errors:
+    /// The live item with a human key, and the id of its project; none when v1 cannot tell and the index must.
+    ///
+    /// # Errors
     /// 404 for whatever v1 does not show: unknown, archived, or in a project the caller cannot read.
     pub(in crate::run) async fn item_by_key(&self, key: &HumanKey) -> Result<Option<(Item, Uuid)>, Refusal> {
         let request = self.request_by_key(&key.to_string())?;
@@ -84,8 +86,10 @@ impl Job {
 }
 
 impl InProject<'_> {
-    /// The live item of this call's project with a human key. Errors: as [`Job::item_by_key`]; 404 also when several
-    /// items have the key, which then names none of them.
+    /// The live item of this call's project with a human key.
+    ///
+    /// # Errors
+    /// As [`Job::item_by_key`]; 404 also when several items have the key, which then names none of them.
     pub(in crate::run) async fn own_item_by_key(&self, key: &HumanKey) -> Result<Item, Refusal> {
         let project = self.card.id;
         match self.item_by_key(key).await? {

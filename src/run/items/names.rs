@@ -25,8 +25,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// The v1 body for what was given, and what the own store is to keep; `stored` is the item being updated and its type.
-/// Errors: `validation_error` with every name or id that does not resolve, and every fault of custom values.
+/// The v1 body for what was given, and what the own store is to keep; `stored` is the item being updated and
+/// its type.
+///
+/// # Errors
+/// `validation_error` with every name or id that does not resolve, and every fault of custom values.
 pub(in crate::run) async fn resolve(
     job: &InProject<'_>,
     given: &Given,

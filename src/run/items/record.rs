@@ -88,8 +88,10 @@ impl Job {
 }
 
 impl InProject<'_> {
-    /// The live item `id` of this project, read from v1. Errors: 404 for an item that is absent, archived, a draft, in
-    /// triage or of another project.
+    /// The live item `id` of this project, read from v1.
+    ///
+    /// # Errors
+    /// 404 for an item that is absent, archived, a draft, in triage or of another project.
     pub(in crate::run) async fn read_item(&self, id: Uuid) -> Result<Item, Refusal> {
         let path = self.record_path(self.work_items()?, id)?;
         let request = V1Request::get(path, work_items::WHOLE);
@@ -143,7 +145,9 @@ impl InProject<'_> {
         Ok(Scope { workspace: self.slug().into(), project: card.id, path: path.into(), members })
     }
 
-    /// The item after an update, from v1's answer; read again when that is no whole item. Errors:
+    /// The item after an update, from v1's answer; read again when that is no whole item.
+    ///
+    /// # Errors
     /// [`Refusal::OutcomeUnknown`] when it cannot be read.
     pub(in crate::run) async fn item_after(&self, id: Uuid, answer: &Map<String, Value>) -> Result<Item, Refusal> {
         if let Ok(item) = self.item_from(answer) {

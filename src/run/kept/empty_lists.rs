@@ -20,8 +20,10 @@ pub(in crate::run) const OLDER: Duration = Duration::from_secs(3);
 
 impl Runner {
     /// Proves that a list of `project` that v1 answered at `read_at`, and has no row, is what the caller may see, by
-    /// rights that may be `older` by so much. Tells whether it is for others who have the same rights, too. Errors: 404
-    /// or 403 when it is not; then what is kept of the project's lists counts no more.
+    /// rights that may be `older` by so much. Tells whether it is for others who have the same rights, too.
+    ///
+    /// # Errors
+    /// 404 or 403 when it is not; then what is kept of the project's lists counts no more.
     pub(in crate::run) async fn prove_empty(
         &self,
         (caller, slug): (&Caller, &str),

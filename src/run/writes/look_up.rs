@@ -44,7 +44,10 @@ pub enum Looked {
 impl Job {
     /// Looks what became of an attempt at this write that began at `began`, and that v1 may carry out until `until`.
     /// Records of which `is_anothers` is true are of other requests; with `ambiguous` a record that is found could be
-    /// one of those too. Errors: when v1 or the store cannot be asked; nothing was done then.
+    /// one of those too.
+    ///
+    /// # Errors
+    /// When v1 or the store cannot be asked; nothing was done then.
     pub async fn look_up(
         &mut self,
         began: Micros,

@@ -34,8 +34,11 @@ impl Job {
         self
     }
 
-    /// Refuses the write when `If-Match` demands another version than v1 shows now. To be called by whoever carries a
-    /// write out, when it is this write's turn. Errors: 412; 404 when there is no such record; faults of the read.
+    /// Refuses the write when `If-Match` demands another version than v1 shows now. To be called by whoever carries
+    /// a write out, when it is this write's turn.
+    ///
+    /// # Errors
+    /// 412; 404 when there is no such record; faults of the read.
     pub(in crate::run) async fn hold_precondition(&self) -> Result<(), Refusal> {
         let Some(condition) = &self.condition else { return Ok(()) };
         let Some(showing) = self.runner.plan().showing(self.operation()) else { return Ok(()) };

@@ -22,9 +22,11 @@ use uuid::Uuid;
 const IN_LINE: f64 = 0.75;
 
 impl Job {
-    /// Waits until everything the operation must have to itself is this write's. Errors: `overloaded` when too many
-    /// wait or others take too long; `store_unavailable` when processes share a store that cannot be asked. Nothing was
-    /// carried out then.
+    /// Waits until everything the operation must have to itself is this write's.
+    ///
+    /// # Errors
+    /// `overloaded` when too many wait or others take too long; `store_unavailable` when processes share a store that
+    /// cannot be asked. Nothing was carried out then.
     pub(in crate::run) async fn wait_for_turn(&self) -> Result<Turn, Refusal> {
         let store = &self.runner.store;
         store.turn(self.wanted(), self.patience()).await.map_err(refusal)

@@ -46,8 +46,10 @@ struct Wished {
     wishes: Vec<Wish>,
 }
 
-/// Judges what was sent: for a create when `stored` is none, else for the item whose type it tells. Errors: when a
-/// look-up fails; faults of the body are in the answer.
+/// Judges what was sent: for a create when `stored` is none, else for the item whose type it tells.
+///
+/// # Errors
+/// When a look-up fails; faults of the body are in the answer.
 pub(in crate::run) async fn ask(
     job: &InProject<'_>,
     given: &Given,

@@ -18,8 +18,10 @@ pub(in crate::run) struct Begun(Option<RunningIntent>);
 
 impl Begun {
     /// Notes a create of which `own` is to be stored; one of which nothing is, too, when another one like it is open,
-    /// so that its item is never taken for what that one has made. Errors: `store_unavailable`, and then v1 must not be
-    /// asked; 400 when the type was deleted just now.
+    /// so that its item is never taken for what that one has made.
+    ///
+    /// # Errors
+    /// `store_unavailable`, and then v1 must not be asked; 400 when the type was deleted just now.
     pub async fn create(job: &InProject<'_>, body: &Map<String, Value>, own: OwnWrite) -> Result<Self, Refusal> {
         if own.is_empty() && !is_like_an_open_one(job, body).await? {
             return Ok(Self(None));
@@ -68,8 +70,10 @@ impl Begun {
         }
     }
 
-    /// v1 has carried the write out, on this item. Errors: `store_unavailable`; the write is then settled by a later
-    /// request.
+    /// v1 has carried the write out, on this item.
+    ///
+    /// # Errors
+    /// `store_unavailable`; the write is then settled by a later request.
     pub async fn settle_done(self, job: &InProject<'_>, item: Uuid) -> Result<(), Refusal> {
         self.end(job, Settled::Done(item)).await
     }

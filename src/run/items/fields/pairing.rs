@@ -43,8 +43,11 @@ impl Pairing {
         &self.before
     }
 
-    /// What is recorded about the project, when an item, which was read since, belongs to it; none when it has to be
-    /// read again. Errors: `store_unavailable` while a write about it is not settled, or when it keeps changing.
+    /// What is recorded about the project, when an item, which was read since, belongs to it; none when it has to be read
+    /// again.
+    ///
+    /// # Errors
+    /// `store_unavailable` while a write about it is not settled, or when it keeps changing.
     pub async fn holds(&mut self, job: &InProject<'_>, item: &Item) -> Result<Option<Arc<ProjectItems>>, Refusal> {
         self.hold(job, std::slice::from_ref(item), Looking::Read, false).await
     }

@@ -56,8 +56,10 @@ impl Newest {
 }
 
 /// Settles what is open about `items`, and tells what is recorded about the project of the call then. For writes, whose
-/// turn it is: nobody else writes the items through a gateway meanwhile. Errors: `store_unavailable` while a write
-/// about one of them is not settled.
+/// turn it is: nobody else writes the items through a gateway meanwhile.
+///
+/// # Errors
+/// `store_unavailable` while a write about one of them is not settled.
 pub(in crate::run) async fn settle_open_writes(
     job: &InProject<'_>,
     items: &[Item],
@@ -77,8 +79,10 @@ pub(super) struct Reading<'r> {
 }
 
 /// Settles what is open about `items`, and tells what is recorded about the project then. For a reader, items are also
-/// shown as they were before a write that is under way, and those whose types alone are shown as they were before one
-/// that has ended since; none when the items have to be read again, because of such a write. Errors:
+/// shown as they were before a write that is under way, and those whose types alone are shown as they were before one that
+/// has ended since; none when the items have to be read again, because of such a write.
+///
+/// # Errors
 /// `store_unavailable` while a write about one of them is not settled, after `patience` also when it still runs.
 pub(super) async fn settled(
     job: &InProject<'_>,
