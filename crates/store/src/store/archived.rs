@@ -32,9 +32,6 @@ pub type ArchivedNames = HashMap<Uuid, (String, i64)>;
 
 impl Store {
     /// Notes that an item was archived through the gateway, or that it was brought back.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn mark_archived(
         &self,
         workspace: Uuid,
@@ -71,9 +68,6 @@ impl Store {
     }
 
     /// Items of the project that were directly below `parent` when they were archived through the gateway.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn archived_below(&self, project: Uuid, parent: Uuid) -> Result<Vec<Uuid>, StoreError> {
         let rows =
             sqlx::query("SELECT id FROM work_item WHERE archived_parent_id = $1 AND project_id = $2 ORDER BY id")
@@ -85,9 +79,6 @@ impl Store {
     }
 
     /// The item that was above an item when that was archived through the gateway; none too when it is not archived.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn archived_parent(&self, item: Uuid) -> Result<Option<Uuid>, StoreError> {
         let row = sqlx::query("SELECT archived_parent_id FROM work_item WHERE id = $1 AND archived_at IS NOT NULL")
             .bind(item.to_string())
@@ -98,9 +89,6 @@ impl Store {
     }
 
     /// Titles and numbers of those of `items` that were archived through the gateway.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn archived_names(&self, items: &[Uuid]) -> Result<ArchivedNames, StoreError> {
         let text = format!(
             "SELECT id, archived_name, archived_number FROM work_item WHERE archived_name IS NOT NULL AND id IN {}",

@@ -122,9 +122,6 @@ pub struct AuditPage {
 
 impl Store {
     /// A page of a workspace's log.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn audit_page(&self, workspace: Uuid, query: &AuditQuery) -> Result<AuditRows, StoreError> {
         // One state of the store for the page and the count.
         let mut reading = self.engine.reading().await?;
@@ -141,9 +138,6 @@ impl Store {
     }
 
     /// One entry of a workspace's log by its record id.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn audit_record(&self, workspace: Uuid, id: Uuid) -> Result<Option<AuditRecord>, StoreError> {
         let text = format!("SELECT {COLUMNS} FROM audit_log WHERE workspace_id = $1 AND id = $2");
         let found = bound(text, vec![Bound::Text(workspace.to_string()), Bound::Text(id.to_string())]);

@@ -61,9 +61,6 @@ fn age(micros: i64) -> Option<Duration> {
 
 impl Store {
     /// What was told under `name` after the number `after`, of turns that began within `within`, in order.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn deltas(&self, name: &str, after: i64, within: Duration) -> Result<Vec<StoredDelta>, StoreError> {
         let text = format!(
             "SELECT number, {DATABASE_NOW} - began_at, bytes FROM index_delta \
@@ -81,9 +78,6 @@ impl Store {
     }
 
     /// Takes the turn to refresh what `name` names, unless another process has it.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn take_delta_turn(&self, name: &str) -> Result<TakenTurn, StoreError> {
         // Numbers begin with the time, so that they grow also where nothing is remembered. A turn that would end long
         // after it may was taken before the clock was put back.
@@ -109,9 +103,6 @@ impl Store {
     }
 
     /// Renews a turn, when it is not lost.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn renew_delta_turn(&self, name: &str, holder: Uuid) -> Result<(), StoreError> {
         let text = format!(
             "UPDATE index_turn SET held_until = {DATABASE_NOW} + $3 \

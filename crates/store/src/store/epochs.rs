@@ -16,9 +16,6 @@ use uuid::Uuid;
 impl Store {
     /// A number that grows with every write to v1 that any gateway process makes in the project, and with what is
     /// recorded of one. Where one process has the store to itself there is nothing to tell, and it is always 0.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn epoch(&self, project: Uuid) -> Result<i64, StoreError> {
         if self.engine.kind() == Kind::Sqlite {
             return Ok(0);
@@ -37,9 +34,6 @@ impl Store {
     /// Tells all gateway processes of a write to v1 in the project, and of what else it may have changed; the new
     /// number. With `heard` it waits until all have heard of it. The names a `turn` has to itself are noted with the
     /// first, and no more with `heard`.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn bump_epoch(
         &self,
         project: Uuid,

@@ -12,9 +12,6 @@ use uuid::Uuid;
 
 impl Store {
     /// Workspaces in whose definitions the project is named: in a context, or as the owner or user of something.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn workspaces_naming(&self, project: Uuid) -> Result<Vec<Uuid>, StoreError> {
         let rows = sqlx::query(
             "SELECT workspace_id FROM property_context WHERE deleted_at IS NULL AND projects LIKE $1 \
@@ -30,9 +27,6 @@ impl Store {
     }
 
     /// Notes that v1 shows no item of the project any more, so that a sweep can take what is recorded on them.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn miss_project(&self, project: Uuid) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
         let missed =

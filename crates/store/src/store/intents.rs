@@ -98,9 +98,6 @@ impl Store {
 
     /// Ends a write that somebody else began, from what v1 shows. False when it was settled meanwhile, or the
     /// item has a record of its own already.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn settle_left(&self, intent: &Intent, settled: Settled) -> Result<bool, StoreError> {
         Ok(self.settle(intent, settled, false).await?.is_some())
     }
@@ -163,9 +160,6 @@ impl Store {
     }
 
     /// Notes what is known of a write that cannot be settled now.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn report_intent(&self, intent: &Intent, state: IntentState) -> Result<(), StoreError> {
         if intent.state == state {
             return Ok(());
@@ -208,9 +202,6 @@ impl Store {
     }
 
     /// Forgets writes that were settled longer ago than any request lasts.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn forget_settled(&self) -> Result<(), StoreError> {
         let before = now_micros() - SETTLED_KEPT;
         loop {
@@ -225,9 +216,6 @@ impl Store {
     }
 
     /// All writes that are not settled, oldest first.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn unsettled(&self) -> Result<Vec<Intent>, StoreError> {
         let text = format!("SELECT {COLUMNS} FROM intent WHERE settled_at IS NULL ORDER BY began_at, id");
         let rows = sqlx::query(super::engine::sql(text)).fetch_all(self.engine.pool()).await?;

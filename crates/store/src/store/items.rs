@@ -25,9 +25,6 @@ use uuid::Uuid;
 
 impl Store {
     /// What is recorded about the project's items.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn project_items(&self, project: Uuid) -> Result<Arc<ProjectItems>, StoreError> {
         if let Some(items) = self.items_as_they_were(project) {
             return Ok(items);
@@ -119,17 +116,11 @@ impl Store {
     }
 
     /// Custom values of an item.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn values_of(&self, item: Uuid) -> Result<ItemValues, StoreError> {
         Ok(self.values_as_written(item).await?.1)
     }
 
     /// Custom values of an item, and when what is recorded about it was written last; read at one moment.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn values_as_written(&self, item: Uuid) -> Result<(Option<Micros>, ItemValues), StoreError> {
         let rows = sqlx::query(
             "SELECT changed_at, property_id, value, option_id FROM work_item \
@@ -178,9 +169,6 @@ impl Store {
     }
 
     /// Removes everything recorded about an item that was deleted through the gateway.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn purge_item(&self, project: Uuid, item: Uuid) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
         let version = bump(&mut writing, project).await?;
@@ -192,9 +180,6 @@ impl Store {
 
     /// Notes that v1 does not show `gone` and shows `back` again. Nothing is removed: v1's own users may have
     /// archived an item, and its values return with it. Items written to after `before` are left alone.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn mark_missing(
         &self,
         project: Uuid,
@@ -223,9 +208,6 @@ impl Store {
     }
 
     /// Items with this type, by project, and writes under way that will give it to one.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn items_of_type(&self, type_id: Uuid) -> Result<Vec<(Uuid, Uuid)>, StoreError> {
         let rows = sqlx::query("SELECT project_id, id FROM work_item WHERE type_id = $1")
             .bind(type_id.to_string())

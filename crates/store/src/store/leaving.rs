@@ -61,9 +61,6 @@ const COLUMNS: &str = "target, workspace_id, kind, own_id, target_id, digest, do
 
 impl Store {
     /// How far the records of a workspace were carried to `target`.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn leave_records(&self, target: &str, workspace: Uuid) -> Result<Vec<LeaveRecord>, StoreError> {
         let text = "SELECT kind, own_id, target_id, digest, done_at FROM leave_record \
                     WHERE target = $1 AND workspace_id = $2 ORDER BY kind, own_id";
@@ -120,9 +117,6 @@ impl Store {
     }
 
     /// Workspaces of which anything is held.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn workspaces_held(&self) -> Result<Vec<Uuid>, StoreError> {
         let text = "SELECT id FROM workspace UNION SELECT workspace_id FROM work_item \
                     UNION SELECT workspace_id FROM overlay ORDER BY 1";
@@ -131,9 +125,6 @@ impl Store {
     }
 
     /// What is recorded about work items of a workspace.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn recorded_items(&self, workspace: Uuid) -> Result<Vec<RecordedItem>, StoreError> {
         let text = "SELECT id, project_id, type_id, archived_at, archived_number, archived_name FROM work_item \
                     WHERE workspace_id = $1 ORDER BY project_id, id";
@@ -153,9 +144,6 @@ impl Store {
     }
 
     /// Custom values of all work items of a project; items without any are left out.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn recorded_values(&self, project: Uuid) -> Result<HashMap<Uuid, ItemValues>, StoreError> {
         let text = "SELECT work_item_id, property_id, value, option_id FROM custom_value WHERE work_item_id IN \
                     (SELECT id FROM work_item WHERE project_id = $1) ORDER BY work_item_id, property_id, position";
@@ -171,9 +159,6 @@ impl Store {
     }
 
     /// Overlaid fields of records of a workspace.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn overlays_held(&self, workspace: Uuid) -> Result<Vec<HeldOverlay>, StoreError> {
         let text = "SELECT kind, record_id, field, value, seen FROM overlay WHERE workspace_id = $1 \
                     ORDER BY kind, record_id, field";
@@ -188,25 +173,16 @@ impl Store {
     }
 
     /// Entries of the audit log of a workspace.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn audit_entries(&self, workspace: Uuid) -> Result<i64, StoreError> {
         self.counted("SELECT COUNT(*) FROM audit_log WHERE workspace_id = $1", workspace).await
     }
 
     /// Writes of a workspace that are not settled between v1 and the store.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn unsettled_writes(&self, workspace: Uuid) -> Result<i64, StoreError> {
         self.counted("SELECT COUNT(*) FROM intent WHERE settled_at IS NULL AND workspace_id = $1", workspace).await
     }
 
     /// Ids of all types and properties that were ever defined in a workspace, deleted ones included.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn ids_ever_given(&self, workspace: Uuid) -> Result<HashSet<Uuid>, StoreError> {
         let text = "SELECT id FROM work_item_type WHERE workspace_id = $1 \
                     UNION SELECT id FROM property WHERE workspace_id = $1";

@@ -19,9 +19,6 @@ pub struct LeftWorkspace {
 impl Store {
     /// Notes that what this store holds of the workspace `slug` has been carried over to the v2 at `url`, and checked
     /// there. A later note takes the place of an earlier one.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn mark_left(&self, slug: &str, url: &str) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
         sqlx::query(
@@ -37,17 +34,11 @@ impl Store {
     }
 
     /// The workspace `slug` when it has been left.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn left(&self, slug: &str) -> Result<Option<LeftWorkspace>, StoreError> {
         Ok(self.left_workspaces().await?.into_iter().find(|left| left.slug == slug))
     }
 
     /// All workspaces that have been left, in the order of their names.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn left_workspaces(&self) -> Result<Vec<LeftWorkspace>, StoreError> {
         let text = "SELECT slug, url FROM left_workspaces ORDER BY slug";
         let rows = sqlx::query(text).fetch_all(self.engine.pool()).await?;

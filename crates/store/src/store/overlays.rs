@@ -14,9 +14,6 @@ use uuid::Uuid;
 
 impl Store {
     /// All overlay values of one kind of record in a workspace.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn overlay_of(&self, workspace: Uuid, kind: &str) -> Result<Overlays, StoreError> {
         let rows = sqlx::query(
             "SELECT record_id, field, value, seen FROM overlay WHERE workspace_id = $1 AND kind = $2 \
@@ -30,9 +27,6 @@ impl Store {
     }
 
     /// The overlay values of these records only, for pages of large collections.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn overlay_of_records(
         &self,
         workspace: Uuid,
@@ -85,9 +79,6 @@ impl Store {
     }
 
     /// Removes all fields of a record, because the record was deleted.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn delete_overlay(&self, workspace: Uuid, kind: &str, record: Uuid) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
         sqlx::query("DELETE FROM overlay WHERE workspace_id = $1 AND kind = $2 AND record_id = $3")
@@ -101,9 +92,6 @@ impl Store {
 
     /// Removes these fields of a record, because v1 now holds the value itself: an old overlay value would
     /// return as soon as v1 shows the value seen back then again.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn delete_overlay_fields(
         &self,
         workspace: Uuid,

@@ -218,9 +218,6 @@ impl Store {
     }
 
     /// Forgets a request that has changed nothing, so that its key is free again.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn free_repeatable(&self, attempt: &Attempt) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
         sqlx::query("DELETE FROM repeatable_request WHERE id = $1 AND attempt = $2")
@@ -248,9 +245,6 @@ impl Store {
 
     /// Records that other requests of the person are known to have made, and whether another request like this one is
     /// not decided, so that a record that is found could be its record.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn records_of_others(&self, attempt: &Attempt) -> Result<(HashSet<Uuid>, bool), StoreError> {
         let rows = sqlx::query(
             "SELECT record_id, state, fingerprint FROM repeatable_request WHERE user_id = $1 AND id <> $2",
@@ -271,9 +265,6 @@ impl Store {
     }
 
     /// Removes what is kept no longer; returns how many requests.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn sweep_repeatable(&self) -> Result<u64, StoreError> {
         let mut writing = self.engine.writing().await?;
         let swept = sqlx::query("DELETE FROM repeatable_request WHERE expires_at <= $1")

@@ -95,9 +95,6 @@ impl Store {
     }
 
     /// Counts from `since` (days since 1970) on.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn shadow_counts(&self, since: i64) -> Result<Vec<ShadowCount>, StoreError> {
         let text = "SELECT day, operation, outcome, requests FROM shadow_count WHERE day >= $1 ORDER BY 1, 2, 3";
         let rows = sqlx::query(text).bind(since).fetch_all(self.engine.pool()).await?;
@@ -110,9 +107,6 @@ impl Store {
     }
 
     /// The differences that are kept, those seen last first.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn shadow_differences(&self) -> Result<Vec<ShadowDifference>, StoreError> {
         let text = "SELECT operation, place, ours, theirs, requests, first_at, last_at FROM shadow_difference \
                     ORDER BY last_at DESC, 1, 2, 3, 4";
@@ -133,9 +127,6 @@ impl Store {
     }
 
     /// Forgets all counts and differences, so that a new comparison begins.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn clear_shadow(&self) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
         sqlx::query("DELETE FROM shadow_count").execute(&mut *writing).await?;

@@ -32,9 +32,6 @@ impl Store {
     }
 
     /// The snapshot of this name; none when there is none.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn snapshot(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let reading = sqlx::query("SELECT bytes FROM index_snapshot WHERE name = $1 ORDER BY part")
             .bind(name)
@@ -83,9 +80,6 @@ impl Store {
 
     /// Takes this process for the one that does what `name` names; none while another one does it. It has a connection
     /// of its own, because it may take minutes.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the database cannot be asked.
     pub async fn alone_among_all(&self, name: &str) -> Result<Option<AloneAmongAll>, StoreError> {
         let Some(target) = self.engine.target()? else { return Ok(None) };
         let mut session = self.engine.while_there(connected(self.engine.kind(), &target)).await?;

@@ -39,9 +39,6 @@ impl Stats {
 
 impl Store {
     /// Counts what the store at `url`, which this is, holds.
-    ///
-    /// # Errors
-    /// [`StoreError`] when it cannot be read.
     pub async fn stats(&self, url: &str) -> Result<Stats, StoreError> {
         let engine = self.engine();
         let tables_version = engine.tables_version().await?;
@@ -85,9 +82,6 @@ impl Store {
     }
 
     /// The v1 deployment that the store belongs to; none before its first use.
-    ///
-    /// # Errors
-    /// [`StoreError`] when it cannot be read.
     pub async fn deployment(&self) -> Result<Option<String>, StoreError> {
         let recorded = deployment_of(self.engine().pool_of_any_version()).await?;
         Ok(recorded.map(|(address, _)| address))

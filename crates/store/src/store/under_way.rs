@@ -74,9 +74,6 @@ impl Noted {
 
 impl Store {
     /// Notes more of a turn, before it writes to that.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn note_more(&self, noted: &Noted) -> Result<(), StoreError> {
         let noting = sqlx::query(sql(begins("$1", "$2"))).bind(noted.turn()).bind(noted.names());
         self.engine.while_there(noting.execute(self.engine.pool())).await.map(|_| ())

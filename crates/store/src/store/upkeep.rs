@@ -65,9 +65,6 @@ impl Store {
     }
 
     /// Names of the steps that [`Store::migrate`] would take.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn steps_to_take(&self) -> Result<Vec<String>, StoreError> {
         Ok(self.engine.steps_after(self.engine.tables_version().await?))
     }
@@ -167,9 +164,6 @@ impl Store {
     }
 
     /// How many work items v1 does not show at present; their values are kept.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn missing_items(&self) -> Result<i64, StoreError> {
         let row = sqlx::query("SELECT COUNT(*) FROM work_item WHERE missing_since IS NOT NULL")
             .fetch_one(self.engine.pool())

@@ -63,9 +63,6 @@ pub struct UsageBound {
 
 impl Store {
     /// What fingerprints are made with, made on first use: 64 hexadecimal digits.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be used.
     pub async fn usage_secret(&self) -> Result<String, StoreError> {
         let read = || async {
             let row = sqlx::query("SELECT secret FROM usage_secret WHERE id = 1");
@@ -102,9 +99,6 @@ impl Store {
     }
 
     /// Notes who is behind fingerprints; titles of keys and names of apps are looked up here.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn name_usage_callers(&self, callers: &[UsageCaller]) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
         for caller in callers {
@@ -136,9 +130,6 @@ impl Store {
     }
 
     /// Counts from `since` (days since 1970) on.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn usage(&self, since: i64) -> Result<Vec<UsageRow>, StoreError> {
         let text = format!("SELECT {COLUMNS} FROM usage_count WHERE day >= $1 ORDER BY 1, 2, 3, 4, 5");
         let rows = sqlx::query(sql(text)).bind(since).fetch_all(self.engine.pool()).await?;
@@ -146,9 +137,6 @@ impl Store {
     }
 
     /// Who is behind the fingerprints, as far as that is known.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn usage_callers(&self) -> Result<Vec<UsageCaller>, StoreError> {
         let text = "SELECT fingerprint, kind, person, title FROM usage_caller ORDER BY 1";
         let rows = sqlx::query(text).fetch_all(self.engine.pool()).await?;
@@ -167,9 +155,6 @@ impl Store {
 
     /// Forgets days before `oldest`, and makes the table at most `most` rows long: the least used rows are added up
     /// under `other`, day by day and operation by operation, so that sums stay; rows that are too many even then go.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn bound_usage(&self, oldest: i64, most: i64) -> Result<UsageBound, StoreError> {
         let mut writing = self.engine.writing().await?;
         let mut bound = UsageBound::default();

@@ -35,9 +35,6 @@ type Change<'a> = dyn FnMut(&mut Edit) -> Result<Vec<AuditEntry>, Refusal> + Sen
 
 impl Store {
     /// Everything defined in the workspace as of now; empty when nothing was written for it yet.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn catalogue(&self, workspace: Uuid) -> Result<Arc<Catalogue>, StoreError> {
         let version = move |store: Self| async move { load::version(store.engine.pool(), workspace).await };
         let version = self.ask(&self.versions, workspace, version).await?.unwrap_or_default();
@@ -55,9 +52,6 @@ impl Store {
 
     /// Everything defined in the workspace, which stays so until `writing` ends: for writes of values, which
     /// must not outlive the definitions they were judged by.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn held_catalogue(
         &self,
         writing: &mut Writing,

@@ -54,9 +54,6 @@ impl OAuthStore {
     }
 
     /// The client with this id.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn client(&self, id: &str) -> Result<Option<Client>, StoreError> {
         if id.contains('\0') {
             // PostgreSQL takes no such text, not even to look for it.
@@ -69,9 +66,6 @@ impl OAuthStore {
     }
 
     /// All clients, oldest first.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn clients(&self) -> Result<Vec<Client>, StoreError> {
         let text = crate::store::engine::sql(format!("{COLUMNS} ORDER BY created_at, id"));
         let reading = sqlx::query(text).fetch_all(self.engine.pool());
@@ -79,9 +73,6 @@ impl OAuthStore {
     }
 
     /// Those without a secret that an operator has registered, oldest first.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn public_clients(&self) -> Result<Vec<Client>, StoreError> {
         let which = "AND secret_hash = '' AND self_registered = 0";
         let text = crate::store::engine::sql(format!("{COLUMNS} {which} ORDER BY created_at, id"));
@@ -90,9 +81,6 @@ impl OAuthStore {
     }
 
     /// Gives a confidential client another secret; false when there is no such client.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn set_client_secret(&self, id: &str, secret_hash: &str) -> Result<bool, StoreError> {
         let changing = sqlx::query(
             "UPDATE oauth_client SET secret_hash = $2 WHERE id = $1 AND deleted_at IS NULL AND secret_hash <> ''",

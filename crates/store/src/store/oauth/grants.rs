@@ -94,9 +94,6 @@ impl OAuthStore {
     }
 
     /// The live grants of a person that a client has made use of or still can, newest first.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn grants_of(&self, user: Uuid) -> Result<Vec<Grant>, StoreError> {
         let reading = sqlx::query(
             "SELECT g.id, c.name, g.scopes, g.created_at, COALESCE(MAX(t.issued_at), 0) FROM oauth_grant g \
@@ -121,9 +118,6 @@ impl OAuthStore {
     }
 
     /// Ends a grant of this person and all that came of it; false when there is none.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn revoke_grant_of(&self, user: Uuid, grant: Uuid) -> Result<bool, StoreError> {
         let mut writing = self.engine.writing().await?;
         let done = sqlx::query(

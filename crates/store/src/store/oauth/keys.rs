@@ -44,9 +44,6 @@ const COLUMNS: &str = "SELECT id, hash, title, user_id, user_name, scopes, works
 
 impl OAuthStore {
     /// Adds a key.
-    ///
-    /// # Errors
-    /// [`StoreError`] when it cannot be written.
     pub async fn add_key(&self, key: &GatewayKey) -> Result<(), StoreError> {
         let (workspace, slug) = match &key.workspace {
             Some((id, slug)) => (id.to_string(), slug.clone()),
@@ -75,9 +72,6 @@ impl OAuthStore {
     }
 
     /// The key with this hash, revoked or not.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn key(&self, hash: &str) -> Result<Option<GatewayKey>, StoreError> {
         let text = sql(format!("{COLUMNS} WHERE hash = $1"));
         let reading = sqlx::query(text).bind(hash.to_owned()).fetch_optional(self.engine.pool());
@@ -86,9 +80,6 @@ impl OAuthStore {
     }
 
     /// The keys of a person, or of everybody, that were not revoked, oldest first; also those that have expired.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn keys(&self, user: Option<Uuid>) -> Result<Vec<GatewayKey>, StoreError> {
         let text = sql(format!(
             "{COLUMNS} WHERE revoked_at IS NULL AND (user_id = $1 OR $1 = '') ORDER BY created_at, id"
@@ -99,9 +90,6 @@ impl OAuthStore {
     }
 
     /// Revokes a key, of this person when one is named; false when there is none.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn revoke_key(&self, key: Uuid, user: Option<Uuid>) -> Result<bool, StoreError> {
         let mut writing = self.engine.writing().await?;
         // Also when it had been revoked: the answer to that write may have been lost.

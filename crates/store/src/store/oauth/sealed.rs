@@ -28,9 +28,6 @@ pub struct SealedRow {
 
 impl OAuthStore {
     /// Up to `limit` rows whose key is not sealed with `secret`, with ids greater than `after`, by id.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn not_sealed_with(
         &self,
         secret: &str,
@@ -59,9 +56,6 @@ impl OAuthStore {
     }
 
     /// Puts `sealed` in place of what `row` held; false when that has changed meanwhile.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn reseal(&self, row: &SealedRow, sealed: &Sealed) -> Result<bool, StoreError> {
         let text = if row.of_gateway_key {
             "UPDATE gateway_key SET sealed_key = $3, sealed_with = $4 WHERE id = $1 AND sealed_key = $2"

@@ -212,9 +212,6 @@ impl OAuthStore {
     }
 
     /// The token with this hash, ended or not.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn token(&self, hash: &str) -> Result<Option<Token>, StoreError> {
         let reading = sqlx::query(TOKEN).bind(hash.to_owned()).fetch_optional(self.engine.pool());
         let row = self.engine.while_there(reading).await?;
@@ -223,9 +220,6 @@ impl OAuthStore {
 
     /// Ends an access token alone, or with a refresh token its whole grant, also when that refresh token was
     /// exchanged before: its successors end with it. False when nothing was left to end.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn revoke_token(&self, hash: &str, token: &Token) -> Result<bool, StoreError> {
         let mut writing = self.engine.writing().await?;
         // An exchange at the same time comes before, and its tokens end as well, or after, and is refused.
@@ -250,9 +244,6 @@ impl OAuthStore {
 
     /// Drops codes and tokens that expired before `before`, and grants nobody can use any more; returns how
     /// many rows went.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn prune(&self, before: i64) -> Result<u64, StoreError> {
         let mut writing = self.engine.writing().await?;
         let mut gone = 0;

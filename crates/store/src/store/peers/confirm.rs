@@ -69,9 +69,6 @@ impl Engine {
 
 impl Engine {
     /// Whether another process has a lease.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the database cannot be asked.
     pub(super) async fn is_leased(&self) -> Result<bool, StoreError> {
         if self.tables_version().await? < PROCESSES {
             return Ok(false);
