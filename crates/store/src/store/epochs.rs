@@ -3,10 +3,10 @@
 //! A SQLite file belongs to one process, so there nobody else can write and there is nobody to tell.
 //! May use: `fresh`, this folder.
 
-use super::engine::sql;
 use super::error::StoreError;
 use super::kind::Kind;
 use super::peers::NOTES;
+use super::rows::{query, sql};
 use super::service::Store;
 use super::under_way::{Noted, begins, ends};
 use crate::fresh::Changed;
@@ -24,10 +24,8 @@ impl Store {
     }
 
     async fn stored_epoch(&self, project: Uuid) -> Result<i64, StoreError> {
-        let row = sqlx::query("SELECT epoch FROM project WHERE id = $1")
-            .bind(project.to_string())
-            .fetch_optional(self.engine.pool())
-            .await?;
+        let text = "SELECT epoch FROM project WHERE id = $1";
+        let row = query(text, &[&project]).fetch_optional(self.engine.pool()).await?;
         Ok(row.map(|row| row.try_get(0)).transpose()?.unwrap_or(0))
     }
 
@@ -61,7 +59,7 @@ impl Store {
              ON CONFLICT (id) DO UPDATE SET epoch = project.epoch + 1 RETURNING epoch){noting} \
              SELECT epoch, pg_notify($2, $3)::text FROM raised"
         );
-        let mut raising = sqlx::query(sql(text)).bind(project.to_string()).bind(NOTES).bind(note);
+        let mut raising = query(sql(text), &[&project, &NOTES, &note]);
         if let Some(turn) = turn {
             raising = raising.bind(turn.turn());
             raising = if heard { raising } else { raising.bind(turn.names()) };

@@ -2,10 +2,10 @@
 //!
 //! May use: `fresh`, `v1` (the base URL), this folder.
 
-use super::engine::sql;
 use super::error::StoreError;
 use super::kind::Kind;
 use super::place::file_of;
+use super::rows::{query, sql};
 use super::service::{Store, deployment_of};
 use super::tables::TABLES;
 use crate::v1::BaseUrl;
@@ -100,10 +100,7 @@ impl Store {
         let row = sqlx::query("SELECT v1_base_url FROM service WHERE id = 1").fetch_optional(&mut *writing).await?;
         let Some(row) = row else { return Err(StoreError::Unclaimed) };
         let before: String = row.try_get(0)?;
-        sqlx::query("UPDATE service SET v1_base_url = $1 WHERE id = 1")
-            .bind(&address)
-            .execute(&mut *writing)
-            .await?;
+        query("UPDATE service SET v1_base_url = $1 WHERE id = 1", &[&address]).execute(&mut *writing).await?;
         writing.commit().await?;
         Ok((before, address))
     }

@@ -9,9 +9,9 @@
 //!
 //! May use: `peers` (the clock), this folder.
 
-use super::engine::sql;
 use super::error::StoreError;
 use super::peers::DATABASE_NOW;
+use super::rows::{query, sql};
 use super::service::Store;
 use super::session::Session;
 use sqlx::Row;
@@ -63,11 +63,9 @@ impl Noted {
     /// Whether another turn left something behind on the names that this one has to itself, asked on the connection of
     /// this turn: without an answer it is lost.
     pub(super) async fn finds_another(&self, held: &mut Session) -> Result<bool, StoreError> {
-        let asking = sqlx::query(
-            "SELECT COUNT(*) FROM write_under_way \
-             WHERE turn <> $1 AND name IN (SELECT jsonb_array_elements_text($2::jsonb))",
-        );
-        let row = asking.bind(self.turn()).bind(self.names()).fetch_one(held).await?;
+        let text = "SELECT COUNT(*) FROM write_under_way \
+                    WHERE turn <> $1 AND name IN (SELECT jsonb_array_elements_text($2::jsonb))";
+        let row = query(text, &[&self.turn(), &self.names()]).fetch_one(held).await?;
         Ok(row.try_get::<i64, _>(0)? > 0)
     }
 }
@@ -75,7 +73,7 @@ impl Noted {
 impl Store {
     /// Notes more of a turn, before it writes to that.
     pub async fn note_more(&self, noted: &Noted) -> Result<(), StoreError> {
-        let noting = sqlx::query(sql(begins("$1", "$2"))).bind(noted.turn()).bind(noted.names());
+        let noting = query(sql(begins("$1", "$2")), &[&noted.turn(), &noted.names()]);
         self.engine.while_there(noting.execute(self.engine.pool())).await.map(|_| ())
     }
 
@@ -85,7 +83,7 @@ impl Store {
             "DELETE FROM write_under_way WHERE begun_at < {DATABASE_NOW} - {OLD} \
              OR turn <> $1 AND name IN (SELECT jsonb_array_elements_text($2::jsonb))"
         );
-        let forgetting = sqlx::query(sql(text)).bind(noted.turn()).bind(noted.names());
+        let forgetting = query(sql(text), &[&noted.turn(), &noted.names()]);
         self.engine.while_there(forgetting.execute(self.engine.pool())).await.map(|_| ())
     }
 }
