@@ -4,8 +4,7 @@
 
 use super::audit_record::{AuditRecord, COLUMNS, record, size};
 use super::audit_search::{BETWEEN, folded};
-use super::engine::Engine;
-use super::engine::Kind;
+use super::engine::{Engine, Kind};
 use super::error::StoreError;
 use super::rows::{Cell, Parameter, query, sql, with_cells};
 use super::service::Store;

@@ -61,8 +61,8 @@ impl Store {
         );
         let mut raising = query(sql(text), &[&project, &NOTES, &note]);
         if let Some(turn) = turn {
-            raising = raising.bind(turn.turn());
-            raising = if heard { raising } else { raising.bind(turn.names()) };
+            raising = raising.bind(turn.turn.to_string());
+            raising = if heard { raising } else { raising.bind(turn.names.clone()) };
         }
         let raising = raising.fetch_one(self.engine.pool());
         let row = self.engine.while_there(raising).await?;

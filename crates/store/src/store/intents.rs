@@ -178,7 +178,7 @@ impl Store {
             return true;
         }
         // A file has one gateway process at a time, so a write that is not of this one is of a dead one.
-        if self.kind() == Kind::Sqlite || intent.state != IntentState::Open {
+        if self.engine.kind() == Kind::Sqlite || intent.state != IntentState::Open {
             return false;
         }
         let peers = &self.engine.peers;

@@ -197,10 +197,6 @@ impl Store {
         let rows = query(text, &[&type_id]).fetch_all(self.engine.pool()).await?;
         read_all(&rows, |cells| Ok((cells.next()?, cells.next()?)))
     }
-
-    pub(super) fn kind(&self) -> Kind {
-        self.engine.kind()
-    }
 }
 
 /// Work items that have the type, or will have it once a write under way is settled.

@@ -189,19 +189,9 @@ impl Store {
         let mut writing = self.engine.writing().await?;
         let text = "UPDATE repeatable_request SET state = 'done', answer = $3, sealed_with = $4, size = $5, \
                     record_id = $6 WHERE id = $1 AND attempt = $2";
-        query(
-            text,
-            &[
-                &attempt.request.id,
-                &attempt.id,
-                &answer.sealed,
-                &answer.with,
-                &i64::try_from(answer.sealed.len()).unwrap_or(i64::MAX),
-                &record,
-            ],
-        )
-        .execute(&mut *writing)
-        .await?;
+        let (Attempt { request, id, .. }, KeptAnswer { sealed, with }) = (attempt, answer);
+        let size = i64::try_from(sealed.len()).unwrap_or(i64::MAX);
+        query(text, &[&request.id, id, sealed, with, &size, &record]).execute(&mut *writing).await?;
         writing.commit().await
     }
 

@@ -127,19 +127,9 @@ async fn add(writing: &mut Writing, difference: ShadowDifference) -> Result<(), 
                 VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (operation, place, ours, theirs) \
                 DO UPDATE SET requests = shadow_difference.requests + excluded.requests, \
                 last_at = excluded.last_at";
-    query(
-        text,
-        &[
-            &difference.operation,
-            &difference.place,
-            &difference.ours,
-            &difference.theirs,
-            &difference.requests,
-            &difference.first_at,
-            &difference.last_at,
-        ],
-    )
-    .execute(&mut **writing)
-    .await?;
+    let ShadowDifference { operation, place, ours, theirs, requests, first_at, last_at } = difference;
+    query(text, &[&operation, &place, &ours, &theirs, &requests, &first_at, &last_at])
+        .execute(&mut **writing)
+        .await?;
     Ok(())
 }

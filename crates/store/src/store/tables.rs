@@ -4,7 +4,7 @@
 
 use super::engine::{Engine, Kind};
 use super::error::StoreError;
-use super::rows::{Cell, Parameter, query, sql, with_cells};
+use super::rows::{Cell, Parameter, query, rows_of_places, sql, with_cells};
 use super::session::Session;
 use serde_json::{Map, Value};
 use sqlx::Row;
@@ -120,8 +120,8 @@ impl Table {
             );
         }
         let columns: Vec<_> = object.keys().map(String::as_str).collect();
-        let places: Vec<_> = (1..=columns.len()).map(|at| format!("${at}")).collect();
-        let text = format!("INSERT INTO {} ({}) VALUES ({})", self.name, columns.join(", "), places.join(", "));
+        let places = rows_of_places(1, columns.len());
+        let text = format!("INSERT INTO {} ({}) VALUES {places}", self.name, columns.join(", "));
         with_cells(sql(text), cells).execute(connection).await?;
         Ok(())
     }
