@@ -357,11 +357,11 @@ impl Work<'_> {
 
     /// Notes what is about to be made, so that types the target makes by itself are told from those that were there.
     pub(super) async fn before_workspace_mode(&mut self) -> Result<(), String> {
-        let ours: Vec<Uuid> = self.catalogue.types_of_workspace().iter().map(|kind| kind.id).collect();
+        let ours: Vec<Uuid> = self.catalogue.types_of(None).iter().map(|kind| kind.id).collect();
         if self.seen.of(None).types.is_empty() {
             self.ids.begin(Kind::Type, &[self.provision()]).await?;
             // The type that is made then gets the level of that moment, and keeps it.
-            let same = self.catalogue.types_of_workspace().into_iter().find(|kind| kind.name == PROVISIONED);
+            let same = self.catalogue.types_of(None).into_iter().find(|kind| kind.name == PROVISIONED);
             if let Some(level) = same.map(|kind| kind.level) {
                 self.set_level(level).await?;
             }
@@ -390,11 +390,8 @@ impl Work<'_> {
     /// Removes the type that the target made by itself, when there is none of its name here.
     async fn remove_provisioned(&mut self) -> Result<(), String> {
         let Some(id) = self.provisioned() else { return Ok(()) };
-        let is_ours = self
-            .catalogue
-            .types_of_workspace()
-            .iter()
-            .any(|kind| self.ids.theirs(Kind::Type, kind.id) == Some(&*id));
+        let is_ours =
+            self.catalogue.types_of(None).iter().any(|kind| self.ids.theirs(Kind::Type, kind.id) == Some(&*id));
         let there = self.seen.of(None).types.clone();
         let Some(record) = there.iter().find(|record| text(record, "id") == id) else { return Ok(()) };
         if is_ours || record.get("is_default") == Some(&Value::Bool(true)) {

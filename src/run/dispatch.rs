@@ -7,6 +7,7 @@ use super::reads::list;
 use super::reads::outage::store_is_away;
 use super::writes::{create, delete, exclusive, update};
 use super::{own, special};
+use crate::context::Note;
 use crate::plan::{Source, Special, Step};
 use crate::refusal::Refusal;
 use crate::v2::Reply;
@@ -68,7 +69,7 @@ impl Job {
         if !self.call.ctx.tolerant || since.elapsed() > self.runner.settings.stale_if_error {
             return Err(store_is_away());
         }
-        self.call.ctx.meter.did_without_store(since);
+        self.call.ctx.meter.relies_on(since, Note::Store);
         Ok(())
     }
 

@@ -286,7 +286,7 @@ async fn the_age_of_an_answer_and_who_asked_v1_are_told_to_all() {
     let read_at = Instant::now() - Duration::from_secs(7);
     let [leading, joining] = answered(|meter| async move {
         meter.record(Duration::from_millis(1));
-        meter.stretched(read_at);
+        meter.relies_on(read_at, Note::Stale);
         reply(0)
     })
     .await;
@@ -303,7 +303,7 @@ async fn older_data_because_of_a_failure_is_for_the_one_alone() {
         let fails = failures.fetch_add(1, Ordering::SeqCst) == 0;
         async move {
             if fails {
-                meter.outlasted(Instant::now());
+                meter.relies_on(Instant::now(), Note::Outage);
             }
             reply(0)
         }

@@ -29,7 +29,7 @@ impl Records for Properties {
     fn rows(surface: Surface, catalogue: &Catalogue, _: Option<Uuid>) -> Vec<Row> {
         let properties = match surface.project {
             Some(project) => catalogue.properties_on_project(project),
-            None => catalogue.properties_of_workspace(),
+            None => catalogue.properties_of(None),
         };
         rows(catalogue, properties.into_iter().map(|property| (&**property, property.sort_order)).collect())
     }

@@ -38,7 +38,7 @@ impl Records for Types {
     fn rows(surface: Surface, catalogue: &Catalogue, _: Option<Uuid>) -> Vec<Row> {
         let types = match surface.project {
             Some(project) => catalogue.types_on_project(project),
-            None => catalogue.types_of_workspace(),
+            None => catalogue.types_of(None),
         };
         let row = |kind: &Arc<WorkItemType>| Row {
             id: kind.id,

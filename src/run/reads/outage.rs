@@ -80,7 +80,7 @@ impl Job {
                 }
                 Err(failure @ Refusal::IndexBuilding { .. }) => {
                     let (thing, read_at) = older().ok_or(failure)?;
-                    ctx.meter.overtook(read_at);
+                    ctx.meter.relies_on(read_at, Note::Comparing);
                     return Ok(thing);
                 }
                 outcome => return outcome,
@@ -88,7 +88,7 @@ impl Job {
         };
         // It may have been voided meanwhile.
         let (thing, read_at) = older().ok_or(failure)?;
-        ctx.meter.outran(read_at);
+        ctx.meter.relies_on(read_at, Note::Changing);
         Ok(thing)
     }
 
@@ -290,7 +290,7 @@ impl InProject<'_> {
             return Ok(None);
         };
         let item = self.with_live_labels(item).await?;
-        self.call.ctx.meter.outlasted(read_at);
+        self.call.ctx.meter.relies_on(read_at, Note::Outage);
         self.call.ctx.meter.note(Note::Index);
         Ok(Some(item))
     }

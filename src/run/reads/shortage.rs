@@ -74,7 +74,7 @@ impl Job {
         let older = read_at < asked && asked - read_at >= usual;
         // Data that are used because v1 gave nothing newer have been told already.
         let told = meter.makes_do();
-        if older && !told { meter.stretched(read_at) } else { meter.used(read_at) }
+        if older && !told { meter.relies_on(read_at, Note::Stale) } else { meter.used(read_at) }
     }
 
     /// Age up to which collections are used now.
@@ -320,7 +320,7 @@ impl InProject<'_> {
         if recorded.is_nothing() {
             return None;
         }
-        self.call.ctx.meter.did_without_store(read_at);
+        self.call.ctx.meter.relies_on(read_at, Note::Store);
         Some(index)
     }
 

@@ -230,7 +230,7 @@ async fn in_workspace_mode_the_context_says_what_holds() {
     let (kind, property) = place
         .edit(|edit| {
             edit.update_features(&features)?;
-            let kind = edit.after.types_of_workspace()[0].id;
+            let kind = edit.after.types_of(None)[0].id;
             edit.import(web(), &[kind])?;
             let property = edit.create_property(None, &severity)?;
             edit.attach(kind, &[property])?;

@@ -170,34 +170,10 @@ impl Meter {
         told.oldest = Some(told.oldest.map_or(read_at, |oldest| oldest.min(read_at)));
     }
 
-    /// The answer uses data of `read_at`, which is older than it would be with v1's quota at hand.
-    pub fn stretched(&self, read_at: Instant) {
+    /// The answer relies on what was known at `read_at`, which is older than usual for the reason that `note` tells.
+    pub fn relies_on(&self, read_at: Instant, note: Note) {
         self.used(read_at);
-        self.note(Note::Stale);
-    }
-
-    /// The answer relies on what v1 showed at `read_at`, because v1 is unreachable or failing.
-    pub fn outlasted(&self, read_at: Instant) {
-        self.used(read_at);
-        self.note(Note::Outage);
-    }
-
-    /// The answer relies on a list as v1 showed it at `read_at`, because it changes faster than it can be read.
-    pub fn outran(&self, read_at: Instant) {
-        self.used(read_at);
-        self.note(Note::Changing);
-    }
-
-    /// The answer relies on a list as v1 showed it at `read_at`, because comparing it takes longer than there is time.
-    pub fn overtook(&self, read_at: Instant) {
-        self.used(read_at);
-        self.note(Note::Comparing);
-    }
-
-    /// The answer relies on what was known at `known_at`, because the store does not answer.
-    pub fn did_without_store(&self, known_at: Instant) {
-        self.used(known_at);
-        self.note(Note::Store);
+        self.note(note);
     }
 
     /// Whether the answer comes from the local index.

@@ -3,7 +3,7 @@
 //! May use: `context`, `refusal`, this folder.
 
 use super::shared::Lost;
-use crate::context::Context;
+use crate::context::{Context, Note};
 use crate::refusal::Refusal;
 use std::time::{Duration, Instant};
 
@@ -39,7 +39,7 @@ pub async fn or_older<T>(
         Err(refusal) if refusal.is_trouble() => {
             // Looked for again: it may have been voided or replaced meanwhile.
             let (value, read_at) = older().ok_or(refusal)?;
-            ctx.meter.outlasted(read_at);
+            ctx.meter.relies_on(read_at, Note::Outage);
             Ok(value)
         }
         outcome => outcome,

@@ -1,11 +1,11 @@
 //! Workflow rules of projects: in which states items may begin, and between which they may move (O44).
 //!
-//! May use: `settings::reader`, `settings::source`, `settings::value`.
+//! May use: `settings::reader`, `settings::source`, `settings::tables`, `settings::value`.
 
 use super::reader::Reader;
-use super::source::{self, Raw};
+use super::source::Raw;
+use super::tables::{Table, known, optional, tables, text, texts};
 use super::value::Setting;
-use std::collections::BTreeMap;
 use uuid::Uuid;
 
 /// All rules (`[[workflow]]`); none are given by default.
@@ -53,56 +53,26 @@ impl Setting for WorkflowSettings {
                                 `moves` (a list of `{ from = \"…\", to = \"…\" }`), or both";
 
     fn from_raw(raw: &Raw) -> Option<Self> {
-        match raw {
-            Raw::List(tables) => tables.iter().map(rules).collect::<Option<Vec<_>>>().map(Self),
-            // In an environment variable or a flag: the list as TOML writes it.
-            Raw::Bare(text) => {
-                source::inline(text).filter(|raw| !matches!(raw, Raw::Bare(_))).as_ref().and_then(Self::from_raw)
-            }
-            _ => None,
-        }
+        tables(raw, rules).map(Self)
     }
 }
 
-fn rules(raw: &Raw) -> Option<ProjectWorkflow> {
-    let table = table(raw, &["project", "initial", "moves"])?;
+fn rules(table: &Table) -> Option<ProjectWorkflow> {
+    known(table, &["project", "initial", "moves"])?;
     let project = Uuid::try_parse(text(table.get("project")?)?).ok()?;
-    let initial = table.get("initial").map(|raw| list(raw, |raw| text(raw).map(str::to_owned)));
-    let moves = table.get("moves").map(|raw| list(raw, one_move));
-    if initial.is_none() && moves.is_none() {
-        return None;
-    }
-    Some(ProjectWorkflow { project, initial: told(initial)?, moves: told(moves)? })
-}
-
-/// Absent stays absent, a faulty value makes the whole faulty.
-fn told<T>(given: Option<Option<T>>) -> Option<Option<T>> {
-    match given {
-        None => Some(None),
-        Some(value) => value.map(Some),
-    }
+    let (initial, moves) = (optional(table, "initial", texts)?, optional(table, "moves", moves)?);
+    (initial.is_some() || moves.is_some()).then_some(ProjectWorkflow { project, initial, moves })
 }
 
 fn one_move(raw: &Raw) -> Option<Move> {
-    let table = table(raw, &["from", "to"])?;
+    let Raw::Table(table) = raw else { return None };
+    known(table, &["from", "to"])?;
     Some(Move { from: text(table.get("from")?)?.to_owned(), to: text(table.get("to")?)?.to_owned() })
 }
 
-fn table<'r>(raw: &'r Raw, known: &[&str]) -> Option<&'r BTreeMap<String, Raw>> {
-    let Raw::Table(table) = raw else { return None };
-    table.keys().all(|key| known.contains(&key.as_str())).then_some(table)
-}
-
-fn list<T>(raw: &Raw, one: impl Fn(&Raw) -> Option<T>) -> Option<Vec<T>> {
-    let Raw::List(items) = raw else { return None };
-    items.iter().map(one).collect()
-}
-
-fn text(raw: &Raw) -> Option<&str> {
-    match raw {
-        Raw::Text(text) => Some(text.trim()).filter(|text| !text.is_empty()),
-        _ => None,
-    }
+fn moves(raw: &Raw) -> Option<Vec<Move>> {
+    let Raw::List(moves) = raw else { return None };
+    moves.iter().map(one_move).collect()
 }
 
 #[cfg(test)]

@@ -16,14 +16,13 @@ use super::pace::Pace;
 use super::progress::Progress;
 use super::refresh::{Refresh, Refreshed, Verified};
 use super::rows::Rows;
-use super::snapshot::{KeepingRows, KeptRows};
 use super::source::{Cut, Mark, Page, Source};
 use super::whole_file::{decode, encode};
 use crate::refusal::Refusal;
 use crate::translate::work_items::Item;
 use crate::v2::time::Micros;
 use parking_lot::Mutex;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::io;
 use std::time::{Duration, Instant};
@@ -46,30 +45,17 @@ pub(super) enum Told {
     Whole([u8; 32]),
 }
 
-#[derive(Serialize, Deserialize)]
-struct Envelope {
-    identity: String,
-    told: Told,
-}
-
 /// The bytes of what is told of the list that `identity` names.
 ///
 /// # Errors
 /// When it cannot be put into bytes.
 pub(super) fn to_bytes(identity: &str, told: Told) -> io::Result<Vec<u8>> {
-    encode(MARK, &Envelope { identity: identity.to_owned(), told })
+    encode(MARK, identity, &told)
 }
 
 /// What these bytes tell, when they are of the list that `identity` names and undamaged.
-///
-/// # Errors
-/// What is wrong with them.
 pub(super) fn of_bytes(identity: &str, bytes: &[u8]) -> Result<Told, &'static str> {
-    let envelope: Envelope = decode(MARK, bytes)?;
-    if envelope.identity != identity {
-        return Err("it belongs to another list");
-    }
-    Ok(envelope.told)
+    decode(MARK, identity, bytes)
 }
 
 /// What v1 has answered in one refresh, and what the process that asked has itself removed.
@@ -95,6 +81,7 @@ enum Answer {
 }
 
 /// Items in the form of the index.
+#[derive(Serialize, Deserialize)]
 struct Packed(Rows);
 
 impl Packed {
@@ -106,18 +93,6 @@ impl Packed {
 
     fn items(&self) -> Vec<Item> {
         self.0.by_id().map(|slot| self.0.item(slot)).collect()
-    }
-}
-
-impl Serialize for Packed {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        KeepingRows::from(&self.0).serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Packed {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        KeptRows::deserialize(deserializer).map(|kept| Self(kept.into()))
     }
 }
 

@@ -9,8 +9,8 @@
 
 use super::progress::{Progress, Told};
 use super::refresh::Verified;
-use super::snapshot::{checksum_of, file_name, of_bytes, to_bytes};
-use super::whole_file::DIGEST;
+use super::snapshot::{checksum_of, of_bytes, to_bytes};
+use super::whole_file::{DIGEST, file_name};
 use futures_util::future::BoxFuture;
 use std::any::Any;
 use std::convert::Infallible;

@@ -7,11 +7,9 @@
 //!
 //! May use: `v2`, this folder.
 
-use super::snapshot::{KeepingRows, KeptRows, file_name};
-use super::walk::{Trail, Walk};
+use super::walk::Walk;
 use super::whole_file::WholeFile;
 use crate::v2::time::Micros;
-use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Kind and version of the file; to be raised when the form of a row or of the trail changes.
@@ -19,61 +17,39 @@ const MARK: &[u8; 8] = b"CWPAGES2";
 /// Age from which on the pages of a build are not gone on with.
 const TOO_OLD: Micros = 3_600_000_000;
 
-#[derive(Deserialize)]
-struct Kept {
-    identity: String,
-    trail: Trail,
-    rows: KeptRows,
-}
-
-#[derive(Serialize)]
-struct Keeping<'k> {
-    identity: &'k str,
-    trail: &'k Trail,
-    rows: KeepingRows<'k>,
-}
-
 /// The place of such pages on disk.
 #[derive(Debug, Clone)]
-pub(super) struct Leftover {
-    file: WholeFile,
-    identity: String,
-}
+pub(super) struct Leftover(WholeFile);
 
 impl Leftover {
     /// The file in `directory` for the list that `identity` names.
     pub fn of(directory: &Path, identity: String) -> Self {
-        let file = WholeFile::at(directory.join(format!("{}.pages", file_name(&identity))), MARK);
-        Self { file, identity }
+        Self(WholeFile::of(directory, identity, "pages", MARK))
     }
 
     /// Where the file is.
     #[cfg(test)]
     pub fn path(&self) -> &Path {
-        self.file.path()
+        self.0.path()
     }
 
     /// The pages, if there are any that a build can go on with.
     pub fn load(&self, size: usize, now: Micros) -> Option<Walk> {
-        let kept: Kept = self.file.load(|kept: &Kept| match kept.identity == self.identity {
-            true => Ok(()),
-            false => Err("it belongs to another list"),
-        })?;
-        let walk = Walk { rows: kept.rows.into(), trail: kept.trail };
+        let (trail, rows) = self.0.load()?;
+        let walk = Walk { rows, trail };
         can_go_on(&walk, size, now).then_some(walk)
     }
 
     /// Writes the pages; a failure is logged, for nothing but time depends on the file.
     pub fn save(&self, walk: &Walk) {
-        let keeping = Keeping { identity: &self.identity, trail: &walk.trail, rows: KeepingRows::from(&walk.rows) };
-        if let Err(cause) = self.file.save(&keeping) {
-            tracing::warn!(file = %self.file.path().display(), %cause, "the pages of a build could not be kept");
+        if let Err(cause) = self.0.save(&(&walk.trail, &walk.rows)) {
+            tracing::warn!(file = %self.0.path().display(), %cause, "the pages of a build could not be kept");
         }
     }
 
     /// The build has ended.
     pub fn remove(&self) {
-        self.file.remove();
+        self.0.remove();
     }
 }
 

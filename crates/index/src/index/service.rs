@@ -212,9 +212,6 @@ impl Indexes {
 
     /// Brings an index up to date before requests have to wait for it: once it is older than half the
     /// freshness window. `key` must have been shown the same rows.
-    ///
-    /// # Errors
-    /// What v1 refuses.
     pub async fn renew(&self, scope: &Scope, key: &V1Key, ctx: &Context) -> Result<(), Refusal> {
         self.read_within(self.inner.settings.freshness / 2, scope, key, ctx).await
     }
@@ -227,9 +224,6 @@ impl Indexes {
     }
 
     /// Builds the index of `scope` when there is none. `key` must have been shown its rows.
-    ///
-    /// # Errors
-    /// What v1 refuses.
     pub async fn begin(&self, scope: &Scope, key: &V1Key, ctx: &Context) -> Result<(), Refusal> {
         if self.is_built(scope) {
             return Ok(());

@@ -1,7 +1,7 @@
-//! A file that is whole or absent: a mark of its kind and version, a checksum, then the content.
+//! A file that is whole or absent: a mark of its kind and version, a checksum, what it is of, then the content.
 //!
-//! It is written beside its place and moved there. One that is damaged or of another kind is removed with a line in the
-//! log. May use: nothing of this crate.
+//! It is written beside its place and moved there. One that is damaged, of another kind or of another list is removed
+//! with a line in the log. May use: nothing of this crate.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -12,17 +12,23 @@ use uuid::Uuid;
 
 pub(super) const DIGEST: usize = 32;
 
+/// The name of the file for what `identity` names, without its ending.
+pub(super) fn file_name(identity: &str) -> String {
+    hex::encode(&Sha256::digest(identity.as_bytes())[..16])
+}
+
 /// The place of such a file.
 #[derive(Debug, Clone)]
 pub(super) struct WholeFile {
     path: PathBuf,
     mark: &'static [u8; 8],
+    identity: String,
 }
 
 impl WholeFile {
-    /// The file at `path`, of the kind and version that `mark` tells.
-    pub fn at(path: PathBuf, mark: &'static [u8; 8]) -> Self {
-        Self { path, mark }
+    /// The file in `directory` for what `identity` names, of the kind and version that `mark` tells.
+    pub fn of(directory: &Path, identity: String, ending: &str, mark: &'static [u8; 8]) -> Self {
+        Self { path: directory.join(format!("{}.{ending}", file_name(&identity))), mark, identity }
     }
 
     /// Where it is.
@@ -35,17 +41,14 @@ impl WholeFile {
         self.path.is_file()
     }
 
-    /// The content, when it is undamaged and `judge` finds nothing wrong with it.
-    pub fn load<T: DeserializeOwned>(&self, judge: impl Fn(&T) -> Result<(), &'static str>) -> Option<T> {
+    /// The content, when it is undamaged and of this list.
+    pub fn load<T: DeserializeOwned>(&self) -> Option<T> {
         let bytes = match std::fs::read(&self.path) {
             Ok(bytes) => bytes,
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return None,
             Err(cause) => return self.put_aside(&cause.to_string()),
         };
-        match decode(self.mark, &bytes).and_then(|content| judge(&content).map(|()| content)) {
-            Ok(content) => Some(content),
-            Err(fault) => self.put_aside(fault),
-        }
+        decode(self.mark, &self.identity, &bytes).map_or_else(|fault| self.put_aside(fault), Some)
     }
 
     fn put_aside<T>(&self, fault: &str) -> Option<T> {
@@ -59,7 +62,7 @@ impl WholeFile {
     /// # Errors
     /// Those of the disk; the old file is still there then.
     pub fn save(&self, content: &impl Serialize) -> io::Result<()> {
-        self.replace(&encode(self.mark, content)?)
+        self.replace(&encode(self.mark, &self.identity, content)?)
     }
 
     fn replace(&self, bytes: &[u8]) -> io::Result<()> {
@@ -80,22 +83,24 @@ impl WholeFile {
     }
 }
 
-/// The content that these bytes hold, when they are undamaged and of the kind and version that `mark` tells.
-pub(super) fn decode<T: DeserializeOwned>(mark: &[u8; 8], bytes: &[u8]) -> Result<T, &'static str> {
+/// The content that these bytes hold, when they are undamaged, of the kind and version that `mark` tells and of what
+/// `identity` names.
+pub(super) fn decode<T: DeserializeOwned>(mark: &[u8; 8], identity: &str, bytes: &[u8]) -> Result<T, &'static str> {
     let rest = bytes.strip_prefix(mark).ok_or("it is of another kind or version")?;
     let (digest, body) = rest.split_at_checked(DIGEST).ok_or("it is too short")?;
     if Sha256::digest(body)[..] != *digest {
         return Err("its checksum is wrong");
     }
-    postcard::from_bytes(body).map_err(|_| "its form is wrong")
+    let (of, content): (String, T) = postcard::from_bytes(body).map_err(|_| "its form is wrong")?;
+    if of == identity { Ok(content) } else { Err("it belongs to another list") }
 }
 
 /// The bytes that [`decode`] reads.
 ///
 /// # Errors
 /// When the content cannot be put into bytes.
-pub(super) fn encode(mark: &[u8; 8], content: &impl Serialize) -> io::Result<Vec<u8>> {
-    let body = postcard::to_stdvec(content).map_err(io::Error::other)?;
+pub(super) fn encode(mark: &[u8; 8], identity: &str, content: &impl Serialize) -> io::Result<Vec<u8>> {
+    let body = postcard::to_stdvec(&(identity, content)).map_err(io::Error::other)?;
     let mut bytes = Vec::with_capacity(mark.len() + DIGEST + body.len());
     bytes.extend_from_slice(mark);
     bytes.extend_from_slice(&Sha256::digest(&body));

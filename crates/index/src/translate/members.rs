@@ -22,22 +22,16 @@ pub struct Person {
     /// Id of the person.
     pub id: Uuid,
     /// First name.
-    #[serde(default)]
     pub first_name: Option<String>,
     /// Last name.
-    #[serde(default)]
     pub last_name: Option<String>,
     /// Address.
-    #[serde(default)]
     pub email: Option<String>,
     /// Picture.
-    #[serde(default)]
     pub avatar_url: Option<String>,
     /// Display name.
-    #[serde(default)]
     pub display_name: Option<String>,
     /// Role number; on the workspace roster only.
-    #[serde(default)]
     pub role: Option<i64>,
 }
 

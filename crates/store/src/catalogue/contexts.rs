@@ -4,7 +4,7 @@ use super::attachments::STEP;
 use super::choices::Choices;
 use super::defaults;
 use super::edit::{Edit, Effect};
-use super::faults::{self, Entry, EntryForm, Faults, flag, nullable_text, text};
+use super::faults::{self, Entry, EntryForm, Faults, flag, nullable_text, take, text};
 use super::model::{Context, ContextOption, Property, PropertyType};
 use super::options::Renamed;
 use super::properties::{FIRST, SEEDED};
@@ -234,20 +234,12 @@ impl Context {
 }
 
 fn assign(context: &mut Context, given: &Given, faults: &mut Faults) {
-    if let Some(name) = text(given, "name") {
-        context.name = name;
-    }
+    take(&mut context.name, text(given, "name"));
     context.is_required = flag(given, "is_required").unwrap_or(context.is_required);
     context.is_multi = flag(given, "is_multi").unwrap_or(context.is_multi);
-    if let Some(texts) = faults::strings(given, "default_value", faults) {
-        context.default_value = texts;
-    }
-    if let Some(settings) = faults::object(given, "settings", faults) {
-        context.settings = settings;
-    }
-    if let Some(place) = given.get("sort_order").and_then(Value::as_f64) {
-        context.sort_order = place;
-    }
+    take(&mut context.default_value, faults::strings(given, "default_value", faults));
+    take(&mut context.settings, faults::object(given, "settings", faults));
+    take(&mut context.sort_order, given.get("sort_order").and_then(Value::as_f64));
     let (id, source) = (nullable_text(given, "external_id"), nullable_text(given, "external_source"));
     // Not sent, sent as good as none, or filled.
     let filled = |half: &Option<Option<String>>| {

@@ -46,6 +46,13 @@ pub fn faults_inside(given: &Given, form: EntryForm) -> FieldErrors {
     faults.0
 }
 
+/// Puts what was sent in place of what was there.
+pub(super) fn take<T>(place: &mut T, sent: Option<T>) {
+    if let Some(sent) = sent {
+        *place = sent;
+    }
+}
+
 /// A text member that was sent and is not null.
 pub(super) fn text(given: &Given, name: &str) -> Option<String> {
     given.get(name).and_then(Value::as_str).map(str::to_owned)

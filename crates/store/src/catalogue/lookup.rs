@@ -44,11 +44,6 @@ impl Catalogue {
         types
     }
 
-    /// Types of the workspace, epics included, oldest first.
-    pub fn types_of_workspace(&self) -> Vec<&Arc<WorkItemType>> {
-        self.types_of(None)
-    }
-
     /// Types available in a project, own and imported, without epics, oldest first.
     pub fn types_on_project(&self, project: Uuid) -> Vec<&Arc<WorkItemType>> {
         let mut types: Vec<_> = self.types.values().filter(|kind| self.is_listed(project, kind)).collect();
@@ -115,20 +110,15 @@ impl Catalogue {
         }
     }
 
-    /// Properties owned by the workspace (`None`) or a project, in their order.
+    /// Properties owned by the workspace (`None`) or a project, inactive and unattached ones included, in their order.
     pub fn properties_of(&self, owner: Option<Uuid>) -> Vec<&Arc<Property>> {
-        in_order(self.properties.values().filter(|property| property.project == owner).collect())
-    }
-
-    /// Properties of the workspace, inactive and unattached ones included.
-    pub fn properties_of_workspace(&self) -> Vec<&Arc<Property>> {
-        self.properties_of(None)
+        in_order(self.properties.values().filter(|property| property.project == owner).collect(), place)
     }
 
     /// Properties a project shows: its own, and those its imported types carry (O86).
     pub fn properties_on_project(&self, project: Uuid) -> Vec<&Arc<Property>> {
         let reach = Reach::of(self, project);
-        in_order(self.properties.values().filter(|property| reach.shows(property)).collect())
+        in_order(self.properties.values().filter(|property| reach.shows(property)).collect(), place)
     }
 
     /// One property a project shows.
@@ -151,12 +141,8 @@ impl Catalogue {
         for option in self.options.values().filter(|option| properties.contains(&option.property)) {
             options.entry(option.property).or_default().push(option);
         }
-        for options in options.values_mut() {
-            options.sort_by(|a, b| {
-                a.sort_order.total_cmp(&b.sort_order).then_with(|| (a.created_at, a.id).cmp(&(b.created_at, b.id)))
-            });
-        }
-        options
+        let place = |option: &&Arc<PropertyOption>| (option.sort_order, option.created_at, option.id);
+        options.into_iter().map(|(property, options)| (property, in_order(options, place))).collect()
     }
 
     /// Options of a workspace property as its option route lists them: a look-up that finds nothing is empty (14.4).
@@ -176,11 +162,8 @@ impl Catalogue {
 
     /// Contexts of a property, in their order.
     pub fn contexts_of(&self, property: Uuid) -> Vec<&Arc<Context>> {
-        let mut contexts: Vec<_> = self.contexts.values().filter(|context| context.property == property).collect();
-        contexts.sort_by(|a, b| {
-            a.sort_order.total_cmp(&b.sort_order).then_with(|| (a.created_at, a.id).cmp(&(b.created_at, b.id)))
-        });
-        contexts
+        let contexts = self.contexts.values().filter(|context| context.property == property);
+        in_order(contexts.collect(), |context| (context.sort_order, context.created_at, context.id))
     }
 
     /// A context of this very property.
@@ -190,19 +173,22 @@ impl Catalogue {
 
     /// Properties on a type, in attachment order.
     pub fn attached(&self, type_id: Uuid) -> Vec<Arc<Property>> {
-        let mut links: Vec<_> =
-            self.attachments.range((type_id, Uuid::nil())..=(type_id, Uuid::max())).map(|(_, link)| link).collect();
-        links.sort_by(|a, b| {
-            let place = a.sort_order.total_cmp(&b.sort_order);
-            place.then_with(|| (a.created_at, a.property).cmp(&(b.created_at, b.property)))
-        });
+        let links = self.attachments.range((type_id, Uuid::nil())..=(type_id, Uuid::max())).map(|(_, link)| link);
+        let links = in_order(links.collect(), |link| (link.sort_order, link.created_at, link.property));
         links.into_iter().filter_map(|link| self.properties.get(&link.property).cloned()).collect()
     }
 }
 
-fn in_order(mut properties: Vec<&Arc<Property>>) -> Vec<&Arc<Property>> {
-    properties.sort_by(|a, b| {
-        a.sort_order.total_cmp(&b.sort_order).then_with(|| (a.created_at, a.id).cmp(&(b.created_at, b.id)))
+/// The place of a property among others.
+fn place(property: &&Arc<Property>) -> (f64, Micros, Uuid) {
+    (property.sort_order, property.created_at, property.id)
+}
+
+/// Records by their places; where two have the same, the older one goes first.
+fn in_order<T>(mut records: Vec<T>, place: impl Fn(&T) -> (f64, Micros, Uuid)) -> Vec<T> {
+    records.sort_by(|one, other| {
+        let ((one, one_since, one_id), (other, other_since, other_id)) = (place(one), place(other));
+        one.total_cmp(&other).then((one_since, one_id).cmp(&(other_since, other_id)))
     });
-    properties
+    records
 }

@@ -8,7 +8,7 @@ use super::attachments::STEP;
 use super::choices::Choices;
 use super::defaults;
 use super::edit::{Edit, Effect};
-use super::faults::{Entry, flag, nullable_text, text};
+use super::faults::{Entry, flag, nullable_text, take, text};
 use super::model::{ContextOption, Property, PropertyOption, PropertyType};
 use crate::refusal::Refusal;
 use crate::v2::body::Given;
@@ -136,18 +136,10 @@ impl Edit {
         let Some(option) = self.after.options.get_mut(&id) else { return };
         let before = small_letters(&option.name);
         let option = Arc::make_mut(option);
-        if let Some(name) = &entry.name {
-            option.name.clone_from(name);
-        }
-        if let Some(description) = &entry.description {
-            option.description.clone_from(description);
-        }
-        if let Some(external_id) = &entry.external_id {
-            option.external_id.clone_from(external_id);
-        }
-        if let Some(external_source) = &entry.external_source {
-            option.external_source.clone_from(external_source);
-        }
+        take(&mut option.name, entry.name.clone());
+        take(&mut option.description, entry.description.clone());
+        take(&mut option.external_id, entry.external_id.clone());
+        take(&mut option.external_source, entry.external_source.clone());
         if small_letters(&option.name) != before {
             renamed.0.insert(before, option.name.clone());
         }

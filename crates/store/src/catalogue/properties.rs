@@ -5,7 +5,7 @@ use super::attachments::STEP;
 use super::choices::Choices;
 use super::defaults;
 use super::edit::{Edit, Effect};
-use super::faults::{self, Entry, EntryForm, Faults, PropertyOf, flag, nullable_text, text};
+use super::faults::{self, Entry, EntryForm, Faults, PropertyOf, flag, nullable_text, take, text};
 use super::model::{Context, Property, PropertyType};
 use super::slug::slug;
 use super::values::ValueKind;
@@ -61,9 +61,7 @@ impl Edit {
         let before = self.property(id)?;
         let mut faults = Faults::default();
         let mut property = before.clone();
-        if let Some(display_name) = text(given, "display_name") {
-            property.display_name = display_name;
-        }
+        take(&mut property.display_name, text(given, "display_name"));
         assign(&mut property, given, &mut faults);
         let entries = faults::entries(given, EntryForm::Restated(PropertyOf::owner(property.project)), &mut faults);
         self.after.properties.insert(id, Arc::new(property.clone()));
@@ -226,9 +224,7 @@ fn judge_entries(property: &Property, entries: &[Entry], faults: &mut Faults) {
 }
 
 fn assign(property: &mut Property, given: &Given, faults: &mut Faults) {
-    if let Some(kind) = word(given, "property_type") {
-        property.property_type = kind;
-    }
+    take(&mut property.property_type, word(given, "property_type"));
     if given.contains_key("relation_type") {
         property.relation_type = word(given, "relation_type");
     } else if property.property_type != PropertyType::Relation {
@@ -239,9 +235,7 @@ fn assign(property: &mut Property, given: &Given, faults: &mut Faults) {
         (false, true) => faults.add("relation_type", "is for properties of type RELATION only"),
         _ => {}
     }
-    if let Some(description) = nullable_text(given, "description") {
-        property.description = description;
-    }
+    take(&mut property.description, nullable_text(given, "description"));
     for (name, stored) in [
         ("is_required", &mut property.is_required),
         ("is_multi", &mut property.is_multi),
@@ -249,21 +243,11 @@ fn assign(property: &mut Property, given: &Given, faults: &mut Faults) {
     ] {
         *stored = flag(given, name).unwrap_or(*stored);
     }
-    if let Some(texts) = faults::strings(given, "default_value", faults) {
-        property.default_value = texts;
-    }
-    if let Some(settings) = faults::object(given, "settings", faults) {
-        property.settings = settings;
-    }
-    if let Some(rules) = faults::object(given, "validation_rules", faults) {
-        property.validation_rules = rules;
-    }
-    if let Some(external_id) = nullable_text(given, "external_id") {
-        property.external_id = external_id;
-    }
-    if let Some(external_source) = nullable_text(given, "external_source") {
-        property.external_source = external_source;
-    }
+    take(&mut property.default_value, faults::strings(given, "default_value", faults));
+    take(&mut property.settings, faults::object(given, "settings", faults));
+    take(&mut property.validation_rules, faults::object(given, "validation_rules", faults));
+    take(&mut property.external_id, nullable_text(given, "external_id"));
+    take(&mut property.external_source, nullable_text(given, "external_source"));
 }
 
 /// A word of an enumeration, checked with the body.

@@ -71,7 +71,7 @@ impl Catalogue {
         let mut properties = self.attached(type_id);
         let contexts = ByProperty::of(self);
         if kind.project.is_none() {
-            for property in self.properties_of_workspace() {
+            for property in self.properties_of(None) {
                 let brought = || contexts.bring(property.id, project, type_id);
                 if !self.is_attached(type_id, property.id) && brought() {
                     properties.push(Arc::clone(property));

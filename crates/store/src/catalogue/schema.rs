@@ -2,7 +2,6 @@
 
 use super::model::{Catalogue, PropertyType, RelationType};
 use super::resolution::Applicable;
-use super::shapes::{relation_word, type_word};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -76,7 +75,7 @@ fn custom_field(applicable: &Applicable, around: &Surroundings) -> Value {
     let property = &applicable.property;
     let mut field = json!({
         "id": property.id,
-        "type": type_word(property.property_type),
+        "type": property.property_type,
         "name": property.name,
         "display_name": property.display_name,
         "description": property.description,
@@ -84,7 +83,7 @@ fn custom_field(applicable: &Applicable, around: &Surroundings) -> Value {
         "is_multi": applicable.is_multi,
     });
     if let Some(relation) = property.relation_type {
-        field["relation_type"] = json!(relation_word(relation));
+        field["relation_type"] = json!(relation);
     }
     if property.property_type != PropertyType::Relation {
         // Empty for kinds that offer no choice.

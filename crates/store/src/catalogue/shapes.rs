@@ -1,9 +1,7 @@
 //! Read shapes: what clients see of definitions, members in the order of the contract. May use: `plan`, `v2`, this
 //! folder.
 
-use super::model::{
-    Catalogue, Context, FLAGS, Features, Property, PropertyOption, PropertyType, RelationType, WorkItemType,
-};
+use super::model::{Catalogue, Context, FLAGS, Features, Property, PropertyOption, WorkItemType};
 use crate::plan::TypeMode;
 use crate::v2::time;
 use serde_json::{Map, Value, json};
@@ -18,32 +16,6 @@ fn shape<const N: usize>(members: [(&str, Value); N]) -> Map<String, Value> {
 /// A number without a fraction is written without one.
 fn number(value: f64) -> Value {
     if value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0 { json!(value as i64) } else { json!(value) }
-}
-
-/// The word of a kind of values.
-pub fn type_word(kind: PropertyType) -> &'static str {
-    match kind {
-        PropertyType::Text => "TEXT",
-        PropertyType::Datetime => "DATETIME",
-        PropertyType::Decimal => "DECIMAL",
-        PropertyType::Boolean => "BOOLEAN",
-        PropertyType::Option => "OPTION",
-        PropertyType::Relation => "RELATION",
-        PropertyType::Url => "URL",
-        PropertyType::Email => "EMAIL",
-        PropertyType::File => "FILE",
-        PropertyType::Formula => "FORMULA",
-    }
-}
-
-/// The word of a relation's target.
-pub fn relation_word(kind: RelationType) -> &'static str {
-    match kind {
-        RelationType::Issue => "ISSUE",
-        RelationType::User => "USER",
-        RelationType::Release => "RELEASE",
-        RelationType::RichText => "RICH_TEXT",
-    }
 }
 
 /// A type as its owner's surface shows it.
@@ -94,8 +66,8 @@ pub fn property_with(
         ("name", json!(property.name)),
         ("display_name", json!(property.display_name)),
         ("description", json!(property.description)),
-        ("property_type", json!(type_word(property.property_type))),
-        ("relation_type", json!(property.relation_type.map(relation_word))),
+        ("property_type", json!(property.property_type)),
+        ("relation_type", json!(property.relation_type)),
         ("is_required", json!(property.is_required)),
         ("is_multi", json!(property.is_multi)),
         ("is_active", json!(property.is_active)),

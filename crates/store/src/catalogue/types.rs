@@ -2,7 +2,7 @@
 //! this folder.
 
 use super::edit::{Edit, Effect};
-use super::faults::{flag, listed, nullable_text, text};
+use super::faults::{flag, listed, nullable_text, take, text};
 use super::model::{Import, WorkItemType};
 use crate::plan::TypeMode;
 use crate::refusal::Refusal;
@@ -78,9 +78,6 @@ impl Edit {
 
     /// Turns types on in a project and returns its default type, which may be an imported one (O62); repeating
     /// changes nothing.
-    ///
-    /// # Errors
-    /// None of its own.
     pub fn enable(&mut self, project: Uuid) -> Result<Uuid, Refusal> {
         match self.after.default_type(project, TypeMode::Project) {
             Some(default) => Ok(default.id),
@@ -181,21 +178,11 @@ fn icon() -> Value {
 }
 
 fn assign(kind: &mut WorkItemType, given: &Given) {
-    if let Some(name) = text(given, "name") {
-        kind.name = name;
-    }
-    if let Some(description) = text(given, "description") {
-        kind.description = description;
-    }
-    if let Some(is_active) = flag(given, "is_active") {
-        kind.is_active = is_active;
-    }
-    if let Some(external_id) = nullable_text(given, "external_id") {
-        kind.external_id = external_id;
-    }
-    if let Some(external_source) = nullable_text(given, "external_source") {
-        kind.external_source = external_source;
-    }
+    take(&mut kind.name, text(given, "name"));
+    take(&mut kind.description, text(given, "description"));
+    take(&mut kind.is_active, flag(given, "is_active"));
+    take(&mut kind.external_id, nullable_text(given, "external_id"));
+    take(&mut kind.external_source, nullable_text(given, "external_source"));
 }
 
 fn conflict(detail: &str) -> Refusal {

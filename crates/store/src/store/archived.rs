@@ -2,14 +2,12 @@
 //!
 //! May use: `v2` (times), this folder.
 
-use super::engine::{json_list, sql};
 use super::error::StoreError;
 use super::items::{bump, touch};
 use super::recorded::OwnWrite;
-use super::rows::read_id;
+use super::rows::{Cells, query, read_all, sql};
 use super::service::Store;
 use crate::v2::time::Micros;
-use sqlx::Row;
 use std::collections::HashMap;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -32,9 +30,6 @@ pub type ArchivedNames = HashMap<Uuid, (String, i64)>;
 
 impl Store {
     /// Notes that an item was archived through the gateway, or that it was brought back.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn mark_archived(
         &self,
         workspace: Uuid,
@@ -45,15 +40,18 @@ impl Store {
         let mut writing = self.engine.writing().await?;
         let version = bump(&mut writing, project).await?;
         let at = touch(&mut writing, workspace, project, item).await?;
-        sqlx::query(
-            "UPDATE work_item SET archived_at = $2, archived_name = $3, archived_number = $4, \
-             archived_parent_id = $5 WHERE id = $1",
+        let text = "UPDATE work_item SET archived_at = $2, archived_name = $3, archived_number = $4, \
+                    archived_parent_id = $5 WHERE id = $1";
+        query(
+            text,
+            &[
+                &item,
+                &archived.map(|archived| archived.at),
+                &archived.map(|archived| archived.name.clone()),
+                &archived.map(|archived| archived.sequence_id),
+                &archived.and_then(|archived| archived.parent),
+            ],
         )
-        .bind(item.to_string())
-        .bind(archived.map(|archived| archived.at))
-        .bind(archived.map(|archived| archived.name.clone()))
-        .bind(archived.map(|archived| archived.sequence_id))
-        .bind(archived.and_then(|archived| archived.parent).map(|parent| parent.to_string()))
         .execute(&mut *writing)
         .await?;
         writing.commit().await?;
@@ -71,45 +69,26 @@ impl Store {
     }
 
     /// Items of the project that were directly below `parent` when they were archived through the gateway.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn archived_below(&self, project: Uuid, parent: Uuid) -> Result<Vec<Uuid>, StoreError> {
-        let rows =
-            sqlx::query("SELECT id FROM work_item WHERE archived_parent_id = $1 AND project_id = $2 ORDER BY id")
-                .bind(parent.to_string())
-                .bind(project.to_string())
-                .fetch_all(self.engine.pool())
-                .await?;
-        rows.iter().map(|row| read_id(row.try_get(0)?)).collect()
+        let text = "SELECT id FROM work_item WHERE archived_parent_id = $1 AND project_id = $2 ORDER BY id";
+        let rows = query(text, &[&parent, &project]).fetch_all(self.engine.pool()).await?;
+        read_all(&rows, |cells| cells.next())
     }
 
     /// The item that was above an item when that was archived through the gateway; none too when it is not archived.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn archived_parent(&self, item: Uuid) -> Result<Option<Uuid>, StoreError> {
-        let row = sqlx::query("SELECT archived_parent_id FROM work_item WHERE id = $1 AND archived_at IS NOT NULL")
-            .bind(item.to_string())
-            .fetch_optional(self.engine.pool())
-            .await?;
-        let parent: Option<String> = row.map(|row| row.try_get(0)).transpose()?.flatten();
-        parent.as_deref().map(read_id).transpose()
+        let text = "SELECT archived_parent_id FROM work_item WHERE id = $1 AND archived_at IS NOT NULL";
+        let row = query(text, &[&item]).fetch_optional(self.engine.pool()).await?;
+        Ok(row.map(|row| Cells::of(&row).next()).transpose()?.flatten())
     }
 
     /// Titles and numbers of those of `items` that were archived through the gateway.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn archived_names(&self, items: &[Uuid]) -> Result<ArchivedNames, StoreError> {
         let text = format!(
             "SELECT id, archived_name, archived_number FROM work_item WHERE archived_name IS NOT NULL AND id IN {}",
             self.engine.kind().elements("$1")
         );
-        let rows = sqlx::query(sql(text))
-            .bind(json_list(items.iter().map(Uuid::to_string)))
-            .fetch_all(self.engine.pool())
-            .await?;
-        rows.iter().map(|row| Ok((read_id(row.try_get(0)?)?, (row.try_get(1)?, row.try_get(2)?)))).collect()
+        let rows = query(sql(text), &[&items]).fetch_all(self.engine.pool()).await?;
+        read_all(&rows, |cells| Ok((cells.next()?, (cells.next()?, cells.next()?))))
     }
 }

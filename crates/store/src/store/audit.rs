@@ -4,6 +4,7 @@
 
 use super::audit_search::search_text;
 use super::error::StoreError;
+use super::rows::{NewRow, insert, query};
 use super::service::Store;
 use super::session::Session;
 use crate::units::now_micros;
@@ -111,70 +112,60 @@ pub(super) async fn append(
         return Ok(());
     }
     let count = i64::try_from(entries.len()).unwrap_or(i64::MAX);
-    let row = sqlx::query(
-        "INSERT INTO audit_end (workspace_id, sequence_number, created_at) VALUES ($1, $2, $3 + $2 - 1) \
-         ON CONFLICT (workspace_id) DO UPDATE SET sequence_number = audit_end.sequence_number + $2, \
-         created_at = CASE WHEN audit_end.created_at >= $3 AND audit_end.created_at < $3 + $4 \
-         THEN audit_end.created_at + $2 ELSE $3 + $2 - 1 END RETURNING sequence_number, created_at",
-    )
-    .bind(workspace.to_string())
-    .bind(count)
-    .bind(now_micros())
-    .bind(CLOCKS_APART)
-    .fetch_one(&mut *writing)
-    .await?;
+    let text = "INSERT INTO audit_end (workspace_id, sequence_number, created_at) VALUES ($1, $2, $3 + $2 - 1) \
+                ON CONFLICT (workspace_id) DO UPDATE SET sequence_number = audit_end.sequence_number + $2, \
+                created_at = CASE WHEN audit_end.created_at >= $3 AND audit_end.created_at < $3 + $4 \
+                THEN audit_end.created_at + $2 ELSE $3 + $2 - 1 END RETURNING sequence_number, created_at";
+    let row = query(text, &[&workspace, &count, &now_micros(), &CLOCKS_APART]).fetch_one(&mut *writing).await?;
     let (last, ended): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
     let places = (last - count + 1..).zip(ended - count + 1..);
     for (entry, (sequence, at)) in entries.iter().zip(places) {
-        insert(writing, workspace, entry, sequence, at).await?;
+        append_one(writing, workspace, entry, sequence, at).await?;
     }
     Ok(())
 }
 
-async fn insert(
+async fn append_one(
     writing: &mut Session,
     workspace: Uuid,
     entry: &AuditEntry,
     sequence: i64,
     at: i64,
 ) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO audit_log (id, event_id, workspace_id, sequence_number, event_name, category, outcome, \
-         source, actor_type, actor_id, actor_display_name, actor_email, target_type, target_id, \
-         target_display_name, old_value, new_value, reason, metadata, ip_address, user_agent, project_id, \
-         search_text, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, \
-         $16, $17, $18, $19, $20, $21, $22, $23, $24)",
-    )
-    .bind(Uuid::new_v4().to_string())
-    .bind(Uuid::new_v4().to_string())
-    .bind(workspace.to_string())
-    .bind(sequence)
-    .bind(entry.event_name)
-    .bind(entry.category)
-    .bind(if entry.success { "success" } else { "failure" })
-    .bind(entry.source)
-    .bind(entry.actor.kind)
-    .bind(entry.actor.id.map(|id| id.to_string()))
-    .bind(entry.actor.display_name.clone())
-    .bind(entry.actor.email.clone())
-    .bind(entry.target_type)
-    .bind(entry.target_id.clone())
-    .bind(entry.target_display_name.clone())
-    .bind(entry.old_value.as_ref().map(Value::to_string))
-    .bind(entry.new_value.as_ref().map(Value::to_string))
-    .bind(entry.reason)
-    .bind(entry.metadata.to_string())
-    .bind(entry.actor.ip_address.clone())
-    .bind(entry.actor.user_agent.clone())
-    .bind(entry.project.map(|id| id.to_string()))
-    .bind(search_text([
-        entry.event_name,
-        &entry.actor.display_name,
-        &entry.actor.email,
-        &entry.target_display_name,
-    ]))
-    .bind(at)
-    .execute(&mut *writing)
-    .await?;
+    let row: NewRow = &[
+        ("id", &Uuid::new_v4().to_string()),
+        ("event_id", &Uuid::new_v4().to_string()),
+        ("workspace_id", &workspace),
+        ("sequence_number", &sequence),
+        ("event_name", &entry.event_name),
+        ("category", &entry.category),
+        ("outcome", &(if entry.success { "success" } else { "failure" })),
+        ("source", &entry.source),
+        ("actor_type", &entry.actor.kind),
+        ("actor_id", &entry.actor.id),
+        ("actor_display_name", &entry.actor.display_name),
+        ("actor_email", &entry.actor.email),
+        ("target_type", &entry.target_type),
+        ("target_id", &entry.target_id),
+        ("target_display_name", &entry.target_display_name),
+        ("old_value", &entry.old_value),
+        ("new_value", &entry.new_value),
+        ("reason", &entry.reason),
+        ("metadata", &entry.metadata),
+        ("ip_address", &entry.actor.ip_address),
+        ("user_agent", &entry.actor.user_agent),
+        ("project_id", &entry.project),
+        (
+            "search_text",
+            &search_text([
+                entry.event_name,
+                &entry.actor.display_name,
+                &entry.actor.email,
+                &entry.target_display_name,
+            ]),
+        ),
+        ("created_at", &at),
+    ];
+    insert("audit_log", row).execute(&mut *writing).await?;
     Ok(())
 }

@@ -4,20 +4,21 @@
 
 use super::audit_record::{AuditRecord, COLUMNS, record, size};
 use super::audit_search::{BETWEEN, folded};
-use super::engine::Engine;
-use super::engine::{Kind, json_list, sql};
+use super::engine::{Engine, Kind};
 use super::error::StoreError;
+use super::rows::{Cell, Parameter, query, sql, with_cells};
 use super::service::Store;
 use super::session::Session;
 use crate::v2::time::Micros;
-use sqlx::any::{AnyArguments, AnyRow};
-use sqlx::query::Query;
-use sqlx::{Any, Row};
+use sqlx::Row;
+use sqlx::any::AnyRow;
 use std::sync::Arc;
+use strum::IntoStaticStr;
 use uuid::Uuid;
 
 /// A column compared for equality.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum AuditColumn {
     /// The person.
     ActorId,
@@ -122,14 +123,11 @@ pub struct AuditPage {
 
 impl Store {
     /// A page of a workspace's log.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn audit_page(&self, workspace: Uuid, query: &AuditQuery) -> Result<AuditRows, StoreError> {
         // One state of the store for the page and the count.
         let mut reading = self.engine.reading().await?;
         let (text, values) = page_statement(self.engine.kind(), workspace, query);
-        let mut rows = bound(text, values).fetch_all(&mut reading).await?;
+        let mut rows = with_cells(sql(text), values).fetch_all(&mut reading).await?;
         let more = rows.len() > query.per_page;
         rows.truncate(query.per_page);
         let total = match query.start {
@@ -141,13 +139,10 @@ impl Store {
     }
 
     /// One entry of a workspace's log by its record id.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn audit_record(&self, workspace: Uuid, id: Uuid) -> Result<Option<AuditRecord>, StoreError> {
         let text = format!("SELECT {COLUMNS} FROM audit_log WHERE workspace_id = $1 AND id = $2");
-        let found = bound(text, vec![Bound::Text(workspace.to_string()), Bound::Text(id.to_string())]);
-        found.fetch_optional(self.engine.pool()).await?.as_ref().map(record).transpose()
+        let found = query(sql(text), &[&workspace, &id]).fetch_optional(self.engine.pool()).await?;
+        found.as_ref().map(record).transpose()
     }
 }
 
@@ -160,35 +155,19 @@ async fn counted(
     let mut values = Vec::new();
     let conditions = conditions(engine.kind(), workspace, query, &mut values);
     let text = format!("SELECT COUNT(*) FROM audit_log WHERE {conditions}");
-    let row = bound(text, values).fetch_one(reading).await?;
+    let row = with_cells(sql(text), values).fetch_one(reading).await?;
     let count: i64 = row.try_get(0)?;
     Ok(usize::try_from(count).unwrap_or(0))
 }
 
-/// A parameter of a statement.
-#[derive(Debug)]
-enum Bound {
-    Text(String),
-    Number(i64),
-}
-
-impl Bound {
-    /// Adds itself to `values`; how the statement calls it.
-    fn named(self, values: &mut Vec<Self>) -> String {
-        values.push(self);
-        format!("${}", values.len())
-    }
-}
-
-fn bound(text: String, values: Vec<Bound>) -> Query<'static, Any, AnyArguments> {
-    values.into_iter().fold(sqlx::query(sql(text)), |query, value| match value {
-        Bound::Text(text) => query.bind(text),
-        Bound::Number(number) => query.bind(number),
-    })
+/// Adds a parameter to `values`; how the statement calls it.
+fn named(parameter: &dyn Parameter, values: &mut Vec<Cell>) -> String {
+    values.push(parameter.cell());
+    format!("${}", values.len())
 }
 
 /// One row more than the page, which tells whether more follow.
-fn page_statement(kind: Kind, workspace: Uuid, query: &AuditQuery) -> (String, Vec<Bound>) {
+fn page_statement(kind: Kind, workspace: Uuid, query: &AuditQuery) -> (String, Vec<Cell>) {
     let query = &with_one_bound(query);
     let mut values = Vec::new();
     let mut conditions = conditions(kind, workspace, query, &mut values);
@@ -197,17 +176,17 @@ fn page_statement(kind: Kind, workspace: Uuid, query: &AuditQuery) -> (String, V
     match query.start {
         AuditStart::Offset(0) => {}
         AuditStart::Offset(offset) => {
-            skipped = format!(" OFFSET {}", number(offset).named(&mut values));
+            skipped = format!(" OFFSET {}", named(&number(offset), &mut values));
         }
         AuditStart::After(at, id) => {
             let place = match query.order {
                 AuditOrder::CreatedAt => {
-                    let at = Bound::Number(at).named(&mut values);
-                    let id = Bound::Text(id.to_string()).named(&mut values);
+                    let at = named(&at, &mut values);
+                    let id = named(&id, &mut values);
                     format!(" AND (created_at, id) {beyond} ({at}, {id})")
                 }
                 AuditOrder::Id => {
-                    format!(" AND id {beyond} {}", Bound::Text(id.to_string()).named(&mut values))
+                    format!(" AND id {beyond} {}", named(&id, &mut values))
                 }
             };
             conditions.push_str(&place);
@@ -217,7 +196,7 @@ fn page_statement(kind: Kind, workspace: Uuid, query: &AuditQuery) -> (String, V
         AuditOrder::CreatedAt => format!("created_at {way}, id {way}"),
         AuditOrder::Id => format!("id {way}"),
     };
-    let limit = number(query.per_page.saturating_add(1)).named(&mut values);
+    let limit = named(&number(query.per_page.saturating_add(1)), &mut values);
     let text = format!(
         "SELECT {COLUMNS} FROM audit_log{} WHERE {conditions} ORDER BY {order} LIMIT {limit}{skipped}",
         hint(kind, query)
@@ -259,14 +238,14 @@ fn hint(kind: Kind, query: &AuditQuery) -> &'static str {
     indexed.unwrap_or(" INDEXED BY audit_log_by_time")
 }
 
-fn number(number: usize) -> Bound {
-    Bound::Number(i64::try_from(number).unwrap_or(i64::MAX))
+fn number(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn conditions(kind: Kind, workspace: Uuid, query: &AuditQuery, values: &mut Vec<Bound>) -> String {
-    let mut all = vec![format!("workspace_id = {}", Bound::Text(workspace.to_string()).named(values))];
+fn conditions(kind: Kind, workspace: Uuid, query: &AuditQuery, values: &mut Vec<Cell>) -> String {
+    let mut all = vec![format!("workspace_id = {}", named(&workspace, values))];
     let shown = query.visible.as_ref().map(|visible| {
-        let visible = Bound::Text(json_list(visible.iter().map(Uuid::to_string))).named(values);
+        let visible = named(&&**visible, values);
         format!("(project_id IS NULL OR project_id IN {})", kind.elements(&visible))
     });
     for filter in &query.filters {
@@ -275,8 +254,8 @@ fn conditions(kind: Kind, workspace: Uuid, query: &AuditQuery, values: &mut Vec<
         }
         all.push(match filter {
             AuditFilter::Is(column, text) => equals(*column, text, values),
-            AuditFilter::From(at) => format!("created_at >= {}", Bound::Number(*at).named(values)),
-            AuditFilter::Until(at) => format!("created_at <= {}", Bound::Number(*at).named(values)),
+            AuditFilter::From(at) => format!("created_at >= {}", named(at, values)),
+            AuditFilter::Until(at) => format!("created_at <= {}", named(at, values)),
         });
     }
     all.extend(query.search.as_deref().map(|wanted| {
@@ -284,7 +263,7 @@ fn conditions(kind: Kind, workspace: Uuid, query: &AuditQuery, values: &mut Vec<
         if !is_storable(&wanted) {
             return NOTHING.into();
         }
-        let wanted = Bound::Text(wanted).named(values);
+        let wanted = named(&wanted, values);
         match &shown {
             Some(shown) => contains_shown(kind, shown, &wanted),
             None => format!("{} > 0", place(kind, "search_text", &wanted)),
@@ -301,20 +280,12 @@ fn is_storable(text: &str) -> bool {
     !text.contains('\0')
 }
 
-fn equals(column: AuditColumn, text: &str, values: &mut Vec<Bound>) -> String {
+fn equals(column: AuditColumn, text: &str, values: &mut Vec<Cell>) -> String {
     if !is_storable(text) {
         return NOTHING.into();
     }
-    let name = match column {
-        AuditColumn::ActorId => "actor_id",
-        AuditColumn::EventName => "event_name",
-        AuditColumn::Category => "category",
-        AuditColumn::Outcome => "outcome",
-        AuditColumn::TargetType => "target_type",
-        AuditColumn::TargetId => "target_id",
-        AuditColumn::IpAddress => "ip_address",
-    };
-    format!("{name} = {}", Bound::Text(text.to_owned()).named(values))
+    let name: &str = column.into();
+    format!("{name} = {}", named(&text, values))
 }
 
 /// Where a part of a text begins, 0 for nowhere; no character of the part stands for others.
@@ -353,8 +324,10 @@ mod tests {
 
     async fn plan_of(store: &Store, query: &AuditQuery) -> String {
         let (text, values) = page_statement(Kind::Sqlite, Uuid::nil(), query);
-        let rows =
-            bound(format!("EXPLAIN QUERY PLAN {text}"), values).fetch_all(store.engine.pool()).await.unwrap();
+        let rows = with_cells(sql(format!("EXPLAIN QUERY PLAN {text}")), values)
+            .fetch_all(store.engine.pool())
+            .await
+            .unwrap();
         rows.iter().map(|row| row.get::<String, _>(3) + "\n").collect()
     }
 

@@ -7,9 +7,9 @@
 //!
 //! May use: `units`, this folder.
 
-use super::engine::sql;
 use super::error::StoreError;
 use super::peers::DATABASE_NOW;
+use super::rows::{query, sql};
 use super::service::Store;
 use crate::units::micros;
 use sqlx::Row;
@@ -61,15 +61,12 @@ fn age(micros: i64) -> Option<Duration> {
 
 impl Store {
     /// What was told under `name` after the number `after`, of turns that began within `within`, in order.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn deltas(&self, name: &str, after: i64, within: Duration) -> Result<Vec<StoredDelta>, StoreError> {
         let text = format!(
             "SELECT number, {DATABASE_NOW} - began_at, bytes FROM index_delta \
              WHERE name = $1 AND number > $2 AND began_at >= {DATABASE_NOW} - $3 ORDER BY number"
         );
-        let reading = sqlx::query(sql(text)).bind(name).bind(after).bind(micros(within.min(LONGEST)));
+        let reading = query(sql(text), &[&name, &after, &micros(within.min(LONGEST))]);
         let rows = self.engine.while_there(reading.fetch_all(self.engine.pool())).await?;
         let mut deltas = Vec::with_capacity(rows.len());
         for row in &rows {
@@ -81,9 +78,6 @@ impl Store {
     }
 
     /// Takes the turn to refresh what `name` names, unless another process has it.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn take_delta_turn(&self, name: &str) -> Result<TakenTurn, StoreError> {
         // Numbers begin with the time, so that they grow also where nothing is remembered. A turn that would end long
         // after it may was taken before the clock was put back.
@@ -98,7 +92,7 @@ impl Store {
              WHERE name = $1 AND NOT EXISTS (SELECT 1 FROM taken)"
         );
         let holder = Uuid::new_v4();
-        let taking = sqlx::query(sql(text)).bind(name).bind(holder.to_string()).bind(micros(TURN));
+        let taking = query(sql(text), &[&name, &holder, &micros(TURN)]);
         let row = self.engine.while_there(taking.fetch_optional(self.engine.pool())).await?;
         let Some(row) = row else { return Ok(TakenTurn::Others(Duration::ZERO)) };
         let (own, number): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
@@ -109,15 +103,12 @@ impl Store {
     }
 
     /// Renews a turn, when it is not lost.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn renew_delta_turn(&self, name: &str, holder: Uuid) -> Result<(), StoreError> {
         let text = format!(
             "UPDATE index_turn SET held_until = {DATABASE_NOW} + $3 \
              WHERE name = $1 AND holder = $2 AND held_until > 0"
         );
-        let renewing = sqlx::query(sql(text)).bind(name).bind(holder.to_string()).bind(micros(TURN));
+        let renewing = query(sql(text), &[&name, &holder, &micros(TURN)]);
         self.engine.while_there(renewing.execute(self.engine.pool())).await?;
         Ok(())
     }
@@ -127,9 +118,8 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the store cannot be written; the turn then ends by itself.
     pub async fn end_delta_turn(&self, name: &str, holder: Uuid) -> Result<(), StoreError> {
-        let ending = sqlx::query("UPDATE index_turn SET held_until = 0 WHERE name = $1 AND holder = $2")
-            .bind(name)
-            .bind(holder.to_string());
+        let text = "UPDATE index_turn SET held_until = 0 WHERE name = $1 AND holder = $2";
+        let ending = query(text, &[&name, &holder]);
         self.engine.while_there(ending.execute(self.engine.pool())).await?;
         Ok(())
     }
@@ -149,13 +139,7 @@ impl Store {
              INSERT INTO index_delta (name, number, began_at, bytes) \
              SELECT $1, number, taken_at, $3 FROM ended RETURNING number"
         );
-        let telling = sqlx::query(sql(text))
-            .bind(name)
-            .bind(holder.to_string())
-            .bind(bytes)
-            .bind(micros(LONGEST))
-            .bind(KEPT)
-            .bind(micros(REMEMBERED));
+        let telling = query(sql(text), &[&name, &holder, &bytes, &micros(LONGEST), &KEPT, &micros(REMEMBERED)]);
         let row = self.engine.while_there(telling.fetch_optional(self.engine.pool())).await?;
         Ok(row.map(|row| row.try_get(0)).transpose()?)
     }

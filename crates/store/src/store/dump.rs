@@ -4,8 +4,9 @@
 //! counts them, so that a dump that was cut off is known for one. Neither direction holds more than a row.
 //! May use: this folder.
 
-use super::engine::{Engine, Kind, sql};
+use super::engine::{Engine, Kind};
 use super::error::StoreError;
+use super::rows::{query, sql};
 use super::service::Store;
 use super::session::Session;
 use super::tables::{TABLES, Table, all_empty};
@@ -96,7 +97,7 @@ impl Store {
         } else {
             clear(&mut writing, engine.kind()).await?;
         }
-        let rows = read_all(&mut writing, engine, from).await?;
+        let rows = read_lines(&mut writing, engine, from).await?;
         growing.surpass(&mut writing).await?;
         writing.commit().await?;
         Ok(rows)
@@ -108,7 +109,7 @@ fn write_line(to: &mut impl Write, line: &Line) -> Result<(), DumpError> {
     Ok(to.write_all(b"\n")?)
 }
 
-async fn read_all(
+async fn read_lines(
     writing: &mut Session,
     engine: &Engine,
     from: &mut (impl BufRead + Send),
@@ -206,15 +207,10 @@ impl Growing {
     }
 
     async fn surpass(&self, writing: &mut Session) -> Result<(), StoreError> {
-        sqlx::query("UPDATE workspace SET version = version + $1 WHERE $1 > 0")
-            .bind(self.version)
-            .execute(&mut *writing)
-            .await?;
-        sqlx::query("UPDATE project SET items = items + $1, epoch = epoch + $2")
-            .bind(self.items)
-            .bind(self.epoch)
-            .execute(writing)
-            .await?;
+        let text = "UPDATE workspace SET version = version + $1 WHERE $1 > 0";
+        query(text, &[&self.version]).execute(&mut *writing).await?;
+        let text = "UPDATE project SET items = items + $1, epoch = epoch + $2";
+        query(text, &[&self.items, &self.epoch]).execute(writing).await?;
         Ok(())
     }
 }

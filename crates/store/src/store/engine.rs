@@ -15,13 +15,14 @@ use super::opening::{
 };
 use super::peers::{Awaited, NOTES, Peers, Serving};
 use super::place::file_of;
+use super::rows::query;
 use super::session::{Pool, Session};
 use super::unchanged::{Ending, Log, Seen, Writes};
 use super::writable::Writable;
 use crate::fresh::{Changed, Changes};
 use crate::tally::{Counter, Durations};
+use sqlx::AnyPool;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
-use sqlx::{AnyPool, AssertSqlSafe};
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::sync::{Arc, Once};
@@ -162,7 +163,7 @@ impl Engine {
     }
 
     fn usable(&self) -> Pool<'_> {
-        let is_shut = self.writable.is_behind() || self.peers.is_away() || !self.in_place.is_kept();
+        let is_shut = self.writable.is_behind() || self.peers.lease().is_away() || !self.in_place.is_kept();
         Pool::new(if is_shut { &self.shut } else { &self.pool }, self.kind)
     }
 
@@ -188,7 +189,7 @@ impl Engine {
             tokio::select! {
                 biased;
                 outcome = work => outcome.map_err(E::into),
-                () = self.peers.until_away() => Err(StoreError::Unavailable("the database does not answer".into())),
+                () = self.peers.lease().until_away() => Err(StoreError::Unavailable("the database does not answer".into())),
             }
         }
     }
@@ -296,7 +297,7 @@ impl Writing {
         if engine.kind == Kind::Postgres && !changed.is_empty() {
             let (awaited, note) = engine.peers.awaited_note(changed.clone());
             told = Some(awaited);
-            let sending = sqlx::query("SELECT pg_notify($1, $2)::text").bind(NOTES).bind(note);
+            let sending = query("SELECT pg_notify($1, $2)::text", &[&NOTES, &note]);
             engine.while_there(sending.fetch_one(&mut session)).await?;
         }
         let mut ended = Ended { ending: Some(ending), peers: &engine.peers, changed: &changed, told };
@@ -359,14 +360,4 @@ impl DerefMut for Writing {
     fn deref_mut(&mut self) -> &mut Session {
         &mut self.session
     }
-}
-
-/// SQL put together from constants of this folder; values always travel as parameters.
-pub(super) fn sql(text: String) -> AssertSqlSafe<String> {
-    AssertSqlSafe(text)
-}
-
-/// A list as one parameter, for [`Kind::elements`].
-pub(super) fn json_list(items: impl Iterator<Item = String>) -> String {
-    serde_json::Value::from_iter(items).to_string()
 }

@@ -3,10 +3,10 @@
 //! A SQLite file belongs to one process, so there nobody else can write and there is nobody to tell.
 //! May use: `fresh`, this folder.
 
-use super::engine::sql;
 use super::error::StoreError;
 use super::kind::Kind;
 use super::peers::NOTES;
+use super::rows::{query, sql};
 use super::service::Store;
 use super::under_way::{Noted, begins, ends};
 use crate::fresh::Changed;
@@ -16,9 +16,6 @@ use uuid::Uuid;
 impl Store {
     /// A number that grows with every write to v1 that any gateway process makes in the project, and with what is
     /// recorded of one. Where one process has the store to itself there is nothing to tell, and it is always 0.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn epoch(&self, project: Uuid) -> Result<i64, StoreError> {
         if self.engine.kind() == Kind::Sqlite {
             return Ok(0);
@@ -27,19 +24,14 @@ impl Store {
     }
 
     async fn stored_epoch(&self, project: Uuid) -> Result<i64, StoreError> {
-        let row = sqlx::query("SELECT epoch FROM project WHERE id = $1")
-            .bind(project.to_string())
-            .fetch_optional(self.engine.pool())
-            .await?;
+        let text = "SELECT epoch FROM project WHERE id = $1";
+        let row = query(text, &[&project]).fetch_optional(self.engine.pool()).await?;
         Ok(row.map(|row| row.try_get(0)).transpose()?.unwrap_or(0))
     }
 
     /// Tells all gateway processes of a write to v1 in the project, and of what else it may have changed; the new
     /// number. With `heard` it waits until all have heard of it. The names a `turn` has to itself are noted with the
     /// first, and no more with `heard`.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn bump_epoch(
         &self,
         project: Uuid,
@@ -67,10 +59,10 @@ impl Store {
              ON CONFLICT (id) DO UPDATE SET epoch = project.epoch + 1 RETURNING epoch){noting} \
              SELECT epoch, pg_notify($2, $3)::text FROM raised"
         );
-        let mut raising = sqlx::query(sql(text)).bind(project.to_string()).bind(NOTES).bind(note);
+        let mut raising = query(sql(text), &[&project, &NOTES, &note]);
         if let Some(turn) = turn {
-            raising = raising.bind(turn.turn());
-            raising = if heard { raising } else { raising.bind(turn.names()) };
+            raising = raising.bind(turn.turn.to_string());
+            raising = if heard { raising } else { raising.bind(turn.names.clone()) };
         }
         let raising = raising.fetch_one(self.engine.pool());
         let row = self.engine.while_there(raising).await?;

@@ -3,19 +3,19 @@
 //!
 //! May use: `units`, `v2` (times), this folder.
 
-use super::engine::sql;
 use super::error::StoreError;
 use super::recorded::OwnWrite;
-use super::rows::read_id as id;
+use super::rows::{Cells, query, read_all, sql};
 use super::session::Session;
 use crate::units::now_micros;
 use crate::v2::time::Micros;
 use parking_lot::Mutex;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
-use sqlx::Row;
-use sqlx::any::AnyRow;
 use std::collections::HashSet;
+use std::str::FromStr;
 use std::sync::Arc;
+use strum::{EnumString, IntoStaticStr};
 use uuid::Uuid;
 
 /// Columns of a row, in the order in which [`read`] takes them.
@@ -23,7 +23,8 @@ pub(super) const COLUMNS: &str =
     "id, workspace_id, project_id, kind, work_item_id, user_id, sent, own, state, began_at, process_id";
 
 /// What v1 was asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum IntentKind {
     /// A new work item.
     Create,
@@ -34,7 +35,8 @@ pub enum IntentKind {
 }
 
 /// How far a write has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum IntentState {
     /// Its request runs, or ran when its process ended.
     Open,
@@ -110,23 +112,14 @@ impl Drop for RunningIntent {
 
 impl IntentKind {
     pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Create => "create",
-            Self::Update => "update",
-            Self::Delete => "delete",
-        }
+        self.into()
     }
 }
 
 impl IntentState {
     /// The word in the table.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Lost => "lost",
-            Self::Ambiguous => "ambiguous",
-            Self::Conflicting => "conflicting",
-        }
+        self.into()
     }
 }
 
@@ -149,38 +142,33 @@ impl Intent {
 pub(super) async fn open_of(connection: &mut Session, project: Uuid) -> Result<Vec<Intent>, StoreError> {
     let text =
         format!("SELECT {COLUMNS} FROM intent WHERE project_id = $1 AND settled_at IS NULL ORDER BY began_at, id");
-    let rows = sqlx::query(sql(text)).bind(project.to_string()).fetch_all(connection).await?;
-    rows.iter().map(read).collect()
+    let rows = query(sql(text), &[&project]).fetch_all(connection).await?;
+    read_all(&rows, read)
 }
 
 /// A note from its row.
-pub(super) fn read(row: &AnyRow) -> Result<Intent, StoreError> {
-    let json = |column: usize| -> Result<String, StoreError> { Ok(row.try_get(column)?) };
-    let unreadable = |what: &str, text: &str| StoreError::unreadable(what, text);
-    let (kind, state) = (json(3)?, json(8)?);
-    let (sent, own) = (json(6)?, json(7)?);
+pub(super) fn read(cells: &mut Cells<'_>) -> Result<Intent, StoreError> {
     Ok(Intent {
-        id: id(row.try_get(0)?)?,
-        workspace: id(row.try_get(1)?)?,
-        project: id(row.try_get(2)?)?,
-        kind: match kind.as_str() {
-            "create" => IntentKind::Create,
-            "update" => IntentKind::Update,
-            "delete" => IntentKind::Delete,
-            other => return Err(unreadable("kind of an intent", other)),
-        },
-        item: row.try_get::<Option<&str>, _>(4)?.map(id).transpose()?,
-        user: id(row.try_get(5)?)?,
-        sent: serde_json::from_str(&sent).map_err(|_| unreadable("intent", &sent))?,
-        own: serde_json::from_str(&own).map_err(|_| unreadable("intent", &own))?,
-        state: match state.as_str() {
-            "open" => IntentState::Open,
-            "lost" => IntentState::Lost,
-            "ambiguous" => IntentState::Ambiguous,
-            "conflicting" => IntentState::Conflicting,
-            other => return Err(unreadable("state of an intent", other)),
-        },
-        began_at: row.try_get(9)?,
-        process: row.try_get::<Option<&str>, _>(10)?.map(id).transpose()?,
+        id: cells.next()?,
+        workspace: cells.next()?,
+        project: cells.next()?,
+        kind: word(cells, "kind of an intent")?,
+        item: cells.next()?,
+        user: cells.next()?,
+        sent: json(cells)?,
+        own: json(cells)?,
+        state: word(cells, "state of an intent")?,
+        began_at: cells.next()?,
+        process: cells.next()?,
     })
+}
+
+fn word<T: FromStr>(cells: &mut Cells<'_>, what: &str) -> Result<T, StoreError> {
+    let word: String = cells.next()?;
+    word.parse().map_err(|_| StoreError::unreadable(what, &word))
+}
+
+fn json<T: DeserializeOwned>(cells: &mut Cells<'_>) -> Result<T, StoreError> {
+    let text: String = cells.next()?;
+    serde_json::from_str(&text).map_err(|_| StoreError::unreadable("intent", &text))
 }

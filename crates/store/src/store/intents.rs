@@ -10,6 +10,7 @@ use super::intent::{COLUMNS, Intent, IntentKind, IntentState, RunningIntent, Set
 use super::items::{apply, bump, bump_with, purge, type_stands};
 use super::kind::Kind;
 use super::recorded::TypeChange;
+use super::rows::{NewRow, insert, query, read_all, sql};
 use super::service::Store;
 use super::session::Session;
 use crate::units::now_micros;
@@ -45,23 +46,20 @@ impl Store {
         }
         let version = bump(&mut writing, intent.project).await?;
         let own = serde_json::to_string(&intent.own).map_err(|fault| StoreError::Internal(fault.to_string()))?;
-        sqlx::query(
-            "INSERT INTO intent (id, workspace_id, project_id, kind, work_item_id, user_id, sent, own, state, \
-             began_at, process_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
-        )
-        .bind(intent.id.to_string())
-        .bind(intent.workspace.to_string())
-        .bind(intent.project.to_string())
-        .bind(intent.kind.word())
-        .bind(intent.item.map(|id| id.to_string()))
-        .bind(intent.user.to_string())
-        .bind(intent.sent.to_string())
-        .bind(own)
-        .bind(intent.state.word())
-        .bind(intent.began_at)
-        .bind(intent.process.map(|id| id.to_string()))
-        .execute(&mut *writing)
-        .await?;
+        let row: NewRow = &[
+            ("id", &intent.id),
+            ("workspace_id", &intent.workspace),
+            ("project_id", &intent.project),
+            ("kind", &intent.kind.word()),
+            ("work_item_id", &intent.item),
+            ("user_id", &intent.user),
+            ("sent", &intent.sent),
+            ("own", &own),
+            ("state", &intent.state.word()),
+            ("began_at", &intent.began_at),
+            ("process_id", &intent.process),
+        ];
+        insert("intent", row).execute(&mut *writing).await?;
         match writing.commit().await {
             Ok(()) => {
                 let open = intent.clone();
@@ -98,9 +96,6 @@ impl Store {
 
     /// Ends a write that somebody else began, from what v1 shows. False when it was settled meanwhile, or the
     /// item has a record of its own already.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn settle_left(&self, intent: &Intent, settled: Settled) -> Result<bool, StoreError> {
         Ok(self.settle(intent, settled, false).await?.is_some())
     }
@@ -122,17 +117,11 @@ impl Store {
             Settled::Purged(item) => ("done", Some(item)),
             Settled::Dropped => ("dropped", intent.item),
         };
-        let row = sqlx::query(
-            "UPDATE intent SET state = $2, work_item_id = $3, settled_at = $4 WHERE id = $1 \
-             AND (settled_at IS NULL OR $5 = 1) RETURNING id",
-        )
-        .bind(intent.id.to_string())
-        .bind(state)
-        .bind(item.map(|id| id.to_string()))
-        .bind(now_micros())
-        .bind(i64::from(owner))
-        .fetch_optional(&mut *writing)
-        .await?;
+        let text = "UPDATE intent SET state = $2, work_item_id = $3, settled_at = $4 WHERE id = $1 \
+                    AND (settled_at IS NULL OR $5 = 1) RETURNING id";
+        let row = query(text, &[&intent.id, &state, &item, &now_micros(), &i64::from(owner)])
+            .fetch_optional(&mut *writing)
+            .await?;
         let bound = match settled {
             Settled::Done(item) if !owner && intent.kind == IntentKind::Create => {
                 is_known(&mut writing, item).await?
@@ -163,20 +152,14 @@ impl Store {
     }
 
     /// Notes what is known of a write that cannot be settled now.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn report_intent(&self, intent: &Intent, state: IntentState) -> Result<(), StoreError> {
         if intent.state == state {
             return Ok(());
         }
         let mut writing = self.engine.writing().await?;
         let version = bump(&mut writing, intent.project).await?;
-        sqlx::query("UPDATE intent SET state = $2 WHERE id = $1 AND settled_at IS NULL")
-            .bind(intent.id.to_string())
-            .bind(state.word())
-            .execute(&mut *writing)
-            .await?;
+        let text = "UPDATE intent SET state = $2 WHERE id = $1 AND settled_at IS NULL";
+        query(text, &[&intent.id, &state.word()]).execute(&mut *writing).await?;
         writing.commit().await?;
         let id = intent.id;
         self.carry(intent.project, version, move |items| {
@@ -195,7 +178,7 @@ impl Store {
             return true;
         }
         // A file has one gateway process at a time, so a write that is not of this one is of a dead one.
-        if self.kind() == Kind::Sqlite || intent.state != IntentState::Open {
+        if self.engine.kind() == Kind::Sqlite || intent.state != IntentState::Open {
             return false;
         }
         let peers = &self.engine.peers;
@@ -208,15 +191,12 @@ impl Store {
     }
 
     /// Forgets writes that were settled longer ago than any request lasts.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn forget_settled(&self) -> Result<(), StoreError> {
         let before = now_micros() - SETTLED_KEPT;
         loop {
             let mut writing = self.engine.writing().await?;
             let text = "DELETE FROM intent WHERE id IN (SELECT id FROM intent WHERE settled_at < $1 LIMIT $2)";
-            let gone = sqlx::query(text).bind(before).bind(PORTION).execute(&mut *writing).await?.rows_affected();
+            let gone = query(text, &[&before, &PORTION]).execute(&mut *writing).await?.rows_affected();
             writing.commit().await?;
             if gone < PORTION.unsigned_abs() {
                 return Ok(());
@@ -225,18 +205,14 @@ impl Store {
     }
 
     /// All writes that are not settled, oldest first.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn unsettled(&self) -> Result<Vec<Intent>, StoreError> {
         let text = format!("SELECT {COLUMNS} FROM intent WHERE settled_at IS NULL ORDER BY began_at, id");
-        let rows = sqlx::query(super::engine::sql(text)).fetch_all(self.engine.pool()).await?;
-        rows.iter().map(read).collect()
+        let rows = sqlx::query(sql(text)).fetch_all(self.engine.pool()).await?;
+        read_all(&rows, read)
     }
 }
 
 async fn is_known(connection: &mut Session, item: Uuid) -> Result<bool, StoreError> {
-    let found =
-        sqlx::query("SELECT id FROM work_item WHERE id = $1").bind(item.to_string()).fetch_optional(connection);
+    let found = query("SELECT id FROM work_item WHERE id = $1", &[&item]).fetch_optional(connection);
     Ok(found.await?.is_some())
 }

@@ -5,13 +5,13 @@
 //! process has the store to itself it knows the counter as long as it writes nothing (`unchanged`).
 //! May use: `catalogue`, `units`, `v2` (times), this folder.
 
-use super::engine::{Writing, json_list, sql};
+use super::engine::Writing;
 use super::error::StoreError;
 use super::intent;
 use super::items_kept::{NOTHING, ProjectItems};
 use super::kind::Kind;
 use super::recorded::{Element, ItemValues, OwnWrite, TypeChange};
-use super::rows::{at_once, read_id as id, rows_of_places};
+use super::rows::{Cells, at_once, cells, query, read_all, read_id as id, rows_of_places, sql, with_cells};
 use super::service::Store;
 use super::session::Session;
 use crate::catalogue::Catalogue;
@@ -25,9 +25,6 @@ use uuid::Uuid;
 
 impl Store {
     /// What is recorded about the project's items.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn project_items(&self, project: Uuid) -> Result<Arc<ProjectItems>, StoreError> {
         if let Some(items) = self.items_as_they_were(project) {
             return Ok(items);
@@ -45,10 +42,8 @@ impl Store {
 
     async fn look_at_items(self, project: Uuid) -> Result<Arc<ProjectItems>, StoreError> {
         let (seen, at) = (self.engine.seen(), Instant::now());
-        let row = sqlx::query("SELECT items FROM project WHERE id = $1")
-            .bind(project.to_string())
-            .fetch_optional(self.engine.pool())
-            .await?;
+        let text = "SELECT items FROM project WHERE id = $1";
+        let row = query(text, &[&project]).fetch_optional(self.engine.pool()).await?;
         let version = row.map(|row| row.try_get::<i64, _>(0)).transpose()?.unwrap_or_default();
         if let Some(seen) = seen {
             self.counters.saw(project, version, seen, at);
@@ -83,33 +78,29 @@ impl Store {
 
     async fn load_items(&self, project: Uuid) -> Result<ProjectItems, StoreError> {
         let mut reading = self.engine.reading().await?;
-        let row = sqlx::query("SELECT items, epoch FROM project WHERE id = $1")
-            .bind(project.to_string())
-            .fetch_one(&mut reading)
-            .await?;
+        let text = "SELECT items, epoch FROM project WHERE id = $1";
+        let row = query(text, &[&project]).fetch_one(&mut reading).await?;
         // A file has one process, which has nobody to tell of epochs.
         let epoch = if self.engine.kind() == Kind::Sqlite { 0 } else { row.try_get(1)? };
         let mut items = ProjectItems { version: row.try_get(0)?, epoch, ..ProjectItems::default() };
-        let rows = sqlx::query(
-            "SELECT id, type_id, archived_at, missing_since, changed_at FROM work_item WHERE project_id = $1",
-        )
-        .bind(project.to_string())
-        .fetch_all(&mut reading)
-        .await?;
+        let text = "SELECT id, type_id, archived_at, missing_since, changed_at FROM work_item \
+                    WHERE project_id = $1";
+        let rows = query(text, &[&project]).fetch_all(&mut reading).await?;
         let (mut types, mut known) = (HashMap::new(), HashMap::with_capacity(rows.len()));
         let (mut missing, mut archived) = (HashSet::new(), HashSet::new());
         for row in &rows {
-            let item = id(row.try_get(0)?)?;
-            known.insert(item, row.try_get(4)?);
-            if let Some(type_id) = row.try_get::<Option<&str>, _>(1)? {
-                types.insert(item, id(type_id)?);
+            let mut cells = Cells::of(row);
+            let item = cells.next()?;
+            if let Some(type_id) = cells.next()? {
+                types.insert(item, type_id);
             }
-            if row.try_get::<Option<i64>, _>(2)?.is_some() {
+            if cells.next::<Option<i64>>()?.is_some() {
                 archived.insert(item);
             }
-            if row.try_get::<Option<i64>, _>(3)?.is_some() {
+            if cells.next::<Option<i64>>()?.is_some() {
                 missing.insert(item);
             }
+            known.insert(item, cells.next()?);
         }
         items.open = intent::open_of(&mut reading, project).await?.into();
         reading.commit().await?;
@@ -119,26 +110,16 @@ impl Store {
     }
 
     /// Custom values of an item.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn values_of(&self, item: Uuid) -> Result<ItemValues, StoreError> {
         Ok(self.values_as_written(item).await?.1)
     }
 
     /// Custom values of an item, and when what is recorded about it was written last; read at one moment.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn values_as_written(&self, item: Uuid) -> Result<(Option<Micros>, ItemValues), StoreError> {
-        let rows = sqlx::query(
-            "SELECT changed_at, property_id, value, option_id FROM work_item \
-             LEFT JOIN custom_value ON custom_value.work_item_id = work_item.id WHERE work_item.id = $1 \
-             ORDER BY property_id, position",
-        )
-        .bind(item.to_string())
-        .fetch_all(self.engine.pool())
-        .await?;
+        let text = "SELECT changed_at, property_id, value, option_id FROM work_item LEFT JOIN custom_value \
+                    ON custom_value.work_item_id = work_item.id WHERE work_item.id = $1 \
+                    ORDER BY property_id, position";
+        let rows = query(text, &[&item]).fetch_all(self.engine.pool()).await?;
         let (mut values, mut written) = (ItemValues::new(), None);
         for row in &rows {
             written = Some(row.try_get(0)?);
@@ -178,9 +159,6 @@ impl Store {
     }
 
     /// Removes everything recorded about an item that was deleted through the gateway.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn purge_item(&self, project: Uuid, item: Uuid) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
         let version = bump(&mut writing, project).await?;
@@ -192,9 +170,6 @@ impl Store {
 
     /// Notes that v1 does not show `gone` and shows `back` again. Nothing is removed: v1's own users may have
     /// archived an item, and its values return with it. Items written to after `before` are left alone.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn mark_missing(
         &self,
         project: Uuid,
@@ -210,45 +185,25 @@ impl Store {
                  AND (missing_since IS NULL) = ($5 = 1) AND id IN {}",
                 self.engine.kind().elements("$2")
             );
-            sqlx::query(sql(text))
-                .bind(project.to_string())
-                .bind(json_list(items.iter().map(Uuid::to_string)))
-                .bind(since)
-                .bind(if since.is_some() { before } else { i64::MAX })
-                .bind(i64::from(since.is_some()))
-                .execute(&mut *writing)
-                .await?;
+            let before = if since.is_some() { before } else { i64::MAX };
+            query(sql(text), &[&project, &items, &since, &before, &since.is_some()]).execute(&mut *writing).await?;
         }
         writing.commit().await
     }
 
     /// Items with this type, by project, and writes under way that will give it to one.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn items_of_type(&self, type_id: Uuid) -> Result<Vec<(Uuid, Uuid)>, StoreError> {
-        let rows = sqlx::query("SELECT project_id, id FROM work_item WHERE type_id = $1")
-            .bind(type_id.to_string())
-            .fetch_all(self.engine.pool())
-            .await?;
-        rows.iter().map(|row| Ok((id(row.try_get(0)?)?, id(row.try_get(1)?)?))).collect()
-    }
-
-    pub(super) fn kind(&self) -> Kind {
-        self.engine.kind()
+        let text = "SELECT project_id, id FROM work_item WHERE type_id = $1";
+        let rows = query(text, &[&type_id]).fetch_all(self.engine.pool()).await?;
+        read_all(&rows, |cells| Ok((cells.next()?, cells.next()?)))
     }
 }
 
 /// Work items that have the type, or will have it once a write under way is settled.
 pub(super) async fn uses_of_type(connection: &mut Session, type_id: Uuid) -> Result<i64, StoreError> {
-    let row = sqlx::query(
-        "SELECT (SELECT COUNT(*) FROM work_item WHERE type_id = $1) + \
-         (SELECT COUNT(*) FROM intent WHERE settled_at IS NULL AND own LIKE $2)",
-    )
-    .bind(type_id.to_string())
-    .bind(format!("%{type_id}%"))
-    .fetch_one(connection)
-    .await?;
+    let text = "SELECT (SELECT COUNT(*) FROM work_item WHERE type_id = $1) + (SELECT COUNT(*) FROM intent \
+                WHERE settled_at IS NULL AND own LIKE $2)";
+    let row = query(text, &[&type_id, &format!("%{type_id}%")]).fetch_one(connection).await?;
     Ok(row.try_get(0)?)
 }
 
@@ -267,14 +222,9 @@ pub(super) async fn bump(writing: &mut Writing, project: Uuid) -> Result<i64, St
 
 /// The same, and the epoch of the project grows by so many steps with it; answers both.
 pub(super) async fn bump_with(writing: &mut Writing, project: Uuid, steps: i64) -> Result<(i64, i64), StoreError> {
-    let row = sqlx::query(
-        "INSERT INTO project (id, items, epoch) VALUES ($1, 1, $2) ON CONFLICT (id) \
-         DO UPDATE SET items = project.items + 1, epoch = project.epoch + $2 RETURNING items, epoch",
-    )
-    .bind(project.to_string())
-    .bind(steps)
-    .fetch_one(&mut **writing)
-    .await?;
+    let text = "INSERT INTO project (id, items, epoch) VALUES ($1, 1, $2) ON CONFLICT (id) \
+                DO UPDATE SET items = project.items + 1, epoch = project.epoch + $2 RETURNING items, epoch";
+    let row = query(text, &[&project, &steps]).fetch_one(&mut **writing).await?;
     writing.raises(project);
     Ok((row.try_get(0)?, row.try_get(1)?))
 }
@@ -287,16 +237,9 @@ pub(super) async fn touch(
     item: Uuid,
 ) -> Result<Micros, StoreError> {
     let at = now_micros();
-    sqlx::query(
-        "INSERT INTO work_item (id, workspace_id, project_id, changed_at) VALUES ($1, $2, $3, $4) \
-         ON CONFLICT (id) DO UPDATE SET missing_since = NULL, changed_at = excluded.changed_at",
-    )
-    .bind(item.to_string())
-    .bind(workspace.to_string())
-    .bind(project.to_string())
-    .bind(at)
-    .execute(&mut **writing)
-    .await?;
+    let text = "INSERT INTO work_item (id, workspace_id, project_id, changed_at) VALUES ($1, $2, $3, $4) \
+                ON CONFLICT (id) DO UPDATE SET missing_since = NULL, changed_at = excluded.changed_at";
+    query(text, &[&item, &workspace, &project, &at]).execute(&mut **writing).await?;
     Ok(at)
 }
 
@@ -312,11 +255,8 @@ pub(super) async fn apply(
     let at = touch(writing, catalogue.workspace, project, item).await?;
     let type_id = type_after(writing, item, own).await?.unwrap_or_default();
     for (property, elements) in &own.values {
-        sqlx::query("DELETE FROM custom_value WHERE work_item_id = $1 AND property_id = $2")
-            .bind(item.to_string())
-            .bind(property.to_string())
-            .execute(&mut **writing)
-            .await?;
+        let text = "DELETE FROM custom_value WHERE work_item_id = $1 AND property_id = $2";
+        query(text, &[&item, &property]).execute(&mut **writing).await?;
         let Some(options) = catalogue.takes(*property, project, type_id) else { continue };
         let offered = |element: &&Element| element.option.is_none_or(|option| options.contains(&option));
         let placed: Vec<(i64, &Element)> = (0..).zip(elements.iter().filter(offered)).collect();
@@ -325,11 +265,10 @@ pub(super) async fn apply(
             let text = format!(
                 "INSERT INTO custom_value (work_item_id, property_id, position, value, option_id) VALUES {rows}"
             );
-            let query = some.iter().fold(sqlx::query(sql(text)), |query, (position, element)| {
-                let query = query.bind(item.to_string()).bind(property.to_string()).bind(*position);
-                query.bind(element.value.to_string()).bind(element.option.map(|id| id.to_string()))
+            let cells = some.iter().flat_map(|(position, element)| {
+                cells([&item, property, position, &element.value, &element.option])
             });
-            query.execute(&mut **writing).await?;
+            with_cells(sql(text), cells).execute(&mut **writing).await?;
         }
     }
     Ok(at)
@@ -338,24 +277,18 @@ pub(super) async fn apply(
 /// The type the item has once the write is done.
 async fn type_after(writing: &mut Writing, item: Uuid, own: &OwnWrite) -> Result<Option<Uuid>, StoreError> {
     if let TypeChange::Set(type_id) = own.type_id {
-        sqlx::query("UPDATE work_item SET type_id = $2 WHERE id = $1")
-            .bind(item.to_string())
-            .bind(type_id.map(|id| id.to_string()))
-            .execute(&mut **writing)
-            .await?;
+        let text = "UPDATE work_item SET type_id = $2 WHERE id = $1";
+        query(text, &[&item, &type_id]).execute(&mut **writing).await?;
         return Ok(type_id);
     }
-    let row = sqlx::query("SELECT type_id FROM work_item WHERE id = $1")
-        .bind(item.to_string())
-        .fetch_one(&mut **writing)
-        .await?;
-    row.try_get::<Option<&str>, _>(0)?.map(id).transpose()
+    let row = query("SELECT type_id FROM work_item WHERE id = $1", &[&item]).fetch_one(&mut **writing).await?;
+    Cells::of(&row).next()
 }
 
 /// Removes type, values and marks of an item.
 pub(super) async fn purge(writing: &mut Writing, item: Uuid) -> Result<(), StoreError> {
     for text in ["DELETE FROM custom_value WHERE work_item_id = $1", "DELETE FROM work_item WHERE id = $1"] {
-        sqlx::query(text).bind(item.to_string()).execute(&mut **writing).await?;
+        query(text, &[&item]).execute(&mut **writing).await?;
     }
     Ok(())
 }

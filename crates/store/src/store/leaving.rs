@@ -2,11 +2,10 @@
 //!
 //! May use: `units`, `v2` (times), this folder.
 
-use super::engine::sql;
 use super::error::StoreError;
 use super::overlay::OverlayValue;
 use super::recorded::{Element, ItemValues};
-use super::rows::{Cell, Cells, at_once, rows_of_places};
+use super::rows::{Cells, at_once, cells, query, read_all, rows_of_places, sql, with_cells};
 use super::service::Store;
 use crate::units::now_micros;
 use crate::v2::time::Micros;
@@ -61,28 +60,19 @@ const COLUMNS: &str = "target, workspace_id, kind, own_id, target_id, digest, do
 
 impl Store {
     /// How far the records of a workspace were carried to `target`.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn leave_records(&self, target: &str, workspace: Uuid) -> Result<Vec<LeaveRecord>, StoreError> {
         let text = "SELECT kind, own_id, target_id, digest, done_at FROM leave_record \
                     WHERE target = $1 AND workspace_id = $2 ORDER BY kind, own_id";
-        let rows = sqlx::query(text)
-            .bind(target.to_owned())
-            .bind(workspace.to_string())
-            .fetch_all(self.engine.pool())
-            .await?;
-        let read = rows.iter().map(|row| {
-            let mut cells = Cells::of(row);
+        let rows = query(text, &[&target, &workspace]).fetch_all(self.engine.pool()).await?;
+        read_all(&rows, |cells| {
             Ok(LeaveRecord {
-                kind: cells.text()?,
-                own: cells.id()?,
-                theirs: cells.text_or_null()?,
-                digest: cells.text()?,
-                is_done: row.try_get::<Option<i64>, _>(4)?.is_some(),
+                kind: cells.next()?,
+                own: cells.next()?,
+                theirs: cells.next()?,
+                digest: cells.next()?,
+                is_done: cells.next::<Option<i64>>()?.is_some(),
             })
-        });
-        read.collect()
+        })
     }
 
     /// Notes how far records were carried, all or none.
@@ -103,118 +93,85 @@ impl Store {
                 rows_of_places(records.len(), 7)
             );
             let cells = records.iter().flat_map(|record| {
-                [
-                    Cell::text(target),
-                    Cell::id(workspace),
-                    Cell::text(record.kind.clone()),
-                    Cell::id(record.own),
-                    Cell::Text(record.theirs.clone()),
-                    Cell::text(record.digest.clone()),
-                    Cell::Whole(record.is_done.then(now_micros)),
-                ]
+                let done_at = record.is_done.then(now_micros);
+                cells([&target, &workspace, &record.kind, &record.own, &record.theirs, &record.digest, &done_at])
             });
-            let query = cells.fold(sqlx::query(sql(text)), |query, cell| cell.bind(query));
-            query.execute(&mut *writing).await?;
+            with_cells(sql(text), cells).execute(&mut *writing).await?;
         }
         writing.commit().await
     }
 
     /// Workspaces of which anything is held.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn workspaces_held(&self) -> Result<Vec<Uuid>, StoreError> {
         let text = "SELECT id FROM workspace UNION SELECT workspace_id FROM work_item \
                     UNION SELECT workspace_id FROM overlay ORDER BY 1";
         let rows = sqlx::query(text).fetch_all(self.engine.pool()).await?;
-        rows.iter().map(|row| Cells::of(row).id()).collect()
+        read_all(&rows, |cells| cells.next())
     }
 
     /// What is recorded about work items of a workspace.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn recorded_items(&self, workspace: Uuid) -> Result<Vec<RecordedItem>, StoreError> {
         let text = "SELECT id, project_id, type_id, archived_at, archived_number, archived_name FROM work_item \
                     WHERE workspace_id = $1 ORDER BY project_id, id";
-        let rows = sqlx::query(text).bind(workspace.to_string()).fetch_all(self.engine.pool()).await?;
-        let read = rows.iter().map(|row| {
-            let mut cells = Cells::of(row);
+        let rows = query(text, &[&workspace]).fetch_all(self.engine.pool()).await?;
+        read_all(&rows, |cells| {
             Ok(RecordedItem {
-                id: cells.id()?,
-                project: cells.id()?,
-                type_id: cells.id_or_null()?,
-                archived_at: row.try_get(3)?,
-                archived_number: row.try_get(4)?,
-                archived_name: row.try_get(5)?,
+                id: cells.next()?,
+                project: cells.next()?,
+                type_id: cells.next()?,
+                archived_at: cells.next()?,
+                archived_number: cells.next()?,
+                archived_name: cells.next()?,
             })
-        });
-        read.collect()
+        })
     }
 
     /// Custom values of all work items of a project; items without any are left out.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn recorded_values(&self, project: Uuid) -> Result<HashMap<Uuid, ItemValues>, StoreError> {
         let text = "SELECT work_item_id, property_id, value, option_id FROM custom_value WHERE work_item_id IN \
                     (SELECT id FROM work_item WHERE project_id = $1) ORDER BY work_item_id, property_id, position";
-        let rows = sqlx::query(text).bind(project.to_string()).fetch_all(self.engine.pool()).await?;
+        let rows = query(text, &[&project]).fetch_all(self.engine.pool()).await?;
         let mut found: HashMap<Uuid, ItemValues> = HashMap::new();
         for row in &rows {
             let mut cells = Cells::of(row);
-            let (item, property) = (cells.id()?, cells.id()?);
-            let element = Element { value: cells.json()?, option: cells.id_or_null()? };
+            let (item, property) = (cells.next()?, cells.next()?);
+            let element = Element { value: cells.next()?, option: cells.next()? };
             found.entry(item).or_default().entry(property).or_default().push(element);
         }
         Ok(found)
     }
 
     /// Overlaid fields of records of a workspace.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn overlays_held(&self, workspace: Uuid) -> Result<Vec<HeldOverlay>, StoreError> {
         let text = "SELECT kind, record_id, field, value, seen FROM overlay WHERE workspace_id = $1 \
                     ORDER BY kind, record_id, field";
-        let rows = sqlx::query(text).bind(workspace.to_string()).fetch_all(self.engine.pool()).await?;
-        let read = rows.iter().map(|row| {
-            let mut cells = Cells::of(row);
-            let (kind, record) = (cells.text()?, cells.id()?);
-            let value = OverlayValue { field: cells.text()?, value: cells.json()?, seen: cells.json()? };
+        let rows = query(text, &[&workspace]).fetch_all(self.engine.pool()).await?;
+        read_all(&rows, |cells| {
+            let (kind, record) = (cells.next()?, cells.next()?);
+            let value = OverlayValue { field: cells.next()?, value: cells.next()?, seen: cells.next()? };
             Ok(HeldOverlay { kind, record, value })
-        });
-        read.collect()
+        })
     }
 
     /// Entries of the audit log of a workspace.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn audit_entries(&self, workspace: Uuid) -> Result<i64, StoreError> {
         self.counted("SELECT COUNT(*) FROM audit_log WHERE workspace_id = $1", workspace).await
     }
 
     /// Writes of a workspace that are not settled between v1 and the store.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn unsettled_writes(&self, workspace: Uuid) -> Result<i64, StoreError> {
         self.counted("SELECT COUNT(*) FROM intent WHERE settled_at IS NULL AND workspace_id = $1", workspace).await
     }
 
     /// Ids of all types and properties that were ever defined in a workspace, deleted ones included.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn ids_ever_given(&self, workspace: Uuid) -> Result<HashSet<Uuid>, StoreError> {
         let text = "SELECT id FROM work_item_type WHERE workspace_id = $1 \
                     UNION SELECT id FROM property WHERE workspace_id = $1";
-        let rows = sqlx::query(text).bind(workspace.to_string()).fetch_all(self.engine.pool()).await?;
-        rows.iter().map(|row| Cells::of(row).id()).collect()
+        let rows = query(text, &[&workspace]).fetch_all(self.engine.pool()).await?;
+        read_all(&rows, |cells| cells.next())
     }
 
     async fn counted(&self, text: &'static str, workspace: Uuid) -> Result<i64, StoreError> {
-        Ok(sqlx::query(text).bind(workspace.to_string()).fetch_one(self.engine.pool()).await?.try_get(0)?)
+        Ok(query(text, &[&workspace]).fetch_one(self.engine.pool()).await?.try_get(0)?)
     }
 }

@@ -4,7 +4,7 @@
 
 use super::error::StoreError;
 use super::kind::Kind;
-use super::place::{file_of, in_memory};
+use super::place::{file_of, in_memory, private};
 use super::writable::{Writable, is_read_only};
 use rustix::fs::{Access, access};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
@@ -87,7 +87,7 @@ pub(super) fn creating(url: &str) -> String {
         return url.to_owned();
     }
     let Some(path) = file_of(url) else { return url.to_owned() };
-    keep_private(&path);
+    let _ = private().create_new(true).open(&path);
     let file = &path.display().to_string();
     let sign = if url.contains('?') { '&' } else { '?' };
     let mode = if writable(file) {
@@ -136,14 +136,6 @@ fn writable(file: &str) -> bool {
 fn is_stopped(file: &str) -> bool {
     let opened = OpenOptions::new().write(true).open(format!("{file}.lock"));
     opened.is_err_and(|fault| fault.kind() == ErrorKind::ReadOnlyFilesystem)
-}
-
-fn keep_private(file: &Path) {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let _ = options.open(file);
 }
 
 /// A store in memory lives in its connection: one, and never closed.

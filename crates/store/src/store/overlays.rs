@@ -2,9 +2,9 @@
 //!
 //! May use: `units`, this folder.
 
-use super::engine::{json_list, sql};
 use super::error::StoreError;
 use super::overlay::OverlayValue;
+use super::rows::{query, sql};
 use super::service::{Overlays, Store};
 use crate::units::now_micros;
 use serde_json::Value;
@@ -14,25 +14,14 @@ use uuid::Uuid;
 
 impl Store {
     /// All overlay values of one kind of record in a workspace.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn overlay_of(&self, workspace: Uuid, kind: &str) -> Result<Overlays, StoreError> {
-        let rows = sqlx::query(
-            "SELECT record_id, field, value, seen FROM overlay WHERE workspace_id = $1 AND kind = $2 \
-             ORDER BY record_id, field",
-        )
-        .bind(workspace.to_string())
-        .bind(kind)
-        .fetch_all(self.engine.pool())
-        .await?;
+        let text = "SELECT record_id, field, value, seen FROM overlay WHERE workspace_id = $1 AND kind = $2 \
+                    ORDER BY record_id, field";
+        let rows = query(text, &[&workspace, &kind]).fetch_all(self.engine.pool()).await?;
         overlays(&rows)
     }
 
     /// The overlay values of these records only, for pages of large collections.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn overlay_of_records(
         &self,
         workspace: Uuid,
@@ -44,12 +33,7 @@ impl Store {
              AND record_id IN {} ORDER BY record_id, field",
             self.engine.kind().elements("$3")
         );
-        let rows = sqlx::query(sql(text))
-            .bind(workspace.to_string())
-            .bind(kind)
-            .bind(json_list(records.iter().map(Uuid::to_string)))
-            .fetch_all(self.engine.pool())
-            .await?;
+        let rows = query(sql(text), &[&workspace, &kind, &records]).fetch_all(self.engine.pool()).await?;
         overlays(&rows)
     }
 
@@ -66,44 +50,27 @@ impl Store {
     ) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
         for field in fields {
-            sqlx::query(
-                "INSERT INTO overlay (workspace_id, kind, record_id, field, value, seen, written_at) \
-                 VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (workspace_id, kind, record_id, field) DO UPDATE \
-                 SET value = excluded.value, seen = excluded.seen, written_at = excluded.written_at",
-            )
-            .bind(workspace.to_string())
-            .bind(kind)
-            .bind(record.to_string())
-            .bind(field.field.clone())
-            .bind(field.value.to_string())
-            .bind(field.seen.to_string())
-            .bind(now_micros())
-            .execute(&mut *writing)
-            .await?;
+            let text = "INSERT INTO overlay (workspace_id, kind, record_id, field, value, seen, written_at) \
+                        VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (workspace_id, kind, record_id, field) \
+                        DO UPDATE SET value = excluded.value, seen = excluded.seen, \
+                        written_at = excluded.written_at";
+            query(text, &[&workspace, &kind, &record, &field.field, &field.value, &field.seen, &now_micros()])
+                .execute(&mut *writing)
+                .await?;
         }
         writing.commit().await
     }
 
     /// Removes all fields of a record, because the record was deleted.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn delete_overlay(&self, workspace: Uuid, kind: &str, record: Uuid) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
-        sqlx::query("DELETE FROM overlay WHERE workspace_id = $1 AND kind = $2 AND record_id = $3")
-            .bind(workspace.to_string())
-            .bind(kind)
-            .bind(record.to_string())
-            .execute(&mut *writing)
-            .await?;
+        let text = "DELETE FROM overlay WHERE workspace_id = $1 AND kind = $2 AND record_id = $3";
+        query(text, &[&workspace, &kind, &record]).execute(&mut *writing).await?;
         writing.commit().await
     }
 
     /// Removes these fields of a record, because v1 now holds the value itself: an old overlay value would
     /// return as soon as v1 shows the value seen back then again.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn delete_overlay_fields(
         &self,
         workspace: Uuid,
@@ -116,13 +83,7 @@ impl Store {
             self.engine.kind().elements("$4")
         );
         let mut writing = self.engine.writing().await?;
-        sqlx::query(sql(text))
-            .bind(workspace.to_string())
-            .bind(kind)
-            .bind(record.to_string())
-            .bind(json_list(fields.iter().map(ToString::to_string)))
-            .execute(&mut *writing)
-            .await?;
+        query(sql(text), &[&workspace, &kind, &record, &fields]).execute(&mut *writing).await?;
         writing.commit().await
     }
 }

@@ -5,6 +5,8 @@
 use super::error::StoreError;
 use super::kind::Kind;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The file of a store in SQLite; none for other kinds and for one in memory. As in every URL, `%20` stands for a space.
@@ -17,6 +19,13 @@ pub fn file_of(url: &str) -> Option<PathBuf> {
 /// Whether a SQLite store has no file.
 pub(super) fn in_memory(url: &str) -> bool {
     url.contains(":memory:") || url.contains("mode=memory")
+}
+
+/// How a file is opened that is for the owner's eyes only.
+pub(super) fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).mode(0o600);
+    options
 }
 
 /// What ends the file in a URL, or stands for another sign in it.

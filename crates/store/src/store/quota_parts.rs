@@ -5,13 +5,12 @@
 //!
 //! May use: `peers` (the clock), this folder.
 
-use super::engine::sql;
 use super::error::StoreError;
 use super::kind::Kind;
 use super::peers::DATABASE_NOW;
+use super::rows::{query, read_all, sql};
 use super::service::Store;
 use serde::Serialize;
-use sqlx::Row;
 
 /// Age from which a row that was not written is nobody's, in microseconds.
 const OLD: i64 = 15 * 60 * 1_000_000;
@@ -72,16 +71,10 @@ impl Store {
              UNION ALL SELECT '', 0, NULL::text, {DATABASE_NOW}"
         );
         let given = serde_json::to_string(changes).unwrap_or_default();
-        let asking = sqlx::query(sql(text)).bind(given).bind(since).bind(self.me().to_string());
+        let asking = query(sql(text), &[&given, &since, &self.me()]);
         let rows = self.engine.while_there(asking.fetch_all(self.engine.pool())).await?;
-        let read = |row: &sqlx::any::AnyRow| {
-            Ok(PartsRow {
-                name: row.try_get(0)?,
-                version: row.try_get(1)?,
-                parts: row.try_get(2)?,
-                now: row.try_get(3)?,
-            })
-        };
-        rows.iter().map(read).collect()
+        read_all(&rows, |cells| {
+            Ok(PartsRow { name: cells.next()?, version: cells.next()?, parts: cells.next()?, now: cells.next()? })
+        })
     }
 }

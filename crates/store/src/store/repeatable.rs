@@ -9,11 +9,10 @@
 use super::engine::Writing;
 use super::error::StoreError;
 use super::kind::Kind;
-use super::rows::{Cells, read_id};
+use super::rows::{Cells, NewRow, insert, query};
 use super::service::Store;
 use crate::units::now_micros;
 use crate::v2::time::Micros;
-use sqlx::Row;
 use std::collections::HashSet;
 use uuid::Uuid;
 
@@ -94,17 +93,11 @@ impl Store {
         let mut writing = self.engine.writing().await?;
         self.wait_for_turn_of(&mut writing, request.user).await?;
         let now = now_micros();
-        sqlx::query("DELETE FROM repeatable_request WHERE user_id = $1 AND expires_at <= $2")
-            .bind(request.user.to_string())
-            .bind(now)
-            .execute(&mut *writing)
-            .await?;
-        let row = sqlx::query(
-            "SELECT fingerprint, state, ends_at, began_at, answer, sealed_with FROM repeatable_request WHERE id = $1",
-        )
-        .bind(request.id.clone())
-        .fetch_optional(&mut *writing)
-        .await?;
+        let text = "DELETE FROM repeatable_request WHERE user_id = $1 AND expires_at <= $2";
+        query(text, &[&request.user, &now]).execute(&mut *writing).await?;
+        let text = "SELECT fingerprint, state, ends_at, began_at, answer, sealed_with FROM repeatable_request \
+                    WHERE id = $1";
+        let row = query(text, &[&request.id]).fetch_optional(&mut *writing).await?;
         let found = match row {
             Some(row) => self.found(&mut writing, request, &row, bounds, now).await?,
             None => self.first(&mut writing, request, bounds, now).await?,
@@ -115,10 +108,8 @@ impl Store {
 
     async fn wait_for_turn_of(&self, writing: &mut Writing, user: Uuid) -> Result<(), StoreError> {
         if self.engine.kind() == Kind::Postgres {
-            sqlx::query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))::text")
-                .bind(format!("repeatable {user}"))
-                .fetch_one(&mut **writing)
-                .await?;
+            let text = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))::text";
+            query(text, &[&format!("repeatable {user}")]).fetch_one(&mut **writing).await?;
         }
         Ok(())
     }
@@ -132,9 +123,9 @@ impl Store {
         now: Micros,
     ) -> Result<Repeatable, StoreError> {
         let mut cells = Cells::of(row);
-        let (fingerprint, state) = (cells.text()?, cells.text()?);
-        let (ends_at, began_at) = (cells.whole()?, cells.whole()?);
-        let answer = KeptAnswer { sealed: cells.text()?, with: cells.text()? };
+        let (fingerprint, state): (String, String) = (cells.next()?, cells.next()?);
+        let (ends_at, began_at): (Micros, Micros) = (cells.next()?, cells.next()?);
+        let answer = KeptAnswer { sealed: cells.next()?, with: cells.next()? };
         match state.as_str() {
             _ if fingerprint != request.fingerprint => Ok(Repeatable::Other),
             "done" => Ok(Repeatable::Done(answer)),
@@ -142,14 +133,11 @@ impl Store {
             _ => {
                 let late = if state == "running" { bounds.late } else { 0 };
                 let attempt = Attempt { request, id: Uuid::new_v4(), began_at, earlier_until: ends_at + late };
-                sqlx::query(
-                    "UPDATE repeatable_request SET state = 'running', attempt = $2, ends_at = $3 WHERE id = $1",
-                )
-                .bind(attempt.request.id.clone())
-                .bind(attempt.id.to_string())
-                .bind(now + bounds.attempt)
-                .execute(&mut **writing)
-                .await?;
+                let text = "UPDATE repeatable_request SET state = 'running', attempt = $2, ends_at = $3 \
+                            WHERE id = $1";
+                query(text, &[&attempt.request.id, &attempt.id, &(now + bounds.attempt)])
+                    .execute(&mut **writing)
+                    .await?;
                 Ok(Repeatable::Unknown(attempt))
             }
         }
@@ -162,32 +150,29 @@ impl Store {
         bounds: &RepeatableBounds,
         now: Micros,
     ) -> Result<Repeatable, StoreError> {
-        let row = sqlx::query(
-            "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT), COALESCE(MIN(expires_at), 0) \
-             FROM repeatable_request WHERE user_id = $1",
-        )
-        .bind(request.user.to_string())
-        .fetch_one(&mut **writing)
-        .await?;
+        let text = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT), COALESCE(MIN(expires_at), 0) \
+                    FROM repeatable_request WHERE user_id = $1";
+        let row = query(text, &[&request.user]).fetch_one(&mut **writing).await?;
         let mut cells = Cells::of(&row);
-        let (rows, size, first) = (cells.whole()?, cells.whole()?, cells.whole()?);
+        let (rows, size, first): (i64, i64, Micros) = (cells.next()?, cells.next()?, cells.next()?);
         if rows >= bounds.per_person || (rows > 0 && size >= bounds.per_person_size) {
             return Ok(Repeatable::Full((first - now).max(0)));
         }
         let attempt = Attempt { request, id: Uuid::new_v4(), began_at: now, earlier_until: now };
-        sqlx::query(
-            "INSERT INTO repeatable_request (id, user_id, fingerprint, state, attempt, began_at, ends_at, expires_at, \
-             answer, sealed_with, size) VALUES ($1, $2, $3, 'running', $4, $5, $6, $7, '', '', 0)",
-        )
-        .bind(attempt.request.id.clone())
-        .bind(attempt.request.user.to_string())
-        .bind(attempt.request.fingerprint.clone())
-        .bind(attempt.id.to_string())
-        .bind(now)
-        .bind(now + bounds.attempt)
-        .bind(now + bounds.keep)
-        .execute(&mut **writing)
-        .await?;
+        let row: NewRow = &[
+            ("id", &attempt.request.id),
+            ("user_id", &attempt.request.user),
+            ("fingerprint", &attempt.request.fingerprint),
+            ("state", &"running"),
+            ("attempt", &attempt.id),
+            ("began_at", &now),
+            ("ends_at", &(now + bounds.attempt)),
+            ("expires_at", &(now + bounds.keep)),
+            ("answer", &""),
+            ("sealed_with", &""),
+            ("size", &0_i64),
+        ];
+        insert("repeatable_request", row).execute(&mut **writing).await?;
         Ok(Repeatable::New(attempt))
     }
 
@@ -202,32 +187,19 @@ impl Store {
         record: Option<Uuid>,
     ) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
-        sqlx::query(
-            "UPDATE repeatable_request SET state = 'done', answer = $3, sealed_with = $4, size = $5, record_id = $6 \
-             WHERE id = $1 AND attempt = $2",
-        )
-        .bind(attempt.request.id.clone())
-        .bind(attempt.id.to_string())
-        .bind(answer.sealed.clone())
-        .bind(answer.with.clone())
-        .bind(i64::try_from(answer.sealed.len()).unwrap_or(i64::MAX))
-        .bind(record.map(|id| id.to_string()))
-        .execute(&mut *writing)
-        .await?;
+        let text = "UPDATE repeatable_request SET state = 'done', answer = $3, sealed_with = $4, size = $5, \
+                    record_id = $6 WHERE id = $1 AND attempt = $2";
+        let (Attempt { request, id, .. }, KeptAnswer { sealed, with }) = (attempt, answer);
+        let size = i64::try_from(sealed.len()).unwrap_or(i64::MAX);
+        query(text, &[&request.id, id, sealed, with, &size, &record]).execute(&mut *writing).await?;
         writing.commit().await
     }
 
     /// Forgets a request that has changed nothing, so that its key is free again.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn free_repeatable(&self, attempt: &Attempt) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
-        sqlx::query("DELETE FROM repeatable_request WHERE id = $1 AND attempt = $2")
-            .bind(attempt.request.id.clone())
-            .bind(attempt.id.to_string())
-            .execute(&mut *writing)
-            .await?;
+        let text = "DELETE FROM repeatable_request WHERE id = $1 AND attempt = $2";
+        query(text, &[&attempt.request.id, &attempt.id]).execute(&mut *writing).await?;
         writing.commit().await
     }
 
@@ -237,49 +209,31 @@ impl Store {
     /// [`StoreError`] when the store cannot be written; it then counts as running until its time is over.
     pub async fn leave_unknown(&self, attempt: &Attempt, until: Micros) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
-        sqlx::query("UPDATE repeatable_request SET state = 'unknown', ends_at = $3 WHERE id = $1 AND attempt = $2")
-            .bind(attempt.request.id.clone())
-            .bind(attempt.id.to_string())
-            .bind(until)
-            .execute(&mut *writing)
-            .await?;
+        let text = "UPDATE repeatable_request SET state = 'unknown', ends_at = $3 WHERE id = $1 AND attempt = $2";
+        query(text, &[&attempt.request.id, &attempt.id, &until]).execute(&mut *writing).await?;
         writing.commit().await
     }
 
     /// Records that other requests of the person are known to have made, and whether another request like this one is
     /// not decided, so that a record that is found could be its record.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn records_of_others(&self, attempt: &Attempt) -> Result<(HashSet<Uuid>, bool), StoreError> {
-        let rows = sqlx::query(
-            "SELECT record_id, state, fingerprint FROM repeatable_request WHERE user_id = $1 AND id <> $2",
-        )
-        .bind(attempt.request.user.to_string())
-        .bind(attempt.request.id.clone())
-        .fetch_all(self.engine.pool())
-        .await?;
+        let text = "SELECT record_id, state, fingerprint FROM repeatable_request WHERE user_id = $1 AND id <> $2";
+        let rows = query(text, &[&attempt.request.user, &attempt.request.id]).fetch_all(self.engine.pool()).await?;
         let (mut records, mut open) = (HashSet::new(), false);
         for row in &rows {
-            if let Some(record) = row.try_get::<Option<&str>, _>(0)? {
-                records.insert(read_id(record)?);
-            }
-            let (state, fingerprint): (&str, &str) = (row.try_get(1)?, row.try_get(2)?);
+            let mut cells = Cells::of(row);
+            records.extend(cells.next::<Option<Uuid>>()?);
+            let (state, fingerprint): (String, String) = (cells.next()?, cells.next()?);
             open |= state != "done" && fingerprint == attempt.request.fingerprint;
         }
         Ok((records, open))
     }
 
     /// Removes what is kept no longer; returns how many requests.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn sweep_repeatable(&self) -> Result<u64, StoreError> {
         let mut writing = self.engine.writing().await?;
-        let swept = sqlx::query("DELETE FROM repeatable_request WHERE expires_at <= $1")
-            .bind(now_micros())
-            .execute(&mut *writing)
-            .await?;
+        let text = "DELETE FROM repeatable_request WHERE expires_at <= $1";
+        let swept = query(text, &[&now_micros()]).execute(&mut *writing).await?;
         writing.commit().await?;
         Ok(swept.rows_affected())
     }

@@ -1,12 +1,13 @@
-//! How values lie in rows: ids, JSON, flags and instants, written and read the same way on both engines.
+//! How values lie in rows: ids, JSON, flags and instants, written and read the same way on both engines; and
+//! statements with such values.
 //!
 //! May use: this folder.
 
 use super::error::StoreError;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sqlx::any::{AnyArguments, AnyRow};
 use sqlx::query::Query;
-use sqlx::{Any, Row};
+use sqlx::{Any, AssertSqlSafe, Decode, Row, SqlSafeStr, Type};
 use uuid::Uuid;
 
 /// One value of a row.
@@ -18,41 +19,202 @@ pub(super) enum Cell {
     Whole(Option<i64>),
     /// Places in an order.
     Real(Option<f64>),
+    /// What does not concern the store.
+    Bytes(Vec<u8>),
 }
 
-impl Cell {
-    pub(super) fn text(text: impl Into<String>) -> Self {
-        Self::Text(Some(text.into()))
-    }
+/// What can be written to a column: a parameter of a statement.
+pub(super) trait Parameter: Sync {
+    /// How it lies in the row.
+    fn cell(&self) -> Cell;
 
-    pub(super) fn id(id: Uuid) -> Self {
-        Self::text(id.to_string())
+    /// How the row says that there is none.
+    fn none() -> Cell
+    where
+        Self: Sized,
+    {
+        Cell::Text(None)
     }
+}
 
-    pub(super) fn json(value: &Value) -> Self {
-        Self::text(value.to_string())
-    }
+/// What can be read from a column.
+pub(super) trait Column: Sized {
+    /// What the database has for it.
+    type Stored: for<'r> Decode<'r, Any> + Type<Any>;
 
-    pub(super) fn flag(flag: bool) -> Self {
-        Self::Whole(Some(i64::from(flag)))
-    }
+    fn read(stored: Self::Stored) -> Result<Self, StoreError>;
+}
 
-    pub(super) fn whole(number: i64) -> Self {
-        Self::Whole(Some(number))
-    }
+/// Values that the database knows as they are.
+macro_rules! known_to_databases {
+    ($($kind:ty => $cell:ident),*) => {$(
+        impl Parameter for $kind {
+            fn cell(&self) -> Cell {
+                Cell::$cell(Some(self.clone()))
+            }
 
-    pub(super) fn real(number: f64) -> Self {
-        Self::Real(Some(number))
-    }
-
-    /// As the next parameter of `query`.
-    pub(super) fn bind<'q>(self, query: Query<'q, Any, AnyArguments>) -> Query<'q, Any, AnyArguments> {
-        match self {
-            Self::Text(text) => query.bind(text),
-            Self::Whole(number) => query.bind(number),
-            Self::Real(number) => query.bind(number),
+            fn none() -> Cell {
+                Cell::$cell(None)
+            }
         }
+
+        impl Column for $kind {
+            type Stored = Self;
+
+            fn read(stored: Self) -> Result<Self, StoreError> {
+                Ok(stored)
+            }
+        }
+    )*};
+}
+
+/// Values that lie in the row as JSON.
+macro_rules! kept_as_json {
+    ($($kind:ty),*) => {$(
+        impl Parameter for $kind {
+            fn cell(&self) -> Cell {
+                Cell::Text(serde_json::to_string(self).ok())
+            }
+        }
+
+        impl Column for $kind {
+            type Stored = String;
+
+            fn read(stored: String) -> Result<Self, StoreError> {
+                serde_json::from_str(&stored).map_err(|_| StoreError::unreadable("JSON", &stored))
+            }
+        }
+    )*};
+}
+
+known_to_databases!(String => Text, i64 => Whole, f64 => Real);
+kept_as_json!(Value, Map<String, Value>, Vec<String>, Vec<Uuid>);
+
+/// A list, for [`Kind::elements`](super::kind::Kind::elements).
+impl Parameter for &[Uuid] {
+    fn cell(&self) -> Cell {
+        self.to_vec().cell()
     }
+}
+
+impl Parameter for &[&str] {
+    fn cell(&self) -> Cell {
+        Vec::from_iter(self.iter().map(ToString::to_string)).cell()
+    }
+}
+
+impl Parameter for &str {
+    fn cell(&self) -> Cell {
+        Cell::Text(Some((*self).to_owned()))
+    }
+}
+
+impl Parameter for &[u8] {
+    fn cell(&self) -> Cell {
+        Cell::Bytes(self.to_vec())
+    }
+}
+
+impl Parameter for Uuid {
+    fn cell(&self) -> Cell {
+        Cell::Text(Some(self.to_string()))
+    }
+}
+
+impl Column for Uuid {
+    type Stored = String;
+
+    fn read(stored: String) -> Result<Self, StoreError> {
+        read_id(&stored)
+    }
+}
+
+impl Parameter for bool {
+    fn cell(&self) -> Cell {
+        Cell::Whole(Some(i64::from(*self)))
+    }
+
+    fn none() -> Cell {
+        Cell::Whole(None)
+    }
+}
+
+impl Column for bool {
+    type Stored = i64;
+
+    fn read(stored: i64) -> Result<Self, StoreError> {
+        Ok(stored != 0)
+    }
+}
+
+impl<T: Parameter> Parameter for &T {
+    fn cell(&self) -> Cell {
+        (*self).cell()
+    }
+
+    fn none() -> Cell {
+        T::none()
+    }
+}
+
+impl<T: Parameter> Parameter for Option<T> {
+    fn cell(&self) -> Cell {
+        self.as_ref().map_or_else(T::none, T::cell)
+    }
+}
+
+impl<T: Column> Column for Option<T> {
+    type Stored = Option<T::Stored>;
+
+    fn read(stored: Self::Stored) -> Result<Self, StoreError> {
+        stored.map(T::read).transpose()
+    }
+}
+
+/// SQL put together from constants of this folder; values always travel as parameters.
+pub(super) fn sql(text: String) -> AssertSqlSafe<String> {
+    AssertSqlSafe(text)
+}
+
+/// A statement and its parameters, in the order of their numbers.
+pub(super) fn query(text: impl SqlSafeStr, parameters: &[&dyn Parameter]) -> Statement {
+    with_cells(text, parameters.iter().map(|parameter| parameter.cell()))
+}
+
+/// The same with parameters whose number only shows at run time.
+pub(super) fn with_cells(text: impl SqlSafeStr, cells: impl IntoIterator<Item = Cell>) -> Statement {
+    cells.into_iter().fold(sqlx::query(text), |query, cell| match cell {
+        Cell::Text(text) => query.bind(text),
+        Cell::Whole(number) => query.bind(number),
+        Cell::Real(number) => query.bind(number),
+        Cell::Bytes(bytes) => query.bind(bytes),
+    })
+}
+
+/// A statement that can be sent.
+pub(super) type Statement = Query<'static, Any, AnyArguments>;
+
+/// Columns and what they are to hold.
+pub(super) type NewRow<'r> = &'r [(&'r str, &'r dyn Parameter)];
+
+/// The statement that adds a row to a table.
+pub(super) fn insert(table: &str, row: NewRow<'_>) -> Statement {
+    let columns: Vec<_> = row.iter().map(|(column, _)| *column).collect();
+    let text = format!("INSERT INTO {table} ({}) VALUES {}", columns.join(", "), rows_of_places(1, row.len()));
+    with_cells(sql(text), row.iter().map(|(_, value)| value.cell()))
+}
+
+/// Parameters of a statement, or a part of them.
+pub(super) fn cells<const N: usize>(parameters: [&dyn Parameter; N]) -> [Cell; N] {
+    parameters.map(|parameter| parameter.cell())
+}
+
+/// What `one` makes of each row.
+pub(super) fn read_all<T, C: FromIterator<T>>(
+    rows: &[AnyRow],
+    one: impl Fn(&mut Cells<'_>) -> Result<T, StoreError>,
+) -> Result<C, StoreError> {
+    rows.iter().map(|row| one(&mut Cells::of(row))).collect()
 }
 
 /// A row read from left to right.
@@ -66,46 +228,10 @@ impl<'r> Cells<'r> {
         Self { row, at: 0 }
     }
 
-    fn next(&mut self) -> usize {
+    /// The next column.
+    pub(super) fn next<T: Column>(&mut self) -> Result<T, StoreError> {
         self.at += 1;
-        self.at - 1
-    }
-
-    pub(super) fn text(&mut self) -> Result<String, StoreError> {
-        let at = self.next();
-        Ok(self.row.try_get(at)?)
-    }
-
-    pub(super) fn text_or_null(&mut self) -> Result<Option<String>, StoreError> {
-        let at = self.next();
-        Ok(self.row.try_get(at)?)
-    }
-
-    pub(super) fn whole(&mut self) -> Result<i64, StoreError> {
-        let at = self.next();
-        Ok(self.row.try_get(at)?)
-    }
-
-    pub(super) fn real(&mut self) -> Result<f64, StoreError> {
-        let at = self.next();
-        Ok(self.row.try_get(at)?)
-    }
-
-    pub(super) fn flag(&mut self) -> Result<bool, StoreError> {
-        Ok(self.whole()? != 0)
-    }
-
-    pub(super) fn id(&mut self) -> Result<Uuid, StoreError> {
-        read_id(&self.text()?)
-    }
-
-    pub(super) fn id_or_null(&mut self) -> Result<Option<Uuid>, StoreError> {
-        self.text_or_null()?.map(|text| read_id(&text)).transpose()
-    }
-
-    pub(super) fn json<T: serde::de::DeserializeOwned>(&mut self) -> Result<T, StoreError> {
-        let text = self.text()?;
-        serde_json::from_str(&text).map_err(|_| StoreError::unreadable("JSON", &text))
+        T::read(self.row.try_get(self.at - 1)?)
     }
 }
 

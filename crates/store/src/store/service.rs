@@ -13,6 +13,7 @@ use super::overlay::OverlayValue;
 use super::peers::Joined;
 use super::place::opening;
 use super::repeated::Repeated;
+use super::rows::query;
 use super::turn_places::Turns;
 use super::unchanged::Unchanged;
 use crate::fresh::{Changed, Changes, Reading, Value};
@@ -76,11 +77,8 @@ impl Store {
         if let Some(recorded) = deployment_of(self.engine.pool_of_any_version()).await? {
             return Ok(recorded);
         }
-        sqlx::query("INSERT INTO service (id, v1_base_url, recorded_at) VALUES (1, $1, $2) ON CONFLICT DO NOTHING")
-            .bind(v1_base_url)
-            .bind(now_micros())
-            .execute(self.engine.pool())
-            .await?;
+        let text = "INSERT INTO service (id, v1_base_url, recorded_at) VALUES (1, $1, $2) ON CONFLICT DO NOTHING";
+        query(text, &[&v1_base_url, &now_micros()]).execute(self.engine.pool()).await?;
         let claimed = deployment_of(&self.engine.pool()).await?;
         claimed.ok_or_else(|| StoreError::Internal("the claim of the store is not there".into()))
     }
@@ -131,13 +129,15 @@ impl Store {
             carried(async move { reading.end(engine.while_there(asking).await.map_err(|_| Unanswered)) })
         };
         // An answer from before it is known whether this process hears the others at all counts for nothing.
-        let age = if self.engine.peers.are_heard() { Duration::MAX } else { Duration::ZERO };
+        let age = if self.engine.peers.lease().is_held() { Duration::MAX } else { Duration::ZERO };
         let need = self.changes.need(&[Changed::Stored(key), Changed::AnyStored], age);
         match answers.get(&key, need, read).await {
             Ok(kept) => Ok(kept.value),
             Err(Unanswered) => match self.engine.while_there(question(self.clone())).await {
                 // Reads make do with it and say so; writes need the store anyhow, and are refused.
-                Err(fault) if self.engine.peers.is_away() => answers.any(&key).map(|kept| kept.value).ok_or(fault),
+                Err(fault) if self.engine.peers.lease().is_away() => {
+                    answers.any(&key).map(|kept| kept.value).ok_or(fault)
+                }
                 outcome => outcome,
             },
         }
@@ -170,12 +170,12 @@ impl Store {
 
     /// Up to when all of the store was known, while its database does not answer.
     pub fn away_since(&self) -> Option<Instant> {
-        self.engine.peers.away_since()
+        self.engine.peers.lease().away_since()
     }
 
     /// How often its database was found not to answer.
     pub fn outages(&self) -> u64 {
-        self.engine.peers.outages()
+        self.engine.peers.lease().outages()
     }
 
     /// Id of this process among those that serve this store; it has a new one whenever it opens a store.

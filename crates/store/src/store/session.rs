@@ -86,67 +86,44 @@ impl Session {
     }
 }
 
-impl<'p> Executor<'p> for Pool<'p> {
-    type Database = Any;
+/// What sends statements on a way to the database, so that they are recorded.
+macro_rules! recorded {
+    (<$life:lifetime> $kind:ty, $this:ident on $way:expr) => {
+        impl<$life> Executor<$life> for $kind {
+            type Database = Any;
 
-    fn fetch_many<'e, 'q: 'e, E>(self, query: E) -> Pieces<'e>
-    where
-        'p: 'e,
-        E: 'q + Execute<'q, Any>,
-    {
-        many(self.pool, self.kind, query)
-    }
+            fn fetch_many<'e, 'q: 'e, E>($this, query: E) -> Pieces<'e>
+            where
+                $life: 'e,
+                E: 'q + Execute<'q, Any>,
+            {
+                many($way, $this.kind, query)
+            }
 
-    fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> Row<'e>
-    where
-        'p: 'e,
-        E: 'q + Execute<'q, Any>,
-    {
-        one(self.pool, self.kind, query)
-    }
+            fn fetch_optional<'e, 'q: 'e, E>($this, query: E) -> Row<'e>
+            where
+                $life: 'e,
+                E: 'q + Execute<'q, Any>,
+            {
+                one($way, $this.kind, query)
+            }
 
-    fn prepare_with<'e>(
-        self,
-        sql: SqlStr,
-        parameters: &'e [AnyTypeInfo],
-    ) -> BoxFuture<'e, Result<AnyStatement, Error>>
-    where
-        'p: 'e,
-    {
-        self.pool.prepare_with(sql, parameters)
-    }
+            fn prepare_with<'e>(
+                $this,
+                sql: SqlStr,
+                parameters: &'e [AnyTypeInfo],
+            ) -> BoxFuture<'e, Result<AnyStatement, Error>>
+            where
+                $life: 'e,
+            {
+                ($way).prepare_with(sql, parameters)
+            }
+        }
+    };
 }
 
-impl<'c> Executor<'c> for &'c mut Session {
-    type Database = Any;
-
-    fn fetch_many<'e, 'q: 'e, E>(self, query: E) -> Pieces<'e>
-    where
-        'c: 'e,
-        E: 'q + Execute<'q, Any>,
-    {
-        many(&mut *self.transaction, self.kind, query)
-    }
-
-    fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> Row<'e>
-    where
-        'c: 'e,
-        E: 'q + Execute<'q, Any>,
-    {
-        one(&mut *self.transaction, self.kind, query)
-    }
-
-    fn prepare_with<'e>(
-        self,
-        sql: SqlStr,
-        parameters: &'e [AnyTypeInfo],
-    ) -> BoxFuture<'e, Result<AnyStatement, Error>>
-    where
-        'c: 'e,
-    {
-        self.transaction.prepare_with(sql, parameters)
-    }
-}
+recorded!(<'p> Pool<'p>, self on self.pool);
+recorded!(<'c> &'c mut Session, self on &mut *self.transaction);
 
 /// All that `query` answers on `way`, which is a step where the request is recorded.
 fn many<'e, 'q: 'e>(

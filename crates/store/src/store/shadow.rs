@@ -4,7 +4,7 @@
 
 use super::engine::Writing;
 use super::error::StoreError;
-use super::rows::Cells;
+use super::rows::{query, read_all};
 use super::service::Store;
 use crate::units::now_micros;
 use uuid::Uuid;
@@ -66,76 +66,54 @@ impl Store {
         counts.sort_unstable();
         differences.sort_unstable();
         for count in counts {
-            sqlx::query(
-                "INSERT INTO shadow_count (day, operation, outcome, requests) VALUES ($1, $2, $3, $4) ON CONFLICT \
-                 (day, operation, outcome) DO UPDATE SET requests = shadow_count.requests + excluded.requests",
-            )
-            .bind(count.day)
-            .bind(count.operation)
-            .bind(count.outcome)
-            .bind(count.requests)
-            .execute(&mut *writing)
-            .await?;
+            let text = "INSERT INTO shadow_count (day, operation, outcome, requests) VALUES ($1, $2, $3, $4) \
+                        ON CONFLICT (day, operation, \
+                        outcome) DO UPDATE SET requests = shadow_count.requests + excluded.requests";
+            query(text, &[&count.day, &count.operation, &count.outcome, &count.requests])
+                .execute(&mut *writing)
+                .await?;
         }
         for difference in differences {
             add(&mut writing, difference).await?;
         }
-        sqlx::query("DELETE FROM shadow_count WHERE day <= $1")
-            .bind(now_micros() / DAY - days)
-            .execute(&mut *writing)
-            .await?;
-        sqlx::query(
-            "DELETE FROM shadow_difference WHERE (operation, place, ours, theirs) IN (SELECT operation, place, ours, \
-             theirs FROM shadow_difference ORDER BY last_at DESC, operation, place, ours, theirs LIMIT 100000 OFFSET $1)",
-        )
-        .bind(keep)
-        .execute(&mut *writing)
-        .await?;
+        let text = "DELETE FROM shadow_count WHERE day <= $1";
+        query(text, &[&(now_micros() / DAY - days)]).execute(&mut *writing).await?;
+        let text = "DELETE FROM shadow_difference WHERE (operation, place, ours, theirs) IN \
+                    (SELECT operation, place, ours, theirs FROM shadow_difference \
+                    ORDER BY last_at DESC, operation, place, ours, theirs LIMIT 100000 OFFSET $1)";
+        query(text, &[&keep]).execute(&mut *writing).await?;
         writing.commit().await
     }
 
     /// Counts from `since` (days since 1970) on.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn shadow_counts(&self, since: i64) -> Result<Vec<ShadowCount>, StoreError> {
         let text = "SELECT day, operation, outcome, requests FROM shadow_count WHERE day >= $1 ORDER BY 1, 2, 3";
-        let rows = sqlx::query(text).bind(since).fetch_all(self.engine.pool()).await?;
-        let read = |row| {
-            let mut cells = Cells::of(row);
-            let (day, operation, outcome) = (cells.whole()?, cells.text()?, cells.text()?);
-            Ok(ShadowCount { day, operation, outcome, requests: cells.whole()? })
-        };
-        rows.iter().map(read).collect()
+        let rows = query(text, &[&since]).fetch_all(self.engine.pool()).await?;
+        read_all(&rows, |cells| {
+            let (day, operation, outcome) = (cells.next()?, cells.next()?, cells.next()?);
+            Ok(ShadowCount { day, operation, outcome, requests: cells.next()? })
+        })
     }
 
     /// The differences that are kept, those seen last first.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn shadow_differences(&self) -> Result<Vec<ShadowDifference>, StoreError> {
         let text = "SELECT operation, place, ours, theirs, requests, first_at, last_at FROM shadow_difference \
                     ORDER BY last_at DESC, 1, 2, 3, 4";
         let rows = sqlx::query(text).fetch_all(self.engine.pool()).await?;
-        let read = |row| {
-            let mut cells = Cells::of(row);
+        read_all(&rows, |cells| {
             Ok(ShadowDifference {
-                operation: cells.text()?,
-                place: cells.text()?,
-                ours: cells.text()?,
-                theirs: cells.text()?,
-                requests: cells.whole()?,
-                first_at: cells.whole()?,
-                last_at: cells.whole()?,
+                operation: cells.next()?,
+                place: cells.next()?,
+                ours: cells.next()?,
+                theirs: cells.next()?,
+                requests: cells.next()?,
+                first_at: cells.next()?,
+                last_at: cells.next()?,
             })
-        };
-        rows.iter().map(read).collect()
+        })
     }
 
     /// Forgets all counts and differences, so that a new comparison begins.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn clear_shadow(&self) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
         sqlx::query("DELETE FROM shadow_count").execute(&mut *writing).await?;
@@ -145,19 +123,13 @@ impl Store {
 }
 
 async fn add(writing: &mut Writing, difference: ShadowDifference) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO shadow_difference (operation, place, ours, theirs, requests, first_at, last_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (operation, place, ours, theirs) DO UPDATE SET \
-         requests = shadow_difference.requests + excluded.requests, last_at = excluded.last_at",
-    )
-    .bind(difference.operation)
-    .bind(difference.place)
-    .bind(difference.ours)
-    .bind(difference.theirs)
-    .bind(difference.requests)
-    .bind(difference.first_at)
-    .bind(difference.last_at)
-    .execute(&mut **writing)
-    .await?;
+    let text = "INSERT INTO shadow_difference (operation, place, ours, theirs, requests, first_at, last_at) \
+                VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (operation, place, ours, theirs) \
+                DO UPDATE SET requests = shadow_difference.requests + excluded.requests, \
+                last_at = excluded.last_at";
+    let ShadowDifference { operation, place, ours, theirs, requests, first_at, last_at } = difference;
+    query(text, &[&operation, &place, &ours, &theirs, &requests, &first_at, &last_at])
+        .execute(&mut **writing)
+        .await?;
     Ok(())
 }

@@ -5,10 +5,10 @@
 //!
 //! May use: `units`, this folder.
 
-use super::engine::sql;
 use super::error::StoreError;
 use super::kind::Kind;
 use super::opening::connected;
+use super::rows::{NewRow, insert, query};
 use super::service::Store;
 use crate::units::{micros, now_micros};
 use sqlx::{AnyConnection, Row};
@@ -32,13 +32,9 @@ impl Store {
     }
 
     /// The snapshot of this name; none when there is none.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn snapshot(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        let reading = sqlx::query("SELECT bytes FROM index_snapshot WHERE name = $1 ORDER BY part")
-            .bind(name)
-            .fetch_all(self.engine.pool());
+        let text = "SELECT bytes FROM index_snapshot WHERE name = $1 ORDER BY part";
+        let reading = query(text, &[&name]).fetch_all(self.engine.pool());
         let rows = self.engine.while_there(reading).await?;
         let mut bytes = Vec::new();
         for row in &rows {
@@ -59,38 +55,27 @@ impl Store {
         let before = now_micros() - micros(age);
         // Of two that write the same, the second waits here and then finds a young one.
         let lock = "SELECT pg_advisory_xact_lock(hashtextextended($1, 1))::text";
-        sqlx::query(lock).bind(name).fetch_one(&mut *writing).await?;
-        let young = sqlx::query("SELECT 1 FROM index_snapshot WHERE name = $1 AND saved_at > $2 LIMIT 1")
-            .bind(name)
-            .bind(before)
-            .fetch_optional(&mut *writing)
-            .await?;
+        query(lock, &[&name]).fetch_one(&mut *writing).await?;
+        let text = "SELECT 1 FROM index_snapshot WHERE name = $1 AND saved_at > $2 LIMIT 1";
+        let young = query(text, &[&name, &before]).fetch_optional(&mut *writing).await?;
         if young.is_some() {
             return writing.rollback().await;
         }
-        sqlx::query("DELETE FROM index_snapshot WHERE name = $1").bind(name).execute(&mut *writing).await?;
+        query("DELETE FROM index_snapshot WHERE name = $1", &[&name]).execute(&mut *writing).await?;
         for (part, bytes) in (0_i64..).zip(bytes.chunks(PART)) {
-            sqlx::query("INSERT INTO index_snapshot (name, part, bytes, saved_at) VALUES ($1, $2, $3, $4)")
-                .bind(name)
-                .bind(part)
-                .bind(bytes)
-                .bind(now_micros())
-                .execute(&mut *writing)
-                .await?;
+            let row: NewRow = &[("name", &name), ("part", &part), ("bytes", &bytes), ("saved_at", &now_micros())];
+            insert("index_snapshot", row).execute(&mut *writing).await?;
         }
         writing.commit().await
     }
 
     /// Takes this process for the one that does what `name` names; none while another one does it. It has a connection
     /// of its own, because it may take minutes.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the database cannot be asked.
     pub async fn alone_among_all(&self, name: &str) -> Result<Option<AloneAmongAll>, StoreError> {
         let Some(target) = self.engine.target()? else { return Ok(None) };
         let mut session = self.engine.while_there(connected(self.engine.kind(), &target)).await?;
         let text = "SELECT CASE WHEN pg_try_advisory_lock(hashtextextended($1, 2)) THEN 1 ELSE 0 END";
-        let taking = sqlx::query(sql(text.to_owned())).bind(name).fetch_one(&mut session);
+        let taking = query(text, &[&name]).fetch_one(&mut session);
         let row = self.engine.while_there(taking).await?;
         let taken: i32 = row.try_get(0)?;
         Ok((taken == 1).then_some(AloneAmongAll { _session: session }))

@@ -2,10 +2,10 @@
 //!
 //! May use: `fresh`, `v1` (the base URL), this folder.
 
-use super::engine::sql;
 use super::error::StoreError;
 use super::kind::Kind;
 use super::place::file_of;
+use super::rows::{query, sql};
 use super::service::{Store, deployment_of};
 use super::tables::TABLES;
 use crate::v1::BaseUrl;
@@ -39,9 +39,6 @@ impl Stats {
 
 impl Store {
     /// Counts what the store at `url`, which this is, holds.
-    ///
-    /// # Errors
-    /// [`StoreError`] when it cannot be read.
     pub async fn stats(&self, url: &str) -> Result<Stats, StoreError> {
         let engine = self.engine();
         let tables_version = engine.tables_version().await?;
@@ -85,9 +82,6 @@ impl Store {
     }
 
     /// The v1 deployment that the store belongs to; none before its first use.
-    ///
-    /// # Errors
-    /// [`StoreError`] when it cannot be read.
     pub async fn deployment(&self) -> Result<Option<String>, StoreError> {
         let recorded = deployment_of(self.engine().pool_of_any_version()).await?;
         Ok(recorded.map(|(address, _)| address))
@@ -106,10 +100,7 @@ impl Store {
         let row = sqlx::query("SELECT v1_base_url FROM service WHERE id = 1").fetch_optional(&mut *writing).await?;
         let Some(row) = row else { return Err(StoreError::Unclaimed) };
         let before: String = row.try_get(0)?;
-        sqlx::query("UPDATE service SET v1_base_url = $1 WHERE id = 1")
-            .bind(&address)
-            .execute(&mut *writing)
-            .await?;
+        query("UPDATE service SET v1_base_url = $1 WHERE id = 1", &[&address]).execute(&mut *writing).await?;
         writing.commit().await?;
         Ok((before, address))
     }

@@ -2,9 +2,9 @@
 //!
 //! May use: this folder.
 
-use super::engine::{Engine, Kind, sql};
+use super::engine::{Engine, Kind};
 use super::error::StoreError;
-use super::rows::Cell;
+use super::rows::{Cell, Parameter, query, rows_of_places, sql, with_cells};
 use super::session::Session;
 use serde_json::{Map, Value};
 use sqlx::Row;
@@ -70,7 +70,7 @@ impl Table {
             }
         };
         let mut columns = Vec::new();
-        for row in sqlx::query(text).bind(name).fetch_all(connection).await? {
+        for row in query(text, &[&name]).fetch_all(connection).await? {
             let (column, kind): (String, String) = (row.try_get(0)?, row.try_get(1)?);
             let holds = match kind.as_str() {
                 "TEXT" | "text" => Holds::Text,
@@ -120,10 +120,9 @@ impl Table {
             );
         }
         let columns: Vec<_> = object.keys().map(String::as_str).collect();
-        let places: Vec<_> = (1..=columns.len()).map(|at| format!("${at}")).collect();
-        let text = format!("INSERT INTO {} ({}) VALUES ({})", self.name, columns.join(", "), places.join(", "));
-        let query = cells.into_iter().fold(sqlx::query(sql(text)), |query, cell| cell.bind(query));
-        query.execute(connection).await?;
+        let places = rows_of_places(1, columns.len());
+        let text = format!("INSERT INTO {} ({}) VALUES {places}", self.name, columns.join(", "));
+        with_cells(sql(text), cells).execute(connection).await?;
         Ok(())
     }
 }
@@ -133,9 +132,9 @@ fn cell(holds: Holds, value: &Value) -> Option<Cell> {
         (Holds::Text, Value::Null) => Some(Cell::Text(None)),
         (Holds::Whole, Value::Null) => Some(Cell::Whole(None)),
         (Holds::Real, Value::Null) => Some(Cell::Real(None)),
-        (Holds::Text, Value::String(text)) => Some(Cell::text(text)),
-        (Holds::Whole, Value::Number(number)) => number.as_i64().map(Cell::whole),
-        (Holds::Real, Value::Number(number)) => number.as_f64().map(Cell::real),
+        (Holds::Text, Value::String(text)) => Some(text.cell()),
+        (Holds::Whole, Value::Number(number)) => number.as_i64().as_ref().map(Parameter::cell),
+        (Holds::Real, Value::Number(number)) => number.as_f64().as_ref().map(Parameter::cell),
         _ => None,
     }
 }

@@ -12,6 +12,7 @@
 use super::error::StoreError;
 use super::kind::Kind;
 use super::lines::Inside;
+use super::rows::query;
 use super::service::Store;
 use super::session::Session;
 use super::under_way::{AT_WORK, Noted};
@@ -177,21 +178,16 @@ impl Turn {
         };
         let left = until.saturating_duration_since(Instant::now()).as_millis().max(1);
         // The database itself must neither wait longer nor end a transaction that waits for v1.
-        sqlx::query(
-            "SELECT set_config('lock_timeout', $1, true), \
-             set_config('idle_in_transaction_session_timeout', '0', true)",
-        )
-        .bind(left.to_string())
-        .fetch_one(&mut held)
-        .await
-        .map_err(StoreError::from)?;
+        let text = "SELECT set_config('lock_timeout', $1, true), \
+                    set_config('idle_in_transaction_session_timeout', '0', true)";
+        query(text, &[&left.to_string()]).fetch_one(&mut held).await.map_err(StoreError::from)?;
         for (name, shared) in modes {
             // As text, because nothing reads the type that says nothing.
             let lock = match shared {
                 true => "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))::text",
                 false => "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))::text",
             };
-            sqlx::query(lock).bind(name).fetch_one(&mut held).await.map_err(no_turn)?;
+            query(lock, &[&name]).fetch_one(&mut held).await.map_err(no_turn)?;
         }
         self.held = Some(held);
         self.alone.extend(modes.iter().filter(|(_, shared)| !**shared).map(|(name, _)| name.clone()));

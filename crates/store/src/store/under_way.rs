@@ -9,9 +9,9 @@
 //!
 //! May use: `peers` (the clock), this folder.
 
-use super::engine::sql;
 use super::error::StoreError;
 use super::peers::DATABASE_NOW;
+use super::rows::{query, sql};
 use super::service::Store;
 use super::session::Session;
 use sqlx::Row;
@@ -26,9 +26,10 @@ const OLD: i64 = 24 * 60 * 60 * 1_000_000;
 /// What a turn has to itself.
 #[derive(Debug, Clone)]
 pub struct Noted {
-    turn: Uuid,
+    /// Name of the turn.
+    pub(super) turn: Uuid,
     /// As a list in JSON, because all drivers know text.
-    names: String,
+    pub(super) names: String,
 }
 
 /// The statement that notes what a turn has to itself; both are the places of its values.
@@ -50,35 +51,20 @@ impl Noted {
         Self { turn, names: serde_json::to_string(names).unwrap_or_default() }
     }
 
-    /// Name of the turn.
-    pub(super) fn turn(&self) -> String {
-        self.turn.to_string()
-    }
-
-    /// What it has to itself.
-    pub(super) fn names(&self) -> &str {
-        &self.names
-    }
-
     /// Whether another turn left something behind on the names that this one has to itself, asked on the connection of
     /// this turn: without an answer it is lost.
     pub(super) async fn finds_another(&self, held: &mut Session) -> Result<bool, StoreError> {
-        let asking = sqlx::query(
-            "SELECT COUNT(*) FROM write_under_way \
-             WHERE turn <> $1 AND name IN (SELECT jsonb_array_elements_text($2::jsonb))",
-        );
-        let row = asking.bind(self.turn()).bind(self.names()).fetch_one(held).await?;
+        let text = "SELECT COUNT(*) FROM write_under_way \
+                    WHERE turn <> $1 AND name IN (SELECT jsonb_array_elements_text($2::jsonb))";
+        let row = query(text, &[&self.turn, &self.names]).fetch_one(held).await?;
         Ok(row.try_get::<i64, _>(0)? > 0)
     }
 }
 
 impl Store {
     /// Notes more of a turn, before it writes to that.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn note_more(&self, noted: &Noted) -> Result<(), StoreError> {
-        let noting = sqlx::query(sql(begins("$1", "$2"))).bind(noted.turn()).bind(noted.names());
+        let noting = query(sql(begins("$1", "$2")), &[&noted.turn, &noted.names]);
         self.engine.while_there(noting.execute(self.engine.pool())).await.map(|_| ())
     }
 
@@ -88,7 +74,7 @@ impl Store {
             "DELETE FROM write_under_way WHERE begun_at < {DATABASE_NOW} - {OLD} \
              OR turn <> $1 AND name IN (SELECT jsonb_array_elements_text($2::jsonb))"
         );
-        let forgetting = sqlx::query(sql(text)).bind(noted.turn()).bind(noted.names());
+        let forgetting = query(sql(text), &[&noted.turn, &noted.names]);
         self.engine.while_there(forgetting.execute(self.engine.pool())).await.map(|_| ())
     }
 }

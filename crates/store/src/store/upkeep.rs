@@ -8,15 +8,14 @@ use super::definitions;
 use super::engine::{Engine, Kind};
 use super::error::StoreError;
 use super::items_kept;
-use super::place::opening;
+use super::place::{opening, private};
 use super::repeated::Repeated;
-use super::rows::Cells;
+use super::rows::{Cells, query, read_all};
 use super::service::Store;
 use super::turn_places::{HELD, Turns};
 use super::unchanged::Unchanged;
 use crate::fresh::Changes;
 use crate::units::{micros, now_micros};
-use sqlx::Row;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
@@ -65,9 +64,6 @@ impl Store {
     }
 
     /// Names of the steps that [`Store::migrate`] would take.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn steps_to_take(&self) -> Result<Vec<String>, StoreError> {
         Ok(self.engine.steps_after(self.engine.tables_version().await?))
     }
@@ -90,12 +86,12 @@ impl Store {
     pub async fn copy_to(&self, file: &Path) -> Result<(), StoreError> {
         let no_copy = |cause: String| StoreError::NoCopy { file: file.display().to_string(), cause };
         let fault = |cause: std::io::Error| no_copy(cause.to_string());
-        new_private_file(file).map_err(|cause| match cause.kind() {
+        private().create_new(true).open(file).map_err(|cause| match cause.kind() {
             ErrorKind::AlreadyExists => StoreError::Occupied(file.display().to_string()),
             _ => fault(cause),
         })?;
-        let copied = sqlx::query("VACUUM INTO $1")
-            .bind(file.display().to_string())
+        let text = "VACUUM INTO $1";
+        let copied = query(text, &[&file.display().to_string()])
             .execute(self.engine.pool())
             .await
             .map_err(|cause| match StoreError::from(cause) {
@@ -121,7 +117,11 @@ impl Store {
             let broken = "SELECT \"table\", COUNT(*) FROM pragma_foreign_key_check GROUP BY 1";
             for row in sqlx::query(broken).fetch_all(self.engine.pool()).await? {
                 let mut cells = Cells::of(&row);
-                findings.push(format!("table {}: {} rows refer to nothing", cells.text()?, cells.whole()?));
+                findings.push(format!(
+                    "table {}: {} rows refer to nothing",
+                    cells.next::<String>()?,
+                    cells.next::<i64>()?
+                ));
             }
         }
         for workspace in self.workspaces().await? {
@@ -137,7 +137,7 @@ impl Store {
         for (what, text) in FINDINGS {
             for row in sqlx::query(text).fetch_all(self.engine.pool()).await? {
                 let mut cells = Cells::of(&row);
-                findings.push(format!("{what}: {}", cells.text()?));
+                findings.push(format!("{what}: {}", cells.next::<String>()?));
             }
         }
         Ok(findings)
@@ -145,7 +145,7 @@ impl Store {
 
     async fn damage(&self) -> Result<Vec<String>, StoreError> {
         let rows = sqlx::query("PRAGMA integrity_check(100)").fetch_all(self.engine.pool()).await?;
-        let found = rows.iter().map(|row| Ok(row.try_get(0)?)).collect::<Result<Vec<String>, StoreError>>()?;
+        let found: Vec<String> = read_all(&rows, |cells| cells.next())?;
         let found = found.into_iter().filter(|found| found != "ok");
         Ok(found.map(|found| format!("the file is damaged: {found}")).collect())
     }
@@ -163,18 +163,15 @@ impl Store {
 
     async fn workspaces(&self) -> Result<Vec<Uuid>, StoreError> {
         let rows = sqlx::query("SELECT id FROM workspace ORDER BY id").fetch_all(self.engine.pool()).await?;
-        rows.iter().map(|row| Cells::of(row).id()).collect()
+        read_all(&rows, |cells| cells.next())
     }
 
     /// How many work items v1 does not show at present; their values are kept.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn missing_items(&self) -> Result<i64, StoreError> {
         let row = sqlx::query("SELECT COUNT(*) FROM work_item WHERE missing_since IS NOT NULL")
             .fetch_one(self.engine.pool())
             .await?;
-        Cells::of(&row).whole()
+        Cells::of(&row).next()
     }
 
     /// Purges work items that v1 has not shown for longer than `age`, and their values.
@@ -184,16 +181,11 @@ impl Store {
     pub async fn sweep(&self, age: Duration) -> Result<Swept, StoreError> {
         let before = now_micros() - micros(age);
         let mut writing = self.engine.writing().await?;
-        let values = sqlx::query(
-            "DELETE FROM custom_value WHERE work_item_id IN (SELECT id FROM work_item WHERE missing_since < $1)",
-        )
-        .bind(before)
-        .execute(&mut *writing)
-        .await?;
-        let items = sqlx::query("DELETE FROM work_item WHERE missing_since < $1")
-            .bind(before)
-            .execute(&mut *writing)
-            .await?;
+        let text = "DELETE FROM custom_value WHERE work_item_id IN (SELECT id FROM work_item \
+                    WHERE missing_since < $1)";
+        let values = query(text, &[&before]).execute(&mut *writing).await?;
+        let text = "DELETE FROM work_item WHERE missing_since < $1";
+        let items = query(text, &[&before]).execute(&mut *writing).await?;
         writing.commit().await?;
         Ok(Swept { work_items: items.rows_affected(), values: values.rows_affected() })
     }
@@ -227,14 +219,6 @@ const FINDINGS: [(&str, &str); 5] = [
         "SELECT DISTINCT work_item_id FROM custom_value WHERE work_item_id NOT IN (SELECT id FROM work_item)",
     ),
 ];
-
-fn new_private_file(file: &Path) -> std::io::Result<()> {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(file).map(|_| ())
-}
 
 /// Waits until the file and its name are on the disk.
 fn lasting(file: &Path) -> std::io::Result<()> {

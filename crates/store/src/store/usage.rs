@@ -2,9 +2,9 @@
 //!
 //! May use: `units`, this folder.
 
-use super::engine::{Writing, sql};
+use super::engine::Writing;
 use super::error::StoreError;
-use super::rows::{Cell, Cells, at_once, rows_of_places};
+use super::rows::{Cells, at_once, cells, query, read_all, rows_of_places, sql, with_cells};
 use super::service::Store;
 use crate::units::now_micros;
 use sqlx::Row;
@@ -63,9 +63,6 @@ pub struct UsageBound {
 
 impl Store {
     /// What fingerprints are made with, made on first use: 64 hexadecimal digits.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be used.
     pub async fn usage_secret(&self) -> Result<String, StoreError> {
         let read = || async {
             let row = sqlx::query("SELECT secret FROM usage_secret WHERE id = 1");
@@ -77,10 +74,8 @@ impl Store {
         }
         let made = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
         let mut writing = self.engine.writing().await?;
-        sqlx::query("INSERT INTO usage_secret (id, secret) VALUES (1, $1) ON CONFLICT DO NOTHING")
-            .bind(made)
-            .execute(&mut *writing)
-            .await?;
+        let text = "INSERT INTO usage_secret (id, secret) VALUES (1, $1) ON CONFLICT DO NOTHING";
+        query(text, &[&made]).execute(&mut *writing).await?;
         writing.commit().await?;
         read().await?.ok_or_else(|| StoreError::Internal("the secret of the counts is not there".into()))
     }
@@ -102,90 +97,61 @@ impl Store {
     }
 
     /// Notes who is behind fingerprints; titles of keys and names of apps are looked up here.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn name_usage_callers(&self, callers: &[UsageCaller]) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
         for caller in callers {
             let mut title = caller.title.clone();
             if let Some(credential) = caller.credential {
-                let found = sqlx::query(
-                    "SELECT name FROM oauth_client WHERE id = (SELECT client_id FROM oauth_grant WHERE id = $1) \
-                     UNION ALL SELECT title FROM gateway_key WHERE id = $1",
-                )
-                .bind(credential.to_string())
-                .fetch_optional(&mut *writing)
-                .await?;
+                let text = "SELECT name FROM oauth_client WHERE id = (SELECT client_id FROM oauth_grant \
+                            WHERE id = $1) UNION ALL SELECT title FROM gateway_key WHERE id = $1";
+                let found = query(text, &[&credential]).fetch_optional(&mut *writing).await?;
                 title = found.map(|row| row.try_get::<String, _>(0)).transpose()?.unwrap_or(title);
             }
-            sqlx::query(
-                "INSERT INTO usage_caller (fingerprint, kind, person, title, seen_at) VALUES ($1, $2, $3, $4, $5) \
-                 ON CONFLICT (fingerprint) DO UPDATE SET kind = excluded.kind, person = excluded.person, \
-                 title = excluded.title, seen_at = excluded.seen_at",
-            )
-            .bind(caller.fingerprint.clone())
-            .bind(caller.kind.clone())
-            .bind(caller.person.clone())
-            .bind(title)
-            .bind(now_micros())
-            .execute(&mut *writing)
-            .await?;
+            let text = "INSERT INTO usage_caller (fingerprint, kind, person, title, seen_at) \
+                        VALUES ($1, $2, $3, $4, $5) ON CONFLICT (fingerprint) \
+                        DO UPDATE SET kind = excluded.kind, person = excluded.person, title = excluded.title, \
+                        seen_at = excluded.seen_at";
+            query(text, &[&caller.fingerprint, &caller.kind, &caller.person, &title, &now_micros()])
+                .execute(&mut *writing)
+                .await?;
         }
         writing.commit().await
     }
 
     /// Counts from `since` (days since 1970) on.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn usage(&self, since: i64) -> Result<Vec<UsageRow>, StoreError> {
         let text = format!("SELECT {COLUMNS} FROM usage_count WHERE day >= $1 ORDER BY 1, 2, 3, 4, 5");
-        let rows = sqlx::query(sql(text)).bind(since).fetch_all(self.engine.pool()).await?;
-        rows.iter().map(read_row).collect()
+        let rows = query(sql(text), &[&since]).fetch_all(self.engine.pool()).await?;
+        read_all(&rows, read_row)
     }
 
     /// Who is behind the fingerprints, as far as that is known.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn usage_callers(&self) -> Result<Vec<UsageCaller>, StoreError> {
         let text = "SELECT fingerprint, kind, person, title FROM usage_caller ORDER BY 1";
         let rows = sqlx::query(text).fetch_all(self.engine.pool()).await?;
-        let read = |row| {
-            let mut cells = Cells::of(row);
+        read_all(&rows, |cells| {
             Ok(UsageCaller {
-                fingerprint: cells.text()?,
-                kind: cells.text()?,
-                person: cells.text()?,
-                title: cells.text()?,
+                fingerprint: cells.next()?,
+                kind: cells.next()?,
+                person: cells.next()?,
+                title: cells.next()?,
                 credential: None,
             })
-        };
-        rows.iter().map(read).collect()
+        })
     }
 
     /// Forgets days before `oldest`, and makes the table at most `most` rows long: the least used rows are added up
     /// under `other`, day by day and operation by operation, so that sums stay; rows that are too many even then go.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn bound_usage(&self, oldest: i64, most: i64) -> Result<UsageBound, StoreError> {
         let mut writing = self.engine.writing().await?;
         let mut bound = UsageBound::default();
-        let old = sqlx::query("DELETE FROM usage_count WHERE day < $1").bind(oldest).execute(&mut *writing).await?;
+        let old = query("DELETE FROM usage_count WHERE day < $1", &[&oldest]).execute(&mut *writing).await?;
         bound.old = old.rows_affected();
-        sqlx::query("DELETE FROM usage_writer WHERE seen_at < $1")
-            .bind(now_micros() - WRITERS_KEPT)
-            .execute(&mut *writing)
-            .await?;
-        sqlx::query(
-            "DELETE FROM usage_caller WHERE seen_at < $1 AND fingerprint IN \
-             (SELECT fingerprint FROM usage_caller EXCEPT SELECT caller FROM usage_count)",
-        )
-        .bind(now_micros() - CALLERS_KEPT)
-        .execute(&mut *writing)
-        .await?;
+        let text = "DELETE FROM usage_writer WHERE seen_at < $1";
+        query(text, &[&(now_micros() - WRITERS_KEPT)]).execute(&mut *writing).await?;
+        let text = "DELETE FROM usage_caller WHERE seen_at < $1 AND fingerprint IN (SELECT fingerprint \
+                    FROM usage_caller EXCEPT SELECT caller FROM usage_count)";
+        query(text, &[&(now_micros() - CALLERS_KEPT)]).execute(&mut *writing).await?;
         let too_many = count(&mut writing).await? - most;
         if too_many > 0 {
             // A tenth more, so that not every batch makes room anew.
@@ -193,8 +159,8 @@ impl Store {
                 "SELECT {COLUMNS} FROM usage_count WHERE caller <> '{OTHER}' ORDER BY calls, day, operation, class, \
                  caller, client LIMIT $1"
             );
-            let rows = sqlx::query(sql(text)).bind(too_many + most / 10).fetch_all(&mut *writing).await?;
-            let mut rows: Vec<UsageRow> = rows.iter().map(read_row).collect::<Result<_, _>>()?;
+            let rows = query(sql(text), &[&(too_many + most / 10)]).fetch_all(&mut *writing).await?;
+            let mut rows: Vec<UsageRow> = read_all(&rows, read_row)?;
             for row in &rows {
                 remove(&mut writing, row).await?;
             }
@@ -214,9 +180,9 @@ impl Store {
             if still > 0 {
                 let text =
                     format!("SELECT {COLUMNS} FROM usage_count ORDER BY day, calls, operation, class LIMIT $1");
-                let rows = sqlx::query(sql(text)).bind(still).fetch_all(&mut *writing).await?;
-                for row in &rows {
-                    remove(&mut writing, &read_row(row)?).await?;
+                let rows = query(sql(text), &[&still]).fetch_all(&mut *writing).await?;
+                for row in read_all::<_, Vec<_>>(&rows, read_row)? {
+                    remove(&mut writing, &row).await?;
                 }
                 bound.dropped = rows.len() as u64;
             }
@@ -229,15 +195,10 @@ impl Store {
 impl Writing {
     /// Whether this batch of the process has not been added yet; then it counts as added.
     pub(super) async fn is_next_batch(&mut self, process: Uuid, batch: i64) -> Result<bool, StoreError> {
-        let first = sqlx::query(
-            "INSERT INTO usage_writer (process, batch, seen_at) VALUES ($1, $2, $3) ON CONFLICT (process) DO UPDATE \
-             SET batch = excluded.batch, seen_at = excluded.seen_at WHERE usage_writer.batch < excluded.batch",
-        )
-        .bind(process.to_string())
-        .bind(batch)
-        .bind(now_micros())
-        .execute(&mut **self)
-        .await?;
+        let text = "INSERT INTO usage_writer (process, batch, seen_at) VALUES ($1, $2, $3) ON CONFLICT (process) \
+                    DO UPDATE SET batch = excluded.batch, seen_at = excluded.seen_at \
+                    WHERE usage_writer.batch < excluded.batch";
+        let first = query(text, &[&process, &batch, &now_micros()]).execute(&mut **self).await?;
         Ok(first.rows_affected() > 0)
     }
 }
@@ -249,33 +210,18 @@ async fn add(writing: &mut Writing, rows: &[UsageRow]) -> Result<(), StoreError>
              DO UPDATE SET calls = usage_count.calls + excluded.calls",
             rows_of_places(rows.len(), 6)
         );
-        let cells = rows.iter().flat_map(|row| {
-            [
-                Cell::whole(row.day),
-                Cell::text(row.operation.clone()),
-                Cell::whole(row.class),
-                Cell::text(row.caller.clone()),
-                Cell::text(row.client.clone()),
-                Cell::whole(row.calls),
-            ]
-        });
-        let query = cells.fold(sqlx::query(sql(text)), |query, cell| cell.bind(query));
-        query.execute(&mut **writing).await?;
+        let cells = rows
+            .iter()
+            .flat_map(|row| cells([&row.day, &row.operation, &row.class, &row.caller, &row.client, &row.calls]));
+        with_cells(sql(text), cells).execute(&mut **writing).await?;
     }
     Ok(())
 }
 
 async fn remove(writing: &mut Writing, row: &UsageRow) -> Result<(), StoreError> {
-    sqlx::query(
-        "DELETE FROM usage_count WHERE day = $1 AND operation = $2 AND class = $3 AND caller = $4 AND client = $5",
-    )
-    .bind(row.day)
-    .bind(row.operation.clone())
-    .bind(row.class)
-    .bind(row.caller.clone())
-    .bind(row.client.clone())
-    .execute(&mut **writing)
-    .await?;
+    let text = "DELETE FROM usage_count WHERE day = $1 AND operation = $2 AND class = $3 AND caller = $4 \
+                AND client = $5";
+    query(text, &[&row.day, &row.operation, &row.class, &row.caller, &row.client]).execute(&mut **writing).await?;
     Ok(())
 }
 
@@ -283,14 +229,13 @@ async fn count(writing: &mut Writing) -> Result<i64, StoreError> {
     Ok(sqlx::query("SELECT COUNT(*) FROM usage_count").fetch_one(&mut **writing).await?.try_get(0)?)
 }
 
-fn read_row(row: &sqlx::any::AnyRow) -> Result<UsageRow, StoreError> {
-    let mut cells = Cells::of(row);
+fn read_row(cells: &mut Cells<'_>) -> Result<UsageRow, StoreError> {
     Ok(UsageRow {
-        day: cells.whole()?,
-        operation: cells.text()?,
-        class: cells.whole()?,
-        caller: cells.text()?,
-        client: cells.text()?,
-        calls: cells.whole()?,
+        day: cells.next()?,
+        operation: cells.next()?,
+        class: cells.next()?,
+        caller: cells.next()?,
+        client: cells.next()?,
+        calls: cells.next()?,
     })
 }

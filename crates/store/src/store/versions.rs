@@ -6,6 +6,7 @@ use super::engine::Engine;
 use super::error::StoreError;
 use super::kind::Kind;
 use super::migrations::{MIN_READER, MIN_WRITER, POSTGRES, SQLITE};
+use super::rows::query;
 use sqlx::Row;
 use sqlx::migrate::{MigrateError, Migrator};
 
@@ -57,15 +58,12 @@ impl Engine {
     /// Says in the store which versions may use it beside this one.
     async fn allow_versions(&self) -> Result<(), StoreError> {
         let said = "SELECT 1 FROM service WHERE id = 1 AND (min_reader < $1 OR min_writer < $2)";
-        let said = sqlx::query(said).bind(MIN_READER).bind(MIN_WRITER).fetch_optional(self.pool_of_any_version());
+        let said = query(said, &[&MIN_READER, &MIN_WRITER]).fetch_optional(self.pool_of_any_version());
         if said.await?.is_none() {
             return Ok(());
         }
-        sqlx::query("UPDATE service SET min_reader = $1, min_writer = $2 WHERE id = 1")
-            .bind(MIN_READER)
-            .bind(MIN_WRITER)
-            .execute(self.pool_of_any_version())
-            .await?;
+        let text = "UPDATE service SET min_reader = $1, min_writer = $2 WHERE id = 1";
+        query(text, &[&MIN_READER, &MIN_WRITER]).execute(self.pool_of_any_version()).await?;
         Ok(())
     }
 

@@ -11,9 +11,6 @@ use uuid::Uuid;
 
 impl Indexes {
     /// Brings an index up to date whatever its age. `key` must have been shown the same rows.
-    ///
-    /// # Errors
-    /// What v1 refuses.
     pub async fn renew_now(&self, scope: &Scope, key: &V1Key, ctx: &Context) -> Result<(), Refusal> {
         self.read_within(Duration::ZERO, scope, key, ctx).await
     }

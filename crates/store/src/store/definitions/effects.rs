@@ -2,15 +2,14 @@
 //!
 //! May use: `catalogue`, `refusal`, this folder.
 
-use super::super::engine::{Kind, json_list, sql};
+use super::super::engine::Kind;
 use super::super::error::StoreError;
 use super::super::items::uses_of_type;
-use super::super::rows::{Cells, read_id};
+use super::super::rows::{Cells, Parameter, query, read_all, sql};
 use super::super::session::Session;
 use super::failure::Failure;
 use crate::catalogue::{Catalogue, Effect, PropertyType};
 use crate::refusal::Refusal;
-use sqlx::Row;
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
@@ -29,14 +28,13 @@ pub(super) async fn carry_out(
             Effect::TypeMustBeUnused(id) => values.require_unused(*id).await?,
             Effect::PropertyGone(property) => values.remove(*property, "1 = 1", &[]).await?,
             Effect::OptionsGone(property, options) => {
-                let gone = json_list(options.iter().map(Uuid::to_string));
                 let these = format!("option_id IN {}", kind.elements("$2"));
-                values.remove(*property, &these, &[gone]).await?;
+                values.remove(*property, &these, &[options]).await?;
                 values.close_gaps(*property).await?;
             }
             Effect::Detached { type_id, property } => {
                 let these = "work_item_id IN (SELECT id FROM work_item WHERE type_id = $2)";
-                values.remove(*property, these, &[type_id.to_string()]).await?;
+                values.remove(*property, these, &[type_id]).await?;
             }
             Effect::Rescoped(property) => values.rescope(*property, before, after).await?,
         }
@@ -50,13 +48,9 @@ pub(super) async fn carry_out(
 
 /// Notes that own values of the project's work items changed.
 pub(super) async fn items_changed(connection: &mut Session, project: Uuid) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO project (id, items, epoch) VALUES ($1, 1, 0) \
-         ON CONFLICT (id) DO UPDATE SET items = project.items + 1",
-    )
-    .bind(project.to_string())
-    .execute(connection)
-    .await?;
+    let text = "INSERT INTO project (id, items, epoch) VALUES ($1, 1, 0) ON CONFLICT (id) \
+                DO UPDATE SET items = project.items + 1";
+    query(text, &[&project]).execute(connection).await?;
     Ok(())
 }
 
@@ -78,24 +72,24 @@ impl Values<'_> {
     }
 
     /// Removes the property's values that satisfy `these`, whose parameters start at `$2`.
-    async fn remove(&mut self, property: Uuid, these: &str, parameters: &[String]) -> Result<(), StoreError> {
+    async fn remove(
+        &mut self,
+        property: Uuid,
+        these: &str,
+        parameters: &[&dyn Parameter],
+    ) -> Result<(), StoreError> {
         let projects = format!(
             "SELECT DISTINCT project_id FROM work_item WHERE id IN \
              (SELECT work_item_id FROM custom_value WHERE property_id = $1 AND {these})"
         );
-        let query = sqlx::query(sql(projects)).bind(property.to_string());
-        let query = parameters.iter().fold(query, |query, parameter| query.bind(parameter.clone()));
-        let rows = query.fetch_all(&mut *self.connection).await?;
-        for row in &rows {
-            self.touched.insert(read_id(row.try_get(0)?)?);
-        }
+        let parameters = [&[&property as &dyn Parameter], parameters].concat();
+        let rows = query(sql(projects), &parameters).fetch_all(&mut *self.connection).await?;
+        self.touched.extend(read_all::<Uuid, Vec<_>>(&rows, |cells| cells.next())?);
         if rows.is_empty() {
             return Ok(());
         }
         let delete = format!("DELETE FROM custom_value WHERE property_id = $1 AND {these}");
-        let query = sqlx::query(sql(delete)).bind(property.to_string());
-        let query = parameters.iter().fold(query, |query, parameter| query.bind(parameter.clone()));
-        query.execute(&mut *self.connection).await?;
+        query(sql(delete), &parameters).execute(&mut *self.connection).await?;
         Ok(())
     }
 
@@ -112,7 +106,7 @@ impl Values<'_> {
              FROM custom_value WHERE property_id = $1 AND position < 0",
             "DELETE FROM custom_value WHERE property_id = $1 AND position < 0",
         ] {
-            sqlx::query(text).bind(property.to_string()).execute(&mut *self.connection).await?;
+            query(text, &[&property]).execute(&mut *self.connection).await?;
         }
         Ok(())
     }
@@ -120,22 +114,17 @@ impl Values<'_> {
     /// Takes the values that are not offered any more. Where the edit changed nothing they stay, also those that
     /// rest on an item of another type just now (O38).
     async fn rescope(&mut self, property: Uuid, before: &Catalogue, after: &Catalogue) -> Result<(), StoreError> {
-        let rows = sqlx::query(
-            "SELECT DISTINCT project_id, type_id FROM work_item WHERE id IN \
-             (SELECT work_item_id FROM custom_value WHERE property_id = $1)",
-        )
-        .bind(property.to_string())
-        .fetch_all(&mut *self.connection)
-        .await?;
+        let text = "SELECT DISTINCT project_id, type_id FROM work_item WHERE id IN (SELECT work_item_id \
+                    FROM custom_value WHERE property_id = $1)";
+        let rows = query(text, &[&property]).fetch_all(&mut *self.connection).await?;
         let has_options =
             after.properties.get(&property).is_some_and(|found| found.property_type == PropertyType::Option);
         for row in &rows {
             let mut cells = Cells::of(row);
-            let (project, type_id) = (cells.id()?, cells.id_or_null()?);
+            let (project, type_id): (Uuid, Option<Uuid>) = (cells.next()?, cells.next()?);
             let items =
                 "work_item_id IN (SELECT id FROM work_item WHERE project_id = $2 AND COALESCE(type_id, '') = $3)";
             let of_type = type_id.map(|id| id.to_string()).unwrap_or_default();
-            let place = [project.to_string(), of_type];
             // An item without a type is reached by contexts of all types alone.
             let offered = |by: &Catalogue| by.offers(property, project, type_id.unwrap_or_default());
             let now = offered(after);
@@ -143,13 +132,11 @@ impl Values<'_> {
                 continue;
             }
             match now {
-                None => self.remove(property, items, &place).await?,
+                None => self.remove(property, items, &[&project, &of_type]).await?,
                 Some(options) if has_options => {
-                    let [project, of_type] = place;
                     let these =
                         format!("{items} AND (option_id IS NULL OR option_id NOT IN {})", self.kind.elements("$4"));
-                    let kept = json_list(options.iter().map(Uuid::to_string));
-                    self.remove(property, &these, &[project, of_type, kept]).await?;
+                    self.remove(property, &these, &[&project, &of_type, &Vec::from_iter(options)]).await?;
                 }
                 Some(_) => {}
             }

@@ -2,9 +2,8 @@
 //!
 //! May use: `catalogue`, this folder.
 
-use super::super::engine::sql;
 use super::super::error::StoreError;
-use super::super::rows::Cells;
+use super::super::rows::{Cells, query, read_all, sql};
 use super::super::session::Session;
 use super::tables::Definition;
 use crate::catalogue::{Attachment, Catalogue, Context, ContextOption, FLAGS, Features, Import};
@@ -20,28 +19,24 @@ pub(super) async fn version<'c, E>(connection: E, workspace: Uuid) -> Result<Opt
 where
     E: sqlx::Executor<'c, Database = sqlx::Any>,
 {
-    let row = sqlx::query("SELECT version FROM workspace WHERE id = $1")
-        .bind(workspace.to_string())
-        .fetch_optional(connection)
-        .await?;
+    let text = "SELECT version FROM workspace WHERE id = $1";
+    let row = query(text, &[&workspace]).fetch_optional(connection).await?;
     Ok(row.map(|row| row.try_get(0)).transpose()?)
 }
 
 /// Everything defined in the workspace; to be called in a transaction, so that the tables are of one moment. None when
 /// nothing was written for it.
 pub(super) async fn all(connection: &mut Session, workspace: Uuid) -> Result<Option<Catalogue>, StoreError> {
-    let row = sqlx::query("SELECT version, flags, default_level, created_at FROM workspace WHERE id = $1")
-        .bind(workspace.to_string())
-        .fetch_optional(&mut *connection)
-        .await?;
+    let text = "SELECT version, flags, default_level, created_at FROM workspace WHERE id = $1";
+    let row = query(text, &[&workspace]).fetch_optional(&mut *connection).await?;
     let Some(row) = row else { return Ok(None) };
     let mut cells = Cells::of(&row);
-    let (version, flags) = (cells.whole()?, cells.json::<Map<String, Value>>()?);
+    let (version, flags) = (cells.next()?, cells.next::<Map<String, Value>>()?);
     let features = Features {
         id: Catalogue::empty(workspace, 0).features.id,
         flags: FLAGS.map(|name| flags.get(name).and_then(Value::as_bool).unwrap_or(false)),
-        default_level: cells.whole()?,
-        created_at: cells.whole()?,
+        default_level: cells.next()?,
+        created_at: cells.next()?,
     };
     let mut contexts: BTreeMap<Uuid, Context> = definitions(connection, workspace).await?;
     for (context, option) in context_options(connection, workspace).await? {
@@ -77,12 +72,10 @@ async fn definitions<T: Definition>(
         T::TABLE
     );
     let rows = rows(connection, text, workspace).await?;
-    let read = rows.iter().map(|row| {
-        let mut cells = Cells::of(row);
-        let id = cells.id()?;
-        Ok((id, T::read(id, &mut cells)?))
-    });
-    read.collect()
+    read_all(&rows, |cells| {
+        let id = cells.next()?;
+        Ok((id, T::read(id, cells)?))
+    })
 }
 
 async fn context_options(
@@ -92,13 +85,11 @@ async fn context_options(
     let text = "SELECT context_id, option_id, is_default, sort_order FROM context_option WHERE workspace_id = $1 \
                 ORDER BY context_id, sort_order, option_id";
     let rows = rows(connection, text.into(), workspace).await?;
-    let read = rows.iter().map(|row| {
-        let mut cells = Cells::of(row);
-        let context = cells.id()?;
-        let option = ContextOption { option: cells.id()?, is_default: cells.flag()?, sort_order: cells.real()? };
+    read_all(&rows, |cells| {
+        let context = cells.next()?;
+        let option = ContextOption { option: cells.next()?, is_default: cells.next()?, sort_order: cells.next()? };
         Ok((context, option))
-    });
-    read.collect()
+    })
 }
 
 async fn attachments(
@@ -107,26 +98,22 @@ async fn attachments(
 ) -> Result<BTreeMap<(Uuid, Uuid), Attachment>, StoreError> {
     let text = "SELECT type_id, property_id, sort_order, created_at FROM type_property WHERE workspace_id = $1";
     let rows = rows(connection, text.into(), workspace).await?;
-    let read = rows.iter().map(|row| {
-        let mut cells = Cells::of(row);
-        let (type_id, property) = (cells.id()?, cells.id()?);
-        let attachment = Attachment { type_id, property, sort_order: cells.real()?, created_at: cells.whole()? };
+    read_all(&rows, |cells| {
+        let (type_id, property) = (cells.next()?, cells.next()?);
+        let attachment = Attachment { type_id, property, sort_order: cells.next()?, created_at: cells.next()? };
         Ok(((type_id, property), attachment))
-    });
-    read.collect()
+    })
 }
 
 async fn imports(connection: &mut Session, workspace: Uuid) -> Result<BTreeMap<(Uuid, Uuid), Import>, StoreError> {
     let text = "SELECT project_id, type_id, created_at FROM type_import WHERE workspace_id = $1";
     let rows = rows(connection, text.into(), workspace).await?;
-    let read = rows.iter().map(|row| {
-        let mut cells = Cells::of(row);
-        let (project, type_id) = (cells.id()?, cells.id()?);
-        Ok(((project, type_id), Import { project, type_id, created_at: cells.whole()? }))
-    });
-    read.collect()
+    read_all(&rows, |cells| {
+        let (project, type_id) = (cells.next()?, cells.next()?);
+        Ok(((project, type_id), Import { project, type_id, created_at: cells.next()? }))
+    })
 }
 
 async fn rows(connection: &mut Session, text: String, workspace: Uuid) -> Result<Vec<AnyRow>, StoreError> {
-    Ok(sqlx::query(sql(text)).bind(workspace.to_string()).fetch_all(connection).await?)
+    Ok(query(sql(text), &[&workspace]).fetch_all(connection).await?)
 }

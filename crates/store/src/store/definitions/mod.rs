@@ -14,8 +14,9 @@ mod save;
 mod tables;
 
 use super::audit::{self, AuditEntry};
-use super::engine::{Kind, Writing, sql};
+use super::engine::{Kind, Writing};
 use super::error::StoreError;
+use super::rows::{query, sql};
 use super::service::Store;
 use super::session::Session;
 use crate::catalogue::{Catalogue, Edit};
@@ -35,9 +36,6 @@ type Change<'a> = dyn FnMut(&mut Edit) -> Result<Vec<AuditEntry>, Refusal> + Sen
 
 impl Store {
     /// Everything defined in the workspace as of now; empty when nothing was written for it yet.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn catalogue(&self, workspace: Uuid) -> Result<Arc<Catalogue>, StoreError> {
         let version = move |store: Self| async move { load::version(store.engine.pool(), workspace).await };
         let version = self.ask(&self.versions, workspace, version).await?.unwrap_or_default();
@@ -55,9 +53,6 @@ impl Store {
 
     /// Everything defined in the workspace, which stays so until `writing` ends: for writes of values, which
     /// must not outlive the definitions they were judged by.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn held_catalogue(
         &self,
         writing: &mut Writing,
@@ -68,8 +63,7 @@ impl Store {
             Kind::Sqlite => "",
             Kind::Postgres => " FOR SHARE",
         };
-        let row = sqlx::query(sql(format!("SELECT version FROM workspace WHERE id = $1{lock}")))
-            .bind(workspace.to_string())
+        let row = query(sql(format!("SELECT version FROM workspace WHERE id = $1{lock}")), &[&workspace])
             .fetch_optional(&mut **writing)
             .await?;
         let version: i64 = row.map(|row| row.try_get(0)).transpose()?.unwrap_or_default();
@@ -154,15 +148,11 @@ impl Store {
             return Ok(version);
         }
         let first = self.memory.first(workspace);
-        sqlx::query(
-            "INSERT INTO workspace (id, version, flags, default_level, created_at) \
-             VALUES ($1, 0, '{}', $2, $3) ON CONFLICT (id) DO NOTHING",
-        )
-        .bind(workspace.to_string())
-        .bind(first.features.default_level)
-        .bind(first.features.created_at)
-        .execute(&mut **writing)
-        .await?;
+        let text = "INSERT INTO workspace (id, version, flags, default_level, created_at) \
+                    VALUES ($1, 0, '{}', $2, $3) ON CONFLICT (id) DO NOTHING";
+        query(text, &[&workspace, &first.features.default_level, &first.features.created_at])
+            .execute(&mut **writing)
+            .await?;
         let version = raise(writing, workspace).await?;
         version.ok_or_else(|| StoreError::Internal("the row of the workspace is not there".into()))
     }
@@ -189,10 +179,8 @@ pub(super) async fn read(connection: &mut Session, workspace: Uuid) -> Result<Ca
 }
 
 async fn raise(writing: &mut Writing, workspace: Uuid) -> Result<Option<i64>, StoreError> {
-    let row = sqlx::query("UPDATE workspace SET version = version + 1 WHERE id = $1 RETURNING version")
-        .bind(workspace.to_string())
-        .fetch_optional(&mut **writing)
-        .await?;
+    let text = "UPDATE workspace SET version = version + 1 WHERE id = $1 RETURNING version";
+    let row = query(text, &[&workspace]).fetch_optional(&mut **writing).await?;
     writing.raises(workspace);
     Ok(row.map(|row| row.try_get(0)).transpose()?)
 }

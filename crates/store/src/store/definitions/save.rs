@@ -3,9 +3,9 @@
 //! Records that are deleted or give up a place that only one may have are saved first, then the rest; links go before
 //! the records they join and come after them. May use: `catalogue`, this folder.
 
-use super::super::engine::{Kind, json_list, sql};
+use super::super::engine::Kind;
 use super::super::error::StoreError;
-use super::super::rows::{Cell, at_once, rows_of_places};
+use super::super::rows::{NewRow, at_once, cells, insert, query, rows_of_places, sql, with_cells};
 use super::super::session::Session;
 use super::tables::Definition;
 use crate::catalogue::{Catalogue, Context, FLAGS};
@@ -37,12 +37,9 @@ pub(super) async fn difference(
 
 async fn features(connection: &mut Session, after: &Catalogue) -> Result<(), StoreError> {
     let flags = FLAGS.iter().zip(after.features.flags).map(|(name, on)| ((*name).to_owned(), Value::Bool(on)));
-    sqlx::query("UPDATE workspace SET flags = $2, default_level = $3 WHERE id = $1")
-        .bind(after.workspace.to_string())
-        .bind(Value::Object(flags.collect::<Map<_, _>>()).to_string())
-        .bind(after.features.default_level)
-        .execute(connection)
-        .await?;
+    let flags: Map<String, Value> = flags.collect();
+    let text = "UPDATE workspace SET flags = $2, default_level = $3 WHERE id = $1";
+    query(text, &[&after.workspace, &flags, &after.features.default_level]).execute(connection).await?;
     Ok(())
 }
 
@@ -82,36 +79,24 @@ impl Saving<'_> {
             T::TABLE,
             self.kind.elements("$3")
         );
-        sqlx::query(sql(text))
-            .bind(self.now)
-            .bind(self.workspace.to_string())
-            .bind(json_list(ids.iter().map(Uuid::to_string)))
-            .execute(&mut *self.connection)
-            .await?;
+        query(sql(text), &[&self.now, &self.workspace, &ids]).execute(&mut *self.connection).await?;
         Ok(())
     }
 
     async fn update<T: Definition>(&mut self, id: Uuid, record: &T) -> Result<(), StoreError> {
         let set: Vec<_> = T::COLUMNS.iter().zip(3..).map(|(column, at)| format!("{column} = ${at}")).collect();
         let text = format!("UPDATE {} SET {} WHERE id = $1 AND workspace_id = $2", T::TABLE, set.join(", "));
-        self.run(text, id, record.cells()).await
+        let cells = cells([&id, &self.workspace]).into_iter().chain(record.cells());
+        with_cells(sql(text), cells).execute(&mut *self.connection).await?;
+        Ok(())
     }
 
     async fn insert<T: Definition>(&mut self, records: &[(&Uuid, &Arc<T>)]) -> Result<(), StoreError> {
         let rows = rows_of_places(records.len(), T::COLUMNS.len() + 2);
         let text = format!("INSERT INTO {} (id, workspace_id, {}) VALUES {rows}", T::TABLE, T::COLUMNS.join(", "));
-        let query = records.iter().fold(sqlx::query(sql(text)), |query, (id, record)| {
-            let query = query.bind(id.to_string()).bind(self.workspace.to_string());
-            record.cells().into_iter().fold(query, |query, cell| cell.bind(query))
-        });
-        query.execute(&mut *self.connection).await?;
-        Ok(())
-    }
-
-    async fn run(&mut self, text: String, id: Uuid, cells: Vec<Cell>) -> Result<(), StoreError> {
-        let query = sqlx::query(sql(text)).bind(id.to_string()).bind(self.workspace.to_string());
-        let query = cells.into_iter().fold(query, |query, cell| cell.bind(query));
-        query.execute(&mut *self.connection).await?;
+        let cells =
+            records.iter().flat_map(|(id, record)| cells([id, &self.workspace]).into_iter().chain(record.cells()));
+        with_cells(sql(text), cells).execute(&mut *self.connection).await?;
         Ok(())
     }
 }
@@ -125,10 +110,7 @@ async fn links_gone(connection: &mut Session, before: &Catalogue, after: &Catalo
         remove(connection, "DELETE FROM type_import WHERE project_id = $1 AND type_id = $2", *key).await?;
     }
     for (id, _) in before.contexts.iter().filter(|(id, old)| other_options(old, after.contexts.get(id))) {
-        sqlx::query("DELETE FROM context_option WHERE context_id = $1")
-            .bind(id.to_string())
-            .execute(&mut *connection)
-            .await?;
+        query("DELETE FROM context_option WHERE context_id = $1", &[&id]).execute(&mut *connection).await?;
     }
     Ok(())
 }
@@ -138,7 +120,7 @@ async fn remove(
     text: &'static str,
     (one, other): (Uuid, Uuid),
 ) -> Result<(), StoreError> {
-    sqlx::query(text).bind(one.to_string()).bind(other.to_string()).execute(connection).await?;
+    query(text, &[&one, &other]).execute(connection).await?;
     Ok(())
 }
 
@@ -148,18 +130,24 @@ fn other_options(context: &Arc<Context>, counterpart: Option<&Arc<Context>>) -> 
 }
 
 async fn links_new(connection: &mut Session, before: &Catalogue, after: &Catalogue) -> Result<(), StoreError> {
-    let workspace = after.workspace.to_string();
     for (_, link) in after.attachments.iter().filter(|(key, link)| before.attachments.get(key) != Some(link)) {
-        let text = "INSERT INTO type_property (type_id, property_id, workspace_id, sort_order, created_at) \
-                    VALUES ($1, $2, $3, $4, $5)";
-        let query = sqlx::query(text).bind(link.type_id.to_string()).bind(link.property.to_string());
-        query.bind(workspace.clone()).bind(link.sort_order).bind(link.created_at).execute(&mut *connection).await?;
+        let row: NewRow = &[
+            ("type_id", &link.type_id),
+            ("property_id", &link.property),
+            ("workspace_id", &after.workspace),
+            ("sort_order", &link.sort_order),
+            ("created_at", &link.created_at),
+        ];
+        insert("type_property", row).execute(&mut *connection).await?;
     }
     for (_, link) in after.imports.iter().filter(|(key, link)| before.imports.get(key) != Some(link)) {
-        let text =
-            "INSERT INTO type_import (project_id, type_id, workspace_id, created_at) VALUES ($1, $2, $3, $4)";
-        let query = sqlx::query(text).bind(link.project.to_string()).bind(link.type_id.to_string());
-        query.bind(workspace.clone()).bind(link.created_at).execute(&mut *connection).await?;
+        let row: NewRow = &[
+            ("project_id", &link.project),
+            ("type_id", &link.type_id),
+            ("workspace_id", &after.workspace),
+            ("created_at", &link.created_at),
+        ];
+        insert("type_import", row).execute(&mut *connection).await?;
     }
     for (id, context) in after.contexts.iter().filter(|(id, new)| other_options(new, before.contexts.get(id))) {
         for options in at_once(&context.options) {
@@ -167,11 +155,10 @@ async fn links_new(connection: &mut Session, before: &Catalogue, after: &Catalog
             let text = format!(
                 "INSERT INTO context_option (context_id, option_id, workspace_id, is_default, sort_order) VALUES {rows}"
             );
-            let query = options.iter().fold(sqlx::query(sql(text)), |query, option| {
-                let query = query.bind(id.to_string()).bind(option.option.to_string()).bind(workspace.clone());
-                query.bind(i64::from(option.is_default)).bind(option.sort_order)
+            let cells = options.iter().flat_map(|option| {
+                cells([id, &option.option, &after.workspace, &option.is_default, &option.sort_order])
             });
-            query.execute(&mut *connection).await?;
+            with_cells(sql(text), cells).execute(&mut *connection).await?;
         }
     }
     Ok(())

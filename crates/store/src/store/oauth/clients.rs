@@ -5,8 +5,8 @@
 use super::tables::{OAuthStore, joined, words};
 use crate::fresh::Changed;
 use crate::store::error::StoreError;
+use crate::store::rows::{Cells, NewRow, insert, query, sql};
 use crate::units::now_micros;
-use sqlx::Row;
 use sqlx::any::AnyRow;
 
 /// A registered client.
@@ -37,69 +37,52 @@ impl OAuthStore {
     /// # Errors
     /// [`StoreError`] when it cannot be written, or the id is taken.
     pub async fn add_client(&self, client: &Client) -> Result<(), StoreError> {
-        let adding = sqlx::query(
-            "INSERT INTO oauth_client (id, name, secret_hash, redirect_uris, scopes, self_registered, created_at) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7)",
-        )
-        .bind(client.id.clone())
-        .bind(client.name.clone())
-        .bind(client.secret_hash.clone().unwrap_or_default())
-        .bind(serde_json::Value::from_iter(client.redirect_uris.iter().cloned()).to_string())
-        .bind(joined(&client.scopes))
-        .bind(i64::from(client.self_registered))
-        .bind(now_micros())
-        .execute(self.engine.pool());
+        let row: NewRow = &[
+            ("id", &client.id),
+            ("name", &client.name),
+            ("secret_hash", &client.secret_hash.clone().unwrap_or_default()),
+            ("redirect_uris", &client.redirect_uris),
+            ("scopes", &joined(&client.scopes)),
+            ("self_registered", &client.self_registered),
+            ("created_at", &now_micros()),
+        ];
+        let adding = insert("oauth_client", row).execute(self.engine.pool());
         self.engine.while_there(adding).await?;
         Ok(())
     }
 
     /// The client with this id.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn client(&self, id: &str) -> Result<Option<Client>, StoreError> {
         if id.contains('\0') {
             // PostgreSQL takes no such text, not even to look for it.
             return Ok(None);
         }
-        let text = crate::store::engine::sql(format!("{COLUMNS} AND id = $1"));
-        let reading = sqlx::query(text).bind(id.to_owned()).fetch_optional(self.engine.pool());
+        let text = sql(format!("{COLUMNS} AND id = $1"));
+        let reading = query(text, &[&id]).fetch_optional(self.engine.pool());
         let row = self.engine.while_there(reading).await?;
         row.as_ref().map(read).transpose()
     }
 
     /// All clients, oldest first.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn clients(&self) -> Result<Vec<Client>, StoreError> {
-        let text = crate::store::engine::sql(format!("{COLUMNS} ORDER BY created_at, id"));
+        let text = sql(format!("{COLUMNS} ORDER BY created_at, id"));
         let reading = sqlx::query(text).fetch_all(self.engine.pool());
         self.engine.while_there(reading).await?.iter().map(read).collect()
     }
 
     /// Those without a secret that an operator has registered, oldest first.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn public_clients(&self) -> Result<Vec<Client>, StoreError> {
         let which = "AND secret_hash = '' AND self_registered = 0";
-        let text = crate::store::engine::sql(format!("{COLUMNS} {which} ORDER BY created_at, id"));
+        let text = sql(format!("{COLUMNS} {which} ORDER BY created_at, id"));
         let reading = sqlx::query(text).fetch_all(self.engine.pool());
         self.engine.while_there(reading).await?.iter().map(read).collect()
     }
 
     /// Gives a confidential client another secret; false when there is no such client.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn set_client_secret(&self, id: &str, secret_hash: &str) -> Result<bool, StoreError> {
-        let changing = sqlx::query(
-            "UPDATE oauth_client SET secret_hash = $2 WHERE id = $1 AND deleted_at IS NULL AND secret_hash <> ''",
-        )
-        .bind(id.to_owned())
-        .bind(secret_hash.to_owned())
-        .execute(self.engine.pool());
+        let text = "UPDATE oauth_client SET secret_hash = $2 WHERE id = $1 AND deleted_at IS NULL \
+                    AND secret_hash <> ''";
+        let changing = query(text, &[&id, &secret_hash]).execute(self.engine.pool());
         let done = self.engine.while_there(changing).await?;
         Ok(done.rows_affected() > 0)
     }
@@ -113,33 +96,27 @@ impl OAuthStore {
         // Also when it had been deleted: the answer to that write may have been lost.
         writing.voids(Changed::Credentials);
         let at = now_micros();
-        let done = sqlx::query("UPDATE oauth_client SET deleted_at = $2 WHERE id = $1 AND deleted_at IS NULL")
-            .bind(id.to_owned())
-            .bind(at)
-            .execute(&mut *writing)
-            .await?;
-        sqlx::query(
-            "UPDATE oauth_grant SET revoked_at = $2, revoked_reason = 'client_deleted', sealed_key = '' \
-             WHERE client_id = $1 AND revoked_at IS NULL",
-        )
-        .bind(id.to_owned())
-        .bind(at)
-        .execute(&mut *writing)
-        .await?;
+        let text = "UPDATE oauth_client SET deleted_at = $2 WHERE id = $1 AND deleted_at IS NULL";
+        let done = query(text, &[&id, &at]).execute(&mut *writing).await?;
+        let text = "UPDATE oauth_grant SET revoked_at = $2, revoked_reason = 'client_deleted', sealed_key = '' \
+                    WHERE client_id = $1 AND revoked_at IS NULL";
+        query(text, &[&id, &at]).execute(&mut *writing).await?;
         writing.commit().await?;
         Ok(done.rows_affected() > 0)
     }
 }
 
 fn read(row: &AnyRow) -> Result<Client, StoreError> {
-    let (secret, uris): (String, String) = (row.try_get(2)?, row.try_get(3)?);
+    let uris =
+        |uris: String| serde_json::from_str(&uris).map_err(|_| StoreError::unreadable("redirect_uris", &uris));
+    let mut cells = Cells::of(row);
     Ok(Client {
-        id: row.try_get(0)?,
-        name: row.try_get(1)?,
-        secret_hash: (!secret.is_empty()).then_some(secret),
-        redirect_uris: serde_json::from_str(&uris).map_err(|_| StoreError::unreadable("redirect_uris", &uris))?,
-        scopes: words(row.try_get::<String, _>(4)?.as_str()),
-        self_registered: row.try_get::<i64, _>(5)? != 0,
-        created_at: row.try_get(6)?,
+        id: cells.next()?,
+        name: cells.next()?,
+        secret_hash: Some(cells.next()?).filter(|hash: &String| !hash.is_empty()),
+        redirect_uris: uris(cells.next()?)?,
+        scopes: words(cells.next()?),
+        self_registered: cells.next()?,
+        created_at: cells.next()?,
     })
 }

@@ -3,12 +3,12 @@
 //! May use: `fresh`, `units`, this folder, the engine.
 
 use super::sealed::Sealed;
-use super::tables::{OAuthStore, id, joined, words};
+use super::tables::{OAuthStore, joined, words};
 use crate::fresh::Changed;
 use crate::store::engine::Writing;
 use crate::store::error::StoreError;
+use crate::store::rows::{NewRow, insert, query, read_all};
 use crate::units::now_micros;
-use sqlx::Row;
 use uuid::Uuid;
 
 /// Within so many microseconds a client repeats what it has no answer to.
@@ -66,75 +66,53 @@ impl OAuthStore {
     /// [`StoreError`] when it cannot be written; then nothing was.
     pub async fn add_grant(&self, grant: &NewGrant, code: &NewCode) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
-        sqlx::query(
-            "INSERT INTO oauth_grant (id, client_id, user_id, scopes, sealed_key, sealed_with, created_at, \
-             revoked_reason) VALUES ($1, $2, $3, $4, $5, $6, $7, '')",
-        )
-        .bind(grant.id.to_string())
-        .bind(grant.client_id.clone())
-        .bind(grant.user.to_string())
-        .bind(joined(&grant.scopes))
-        .bind(grant.sealed.text.clone())
-        .bind(grant.sealed.with.clone())
-        .bind(now_micros())
-        .execute(&mut *writing)
-        .await?;
-        sqlx::query(
-            "INSERT INTO oauth_code (hash, grant_id, redirect_uri, challenge, expires_at) \
-             VALUES ($1, $2, $3, $4, $5)",
-        )
-        .bind(code.hash.clone())
-        .bind(grant.id.to_string())
-        .bind(code.redirect_uri.clone())
-        .bind(code.challenge.clone().unwrap_or_default())
-        .bind(code.expires_at)
-        .execute(&mut *writing)
-        .await?;
+        let row: NewRow = &[
+            ("id", &grant.id),
+            ("client_id", &grant.client_id),
+            ("user_id", &grant.user),
+            ("scopes", &joined(&grant.scopes)),
+            ("sealed_key", &grant.sealed.text),
+            ("sealed_with", &grant.sealed.with),
+            ("created_at", &now_micros()),
+            ("revoked_reason", &""),
+        ];
+        insert("oauth_grant", row).execute(&mut *writing).await?;
+        let row: NewRow = &[
+            ("hash", &code.hash),
+            ("grant_id", &grant.id),
+            ("redirect_uri", &code.redirect_uri),
+            ("challenge", &code.challenge.clone().unwrap_or_default()),
+            ("expires_at", &code.expires_at),
+        ];
+        insert("oauth_code", row).execute(&mut *writing).await?;
         writing.commit().await
     }
 
     /// The live grants of a person that a client has made use of or still can, newest first.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn grants_of(&self, user: Uuid) -> Result<Vec<Grant>, StoreError> {
-        let reading = sqlx::query(
-            "SELECT g.id, c.name, g.scopes, g.created_at, COALESCE(MAX(t.issued_at), 0) FROM oauth_grant g \
-             JOIN oauth_client c ON c.id = g.client_id LEFT JOIN oauth_token t ON t.grant_id = g.id \
-             WHERE g.user_id = $1 AND g.revoked_at IS NULL \
-             GROUP BY g.id, c.name, g.scopes, g.created_at ORDER BY g.created_at DESC, g.id",
-        )
-        .bind(user.to_string())
-        .fetch_all(self.engine.pool());
+        let text = "SELECT g.id, c.name, g.scopes, g.created_at, COALESCE(MAX(t.issued_at), 0) \
+                    FROM oauth_grant g JOIN oauth_client c ON c.id = g.client_id LEFT JOIN oauth_token t \
+                    ON t.grant_id = g.id WHERE g.user_id = $1 AND g.revoked_at IS NULL \
+                    GROUP BY g.id, c.name, g.scopes, g.created_at ORDER BY g.created_at DESC, g.id";
+        let reading = query(text, &[&user]).fetch_all(self.engine.pool());
         let rows = self.engine.while_there(reading).await?;
-        rows.iter()
-            .map(|row| {
-                Ok(Grant {
-                    id: id(row.try_get::<String, _>(0)?.as_str())?,
-                    client_name: row.try_get(1)?,
-                    scopes: words(row.try_get::<String, _>(2)?.as_str()),
-                    created_at: row.try_get(3)?,
-                    last_token_at: row.try_get(4)?,
-                })
+        read_all(&rows, |cells| {
+            Ok(Grant {
+                id: cells.next()?,
+                client_name: cells.next()?,
+                scopes: words(cells.next()?),
+                created_at: cells.next()?,
+                last_token_at: cells.next()?,
             })
-            .collect()
+        })
     }
 
     /// Ends a grant of this person and all that came of it; false when there is none.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn revoke_grant_of(&self, user: Uuid, grant: Uuid) -> Result<bool, StoreError> {
         let mut writing = self.engine.writing().await?;
-        let done = sqlx::query(
-            "UPDATE oauth_grant SET revoked_at = $3, revoked_reason = 'person', sealed_key = '' \
-             WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL",
-        )
-        .bind(grant.to_string())
-        .bind(user.to_string())
-        .bind(now_micros())
-        .execute(&mut *writing)
-        .await?;
+        let text = "UPDATE oauth_grant SET revoked_at = $3, revoked_reason = 'person', sealed_key = '' \
+                    WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL";
+        let done = query(text, &[&grant, &user, &now_micros()]).execute(&mut *writing).await?;
         let ended = done.rows_affected() > 0;
         tell_end(&mut writing, ended, ENDED_LATELY, &grant.to_string()).await?;
         writing.commit().await?;
@@ -144,15 +122,9 @@ impl OAuthStore {
 
 /// Ends a grant, in a transaction of the caller's; false when it had ended.
 pub(super) async fn revoke(writing: &mut Writing, grant: &str, reason: &str) -> Result<bool, StoreError> {
-    let done = sqlx::query(
-        "UPDATE oauth_grant SET revoked_at = $2, revoked_reason = $3, sealed_key = '' \
-         WHERE id = $1 AND revoked_at IS NULL",
-    )
-    .bind(grant.to_owned())
-    .bind(now_micros())
-    .bind(reason.to_owned())
-    .execute(&mut **writing)
-    .await?;
+    let text = "UPDATE oauth_grant SET revoked_at = $2, revoked_reason = $3, sealed_key = '' WHERE id = $1 \
+                AND revoked_at IS NULL";
+    let done = query(text, &[&grant, &now_micros(), &reason]).execute(&mut **writing).await?;
     let ended = done.rows_affected() > 0;
     tell_end(writing, ended, ENDED_LATELY, grant).await?;
     Ok(ended)
@@ -166,7 +138,7 @@ pub(super) async fn tell_end(
     lately: &'static str,
     key: &str,
 ) -> Result<(), StoreError> {
-    let looked = sqlx::query(lately).bind(key.to_owned()).bind(now_micros() - LATELY);
+    let looked = query(lately, &[&key, &(now_micros() - LATELY)]);
     if ended || looked.fetch_optional(&mut **writing).await?.is_some() {
         writing.voids(Changed::Credentials);
     }

@@ -4,6 +4,7 @@
 
 use super::tables::OAuthStore;
 use crate::store::error::StoreError;
+use crate::store::rows::query;
 use sqlx::Row;
 
 /// A v1 key as the store has it.
@@ -28,25 +29,17 @@ pub struct SealedRow {
 
 impl OAuthStore {
     /// Up to `limit` rows whose key is not sealed with `secret`, with ids greater than `after`, by id.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn not_sealed_with(
         &self,
         secret: &str,
         after: &str,
         limit: i64,
     ) -> Result<Vec<SealedRow>, StoreError> {
-        let reading = sqlx::query(
-            "SELECT 0 AS kind, id, sealed_key, sealed_with FROM oauth_grant \
-             WHERE sealed_key <> '' AND sealed_with <> $1 AND id > $2 \
-             UNION ALL SELECT 1, id, sealed_key, sealed_with FROM gateway_key \
-             WHERE sealed_key <> '' AND sealed_with <> $1 AND id > $2 ORDER BY 2 LIMIT $3",
-        )
-        .bind(secret.to_owned())
-        .bind(after.to_owned())
-        .bind(limit)
-        .fetch_all(self.engine.pool());
+        let text = "SELECT 0 AS kind, id, sealed_key, sealed_with FROM oauth_grant WHERE sealed_key <> '' \
+                    AND sealed_with <> $1 AND id > $2 UNION ALL SELECT 1, id, sealed_key, sealed_with \
+                    FROM gateway_key WHERE sealed_key <> '' AND sealed_with <> $1 AND id > $2 ORDER BY 2 \
+                    LIMIT $3";
+        let reading = query(text, &[&secret, &after, &limit]).fetch_all(self.engine.pool());
         let rows = self.engine.while_there(reading).await?;
         rows.iter()
             .map(|row| {
@@ -59,21 +52,14 @@ impl OAuthStore {
     }
 
     /// Puts `sealed` in place of what `row` held; false when that has changed meanwhile.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn reseal(&self, row: &SealedRow, sealed: &Sealed) -> Result<bool, StoreError> {
         let text = if row.of_gateway_key {
             "UPDATE gateway_key SET sealed_key = $3, sealed_with = $4 WHERE id = $1 AND sealed_key = $2"
         } else {
             "UPDATE oauth_grant SET sealed_key = $3, sealed_with = $4 WHERE id = $1 AND sealed_key = $2"
         };
-        let putting = sqlx::query(text)
-            .bind(row.id.clone())
-            .bind(row.sealed.text.clone())
-            .bind(sealed.text.clone())
-            .bind(sealed.with.clone())
-            .execute(self.engine.pool());
+        let putting =
+            query(text, &[&row.id, &row.sealed.text, &sealed.text, &sealed.with]).execute(self.engine.pool());
         let done = self.engine.while_there(putting).await?;
         Ok(done.rows_affected() > 0)
     }

@@ -2,10 +2,8 @@
 //! folder.
 
 use super::super::engine::{Engine, Kind};
-use super::super::error::StoreError;
 use super::super::service::Store;
 use crate::fresh::Changes;
-use uuid::Uuid;
 
 /// The tables of the authorization server; cheap to clone.
 #[derive(Debug, Clone)]
@@ -24,7 +22,7 @@ impl OAuthStore {
     /// Whether this process knows of every revocation that was answered: it has the store to itself, or hears what
     /// others write.
     pub fn hears_revocations(&self) -> bool {
-        self.engine.kind() == Kind::Sqlite || self.engine.peers.are_heard()
+        self.engine.kind() == Kind::Sqlite || self.engine.peers.lease().is_held()
     }
 
     /// Where revocations are told in this process, its own and those of others.
@@ -39,10 +37,6 @@ pub(super) fn joined(words: &[String]) -> String {
 }
 
 /// The words of a text.
-pub(super) fn words(text: &str) -> Vec<String> {
+pub(super) fn words(text: String) -> Vec<String> {
     text.split_ascii_whitespace().map(str::to_owned).collect()
-}
-
-pub(super) fn id(text: &str) -> Result<Uuid, StoreError> {
-    Uuid::try_parse(text).map_err(|_| StoreError::unreadable("the id", text))
 }

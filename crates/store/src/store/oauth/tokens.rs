@@ -4,17 +4,20 @@
 
 use super::grants;
 use super::sealed::Sealed;
-use super::tables::{OAuthStore, id, words};
+use super::tables::{OAuthStore, words};
 use crate::fresh::Changed;
-use crate::store::engine::{Writing, sql};
+use crate::store::engine::Writing;
 use crate::store::error::StoreError;
+use crate::store::rows::{Cells, NewRow, insert, query, sql};
 use crate::units::now_micros;
 use sqlx::Row;
 use sqlx::any::AnyRow;
+use strum::IntoStaticStr;
 use uuid::Uuid;
 
 /// Kind of token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum TokenKind {
     /// Opens operations.
     Access,
@@ -24,10 +27,7 @@ pub enum TokenKind {
 
 impl TokenKind {
     fn as_str(self) -> &'static str {
-        match self {
-            Self::Access => "access",
-            Self::Refresh => "refresh",
-        }
+        self.into()
     }
 }
 
@@ -120,8 +120,8 @@ pub enum Refresh {
     Reused(Result<(), StoreError>),
 }
 
-const CODE: &str = "SELECT c.grant_id, g.client_id, g.scopes, c.redirect_uri, c.challenge, c.expires_at, \
-                    COALESCE(c.used_at, 0), g.user_id FROM oauth_code c JOIN oauth_grant g ON g.id = c.grant_id \
+const CODE: &str = "SELECT c.grant_id, g.client_id, g.user_id, g.scopes, c.redirect_uri, c.challenge, c.expires_at, \
+                    COALESCE(c.used_at, 0) FROM oauth_code c JOIN oauth_grant g ON g.id = c.grant_id \
                     WHERE c.hash = $1 AND g.revoked_at IS NULL";
 const TOKEN: &str = "SELECT t.grant_id, g.client_id, g.user_id, t.kind, t.scopes, g.sealed_key, g.sealed_with, \
                      t.issued_at, t.expires_at, COALESCE(t.used_at, 0), COALESCE(t.revoked_at, 0), \
@@ -141,7 +141,7 @@ impl OAuthStore {
     ) -> Result<Exchange, StoreError> {
         let mut writing = self.engine.writing().await?;
         hold_family(&mut writing, "oauth_code", hash).await?;
-        let Some(row) = sqlx::query(CODE).bind(hash.to_owned()).fetch_optional(&mut *writing).await? else {
+        let Some(row) = query(CODE, &[&hash]).fetch_optional(&mut *writing).await? else {
             return Ok(Exchange::Refused);
         };
         let (code, expires_at, used_at) = read_code(&row)?;
@@ -149,17 +149,14 @@ impl OAuthStore {
         if verdict == Verdict::Ignore || (used_at == 0 && expires_at <= now_micros()) {
             return Ok(Exchange::Refused);
         }
-        let taken = sqlx::query("UPDATE oauth_code SET used_at = $2 WHERE hash = $1 AND used_at IS NULL")
-            .bind(hash.to_owned())
-            .bind(now_micros())
-            .execute(&mut *writing)
-            .await?;
+        let text = "UPDATE oauth_code SET used_at = $2 WHERE hash = $1 AND used_at IS NULL";
+        let taken = query(text, &[&hash, &now_micros()]).execute(&mut *writing).await?;
         if taken.rows_affected() == 0 || verdict == Verdict::Burn {
             grants::revoke(&mut writing, &code.grant.to_string(), "code_misused").await?;
             return Ok(Exchange::Ended(code, writing.commit().await));
         }
         for token in tokens(&code) {
-            insert(&mut writing, code.grant, hash, &token).await?;
+            add(&mut writing, code.grant, hash, &token).await?;
         }
         writing.commit().await?;
         Ok(Exchange::Done(code))
@@ -180,7 +177,7 @@ impl OAuthStore {
     ) -> Result<Refresh, StoreError> {
         let mut writing = self.engine.writing().await?;
         hold_family(&mut writing, "oauth_token", hash).await?;
-        let Some(row) = sqlx::query(TOKEN).bind(hash.to_owned()).fetch_optional(&mut *writing).await? else {
+        let Some(row) = query(TOKEN, &[&hash]).fetch_optional(&mut *writing).await? else {
             return Ok(Refresh::Refused);
         };
         let token = read_token(&row)?;
@@ -191,13 +188,9 @@ impl OAuthStore {
         if dead || judge(&token) != Verdict::Accept {
             return Ok(Refresh::Refused);
         }
-        let taken = sqlx::query(
-            "UPDATE oauth_token SET used_at = $2 WHERE hash = $1 AND used_at IS NULL AND revoked_at IS NULL",
-        )
-        .bind(hash.to_owned())
-        .bind(at)
-        .execute(&mut *writing)
-        .await?;
+        let text = "UPDATE oauth_token SET used_at = $2 WHERE hash = $1 AND used_at IS NULL \
+                    AND revoked_at IS NULL";
+        let taken = query(text, &[&hash, &at]).execute(&mut *writing).await?;
         let answer_lost = || revoked_at == 0 && at - if used_at == 0 { at } else { used_at } <= retry;
         let again = taken.rows_affected() == 0;
         if again && !(retry > 0 && answer_lost() && replace_successors(&mut writing, hash).await?) {
@@ -205,27 +198,21 @@ impl OAuthStore {
             return Ok(Refresh::Reused(writing.commit().await));
         }
         for next in tokens(&token) {
-            insert(&mut writing, token.grant, hash, &next).await?;
+            add(&mut writing, token.grant, hash, &next).await?;
         }
         writing.commit().await?;
         Ok(Refresh::Done { replaced: again })
     }
 
     /// The token with this hash, ended or not.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
     pub async fn token(&self, hash: &str) -> Result<Option<Token>, StoreError> {
-        let reading = sqlx::query(TOKEN).bind(hash.to_owned()).fetch_optional(self.engine.pool());
+        let reading = query(TOKEN, &[&hash]).fetch_optional(self.engine.pool());
         let row = self.engine.while_there(reading).await?;
         row.as_ref().map(read_token).transpose()
     }
 
     /// Ends an access token alone, or with a refresh token its whole grant, also when that refresh token was
     /// exchanged before: its successors end with it. False when nothing was left to end.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn revoke_token(&self, hash: &str, token: &Token) -> Result<bool, StoreError> {
         let mut writing = self.engine.writing().await?;
         // An exchange at the same time comes before, and its tokens end as well, or after, and is refused.
@@ -236,8 +223,7 @@ impl OAuthStore {
                 let text = "UPDATE oauth_token SET revoked_at = $2 WHERE hash = $1 AND revoked_at IS NULL \
                             AND NOT EXISTS (SELECT 1 FROM oauth_grant g WHERE g.id = grant_id \
                             AND g.revoked_at IS NOT NULL)";
-                let done =
-                    sqlx::query(text).bind(hash.to_owned()).bind(now_micros()).execute(&mut *writing).await?;
+                let done = query(text, &[&hash, &now_micros()]).execute(&mut *writing).await?;
                 let ended = done.rows_affected() > 0;
                 let text = "SELECT hash FROM oauth_token WHERE hash = $1 AND revoked_at > $2";
                 grants::tell_end(&mut writing, ended, text, hash).await?;
@@ -250,9 +236,6 @@ impl OAuthStore {
 
     /// Drops codes and tokens that expired before `before`, and grants nobody can use any more; returns how
     /// many rows went.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
     pub async fn prune(&self, before: i64) -> Result<u64, StoreError> {
         let mut writing = self.engine.writing().await?;
         let mut gone = 0;
@@ -263,7 +246,7 @@ impl OAuthStore {
              AND NOT EXISTS (SELECT 1 FROM oauth_token t WHERE t.grant_id = oauth_grant.id) \
              AND NOT EXISTS (SELECT 1 FROM oauth_code c WHERE c.grant_id = oauth_grant.id)",
         ] {
-            gone += sqlx::query(sql(text.to_owned())).bind(before).execute(&mut *writing).await?.rows_affected();
+            gone += query(text, &[&before]).execute(&mut *writing).await?.rows_affected();
         }
         writing.commit().await?;
         Ok(gone)
@@ -277,7 +260,7 @@ async fn hold_family(writing: &mut Writing, table: &str, hash: &str) -> Result<(
     let text = format!(
         "UPDATE oauth_grant SET revoked_at = revoked_at WHERE id = (SELECT grant_id FROM {table} WHERE hash = $1)"
     );
-    sqlx::query(sql(text)).bind(hash.to_owned()).execute(&mut **writing).await?;
+    query(sql(text), &[&hash]).execute(&mut **writing).await?;
     Ok(())
 }
 
@@ -285,66 +268,53 @@ async fn hold_family(writing: &mut Writing, table: &str, hash: &str) -> Result<(
 async fn replace_successors(writing: &mut Writing, parent: &str) -> Result<bool, StoreError> {
     writing.voids(Changed::Credentials);
     let at = now_micros();
-    let replaced = sqlx::query(
-        "UPDATE oauth_token SET revoked_at = $2 WHERE parent = $1 AND kind = 'refresh' AND used_at IS NULL \
-         AND revoked_at IS NULL",
-    )
-    .bind(parent.to_owned())
-    .bind(at)
-    .execute(&mut **writing)
-    .await?;
-    sqlx::query(
-        "UPDATE oauth_token SET revoked_at = $2 WHERE parent = $1 AND kind = 'access' AND revoked_at IS NULL",
-    )
-    .bind(parent.to_owned())
-    .bind(at)
-    .execute(&mut **writing)
-    .await?;
+    let text = "UPDATE oauth_token SET revoked_at = $2 WHERE parent = $1 AND kind = 'refresh' \
+                AND used_at IS NULL AND revoked_at IS NULL";
+    let replaced = query(text, &[&parent, &at]).execute(&mut **writing).await?;
+    let text = "UPDATE oauth_token SET revoked_at = $2 WHERE parent = $1 AND kind = 'access' \
+                AND revoked_at IS NULL";
+    query(text, &[&parent, &at]).execute(&mut **writing).await?;
     Ok(replaced.rows_affected() > 0)
 }
 
-async fn insert(writing: &mut Writing, grant: Uuid, parent: &str, token: &NewToken) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO oauth_token (hash, grant_id, kind, scopes, parent, issued_at, expires_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7)",
-    )
-    .bind(token.hash.clone())
-    .bind(grant.to_string())
-    .bind(token.kind.as_str())
-    .bind(token.scopes.clone())
-    .bind(parent.to_owned())
-    .bind(now_micros())
-    .bind(token.expires_at)
-    .execute(&mut **writing)
-    .await?;
+async fn add(writing: &mut Writing, grant: Uuid, parent: &str, token: &NewToken) -> Result<(), StoreError> {
+    let row: NewRow = &[
+        ("hash", &token.hash),
+        ("grant_id", &grant),
+        ("kind", &token.kind.as_str()),
+        ("scopes", &token.scopes),
+        ("parent", &parent),
+        ("issued_at", &now_micros()),
+        ("expires_at", &token.expires_at),
+    ];
+    insert("oauth_token", row).execute(&mut **writing).await?;
     Ok(())
 }
 
 fn read_code(row: &AnyRow) -> Result<(Code, i64, i64), StoreError> {
-    let challenge: String = row.try_get(4)?;
+    let mut cells = Cells::of(row);
     let code = Code {
-        grant: id(row.try_get::<String, _>(0)?.as_str())?,
-        client_id: row.try_get(1)?,
-        user: id(row.try_get::<String, _>(7)?.as_str())?,
-        scopes: row.try_get(2)?,
-        redirect_uri: row.try_get(3)?,
-        challenge: (!challenge.is_empty()).then_some(challenge),
+        grant: cells.next()?,
+        client_id: cells.next()?,
+        user: cells.next()?,
+        scopes: cells.next()?,
+        redirect_uri: cells.next()?,
+        challenge: Some(cells.next()?).filter(|challenge: &String| !challenge.is_empty()),
     };
-    Ok((code, row.try_get(5)?, row.try_get(6)?))
+    Ok((code, cells.next()?, cells.next()?))
 }
 
 fn read_token(row: &AnyRow) -> Result<Token, StoreError> {
-    let kind: String = row.try_get(3)?;
-    let ended: [i64; 3] = [row.try_get(9)?, row.try_get(10)?, row.try_get(11)?];
+    let mut cells = Cells::of(row);
     Ok(Token {
-        grant: id(row.try_get::<String, _>(0)?.as_str())?,
-        client_id: row.try_get(1)?,
-        user: id(row.try_get::<String, _>(2)?.as_str())?,
-        kind: if kind == "refresh" { TokenKind::Refresh } else { TokenKind::Access },
-        scopes: words(row.try_get::<String, _>(4)?.as_str()),
-        sealed: Sealed { text: row.try_get(5)?, with: row.try_get(6)? },
-        issued_at: row.try_get(7)?,
-        expires_at: row.try_get(8)?,
-        ended: ended.iter().any(|at| *at != 0),
+        grant: cells.next()?,
+        client_id: cells.next()?,
+        user: cells.next()?,
+        kind: if cells.next::<String>()? == "refresh" { TokenKind::Refresh } else { TokenKind::Access },
+        scopes: words(cells.next()?),
+        sealed: Sealed { text: cells.next()?, with: cells.next()? },
+        issued_at: cells.next()?,
+        expires_at: cells.next()?,
+        ended: [cells.next()?, cells.next()?, cells.next()?].iter().any(|at: &i64| *at != 0),
     })
 }

@@ -55,9 +55,6 @@ pub enum NotTaken {
 impl Alone {
     /// Takes the lock of `file` that ends in `ending`, waiting for up to `patience`. Where the file system has no locks
     /// nothing is locked.
-    ///
-    /// # Errors
-    /// [`NotTaken`].
     pub async fn take(file: &Path, ending: &str, patience: Duration) -> Result<Self, NotTaken> {
         let end = Instant::now() + patience;
         let lock = beside(file, ending);

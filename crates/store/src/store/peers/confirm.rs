@@ -2,8 +2,9 @@
 //!
 //! May use: `fresh`, `engine`, this folder.
 
-use super::super::engine::{Engine, Kind, sql};
+use super::super::engine::{Engine, Kind};
 use super::super::error::StoreError;
+use super::super::rows::{query, sql};
 use super::lease::LEASE;
 use super::note::NOTES;
 use super::state::Awaited;
@@ -34,7 +35,7 @@ impl Engine {
             return Ok(());
         }
         let (awaited, note) = self.peers.awaited_note(changed);
-        let sending = sqlx::query("SELECT pg_notify($1, $2)::text").bind(NOTES).bind(note).fetch_one(self.pool());
+        let sending = query("SELECT pg_notify($1, $2)::text", &[&NOTES, &note]).fetch_one(self.pool());
         self.while_there(sending).await?;
         self.wait_until_confirmed(awaited).await;
         Ok(())
@@ -69,9 +70,6 @@ impl Engine {
 
 impl Engine {
     /// Whether another process has a lease.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the database cannot be asked.
     pub(super) async fn is_leased(&self) -> Result<bool, StoreError> {
         if self.tables_version().await? < PROCESSES {
             return Ok(false);
@@ -84,7 +82,7 @@ impl Engine {
 /// How often each other process that has a lease has renewed it.
 async fn leases(pool: &AnyPool, me: Uuid) -> Result<HashMap<Uuid, i64>, sqlx::Error> {
     let text = format!("SELECT id, beats FROM process WHERE id <> $1 AND lease_until > {DATABASE_NOW}");
-    let rows = sqlx::query(sql(text)).bind(me.to_string()).fetch_all(pool).await?;
+    let rows = query(sql(text), &[&me]).fetch_all(pool).await?;
     let read = |row: &sqlx::any::AnyRow| {
         let id = Uuid::try_parse(row.try_get::<&str, _>(0)?).unwrap_or_default();
         Ok((id, row.try_get(1)?))

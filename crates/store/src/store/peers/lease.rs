@@ -14,7 +14,7 @@ const MARGIN: Duration = Duration::from_millis(50);
 
 /// The lease of this process, and the trouble it may be in.
 #[derive(Debug)]
-pub(super) struct Lease {
+pub(in crate::store) struct Lease {
     /// What the times below count from.
     origin: Instant,
     /// Microseconds after `origin`; 0 for none.

@@ -124,29 +124,9 @@ impl Peers {
         &self.0.changes
     }
 
-    /// Whether counters in memory are those of the database, as long as no change of them was told.
-    pub fn are_heard(&self) -> bool {
-        self.0.lease.is_held()
-    }
-
-    /// Whether the database does not answer.
-    pub fn is_away(&self) -> bool {
-        self.0.lease.is_away()
-    }
-
-    /// Up to when all was known, while the database does not answer.
-    pub fn away_since(&self) -> Option<Instant> {
-        self.0.lease.away_since()
-    }
-
-    /// How often the database was found not to answer.
-    pub fn outages(&self) -> u64 {
-        self.0.lease.outages()
-    }
-
-    /// Ends when the database is found not to answer.
-    pub async fn until_away(&self) {
-        self.0.lease.until_away().await;
+    /// While it is held, counters in memory are those of the database, as long as no change of them was told.
+    pub fn lease(&self) -> &Lease {
+        &self.0.lease
     }
 
     /// How many processes share the store, this one included.
@@ -161,7 +141,7 @@ impl Peers {
 
     /// The living processes, this one included, with what each says of itself; none while this one has no lease.
     pub fn words(&self) -> Option<HashMap<Uuid, Option<String>>> {
-        if !self.are_heard() {
+        if !self.lease().is_held() {
             return None;
         }
         let living = self.0.living.lock();
