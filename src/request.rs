@@ -241,7 +241,7 @@ impl V2 {
         };
         let part = self.reads.join(asked, || (call.caller.clone(), call.standing.clone()));
         let ctx = call.ctx.clone();
-        part.answer(&ctx, || job.run()).await
+        part.answer(&ctx, |waited| job.having_waited(waited).run()).await
     }
 
     /// The person behind the credential, as far as its limit allows.

@@ -1,4 +1,4 @@
-//! The examples in `deploy/`: every variable they set is a setting.
+//! The examples in `deploy/`: every variable they set is a setting, and a gateway gets the time to end its requests.
 //!
 //! May use: the public interface of the crate.
 
@@ -43,4 +43,27 @@ fn every_variable_of_the_examples_is_a_setting() {
     }
     let nonsense = variables("CAUSEWAY_STORE__ULR: x");
     assert!(Settings::load(LoadArgs { file: None, env: nonsense, overrides: Vec::new() }).is_err());
+}
+
+/// The number behind `key` in the line that begins with it.
+fn number(text: &str, key: &str) -> u64 {
+    let line = text.lines().find_map(|line| line.trim().strip_prefix(key)).unwrap_or_else(|| panic!("no {key}"));
+    line.trim().trim_end_matches('s').parse().unwrap_or_else(|fault| panic!("{key} {line}: {fault}"))
+}
+
+/// Whatever stops a gateway waits until its running requests have ended, and the pause before that.
+#[test]
+fn a_gateway_is_not_killed_while_its_requests_finish() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy");
+    let text = |file: &str| std::fs::read_to_string(folder.join(file)).expect(file);
+    let (pods, containers) = (text("kubernetes/gateway.yaml"), text("compose.yaml"));
+    let env = BTreeMap::<String, String>::new();
+    let settings = Settings::load(LoadArgs { file: None, env, overrides: Vec::new() }).expect("the defaults");
+    let drain = settings.listen.drain_time.as_secs();
+    let (pause, allowed) = (number(&pods, "seconds:"), number(&pods, "terminationGracePeriodSeconds:"));
+    assert!(
+        pods.contains("preStop:") && pause >= 5 && allowed > pause + drain,
+        "{allowed} s for {pause} s and {drain} s"
+    );
+    assert!(number(&containers, "stop_grace_period:") > drain);
 }

@@ -1,8 +1,9 @@
 //! Files and folders beside the store: the operators' token, the secrets of webhooks, and where indices are kept.
 //!
-//! No folder is made. May use: `admin` (the token), `hints` (the secrets), `settings`, `report`, `secrets` (who may
-//! read a file).
+//! No folder is made. May use: `admin` (the token), `hints` (the secrets), `settings`, `disk`, `report`, `secrets`
+//! (who may read a file).
 
+use super::disk::{MOUNT, is_read_only};
 use super::report::Report;
 use super::secrets::is_private;
 use crate::admin::has_token;
@@ -62,18 +63,28 @@ fn indices(settings: &Settings, report: &mut Report) {
             let found = format!("{} is not there yet; it is made when the first index is kept", folder.display());
             report.fine(PART, found);
         }
-        Some(trouble) => report.warn(
-            PART,
-            format!("indices cannot be kept, and each start builds them again: {trouble}"),
-            "give the folder to the user that runs the gateway, or name another one in the setting index.directory",
-        ),
+        Some(trouble) => {
+            let found = format!("indices cannot be kept, and each start builds them again: {trouble}");
+            let remedy = match there(folder) {
+                there if is_read_only(there) => MOUNT,
+                _ => {
+                    "give the folder to the user that runs the gateway, or name another one in the setting index.directory"
+                }
+            };
+            report.warn(PART, found, remedy);
+        }
     }
+}
+
+/// The folder itself, or the one above it that is there.
+fn there(folder: &Path) -> &Path {
+    let there = folder.ancestors().find(|above| above.exists()).filter(|above| !above.as_os_str().is_empty());
+    there.unwrap_or(Path::new("."))
 }
 
 /// Why indices cannot be kept in this folder; none when they can, also when it has to be made first.
 pub fn index_trouble(folder: &Path) -> Option<String> {
-    let there = folder.ancestors().find(|above| above.exists()).filter(|above| !above.as_os_str().is_empty());
-    let there = there.unwrap_or(Path::new("."));
+    let there = there(folder);
     match (there.is_dir(), access(there, Access::WRITE_OK | Access::EXEC_OK)) {
         (false, _) => Some(format!("{} is no folder", there.display())),
         (true, Err(_)) => Some(format!("the folder {} cannot be written", there.display())),

@@ -7,6 +7,7 @@
 //! network with a client of its own, because the gateway's own hides what is looked for here.
 
 mod asking;
+mod disk;
 mod files;
 mod listening;
 mod native;

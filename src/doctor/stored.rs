@@ -1,8 +1,9 @@
 //! The store: whether it is there, can be used and belongs to this v1.
 //!
-//! A store that is not there is not made. May use: `amount`, `oauth` (kept keys), `settings`, `store`, `report`,
-//! `secrets` (who may read a file).
+//! A store that is not there is not made. May use: `amount`, `oauth` (kept keys), `settings`, `store`, `disk`,
+//! `report`, `secrets` (who may read a file).
 
+use super::disk::{MOUNT, holds_read_only, is_read_only};
 use super::report::Report;
 use super::secrets::is_private;
 use crate::amount::amount;
@@ -74,7 +75,8 @@ fn not_there(file: &Path, report: &mut Report) {
     }
     if rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_err() {
         let found = format!("the store cannot be made: the folder {} cannot be written", folder.display());
-        return report.fault(PART, found, "give the folder to the user that runs the gateway");
+        let remedy = if is_read_only(folder) { MOUNT } else { "give the folder to the user that runs the gateway" };
+        return report.fault(PART, found, remedy);
     }
     report.fine(PART, format!("{} is not there yet; the first start makes it", file.display()));
 }
@@ -118,7 +120,11 @@ async fn opened(store: &Store, settings: &Settings, report: &mut Report) -> Resu
         _ => {}
     }
     if store.is_read_only() {
-        let remedy = "give the file, those beside it and its folder to the user that runs the gateway, or make the server writable";
+        let remedy = match file_of(&settings.store.url) {
+            None => "make the server writable: it is a standby, or has default_transaction_read_only",
+            Some(file) if holds_read_only(&file) => MOUNT,
+            Some(_) => "give the file, those beside it and its folder to the user that runs the gateway",
+        };
         report.fault(PART, format!("{place} can only be read: every write that needs it is refused"), remedy);
     }
     if stats.steps_to_take > 0 {

@@ -10,7 +10,9 @@
 //! - The one that is carried out for all goes on when its client leaves, and ends when all have left.
 //! - An answer that is about the one request alone (a deadline, a limit, a failure of v1, or older data because of one) is
 //!   not shared: then all that waited are carried out for themselves.
-//! - A reading that takes longer than [`PATIENCE`] holds nobody up: the next one begins beside it.
+//! - A reading that takes longer than [`PATIENCE`] holds nobody up: the next one begins beside it. When one then ends with a
+//!   failure of v1, or older data because of one, that is for all who have none under way of their own: they have waited
+//!   for v1 as long as they would have alone. The wait counts as one for v1 (`Context::having_waited`).
 //!
 //! May use: `context`, `refusal`, `trace`, `v1` (ids of keys), `v2`.
 
@@ -106,7 +108,7 @@ struct Group<T> {
     until: Instant,
     /// Held by the reading that the others wait for.
     turn: Arc<Semaphore>,
-    /// What one of them has found; none when it is for that one alone.
+    /// What the first of them has found; none when it is for that one alone.
     found: SetOnce<Option<Found>>,
     /// The readings of its members.
     readings: Mutex<Vec<AbortHandle>>,
@@ -123,6 +125,8 @@ struct Found {
     answer: Result<Reply, Refusal>,
     /// Tells how old the answer is.
     meter: Arc<Meter>,
+    /// Whether v1 did not give it, in a long time: no answer to those who have a reading of their own under way.
+    in_vain: bool,
 }
 
 /// What becomes of a request.
@@ -137,18 +141,19 @@ pub(super) enum Part<T> {
 }
 
 impl<T: Send + Sync + 'static> Part<T> {
-    /// The answer to the request whose companion `ctx` is: carried out with `run`, or that of an equal one.
+    /// The answer to the request whose companion `ctx` is: carried out with `run`, which is told how long it has waited, or
+    /// that of an equal one.
     ///
     /// # Errors
     /// Those of `run`.
-    pub(super) async fn answer<F>(self, ctx: &Context, run: impl FnOnce() -> F) -> Result<Reply, Refusal>
+    pub(super) async fn answer<F>(self, ctx: &Context, run: impl FnOnce(Duration) -> F) -> Result<Reply, Refusal>
     where
         F: Future<Output = Result<Reply, Refusal>> + Send + 'static,
     {
         match self {
-            Self::Alone => run().await,
+            Self::Alone => run(Duration::ZERO).await,
             Self::First(reading) => {
-                let answer = run().await;
+                let answer = run(Duration::ZERO).await;
                 drop(reading);
                 answer
             }
@@ -158,15 +163,15 @@ impl<T: Send + Sync + 'static> Part<T> {
 }
 
 impl<T: Send + Sync + 'static> Member<T> {
-    async fn answer<F>(&self, ctx: &Context, run: impl FnOnce() -> F) -> Result<Reply, Refusal>
+    async fn answer<F>(&self, ctx: &Context, run: impl FnOnce(Duration) -> F) -> Result<Reply, Refusal>
     where
         F: Future<Output = Result<Reply, Refusal>> + Send + 'static,
     {
-        let (group, came) = (&self.group, Instant::now());
+        let (group, came) = (&self.group, self.came);
         let turn = tokio::select! {
             biased;
             found = group.found.wait() => {
-                let Some(found) = found else { return run().await };
+                let Some(found) = found else { return run(came.elapsed()).await };
                 ctx.meter.trace().into_iter().for_each(|trace| trace.step("equal read", came.into_std()));
                 return found.answer_to(ctx);
             }
@@ -174,15 +179,15 @@ impl<T: Send + Sync + 'static> Member<T> {
         };
         let patience = PATIENCE.min(ctx.patience());
         let _ = timeout_at(group.until.min(came + patience), group.before.wait()).await;
-        let mut reading = pin!(tokio::spawn(carried(self.reading(ctx, run(), turn))));
+        let mut reading = pin!(tokio::spawn(carried(self.reading(ctx, run(came.elapsed()), turn))));
         group.readings.lock().push(reading.abort_handle());
         tokio::select! {
             biased;
             found = group.found.wait() => {
-                if let Some(found) = found {
-                    return found.answer_to(ctx);
+                match found.as_ref().filter(|found| !found.in_vain) {
+                    Some(found) => found.answer_to(ctx),
+                    None => ended(reading.await),
                 }
-                ended(reading.await)
             }
             answer = &mut reading => ended(answer),
         }
@@ -201,7 +206,7 @@ impl<T: Send + Sync + 'static> Member<T> {
     {
         let reading = self.all.begin(&self.asked, self.group.number);
         let (group, meter) = (Arc::downgrade(&self.group), Arc::clone(&ctx.meter));
-        let patience = PATIENCE.min(ctx.patience());
+        let (came, patience) = (self.came, PATIENCE.min(ctx.patience()));
         async move {
             let mut work = pin!(work);
             let answer = match timeout(patience, &mut work).await {
@@ -211,9 +216,10 @@ impl<T: Send + Sync + 'static> Member<T> {
                     work.await
                 }
             };
+            let long = came.elapsed() > PATIENCE * 2;
             drop(reading);
             if let Some(group) = group.upgrade() {
-                let _ = group.found.set(found(&answer, &meter));
+                let _ = group.found.set(found(&answer, &meter, long));
             }
             answer
         }
@@ -263,7 +269,7 @@ impl<T: Eq> Collapsed<T> {
                 group
             }
         };
-        Part::Waits(Member { all: self.clone(), asked, group })
+        Part::Waits(Member { all: self.clone(), asked, group, came: Instant::now() })
     }
 }
 
@@ -334,6 +340,7 @@ pub(super) struct Member<T> {
     all: Collapsed<T>,
     asked: Asked,
     group: Arc<Group<T>>,
+    came: Instant,
 }
 
 impl<T> Drop for Member<T> {
@@ -352,13 +359,14 @@ impl<T> Drop for Member<T> {
 }
 
 /// What an answer is to others who ask for the same. One about a deadline, a limit or a failure is none, nor is older data
-/// because of a failure.
-fn found(answer: &Result<Reply, Refusal>, meter: &Arc<Meter>) -> Option<Found> {
-    let is_for_all = match answer {
-        Ok(_) => !meter.makes_do(),
-        Err(refusal) => matches!(refusal.status(), 400 | 403 | 404 | 409),
+/// because of a failure, unless its client has waited `long`: then nobody would have learned more alone.
+fn found(answer: &Result<Reply, Refusal>, meter: &Arc<Meter>, long: bool) -> Option<Found> {
+    let (is_for_all, failed) = match answer {
+        Ok(_) => (!meter.makes_do(), meter.makes_do()),
+        Err(refusal) => (matches!(refusal.status(), 400 | 403 | 404 | 409), refusal.is_trouble()),
     };
-    is_for_all.then(|| Found { answer: answer.clone(), meter: Arc::clone(meter) })
+    let in_vain = long && failed;
+    (is_for_all || in_vain).then(|| Found { answer: answer.clone(), meter: Arc::clone(meter), in_vain })
 }
 
 #[cfg(test)]

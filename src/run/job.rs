@@ -21,6 +21,7 @@ use bytes::Bytes;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
@@ -100,6 +101,13 @@ impl Job {
     pub fn new(runner: Arc<Runner>, call: Call) -> Self {
         let call = Box::new(call);
         Self { runner, call, touched: Arc::default(), turn: Arc::default(), parsed: None, condition: None }
+    }
+
+    /// The same after a wait for the answer to an equal request.
+    #[must_use]
+    pub fn having_waited(mut self, waited: Duration) -> Self {
+        self.call.ctx = self.call.ctx.having_waited(waited);
+        self
     }
 
     /// The call that is carried out.

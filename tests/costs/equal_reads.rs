@@ -7,7 +7,7 @@ use crate::support::scripted::{Exchange, Gate, ScriptedV1};
 use causeway::translate::work_items::{FIELDS, WHOLE};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 
 const ITEM: &str = "00000000-0000-4000-8000-00000000000e";
@@ -20,11 +20,15 @@ struct Scene {
 impl Scene {
     /// A gateway that has proven who ada is and what she may see.
     async fn new() -> Self {
+        Self::with(&[]).await
+    }
+
+    async fn with(settings: &[(&str, &str)]) -> Self {
         let v1 = ScriptedV1::start().await;
         v1.expect(me().repeated());
         v1.expect(get_card().reply(200, card(Some(20))).repeated());
         v1.expect(Exchange::get(&format!("{V1}work-items/{ITEM}/?{WHOLE}")).reply(404, json!({"error": "none"})));
-        let gateway = Arc::new(Gateway::before(v1.base_url()).await);
+        let gateway = Arc::new(Gateway::with(v1.base_url(), settings).await);
         gateway.get("ada", &one("")).await.expect_problem(404, "resource_not_found");
         Self { v1, gateway }
     }
@@ -197,5 +201,43 @@ async fn a_read_of_another_key_is_one_of_its_own() {
     for answer in [ada, bob] {
         assert_eq!(answer.await.unwrap().expect(200).text("name"), "one");
     }
+    scene.v1.finish();
+}
+
+/// A call that gets no answer, in the seconds after v1 was found in trouble, while others share their calls.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_hangs_after_an_outage_holds_up_none_that_v1_answers() {
+    let (scene, never) = (Scene::new().await, Gate::default());
+    scene.v1.expect(reads("").reply(503, json!({"error": "away"})).times(2));
+    scene.ask(&one("")).await.unwrap().expect(503);
+    scene.v1.expect(reads("").held(&never));
+    let hangs = scene.ask(&one(""));
+    scene.until_called(3).await;
+    scene.v1.expect(reads("answered").times(2));
+    for _ in 0..2 {
+        let begun = Instant::now();
+        assert_eq!(scene.ask(&one("")).await.unwrap().expect(200).text("name"), "answered");
+        assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    }
+    never.open();
+    hangs.await.unwrap();
+    scene.v1.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn those_who_ask_a_silent_v1_for_the_same_get_older_data_as_soon_as_one_alone() {
+    let (scene, never) = (Scene::with(&[("limits.deadline", "9s")]).await, Gate::default());
+    scene.v1.expect(reads("older"));
+    scene.ask(&one("")).await.unwrap().expect(200);
+    scene.v1.expect(reads("").held(&never).repeated());
+    let begun = Instant::now();
+    let all: Vec<_> = (0..20).map(|_| scene.ask(&one(""))).collect();
+    for answer in all {
+        let answer = answer.await.unwrap().expect(200);
+        assert!(answer.text("name") == "older" && answer.headers.contains_key("age"), "{:?}", answer.headers);
+    }
+    // A third of the deadline.
+    assert!(begun.elapsed() < Duration::from_millis(4_200), "{:?}", begun.elapsed());
+    never.open();
     scene.v1.finish();
 }

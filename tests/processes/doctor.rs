@@ -9,7 +9,8 @@ use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::store::Store;
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -258,6 +259,47 @@ async fn broken_stores_are_named() {
     set_up.finds(&[], &[], ["fault", "read by other users", "chmod 600"]).await;
     let reading = format!("{}?mode=ro", set_up.store());
     set_up.finds(&[("store.url", &reading)], &[], ["fault", "can only be read", "give the file"]).await;
+}
+
+/// A folder that is mounted read-only until this is dropped, where this machine lets us mount.
+struct Mounted(PathBuf);
+
+impl Mounted {
+    fn over(folder: &Path) -> Option<Self> {
+        let mount = |arguments: &[&str]| {
+            let mounted = Command::new("mount").args(arguments).arg(folder).output();
+            mounted.is_ok_and(|output| output.status.success())
+        };
+        let bound = Command::new("mount").arg("--bind").args([folder, folder]).output();
+        let mounted = bound.is_ok_and(|output| output.status.success()).then(|| Self(folder.into()))?;
+        mount(&["-o", "remount,ro,bind"]).then_some(mounted)
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_system_that_takes_no_writes_is_told_from_a_folder_of_somebody_else() {
+    let set_up = SetUp::new().await;
+    let folder = set_up.path("disk");
+    std::fs::create_dir(&folder).unwrap();
+    let store = format!("sqlite:{folder}/store.db");
+    Store::open(&store, &set_up.v1).await.unwrap().close().await;
+    let Some(_mounted) = Mounted::over(Path::new(&folder)) else { return };
+    let missing = format!("sqlite:{folder}/missing.db");
+    let kept = format!("{folder}/indices");
+    for (setting, value, found) in [
+        ("store.url", &store, ["fault", "can only be read"]),
+        ("store.url", &missing, ["fault", "cannot be written"]),
+        ("index.directory", &kept, ["warning", "indices cannot be kept"]),
+    ] {
+        let [state, found] = found;
+        set_up.finds(&[(setting, value)], &[], [state, found, "make the file system writable"]).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -8,6 +8,7 @@ mod counts;
 mod cut_off;
 mod demo;
 mod doctor;
+mod front;
 mod history;
 mod kill;
 mod leave;

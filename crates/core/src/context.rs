@@ -41,6 +41,8 @@ pub struct Context {
     asked_until: Option<Instant>,
     /// Whether requests with other keys may wait for it.
     for_all: bool,
+    /// How long it has waited for v1's answer to an equal request before anything was asked for itself.
+    waited: Duration,
     /// How urgent its v1 calls are.
     pub priority: Priority,
     /// Whether it may rely on what v1 showed before, while v1 is unreachable or failing: a read for a client.
@@ -68,14 +70,15 @@ impl Context {
         let (priority, meter) = (Priority::default(), Arc::default());
         let request_id = request_id.into();
         let (asked_until, for_all, tolerant, sent) = (None, false, false, None);
-        Self { request_id, deadline, asked_until, for_all, priority, tolerant, meter, sent }
+        let waited = Duration::ZERO;
+        Self { request_id, deadline, asked_until, for_all, waited, priority, tolerant, meter, sent }
     }
 
     /// The same accounting with a deadline of its own, for work that is shared with other requests and
     /// must not end with this one.
     pub fn for_shared_work(&self, allowed: Duration) -> Self {
         let asked_until = Some(self.asked_until.unwrap_or(self.deadline));
-        Self { deadline: Instant::now() + allowed, asked_until, ..self.clone() }
+        Self { deadline: Instant::now() + allowed, asked_until, waited: Duration::ZERO, ..self.clone() }
     }
 
     /// The same, for what requests with other keys may wait for too.
@@ -95,6 +98,12 @@ impl Context {
     pub fn telling_when_sent(self) -> (Self, Sent) {
         let sent = Sent::default();
         (Self { sent: Some(sent.clone()), ..self }, sent)
+    }
+
+    /// The same after a wait for v1's answer to an equal request, which counts as waiting for v1.
+    #[must_use]
+    pub fn having_waited(self, waited: Duration) -> Self {
+        Self { waited, ..self }
     }
 
     /// A v1 call is sent at this instant.
@@ -119,7 +128,7 @@ impl Context {
     /// Longest wait for v1 while something older is at hand: a third of the time left, so that there is time for the
     /// other questions that the answer needs.
     pub fn patience(&self) -> Duration {
-        self.remaining() / 3
+        ((self.remaining() + self.waited) / 3).saturating_sub(self.waited)
     }
 
     /// Time left until the deadline; zero when it has passed.
@@ -185,6 +194,19 @@ mod tests {
         assert_eq!(gone.time_to_be_let_through(), HOLD);
         // Whoever has another key may have quota.
         assert_eq!(asker.for_all().time_to_be_let_through(), HOLD);
+    }
+
+    #[test]
+    fn who_has_waited_for_an_equal_request_waits_for_v1_as_long_as_the_others() {
+        let second = Duration::from_secs(1);
+        let alone = Context::new("r", 30 * second);
+        assert!(is_about(alone.patience(), 10 * second));
+        for (waited, left) in [(1, 9), (9, 1), (10, 0), (12, 0)] {
+            let ctx = Context::new("r", (30 - waited) * second).having_waited(waited * second);
+            assert!(is_about(ctx.patience(), left * second), "{waited}");
+            // Work that goes on for others has the time of its own.
+            assert!(is_about(ctx.for_shared_work(30 * second).patience(), 10 * second));
+        }
     }
 
     #[test]

@@ -50,7 +50,7 @@ impl World {
     ) -> JoinHandle<Result<Reply, Refusal>> {
         let (world, gate, part) = (self.clone(), Arc::clone(gate), self.reads.join(asked(path), || terms));
         tokio::spawn(async move {
-            let run = || async move {
+            let run = |_| async move {
                 let shown = world.clock.load(Ordering::SeqCst);
                 world.carried_out.fetch_add(1, Ordering::SeqCst);
                 gate.acquire().await.unwrap().forget();
@@ -142,7 +142,7 @@ async fn impatient_clients_do_not_take_the_answer_from_each_other() {
     for _ in 0..100 {
         let (world, part) = (world.clone(), world.reads.join(asked("/x"), || 0));
         let read = async move {
-            let run = || async move {
+            let run = |_| async move {
                 world.carried_out.fetch_add(1, Ordering::SeqCst);
                 sleep(Duration::from_millis(600)).await;
                 reply(0)
@@ -265,6 +265,61 @@ async fn one_that_hangs_beside_another_takes_the_answer_of_that() {
     assert!(world.is_forgotten());
 }
 
+/// Thirty at once, of which each alone would make do with older data after ten seconds, or fail when there is none.
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_longer_for_a_v1_that_is_silent_than_alone() {
+    const ALONE: Duration = Duration::from_secs(10);
+    for older in [true, false] {
+        let (world, begun) = (World::default(), tokio::time::Instant::now());
+        let reads: Vec<_> = (0..30)
+            .map(|_| {
+                let (world, part) = (world.clone(), world.reads.join(asked("/x"), || 0));
+                tokio::spawn(async move {
+                    let ctx = ctx();
+                    let meter = Arc::clone(&ctx.meter);
+                    let run = |waited| async move {
+                        world.carried_out.fetch_add(1, Ordering::SeqCst);
+                        sleep(ALONE.saturating_sub(waited)).await;
+                        match older {
+                            true => meter.outlasted(Instant::now()),
+                            false => return Err(Refusal::unavailable("for the log")),
+                        }
+                        reply(0)
+                    };
+                    let answer = part.answer(&ctx, run).await;
+                    assert_eq!((answer.is_ok(), ctx.meter.is_stale()), (older, older));
+                    begun.elapsed()
+                })
+            })
+            .collect();
+        let waited = join_all(reads).await.into_iter().map(Result::unwrap).max();
+        assert!(waited <= Some(ALONE + Duration::from_millis(20)), "{waited:?}");
+        // One a second, and nobody in the end.
+        assert!((9..=11).contains(&world.carried_out()), "{}", world.carried_out());
+        assert!(world.is_forgotten());
+    }
+}
+
+/// One waits in vain for long; another, which began beside it, is answered after all.
+#[tokio::test(start_paused = true)]
+async fn a_long_wait_in_vain_takes_no_answer_from_those_who_read_beside_it() {
+    let (world, never, gate) = (World::default(), Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let first = world.read("/x", 0, &never);
+    settle().await;
+    let fails = world.read_with("/x", 0, &gate, |_| Err(Refusal::unavailable("for the log")));
+    settle().await;
+    let [beside, waits] = [&never, &never].map(|gate| world.read("/x", 0, gate));
+    sleep(PATIENCE * 2 + Duration::from_millis(10)).await;
+    assert_eq!(world.carried_out(), 3);
+    gate.add_permits(1);
+    assert!(fails.await.unwrap().is_err() && waits.await.unwrap().is_err());
+    never.add_permits(2);
+    seen(beside.await.unwrap());
+    seen(first.await.unwrap());
+    settle().await;
+    assert!(world.is_forgotten());
+}
+
 /// Two requests that wait for the same, the first of them carried out with `run`; their companions.
 async fn answered<F>(run: impl Fn(Arc<Meter>) -> F) -> [Context; 2]
 where
@@ -275,7 +330,7 @@ where
     let both = [ctx(), ctx()];
     let parts = both.each_ref().map(|ctx| (reads.join(asked("/x"), || ()), ctx));
     let run = &run;
-    let both_at_once = parts.map(|(part, ctx)| part.answer(ctx, || run(Arc::clone(&ctx.meter))));
+    let both_at_once = parts.map(|(part, ctx)| part.answer(ctx, |_| run(Arc::clone(&ctx.meter))));
     drop(first);
     assert!(join_all(both_at_once).await.iter().all(Result::is_ok));
     both
@@ -323,7 +378,7 @@ async fn nobody_gets_what_was_read_before_the_request_came() {
             let (path, terms) = (["/a", "/b", "/c"][random.usize(0..3)], u8::from(random.f32() < 0.1));
             let (takes, fails, leaves) = (random.u64(0..3000), random.f32() < 0.1, random.f32() < 0.2);
             let (reading, part) = (world.clone(), world.reads.join(asked(path), || terms));
-            let run = move || async move {
+            let run = move |_| async move {
                 let shown = reading.clock.load(Ordering::SeqCst);
                 reading.carried_out.fetch_add(1, Ordering::SeqCst);
                 sleep(Duration::from_millis(takes)).await;

@@ -4,7 +4,8 @@
 //! An answer is kept for those v1 shows the same: a role class of a project, whose card the caller has proven,
 //! or the key that asked. It is void as soon as something was written that it could show, through the gateway
 //! or on the pass-through; nothing is carried into it. While v1 is in trouble those who ask for the same share a
-//! read, so that a v1 that comes back is asked once for each thing. Bounded by bytes.
+//! read, so that a v1 that comes back is asked once for each thing. A read that takes long is shared no more: v1 may
+//! never answer that one, and answer the next at once. Bounded by bytes.
 //!
 //! May use: `fresh`, `refusal`, `v1` (answers), `shelf` (the audience).
 
@@ -14,13 +15,18 @@ use crate::refusal::Refusal;
 use crate::v1::{KeyId, V1Request, V1Response};
 use bytes::Bytes;
 use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tokio::time::timeout;
 
 /// Bytes kept of all answers together.
 const BYTES: u64 = 32 * 1024 * 1024;
 /// What an entry costs beside its body, about.
 const ENTRY: usize = 400;
+/// How long a read that others have begun is waited for, from when it began.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Whom v1 shows the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -112,23 +118,40 @@ impl Answers {
         Ok(answer)
     }
 
-    /// Reads with `read`, together with all who ask now.
-    pub async fn share<F>(&self, question: &Question, read: impl FnOnce() -> F) -> Result<V1Response, Refusal>
+    /// Reads with `read`, together with all who ask now. None when a read of others takes long: whoever asks then reads
+    /// for itself.
+    pub async fn share<F>(
+        &self,
+        question: &Question,
+        read: impl FnOnce() -> F,
+    ) -> Option<Result<V1Response, Refusal>>
     where
         F: Future<Output = Result<V1Response, Refusal>> + Send + 'static,
     {
+        let (own, asked) = (AtomicBool::new(false), self.changes.need(&[], Duration::ZERO));
+        let patience = match self.reads.under_way_since(question) {
+            Some(began) => PATIENCE.checked_sub(self.changes.now().at.saturating_duration_since(began))?,
+            None => PATIENCE,
+        };
         let read = |reading: Reading<Question, V1Response, Refusal>| {
+            own.store(true, Ordering::Relaxed);
             let reads = read();
             async move { reading.end(reads.await) }
         };
-        let shared = self.reads.get(question, self.changes.need(&[], Duration::ZERO), read);
-        shared.await.map(|kept| kept.value)
+        let mut shared = pin!(self.reads.get(question, asked, read));
+        let outcome = match timeout(patience, &mut shared).await {
+            Ok(outcome) => outcome,
+            Err(_) if own.load(Ordering::Relaxed) => shared.await,
+            Err(_) => return None,
+        };
+        Some(outcome.map(|kept| kept.value))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fresh::Clock;
     use uuid::Uuid;
 
     fn question() -> Question {
@@ -200,5 +223,29 @@ mod tests {
         let answers = Answers::new(Duration::ZERO, &Changes::default());
         read(&answers, "1").await;
         assert_eq!(kept(&answers), None);
+    }
+
+    /// While v1 is in trouble: one read gets no answer, and v1 answers the next ones at once.
+    #[tokio::test(start_paused = true)]
+    async fn a_shared_read_that_hangs_holds_the_others_up_for_a_moment_only() {
+        let clock = Clock::stopped();
+        let answers = Arc::new(Answers::new(Duration::from_secs(60), &Changes::new(clock.clone())));
+        let hanging = Arc::clone(&answers);
+        let hangs = tokio::spawn(async move { hanging.share(&question(), std::future::pending).await });
+        tokio::task::yield_now().await;
+        let begun = tokio::time::Instant::now();
+        let beside = answers.share(&question(), || async { Ok(answer("1")) }).await;
+        assert!(
+            beside.is_none() && begun.elapsed() <= PATIENCE + Duration::from_millis(2),
+            "{:?}",
+            begun.elapsed()
+        );
+        assert!(!hangs.is_finished(), "whoever has begun it has nothing else to wait for");
+        // Who comes later does not wait at all.
+        clock.advance(PATIENCE);
+        let begun = tokio::time::Instant::now();
+        assert!(answers.share(&question(), || async { Ok(answer("1")) }).await.is_none());
+        assert_eq!(begun.elapsed(), Duration::ZERO);
+        hangs.abort();
     }
 }

@@ -197,9 +197,9 @@ impl Job {
         let asking = async {
             if runner.client.breaker().is_troubled() {
                 match Box::pin(runner.answers.share(question, || asking(runner, self, request.clone()))).await {
-                    Ok(answer) if answer.status == 200 => return Ok(answer),
-                    Err(refusal) if refusal.is_trouble() => return Err(refusal),
-                    // It may be about the key of the one who asked.
+                    Some(Ok(answer)) if answer.status == 200 => return Ok(answer),
+                    Some(Err(refusal)) if refusal.is_trouble() => return Err(refusal),
+                    // It may be about the key of the one who asked, or takes long.
                     _ => {}
                 }
             }

@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use futures_util::future::Shared;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 /// The read ended without telling what it found: it panicked, or the program ends.
@@ -99,6 +99,11 @@ impl<K: Key, V: Value, E: Value + From<Lost>> Fresh<K, V, E> {
     /// Whether a read is under way that is good enough when it lands.
     pub fn is_under_way(&self, key: &K, need: &Need) -> bool {
         self.table.lock().under_way(key).is_some_and(|(began, _)| need.is_met(began))
+    }
+
+    /// When the read under way began.
+    pub fn under_way_since(&self, key: &K) -> Option<Instant> {
+        self.table.lock().under_way(key).map(|(began, _)| began.at)
     }
 
     /// Keys of what is kept or being read that are `wanted`. It looks at all of them.
