@@ -8,7 +8,9 @@ use crate::support::postgres::Database;
 use crate::work_items::world::{ITEMS, one};
 use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::store::{Intent, IntentKind, OwnWrite, Settled, Store, TypeChange};
+use futures_util::future::join_all;
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -34,6 +36,7 @@ async fn with_items(count: usize) -> (Place, Vec<Answer>) {
 
 /// A gateway and the store of another process on one database, with an item of a type.
 struct Shared {
+    v1: String,
     gateway: Gateway,
     other: Store,
     database: Database,
@@ -53,7 +56,7 @@ impl Shared {
         let made = gateway.post("ada", ITEMS, json!({"name": "before"})).await.expect(201);
         let item = Uuid::parse_str(&made.text("id")).expect("an id");
         let other = Store::open(&database.url(), &v1).await.expect("the store");
-        Self { gateway, other, database, sandbox, made, item }
+        Self { v1, gateway, other, database, sandbox, made, item }
     }
 }
 
@@ -208,7 +211,7 @@ async fn rows_of_a_list_by_type_have_that_type() {
 /// Also before that process has told that the write is over.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_another_process_records_comes_with_its_half_of_v1() {
-    let Shared { gateway, other, database: _database, sandbox, made, item } = Shared::new().await;
+    let Shared { gateway, other, database: _database, sandbox, made, item, .. } = Shared::new().await;
     let path = format!("{ITEMS}?order_by=priority");
     let list = || gateway.get("bob", &path);
     let half = |list: &Answer| {
@@ -227,7 +230,7 @@ async fn what_another_process_records_comes_with_its_half_of_v1() {
 /// Whoever ends a write that another process has left waits until all have heard of it, and others write meanwhile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_recorded_after_a_lost_write_was_ended_comes_with_its_half_of_v1() {
-    let Shared { gateway, other, database, sandbox, made, item } = Shared::new().await;
+    let Shared { gateway, other, database, sandbox, made, item, .. } = Shared::new().await;
     let task = Uuid::parse_str(&made.text("type_id")).expect("a type");
     let rename = |name: &str| in_web(&sandbox, "PATCH", &format!("work-items/{item}/"), &json!({"name": name}));
     let with_type = |type_id| OwnWrite { type_id: TypeChange::Set(type_id), values: Vec::new() };
@@ -319,4 +322,49 @@ async fn a_create_that_runs_is_waited_for_also_where_the_index_is_older_than_usu
     assert_eq!(list.column("id"), [made.json["id"].clone()]);
     assert_eq!(list.data()[0]["type_id"], task.to_string());
     assert!(list.headers.contains_key("age"), "{:?}", list.headers);
+}
+
+/// Items are written through one process without a pause and listed through another: a list mostly shows one that is
+/// written again before it is known how the write before has ended.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn lists_beside_many_changes_through_another_process_are_answered_and_of_one_moment() {
+    let shared = Shared::new().await;
+    let (writer, url) = (&shared.gateway, shared.database.url());
+    let reader = Gateway::with(&shared.v1, &[("store.url", &url)]).await;
+    let task = shared.made.text("type_id");
+    let mut items = Vec::new();
+    for _ in 0..6 {
+        items.push(writer.post("ada", ITEMS, json!({"name": "typed"})).await.expect(201).text("id"));
+    }
+    let is_over = AtomicBool::new(false);
+    let write = async |id: &str| {
+        for turn in 0.. {
+            if is_over.load(Ordering::Relaxed) {
+                break;
+            }
+            let body = match turn % 2 {
+                0 => json!({"name": "plain", "type_id": null}),
+                _ => json!({"name": "typed", "type_id": task}),
+            };
+            writer.patch("ada", &one(id), body).await.expect(200);
+        }
+    };
+    let read = async |query: &str| {
+        for _ in 0..100 {
+            let list = reader.get("bob", &format!("{ITEMS}{query}")).await.expect(200);
+            for row in list.data().iter().filter(|row| row["name"] == "typed" || row["name"] == "plain") {
+                assert_eq!(row["name"] == "typed", !row["type_id"].is_null(), "{row}");
+            }
+        }
+    };
+    let reads = async {
+        tokio::join!(
+            read("?per_page=200"),
+            read("?order_by=priority"),
+            read("?search=p"),
+            read("?order_by=created_at")
+        );
+        is_over.store(true, Ordering::Relaxed);
+    };
+    tokio::join!(reads, join_all(items.iter().map(|id| write(id))));
 }

@@ -16,8 +16,11 @@ use std::sync::Arc;
 use std::time::Instant;
 use uuid::Uuid;
 
-/// Times that the items of one answer are read.
+/// Times that the items of one answer are read from v1.
 const ROUNDS: usize = 5;
+/// Times that they are taken from an index, which mostly asks v1 nothing. Each of them follows a write to one of the items
+/// that ended meanwhile, and a list shows many; so many clients that write must not leave it without an answer.
+const ROUNDS_OF_INDEX: usize = 50;
 
 /// A read of items that are shown with what is recorded about them.
 pub(in crate::run) struct Pairing {
@@ -80,7 +83,7 @@ impl Pairing {
                 // The write may be another process's, whose row this one does not have yet.
                 job.runner.changes.tell(Changed::WorkItems(job.card.id));
             }
-            self.again(job).await?;
+            self.again(job, looking).await?;
         }
         Ok(recorded)
     }
@@ -100,14 +103,22 @@ impl Pairing {
         if written == recorded.written_at(item) {
             return Ok(Some(values));
         }
-        self.again(job).await?;
+        self.again(job, Looking::Read).await?;
         Ok(None)
     }
 
     /// The items have to be read again.
+<<<<<<< HEAD
     pub async fn again(&mut self, job: &InProject<'_>) -> Result<(), Refusal> {
+=======
+    ///
+    /// # Errors
+    /// `store_unavailable` when that was done often enough.
+    pub async fn again(&mut self, job: &InProject<'_>, looking: Looking) -> Result<(), Refusal> {
+>>>>>>> accept
         let now = Instant::now();
-        if self.rounds == ROUNDS || now > *self.until.get_or_insert_with(|| now + job.call.ctx.patience()) {
+        let most = if looking == Looking::Indexed { ROUNDS_OF_INDEX } else { ROUNDS };
+        if self.rounds >= most || now > *self.until.get_or_insert_with(|| now + job.call.ctx.patience()) {
             return Err(Refusal::WriteUndecided);
         }
         self.rounds += 1;

@@ -23,8 +23,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// Longest wait for a request that is still at work, and the pause between two looks.
+/// Longest wait for a request that is still at work.
 pub(super) const PATIENCE: Duration = Duration::from_secs(3);
+/// The first pause between two looks, and the longest: each is twice as long as the one before. What v1 shows is mostly
+/// recorded a moment later, and while a reader pauses further writes begin.
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Where the items at hand come from, and what is wanted of them.
@@ -94,6 +97,7 @@ pub(super) async fn settled(
     let (store, project) = (&job.runner.store, job.card.id);
     let is_running = |intent: &Intent| store.is_running(intent, late(job) + SKEW);
     let (began, mut listed) = (Instant::now(), Listed::default());
+    let mut pause = FIRST_PAUSE;
     loop {
         let recorded = store.project_items(project).await?;
         if is_written_elsewhere(job, items, looking, &recorded) {
@@ -127,7 +131,8 @@ pub(super) async fn settled(
             if began.elapsed() > patience {
                 return Err(Refusal::WriteUndecided);
             }
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(PAUSE);
             continue;
         }
         // One that ran until a moment ago may have ended after it was seen open.

@@ -101,7 +101,7 @@ async fn indexed(job: &InProject<'_>, call: &ListCall, pairing: &mut Pairing) ->
     let is_chosen_so = |item: &Item| recorded.types.get(&item.id) == types.get(&item.id);
     if needs.types && !selection.rows.iter().all(is_chosen_so) {
         // A type was written since the rows were chosen by it.
-        pairing.again(job).await?;
+        pairing.again(job, Looking::Indexed).await?;
         return Ok(None);
     }
     if !needs.labels && selection.rows.iter().any(|item| !item.labels.is_empty()) {
