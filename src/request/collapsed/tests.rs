@@ -281,7 +281,7 @@ async fn nobody_waits_longer_for_a_v1_that_is_silent_than_alone() {
                         world.carried_out.fetch_add(1, Ordering::SeqCst);
                         sleep(ALONE.saturating_sub(waited)).await;
                         match older {
-                            true => meter.outlasted(Instant::now()),
+                            true => meter.relies_on(Instant::now(), Note::Outage),
                             false => return Err(Refusal::unavailable("for the log")),
                         }
                         reply(0)

@@ -108,14 +108,10 @@ impl Pairing {
     }
 
     /// The items have to be read again.
-<<<<<<< HEAD
-    pub async fn again(&mut self, job: &InProject<'_>) -> Result<(), Refusal> {
-=======
     ///
     /// # Errors
     /// `store_unavailable` when that was done often enough.
     pub async fn again(&mut self, job: &InProject<'_>, looking: Looking) -> Result<(), Refusal> {
->>>>>>> accept
         let now = Instant::now();
         let most = if looking == Looking::Indexed { ROUNDS_OF_INDEX } else { ROUNDS };
         if self.rounds >= most || now > *self.until.get_or_insert_with(|| now + job.call.ctx.patience()) {
