@@ -106,6 +106,11 @@ impl<'s> Ids<'s> {
         self.records.contains_key(&(kind, own))
     }
 
+    /// Whether a record was about to be made there, and it is not noted what became of it.
+    pub(super) fn has_open(&self) -> bool {
+        self.records.values().any(|record| record.theirs.is_none() && !record.is_done)
+    }
+
     /// Whether the record was carried whole, as `digest` tells it.
     pub(super) fn is_done(&self, kind: Kind, own: Uuid, digest: &str) -> bool {
         let record = self.records.get(&(kind, own));

@@ -38,7 +38,11 @@ use scope::Scope;
 use seen::Seen;
 use side::Side;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::time::Duration;
 use work::{Doing, Tell, Work};
+
+/// How long a request of a run that was broken off may still be under way at the target.
+const UNDER_WAY: Duration = Duration::from_secs(3);
 
 /// An address and the key for it.
 #[derive(Debug, Clone)]
@@ -135,6 +139,9 @@ impl Run<'_> {
                  that `causeway store check` names once, and run the command again"
             ));
         }
+        if self.wanted.wish == Wish::Carry {
+            self.wait_for_last().await?;
+        }
         // Everything is compared after carrying, so that what was carried before need not be asked for twice.
         let first = if self.wanted.wish == Wish::Carry { Doing::Planning } else { Doing::Looking };
         let before = self.pass(first).await?;
@@ -167,6 +174,18 @@ impl Run<'_> {
             self.mark().await?;
         }
         Ok(WorkspaceReport { slug, outcome, findings: after, carried })
+    }
+
+    /// After a run that was broken off while it made a record, waits until the target has surely ended that request. The
+    /// record would not be found yet, and would be made once more.
+    async fn wait_for_last(&self) -> Result<(), String> {
+        if Ids::load(self.store, self.target.base(), self.scope.workspace).await?.has_open() {
+            (self.tell)(
+                "an earlier run did not end what it began; its last request may still be under way: waiting 3 s",
+            );
+            tokio::time::sleep(UNDER_WAY).await;
+        }
+        Ok(())
     }
 
     async fn mark(&self) -> Result<(), String> {

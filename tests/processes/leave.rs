@@ -68,9 +68,15 @@ async fn survives(two: &Two, numbers: &[usize]) {
     let began = Instant::now();
     killed(two, numbers).await;
     println!("killed runs took {:?}", began.elapsed());
+    let acme = uuid::Uuid::parse_str("00000000-0000-4000-b000-000000000001").expect("an id");
+    let noted = two.store.leave_records(two.there.base(), acme).await.expect("a store");
+    let is_open = noted.iter().any(|record| record.theirs.is_none() && !record.is_done);
     let began = Instant::now();
     let (code, out, err) = ended(command(two, &[])).await;
     assert_eq!(code, 0, "{out}{err}");
+    // What the killed run sent last may still be under way.
+    assert_eq!(err.contains("waiting 3 s"), is_open, "{err}");
+    assert!(began.elapsed() >= Duration::from_secs(if is_open { 3 } else { 0 }));
     println!("the last run took {:?}\n{out}", began.elapsed());
     let began = Instant::now();
     let (code, out, err) = ended(command(two, &[])).await;
