@@ -9,7 +9,7 @@ use super::arguments::Outcome;
 use super::out::say;
 use super::store_files::{absent, create, with_any_store};
 use crate::amount::amount;
-use crate::store::{Store, url_of};
+use crate::store::{Store, folder_of, url_of};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -67,8 +67,7 @@ fn put(whole: &Path, file: &Path) -> Result<(), String> {
     }
     // A link is refused where something is already, as a move is not.
     std::fs::hard_link(whole, file).map_err(fault)?;
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(fault)
+    File::open(folder_of(file)).and_then(|folder| folder.sync_all()).map_err(fault)
 }
 
 async fn fill(from: &Path, url: &str, force: bool) -> Result<u64, String> {

@@ -1,11 +1,10 @@
 //! Why a file or folder cannot be written: its rights, or a file system that takes no writes from anybody.
 //!
-//! May use: nothing of this crate.
+//! May use: `store` (where files lie, and whether they can be written).
 
+use crate::store::{folder_of, is_stopped};
 use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
 use rustix::io::Errno;
-use std::fs::OpenOptions;
-use std::io::ErrorKind;
 use std::path::Path;
 
 /// What lets a gateway write on a file system that takes no writes.
@@ -18,12 +17,7 @@ pub(super) fn is_read_only(folder: &Path) -> bool {
     is_mounted_so || access(folder, Access::WRITE_OK) == Err(Errno::ROFS)
 }
 
-/// The same of the file system that `file` is on. After a fault of its disk some kernels tell nobody but who opens a
-/// file for writing; what is opened is the file beside it that gateways lock, for to close `file` ends SQLite's locks.
+/// The same of the file system that the store `file` is on.
 pub(super) fn holds_read_only(file: &Path) -> bool {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut beside = file.as_os_str().to_owned();
-    beside.push(".lock");
-    let opened = OpenOptions::new().write(true).open(beside);
-    is_read_only(folder) || opened.is_err_and(|fault| fault.kind() == ErrorKind::ReadOnlyFilesystem)
+    is_read_only(folder_of(file)) || is_stopped(file)
 }

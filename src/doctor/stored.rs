@@ -9,7 +9,7 @@ use super::secrets::is_private;
 use crate::amount::amount;
 use crate::oauth::{Keyring, unopened_keys};
 use crate::settings::Settings;
-use crate::store::{Store, StoreError, file_of, in_words};
+use crate::store::{Store, StoreError, file_of, folder_of, in_words};
 use rustix::fs::statvfs;
 use std::path::Path;
 
@@ -61,10 +61,6 @@ fn room(file: &Path, report: &mut Report) {
         _ if free < LITTLE => report.warn(PART, found, "make room before it runs out"),
         _ => {}
     }
-}
-
-fn folder_of(file: &Path) -> &Path {
-    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn not_there(file: &Path, report: &mut Report) {

@@ -117,7 +117,7 @@ fn writable(file: &str) -> bool {
     if !may(file, Access::READ_OK) {
         return true;
     }
-    if is_stopped(file) {
+    if is_stopped(Path::new(file)) {
         return false;
     }
     let probe = || {
@@ -130,11 +130,13 @@ fn writable(file: &str) -> bool {
     may(file, Access::WRITE_OK) && (Path::new(&beside).is_file() && may(&beside, Access::WRITE_OK) || probe())
 }
 
-/// Whether the file system takes no more writes. After a fault of its disk (`errors=remount-ro`) a file system says so
+/// Whether the file system that `file` is on takes no more writes. After a fault of its disk (`errors=remount-ro`) a file system says so
 /// to whoever opens a file for writing, and on newer kernels to nobody who asks for rights. What is opened here is the
 /// file that gateways lock: SQLite has no locks on it, and those of gateways outlast that it is closed.
-fn is_stopped(file: &str) -> bool {
-    let opened = OpenOptions::new().write(true).open(format!("{file}.lock"));
+pub fn is_stopped(file: &Path) -> bool {
+    let mut lock = file.as_os_str().to_owned();
+    lock.push(".lock");
+    let opened = OpenOptions::new().write(true).open(lock);
     opened.is_err_and(|fault| fault.kind() == ErrorKind::ReadOnlyFilesystem)
 }
 

@@ -81,8 +81,13 @@ fn remedy(url: &str, cause: &str) -> String {
     }
 }
 
+/// The folder that a file is in, or would be.
+pub fn folder_of(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 fn of_a_file(file: &Path) -> String {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder_of(file);
     if !folder.is_dir() {
         return format!(
             "there is no folder {}: make it, or name another file in the setting store.url",

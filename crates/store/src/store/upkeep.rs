@@ -8,7 +8,7 @@ use super::definitions;
 use super::engine::{Engine, Kind};
 use super::error::StoreError;
 use super::items_kept;
-use super::place::{opening, private};
+use super::place::{folder_of, opening, private};
 use super::repeated::Repeated;
 use super::rows::{Cells, query, read_all};
 use super::service::Store;
@@ -223,6 +223,5 @@ const FINDINGS: [(&str, &str); 5] = [
 /// Waits until the file and its name are on the disk.
 fn lasting(file: &Path) -> std::io::Result<()> {
     std::fs::OpenOptions::new().write(true).open(file)?.sync_all()?;
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    std::fs::File::open(folder)?.sync_all()
+    std::fs::File::open(folder_of(file))?.sync_all()
 }
