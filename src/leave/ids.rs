@@ -108,7 +108,7 @@ impl<'s> Ids<'s> {
 
     /// Whether a record was about to be made there, and it is not noted what became of it.
     pub(super) fn has_open(&self) -> bool {
-        self.records.values().any(|record| record.theirs.is_none() && !record.is_done)
+        self.records.values().any(|record| record.theirs.is_none())
     }
 
     /// Whether the record was carried whole, as `digest` tells it.

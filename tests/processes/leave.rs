@@ -13,7 +13,7 @@ mod two;
 mod walk;
 
 use super::support::postgres::Database;
-use causeway::store::Store;
+use causeway::store::{LeaveRecord, Store};
 use filled::fill;
 use serde_json::{Value, json};
 use std::process::{Child, Command, Stdio};
@@ -44,14 +44,19 @@ async fn ended(mut command: Command) -> Ended {
     (output.status.code().expect("no signal"), text(output.stdout), text(output.stderr))
 }
 
+/// Records of the workspace that are noted as begun or carried.
+async fn noted(two: &Two) -> Vec<LeaveRecord> {
+    let acme = uuid::Uuid::parse_str("00000000-0000-4000-b000-000000000001").expect("an id");
+    two.store.leave_records(two.there.base(), acme).await.expect("a store")
+}
+
 /// Begins the command and kills it when so many records were carried, once for each number.
 async fn killed(two: &Two, numbers: &[usize]) {
-    let acme = uuid::Uuid::parse_str("00000000-0000-4000-b000-000000000001").expect("an id");
     for number in numbers {
         let mut child: Child =
             command(two, &[]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts");
         let carried = loop {
-            let carried = two.store.leave_records(two.there.base(), acme).await.expect("a store").len();
+            let carried = noted(two).await.len();
             if carried >= *number {
                 break carried;
             }
@@ -68,9 +73,7 @@ async fn survives(two: &Two, numbers: &[usize]) {
     let began = Instant::now();
     killed(two, numbers).await;
     println!("killed runs took {:?}", began.elapsed());
-    let acme = uuid::Uuid::parse_str("00000000-0000-4000-b000-000000000001").expect("an id");
-    let noted = two.store.leave_records(two.there.base(), acme).await.expect("a store");
-    let is_open = noted.iter().any(|record| record.theirs.is_none() && !record.is_done);
+    let is_open = noted(two).await.iter().any(|record| record.theirs.is_none());
     let began = Instant::now();
     let (code, out, err) = ended(command(two, &[])).await;
     assert_eq!(code, 0, "{out}{err}");
@@ -111,13 +114,12 @@ async fn a_killed_run_goes_on_where_it_stopped_on_postgres() {
 
 /// A second run is told to wait, and the first one is not disturbed.
 async fn keeps_others_out(two: &Two) {
-    let acme = uuid::Uuid::parse_str("00000000-0000-4000-b000-000000000001").expect("an id");
     let mut first: Child =
         command(two, &[]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts");
     let signal = |child: &Child, signal| {
         rustix::process::kill_process(rustix::process::Pid::from_child(child), signal).expect("a process");
     };
-    while two.store.leave_records(two.there.base(), acme).await.expect("a store").len() < 5 {
+    while noted(two).await.len() < 5 {
         assert_eq!(first.try_wait().expect("a process"), None, "it ended before it carried anything");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
