@@ -2,7 +2,8 @@
 //!
 //! The limit grows by one whenever it was used well, and shrinks by a tenth when calls fail or take much longer
 //! than they usually do while the limit is in use (additive increase, multiplicative decrease). Waiting calls
-//! go by priority, among equals the keys take turns; a part of the limit is never given to index work.
+//! go by priority, among equals the keys take turns; a part of the limit is never given to index work, and a part never
+//! to one key alone: calls that hang must not take every place from others.
 //!
 //! Several processes before one v1 have one limit together: each tells the others what it has found and how many places
 //! it wants ([`Measured`]), takes the mean of what all that are at work have found, and uses its part by demand.
@@ -12,6 +13,8 @@
 use super::fair::{InTurns, by_demand};
 use crate::context::Priority;
 use parking_lot::{Mutex, MutexGuard};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -26,6 +29,9 @@ const TOLERANCE: f64 = 3.0;
 const WEIGHT: f64 = 0.05;
 /// What is left of the limit when v1 is strained.
 const LESS: f64 = 0.9;
+/// Calls of one key get a further place while those of its priority hold less than this many times the places that are
+/// free: alone three quarters of the limit, of two keys that want more than there is each three sevenths.
+const SHARE: usize = 3;
 
 /// What one process has found, and what it needs.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -68,6 +74,8 @@ struct State {
     /// Most calls that were under way or waited since this was told last.
     peak: usize,
     index_under_way: usize,
+    /// Calls under way by key, of each priority.
+    by_key: [HashMap<u64, usize>; KINDS],
     queues: [InTurns<oneshot::Sender<Slot>>; KINDS],
     round: Round,
     /// When a call that is no index work was last begun or ended.
@@ -101,6 +109,7 @@ pub struct Figures {
 pub struct Slot {
     state: Arc<Mutex<State>>,
     priority: Priority,
+    key: u64,
 }
 
 impl Concurrency {
@@ -118,6 +127,7 @@ impl Concurrency {
             under_way: 0,
             peak: 0,
             index_under_way: 0,
+            by_key: Default::default(),
             queues: Default::default(),
             round: Round::default(),
             urgent: None,
@@ -134,10 +144,10 @@ impl Concurrency {
         loop {
             let waiting = {
                 let mut state = self.state();
-                let ahead = state.queues[..=priority as usize].iter().any(|queue| !queue.is_empty());
-                if !ahead && state.has_room_for(priority) {
-                    state.enter(priority);
-                    return Slot { state: Arc::clone(&self.0), priority };
+                // Whoever waits has no room, and gets a place as soon as there is one: a newcomer who has room passes
+                // nobody who could go.
+                if state.has_room_for(priority, key) {
+                    return state.enter(&self.0, priority, key);
                 }
                 let (sender, receiver) = oneshot::channel();
                 state.queues[priority as usize].push_back(key, sender);
@@ -187,17 +197,21 @@ impl Concurrency {
 }
 
 impl State {
-    fn has_room_for(&self, priority: Priority) -> bool {
+    fn has_room_for(&self, priority: Priority, key: u64) -> bool {
         let index = self.limit - self.limit / 4;
-        self.under_way < self.limit && (priority != Priority::Index || self.index_under_way < index)
+        let free = self.limit.saturating_sub(self.under_way);
+        let held = self.by_key[priority as usize].get(&key).copied().unwrap_or(0);
+        held < free * SHARE && (priority != Priority::Index || self.index_under_way < index)
     }
 
-    fn enter(&mut self, priority: Priority) {
+    fn enter(&mut self, own: &Arc<Mutex<Self>>, priority: Priority, key: u64) -> Slot {
         self.under_way += 1;
         self.note_peak();
         self.index_under_way += usize::from(priority == Priority::Index);
+        *self.by_key[priority as usize].entry(key).or_insert(0) += 1;
         self.note_urgent(priority);
         self.round.most = self.round.most.max(self.under_way);
+        Slot { state: Arc::clone(own), priority, key }
     }
 
     fn waiting(&self) -> usize {
@@ -243,9 +257,15 @@ impl State {
         self.limit = (parts[0] + left / wants.len()).max(1);
     }
 
-    fn leave(&mut self, priority: Priority) {
+    fn leave(&mut self, priority: Priority, key: u64) {
         self.under_way -= 1;
         self.index_under_way -= usize::from(priority == Priority::Index);
+        if let Entry::Occupied(mut held) = self.by_key[priority as usize].entry(key) {
+            *held.get_mut() -= 1;
+            if *held.get() == 0 {
+                held.remove();
+            }
+        }
         self.note_urgent(priority);
     }
 
@@ -260,15 +280,19 @@ impl State {
     fn next(&mut self, own: &Arc<Mutex<State>>) -> Vec<(oneshot::Sender<Slot>, Slot)> {
         let mut going = Vec::new();
         for priority in [Priority::Write, Priority::Read, Priority::Index] {
-            while self.has_room_for(priority) {
-                let Some(sender) = self.queues[priority as usize].pop_front() else { break };
+            while let Some((key, sender)) = self.waiting_with_room(priority) {
                 if !sender.is_closed() {
-                    self.enter(priority);
-                    going.push((sender, Slot { state: Arc::clone(own), priority }));
+                    going.push((sender, self.enter(own, priority, key)));
                 }
             }
         }
         going
+    }
+
+    /// Who goes next of those that have room, out of the queue.
+    fn waiting_with_room(&mut self, priority: Priority) -> Option<(u64, oneshot::Sender<Slot>)> {
+        let turn = self.queues[priority as usize].turn(|key| self.has_room_for(priority, key))?;
+        self.queues[priority as usize].take(turn)
     }
 
     fn note(&mut self, took: Duration, failed: bool) {
@@ -308,7 +332,7 @@ impl Drop for Slot {
     fn drop(&mut self) {
         let going = {
             let mut state = self.state.lock();
-            state.leave(self.priority);
+            state.leave(self.priority, self.key);
             state.next(&self.state)
         };
         hand_out(going);
@@ -338,7 +362,7 @@ mod tests {
         for _ in 0..ROUND {
             let mut slots = Vec::new();
             while slots.len() < limit.limit() {
-                slots.push(limit.enter(Priority::Write, 0).await);
+                slots.push(limit.enter(Priority::Write, slots.len() as u64).await);
             }
             slots.pop().unwrap().ended(took, failed);
         }
@@ -398,9 +422,9 @@ mod tests {
         assert_eq!(limits(&processes), [5; 3]);
         // One has much to do.
         let waiting: Vec<_> = (0..25)
-            .map(|_| {
+            .map(|key| {
                 let limit = processes[0].clone();
-                tokio::spawn(async move { limit.enter(Priority::Read, 0).await })
+                tokio::spawn(async move { limit.enter(Priority::Read, key).await })
             })
             .collect();
         tokio::task::yield_now().await;
@@ -420,7 +444,7 @@ mod tests {
             let mut slots = Vec::new();
             for process in &processes {
                 while process.figures().under_way < process.limit() {
-                    slots.push(process.enter(Priority::Read, 0).await);
+                    slots.push(process.enter(Priority::Read, slots.len() as u64).await);
                 }
             }
             most = if turn < 200 { 0 } else { most.max(slots.len()) };
@@ -467,6 +491,27 @@ mod tests {
             one.await.unwrap();
         }
         assert_eq!(*order.lock(), [Priority::Write, Priority::Read, Priority::Index]);
+    }
+
+    #[tokio::test]
+    async fn calls_of_one_key_that_hang_leave_places_to_its_writes_and_to_other_keys() {
+        let limit = of(16, 16);
+        let enter = |priority, key| {
+            let limit = limit.clone();
+            tokio::spawn(async move { limit.enter(priority, key).await })
+        };
+        let mut hanging: Vec<_> = (0..20).map(|_| enter(Priority::Read, 1)).collect();
+        tokio::task::yield_now().await;
+        let figures = limit.figures();
+        assert_eq!((figures.under_way, figures.waiting), (12, 8), "three quarters are for one key");
+        for (priority, key) in [(Priority::Read, 2), (Priority::Write, 1)] {
+            let slot = tokio::time::timeout(MS, limit.enter(priority, key)).await;
+            assert!(slot.is_ok(), "{priority:?} of {key} passes those that wait");
+        }
+        drop(hanging.remove(0).await);
+        tokio::task::yield_now().await;
+        let figures = limit.figures();
+        assert_eq!((figures.under_way, figures.waiting), (12, 7), "a place that is free again goes to the next");
     }
 
     #[tokio::test]

@@ -42,18 +42,23 @@ impl<T> InTurns<T> {
         self.count += 1;
     }
 
-    /// The one whose turn it is.
-    pub fn pop_front(&mut self) -> Option<T> {
-        let name = self.names.pop_front()?;
+    /// The place in line of the first name that `may` go.
+    pub fn turn(&self, may: impl Fn(u64) -> bool) -> Option<usize> {
+        self.names.iter().position(|name| may(*name))
+    }
+
+    /// Takes the first one of the name at this place in line, with its name; the name goes to the end of the line.
+    pub fn take(&mut self, turn: usize) -> Option<(u64, T)> {
+        let name = self.names.remove(turn)?;
         let of_name = self.waiting.get_mut(&name)?;
-        let one = of_name.pop_front();
+        let one = of_name.pop_front()?;
         if of_name.is_empty() {
             self.waiting.remove(&name);
         } else {
             self.names.push_back(name);
         }
-        self.count -= usize::from(one.is_some());
-        one
+        self.count -= 1;
+        Some((name, one))
     }
 }
 
@@ -82,14 +87,20 @@ mod tests {
         for (name, one) in [(1, "a"), (1, "b"), (1, "c"), (2, "x"), (3, "y"), (2, "z")] {
             queue.push_back(name, one);
         }
+        let next = |queue: &mut InTurns<_>, not: u64| {
+            let turn = queue.turn(|name| name != not)?;
+            queue.take(turn)
+        };
         let mut order = Vec::new();
-        for left in (0..5).rev() {
-            order.extend(queue.pop_front());
-            assert_eq!(queue.len(), left + 1);
+        for left in (0..4).rev() {
+            order.extend(next(&mut queue, 0));
+            assert_eq!(queue.len(), left + 2);
         }
-        assert_eq!(order, ["a", "x", "y", "b", "z"]);
+        assert_eq!(order, [(1, "a"), (2, "x"), (3, "y"), (1, "b")]);
         queue.push_back(9, "new");
-        assert_eq!([queue.pop_front(), queue.pop_front(), queue.pop_front()], [Some("c"), Some("new"), None]);
+        assert_eq!(next(&mut queue, 2), Some((1, "c")), "those who may not go are passed, and keep their place");
+        assert_eq!([next(&mut queue, 0), next(&mut queue, 0)], [Some((2, "z")), Some((9, "new"))]);
+        assert_eq!(next(&mut queue, 0), None);
         assert!(queue.is_empty());
     }
 
