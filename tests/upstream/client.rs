@@ -261,3 +261,25 @@ fn a_base_url_that_cannot_be_used_is_an_error_at_the_start() {
     assert!(Client::new(settings.clone()).is_err());
     assert!(Client::new(ClientSettings { base_url: "https://tracker.example".into(), ..settings }).is_ok());
 }
+
+#[tokio::test]
+async fn calls_of_one_key_that_hang_do_not_hold_up_another_key() {
+    let (v1, gate) = (ScriptedV1::start().await, Gate::default());
+    v1.expect(Exchange::get("hangs/").key("ada").times(20).held(&gate)).expect(Exchange::get(READ).key("bob"));
+    let client = client_of(v1.base_url());
+    let hanging: Vec<_> = (0..20)
+        .map(|_| {
+            let client = client.clone();
+            tokio::spawn(async move { client.ask(&key(), V1Request::get("hangs/", ""), &context()).await })
+        })
+        .collect();
+    v1.until_called(12).await;
+    let answer = tokio::time::timeout(LONG, client.ask(&V1Key::new("bob"), read(), &context())).await;
+    assert_eq!(answer.expect("a place").unwrap().status, 200);
+    assert_eq!(v1.calls(), 13, "eight still wait for a place");
+    gate.open();
+    for call in hanging {
+        assert_eq!(call.await.unwrap().unwrap().status, 200);
+    }
+    v1.finish();
+}
