@@ -10,7 +10,7 @@ mod beside;
 mod collapsed;
 mod schema;
 
-use crate::access::{Access, Caller, Named, PrincipalKind, Standing, gate, presented_id};
+use crate::access::{Access, Caller, Named, PrincipalKind, Standing, Waiting, gate, presented_id};
 use crate::context::{Context, Priority, Spender};
 use crate::describe::openapi::Document;
 use crate::edge::{ClientAddress, V2Answer, client_agent};
@@ -80,7 +80,7 @@ impl V2 {
     /// Answers one request; `body` is only awaited when the operation takes one.
     pub async fn answer(
         &self,
-        head: Parts,
+        mut head: Parts,
         body: impl Future<Output = Result<Bytes, Refusal>>,
         ctx: Context,
     ) -> Result<V2Answer, Refusal> {
@@ -106,9 +106,18 @@ impl V2 {
             true => Named::AWhileAgo,
             false => Named::Lately,
         };
+        let since = self.access.comes_now();
         let caller = self.proven(&head, credential, named, &ctx).await?;
         let by_key = caller.kind == PrincipalKind::ApiKey;
-        let answer = self.answer_to(caller, route, head, body, ctx, begun).await;
+        let waiting = if by_key { None } else { self.access.waiting(&head.headers, credential, since) };
+        waiting.iter().for_each(|waiting| drop(head.extensions.insert(waiting.clone())));
+        let mut answer = self.answer_to(caller, route, head, body, ctx, begun).await;
+        // A read may have waited, and been made from what v1 showed after the credential was revoked.
+        if let Some(waiting) = waiting.filter(|_| read && answer.is_ok())
+            && let Err(revoked) = Box::pin(waiting.still_good()).await
+        {
+            answer = Err(revoked);
+        }
         // The v1 key behind a token may die at any moment; its client is told about the token it knows.
         answer.map_err(|refusal| match refusal {
             Refusal::Unauthorized { .. } if !by_key => Refusal::invalid_token(),
@@ -208,6 +217,7 @@ impl V2 {
         let call =
             Call { operation: index, variables, parameters, caller, standing, content_type, body, origin, ctx };
         let job = Job::new(Arc::clone(&self.runner), call).on_condition(condition);
+        let job = job.presented_with(head.extensions.get::<Waiting>().cloned());
         if let Some(refusal) = unreadable.filter(|_| !job.takes_body()) {
             job.hold_role().await?;
             return Err(refusal);

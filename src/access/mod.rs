@@ -21,6 +21,7 @@ mod role;
 mod service;
 mod shared_proofs;
 mod visible_projects;
+mod waiting;
 mod workspace_card;
 mod workspace_id;
 
@@ -33,4 +34,5 @@ pub use role::Role;
 pub use service::{Access, AccessSettings, Named};
 pub use shared_proofs::{Found, SharedProofs};
 pub use visible_projects::VisibleProjects;
+pub use waiting::Waiting;
 pub use workspace_card::{WorkspaceCard, WorkspaceRole};

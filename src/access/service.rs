@@ -77,7 +77,7 @@ pub enum Named {
 #[derive(Clone)]
 pub struct Access {
     pub(super) inner: Arc<Inner>,
-    credentials: Option<Arc<dyn Credentials>>,
+    pub(super) credentials: Option<Arc<dyn Credentials>>,
     proofs: Option<Arc<dyn SharedProofs>>,
 }
 

@@ -11,7 +11,7 @@ use super::keyring::Keyring;
 use super::protocol::secret;
 use crate::access::credential::{ACCESS_TOKEN, GATEWAY_KEY};
 use crate::access::{Acting, Credentials, Presented, PrincipalKind};
-use crate::fresh::{Changed, Changes, Figures, Fresh, Lost};
+use crate::fresh::{Changed, Changes, Figures, Fresh, Lost, Moment};
 use crate::refusal::{EndedCredential, Refusal};
 use crate::store::oauth::{OAuthStore, Sealed, Token, TokenKind};
 use crate::units::now_micros;
@@ -141,6 +141,14 @@ impl Resolver {
 impl Credentials for Resolver {
     fn resolve(&self, presented: Presented) -> BoxFuture<'_, Result<Acting, Refusal>> {
         Box::pin(self.find(presented))
+    }
+
+    fn now(&self) -> Moment {
+        self.changes.now()
+    }
+
+    fn any_revoked_since(&self, moment: Moment) -> bool {
+        self.changes.is_void(&[Changed::Credentials], moment)
     }
 }
 

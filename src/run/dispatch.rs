@@ -31,6 +31,8 @@ impl Job {
         }
         let place = Box::pin(self.wait_for_quota()).await?;
         let turn = Box::pin(self.wait_for_turn()).await?;
+        // Whoever took a permission back is told that it has ended; nothing may begin after that.
+        Box::pin(self.is_still_allowed()).await?;
         Box::pin(self.carry_out_in(turn, place)).await
     }
 

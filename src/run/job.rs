@@ -5,7 +5,7 @@
 use super::kept::collection::Collection;
 use super::kept::shelf::{Audience, Place, Write};
 use super::runner::Runner;
-use crate::access::{Caller, ProjectCard, Standing, User, WorkspaceRole};
+use crate::access::{Caller, ProjectCard, Standing, User, Waiting, WorkspaceRole};
 use crate::catalogue::Catalogue;
 use crate::context::Context;
 use crate::heavy::{self, Input};
@@ -94,13 +94,30 @@ pub struct Job {
     parsed: Option<Result<Given, Refusal>>,
     /// What `If-Match` demands of the addressed record.
     pub(super) condition: Option<Result<IfMatch, Refusal>>,
+    /// The token or gateway key of the request, which may be revoked while a write waits for its turn.
+    waiting: Option<Waiting>,
 }
 
 impl Job {
     /// Takes a call on.
     pub fn new(runner: Arc<Runner>, call: Call) -> Self {
         let call = Box::new(call);
-        Self { runner, call, touched: Arc::default(), turn: Arc::default(), parsed: None, condition: None }
+        let (touched, turn) = (Arc::default(), Arc::default());
+        Self { runner, call, touched, turn, parsed: None, condition: None, waiting: None }
+    }
+
+    /// The same for a request with this token or gateway key.
+    #[must_use]
+    pub fn presented_with(self, waiting: Option<Waiting>) -> Self {
+        Self { waiting, ..self }
+    }
+
+    /// Looks whether the request's token or gateway key was revoked while it waited.
+    pub(super) async fn is_still_allowed(&self) -> Result<(), Refusal> {
+        match &self.waiting {
+            Some(waiting) => waiting.still_good().await,
+            None => Ok(()),
+        }
     }
 
     /// The same after a wait for the answer to an equal request.

@@ -22,3 +22,4 @@ mod security;
 mod simultaneous;
 pub mod stage;
 mod token;
+mod waiting;
