@@ -22,9 +22,9 @@ pub mod scopes;
 mod service;
 mod shape;
 mod step;
+mod tree;
 mod turn;
 mod v1_slug;
-mod words;
 
 /// Words that mean just what a mapping file says.
 pub use crate::mapping::{

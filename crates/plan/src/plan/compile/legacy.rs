@@ -36,7 +36,7 @@ pub(super) fn build(
             faults.add(&Trail::file(V1_FILE).then(name.as_str()), "is no resource");
         }
     }
-    V1Operations::new(rows, &table.spellings, &table.words).about(table.records.clone(), table.inputs.clone())
+    V1Operations::new(rows, table)
 }
 
 /// Rows that follow from the steps.
