@@ -4,8 +4,8 @@ use super::fault::{Faults, Trail};
 use super::item::{self, Item};
 use super::legacy::{self, V1Table};
 use super::model::{
-    Common, ErrorSpec, FieldSpec, Head, InputSpec, OperationHead, OperationSpec, OrderSpec, ParamSpec, Read,
-    RefusalSpec, ResourceFile, V1Spec,
+    Common, ErrorSpec, FieldSpec, Head, InputSpec, OperationHead, OperationSpec, Order, ParamSpec, Read,
+    ResourceFile, V1Refusal, V1Spec,
 };
 use super::shapes::{self, ShapeSpec};
 use super::surfaces;
@@ -301,12 +301,12 @@ pub fn known_keys() -> Vec<&'static str> {
     let structs = [
         item::keys_of::<Head>(),
         item::keys_of::<V1Spec>(),
-        item::keys_of::<RefusalSpec>(),
+        item::keys_of::<V1Refusal>(),
         item::keys_of::<FieldSpec>(),
         item::keys_of::<InputSpec>(),
         item::keys_of::<ParamSpec>(),
         item::keys_of::<OperationHead>(),
-        item::keys_of::<OrderSpec>(),
+        item::keys_of::<Order>(),
     ];
     let mut keys: Vec<&str> = structs.concat();
     keys.extend([

@@ -3,10 +3,9 @@
 use super::kind::{Constant, ValueType};
 use super::path::PathTemplate;
 use super::rules::May;
-use super::step::Step;
 use super::turn::Turn;
 use super::v1_slug::slug_length;
-use crate::mapping::{Answer, Feature, Method, Surface, TypeMode};
+use crate::mapping::{Answer, Feature, Method, Order, Step, Surface, TypeMode};
 use strum::{EnumString, IntoStaticStr};
 
 /// How many v1 calls an operation usually costs, proofs of access excluded; follows from the calls it makes.
@@ -69,17 +68,6 @@ pub enum Extra {
     DroppedSet,
     /// A value that v1 refuses, so that the write is sent again without it (trap 34).
     RefusedValue,
-}
-
-/// Order of a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Order {
-    /// Field names; each also descending with `-`.
-    pub allowed: Vec<String>,
-    /// Default, possibly with `-`.
-    pub default: String,
-    /// Fields that can anchor a cursor, both directions.
-    pub cursor: Vec<String>,
 }
 
 /// An error an operation can answer.

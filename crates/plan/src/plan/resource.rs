@@ -5,8 +5,7 @@ use super::kind::{Constant, ValueType};
 use super::known::Known;
 use super::path::PathTemplate;
 use super::rules::{OneOfAll, Required};
-use super::step::Step;
-use crate::mapping::{Keep, OnCreate, OwnRecords, ReadOneBy, Rows, Source, WriteKind};
+use crate::mapping::{Keep, OnCreate, OwnRecords, ReadOneBy, Rows, Source, Step, V1Refusal};
 use std::sync::Arc;
 
 impl OwnRecords {
@@ -106,23 +105,6 @@ pub struct V1Source {
     pub also_in: Option<PathTemplate>,
     /// What v1's refusals of writes mean.
     pub refusals: Vec<V1Refusal>,
-}
-
-/// A refusal of v1 that means something else than its status says.
-#[derive(Debug)]
-pub struct V1Refusal {
-    /// The write it answers.
-    pub on: WriteKind,
-    /// Status of v1.
-    pub status: u16,
-    /// v1 name of the one field it is about (`{"field": ["text"]}`); the whole write when absent.
-    pub field: Option<String>,
-    /// Text of v1 (`error`, or the one entry of `non_field_errors`); any text when absent.
-    pub error: Option<String>,
-    /// v2 code it becomes.
-    pub code: String,
-    /// Prose for the client.
-    pub detail: String,
 }
 
 /// One field of a read shape.

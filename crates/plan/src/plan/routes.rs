@@ -69,7 +69,10 @@ impl Routes {
         match node.find(if method == "HEAD" { "GET" } else { method }) {
             Some(operation) => {
                 let values = values.into_iter().map(str::to_owned);
-                Found::Operation { operation, variables: self.names[operation].iter().cloned().zip(values).collect() }
+                Found::Operation {
+                    operation,
+                    variables: self.names[operation].iter().cloned().zip(values).collect(),
+                }
             }
             None => Found::WrongMethod { allow: allow(node) },
         }

@@ -2,8 +2,7 @@
 //! folder.
 
 use super::known::Known;
-use super::step::{Special, Step};
-use crate::mapping::Feature;
+use crate::mapping::{Feature, Special, Step};
 use strum::IntoStaticStr;
 
 /// The rules by their keys in the mappings.

@@ -128,9 +128,7 @@ fn words(path: &PathTemplate) -> String {
 /// Adds what is declared.
 fn declared(row: &V1Row, operations: &[Operation], rows: &mut Vec<V1Operation>) -> Result<(), String> {
     let (word, path) = row.call.split_once(' ').unwrap_or((&row.call, ""));
-    let methods = [Method::Get, Method::Post, Method::Patch, Method::Delete];
-    let method = methods.into_iter().find(|method| method.as_str() == word);
-    let method = method.ok_or("`call` does not begin with a method: GET, POST, PATCH or DELETE")?;
+    let method = word.parse().map_err(|_| "`call` does not begin with a method: GET, POST, PATCH or DELETE")?;
     let path = PathTemplate::parse(path).map_err(|message| format!("the path {message}"))?;
     let known = row_of(rows, method, &path);
     if known.successors.is_empty() {
