@@ -24,7 +24,7 @@ pub use fault::{Fault, Faults, Trail};
 pub use legacy::{FILE as V1_FILE, V1Row, V1Table};
 pub use load::{Files, known_keys};
 pub use model::{
-    Common, ErrorSpec, FieldSpec, Head, InputSpec, Notes, OperationHead, OperationSpec, Order, ParamSpec, Read,
+    Common, ErrorCase, FieldSpec, Head, InputSpec, Notes, OperationHead, OperationSpec, Order, ParamSpec, Read,
     ResourceFile, V1Refusal, V1Spec,
 };
 pub use rules::{MaySpec, OneOfAllSpec, RequiresSpec};

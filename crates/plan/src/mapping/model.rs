@@ -33,9 +33,9 @@ pub struct Common {
     /// Notes of `expand`.
     pub expand: Notes,
     /// Errors of every operation.
-    pub every_operation: Vec<ErrorSpec>,
+    pub every_operation: Vec<ErrorCase>,
     /// Errors of operations that need the mode of this name.
-    pub modes: Vec<(String, ErrorSpec)>,
+    pub modes: Vec<(String, ErrorCase)>,
 }
 
 /// Notes alone.
@@ -253,7 +253,7 @@ pub struct OperationSpec {
     /// Orders of a list.
     pub order: Option<Read<Order>>,
     /// Errors in order.
-    pub errors: Vec<ErrorSpec>,
+    pub errors: Vec<ErrorCase>,
     /// Query parameters in order.
     pub query: IndexMap<String, Read<ParamSpec>>,
     /// Body members in order.
@@ -322,9 +322,23 @@ pub struct Order {
     pub cursor: Vec<String>,
 }
 
-/// `[status, code, when]`.
-#[derive(Debug, Clone, Deserialize)]
-pub struct ErrorSpec(pub u16, pub String, pub String);
+/// `[status, code, when]`: an error an operation can answer.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(from = "(u16, String, String)")]
+pub struct ErrorCase {
+    /// HTTP status.
+    pub status: u16,
+    /// Code.
+    pub code: String,
+    /// When, in prose.
+    pub when: String,
+}
+
+impl From<(u16, String, String)> for ErrorCase {
+    fn from((status, code, when): (u16, String, String)) -> Self {
+        Self { status, code, when }
+    }
+}
 
 impl Item for Notes {
     const REQUIRED: &'static [&'static str] = &["notes"];
@@ -334,9 +348,7 @@ impl Item for Head {
     const REQUIRED: &'static [&'static str] = &["resource", "about", "source", "surface", "shape"];
 }
 
-impl Item for V1Spec {
-    const REQUIRED: &'static [&'static str] = &[];
-}
+impl Item for V1Spec {}
 
 impl Item for V1Refusal {
     const REQUIRED: &'static [&'static str] = &["on", "status", "code", "detail"];
@@ -346,9 +358,7 @@ impl Item for FieldSpec {
     const REQUIRED: &'static [&'static str] = &["type"];
 }
 
-impl Item for InputSpec {
-    const REQUIRED: &'static [&'static str] = &[];
-}
+impl Item for InputSpec {}
 
 impl Item for ParamSpec {
     const REQUIRED: &'static [&'static str] = &["type"];

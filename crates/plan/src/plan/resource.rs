@@ -1,11 +1,12 @@
 //! One resource: its fields, and where v1 keeps its records. May use: `mapping`, this folder.
 
 use super::column::Column;
-use super::kind::{Constant, ValueType};
+use super::kind::ValueType;
 use super::known::Known;
 use super::path::PathTemplate;
 use super::rules::{OneOfAll, Required};
 use crate::mapping::{Keep, OnCreate, OwnRecords, ReadOneBy, Rows, Source, Step, V1Refusal};
+use serde_json::Value;
 use std::sync::Arc;
 
 impl OwnRecords {
@@ -125,7 +126,7 @@ pub struct Field {
     /// The v1 field is HTML, read here as plain text.
     pub plain_text: bool,
     /// What to read where v1 shows null and v2 has none.
-    pub null_as: Option<Constant>,
+    pub null_as: Option<Value>,
     /// Who holds the value.
     pub keep: Keep,
     /// What a create does with it.

@@ -74,14 +74,11 @@ impl Required {
     }
 }
 
-/// Who may write to a record, beside what the gate of the project asks.
+/// Who may write to a record, beside what the gate of the project asks: who made it, and admins of the project.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum May {
-    /// Who made it, and admins of the project.
-    AuthorOrAdmin {
-        /// Index of the field that holds the author.
-        author: usize,
-        /// Told to everybody else.
-        detail: String,
-    },
+pub struct May {
+    /// Index of the field that holds the author.
+    pub author: usize,
+    /// Told to everybody else.
+    pub detail: String,
 }

@@ -2,7 +2,8 @@
 //!
 //! May use: `plan`.
 
-use super::{examples, pieces, safe_writes, schemas};
+use super::schemas::{self, reference};
+use super::{examples, safe_writes};
 use crate::plan::{Answer, BodyRule, ErrorCase, Operation, Plan, codes};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -127,7 +128,7 @@ fn success(plan: &Plan, operation: &Operation) -> Value {
     let Some(shape) = operation.response.as_deref().filter(|_| operation.answer != Answer::Empty) else {
         return response;
     };
-    let schema = if operation.is_list() { schemas::either_page(shape) } else { pieces::reference(shape) };
+    let schema = if operation.is_list() { schemas::either_page(shape) } else { reference(shape) };
     let mut media = json!({ "schema": schema });
     if let Some(examples) = examples::success(operation, shape) {
         media["examples"] = examples;
@@ -155,7 +156,7 @@ fn problem(status: u16, description: String, codes: &[&str]) -> Value {
     json!({
         "description": description,
         "headers": headers,
-        "content": { PROBLEM: { "schema": pieces::reference("Problem"), "examples": examples::of_problems(codes) } },
+        "content": { PROBLEM: { "schema": reference("Problem"), "examples": examples::of_problems(codes) } },
         "x-causeway-codes": codes,
     })
 }

@@ -2,7 +2,7 @@
 //!
 //! May use: `plan::scopes`.
 
-use super::template::STAND_IN;
+use super::STAND_IN;
 use crate::plan::{Operation, scopes};
 use serde_json::{Map, Value, json};
 

@@ -2,8 +2,8 @@
 
 use super::draft::{Builder, Draft, Origin};
 use super::{bodies, params, planned, rules, turns};
-use crate::mapping::{Answer, ErrorSpec, Faults, Method, Surface, Trail};
-use crate::plan::{Calls, ErrorCase, Operation, PathTemplate, Resource, Step};
+use crate::mapping::{Answer, ErrorCase, Faults, Method, Surface, Trail};
+use crate::plan::{Calls, Operation, PathTemplate, Resource, Step};
 
 /// Stands where a path could not be read; the operation is not sound then.
 const NO_PATH: &str = "unreadable/";
@@ -75,20 +75,15 @@ impl Builder<'_> {
     /// The operation's own errors; before them that of the mode it needs, and each of every operation before the first
     /// of a higher status.
     fn errors(&self) -> Vec<ErrorCase> {
-        let case = |ErrorSpec(status, code, when): &ErrorSpec| ErrorCase {
-            status: *status,
-            code: code.clone(),
-            when: when.clone(),
-        };
-        let mut errors: Vec<ErrorCase> = self.spec.errors.iter().map(case).collect();
+        let mut errors = self.spec.errors.clone();
         let needs = |mode: &str| self.spec.head.value.mode.is_some_and(|needed| needed.as_str() == mode);
         for (_, error) in self.files.common.modes.iter().filter(|(mode, _)| needs(mode)) {
-            let position = errors.iter().position(|known| known.status >= error.0).unwrap_or(errors.len());
-            errors.insert(position, case(error));
+            let position = errors.iter().position(|known| known.status >= error.status).unwrap_or(errors.len());
+            errors.insert(position, error.clone());
         }
-        for error in self.files.common.every_operation.iter().map(case) {
+        for error in &self.files.common.every_operation {
             let position = errors.iter().position(|known| known.status > error.status).unwrap_or(errors.len());
-            errors.insert(position, error);
+            errors.insert(position, error.clone());
         }
         errors
     }
