@@ -20,13 +20,10 @@ mod security;
 
 use crate::plan::Plan;
 use operations::tag_name;
+use security::STAND_IN;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::sync::{Arc, OnceLock};
-
-/// Stands for the public address of the gateway until a request tells it. Not a word anybody would write; what it stands
-/// for has characters that JSON strings and plain YAML scalars take as they are.
-const STAND_IN: &str = "https://address-of-this-gateway.invalid";
 
 /// A form of the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -32,7 +32,7 @@ const EVERYWHERE: [(u16, &str); 2] = [(401, "Unauthorized"), (429, "RateLimited"
 
 /// `components.headers`.
 pub(super) fn headers() -> Value {
-    let mut headers = json!({
+    json!({
         "V1Calls": {
             "description": "v1 calls the answer took",
             "schema": { "type": "integer", "minimum": 0 },
@@ -58,11 +58,15 @@ pub(super) fn headers() -> Value {
             "description": "how to authenticate",
             "schema": { "type": "string" },
         },
-    });
-    if let Some(headers) = headers.as_object_mut() {
-        headers.extend(safe_writes::headers());
-    }
-    headers
+        "Version": {
+            "description": "version of the record, for `If-Match`; absent where it is not known",
+            "schema": { "type": "string" },
+        },
+        "Replayed": {
+            "description": "`true` when this is the answer to an earlier request with the same `Idempotency-Key`",
+            "schema": { "type": "string", "enum": ["true"] },
+        },
+    })
 }
 
 /// `components.responses`.
