@@ -4,9 +4,9 @@
 //! and so on; a function stands for the first of its calls with the method of the operation, else for the first that
 //! reads or writes as it does. May use: `mapping`, this folder.
 
-use crate::mapping::{Faults, Method, Source, Trail, V1_FILE, V1Row, V1Table};
+use crate::mapping::{Faults, Method, Source, Step, Trail, V1_FILE, V1Row, V1Table};
 use crate::plan::legacy::{Extent, Fill, V1Operation, V1Operations};
-use crate::plan::{Operation, PathTemplate, Resource, Segment, Step};
+use crate::plan::{Operation, PathTemplate, Resource, Segment};
 
 /// What is said of a call that v2 operations make and none stands for.
 const ONLY_A_PART: &str = "No operation of v2 stands for it.";

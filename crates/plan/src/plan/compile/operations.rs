@@ -2,8 +2,8 @@
 
 use super::draft::{Builder, Draft, Origin};
 use super::{bodies, params, planned, rules, turns};
-use crate::mapping::{Answer, ErrorCase, Faults, Method, Surface, Trail};
-use crate::plan::{Calls, Operation, PathTemplate, Resource, Step};
+use crate::mapping::{Answer, ErrorCase, Faults, Method, Step, Surface, Trail};
+use crate::plan::{Calls, Operation, PathTemplate, Resource};
 
 /// Stands where a path could not be read; the operation is not sound then.
 const NO_PATH: &str = "unreadable/";

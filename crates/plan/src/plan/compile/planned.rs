@@ -6,8 +6,8 @@
 //! `mapping`, this folder.
 
 use super::draft::Builder;
-use crate::mapping::{Faults, Keep, Method, ReadOneBy, Rows, Source, Trail};
-use crate::plan::{Extra, Made, PathTemplate, PlannedCall, Resource, Step, V1Source};
+use crate::mapping::{Faults, Keep, Method, ReadOneBy, Rows, Source, Step, Trail};
+use crate::plan::{Extra, Made, PathTemplate, PlannedCall, Resource, V1Source};
 
 /// Ends a declared call that a warm operation does not make.
 const UNLESS_KEPT: &str = " unless kept";

@@ -6,9 +6,9 @@
 
 use super::draft::{Builder, Case, Draft};
 use crate::mapping::{
-    Faults, MaySpec, OnCreate, OneOfAllSpec, ReadOneBy, RequiresSpec, Source, Surface, Trail, WhoWord,
+    Faults, MaySpec, OnCreate, OneOfAllSpec, ReadOneBy, RequiresSpec, Source, Step, Surface, Trail, WhoWord,
 };
-use crate::plan::{BodyRule, Field, Kind, May, OneOfAll, Required, Rule, Step, ValueType};
+use crate::plan::{BodyRule, Field, Kind, May, OneOfAll, Required, Rule, ValueType};
 
 const NO_FIELD: &str = "there is no field of this name";
 
