@@ -8,7 +8,7 @@ use super::paths;
 use super::remembered::Verdict;
 use crate::context::Context;
 use crate::refusal::Refusal;
-use crate::v1::{Client, Object, ReadFailure, V1Key, present};
+use crate::v1::{Client, NotDone, Object, V1Key, present};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::collections::HashMap;
@@ -57,7 +57,7 @@ pub(super) async fn ask(
             let rows = pages.iter().map(|page| read(page)).collect::<Result<Vec<_>, _>>()?;
             Ok(Ok(Arc::new(VisibleProjects(rows.into_iter().flatten().collect()))))
         }
-        Err(ReadFailure::Answered(answer)) if matches!(answer.status, 403 | 404) => Ok(Err(Refusal::not_found())),
+        Err(NotDone::Answered(answer)) if matches!(answer.status, 403 | 404) => Ok(Err(Refusal::not_found())),
         Err(failure) => Err(failure.into()),
     }
 }

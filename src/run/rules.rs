@@ -83,7 +83,7 @@ pub(super) fn feature_is_on(job: &Job) -> Result<(), Refusal> {
 /// Refuses a write to a record that only others may write to. v1 lets anyone in the project edit and delete a comment
 /// (trap 35, `comments_patch_of_others_by_guest_accepted`, `comments_delete_of_others_by_guest_accepted`; O43).
 pub(super) async fn may_write(job: &Job, stored: &Held) -> Result<(), Refusal> {
-    let Some(May::AuthorOrAdmin { author, detail }) = &job.operation().may else { return Ok(()) };
+    let Some(May { author, detail }) = &job.operation().may else { return Ok(()) };
     let wrote = value_of(job.resource(), *author, stored);
     let wrote = wrote.as_ref().and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok());
     if wrote == Some(job.call.caller.user.id) || Box::pin(job.is_by_admin()).await? {

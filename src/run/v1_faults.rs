@@ -2,14 +2,14 @@
 
 use crate::refusal::Refusal;
 use crate::translate::Fault;
-use crate::v1::{ReadFailure, V1Response};
+use crate::v1::{NotDone, V1Response};
 
 /// A page of a list that v1 refused: the card said the project is visible, so it no longer is, or v1 keeps the list
 /// from members. A new card tells (trap 2).
-pub(super) fn refused_read(failure: ReadFailure) -> Refusal {
+pub(super) fn refused_read(failure: NotDone) -> Refusal {
     match failure {
-        ReadFailure::Answered(V1Response { status: 403, .. }) => refused_list(),
-        ReadFailure::Answered(V1Response { status: 404, .. }) => Refusal::not_found(),
+        NotDone::Answered(V1Response { status: 403, .. }) => refused_list(),
+        NotDone::Answered(V1Response { status: 404, .. }) => Refusal::not_found(),
         other => other.into(),
     }
 }

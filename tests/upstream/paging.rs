@@ -4,13 +4,13 @@ use crate::support::scripted::{Exchange, ScriptedV1};
 use crate::upstream::{client_of, context};
 use bytes::Bytes;
 use causeway::refusal::Refusal;
-use causeway::v1::{ReadFailure, V1Key};
+use causeway::v1::{NotDone, V1Key};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 const PATH: &str = "workspaces/acme/projects/p/states/";
 
-async fn read_all(v1: &ScriptedV1) -> Result<Vec<Bytes>, ReadFailure> {
+async fn read_all(v1: &ScriptedV1) -> Result<Vec<Bytes>, NotDone> {
     client_of(v1.base_url()).read_all(&V1Key::new("ada"), PATH, "fields=id", &context()).await
 }
 
@@ -91,7 +91,7 @@ async fn a_refused_page_is_handed_to_the_caller() {
     for (status, body) in [(403, permission), (404, json!({"error": "x"}))] {
         let v1 = ScriptedV1::start().await.in_order();
         v1.expect(page(0, &[1], 2, true)).expect(Exchange::get(&target(1)).reply(status, body));
-        let Err(ReadFailure::Answered(answer)) = read_all(&v1).await else { panic!("not an answer") };
+        let Err(NotDone::Answered(answer)) = read_all(&v1).await else { panic!("not an answer") };
         assert_eq!(answer.status, status);
         v1.finish();
     }

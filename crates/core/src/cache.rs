@@ -156,7 +156,7 @@ impl Kept {
             builder = builder.time_to_idle(idle);
         }
         if let Some(weigh) = weigh {
-            let of = move |key: &AnyKey, value: &Arc<dyn Any + Send + Sync>| weigh(key.inner().as_any(), &**value);
+            let of = move |key: &AnyKey, value: &Arc<dyn Any + Send + Sync>| weigh(key.inner(), &**value);
             builder = builder.weigher(of);
         }
         Self(builder.build_with_hasher(RandomState::default()))
@@ -193,6 +193,7 @@ impl Kept {
 }
 
 /// A key of any type.
+#[derive(Eq)]
 struct AnyKey(Arc<dyn Comparable>);
 
 impl AnyKey {
@@ -207,10 +208,9 @@ impl AnyKey {
 }
 
 /// What a cache asks of a key.
-trait Comparable: Send + Sync {
+trait Comparable: Any + Send + Sync {
     fn hash_into(&self, hasher: &mut dyn Hasher);
-    fn is_same(&self, other: &dyn Comparable) -> bool;
-    fn as_any(&self) -> &dyn Any;
+    fn is_same(&self, other: &dyn Any) -> bool;
 }
 
 impl<K: Key> Comparable for K {
@@ -218,12 +218,8 @@ impl<K: Key> Comparable for K {
         self.hash(&mut hasher);
     }
 
-    fn is_same(&self, other: &dyn Comparable) -> bool {
-        other.as_any().downcast_ref::<K>().is_some_and(|other| self == other)
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
+    fn is_same(&self, other: &dyn Any) -> bool {
+        other.downcast_ref::<K>().is_some_and(|other| self == other)
     }
 }
 
@@ -252,8 +248,6 @@ impl PartialEq for AnyKey {
         self.inner().is_same(other.inner())
     }
 }
-
-impl Eq for AnyKey {}
 
 impl Borrow<dyn Comparable> for AnyKey {
     fn borrow(&self) -> &(dyn Comparable + 'static) {

@@ -296,68 +296,45 @@ impl Refusal {
 
     /// HTTP status of this refusal.
     pub fn status(&self) -> u16 {
-        match self {
-            Self::Validation { .. } | Self::OrderingNotCursorEligible { .. } => 400,
-            Self::Unauthorized { .. } | Self::InvalidToken { .. } => 401,
-            Self::InsufficientScope { .. } | Self::Forbidden { .. } | Self::WorkflowDenied { .. } => 403,
-            Self::NotFound { .. } => 404,
-            Self::MethodNotAllowed { .. } => 405,
-            Self::Conflict { .. }
-            | Self::ManagedAtWorkspace
-            | Self::ManagedAtProject
-            | Self::IdempotencyInProgress { .. } => 409,
-            Self::Gone { .. } => 410,
-            Self::PreconditionFailed { .. } => 412,
-            Self::IdempotencyKeyReused => 422,
-            Self::RateLimited { .. } => 429,
-            Self::HeadTooLarge { .. } => 431,
-            Self::Internal { .. } => 500,
-            Self::NotImplemented { .. } => 501,
-            Self::UpstreamError { .. }
-            | Self::UpstreamFault { .. }
-            | Self::OutcomeUnknown { timed_out: false, .. } => 502,
-            Self::UpstreamUnavailable { .. }
-            | Self::KeptChanging { .. }
-            | Self::Overloaded
-            | Self::TurnNotReached { .. }
-            | Self::IndexBuilding { .. }
-            | Self::StoreUnavailable { .. }
-            | Self::WriteUndecided => 503,
-            Self::UpstreamTimeout { .. }
-            | Self::OutcomeUnknown { timed_out: true, .. }
-            | Self::DeadlineExceeded { .. } => 504,
-        }
+        self.status_and_code().0
     }
 
     /// Stable machine-readable code of this refusal.
     pub fn code(&self) -> &'static str {
+        self.status_and_code().1
+    }
+
+    fn status_and_code(&self) -> (u16, &'static str) {
         match self {
-            Self::Validation { .. } | Self::HeadTooLarge { .. } => "validation_error",
-            Self::OrderingNotCursorEligible { .. } => "ordering_not_cursor_eligible",
-            Self::Unauthorized { .. } | Self::InvalidToken { .. } => "unauthorized",
-            Self::InsufficientScope { .. } | Self::Forbidden { .. } => "forbidden",
-            Self::WorkflowDenied { .. } => "workflow_transition_denied",
-            Self::NotFound { .. } => "resource_not_found",
-            Self::MethodNotAllowed { .. } => "method_not_allowed",
-            Self::Conflict { .. } => "conflict",
-            Self::ManagedAtWorkspace => "work_item_types_managed_at_workspace",
-            Self::ManagedAtProject => "work_item_types_managed_at_project",
-            Self::Gone { .. } => "gone",
-            Self::PreconditionFailed { .. } => "precondition_failed",
-            Self::IdempotencyKeyReused => "idempotency_key_reused",
-            Self::IdempotencyInProgress { .. } => "idempotency_in_progress",
-            Self::RateLimited { .. } => "rate_limited",
-            Self::Internal { .. } => "internal_error",
-            Self::NotImplemented { .. } => "not_implemented",
+            Self::Validation { .. } => (400, "validation_error"),
+            Self::OrderingNotCursorEligible { .. } => (400, "ordering_not_cursor_eligible"),
+            Self::Unauthorized { .. } | Self::InvalidToken { .. } => (401, "unauthorized"),
+            Self::InsufficientScope { .. } | Self::Forbidden { .. } => (403, "forbidden"),
+            Self::WorkflowDenied { .. } => (403, "workflow_transition_denied"),
+            Self::NotFound { .. } => (404, "resource_not_found"),
+            Self::MethodNotAllowed { .. } => (405, "method_not_allowed"),
+            Self::Conflict { .. } => (409, "conflict"),
+            Self::ManagedAtWorkspace => (409, "work_item_types_managed_at_workspace"),
+            Self::ManagedAtProject => (409, "work_item_types_managed_at_project"),
+            Self::IdempotencyInProgress { .. } => (409, "idempotency_in_progress"),
+            Self::Gone { .. } => (410, "gone"),
+            Self::PreconditionFailed { .. } => (412, "precondition_failed"),
+            Self::IdempotencyKeyReused => (422, "idempotency_key_reused"),
+            Self::RateLimited { .. } => (429, "rate_limited"),
+            Self::HeadTooLarge { .. } => (431, "validation_error"),
+            Self::Internal { .. } => (500, "internal_error"),
+            Self::NotImplemented { .. } => (501, "not_implemented"),
             Self::UpstreamError { .. }
             | Self::UpstreamFault { .. }
-            | Self::OutcomeUnknown { timed_out: false, .. } => "upstream_error",
-            Self::UpstreamUnavailable { .. } | Self::KeptChanging { .. } => "upstream_unavailable",
-            Self::UpstreamTimeout { .. } | Self::OutcomeUnknown { timed_out: true, .. } => "upstream_timeout",
-            Self::Overloaded | Self::TurnNotReached { .. } => "overloaded",
-            Self::DeadlineExceeded { .. } => "deadline_exceeded",
-            Self::IndexBuilding { .. } => "index_building",
-            Self::StoreUnavailable { .. } | Self::WriteUndecided => "store_unavailable",
+            | Self::OutcomeUnknown { timed_out: false, .. } => (502, "upstream_error"),
+            Self::UpstreamUnavailable { .. } | Self::KeptChanging { .. } => (503, "upstream_unavailable"),
+            Self::Overloaded | Self::TurnNotReached { .. } => (503, "overloaded"),
+            Self::IndexBuilding { .. } => (503, "index_building"),
+            Self::StoreUnavailable { .. } | Self::WriteUndecided => (503, "store_unavailable"),
+            Self::UpstreamTimeout { .. } | Self::OutcomeUnknown { timed_out: true, .. } => {
+                (504, "upstream_timeout")
+            }
+            Self::DeadlineExceeded { .. } => (504, "deadline_exceeded"),
         }
     }
 }

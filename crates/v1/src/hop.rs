@@ -15,7 +15,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
+use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 use std::error::Error;
 use std::future::Future;
@@ -116,8 +116,15 @@ where
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
-        // Plain HTTP needs no root certificates and must also work on a machine without any.
-        let tls = if *scheme == Scheme::HTTPS { verifying()? } else { trusting_nobody()? };
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let tls = tls.map_err(io::Error::other)?;
+        let tls = match *scheme == Scheme::HTTPS {
+            true => tls.with_platform_verifier().map_err(io::Error::other)?,
+            // Plain HTTP needs no root certificates and must also work on a machine without any.
+            false => tls.with_root_certificates(RootCertStore::empty()),
+        };
+        let tls = tls.with_no_client_auth();
         let workers = worker::count();
         let connections = |versions: Versions, kept: usize| {
             let connector = HttpsConnectorBuilder::new().with_tls_config(tls.clone()).https_or_http();
@@ -215,22 +222,6 @@ pub fn chain(error: &dyn Error) -> String {
         cause = error.source();
     }
     text
-}
-
-/// TLS that trusts the certificates of the system.
-fn verifying() -> io::Result<ClientConfig> {
-    let tls = tls()?.with_platform_verifier().map_err(io::Error::other)?;
-    Ok(tls.with_no_client_auth())
-}
-
-/// TLS that is never used.
-fn trusting_nobody() -> io::Result<ClientConfig> {
-    Ok(tls()?.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
-}
-
-fn tls() -> io::Result<ConfigBuilder<ClientConfig, WantsVerifier>> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().map_err(io::Error::other)
 }
 
 /// A connector that gives up after a time, TLS included.

@@ -2,11 +2,17 @@
 
 use super::reader::Reader;
 use super::value::Size;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
+/// A whole number of a range.
+pub(super) fn whole(from: &mut Reader, key: &str, range: RangeInclusive<usize>) -> usize {
+    let form = format!("a whole number from {} to {}", range.start(), range.end());
+    from.get_where(key, &form, |number| range.contains(number))
+}
+
 pub(super) fn at_once(from: &mut Reader, key: &str) -> usize {
-    let allowed = |count: &usize| (1..=1_000_000).contains(count);
-    from.get_where(key, "a whole number from 1 to 1000000", allowed)
+    whole(from, key, 1..=1_000_000)
 }
 
 /// A size that must not be zero.

@@ -3,9 +3,11 @@
 use super::reader::Reader;
 use super::source::Raw;
 use super::value::Setting;
+use strum::EnumString;
 
 /// What becomes of headers whose names have underscores.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, EnumString)]
+#[strum(serialize_all = "snake_case")]
 pub enum Underscores {
     /// The request is refused.
     #[default]
@@ -18,11 +20,7 @@ impl Setting for Underscores {
     const FORM: &'static str = "\"refuse\" or \"drop\"";
 
     fn from_raw(raw: &Raw) -> Option<Self> {
-        match String::from_raw(raw)?.as_str() {
-            "refuse" => Some(Self::Refuse),
-            "drop" => Some(Self::Drop),
-            _ => None,
-        }
+        String::from_raw(raw)?.parse().ok()
     }
 }
 

@@ -19,6 +19,13 @@ pub struct SettingFault {
     pub remedy: String,
 }
 
+impl SettingFault {
+    /// A fault of `setting`, or of a file, that no value is the origin of.
+    pub(super) fn new(setting: impl Into<String>, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { setting: setting.into(), origin: None, problem: problem.into(), remedy: remedy.into() }
+    }
+}
+
 impl fmt::Display for SettingFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.setting)?;

@@ -1,6 +1,6 @@
 //! How long and how much is kept of requests that clients may repeat. May use: this folder.
 
-use super::bounded::{positive, some_bytes};
+use super::bounded::{positive, some_bytes, whole};
 use super::reader::Reader;
 use std::time::Duration;
 
@@ -17,10 +17,9 @@ pub struct IdempotencySettings {
 
 impl IdempotencySettings {
     pub(super) fn read(from: &mut Reader) -> Self {
-        let some = |count: &usize| (1..=1_000_000).contains(count);
         Self {
             keep: positive(from, "idempotency.keep"),
-            per_person: from.get_where("idempotency.per_person", "a whole number from 1 to 1000000", some),
+            per_person: whole(from, "idempotency.per_person", 1..=1_000_000),
             per_person_size: some_bytes(from, "idempotency.per_person_size"),
         }
     }

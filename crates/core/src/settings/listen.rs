@@ -1,6 +1,6 @@
 //! Where and how the gateway accepts connections. May use: this folder.
 
-use super::bounded::{at_once, positive, some_bytes};
+use super::bounded::{at_once, positive, some_bytes, whole};
 use super::reader::Reader;
 use super::value::Size;
 use std::net::SocketAddr;
@@ -52,7 +52,7 @@ impl ListenSettings {
             address: from.get("listen.address"),
             header_timeout: positive(from, "listen.header_timeout"),
             max_header_size: head_size(from),
-            max_headers: from.get_where("listen.max_headers", "a whole number from 10 to 1000", in_fields),
+            max_headers: whole(from, "listen.max_headers", 10..=1000),
             idle_timeout: positive(from, "listen.idle_timeout"),
             send_timeout: positive(from, "listen.send_timeout"),
             send_pace: some_bytes(from, "listen.send_pace"),
@@ -80,10 +80,6 @@ impl TlsSettings {
             }
         }
     }
-}
-
-fn in_fields(count: &usize) -> bool {
-    (10..=1000).contains(count)
 }
 
 fn head_size(from: &mut Reader) -> usize {

@@ -4,10 +4,12 @@ use super::reader::Reader;
 use super::source::Raw;
 use super::value::Setting;
 use std::time::Duration;
+use strum::EnumString;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 
 /// Form of the log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, EnumString)]
+#[strum(serialize_all = "snake_case")]
 pub enum LogFormat {
     /// Lines for people.
     #[default]
@@ -20,11 +22,7 @@ impl Setting for LogFormat {
     const FORM: &'static str = "\"text\" or \"json\"";
 
     fn from_raw(raw: &Raw) -> Option<Self> {
-        match String::from_raw(raw)?.as_str() {
-            "text" => Some(Self::Text),
-            "json" => Some(Self::Json),
-            _ => None,
-        }
+        String::from_raw(raw)?.parse().ok()
     }
 }
 

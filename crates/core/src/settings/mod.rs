@@ -168,10 +168,7 @@ impl Settings {
     ///
     /// # Errors
     /// All faults at once; a file that cannot be read or is not TOML is reported alone.
-    pub fn load<E>(args: LoadArgs<E>) -> Result<Self, SettingsError>
-    where
-        E: IntoIterator<Item = (String, String)>,
-    {
+    pub fn load(args: LoadArgs<impl IntoIterator<Item = (String, String)>>) -> Result<Self, SettingsError> {
         Self::load_from(args).map(|loaded| loaded.settings)
     }
 
@@ -179,10 +176,7 @@ impl Settings {
     ///
     /// # Errors
     /// As [`Settings::load`].
-    pub fn load_from<E>(args: LoadArgs<E>) -> Result<Loaded, SettingsError>
-    where
-        E: IntoIterator<Item = (String, String)>,
-    {
+    pub fn load_from(args: LoadArgs<impl IntoIterator<Item = (String, String)>>) -> Result<Loaded, SettingsError> {
         let file = read_file(args.file.as_deref())?;
         let mut reader = Reader::new([file, source::environment(args.env), source::flags(args.overrides)]);
         let settings = Self::read(&mut reader);
@@ -194,10 +188,7 @@ impl Settings {
     ///
     /// # Errors
     /// As [`Settings::load`], and for a file that is a pipe: it has been read, and reading it again would wait for ever.
-    pub fn load_again<E>(args: LoadArgs<E>) -> Result<Loaded, SettingsError>
-    where
-        E: IntoIterator<Item = (String, String)>,
-    {
+    pub fn load_again(args: LoadArgs<impl IntoIterator<Item = (String, String)>>) -> Result<Loaded, SettingsError> {
         if let Some(path) = args.file.as_deref() {
             pipes::refuse(&path.display().to_string(), path)?;
         }
@@ -278,18 +269,15 @@ impl Default for Settings {
 fn read_file(named: Option<&Path>) -> Result<Entries, SettingsError> {
     let usual = || USUAL_FILES.iter().map(Path::new).find(|path| path.is_file());
     let Some(path) = named.or_else(usual) else { return Ok(Entries::new()) };
-    let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let problem = format!("the settings file cannot be read: {error}");
+        SettingFault::new(
+            path.display().to_string(),
+            problem,
+            "correct the path, or leave it out to use the defaults",
+        )
+    })?;
     source::file(path, &text)
-}
-
-fn unreadable(path: &Path, error: &std::io::Error) -> SettingsError {
-    SettingFault {
-        setting: path.display().to_string(),
-        origin: None,
-        problem: format!("the settings file cannot be read: {error}"),
-        remedy: "correct the path, or leave it out to use the defaults".into(),
-    }
-    .into()
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! A v2 of the deployment's own: where it is, and which operations it answers.
 //!
-//! May use: `settings::listen`, `settings::public`, `settings::reader`, `settings::source`, `settings::tables`,
-//! `settings::value`.
+//! May use: `settings::bounded`, `settings::listen`, `settings::public`, `settings::reader`, `settings::source`,
+//! `settings::tables`, `settings::value`.
 
+use super::bounded::whole;
 use super::listen::ListenSettings;
 use super::public::PublicSettings;
 use super::reader::Reader;
@@ -10,6 +11,7 @@ use super::source::Raw;
 use super::tables::{Table, Tables, known, optional, tables, text, texts};
 use super::value::{HttpAddress, Setting};
 use std::net::{IpAddr, SocketAddr};
+use strum::{EnumString, IntoStaticStr};
 
 const BASE_URL: &str = "native.base_url";
 const SERVE: &str = "native.serve";
@@ -37,7 +39,8 @@ pub struct Serve {
 }
 
 /// Who answers an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Mode {
     /// This gateway.
     #[default]
@@ -51,15 +54,7 @@ pub enum Mode {
 impl Mode {
     /// As settings write it.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Translated => "translated",
-            Self::Shadow => "shadow",
-            Self::Native => "native",
-        }
-    }
-
-    fn of(word: &str) -> Option<Self> {
-        [Self::Translated, Self::Shadow, Self::Native].into_iter().find(|mode| mode.word() == word)
+        self.into()
     }
 }
 
@@ -111,14 +106,10 @@ fn judge(from: &mut Reader, address: &HttpAddress, listen: &ListenSettings, publ
 
 impl ShadowSettings {
     fn read(from: &mut Reader) -> Self {
-        let whole = |from: &mut Reader, key: &str, most: usize| {
-            let form = format!("a whole number from 1 to {most}");
-            from.get_where(key, &form, move |number: &usize| (1..=most).contains(number))
-        };
         Self {
-            share: whole(from, "native.shadow.share", 100),
-            rate: whole(from, "native.shadow.rate", 10_000),
-            keep: whole(from, "native.shadow.keep", 100_000),
+            share: whole(from, "native.shadow.share", 1..=100),
+            rate: whole(from, "native.shadow.rate", 1..=10_000),
+            keep: whole(from, "native.shadow.keep", 1..=100_000),
             values: from.get("native.shadow.values"),
         }
     }
@@ -139,7 +130,7 @@ fn serve(table: &Table) -> Option<Serve> {
     let some = |raw: &Raw| texts(raw).filter(|names| !names.is_empty());
     Some(Serve {
         operations: some(table.get("operations")?)?,
-        mode: Mode::of(text(table.get("mode")?)?)?,
+        mode: text(table.get("mode")?)?.parse().ok()?,
         workspaces: optional(table, "workspaces", some)?.unwrap_or_default(),
     })
 }

@@ -1,6 +1,6 @@
 //! How the authorization server gives out codes, tokens and keys. May use: this folder.
 
-use super::bounded::positive;
+use super::bounded::{positive, whole};
 use super::reader::Reader;
 use super::value::HttpAddress;
 use std::time::Duration;
@@ -46,9 +46,7 @@ impl OAuthSettings {
             refresh_token: positive(from, "oauth.refresh_token"),
             refresh_retry: from.get_where("oauth.refresh_retry", "a duration of at most \"60s\"", delay),
             revocation_delay: from.get_where("oauth.revocation_delay", "a duration of at most \"60s\"", delay),
-            attempts: from.get_where("oauth.attempts", "a whole number from 1 to 10000", |count: &usize| {
-                (1..=10_000).contains(count)
-            }),
+            attempts: whole(from, "oauth.attempts", 1..=10_000),
             registration: from.get("oauth.registration"),
             site_name: from.optional_where("oauth.site_name", "a text of 1 to 60 characters", |name: &String| {
                 (1..=LONGEST_NAME).contains(&name.trim().chars().count())

@@ -1,5 +1,6 @@
 //! Where the gateway keeps what v1 cannot hold. May use: this folder.
 
+use super::bounded::whole;
 use super::reader::Reader;
 use std::fmt;
 use std::time::Duration;
@@ -21,8 +22,7 @@ impl StoreSettings {
         let names_a_place =
             |url: &String| url.split_once(':').is_some_and(|(_, place)| !place.trim_matches('/').is_empty());
         let url = from.get_where("store.url", form, names_a_place);
-        let few = |count: &usize| (1..=12).contains(count);
-        let lock_connections = from.get_where("store.lock_connections", "a whole number from 1 to 12", few);
+        let lock_connections = whole(from, "store.lock_connections", 1..=12);
         Self { url, late_write: from.get("store.late_write"), lock_connections }
     }
 }

@@ -64,7 +64,9 @@ impl UpstreamSettings {
     /// # Errors
     /// When it is not set, with the ways to set it.
     pub fn needed_base_url(&self) -> Result<&HttpAddress, SettingsError> {
-        self.base_url.as_ref().ok_or_else(|| missing_base_url().into())
+        let remedy = || format!("set it in the settings file, as {} or with a flag", variable(BASE_URL));
+        let missing = || SettingFault::new(BASE_URL, "not set, so it is not known where v1 is", remedy());
+        self.base_url.as_ref().ok_or_else(|| missing().into())
     }
 
     /// Makes sure that the service behind is not the gateway itself, which serves at `listen`. Commands that do not
@@ -76,12 +78,9 @@ impl UpstreamSettings {
         let Some(address) = self.base_url.as_ref().filter(|address| address.leads_to(listen)) else {
             return Ok(());
         };
-        Err(SettingsError::from(SettingFault {
-            setting: BASE_URL.into(),
-            origin: None,
-            problem: format!("{} is this gateway itself, which listens on {listen}", address.as_str()),
-            remedy: "name the address of v1, or listen on another port (listen.address)".into(),
-        }))
+        let problem = format!("{} is this gateway itself, which listens on {listen}", address.as_str());
+        let remedy = "name the address of v1, or listen on another port (listen.address)";
+        Err(SettingFault::new(BASE_URL, problem, remedy).into())
     }
 }
 
@@ -101,13 +100,4 @@ fn a_minute(from: &mut Reader, key: &str) -> Option<usize> {
 fn at_once(from: &mut Reader, key: &str, most: usize) -> usize {
     let form = format!("a whole number of calls from 1 to {most}");
     from.get_where(key, &form, |calls| (1..=most).contains(calls))
-}
-
-fn missing_base_url() -> SettingFault {
-    SettingFault {
-        setting: BASE_URL.into(),
-        origin: None,
-        problem: "not set, so it is not known where v1 is".into(),
-        remedy: format!("set it in the settings file, as {} or with a flag", variable(BASE_URL)),
-    }
 }

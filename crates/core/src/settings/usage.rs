@@ -1,6 +1,6 @@
 //! Counting of who calls which operation. May use: this folder.
 
-use super::bounded::positive;
+use super::bounded::{positive, whole};
 use super::reader::Reader;
 use std::time::Duration;
 
@@ -21,13 +21,10 @@ pub struct UsageSettings {
 
 impl UsageSettings {
     pub(super) fn read(from: &mut Reader) -> Self {
-        let days = |days: &usize| (1..=3660).contains(days);
         Self {
             count: from.get("usage.count"),
-            days: from.get_where("usage.days", "a whole number from 1 to 3660", days) as i64,
-            rows: from.get_where("usage.rows", "a whole number from 1000 to 10000000", |rows: &usize| {
-                (1000..=10_000_000).contains(rows)
-            }) as i64,
+            days: whole(from, "usage.days", 1..=3660) as i64,
+            rows: whole(from, "usage.rows", 1000..=10_000_000) as i64,
             flush: positive(from, "usage.flush"),
             learn: from.get("usage.learn"),
         }

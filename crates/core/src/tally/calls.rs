@@ -5,9 +5,11 @@
 use super::counter::Counter;
 use super::durations::Durations;
 use std::time::Duration;
+use strum::VariantNames;
 
 /// How a call ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, VariantNames)]
+#[strum(serialize_all = "snake_case")]
 pub enum Outcome {
     /// A success.
     Ok,
@@ -26,9 +28,6 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    const ALL: [Self; 7] =
-        [Self::Ok, Self::Refused, Self::Throttled, Self::Failed, Self::Timeout, Self::Unreachable, Self::Broken];
-
     /// By the status of an answer.
     pub fn of_status(status: u16) -> Self {
         match status {
@@ -36,19 +35,6 @@ impl Outcome {
             400..=499 => Self::Refused,
             500..=599 => Self::Failed,
             _ => Self::Ok,
-        }
-    }
-
-    /// As it is shown.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Refused => "refused",
-            Self::Throttled => "throttled",
-            Self::Failed => "failed",
-            Self::Timeout => "timeout",
-            Self::Unreachable => "unreachable",
-            Self::Broken => "broken",
         }
     }
 }
@@ -73,7 +59,7 @@ pub enum Called {
 #[derive(Debug)]
 pub struct Calls {
     operations: Vec<String>,
-    counts: Vec<[Counter; Outcome::ALL.len()]>,
+    counts: Vec<[Counter; Outcome::VARIANTS.len()]>,
     /// Of reads and writes of the gateway's own, and of what passes through.
     reads: Durations,
     writes: Durations,
@@ -108,12 +94,10 @@ impl Calls {
     /// What they were for, how they ended and how many there were, as far as there were any.
     pub fn rows(&self) -> impl Iterator<Item = (&str, &'static str, u64)> {
         let names = self.operations.iter().map(String::as_str).chain(OTHERS);
-        names
-            .zip(&self.counts)
-            .flat_map(|(name, counts)| {
-                Outcome::ALL.map(|outcome| (name, outcome.name(), counts[outcome as usize].get()))
-            })
-            .filter(|(_, _, count)| *count > 0)
+        let rows = names.zip(&self.counts).flat_map(|(name, counts)| {
+            Outcome::VARIANTS.iter().zip(counts).map(move |(outcome, count)| (name, *outcome, count.get()))
+        });
+        rows.filter(|(_, _, count)| *count > 0)
     }
 
     /// How long they took, by kind.

@@ -6,9 +6,11 @@ use super::counter::Counter;
 use super::durations::Durations;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use strum::VariantNames;
 
 /// Where an answer came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, VariantNames)]
+#[strum(serialize_all = "snake_case")]
 pub enum Source {
     /// The gateway's own store.
     Own,
@@ -23,33 +25,25 @@ pub enum Source {
     /// Older data than usual, because v1 gave nothing newer.
     Stale,
     /// Nothing had to be looked up.
+    #[strum(serialize = "none")]
     Nothing,
 }
 
 impl Source {
-    const ALL: [Self; 7] =
-        [Self::Own, Self::Index, Self::Cache, Self::V1, Self::Native, Self::Stale, Self::Nothing];
-
     /// As it is shown.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Own => "own",
-            Self::Index => "index",
-            Self::Cache => "cache",
-            Self::V1 => "v1",
-            Self::Native => "native",
-            Self::Stale => "stale",
-            Self::Nothing => "none",
-        }
+        Self::VARIANTS[self as usize]
     }
 }
 
 /// What a request is that is no operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, VariantNames)]
+#[strum(serialize_all = "snake_case")]
 pub enum Kind {
     /// It goes through to v1.
     PassThrough,
     /// The authorization server.
+    #[strum(serialize = "oauth")]
     OAuth,
     /// Documentation and the like.
     Pages,
@@ -60,17 +54,9 @@ pub enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 5] = [Self::PassThrough, Self::OAuth, Self::Pages, Self::Health, Self::Unknown];
-
     /// As it is shown in place of an operation.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::PassThrough => "pass_through",
-            Self::OAuth => "oauth",
-            Self::Pages => "pages",
-            Self::Health => "health",
-            Self::Unknown => "unknown",
-        }
+        Self::VARIANTS[self as usize]
     }
 }
 
@@ -89,7 +75,7 @@ fn class(status: Option<u16>) -> usize {
 pub struct Requests {
     /// Names of the operations, and whether their records are the gateway's own.
     operations: Vec<(String, bool)>,
-    counts: Vec<[[Counter; Source::ALL.len()]; STATUSES.len()]>,
+    counts: Vec<[[Counter; Source::VARIANTS.len()]; STATUSES.len()]>,
     took: Vec<Durations>,
 }
 
@@ -109,7 +95,7 @@ pub struct Row<'r> {
 impl Requests {
     /// For these operations: their names, and whether their records are the gateway's own.
     pub fn new(operations: Vec<(String, bool)>) -> Self {
-        let rows = operations.len() + Kind::ALL.len();
+        let rows = operations.len() + Kind::VARIANTS.len();
         let (counts, took) = ((0..rows).map(|_| Default::default()), (0..rows).map(|_| Durations::default()));
         Self { counts: counts.collect(), took: took.collect(), operations }
     }
@@ -141,24 +127,20 @@ impl Requests {
     fn name(&self, row: usize) -> &str {
         match self.operations.get(row) {
             Some((name, _)) => name,
-            None => Kind::ALL[row - self.operations.len()].name(),
+            None => Kind::VARIANTS[row - self.operations.len()],
         }
     }
 
     /// All that were counted.
     pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
-        self.counts
-            .iter()
-            .enumerate()
-            .flat_map(move |(row, statuses)| {
-                let of_status = move |(status, sources): (usize, &'_ [Counter; Source::ALL.len()])| {
-                    let counted = Source::ALL.map(|source| (source.name(), sources[source as usize].get()));
-                    let operation = self.name(row);
-                    counted.map(|(source, count)| Row { operation, status: STATUSES[status], source, count })
-                };
-                statuses.iter().enumerate().flat_map(of_status)
+        let rows = self.counts.iter().enumerate().flat_map(|(row, statuses)| {
+            let operation = self.name(row);
+            STATUSES.into_iter().zip(statuses).flat_map(move |(status, sources)| {
+                let counted = Source::VARIANTS.iter().zip(sources);
+                counted.map(move |(source, count)| Row { operation, status, source, count: count.get() })
             })
-            .filter(|row| row.count > 0)
+        });
+        rows.filter(|row| row.count > 0)
     }
 
     /// How long they took, by operation, as far as there were any.

@@ -3,8 +3,7 @@
 //! May use: `v2`, `v1` (keys), this folder.
 
 use super::leftover::{Leftover, can_go_on};
-use super::local_write::LocalWrite;
-use super::local_write_log::LocalWriteLog;
+use super::local_write::{LocalWrite, LocalWriteLog};
 use super::progress::Progress;
 use super::project_index::Index;
 use super::refresh::Verified;

@@ -31,11 +31,11 @@ pub(super) struct Shown {
 
 /// An index being brought up to date.
 pub(super) struct Known {
-    shown: Shown,
+    pub shown: Shown,
     /// As it was found, with the local writes until then.
     found: Verified,
     /// Whether anything was taken in.
-    has_heard: bool,
+    pub has_heard: bool,
     /// When its read began.
     pub began: Moment,
     /// When all ids were compared last.
@@ -62,21 +62,6 @@ impl Known {
     pub fn found(verified: Verified, now: Moment) -> Self {
         let shown = Shown { verified: verified.clone(), number: None, ended: now.at };
         Self::kept(verified, shown, now, Some(now.at))
-    }
-
-    /// The number of the last read that was taken in.
-    pub fn number(&self) -> Option<i64> {
-        self.shown.number
-    }
-
-    /// When the last read had ended.
-    pub fn ended(&self) -> Instant {
-        self.shown.ended
-    }
-
-    /// Whether anything was taken in.
-    pub fn has_heard(&self) -> bool {
-        self.has_heard
     }
 
     /// Whether what was read under this number, in a turn that began then, was read wholly after this.

@@ -55,5 +55,5 @@ impl Leftover {
 
 /// Whether a build with pages of `size` can go on with `walk` at `now`.
 pub(super) fn can_go_on(walk: &Walk, size: usize, now: Micros) -> bool {
-    walk.trail.can_go_on(size, walk.rows.len()) && now.saturating_sub(walk.trail.since()) < TOO_OLD
+    walk.trail.can_go_on(size, walk.rows.len()) && now.saturating_sub(walk.trail.since) < TOO_OLD
 }

@@ -19,7 +19,6 @@ mod filter;
 mod known;
 mod leftover;
 mod local_write;
-mod local_write_log;
 mod lookups;
 mod moves;
 mod order;

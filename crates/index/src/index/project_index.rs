@@ -34,10 +34,6 @@ impl Index {
         Self { verified, bytes, scan: false, shown: None }
     }
 
-    pub(super) fn shown(self, shown: Option<Shown>) -> Self {
-        Self { shown, ..self }
-    }
-
     /// Puts another in its place that shows a local write; tells whether that makes a difference.
     pub(super) fn amend(this: &mut Arc<Self>, local: &LocalWrite) -> bool {
         let mut verified = this.verified.clone();
@@ -46,10 +42,6 @@ impl Index {
             *this = Arc::new(Self { scan: this.scan, shown: this.shown.clone(), ..Self::new(verified) });
         }
         differs
-    }
-
-    pub(super) fn into_scan(self) -> Self {
-        Self { scan: true, ..self }
     }
 
     /// An index of these items that nothing keeps fresh, taken in page by page.
@@ -70,7 +62,7 @@ impl Index {
 
     /// All that changed up to this instant, by v1's clock, is in it.
     pub fn known_until(&self) -> Micros {
-        self.verified.floor()
+        self.verified.floor
     }
 
     /// Items in it.

@@ -14,7 +14,7 @@ use super::progress::Progress;
 use super::rows::Rows;
 use super::source::{Cut, Page, Source};
 use super::sweep::{Sweep, sweep};
-use super::walk::{MARGIN, Proof, Touched};
+use super::walk::{MARGIN, Touched, Walk};
 use crate::refusal::Refusal;
 use crate::translate::work_items::Item;
 use crate::v2::time::Micros;
@@ -38,11 +38,11 @@ pub(super) struct Verified {
     /// The rows.
     pub rows: Rows,
     /// The newest change seen, by v1's clock.
-    watermark: Micros,
+    pub watermark: Micros,
     /// When it was seen first, by ours.
     seen: Option<Instant>,
     /// All that changed up to here, by v1's clock, is in the rows.
-    floor: Micros,
+    pub floor: Micros,
 }
 
 impl Default for Verified {
@@ -60,16 +60,6 @@ impl Verified {
     /// Rows of a build: nothing that changes after them has an `updated_at` before `floor`.
     pub fn built(rows: Rows, watermark: Micros, floor: Micros) -> Self {
         Self { rows, watermark, seen: None, floor }
-    }
-
-    /// All that changed up to this instant, by v1's clock, is in the rows.
-    pub fn floor(&self) -> Micros {
-        self.floor
-    }
-
-    /// The newest change seen.
-    pub fn watermark(&self) -> Micros {
-        self.watermark
     }
 
     /// A delta that began at `begun` has seen `newest`. When it is the same for longer than a change may be
@@ -112,8 +102,8 @@ pub(super) struct Refresh<'r, S> {
     pub patient: bool,
     /// Whether a sweep is due whatever the total says.
     pub sweep: bool,
-    /// After a build: a sweep follows where the first delta does not prove its rows.
-    pub proof: Option<&'r Proof>,
+    /// After a build what it has read: a sweep follows where the first delta does not prove its rows.
+    pub proof: Option<&'r Walk>,
     /// Our clock.
     pub clock: &'r (dyn Fn() -> Instant + Sync),
 }

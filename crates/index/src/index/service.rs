@@ -5,14 +5,12 @@
 //!
 //! May use: `v2`, `context`, `fresh`, `refusal`, `units`, `v1`, `translate` (the typed item), this folder.
 
-mod hinted;
-mod known;
 mod reading;
 mod sharing;
 
 use super::deployment::Deployment;
 use super::entry::{Entry, Files};
-use super::figures::Reads;
+use super::figures::{Figures, Reads};
 use super::known::{Got, Known, Shown};
 use super::leftover::Leftover;
 use super::local_write::LocalWrite;
@@ -210,10 +208,38 @@ impl Indexes {
         known.map(|(scope, _)| scope).collect()
     }
 
+    /// Scopes of this project of which there is an index in memory.
+    pub fn built_of(&self, project: Uuid) -> Vec<Scope> {
+        let known = self.inner.entries_where(|scope| scope.project == project).into_iter();
+        known.map(|(scope, _)| scope).filter(|scope| self.inner.any(scope).is_some()).collect()
+    }
+
+    /// What is kept, and how it came about.
+    pub fn figures(&self) -> Figures {
+        let inner = &self.inner;
+        let kept = inner.entries_where(|_| true).into_iter().filter_map(|(scope, _)| inner.indexes.any(&scope));
+        Figures::of(kept.map(|kept| (kept.value, kept.began.at)), &inner.reads)
+    }
+
+    /// The freshness window.
+    pub fn freshness(&self) -> Duration {
+        self.inner.settings.freshness
+    }
+
+    /// Time from one comparison of all ids to the next.
+    pub fn sweep(&self) -> Duration {
+        self.inner.settings.sweep
+    }
+
     /// Brings an index up to date before requests have to wait for it: once it is older than half the
     /// freshness window. `key` must have been shown the same rows.
     pub async fn renew(&self, scope: &Scope, key: &V1Key, ctx: &Context) -> Result<(), Refusal> {
         self.read_within(self.inner.settings.freshness / 2, scope, key, ctx).await
+    }
+
+    /// Brings an index up to date whatever its age, as a hint of v1 demands. `key` must have been shown the same rows.
+    pub async fn renew_now(&self, scope: &Scope, key: &V1Key, ctx: &Context) -> Result<(), Refusal> {
+        self.read_within(Duration::ZERO, scope, key, ctx).await
     }
 
     /// Sees to it that an index younger than `age` is there, however long it takes.
@@ -400,9 +426,9 @@ impl Inner {
         if let Some(swept) = swept {
             entry.note_sweep(swept);
         }
-        let index = Index::new(verified).shown(shown);
-        let fits = index.bytes() <= self.settings.max_bytes;
-        Ok((if fits { index } else { index.into_scan() }, mark))
+        let index = Index { shown, ..Index::new(verified) };
+        let scan = index.bytes() > self.settings.max_bytes;
+        Ok((Index { scan, ..index }, mark))
     }
 
     /// An index in memory, which was compared with all ids at `swept`.

@@ -28,11 +28,11 @@ pub(super) enum What {
 impl SharedPlace {
     /// What others have told that `known` may lack, in order; none when nobody can say. `asked` is now.
     pub async fn told(&self, known: &Known, asked: Instant) -> Option<Vec<Heard<What>>> {
-        let within = match known.number() {
+        let within = match known.shown.number {
             Some(_) => Duration::MAX,
-            None => asked.saturating_duration_since(known.ended()),
+            None => asked.saturating_duration_since(known.shown.ended),
         };
-        let deltas = self.deployment.deltas(self.name(), known.number().unwrap_or(0), within).await?;
+        let deltas = self.deployment.deltas(self.name(), known.shown.number.unwrap_or(0), within).await?;
         let mut heard = Vec::with_capacity(deltas.len());
         for delta in deltas {
             let Some(at) = asked.checked_sub(delta.age) else { continue };

@@ -46,7 +46,7 @@ impl Serialize for Rows {
 /// # Errors
 /// When it cannot be put into bytes.
 pub(super) fn to_bytes(identity: &str, verified: &Verified) -> io::Result<Vec<u8>> {
-    encode(MARK, identity, &(verified.watermark(), &verified.rows))
+    encode(MARK, identity, &(verified.watermark, &verified.rows))
 }
 
 /// The index that these bytes hold, when it is that of `identity` and undamaged.
@@ -87,7 +87,7 @@ impl Snapshot {
 
     /// Writes the rows; a failure is logged, for nothing but time depends on the file.
     pub fn save(&self, verified: &Verified) {
-        if let Err(cause) = self.0.save(&(verified.watermark(), &verified.rows)) {
+        if let Err(cause) = self.0.save(&(verified.watermark, &verified.rows)) {
             tracing::warn!(file = %self.0.path().display(), %cause, "an index could not be kept");
         }
     }

@@ -8,9 +8,9 @@ use crate::refusal::Refusal;
 use crate::translate::work_items::{self, FIELDS, Item};
 use crate::units::now_micros;
 use crate::v1::{Client, Object, V1Key, V1Request};
-use crate::v2::time::{self, Micros};
+use crate::v2::time::Micros;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,13 +50,8 @@ impl Page<Item> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(super) struct Mark {
     pub id: Uuid,
-    #[serde(deserialize_with = "instant")]
+    #[serde(deserialize_with = "work_items::instant")]
     pub updated_at: Micros,
-}
-
-fn instant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Micros, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    time::read_instant(&text).ok_or_else(|| serde::de::Error::custom("not an instant"))
 }
 
 /// Which page of how many rows; pages count from 0.

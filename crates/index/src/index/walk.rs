@@ -51,7 +51,7 @@ pub(super) struct Trail {
     /// Rows on a page.
     size: usize,
     /// An instant before the build by v1's clock, as far as ours tells.
-    since: Micros,
+    pub since: Micros,
     /// The newest change on the first page.
     pub newest: Micros,
     /// A row that changes after the first page does so after this, by its `updated_at`.
@@ -122,6 +122,24 @@ impl Walk {
     pub fn is_one_whole_page(&self) -> bool {
         self.trail.pages == 1 && self.trail.read.len() == 1 && self.rows.len() == self.trail.first_total
     }
+
+    /// Drops from `rows`, which have everything touched in them, what came and went meanwhile, and tells whether they
+    /// are proven to be what v1 showed with `touched`.
+    pub fn settle(&self, rows: &mut Rows, touched: Option<&Touched>) -> bool {
+        let Some(touched) = touched else { return false };
+        let trail = &self.trail;
+        let lately = || touched.rows.iter().filter(|(_, updated, _)| *updated > trail.floor);
+        let still: HashSet<Uuid> = lately().map(|(id, ..)| *id).collect();
+        rows.apply(Vec::new(), &trail.unsure.difference(&still).copied().collect());
+        if rows.len() != touched.total {
+            return false;
+        }
+        let was_there = |id: &Uuid| self.rows.find(*id).is_some() && !trail.unsure.contains(id);
+        let new = || lately().filter(|(id, ..)| !was_there(id));
+        let made_lately = new().filter(|(.., created)| *created > trail.floor).count();
+        let more = |new: usize| trail.first_total + new == touched.total;
+        more(new().count()) || trail.in_turn && more(made_lately)
+    }
 }
 
 impl Trail {
@@ -147,11 +165,6 @@ impl Trail {
         (self.read.len(), self.pages)
     }
 
-    /// When it began, by our clock.
-    pub fn since(&self) -> Micros {
-        self.since
-    }
-
     /// Whether this can be what was read of a list with pages of `size`: the first page and some more, not all.
     pub fn can_go_on(&self, size: usize, rows: usize) -> bool {
         let read = self.read.len();
@@ -160,37 +173,6 @@ impl Trail {
             && first == Some(&0)
             && last.is_some_and(|last| *last < self.pages)
             && (1..=read * size).contains(&rows)
-    }
-}
-
-/// The proof, once all pages are read.
-pub(super) struct Proof {
-    /// What the pages showed.
-    walk: Walk,
-}
-
-impl Proof {
-    /// What `walk` can prove.
-    pub fn of(walk: Walk) -> Self {
-        Self { walk }
-    }
-
-    /// Drops from `rows`, which have everything touched in them, what came and went meanwhile, and tells whether they
-    /// are proven to be what v1 showed with `touched`.
-    pub fn settle(&self, rows: &mut Rows, touched: Option<&Touched>) -> bool {
-        let Some(touched) = touched else { return false };
-        let trail = &self.walk.trail;
-        let lately = || touched.rows.iter().filter(|(_, updated, _)| *updated > trail.floor);
-        let still: HashSet<Uuid> = lately().map(|(id, ..)| *id).collect();
-        rows.apply(Vec::new(), &trail.unsure.difference(&still).copied().collect());
-        if rows.len() != touched.total {
-            return false;
-        }
-        let was_there = |id: &Uuid| self.walk.rows.find(*id).is_some() && !trail.unsure.contains(id);
-        let new = || lately().filter(|(id, ..)| !was_there(id));
-        let made_lately = new().filter(|(.., created)| *created > trail.floor).count();
-        let more = |new: usize| trail.first_total + new == touched.total;
-        more(new().count()) || trail.in_turn && more(made_lately)
     }
 }
 
@@ -225,7 +207,7 @@ mod tests {
         let items = touched.iter().map(|(number, made)| Item { created_at: *made, ..item(*number, now) });
         rows.apply(items.collect(), &HashSet::new());
         let touched = touched.iter().map(|(number, made)| (id(7, *number), now, *made)).collect();
-        Proof::of(walk.clone()).settle(&mut rows, Some(&Touched { total, rows: touched }))
+        walk.settle(&mut rows, Some(&Touched { total, rows: touched }))
     }
 
     #[test]
@@ -282,7 +264,7 @@ mod tests {
         walk.take(2, page(3, vec![item(2, 3 * HOUR)]), true);
         let mut rows = walk.rows.clone();
         let touched = Touched { total: 2, rows: Vec::new() };
-        assert!(!Proof::of(walk).settle(&mut rows, Some(&touched)), "v1 counted three at first");
+        assert!(!walk.settle(&mut rows, Some(&touched)), "v1 counted three at first");
         assert_eq!(rows.len(), 2);
     }
 

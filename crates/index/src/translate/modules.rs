@@ -8,9 +8,7 @@ use serde_json::{Map, Value};
 /// (trap 20, `modules_patch_name`), so it is laid over the record that was read before.
 pub fn merge(before: &Map<String, Value>, answer: &Map<String, Value>) -> Map<String, Value> {
     let mut merged = before.clone();
-    for (key, value) in answer {
-        merged.insert(key.clone(), value.clone());
-    }
+    merged.extend(answer.clone());
     merged
 }
 

@@ -12,7 +12,7 @@ use toml::{Table, Value};
 /// A struct that mirrors a table: every key optional to serde, the required ones named here.
 pub(super) trait Item: for<'de> Deserialize<'de> + Default {
     /// Keys that must be there.
-    const REQUIRED: &'static [&'static str];
+    const REQUIRED: &'static [&'static str] = &[];
 }
 
 /// Reads `table` into `T`, except for the keys in `parts`, which the caller reads itself. The flag says

@@ -4,8 +4,8 @@ use super::fault::{Faults, Trail};
 use super::item::{self, Item};
 use super::legacy::{self, V1Table};
 use super::model::{
-    Common, ErrorSpec, FieldSpec, Head, InputSpec, OperationHead, OperationSpec, OrderSpec, ParamSpec, Read,
-    RefusalSpec, ResourceFile, V1Spec,
+    Common, ErrorCase, FieldSpec, Head, InputSpec, OperationHead, OperationSpec, Order, ParamSpec, Read,
+    ResourceFile, V1Refusal, V1Spec,
 };
 use super::shapes::{self, ShapeSpec};
 use super::surfaces;
@@ -238,10 +238,10 @@ impl Reader<'_> {
         items
     }
 
-    fn errors(&mut self, value: Option<Value>, part: &str) -> Vec<ErrorSpec> {
+    fn errors(&mut self, value: Option<Value>, part: &str) -> Vec<ErrorCase> {
         let mut errors = Vec::new();
         for (index, entry) in self.array(value, part).into_iter().enumerate() {
-            match entry.try_into::<ErrorSpec>() {
+            match entry.try_into::<ErrorCase>() {
                 Ok(error) => errors.push(error),
                 Err(_) => self.at(&format!("{part}.{}", index + 1)).fault(NO_ERROR),
             }
@@ -249,7 +249,7 @@ impl Reader<'_> {
         errors
     }
 
-    fn errors_of_modes(&mut self, value: Option<Value>) -> Vec<(String, ErrorSpec)> {
+    fn errors_of_modes(&mut self, value: Option<Value>) -> Vec<(String, ErrorCase)> {
         let mut errors = Vec::new();
         for (mode, value) in self.table(value, "mode") {
             match value.try_into() {
@@ -301,12 +301,12 @@ pub fn known_keys() -> Vec<&'static str> {
     let structs = [
         item::keys_of::<Head>(),
         item::keys_of::<V1Spec>(),
-        item::keys_of::<RefusalSpec>(),
+        item::keys_of::<V1Refusal>(),
         item::keys_of::<FieldSpec>(),
         item::keys_of::<InputSpec>(),
         item::keys_of::<ParamSpec>(),
         item::keys_of::<OperationHead>(),
-        item::keys_of::<OrderSpec>(),
+        item::keys_of::<Order>(),
     ];
     let mut keys: Vec<&str> = structs.concat();
     keys.extend([

@@ -15,6 +15,7 @@ mod load;
 mod model;
 mod rules;
 mod shapes;
+mod step;
 mod surfaces;
 mod texts;
 mod words;
@@ -23,13 +24,14 @@ pub use fault::{Fault, Faults, Trail};
 pub use legacy::{FILE as V1_FILE, V1Row, V1Table};
 pub use load::{Files, known_keys};
 pub use model::{
-    Common, ErrorSpec, FieldSpec, Head, InputSpec, Notes, OperationHead, OperationSpec, OrderSpec, ParamSpec, Read,
-    RefusalSpec, ResourceFile, V1Spec,
+    Common, ErrorCase, FieldSpec, Head, InputSpec, Notes, OperationHead, OperationSpec, Order, ParamSpec, Read,
+    ResourceFile, V1Refusal, V1Spec,
 };
 pub use rules::{MaySpec, OneOfAllSpec, RequiresSpec};
 pub use shapes::ShapeSpec;
+pub use step::{Special, Step};
 pub use texts::{Texts, Unreadable};
 pub use words::{
-    Answer, Feature, Keep, Method, OnCreate, OwnRecords, ReadOneBy, Rows, Source, StepWord, Surface, TypeMode,
-    TypeWord, WhoWord, WriteKind,
+    Answer, Feature, Keep, Method, OnCreate, OwnRecords, ReadOneBy, Rows, Source, Surface, TypeMode, TypeWord,
+    WhoWord, WriteKind,
 };

@@ -4,9 +4,10 @@
 use super::fault::Trail;
 use super::item::Item;
 use super::rules::{MaySpec, OneOfAllSpec, RequiresSpec};
+use super::step::Step;
 use super::words::{
-    Answer, Feature, Keep, Method, OnCreate, OwnRecords, ReadOneBy, Rows, Source, StepWord, Surface, TypeMode,
-    TypeWord, WriteKind,
+    Answer, Feature, Keep, Method, OnCreate, OwnRecords, ReadOneBy, Rows, Source, Surface, TypeMode, TypeWord,
+    WriteKind,
 };
 use indexmap::IndexMap;
 use serde::Deserialize;
@@ -32,9 +33,9 @@ pub struct Common {
     /// Notes of `expand`.
     pub expand: Notes,
     /// Errors of every operation.
-    pub every_operation: Vec<ErrorSpec>,
+    pub every_operation: Vec<ErrorCase>,
     /// Errors of operations that need the mode of this name.
-    pub modes: Vec<(String, ErrorSpec)>,
+    pub modes: Vec<(String, ErrorCase)>,
 }
 
 /// Notes alone.
@@ -57,7 +58,7 @@ pub struct ResourceFile {
     /// Where v1 keeps the records.
     pub v1: Option<Read<V1Spec>>,
     /// What v1's refusals mean.
-    pub refusals: Vec<Read<RefusalSpec>>,
+    pub refusals: Vec<Read<V1Refusal>>,
     /// Fields in order.
     pub fields: IndexMap<String, Read<FieldSpec>>,
     /// Body members in order.
@@ -129,16 +130,17 @@ pub struct V1Spec {
 }
 
 /// `[[v1.refusals]]`.
-#[derive(Debug, Default, Deserialize)]
+/// A refusal of v1 that means something else than its status says.
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct RefusalSpec {
-    /// The write.
-    pub on: Option<WriteKind>,
+pub struct V1Refusal {
+    /// The write it answers.
+    pub on: WriteKind,
     /// Status of v1.
     pub status: u16,
-    /// v1 name of the one field the refusal is about; the whole write when absent.
+    /// v1 name of the one field it is about (`{"field": ["text"]}`); the whole write when absent.
     pub field: Option<String>,
-    /// Text of v1; any when absent.
+    /// Text of v1 (`error`, or the one entry of `non_field_errors`); any text when absent.
     pub error: Option<String>,
     /// v2 code it becomes.
     pub code: String,
@@ -249,9 +251,9 @@ pub struct OperationSpec {
     /// Its plain keys.
     pub head: Read<OperationHead>,
     /// Orders of a list.
-    pub order: Option<Read<OrderSpec>>,
+    pub order: Option<Read<Order>>,
     /// Errors in order.
-    pub errors: Vec<ErrorSpec>,
+    pub errors: Vec<ErrorCase>,
     /// Query parameters in order.
     pub query: IndexMap<String, Read<ParamSpec>>,
     /// Body members in order.
@@ -287,7 +289,7 @@ pub struct OperationHead {
     /// Fields `search` looks at.
     pub search: Vec<String>,
     /// How it is carried out.
-    pub step: Option<StepWord>,
+    pub step: Option<Step>,
     /// Takes the paging parameters.
     pub paging: bool,
     /// A POST whose body is ignored.
@@ -308,21 +310,35 @@ pub struct OperationHead {
     pub may: Option<MaySpec>,
 }
 
-/// `order = { … }`.
-#[derive(Debug, Default, Deserialize)]
+/// `order = { … }`: order of a list.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct OrderSpec {
-    /// Field names.
+pub struct Order {
+    /// Field names; each also descending with `-`.
     pub allowed: Vec<String>,
-    /// Default.
+    /// Default, possibly with `-`.
     pub default: String,
-    /// Fields that can anchor a cursor.
+    /// Fields that can anchor a cursor, both directions.
     pub cursor: Vec<String>,
 }
 
-/// `[status, code, when]`.
-#[derive(Debug, Clone, Deserialize)]
-pub struct ErrorSpec(pub u16, pub String, pub String);
+/// `[status, code, when]`: an error an operation can answer.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(from = "(u16, String, String)")]
+pub struct ErrorCase {
+    /// HTTP status.
+    pub status: u16,
+    /// Code.
+    pub code: String,
+    /// When, in prose.
+    pub when: String,
+}
+
+impl From<(u16, String, String)> for ErrorCase {
+    fn from((status, code, when): (u16, String, String)) -> Self {
+        Self { status, code, when }
+    }
+}
 
 impl Item for Notes {
     const REQUIRED: &'static [&'static str] = &["notes"];
@@ -332,11 +348,9 @@ impl Item for Head {
     const REQUIRED: &'static [&'static str] = &["resource", "about", "source", "surface", "shape"];
 }
 
-impl Item for V1Spec {
-    const REQUIRED: &'static [&'static str] = &[];
-}
+impl Item for V1Spec {}
 
-impl Item for RefusalSpec {
+impl Item for V1Refusal {
     const REQUIRED: &'static [&'static str] = &["on", "status", "code", "detail"];
 }
 
@@ -344,9 +358,7 @@ impl Item for FieldSpec {
     const REQUIRED: &'static [&'static str] = &["type"];
 }
 
-impl Item for InputSpec {
-    const REQUIRED: &'static [&'static str] = &[];
-}
+impl Item for InputSpec {}
 
 impl Item for ParamSpec {
     const REQUIRED: &'static [&'static str] = &["type"];
@@ -357,6 +369,6 @@ impl Item for OperationHead {
         &["id", "method", "path", "summary", "scopes", "status", "answer", "step"];
 }
 
-impl Item for OrderSpec {
+impl Item for Order {
     const REQUIRED: &'static [&'static str] = &["allowed", "default", "cursor"];
 }

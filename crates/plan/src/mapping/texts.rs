@@ -7,7 +7,6 @@ use super::legacy;
 use super::shapes::FOLDER;
 use indexmap::IndexMap;
 use rust_embed::RustEmbed;
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 #[derive(RustEmbed)]
@@ -34,7 +33,7 @@ impl Texts {
         let mut texts = Self::default();
         for name in Embedded::iter().filter(|name| is_mapping(name)) {
             if let Some(file) = Embedded::get(&name) {
-                texts.insert(&name, text_of(file.data));
+                texts.insert(&name, String::from_utf8_lossy(&file.data));
             }
         }
         texts
@@ -47,13 +46,10 @@ impl Texts {
     /// The directory or one of its files cannot be read.
     pub fn overlay(mut self, directory: &Path) -> Result<Self, Unreadable> {
         self.lay(directory, "", ".toml")?;
-        let shapes = directory.join(FOLDER);
-        if shapes.is_dir() {
-            self.lay(&shapes, FOLDER, ".json")?;
-        }
-        let v1 = directory.join(legacy::FOLDER);
-        if v1.is_dir() {
-            self.lay(&v1, legacy::FOLDER, ".toml")?;
+        for (folder, ending) in [(FOLDER, ".json"), (legacy::FOLDER, ".toml")] {
+            if directory.join(folder).is_dir() {
+                self.lay(&directory.join(folder), folder, ending)?;
+            }
         }
         Ok(self)
     }
@@ -91,8 +87,4 @@ impl Texts {
 
 fn is_mapping(name: &str) -> bool {
     name.ends_with(".toml") || name.starts_with(FOLDER) && name.ends_with(".json")
-}
-
-fn text_of(data: Cow<'static, [u8]>) -> String {
-    String::from_utf8_lossy(&data).into_owned()
 }

@@ -63,10 +63,11 @@ pub enum Rows {
 }
 
 /// A kind of write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteKind {
-    /// POST on the collection.
+    /// POST on the collection; stands where a file has to say which one, until it was read.
+    #[default]
     Create,
     /// PATCH of a record.
     Update,
@@ -75,8 +76,9 @@ pub enum WriteKind {
 }
 
 /// A kind of value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum TypeWord {
     /// Text.
     String,
@@ -162,7 +164,9 @@ pub enum WhoWord {
 }
 
 /// The methods operations use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Display, IntoStaticStr)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Display, EnumString, IntoStaticStr,
+)]
 #[serde(rename_all = "UPPERCASE")]
 #[strum(serialize_all = "UPPERCASE")]
 pub enum Method {
@@ -215,43 +219,5 @@ impl TypeMode {
     /// As a mapping writes it.
     pub fn as_str(self) -> &'static str {
         self.into()
-    }
-}
-
-/// How an operation is carried out.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, EnumString)]
-#[serde(try_from = "String")]
-#[strum(serialize_all = "snake_case")]
-pub enum StepWord {
-    /// Lists the records.
-    ReadCollection,
-    /// Shows one of them.
-    ReadOne,
-    /// Creates a record.
-    Create,
-    /// Updates one.
-    Update,
-    /// Deletes one.
-    Delete,
-    /// A named Rust function.
-    #[strum(disabled)]
-    Special(String),
-    /// Declared, not working yet.
-    Pending,
-}
-
-impl TryFrom<String> for StepWord {
-    type Error = String;
-
-    fn try_from(word: String) -> Result<Self, String> {
-        match word.split_once(':') {
-            Some(("special", name)) if !name.is_empty() => Ok(Self::Special(name.into())),
-            _ => word.parse().map_err(|_| {
-                format!(
-                    "unknown step `{word}`; steps are read_collection, read_one, create, update, delete, pending \
-                     and special:<name>"
-                )
-            }),
-        }
     }
 }

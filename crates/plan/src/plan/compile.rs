@@ -30,8 +30,7 @@ mod whole;
 mod writes;
 
 use super::service::Plan;
-use super::step::Special;
-use crate::mapping::{Faults, Files};
+use crate::mapping::{Faults, Files, Special};
 use draft::Draft;
 
 /// Compiles the mappings, which have to name each of `named`.

@@ -1,9 +1,10 @@
-//! Words every part of the plan is described with: kinds of values and constants. May use: nothing of this crate.
+//! Words every part of the plan is described with: kinds of values. May use: nothing of this crate.
 
-use serde_json::Value;
+use strum::EnumString;
 
 /// What kind of value a field, parameter or body member holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumString)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Kind {
     /// Text.
     String,
@@ -62,6 +63,3 @@ pub enum ValueType {
     /// One query parameter holding comma-separated elements.
     Csv(Kind),
 }
-
-/// A constant of a mapping (defaults, `null_as`).
-pub type Constant = Value;

@@ -1,9 +1,9 @@
 //! The public operations of v1: how a call is known by name, and what replaces it in v2. May use: `mapping`, this
 //! folder.
 
-use crate::mapping::Method;
-use crate::plan::words::Words;
-use crate::plan::{PathTemplate, Segment};
+use crate::mapping::{Method, V1Table};
+use crate::plan::PathTemplate;
+use crate::plan::tree::Node;
 use indexmap::IndexMap;
 use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
@@ -91,35 +91,19 @@ pub struct V1Operations {
     inputs: IndexMap<String, IndexMap<String, String>>,
 }
 
-#[derive(Debug, Default)]
-struct Node {
-    literals: Words<Node>,
-    variable: Option<Box<Node>>,
-    rows: Vec<(Method, usize)>,
-}
-
 impl V1Operations {
-    /// Of `rows`, with parts of paths that have a second name.
-    pub(super) fn new(rows: Vec<V1Operation>, spellings: &[[String; 2]], words: &[String]) -> Self {
+    /// Of `rows`, with what `table` says beside its own rows.
+    pub(super) fn new(rows: Vec<V1Operation>, table: &V1Table) -> Self {
         let mut root = Node::default();
         for (index, row) in rows.iter().enumerate() {
-            for path in spelled(row.path.as_str(), spellings) {
+            for path in spelled(row.path.as_str(), &table.spellings) {
                 if let Ok(path) = PathTemplate::parse(&path) {
                     root.insert(&path, row.method, index);
                 }
             }
         }
-        let words = words.iter().cloned().collect();
-        Self { rows, root, words, ..Self::default() }
-    }
-
-    /// The same, with what is known about fields and members of bodies by resource.
-    pub(super) fn about(
-        self,
-        hidden: IndexMap<String, Vec<String>>,
-        inputs: IndexMap<String, IndexMap<String, String>>,
-    ) -> Self {
-        Self { hidden, inputs, ..self }
+        let words = table.words.iter().cloned().collect();
+        Self { rows, root, words, hidden: table.records.clone(), inputs: table.inputs.clone() }
     }
 
     /// Each of them.
@@ -145,17 +129,15 @@ impl V1Operations {
     /// Finds what `method` on `path` (raw, from `/api/v1/` on, without the query) is.
     pub fn find(&self, method: &str, path: &str) -> V1Found {
         self.walk(path, None).map_or(V1Found::Unknown, |(node, missing_slash)| {
-            match node.rows.iter().find(|(known, _)| known.as_str() == method) {
-                Some(&(_, operation)) => V1Found::Operation { operation, missing_slash },
-                None => V1Found::NoMethod,
-            }
+            let found = node.find(method).map(|operation| V1Found::Operation { operation, missing_slash });
+            found.unwrap_or(V1Found::NoMethod)
         })
     }
 
     /// Methods that v1 has at `path`.
     pub fn methods(&self, path: &str) -> Vec<&'static str> {
         let node = self.walk(path, None);
-        node.map_or_else(Vec::new, |(node, _)| node.rows.iter().map(|(method, _)| method.as_str()).collect())
+        node.map_or_else(Vec::new, |(node, _)| node.ends.iter().map(|(method, _)| method.as_str()).collect())
     }
 
     /// Values of the variables of an operation's path, by name.
@@ -205,45 +187,6 @@ impl V1Operations {
         let node = self.root.descend(Some(&decoded), Some(&mut found))?;
         values.extend(found.into_iter().map(str::to_owned));
         Some((node, missing_slash))
-    }
-}
-
-impl Node {
-    fn insert(&mut self, path: &PathTemplate, method: Method, row: usize) {
-        let mut node = self;
-        for segment in path.segments() {
-            node = match segment {
-                Segment::Literal(text) => node.literals.entry(text),
-                Segment::Variable(_) => node.variable.get_or_insert_default(),
-            };
-        }
-        if !node.rows.iter().any(|(known, _)| *known == method) {
-            node.rows.push((method, row));
-            node.rows.sort_unstable();
-        }
-    }
-
-    /// Literals first; steps back to the variable when a literal leads nowhere.
-    fn descend<'p>(&self, rest: Option<&'p str>, mut values: Option<&mut Vec<&'p str>>) -> Option<&Self> {
-        let Some(rest) = rest else { return (!self.rows.is_empty()).then_some(self) };
-        // Not `split_once`, which takes five times as long, and every call of v1 comes by here.
-        let (first, rest) = match rest.bytes().position(|byte| byte == b'/') {
-            Some(slash) => (&rest[..slash], Some(&rest[slash + 1..])),
-            None => (rest, None),
-        };
-        if let Some(found) = self.literals.get(first).and_then(|node| node.descend(rest, values.as_deref_mut())) {
-            return Some(found);
-        }
-        let next = self.variable.as_ref().filter(|_| !first.is_empty())?;
-        let known = values.as_ref().map_or(0, |values| values.len());
-        if let Some(values) = values.as_deref_mut() {
-            values.push(first);
-        }
-        let found = next.descend(rest, values.as_deref_mut());
-        if let (None, Some(values)) = (found, values) {
-            values.truncate(known);
-        }
-        found
     }
 }
 

@@ -1,8 +1,9 @@
 //! What a path that v2 does not know was meant to be: a word of v1, a slip of the pen, or something that only v1 has.
 //!
-//! May use: `routes`.
+//! May use: `routes`, `tree`.
 
-use super::routes::{Node, Routes};
+use super::routes::Routes;
+use super::tree::Node;
 
 /// What v1 and its older versions call things, and what v2 calls them.
 const WORDS_OF_V1: [(&str, &str); 6] = [
@@ -47,7 +48,7 @@ impl Routes {
         let all = "There is no such path";
         let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
         let mut right = Vec::new();
-        if self.root().meant(&segments, &mut right) {
+        if self.root.meant(&segments, &mut right) {
             return format!("{all}; did you mean /{}/?", right.join("/"));
         }
         match path.strip_prefix(V2).filter(|_| is_only_in_v1(&segments)) {
@@ -68,7 +69,7 @@ fn is_only_in_v1(segments: &[&str]) -> bool {
 impl Node {
     /// Follows the segments as they may have been meant; `right` is the path so far.
     fn meant(&self, segments: &[&str], right: &mut Vec<String>) -> bool {
-        let Some((first, rest)) = segments.split_first() else { return self.is_an_end() };
+        let Some((first, rest)) = segments.split_first() else { return !self.ends.is_empty() };
         let go = |node: &Self, word: &str, right: &mut Vec<String>| {
             right.push(word.to_owned());
             let found = node.meant(rest, right);
@@ -82,7 +83,7 @@ impl Node {
                 return true;
             }
         }
-        self.variable().is_some_and(|node| go(node, first, right))
+        self.variable.as_ref().is_some_and(|node| go(node, first, right))
     }
 
     /// Literals that `segment` may stand for, the likeliest first.
@@ -92,9 +93,9 @@ impl Node {
         }
         let plain = segment.to_ascii_lowercase().replace('_', "-");
         let of_v1 = WORDS_OF_V1.iter().find(|(v1, _)| *v1 == plain).map(|(_, v2)| (*v2).to_owned());
-        let alike = self.literals().map(|word| (strsim::jaro_winkler(&plain, word), word));
+        let alike = self.literals.iter().map(|(word, _)| (strsim::jaro_winkler(&plain, word), word));
         let nearest = alike.filter(|(likeness, _)| *likeness > ALIKE).max_by(|a, b| a.0.total_cmp(&b.0));
-        let nearest = nearest.map(|(_, word)| word.to_owned());
+        let nearest = nearest.map(|(_, word)| word.to_string());
         std::iter::once(plain).chain(of_v1).chain(nearest).collect()
     }
 }

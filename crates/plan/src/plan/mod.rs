@@ -20,29 +20,23 @@ mod rules;
 pub mod schema;
 pub mod scopes;
 mod service;
-mod shape;
-mod step;
-mod turn;
+mod tree;
 mod v1_slug;
-mod words;
 
 /// Words that mean just what a mapping file says.
 pub use crate::mapping::{
-    Answer, Feature, Keep, Method, OnCreate, OwnRecords, ReadOneBy, Rows, Source, Surface, TypeMode, WriteKind,
+    Answer, ErrorCase, Feature, Keep, Method, OnCreate, Order, OwnRecords, ReadOneBy, Rows, Source, Special, Step,
+    Surface, TypeMode, V1Refusal, WriteKind,
 };
 pub use column::Column;
 pub use compile::compile;
-pub use kind::{Constant, Kind, ValueType};
+pub use kind::{Kind, ValueType};
 pub use known::Known;
 pub use legacy::{Extent, Fill, V1Found, V1Operation, V1Operations};
 pub use operation::{
-    BodyRule, Calls, ErrorCase, Extra, Filter, FilterTest, Input, Made, Operation, Order, Param, ParamRole,
-    PlannedCall,
+    BodyRule, Calls, Extra, Filter, FilterTest, Input, Made, Operation, Param, ParamRole, PlannedCall, Turn, TurnOf,
 };
 pub use path::{PathTemplate, Segment};
-pub use resource::{Field, Resource, V1Refusal, V1Source};
+pub use resource::{Field, Resource, V1Source};
 pub use rules::{May, OneOfAll, Required, Rule};
-pub use service::Plan;
-pub use shape::Shape;
-pub use step::{Special, Step};
-pub use turn::{Turn, TurnOf};
+pub use service::{Plan, Shape};

@@ -1,12 +1,11 @@
 //! One operation of v2. May use: `mapping`, this folder.
 
-use super::kind::{Constant, ValueType};
+use super::kind::ValueType;
 use super::path::PathTemplate;
 use super::rules::May;
-use super::step::Step;
-use super::turn::Turn;
 use super::v1_slug::slug_length;
-use crate::mapping::{Answer, Feature, Method, Surface, TypeMode};
+use crate::mapping::{Answer, ErrorCase, Feature, Method, Order, Step, Surface, TypeMode};
+use serde_json::Value;
 use strum::{EnumString, IntoStaticStr};
 
 /// How many v1 calls an operation usually costs, proofs of access excluded; follows from the calls it makes.
@@ -71,28 +70,6 @@ pub enum Extra {
     RefusedValue,
 }
 
-/// Order of a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Order {
-    /// Field names; each also descending with `-`.
-    pub allowed: Vec<String>,
-    /// Default, possibly with `-`.
-    pub default: String,
-    /// Fields that can anchor a cursor, both directions.
-    pub cursor: Vec<String>,
-}
-
-/// An error an operation can answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ErrorCase {
-    /// HTTP status.
-    pub status: u16,
-    /// Code.
-    pub code: String,
-    /// When, in prose.
-    pub when: String,
-}
-
 /// A query parameter.
 #[derive(Debug)]
 pub struct Param {
@@ -103,7 +80,7 @@ pub struct Param {
     /// Values it is limited to; empty for any.
     pub allowed: Vec<String>,
     /// Value when absent.
-    pub default: Option<Constant>,
+    pub default: Option<Value>,
     /// Largest number.
     pub max: Option<u64>,
     /// For documentation.
@@ -180,7 +157,7 @@ pub struct Input {
     /// Values it is limited to; empty for any.
     pub allowed: Vec<String>,
     /// Value when absent on create.
-    pub default: Option<Constant>,
+    pub default: Option<Value>,
     /// Never comes back.
     pub write_only: bool,
     /// Trimmed, and blank refused (O9).
@@ -215,6 +192,28 @@ impl Input {
         }
         self.refused.iter().find(|(value, _)| value == text).map(|(_, told)| told.clone())
     }
+}
+
+/// One thing a write has to itself while it runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Turn {
+    /// What it is.
+    pub of: TurnOf,
+    /// Others that only share it may have it at the same time.
+    pub shared: bool,
+    /// Needed only when the body has one of these members; always when empty.
+    pub members: Vec<String>,
+}
+
+/// What there is to have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TurnOf {
+    /// The record the path names.
+    Record,
+    /// All records of a resource in the project.
+    Collection(String),
+    /// A rule of that resource that spans records of the project.
+    Rule(String),
 }
 
 /// One of the operations of v2.

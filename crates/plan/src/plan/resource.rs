@@ -1,12 +1,12 @@
 //! One resource: its fields, and where v1 keeps its records. May use: `mapping`, this folder.
 
 use super::column::Column;
-use super::kind::{Constant, ValueType};
+use super::kind::ValueType;
 use super::known::Known;
 use super::path::PathTemplate;
 use super::rules::{OneOfAll, Required};
-use super::step::Step;
-use crate::mapping::{Keep, OnCreate, OwnRecords, ReadOneBy, Rows, Source, WriteKind};
+use crate::mapping::{Keep, OnCreate, OwnRecords, ReadOneBy, Rows, Source, Step, V1Refusal};
+use serde_json::Value;
 use std::sync::Arc;
 
 impl OwnRecords {
@@ -108,23 +108,6 @@ pub struct V1Source {
     pub refusals: Vec<V1Refusal>,
 }
 
-/// A refusal of v1 that means something else than its status says.
-#[derive(Debug)]
-pub struct V1Refusal {
-    /// The write it answers.
-    pub on: WriteKind,
-    /// Status of v1.
-    pub status: u16,
-    /// v1 name of the one field it is about (`{"field": ["text"]}`); the whole write when absent.
-    pub field: Option<String>,
-    /// Text of v1 (`error`, or the one entry of `non_field_errors`); any text when absent.
-    pub error: Option<String>,
-    /// v2 code it becomes.
-    pub code: String,
-    /// Prose for the client.
-    pub detail: String,
-}
-
 /// One field of a read shape.
 #[derive(Debug)]
 pub struct Field {
@@ -143,7 +126,7 @@ pub struct Field {
     /// The v1 field is HTML, read here as plain text.
     pub plain_text: bool,
     /// What to read where v1 shows null and v2 has none.
-    pub null_as: Option<Constant>,
+    pub null_as: Option<Value>,
     /// Who holds the value.
     pub keep: Keep,
     /// What a create does with it.

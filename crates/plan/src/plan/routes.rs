@@ -8,14 +8,11 @@
 //! A literal goes before a variable. The template of a path is found without looking at the method: PATCH on
 //! `work-item-types/enable/` is a wrong method, never a type called `enable`. May use: `mapping`, this folder.
 
-use super::words::Words;
-use super::{Operation, Plan, Segment};
+use super::Plan;
+use super::tree::Node;
 use crate::mapping::Method;
 use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
-
-/// Segments of a path that have room at once.
-const USUAL_DEPTH: usize = 12;
 
 /// What a method and a path lead to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,18 +41,9 @@ pub enum Found {
 /// Routes of all operations.
 #[derive(Debug)]
 pub struct Routes {
-    root: Node,
+    pub(super) root: Node,
     /// Names of the variables of each operation's path.
     names: Vec<Vec<String>>,
-}
-
-/// What may follow a part of a path.
-#[derive(Debug, Default)]
-pub(super) struct Node {
-    literals: Words<Node>,
-    variable: Option<Box<Node>>,
-    /// Operations whose path ends here.
-    operations: Vec<(Method, usize)>,
 }
 
 impl Routes {
@@ -63,133 +51,59 @@ impl Routes {
     pub fn new(plan: &Plan) -> Self {
         let mut root = Node::default();
         for (index, operation) in plan.operations.iter().enumerate() {
-            root.insert(index, operation);
+            root.insert(&operation.path, operation.method, index);
         }
         let names = plan.operations.iter().map(|o| o.path.variables().map(str::to_owned).collect()).collect();
         Self { root, names }
     }
 
-    /// Where every path begins.
-    pub(super) fn root(&self) -> &Node {
-        &self.root
-    }
-
     /// Finds what `method` on `path` (raw, as sent, without the query) leads to.
     pub fn find(&self, method: &str, path: &str) -> Found {
-        let Some(inner) = path.strip_suffix('/') else {
-            return match self.node(path) {
-                Some(_) => Found::MissingSlash { right: format!("{path}/") },
-                None => Found::Unknown,
-            };
-        };
-        match self.node(inner) {
-            Some((node, values)) => self.choose(node, method, values),
-            None => Found::Unknown,
-        }
-    }
-
-    /// The node a path without its last slash ends at, with the values of variables on the way.
-    fn node(&self, path: &str) -> Option<(&Node, Vec<String>)> {
-        let (mut rest, mut segments) = (path.strip_prefix('/')?, Vec::with_capacity(USUAL_DEPTH));
-        while let Some(slash) = memchr::memchr(b'/', rest.as_bytes()) {
-            segments.push(decoded(&rest[..slash])?);
-            rest = &rest[slash + 1..];
-        }
-        segments.push(decoded(rest)?);
+        let inner = path.strip_suffix('/').unwrap_or(path);
+        let Some(parts) = inner.strip_prefix('/').and_then(decoded) else { return Found::Unknown };
         let mut values = Vec::new();
-        let node = self.root.descend(&segments, &mut values)?;
-        Some((node, values))
-    }
-
-    fn choose(&self, node: &Node, method: &str, values: Vec<String>) -> Found {
-        let method = if method == "HEAD" { "GET" } else { method };
-        match node.operations.iter().find(|(known, _)| known.as_str() == method) {
-            Some(&(_, operation)) => {
-                let variables = self.names[operation].iter().cloned().zip(values).collect();
-                Found::Operation { operation, variables }
+        let Some(node) = self.root.descend(Some(&parts), Some(&mut values)) else { return Found::Unknown };
+        if !path.ends_with('/') {
+            return Found::MissingSlash { right: format!("{path}/") };
+        }
+        match node.find(if method == "HEAD" { "GET" } else { method }) {
+            Some(operation) => {
+                let values = values.into_iter().map(str::to_owned);
+                Found::Operation {
+                    operation,
+                    variables: self.names[operation].iter().cloned().zip(values).collect(),
+                }
             }
-            None => Found::WrongMethod { allow: node.allow() },
+            None => Found::WrongMethod { allow: allow(node) },
         }
     }
 }
 
-impl Node {
-    /// The words that may follow.
-    pub(super) fn literals(&self) -> impl Iterator<Item = &str> {
-        self.literals.all()
-    }
-
-    /// What follows after a word.
-    pub(super) fn literal(&self, word: &str) -> Option<&Self> {
-        self.literals.get(word)
-    }
-
-    /// What follows after a value.
-    pub(super) fn variable(&self) -> Option<&Self> {
-        self.variable.as_deref()
-    }
-
-    /// Whether a path ends here.
-    pub(super) fn is_an_end(&self) -> bool {
-        !self.operations.is_empty()
-    }
-
-    fn insert(&mut self, index: usize, operation: &Operation) {
-        let mut node = self;
-        for segment in operation.path.segments() {
-            node = match segment {
-                Segment::Literal(text) => node.literals.entry(text),
-                Segment::Variable(_) => node.variable.get_or_insert_default(),
-            };
+fn allow(node: &Node) -> Vec<&'static str> {
+    let mut allow = Vec::new();
+    for (method, _) in &node.ends {
+        allow.push(method.as_str());
+        if *method == Method::Get {
+            allow.push("HEAD");
         }
-        node.operations.push((operation.method, index));
-        node.operations.sort_unstable();
     }
-
-    /// Follows the segments, literals first; steps back to the variable when a literal leads nowhere.
-    fn descend(&self, segments: &[Cow<str>], values: &mut Vec<String>) -> Option<&Self> {
-        let Some((first, rest)) = segments.split_first() else {
-            return (!self.operations.is_empty()).then_some(self);
-        };
-        if let Some(found) = self.literals.get(first.as_ref()).and_then(|node| node.descend(rest, values)) {
-            return Some(found);
-        }
-        let next = self.variable.as_ref()?;
-        let known = values.len();
-        values.push(first.clone().into_owned());
-        let found = next.descend(rest, values);
-        if found.is_none() {
-            values.truncate(known);
-        }
-        found
-    }
-
-    fn allow(&self) -> Vec<&'static str> {
-        let mut allow = Vec::new();
-        for (method, _) in &self.operations {
-            allow.push(method.as_str());
-            if *method == Method::Get {
-                allow.push("HEAD");
-            }
-        }
-        allow
-    }
+    allow
 }
 
-/// A segment without its percent-encoding. None when it is empty or badly encoded, hides a slash or a
-/// control character, or is a dot segment, which would climb out of v1's path.
-fn decoded(segment: &str) -> Option<Cow<'_, str>> {
-    let bytes = segment.as_bytes();
-    // Nearly all segments; nothing below can be wrong with them.
-    if !bytes.is_empty() && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')) {
-        return Some(Cow::Borrowed(segment));
+/// A path without its percent-encoding. None when a part of it is badly encoded, hides a slash or a control character,
+/// or is a dot segment, which would climb out of v1's path.
+fn decoded(path: &str) -> Option<Cow<'_, str>> {
+    let bytes = path.as_bytes();
+    // Nearly all paths; nothing below can be wrong with them.
+    if bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'/')) {
+        return Some(Cow::Borrowed(path));
     }
     let escaped = |at: usize| bytes.get(at + 1..at + 3).is_some_and(|two| two.iter().all(u8::is_ascii_hexdigit));
     if (0..bytes.len()).any(|at| bytes[at] == b'%' && !escaped(at)) {
         return None;
     }
-    let text = percent_decode_str(segment).decode_utf8().ok()?;
-    let refused =
-        text.is_empty() || text == "." || text == ".." || text.contains('/') || text.contains(char::is_control);
-    (!refused).then_some(text)
+    let text = percent_decode_str(path).decode_utf8().ok()?;
+    let hides_a_slash = text.matches('/').count() != path.matches('/').count();
+    let is_refused = |part: &str| part == "." || part == ".." || part.contains(char::is_control);
+    (!hides_a_slash && !text.split('/').any(is_refused)).then_some(text)
 }

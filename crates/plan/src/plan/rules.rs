@@ -2,8 +2,7 @@
 //! folder.
 
 use super::known::Known;
-use super::step::{Special, Step};
-use crate::mapping::Feature;
+use crate::mapping::{Feature, Special, Step};
 use strum::IntoStaticStr;
 
 /// The rules by their keys in the mappings.
@@ -75,14 +74,11 @@ impl Required {
     }
 }
 
-/// Who may write to a record, beside what the gate of the project asks.
+/// Who may write to a record, beside what the gate of the project asks: who made it, and admins of the project.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum May {
-    /// Who made it, and admins of the project.
-    AuthorOrAdmin {
-        /// Index of the field that holds the author.
-        author: usize,
-        /// Told to everybody else.
-        detail: String,
-    },
+pub struct May {
+    /// Index of the field that holds the author.
+    pub author: usize,
+    /// Told to everybody else.
+    pub detail: String,
 }

@@ -4,9 +4,9 @@ use super::known::Known;
 use super::legacy::V1Operations;
 use super::operation::Operation;
 use super::resource::Resource;
-use super::shape::Shape;
 use crate::mapping::{Answer, Method};
 use indexmap::IndexMap;
+use serde_json::{Map, Value};
 
 /// The whole service as the mappings declare it.
 #[derive(Debug)]
@@ -19,6 +19,15 @@ pub struct Plan {
     pub shapes: IndexMap<String, Shape>,
     /// The public operations of v1, and what replaces each.
     pub v1: V1Operations,
+}
+
+/// A read shape: what a record, or a part of one, looks like in an answer. A named JSON Schema (2020-12).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shape {
+    /// The schema; references are `#/components/schemas/<name>`.
+    pub schema: Value,
+    /// What is laid over the schemas of body members of the resource with this shape, by member.
+    pub inputs: Map<String, Value>,
 }
 
 impl Plan {

@@ -30,19 +30,10 @@ const QUIET: Duration = Duration::from_secs(60);
 /// The oldest Redis that will do.
 const OLDEST: u32 = 6;
 
-/// Why Redis cannot be used at all.
+/// Why Redis cannot be used at all: the address is none, it does not let us in, or it is too old.
 #[derive(Debug, thiserror::Error)]
-pub enum SharedError {
-    /// The address is none.
-    #[error("the address cannot be used: {0}")]
-    Address(String),
-    /// Redis does not let us in.
-    #[error("Redis refuses to be used: {0}")]
-    Refused(String),
-    /// Redis is too old.
-    #[error("Redis 6 or later, or Valkey, is needed; this is {0}")]
-    Old(String),
-}
+#[error("{0}")]
+pub struct SharedError(pub(super) String);
 
 /// The connection, and what is known of those who share the place.
 pub(super) struct Inner {
@@ -70,14 +61,11 @@ pub(super) enum Unfit {
 
 impl From<RedisError> for Unfit {
     fn from(fault: RedisError) -> Self {
-        match fault.kind() {
-            ErrorKind::AuthenticationFailed | ErrorKind::InvalidClientConfig => {
-                Self::Never(SharedError::Refused(fault.to_string()))
-            }
-            _ if matches!(fault.code(), Some("WRONGPASS" | "NOAUTH" | "NOPERM")) => {
-                Self::Never(SharedError::Refused(fault.to_string()))
-            }
-            _ => Self::Now(fault),
+        let refused = matches!(fault.kind(), ErrorKind::AuthenticationFailed | ErrorKind::InvalidClientConfig)
+            || matches!(fault.code(), Some("WRONGPASS" | "NOAUTH" | "NOPERM"));
+        match refused {
+            true => Self::Never(SharedError(format!("Redis refuses to be used: {fault}"))),
+            false => Self::Now(fault),
         }
     }
 }
@@ -145,7 +133,10 @@ impl Inner {
         question.arg("server");
         match tokio::time::timeout(CONNECTING, question.query_async::<String>(&mut connection)).await {
             Ok(Ok(told)) => match version(&told) {
-                Some((major, text)) if major < OLDEST => return Err(Unfit::Never(SharedError::Old(text))),
+                Some((major, text)) if major < OLDEST => {
+                    let old = format!("Redis 6 or later, or Valkey, is needed; this is {text}");
+                    return Err(Unfit::Never(SharedError(old)));
+                }
                 _ => {}
             },
             // A user that is not allowed to ask for it is still allowed to use it.

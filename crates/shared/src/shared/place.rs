@@ -101,6 +101,6 @@ impl Shared {
 }
 
 fn client_of(url: &str) -> Result<Client, SharedError> {
-    let info = url.into_connection_info().map_err(|fault| SharedError::Address(fault.to_string()))?;
-    Client::open(info).map_err(|fault| SharedError::Address(fault.to_string()))
+    let client = url.into_connection_info().and_then(Client::open);
+    client.map_err(|fault| SharedError(format!("the address cannot be used: {fault}")))
 }

@@ -9,26 +9,10 @@ use http::{HeaderValue, Uri};
 use std::fmt;
 use url::Url;
 
-/// Why a configured base URL cannot be used.
+/// Why a configured base URL cannot be used, without the user name and password in it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BaseUrlError {
-    /// The text is no absolute URL.
-    #[error("{given:?} is not an absolute URL such as https://tracker.example: {cause}")]
-    NotAUrl {
-        /// The configured text.
-        given: String,
-        /// What the parser says.
-        cause: String,
-    },
-    /// The URL has a scheme or a part that a base URL must not have.
-    #[error("{given:?} cannot be the base URL of v1: {reason}")]
-    Unfit {
-        /// The URL without user name and password.
-        given: String,
-        /// Which part is in the way.
-        reason: &'static str,
-    },
-}
+#[error("{0}")]
+pub struct BaseUrlError(String);
 
 /// The normalised base URL: scheme and host in lower case, no default port, no trailing slash, and
 /// without a trailing `/api/v1`, which belongs to the paths.
@@ -49,20 +33,21 @@ impl BaseUrl {
     /// fragment.
     pub fn parse(given: &str) -> Result<Self, BaseUrlError> {
         let given = given.trim();
-        let not_a_url = |cause: String| BaseUrlError::NotAUrl { given: given.into(), cause };
-        let mut url = Url::parse(given).map_err(|cause| not_a_url(cause.to_string()))?;
+        let not_a_url = |cause: &dyn fmt::Display| {
+            BaseUrlError(format!("{given:?} is not an absolute URL such as https://tracker.example: {cause}"))
+        };
+        let mut url = Url::parse(given).map_err(|cause| not_a_url(&cause))?;
         if let Some(reason) = unfit(&url) {
             let _ = (url.set_password(None), url.set_username(""));
             url.set_query(None);
-            return Err(BaseUrlError::Unfit { given: url.to_string(), reason });
+            return Err(BaseUrlError(format!("{:?} cannot be the base URL of v1: {reason}", url.to_string())));
         }
         let path = url.path().trim_end_matches('/');
         let path = path.strip_suffix("/api/v1").unwrap_or(path).trim_end_matches('/').to_owned();
         url.set_path(&path);
         let text = url.as_str().trim_end_matches('/').to_owned();
-        let parts = text.parse::<Uri>().map(Uri::into_parts).map_err(|cause| not_a_url(cause.to_string()))?;
-        let (scheme, authority) =
-            parts.scheme.zip(parts.authority).ok_or_else(|| not_a_url("it has no host".into()))?;
+        let parts = text.parse::<Uri>().map(Uri::into_parts).map_err(|cause| not_a_url(&cause))?;
+        let (scheme, authority) = parts.scheme.zip(parts.authority).ok_or_else(|| not_a_url(&"it has no host"))?;
         // Over TLS v1 may speak HTTP/2, where the address itself says it.
         let host = (scheme == Scheme::HTTP).then(|| HeaderValue::from_str(authority.as_str()).ok()).flatten();
         Ok(Self { text, path, scheme, authority, host })

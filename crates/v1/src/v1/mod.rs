@@ -32,6 +32,5 @@ pub use key::{API_KEY, KeyId, V1Key};
 pub use message::{Method, V1Error, V1Request, V1Response};
 pub use object::{Object, present};
 pub use outcome::{Doubt, NotDone, Outcome};
-pub use paged::ReadFailure;
 pub use refusals::invalid_key;
 pub use refusals::refusal_of_status;

@@ -21,12 +21,14 @@ pub enum Outcome {
     Unknown(Doubt),
 }
 
-/// Why a write was not carried out.
+/// Why v1 did not do what it was asked, a write or the reading of a whole collection.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NotDone {
-    /// v1 refused it with 400, a permission 403, 404, 405 or 409: for the caller to interpret.
+    /// v1 refused it with 400, a permission 403, 404, 405 or 409, or answered a page with something else than success:
+    /// for the caller to interpret.
     Answered(V1Response),
-    /// It never reached v1, or v1's refusal means the same whatever was asked.
+    /// It never reached v1, or v1's refusal means the same whatever was asked. Of a collection: it is not there as a whole,
+    /// for want of an answer, because one is damaged, or because it moved while being read.
     Refused(Refusal),
 }
 

@@ -5,8 +5,9 @@
 //! all the same; until then the pages are read again, a few times. May use: `context`, `refusal`, this folder.
 
 use super::client::Client;
-use super::message::{V1Error, V1Request, V1Response};
+use super::message::{V1Error, V1Request};
 use super::object::Object;
+use super::outcome::NotDone;
 use super::whole::Looks;
 use super::{V1Key, refusals};
 use crate::context::Context;
@@ -22,27 +23,18 @@ const PER_PAGE: usize = 1000;
 /// Times a collection is walked through before it is given up as moving too fast.
 const WALKS: u32 = 4;
 
-/// Why a collection could not be read completely.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ReadFailure {
-    /// v1 answered a page with something else than success: for the caller to interpret.
-    Answered(V1Response),
-    /// The collection is not there as a whole: no answer, a damaged one, or it moved while being read.
-    Refused(Refusal),
-}
-
-impl From<V1Error> for ReadFailure {
+impl From<V1Error> for NotDone {
     fn from(lost: V1Error) -> Self {
         Self::Refused(lost.refusal())
     }
 }
 
-impl From<ReadFailure> for Refusal {
+impl From<NotDone> for Refusal {
     /// For callers to whom any answer but success is a surprise.
-    fn from(failure: ReadFailure) -> Self {
+    fn from(failure: NotDone) -> Self {
         match failure {
-            ReadFailure::Refused(refusal) => refusal,
-            ReadFailure::Answered(answer) => refusals::refusal_of_status(&answer).unwrap_or_else(|| {
+            NotDone::Refused(refusal) => refusal,
+            NotDone::Answered(answer) => refusals::refusal_of_status(&answer).unwrap_or_else(|| {
                 let status = answer.status;
                 Refusal::upstream("A list could not be read.", format!("v1 answered a page with {status}"))
             }),
@@ -69,7 +61,7 @@ impl Client {
     /// contains `id`.
     ///
     /// # Errors
-    /// [`ReadFailure::Answered`] for a page that v1 refuses; [`ReadFailure::Refused`] when there is no
+    /// [`NotDone::Answered`] for a page that v1 refuses; [`NotDone::Refused`] when there is no
     /// answer, a damaged one, or the collection changes faster than it can be read.
     pub async fn read_all(
         &self,
@@ -77,7 +69,7 @@ impl Client {
         path: &str,
         query: &str,
         ctx: &Context,
-    ) -> Result<Vec<Bytes>, ReadFailure> {
+    ) -> Result<Vec<Bytes>, NotDone> {
         let (mut looks, mut bodies) = (Looks::default(), Vec::new());
         for _ in 0..WALKS {
             let begun = bodies.len();
@@ -85,12 +77,12 @@ impl Client {
             let Some(rows) = self.walk(key, path, query, ctx, &mut looks, &mut bodies).await? else { continue };
             match looks.whole() {
                 Some(whole) if looks.walk_is_whole() && rows == whole.len() => return Ok(bodies.split_off(begun)),
-                Some(whole) => return put_together(&bodies, whole).map_err(ReadFailure::Refused),
+                Some(whole) => return put_together(&bodies, whole).map_err(NotDone::Refused),
                 None => {}
             }
         }
         let cause = format!("the pages of {path} were never one state of it");
-        Err(ReadFailure::Refused(Refusal::KeptChanging { cause }))
+        Err(NotDone::Refused(Refusal::KeptChanging { cause }))
     }
 
     /// Reads the pages from the first to the last; how many rows they held, none when there was no last one.
@@ -102,12 +94,12 @@ impl Client {
         ctx: &Context,
         looks: &mut Looks,
         bodies: &mut Vec<Bytes>,
-    ) -> Result<Option<usize>, ReadFailure> {
+    ) -> Result<Option<usize>, NotDone> {
         let mut rows = 0;
         for number in 0.. {
             let body = self.page(key, path, page_query(number, query), ctx).await?;
             let Object(page): Object<Page> =
-                serde_json::from_slice(&body).map_err(|cause| ReadFailure::Refused(refusals::malformed(cause)))?;
+                serde_json::from_slice(&body).map_err(|cause| NotDone::Refused(refusals::malformed(cause)))?;
             let ids: Vec<Uuid> = page.results.iter().map(|row| row.0.id).collect();
             looks.page(page.total_count, &ids);
             bodies.push(body);
@@ -123,12 +115,12 @@ impl Client {
         Ok(None)
     }
 
-    async fn page(&self, key: &V1Key, path: &str, query: String, ctx: &Context) -> Result<Bytes, ReadFailure> {
+    async fn page(&self, key: &V1Key, path: &str, query: String, ctx: &Context) -> Result<Bytes, NotDone> {
         let answer = self.call(key, V1Request::get(path, query), ctx).await?;
         match refusals::refusal_of_failure(&answer) {
-            Some(refusal) => Err(ReadFailure::Refused(refusal)),
+            Some(refusal) => Err(NotDone::Refused(refusal)),
             None if answer.status == 200 => Ok(answer.body),
-            None => Err(ReadFailure::Answered(answer)),
+            None => Err(NotDone::Answered(answer)),
         }
     }
 }

@@ -7,11 +7,11 @@ use super::super::delta::{MOST, Recorder};
 use super::super::deployment::{RefreshTurn, Refresher, SharedPlace};
 use super::super::entry::Entry;
 use super::super::known::{Got, Heard, Known, Shown};
-use super::super::local_write_log::removed;
+use super::super::local_write::removed;
 use super::super::refresh::{Refresh, Refreshed, Verified};
 use super::super::shared_reads::What;
 use super::super::source::{Source, V1Source};
-use super::super::walk::{Proof, Walk};
+use super::super::walk::Walk;
 use super::{Inner, with_files};
 use crate::fresh::{Moment, Need};
 use crate::refusal::Refusal;
@@ -57,8 +57,7 @@ impl Inner {
         let built = if is_new && walk.is_one_whole_page() {
             Refreshed { verified, mark: begun, swept: true }
         } else {
-            let proof = Proof::of(walk);
-            let (sizes, proof, clock) = (SIZES, Some(&proof), &Instant::now);
+            let (sizes, proof, clock) = (SIZES, Some(&walk), &Instant::now);
             let refresh = Refresh { source, sizes, progress, pace, patient: true, sweep: false, proof, clock };
             refresh.run(verified, || self.changes.now(), || entry.removed_meanwhile()).await?
         };
@@ -122,7 +121,7 @@ impl Inner {
 
     /// Takes in what other processes have told; the number of the last of it. None when nobody can say.
     async fn hear(&self, place: &SharedPlace, known: &mut Known, entry: &Entry) -> Option<i64> {
-        let mut last = known.number().unwrap_or(0);
+        let mut last = known.shown.number.unwrap_or(0);
         for Heard { number, at, what } in place.told(known, self.changes.now().at).await? {
             last = last.max(number);
             let Some(local) = entry.local_writes_since(known.began.at) else { break };
@@ -138,7 +137,7 @@ impl Inner {
 
     /// What others have read, with the local writes that came after, when it is enough.
     fn heard_enough(&self, known: &Known, entry: &Entry, need: Need) -> Option<Got> {
-        if !known.has_heard() || !need.is_met(known.began) || self.is_sweep_due(known.swept) {
+        if !known.has_heard || !need.is_met(known.began) || self.is_sweep_due(known.swept) {
             return None;
         }
         let (verified, shown) = known.with(entry.local_writes_since(known.began.at)?);

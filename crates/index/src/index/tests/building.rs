@@ -9,7 +9,7 @@ use crate::index::pace::Pace;
 use crate::index::progress::Progress;
 use crate::index::refresh::{Refresh, Refreshed, Verified};
 use crate::index::source::{Cut, Mark, Page, Source};
-use crate::index::walk::{Proof, Walk};
+use crate::index::walk::Walk;
 use crate::refusal::Refusal;
 use crate::translate::work_items::Item;
 use parking_lot::Mutex;
@@ -31,7 +31,7 @@ pub async fn built(model: &Model, walk: Walk) -> Result<Refreshed<()>, Refusal> 
     if is_new && walk.is_one_whole_page() {
         return Ok(Refreshed { verified, mark: (), swept: false });
     }
-    let (proof, progress) = (Proof::of(walk), &Progress::default());
+    let (proof, progress) = (walk, &Progress::default());
     let (source, sizes, proof, clock) = (model, SMALL, Some(&proof), &|| model.clock());
     let refresh = Refresh { source, sizes, progress, pace: &pace, patient: true, sweep: false, proof, clock };
     refresh.run(verified, || (), HashSet::new).await

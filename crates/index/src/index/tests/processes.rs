@@ -13,7 +13,7 @@ use crate::index::delta::{MOST, Recorder};
 use crate::index::deployment::{RefreshTurn, Refresher, SharedPlace};
 use crate::index::known::{Heard, Known, Shown};
 use crate::index::local_write::LocalWrite;
-use crate::index::local_write_log::{LocalWriteLog, removed};
+use crate::index::local_write::{LocalWriteLog, removed};
 use crate::index::pace::Pace;
 use crate::index::progress::Progress;
 use crate::index::refresh::{Refresh, Refreshed, Verified};
@@ -240,7 +240,7 @@ impl World {
             let What::Answers(what) = what else { panic!("not so much") };
             known.follow(Heard { number, at, what }, &local, SMALL, &changes, changes.now().at).await;
         }
-        if known.has_heard() && need.is_met(known.began) && !due(known.swept) {
+        if known.has_heard && need.is_met(known.began) && !due(known.swept) {
             let local = process.log.since(known.began.at).expect("few writes");
             let (whole, shown) = known.with(local);
             let kept = Kept { whole, shown, began: known.began, swept: known.swept };

@@ -85,7 +85,7 @@ fn a_file_holds_the_rows_and_nothing_damaged_is_believed() {
     rows.apply(many(1000), &HashSet::new());
     snapshot.save(&Verified::new(rows.clone(), 7));
     let loaded = snapshot.load().unwrap();
-    assert_eq!((content(&loaded.rows), loaded.watermark()), (content(&rows), 7));
+    assert_eq!((content(&loaded.rows), loaded.watermark), (content(&rows), 7));
     let path = std::fs::read_dir(directory.path()).unwrap().next().unwrap().unwrap().path();
     let whole = std::fs::read(&path).unwrap();
     for (at, damage) in [(0, 1), (7, 1), (20, 1), (50, 1), (whole.len() - 1, 128)] {

@@ -3,7 +3,7 @@
 //!
 //! May use: `plan`.
 
-use super::template::STAND_IN;
+use super::security::STAND_IN;
 use crate::plan::{Operation, codes};
 use rust_embed::RustEmbed;
 use serde_json::{Map, Value, json};

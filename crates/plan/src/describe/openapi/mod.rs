@@ -13,19 +13,17 @@ mod bodies;
 mod examples;
 mod operations;
 mod parameters;
-mod pieces;
 mod responses;
 mod safe_writes;
 mod schemas;
 mod security;
-mod template;
 
 use crate::plan::Plan;
 use operations::tag_name;
+use security::STAND_IN;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::sync::{Arc, OnceLock};
-use template::{STAND_IN, Template};
 
 /// A form of the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,13 +40,13 @@ pub enum Format {
 pub struct Document {
     plan: Arc<Plan>,
     json: OnceLock<Written>,
-    yaml: OnceLock<Template>,
+    yaml: OnceLock<String>,
 }
 
 /// The JSON form, and what identifies it.
 #[derive(Debug)]
 struct Written {
-    template: Template,
+    text: String,
     digest: String,
 }
 
@@ -61,23 +59,18 @@ impl Document {
     fn json(&self) -> &Written {
         self.json.get_or_init(|| {
             let text = format!("{:#}\n", document(&self.plan));
-            Written { template: Template::of(&text), digest: short(&Sha256::digest(text.as_bytes())) }
-        })
-    }
-
-    fn yaml(&self) -> &Template {
-        self.yaml.get_or_init(|| {
-            let text = serde_saphyr::to_string(&document(&self.plan));
-            Template::of(&text.expect("JSON can always be written as YAML"))
+            Written { digest: short(&Sha256::digest(text.as_bytes())), text }
         })
     }
 
     /// The text for a gateway at `base` (without a trailing slash).
     pub fn text(&self, format: Format, base: &str) -> String {
-        match format {
-            Format::Json => self.json().template.filled(base),
-            Format::Yaml => self.yaml().filled(base),
-        }
+        let yaml = || serde_saphyr::to_string(&document(&self.plan)).expect("JSON can always be written as YAML");
+        let text = match format {
+            Format::Json => &self.json().text,
+            Format::Yaml => self.yaml.get_or_init(yaml),
+        };
+        text.replace(STAND_IN, base)
     }
 
     /// A validator of the text, for caches: another text has another one.
@@ -146,12 +139,6 @@ fn tag(resource: &crate::plan::Resource) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_address_is_put_in_wherever_it_belongs() {
-        let template = Template::of(&format!("a {STAND_IN} b {STAND_IN}/c"));
-        assert_eq!(template.filled("http://h:1"), "a http://h:1 b http://h:1/c");
-    }
 
     #[test]
     fn names_of_tags_are_for_people() {

@@ -2,7 +2,8 @@
 //!
 //! May use: `plan`.
 
-use super::{examples, pieces, safe_writes, schemas};
+use super::schemas::{self, reference};
+use super::{examples, safe_writes};
 use crate::plan::{Answer, BodyRule, ErrorCase, Operation, Plan, codes};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -31,7 +32,7 @@ const EVERYWHERE: [(u16, &str); 2] = [(401, "Unauthorized"), (429, "RateLimited"
 
 /// `components.headers`.
 pub(super) fn headers() -> Value {
-    let mut headers = json!({
+    json!({
         "V1Calls": {
             "description": "v1 calls the answer took",
             "schema": { "type": "integer", "minimum": 0 },
@@ -57,11 +58,15 @@ pub(super) fn headers() -> Value {
             "description": "how to authenticate",
             "schema": { "type": "string" },
         },
-    });
-    if let Some(headers) = headers.as_object_mut() {
-        headers.extend(safe_writes::headers());
-    }
-    headers
+        "Version": {
+            "description": "version of the record, for `If-Match`; absent where it is not known",
+            "schema": { "type": "string" },
+        },
+        "Replayed": {
+            "description": "`true` when this is the answer to an earlier request with the same `Idempotency-Key`",
+            "schema": { "type": "string", "enum": ["true"] },
+        },
+    })
 }
 
 /// `components.responses`.
@@ -127,7 +132,7 @@ fn success(plan: &Plan, operation: &Operation) -> Value {
     let Some(shape) = operation.response.as_deref().filter(|_| operation.answer != Answer::Empty) else {
         return response;
     };
-    let schema = if operation.is_list() { schemas::either_page(shape) } else { pieces::reference(shape) };
+    let schema = if operation.is_list() { schemas::either_page(shape) } else { reference(shape) };
     let mut media = json!({ "schema": schema });
     if let Some(examples) = examples::success(operation, shape) {
         media["examples"] = examples;
@@ -155,7 +160,7 @@ fn problem(status: u16, description: String, codes: &[&str]) -> Value {
     json!({
         "description": description,
         "headers": headers,
-        "content": { PROBLEM: { "schema": pieces::reference("Problem"), "examples": examples::of_problems(codes) } },
+        "content": { PROBLEM: { "schema": reference("Problem"), "examples": examples::of_problems(codes) } },
         "x-causeway-codes": codes,
     })
 }

@@ -27,32 +27,20 @@ fn takes_key(operation: &Operation) -> bool {
 }
 
 /// `components.parameters` of these headers.
-pub(super) fn components() -> Map<String, Value> {
+pub(super) fn components() -> [(String, Value); 2] {
     let header = |name: &str, description: &str, pattern: &str| {
         json!({
             "name": name, "in": "header", "required": false, "description": description,
             "schema": { "type": "string", "pattern": pattern },
         })
     };
-    Map::from_iter([
-        (
-            IF_MATCH.to_owned(),
-            header(
-                "If-Match",
-                "the write is done only while the record has one of these versions, as told in `ETag`; else 412",
-                TAGS,
-            ),
-        ),
-        (
-            IDEMPOTENCY_KEY.to_owned(),
-            header(
-                "Idempotency-Key",
-                "a word of the client's own for this request, up to 255 characters: the same request sent again with \
-                 it is not carried out again but gets the same answer",
-                KEY,
-            ),
-        ),
-    ])
+    let version = "the write is done only while the record has one of these versions, as told in `ETag`; else 412";
+    let word = "a word of the client's own for this request, up to 255 characters: the same request sent again with it is \
+                not carried out again but gets the same answer";
+    [
+        (IF_MATCH.to_owned(), header("If-Match", version, TAGS)),
+        (IDEMPOTENCY_KEY.to_owned(), header("Idempotency-Key", word, KEY)),
+    ]
 }
 
 /// References to the headers an operation takes.
@@ -65,26 +53,6 @@ pub(super) fn parameters(plan: &Plan, operation: &Operation) -> Vec<Value> {
         names.push(IDEMPOTENCY_KEY);
     }
     names.iter().map(|name| json!({ "$ref": format!("#/components/parameters/{name}") })).collect()
-}
-
-/// `components.headers` of answers.
-pub(super) fn headers() -> Map<String, Value> {
-    Map::from_iter([
-        (
-            "Version".to_owned(),
-            json!({
-                "description": "version of the record, for `If-Match`; absent where it is not known",
-                "schema": { "type": "string" },
-            }),
-        ),
-        (
-            "Replayed".to_owned(),
-            json!({
-                "description": "`true` when this is the answer to an earlier request with the same `Idempotency-Key`",
-                "schema": { "type": "string", "enum": ["true"] },
-            }),
-        ),
-    ])
 }
 
 /// References to the headers a success of the operation may carry.

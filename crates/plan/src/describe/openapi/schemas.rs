@@ -3,7 +3,6 @@
 //! May use: `plan`.
 
 use super::bodies;
-use super::pieces::reference;
 use crate::plan::{Plan, codes};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -42,6 +41,11 @@ fn responses(plan: &Plan) -> impl Iterator<Item = &str> {
 
 fn listed(plan: &Plan) -> BTreeSet<&str> {
     plan.operations.iter().filter(|operation| operation.is_list()).filter_map(|o| o.response.as_deref()).collect()
+}
+
+/// A reference to a schema.
+pub(super) fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{name}") })
 }
 
 /// An envelope whose rows have a shape.

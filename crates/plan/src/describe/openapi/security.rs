@@ -2,9 +2,12 @@
 //!
 //! May use: `plan::scopes`.
 
-use super::template::STAND_IN;
 use crate::plan::{Operation, scopes};
 use serde_json::{Map, Value, json};
+
+/// Stands for the public address of the gateway until a request tells it. Not a word anybody would write; what it stands
+/// for has characters that JSON strings and plain YAML scalars take as they are.
+pub(super) const STAND_IN: &str = "https://address-of-this-gateway.invalid";
 
 /// Name of the scheme of API keys.
 pub(super) const API_KEY: &str = "apiKey";

@@ -2,8 +2,8 @@
 //! May use: `mapping`, this folder.
 
 use super::draft::{Case, Draft};
-use crate::mapping::{Faults, Trail};
-use crate::plan::{Column, Order, Special, Step};
+use crate::mapping::{Faults, Order, Special, Step, Trail};
+use crate::plan::Column;
 
 /// Finds the column of each cell of work items.
 pub(super) fn choose(draft: &mut Draft, faults: &mut Faults) {

@@ -2,8 +2,8 @@
 //! this folder.
 
 use super::draft::{Case, Draft};
-use crate::mapping::{Answer, Faults, Method, Source, Surface};
-use crate::plan::{Made, Operation, Step};
+use crate::mapping::{Answer, Faults, Method, Source, Step, Surface};
+use crate::plan::{Made, Operation};
 
 pub(super) fn check(draft: &Draft, faults: &mut Faults) {
     for case in draft.cases() {

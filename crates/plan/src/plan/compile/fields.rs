@@ -1,8 +1,8 @@
 //! Rules of fields and body members, for resources with operations that work already. May use: `mapping`, this folder.
 
 use super::draft::{Case, Draft};
-use crate::mapping::{Answer, Faults, Keep, OnCreate, ResourceFile, Source};
-use crate::plan::{Field, Kind, Resource, Step, ValueType};
+use crate::mapping::{Answer, Faults, Keep, OnCreate, ResourceFile, Source, Step};
+use crate::plan::{Field, Kind, Resource, ValueType};
 
 pub(super) fn check(draft: &Draft, faults: &mut Faults) {
     for (index, resource, file) in draft.resources_with_files().filter(|(_, _, file)| file.head.sound) {

@@ -30,18 +30,7 @@ pub(super) fn value_type(
     }
 }
 
+/// The kind of this name; none for lists.
 fn single(word: TypeWord) -> Option<Kind> {
-    match word {
-        TypeWord::String => Some(Kind::String),
-        TypeWord::Uuid => Some(Kind::Uuid),
-        TypeWord::Email => Some(Kind::Email),
-        TypeWord::Date => Some(Kind::Date),
-        TypeWord::DateTime => Some(Kind::DateTime),
-        TypeWord::Integer => Some(Kind::Integer),
-        TypeWord::Number => Some(Kind::Number),
-        TypeWord::Boolean => Some(Kind::Boolean),
-        TypeWord::Object => Some(Kind::Object),
-        TypeWord::Any => Some(Kind::Any),
-        TypeWord::Csv | TypeWord::Array => None,
-    }
+    <&str>::from(word).parse().ok()
 }

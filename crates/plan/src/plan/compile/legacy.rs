@@ -4,9 +4,9 @@
 //! and so on; a function stands for the first of its calls with the method of the operation, else for the first that
 //! reads or writes as it does. May use: `mapping`, this folder.
 
-use crate::mapping::{Faults, Method, Source, Trail, V1_FILE, V1Row, V1Table};
+use crate::mapping::{Faults, Method, Source, Step, Trail, V1_FILE, V1Row, V1Table};
 use crate::plan::legacy::{Extent, Fill, V1Operation, V1Operations};
-use crate::plan::{Operation, PathTemplate, Resource, Segment, Step};
+use crate::plan::{Operation, PathTemplate, Resource, Segment};
 
 /// What is said of a call that v2 operations make and none stands for.
 const ONLY_A_PART: &str = "No operation of v2 stands for it.";
@@ -36,7 +36,7 @@ pub(super) fn build(
             faults.add(&Trail::file(V1_FILE).then(name.as_str()), "is no resource");
         }
     }
-    V1Operations::new(rows, &table.spellings, &table.words).about(table.records.clone(), table.inputs.clone())
+    V1Operations::new(rows, table)
 }
 
 /// Rows that follow from the steps.
@@ -128,9 +128,7 @@ fn words(path: &PathTemplate) -> String {
 /// Adds what is declared.
 fn declared(row: &V1Row, operations: &[Operation], rows: &mut Vec<V1Operation>) -> Result<(), String> {
     let (word, path) = row.call.split_once(' ').unwrap_or((&row.call, ""));
-    let methods = [Method::Get, Method::Post, Method::Patch, Method::Delete];
-    let method = methods.into_iter().find(|method| method.as_str() == word);
-    let method = method.ok_or("`call` does not begin with a method: GET, POST, PATCH or DELETE")?;
+    let method = word.parse().map_err(|_| "`call` does not begin with a method: GET, POST, PATCH or DELETE")?;
     let path = PathTemplate::parse(path).map_err(|message| format!("the path {message}"))?;
     let known = row_of(rows, method, &path);
     if known.successors.is_empty() {

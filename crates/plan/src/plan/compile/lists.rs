@@ -1,8 +1,8 @@
 //! Rules of lists: order, paging, filters, search, expansion. May use: `mapping`, this folder.
 
 use super::draft::{Case, Draft};
-use crate::mapping::{Faults, Read, Trail};
-use crate::plan::{Filter, FilterTest, Kind, Order, Param, ParamRole, ValueType};
+use crate::mapping::{Faults, Order, Read, Trail};
+use crate::plan::{Filter, FilterTest, Kind, Param, ParamRole, ValueType};
 
 pub(super) fn check(draft: &Draft, faults: &mut Faults) {
     for case in draft.cases() {

@@ -2,8 +2,8 @@
 
 use super::draft::{Builder, Draft, Origin};
 use super::{bodies, params, planned, rules, turns};
-use crate::mapping::{Answer, ErrorSpec, Faults, Method, StepWord, Surface, Trail};
-use crate::plan::{Calls, ErrorCase, Operation, Order, PathTemplate, Resource, Step};
+use crate::mapping::{Answer, ErrorCase, Faults, Method, Step, Surface, Trail};
+use crate::plan::{Calls, Operation, PathTemplate, Resource};
 
 /// Stands where a path could not be read; the operation is not sound then.
 const NO_PATH: &str = "unreadable/";
@@ -14,12 +14,10 @@ pub(super) fn build(draft: &mut Draft, faults: &mut Faults) {
         for spec in &file.operations {
             let trail = file.trail().then(spec.head.value.id.as_str());
             let path = path(&spec.head.value.path, &trail.then("path"), faults);
-            let word = spec.head.value.step.as_ref();
-            let step = word.map_or(Some(Step::Pending), |word| step(word, &trail.then("step"), faults));
-            let sound = spec.head.sound && path.is_some() && file.head.sound && step.is_some();
+            let sound = spec.head.sound && path.is_some() && file.head.sound;
             let built = &draft.resources[resource];
             let builder = Builder { files: draft.files, file, fields: &built.fields, spec, trail };
-            let operation = builder.operation((resource, built), path, step.unwrap_or(Step::Pending), faults);
+            let operation = builder.operation((resource, built), path, faults);
             draft.operations.push(operation);
             draft.origins.push(Origin { file, spec, sound });
         }
@@ -38,11 +36,10 @@ impl Builder<'_> {
         &self,
         (index, resource): (usize, &Resource),
         path: Option<PathTemplate>,
-        step: Step,
         faults: &mut Faults,
     ) -> Operation {
         let head = &self.spec.head.value;
-        let method = head.method.unwrap_or(Method::Get);
+        let (method, step) = (head.method.unwrap_or(Method::Get), head.step.unwrap_or(Step::Pending));
         let v1 = planned::build(self, resource, faults);
         Operation {
             id: head.id.clone(),
@@ -60,7 +57,7 @@ impl Builder<'_> {
             guests_may_write: self.file.head.value.guests_may_write,
             expand: head.expand.clone(),
             search: head.search.clone(),
-            order: self.order(),
+            order: self.spec.order.as_ref().map(|order| order.value.clone()),
             params: params::build(self, faults),
             body: bodies::build(self, faults),
             errors: self.errors(),
@@ -75,48 +72,19 @@ impl Builder<'_> {
         }
     }
 
-    fn order(&self) -> Option<Order> {
-        let order = &self.spec.order.as_ref()?.value;
-        Some(Order { allowed: order.allowed.clone(), default: order.default.clone(), cursor: order.cursor.clone() })
-    }
-
     /// The operation's own errors; before them that of the mode it needs, and each of every operation before the first
     /// of a higher status.
     fn errors(&self) -> Vec<ErrorCase> {
-        let case = |ErrorSpec(status, code, when): &ErrorSpec| ErrorCase {
-            status: *status,
-            code: code.clone(),
-            when: when.clone(),
-        };
-        let mut errors: Vec<ErrorCase> = self.spec.errors.iter().map(case).collect();
+        let mut errors = self.spec.errors.clone();
         let needs = |mode: &str| self.spec.head.value.mode.is_some_and(|needed| needed.as_str() == mode);
         for (_, error) in self.files.common.modes.iter().filter(|(mode, _)| needs(mode)) {
-            let position = errors.iter().position(|known| known.status >= error.0).unwrap_or(errors.len());
-            errors.insert(position, case(error));
+            let position = errors.iter().position(|known| known.status >= error.status).unwrap_or(errors.len());
+            errors.insert(position, error.clone());
         }
-        for error in self.files.common.every_operation.iter().map(case) {
+        for error in &self.files.common.every_operation {
             let position = errors.iter().position(|known| known.status > error.status).unwrap_or(errors.len());
-            errors.insert(position, error);
+            errors.insert(position, error.clone());
         }
         errors
     }
-}
-
-/// The step; none when the program has no function of that name.
-fn step(word: &StepWord, trail: &Trail, faults: &mut Faults) -> Option<Step> {
-    Some(match word {
-        StepWord::ReadCollection => Step::ReadCollection,
-        StepWord::ReadOne => Step::ReadOne,
-        StepWord::Create => Step::Create,
-        StepWord::Update => Step::Update,
-        StepWord::Delete => Step::Delete,
-        StepWord::Special(name) => match name.parse() {
-            Ok(special) => Step::Special(special),
-            Err(_) => {
-                faults.add(trail, format!("the program has no special step `{name}`"));
-                return None;
-            }
-        },
-        StepWord::Pending => Step::Pending,
-    })
 }

@@ -1,8 +1,8 @@
 //! Rules of paths: v2's among themselves, and v1's against v2's. May use: `mapping`, this folder.
 
 use super::draft::{Case, Draft};
-use crate::mapping::{Faults, Method, Surface};
-use crate::plan::{PathTemplate, Segment, Step};
+use crate::mapping::{Faults, Method, Step, Surface};
+use crate::plan::{PathTemplate, Segment};
 use std::collections::HashMap;
 
 /// Variables every file may use; further ones are declared under `variables`.

@@ -6,7 +6,7 @@
 //! `mapping`, this folder.
 
 use super::draft::Builder;
-use crate::mapping::{Faults, Keep, Method, ReadOneBy, Rows, Source, StepWord, Trail};
+use crate::mapping::{Faults, Keep, Method, ReadOneBy, Rows, Source, Step, Trail};
 use crate::plan::{Extra, Made, PathTemplate, PlannedCall, Resource, V1Source};
 
 /// Ends a declared call that a warm operation does not make.
@@ -20,7 +20,7 @@ pub(super) fn build(builder: &Builder, resource: &Resource, faults: &mut Faults)
     let head = &builder.spec.head.value;
     let trail = builder.trail.then("v1");
     let own = builder.file.head.value.source == Some(Source::Own);
-    let Some(calls) = head.step.as_ref().filter(|_| !own).and_then(|step| of_step(step, resource, builder)) else {
+    let Some(calls) = head.step.filter(|_| !own).and_then(|step| of_step(step, resource, builder)) else {
         return head.v1.iter().flatten().filter_map(|text| declared(text, &trail, faults)).collect();
     };
     if head.v1.is_some() {
@@ -30,7 +30,7 @@ pub(super) fn build(builder: &Builder, resource: &Resource, faults: &mut Faults)
 }
 
 /// The calls of a step of the language; none for steps that are functions.
-fn of_step(step: &StepWord, resource: &Resource, builder: &Builder) -> Option<Vec<PlannedCall>> {
+fn of_step(step: Step, resource: &Resource, builder: &Builder) -> Option<Vec<PlannedCall>> {
     let (v1, head) = (resource.v1.as_ref(), &builder.spec.head.value);
     // Where one record is read by itself, nothing else keeps the list.
     let kept = v1.is_none_or(|v1| v1.one == ReadOneBy::Collection);
@@ -45,24 +45,24 @@ fn of_step(step: &StepWord, resource: &Resource, builder: &Builder) -> Option<Ve
     let again = Made::ForEach(Extra::RefusedValue);
     let flagged = || resource.exclusive.as_ref().and_then(|_| other(Extra::Default));
     let calls = match step {
-        StepWord::ReadOne if !kept => vec![record(Method::Get, Made::Always)],
-        StepWord::ReadCollection | StepWord::ReadOne => {
+        Step::ReadOne if !kept => vec![record(Method::Get, Made::Always)],
+        Step::ReadCollection | Step::ReadOne => {
             vec![list(if kept { Made::UnlessKept } else { Made::Always })]
         }
-        StepWord::Create => vec![
+        Step::Create => vec![
             resource.unique.as_ref().and_then(|_| list(Made::Always)),
             create(Made::Always),
             create(again).filter(|_| refused),
             record(Method::Get, Made::Always),
             flagged(),
         ],
-        StepWord::Update => vec![
+        Step::Update => vec![
             list(Made::UnlessKept),
             record(Method::Patch, Made::Always),
             record(Method::Patch, again).filter(|_| refused),
             flagged(),
         ],
-        StepWord::Delete => {
+        Step::Delete => {
             let before = match (&head.detach_children, &head.may) {
                 (Some(_), _) => list(Made::Always),
                 (None, Some(_)) if kept => list(Made::UnlessKept),
@@ -73,7 +73,7 @@ fn of_step(step: &StepWord, resource: &Resource, builder: &Builder) -> Option<Ve
             let children = head.detach_children.as_ref().and_then(|_| other(Extra::Child));
             vec![before, children, record(Method::Delete, Made::Always)]
         }
-        StepWord::Special(_) | StepWord::Pending => return None,
+        Step::Special(_) | Step::Pending => return None,
     };
     Some([required(resource, builder)].into_iter().chain(calls).flatten().collect())
 }
@@ -112,8 +112,7 @@ fn declared(text: &str, trail: &Trail, faults: &mut Faults) -> Option<PlannedCal
         }
     };
     let (word, path) = call.split_once(' ').unwrap_or((call, ""));
-    let methods = [Method::Get, Method::Post, Method::Patch, Method::Delete];
-    let Some(method) = methods.into_iter().find(|method| method.as_str() == word) else {
+    let Ok(method) = word.parse() else {
         faults.add(trail, format!("`{text}` does not begin with a method: GET, POST, PATCH or DELETE"));
         return None;
     };

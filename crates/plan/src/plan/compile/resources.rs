@@ -2,8 +2,8 @@
 
 use super::draft::Draft;
 use super::{kinds, rules};
-use crate::mapping::{Faults, FieldSpec, Read, RefusalSpec, ResourceFile, Source, Trail, V1Spec};
-use crate::plan::{Field, ParamRole, PathTemplate, Resource, V1Refusal, V1Source};
+use crate::mapping::{Faults, FieldSpec, Read, ResourceFile, Source, Trail, V1Spec};
+use crate::plan::{Field, ParamRole, PathTemplate, Resource, V1Source};
 use std::sync::Arc;
 
 /// Makes a resource of every file.
@@ -83,7 +83,7 @@ fn v1_source(spec: &V1Spec, file: &ResourceFile, fields: &[Field], trail: &Trail
         one: spec.one,
         also_in: template(spec.also_in.as_deref(), &trail.then("also_in"), faults),
         list_query: if spec.select { list_query(fields) } else { String::new() },
-        refusals: file.refusals.iter().filter_map(|refusal| self::refusal(&refusal.value)).collect(),
+        refusals: file.refusals.iter().map(|refusal| refusal.value.clone()).collect(),
     }
 }
 
@@ -104,17 +104,6 @@ fn list_query(fields: &[Field]) -> String {
         }
     }
     format!("fields={}", names.join(","))
-}
-
-fn refusal(spec: &RefusalSpec) -> Option<V1Refusal> {
-    Some(V1Refusal {
-        on: spec.on?,
-        status: spec.status,
-        field: spec.field.clone(),
-        error: spec.error.clone(),
-        code: spec.code.clone(),
-        detail: spec.detail.clone(),
-    })
 }
 
 /// Chooses what lists keep ready for filtering, ordering and searching: the fields their parameters

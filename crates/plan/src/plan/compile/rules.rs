@@ -6,9 +6,9 @@
 
 use super::draft::{Builder, Case, Draft};
 use crate::mapping::{
-    Faults, MaySpec, OnCreate, OneOfAllSpec, ReadOneBy, RequiresSpec, Source, Surface, Trail, WhoWord,
+    Faults, MaySpec, OnCreate, OneOfAllSpec, ReadOneBy, RequiresSpec, Source, Step, Surface, Trail, WhoWord,
 };
-use crate::plan::{BodyRule, Field, Kind, May, OneOfAll, Required, Rule, Step, ValueType};
+use crate::plan::{BodyRule, Field, Kind, May, OneOfAll, Required, Rule, ValueType};
 
 const NO_FIELD: &str = "there is no field of this name";
 
@@ -51,11 +51,9 @@ pub(super) fn field(builder: &Builder, name: Option<&str>, key: &str, faults: &m
 }
 
 pub(super) fn may(builder: &Builder, faults: &mut Faults) -> Option<May> {
-    let MaySpec { who, author, detail } = builder.spec.head.value.may.as_ref()?;
+    let MaySpec { who: WhoWord::AuthorOrAdmin, author, detail } = builder.spec.head.value.may.as_ref()?;
     let author = position(builder.fields, author, &builder.trail.then("may"), faults)?;
-    match who {
-        WhoWord::AuthorOrAdmin => Some(May::AuthorOrAdmin { author, detail: detail.clone() }),
-    }
+    Some(May { author, detail: detail.clone() })
 }
 
 pub(super) fn check(draft: &Draft, faults: &mut Faults) {

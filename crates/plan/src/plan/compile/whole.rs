@@ -1,8 +1,7 @@
 //! Rules over the set as a whole: names are unique, and nothing is declared in vain. May use: `mapping`, this folder.
 
 use super::draft::Draft;
-use crate::mapping::{Faults, Surface, Trail};
-use crate::plan::{Special, Step};
+use crate::mapping::{Faults, Special, Step, Surface, Trail};
 use std::collections::HashMap;
 
 pub(super) fn check(draft: &Draft, faults: &mut Faults) {

@@ -7,15 +7,14 @@
 //!
 //! Where several processes use the same key, a call that this one could make is also reserved in the `pool` of all of
 //! them. Without one, and while nobody can be asked there, a process makes no more calls than its part of the quota
-//! (`parts`). May use: `context`, `parts`, `pool`, the quota, `window`.
+//! (`parts`). May use: `context`, `parts`, `pool`, `window`.
 
 mod others;
 mod state;
 
 use super::parts::Demand;
 use super::pool::{PoolWindow, Reserved, Ticket};
-use super::quota::Quota;
-use super::window::{Counted, Told, Window};
+use super::window::{Counted, Quota, Told, Window};
 use crate::context::{Meter, Priority, RequestNumber};
 pub(super) use others::Others;
 use parking_lot::{Mutex, MutexGuard};

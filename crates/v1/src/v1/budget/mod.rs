@@ -16,20 +16,17 @@ mod parts;
 mod pool;
 mod processes;
 mod pruned;
-mod quota;
 mod spent;
 mod window;
 
 pub use parts::{Change, Ledger, Members, Seen};
 pub use processes::Processes;
-pub use quota::Quota;
 pub use spent::{Share, Spent};
-pub use window::Told;
+pub use window::{Quota, Told};
 
 use super::key::KeyId;
 use crate::context::{Context, Priority};
 use crate::shared::Shared;
-use divided::{ByName, name_of, name_of_all};
 use lane::{Lane, Others, Permit as LanePermit, Room as LaneRoom};
 use parking_lot::Mutex;
 use parts::Held;
@@ -138,16 +135,20 @@ impl Budget {
     pub fn among(settings: BudgetSettings, shared: Option<Shared>, processes: Option<Arc<dyn Processes>>) -> Self {
         let pool = shared.map(Pool::new);
         let parts = pool.is_none().then(Arc::<Held>::default);
-        let total = (settings.total != Quota::Unlimited).then(|| {
-            let pool = pool.as_ref().map(|pool| pool.window(b"all keys", settings.window));
-            let part = parts.clone().map(|parts| (parts, name_of_all()));
-            let others = Others { pool, processes: processes.clone(), part };
-            Arc::new(Lane::new(settings.total, settings.write_reserve, settings.window).among(others))
-        });
-        let (spent, lanes) = (Spent::default(), Mutex::new(PrunedMap::new(MANY)));
-        let service = Mutex::new(settings.service);
-        let inner =
-            Inner { settings, pool, processes, parts, total, lanes, spent, service, foreign: Mutex::default() };
+        let mut inner = Inner {
+            service: Mutex::new(settings.service),
+            settings,
+            pool,
+            processes,
+            parts,
+            total: None,
+            lanes: Mutex::new(PrunedMap::new(MANY)),
+            spent: Spent::default(),
+            foreign: Mutex::default(),
+        };
+        if inner.settings.total != Quota::Unlimited {
+            inner.total = Some(inner.new_lane(inner.settings.total, b"all keys"));
+        }
         Self { inner: Arc::new(inner) }
     }
 
@@ -159,7 +160,7 @@ impl Budget {
         let (window, processes) = (inner.settings.window, inner.processes.clone());
         let processes = move || processes.as_ref().map_or(1, |known| known.processes());
         let all = Arc::downgrade(inner);
-        let lanes = move || all.upgrade().map(|inner| ByName(inner.by_name()));
+        let lanes = move || all.upgrade().map(|inner| inner.by_name());
         tokio::spawn(parts::divide(ledger, held, window, processes, lanes));
     }
 
@@ -191,13 +192,7 @@ impl Budget {
             return None;
         }
         let is_used = |lane: &Arc<Lane>| Arc::strong_count(lane) > 1 || !lane.is_idle();
-        let settings = &self.inner.settings;
-        let new = || {
-            let pool = self.inner.pool.as_ref().map(|pool| pool.window(&key.0, settings.window));
-            let part = self.inner.parts.clone().map(|parts| (parts, name_of(key)));
-            let others = Others { pool, processes: self.inner.processes.clone(), part };
-            Arc::new(Lane::new(quota, settings.write_reserve, settings.window).among(others))
-        };
+        let new = || self.inner.new_lane(quota, &key.0);
         Some(Arc::clone(self.inner.lanes.lock().get_or_insert(key, is_used, new)))
     }
 
@@ -318,6 +313,15 @@ impl Budget {
 }
 
 impl Inner {
+    /// A lane of `quota`; `name` is the key, or stands for all keys, and is shown nowhere.
+    fn new_lane(&self, quota: Quota, name: &[u8]) -> Arc<Lane> {
+        let BudgetSettings { write_reserve, window, .. } = self.settings;
+        let pool = self.pool.as_ref().map(|pool| pool.window(name, window));
+        let part = self.parts.clone().map(|parts| (parts, Shared::hidden_tag("quota", &[name])));
+        let others = Others { pool, processes: self.processes.clone(), part };
+        Arc::new(Lane::new(quota, write_reserve, window).among(others))
+    }
+
     /// All lanes that divide their quota, by the names of their rows.
     fn by_name(&self) -> HashMap<String, Arc<Lane>> {
         let lanes: Vec<Arc<Lane>> = self.lanes.lock().iter().map(|(_, lane)| Arc::clone(lane)).collect();

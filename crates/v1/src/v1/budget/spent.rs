@@ -3,7 +3,7 @@
 //! Credentials are shown as the beginning of their SHA-256. May use: `context`.
 
 use crate::context::{Priority, Spender};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -12,14 +12,7 @@ const MOST: usize = 10_000;
 
 /// Calls made, by who had them made.
 #[derive(Debug, Default)]
-pub struct Spent {
-    state: Mutex<State>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    by: HashMap<Spender, Calls>,
-}
+pub struct Spent(Mutex<HashMap<Spender, Calls>>);
 
 #[derive(Debug, Default, Clone, Copy)]
 struct Calls {
@@ -37,10 +30,6 @@ pub struct Share {
 }
 
 impl Spent {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
-
     /// Counts a call of the gateway's own.
     pub(super) fn add(&self, spender: Option<&Spender>, priority: Priority) {
         let spender = spender.cloned().unwrap_or_else(|| {
@@ -64,21 +53,21 @@ impl Spent {
     }
 
     fn count(&self, spender: Spender) {
-        let mut state = self.state();
-        let known = state.by.len() < MOST || state.by.contains_key(&spender);
+        let mut by = self.0.lock();
+        let known = by.len() < MOST || by.contains_key(&spender);
         let spender = if known { spender } else { named("other") };
-        state.by.entry(spender).or_default().all += 1;
+        by.entry(spender).or_default().all += 1;
     }
 
     /// All calls since the start, the largest share first.
     pub fn shares(&self) -> Vec<Share> {
-        sorted(self.state().by.iter().map(|(spender, calls)| (spender.clone(), calls.all)))
+        sorted(self.0.lock().iter().map(|(spender, calls)| (spender.clone(), calls.all)))
     }
 
     /// The calls since the last time this was asked, the largest share first.
     pub fn since_last_report(&self) -> Vec<Share> {
-        let mut state = self.state();
-        let new = state.by.iter_mut().map(|(spender, calls)| {
+        let mut by = self.0.lock();
+        let new = by.iter_mut().map(|(spender, calls)| {
             let since = calls.all - calls.reported;
             calls.reported = calls.all;
             (spender.clone(), since)

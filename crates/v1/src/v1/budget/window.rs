@@ -1,12 +1,22 @@
 //! What of a quota is used in a sliding window, by our own count and by v1's.
 //!
 //! A call counts from the moment it is sent until a whole window after its answer has begun, because v1 counted
-//! it at some moment in between: so v1 never counts more than this window does. May use: the quota.
+//! it at some moment in between: so v1 never counts more than this window does. May use: nothing of this crate.
 
-use super::quota::Quota;
 use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::time::Instant;
+
+/// Calls a window that v1 allows one key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quota {
+    /// Any number.
+    Unlimited,
+    /// So many, whatever v1 says.
+    Fixed(usize),
+    /// So many, until v1's own figures show that it allows more.
+    AtLeast(usize),
+}
 
 /// What an answer of v1 says about the quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

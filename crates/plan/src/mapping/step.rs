@@ -1,9 +1,12 @@
 //! How an operation is carried out. May use: nothing of this crate.
 
+use serde::Deserialize;
 use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 
 /// How an operation is carried out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, EnumString, IntoStaticStr)]
+#[serde(try_from = "String")]
+#[strum(serialize_all = "snake_case")]
 pub enum Step {
     /// Lists the records; filters, orders and pages them here.
     ReadCollection,
@@ -16,6 +19,7 @@ pub enum Step {
     /// Deletes a record.
     Delete,
     /// One named Rust function.
+    #[strum(disabled)]
     Special(Special),
     /// Declared; its behaviour comes with later work.
     Pending,
@@ -25,13 +29,27 @@ impl Step {
     /// As mappings write it.
     pub fn word(self) -> String {
         match self {
-            Self::ReadCollection => "read_collection".into(),
-            Self::ReadOne => "read_one".into(),
-            Self::Create => "create".into(),
-            Self::Update => "update".into(),
-            Self::Delete => "delete".into(),
             Self::Special(special) => format!("special:{}", special.name()),
-            Self::Pending => "pending".into(),
+            step => <&str>::from(step).into(),
+        }
+    }
+}
+
+impl TryFrom<String> for Step {
+    type Error = String;
+
+    fn try_from(word: String) -> Result<Self, String> {
+        match word.split_once(':') {
+            Some(("special", name)) if !name.is_empty() => {
+                let special = name.parse().map_err(|_| format!("the program has no special step `{name}`"));
+                special.map(Self::Special)
+            }
+            _ => word.parse().map_err(|_| {
+                format!(
+                    "unknown step `{word}`; steps are read_collection, read_one, create, update, delete, pending \
+                     and special:<name>"
+                )
+            }),
         }
     }
 }
