@@ -11,9 +11,12 @@ use crate::context::Note;
 use crate::plan::{Source, Special, Step};
 use crate::refusal::Refusal;
 use crate::v2::Reply;
+use std::time::{Duration, Instant};
 
 /// Times that a read is carried out, while the database of the store goes away in the middle of it.
 const READS: usize = 3;
+/// A read that has taken so long is proven again where its first proof has grown too old meanwhile.
+const A_WHILE: Duration = Duration::from_secs(1);
 
 impl Job {
     /// Carries the call out. Writes wait for their turn with the client, and then run as tasks of their own.
@@ -22,7 +25,12 @@ impl Job {
             Box::pin(self.parse_large_body()).await?;
         }
         if !self.operation().method.writes() {
-            return self.read().await.map_err(|refusal| self.unless_unknown(refusal));
+            let begun = Instant::now();
+            let answer = self.read().await.map_err(|refusal| self.unless_unknown(refusal))?;
+            if begun.elapsed() >= A_WHILE {
+                Box::pin(self.prove_again()).await?;
+            }
+            return Ok(answer);
         }
         if self.is_create() && self.body_is_refused() {
             // It writes nothing, so it waits for nobody and has nobody wait.

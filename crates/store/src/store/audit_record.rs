@@ -3,6 +3,7 @@
 //! May use: this folder, `v2` (times).
 
 use super::error::StoreError;
+use super::rows::Cells;
 use crate::v2::time::{self, Micros};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -15,8 +16,8 @@ pub(super) const COLUMNS: &str = "id, event_id, sequence_number, event_name, cat
      actor_display_name, actor_email, target_type, target_id, target_display_name, old_value, new_value, reason, \
      metadata, ip_address, user_agent, workspace_id, project_id, created_at";
 
-/// Places in [`COLUMNS`] of `old_value`, `new_value` and `metadata`, which may be large.
-const VALUES: [usize; 3] = [14, 15, 17];
+/// Those whose values may be large.
+const LARGE: [&str; 3] = ["old_value", "new_value", "metadata"];
 
 /// One entry as it is read; serialises as the read shape.
 #[derive(Debug, Clone, Serialize)]
@@ -72,49 +73,38 @@ pub struct AuditRecord {
 
 /// Reads a row of [`COLUMNS`].
 pub(super) fn record(row: &AnyRow) -> Result<AuditRecord, StoreError> {
+    let mut row = Cells::of(row);
     Ok(AuditRecord {
-        id: id(row.try_get(0)?)?,
-        event_id: id(row.try_get(1)?)?,
-        sequence_number: row.try_get(2)?,
-        event_name: row.try_get(3)?,
-        category: row.try_get(4)?,
-        outcome: row.try_get(5)?,
-        source: row.try_get(6)?,
-        actor_type: row.try_get(7)?,
-        actor_id: optional(row, 8)?.map(id).transpose()?,
-        actor_display_name: row.try_get(9)?,
-        actor_email: row.try_get(10)?,
-        target_type: row.try_get(11)?,
-        target_id: row.try_get(12)?,
-        target_display_name: row.try_get(13)?,
-        old_value: optional(row, 14)?.map(json).transpose()?,
-        new_value: optional(row, 15)?.map(json).transpose()?,
-        reason: row.try_get(16)?,
-        metadata: json(row.try_get(17)?)?,
-        ip_address: row.try_get(18)?,
-        user_agent: row.try_get(19)?,
-        workspace_id: id(row.try_get(20)?)?,
-        project_id: optional(row, 21)?.map(id).transpose()?,
-        created_at: row.try_get(22)?,
+        id: row.next()?,
+        event_id: row.next()?,
+        sequence_number: row.next()?,
+        event_name: row.next()?,
+        category: row.next()?,
+        outcome: row.next()?,
+        source: row.next()?,
+        actor_type: row.next()?,
+        actor_id: row.next()?,
+        actor_display_name: row.next()?,
+        actor_email: row.next()?,
+        target_type: row.next()?,
+        target_id: row.next()?,
+        target_display_name: row.next()?,
+        old_value: row.next()?,
+        new_value: row.next()?,
+        reason: row.next()?,
+        metadata: row.next()?,
+        ip_address: row.next()?,
+        user_agent: row.next()?,
+        workspace_id: row.next()?,
+        project_id: row.next()?,
+        created_at: row.next()?,
     })
 }
 
 /// Bytes of the values of a row that may be large.
 pub(super) fn size(row: &AnyRow) -> usize {
-    let text = |column: &usize| optional(row, *column).ok().flatten().map_or(0, str::len);
-    VALUES.iter().map(text).sum()
-}
-
-fn optional(row: &AnyRow, column: usize) -> Result<Option<&str>, StoreError> {
-    Ok(row.try_get(column)?)
-}
-
-fn id(text: &str) -> Result<Uuid, StoreError> {
-    Uuid::parse_str(text).map_err(|_| StoreError::unreadable("id of the audit log", text))
-}
-
-fn json(text: &str) -> Result<Box<RawValue>, StoreError> {
-    RawValue::from_string(text.to_owned()).map_err(|_| StoreError::unreadable("value of the audit log", text))
+    let bytes = |column: &&str| row.try_get::<Option<&str>, _>(*column).ok().flatten().map_or(0, str::len);
+    LARGE.iter().map(bytes).sum()
 }
 
 fn written<S: Serializer>(at: &Micros, to: S) -> Result<S::Ok, S::Error> {

@@ -4,6 +4,7 @@
 //! May use: this folder.
 
 use super::error::StoreError;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use sqlx::any::{AnyArguments, AnyRow};
 use sqlx::query::Query;
@@ -88,7 +89,7 @@ macro_rules! kept_as_json {
 }
 
 known_to_databases!(String => Text, i64 => Whole, f64 => Real);
-kept_as_json!(Value, Map<String, Value>, Vec<String>, Vec<Uuid>);
+kept_as_json!(Value, Box<RawValue>, Map<String, Value>, Vec<String>, Vec<Uuid>);
 
 /// A list, for [`Kind::elements`](super::kind::Kind::elements).
 impl Parameter for &[Uuid] {

@@ -27,11 +27,6 @@ impl<T> InTurns<T> {
         self.count
     }
 
-    /// Whether nobody waits.
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
     /// Puts one at the end of those of its name.
     pub fn push_back(&mut self, name: u64, one: T) {
         let of_name = self.waiting.entry(name).or_insert_with(|| {
@@ -101,7 +96,7 @@ mod tests {
         assert_eq!(next(&mut queue, 2), Some((1, "c")), "those who may not go are passed, and keep their place");
         assert_eq!([next(&mut queue, 0), next(&mut queue, 0)], [Some((2, "z")), Some((9, "new"))]);
         assert_eq!(next(&mut queue, 0), None);
-        assert!(queue.is_empty());
+        assert_eq!(queue.len(), 0);
     }
 
     #[test]
