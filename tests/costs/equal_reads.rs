@@ -1,11 +1,10 @@
 //! Equal reads at once: one is carried out for all who asked before it began, and for nobody who asked later.
 
 use crate::support::gateway::{Answer, Gateway, WEB};
-use crate::support::proofs::{V1, card, get_card, me};
-use crate::support::recorded::recorded;
+use crate::support::proofs::{V1, card, get_card, get_item, item, me};
 use crate::support::scripted::{Exchange, Gate, ScriptedV1};
 use causeway::translate::work_items::{FIELDS, WHOLE};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
@@ -53,14 +52,8 @@ fn one(query: &str) -> String {
     format!("{WEB}/work-items/{ITEM}/{query}")
 }
 
-fn item(name: &str) -> Value {
-    let mut item = recorded("work_items", "items_get_minimal").body;
-    (item["id"], item["name"]) = (json!(ITEM), json!(name));
-    item
-}
-
 fn reads(name: &str) -> Exchange {
-    Exchange::get(&format!("{V1}work-items/{ITEM}/?{WHOLE}")).reply(200, item(name))
+    get_item(ITEM, name)
 }
 
 /// Time for requests to arrive while the first is held, which is waited for a second.
@@ -99,7 +92,7 @@ async fn those_who_come_during_a_read_share_the_next_one() {
 async fn a_page_of_work_items_is_shared_too_and_other_pages_are_not() {
     let (scene, gate) = (Scene::new().await, Gate::default());
     let page = |size: usize| {
-        let rows = json!({"total_count": 1, "next_page_results": false, "results": [item("one")]});
+        let rows = json!({"total_count": 1, "next_page_results": false, "results": [item(ITEM, "one")]});
         let target = format!("{V1}work-items/?per_page={}&order_by=-created_at&{FIELDS}", size + 1);
         Exchange::get(&target).reply(200, rows).held(&gate)
     };
@@ -127,7 +120,9 @@ async fn a_write_shows_to_all_who_ask_after_it() {
     let first = scene.ask(&one(""));
     scene.until_called(1).await;
     scene.v1.expect(reads("old"));
-    scene.v1.expect(Exchange::patch(&format!("{V1}work-items/{ITEM}/")).reply(200, item("written")).repeated());
+    scene
+        .v1
+        .expect(Exchange::patch(&format!("{V1}work-items/{ITEM}/")).reply(200, item(ITEM, "written")).repeated());
     let written = scene.gateway.patch("ada", &one(""), json!({"name": "written"})).await.expect(200);
     assert_eq!(written.text("name"), "written");
     scene.v1.expect(reads("written"));
@@ -150,7 +145,7 @@ async fn a_failure_of_v1_is_told_to_the_one_whose_call_it_was() {
     let waiting: Vec<_> = (0..5).map(|_| scene.ask(&one(""))).collect();
     pause().await;
     // Not whole JSON, which is no reason to ask again.
-    scene.v1.expect(reads("").truncated_json(200, item("one"), 1));
+    scene.v1.expect(reads("").truncated_json(200, item(ITEM, "one"), 1));
     scene.v1.expect(reads("one").times(4));
     gate.open();
     first.await.unwrap().expect(200);

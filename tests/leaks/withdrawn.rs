@@ -2,11 +2,9 @@
 
 use crate::support::gateway::{Gateway, WEB};
 use crate::support::past_gateway::ask_v1;
-use crate::support::proofs::{V1, card, get_card, me};
-use crate::support::recorded::recorded;
-use crate::support::scripted::{Exchange, Gate, ScriptedV1};
+use crate::support::proofs::{card, get_card, get_item, me};
+use crate::support::scripted::{Gate, ScriptedV1};
 use causeway::sandbox::Seed;
-use causeway::translate::work_items::WHOLE;
 use futures_util::future::join;
 use serde_json::json;
 use std::time::Duration;
@@ -107,10 +105,8 @@ async fn a_project_that_is_archived_is_gone_for_everybody() {
 #[tokio::test]
 async fn a_read_that_takes_long_is_proven_again_when_its_card_has_grown_old() {
     let (v1, gate) = (ScriptedV1::start().await, Gate::default());
-    let mut item = recorded("work_items", "items_get_minimal").body;
-    item["id"] = json!("00000000-0000-4000-e000-000000000001");
-    let read = Exchange::get(&format!("{V1}{}?{WHOLE}", first_item(WEB))).reply(200, item);
-    v1.expect(me().repeated()).expect(read.held(&gate));
+    let read = get_item("00000000-0000-4000-e000-000000000001", "one").held(&gate);
+    v1.expect(me().repeated()).expect(read);
     v1.expect(get_card().reply(200, card(Some(15)))).expect(get_card().reply(200, card(None)));
     let gateway = Gateway::with(v1.base_url(), &[("cache.card", "500ms")]).await;
     let path = format!("{WEB}/{}", first_item(WEB));

@@ -2,12 +2,10 @@
 
 use crate::oauth::stage::{SECRET, Stage, expect_dead};
 use crate::support::gateway::{Answer, Gateway, WEB};
-use crate::support::proofs::{V1, card, get_card, me};
-use crate::support::recorded::recorded;
+use crate::support::proofs::{V1, card, get_card, get_item, item, me};
 use crate::support::scripted::{Exchange, Gate, ScriptedV1};
-use causeway::translate::work_items::WHOLE;
 use futures_util::future::{join, join_all};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::time::Duration;
 
 const ITEM: &str = "00000000-0000-4000-8000-00000000000e";
@@ -17,14 +15,8 @@ fn one() -> String {
     format!("{WEB}/work-items/{ITEM}/")
 }
 
-fn item(name: &str) -> Value {
-    let mut item = recorded("work_items", "items_get_minimal").body;
-    (item["id"], item["name"]) = (json!(ITEM), json!(name));
-    item
-}
-
 fn reads(name: &str) -> Exchange {
-    Exchange::get(&format!("{V1}work-items/{ITEM}/?{WHOLE}")).reply(200, item(name))
+    get_item(ITEM, name)
 }
 
 /// A v1 that takes ada's key, and a gateway before it.
@@ -71,7 +63,7 @@ async fn a_write_that_waits_for_its_turn_is_not_carried_out_after_its_grant_has_
     let ((v1, stage), gate) = (stage().await, Gate::default());
     let tokens = stage.tokens("read write").await;
     v1.expect(reads("old").repeated());
-    let writes = Exchange::patch(&format!("{V1}work-items/{ITEM}/")).reply(200, item("first"));
+    let writes = Exchange::patch(&format!("{V1}work-items/{ITEM}/")).reply(200, item(ITEM, "first"));
     v1.expect(writes.held(&gate));
     let bearer = format!("Bearer {}", tokens.access);
     let json = ("content-type", "application/json");

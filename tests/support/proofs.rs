@@ -1,8 +1,10 @@
-//! What v1 is asked before anything else, and what it answers about the recorded project `WEB`.
+//! What v1 is asked before anything else, and what it answers about the recorded project `WEB` and a work item in it.
 //!
-//! May use: `exchange`.
+//! May use: `exchange`, `recorded`.
 
 use super::exchange::Exchange;
+use super::recorded::recorded;
+use causeway::translate::work_items::WHOLE;
 use serde_json::{Value, json};
 
 /// The project `WEB` below `/api/v1/`.
@@ -33,4 +35,16 @@ pub fn card(role: Option<i64>) -> Value {
     json!({"id": "00000000-0000-4000-c000-000000000001", "is_member": role.is_some(), "member_role": role,
         "identifier": "WEB", "workspace": "00000000-0000-4000-b000-000000000001", "timezone": "UTC",
         "archived_at": null, "default_assignee": null, "estimate": null, "cycle_view": true, "module_view": true})
+}
+
+/// A recorded work item with another id and name.
+pub fn item(id: &str, name: &str) -> Value {
+    let mut item = recorded("work_items", "items_get_minimal").body;
+    (item["id"], item["name"]) = (json!(id), json!(name));
+    item
+}
+
+/// The read of that work item as a whole.
+pub fn get_item(id: &str, name: &str) -> Exchange {
+    Exchange::get(&format!("{V1}work-items/{id}/?{WHOLE}")).reply(200, item(id, name))
 }

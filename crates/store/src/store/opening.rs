@@ -130,9 +130,9 @@ fn writable(file: &str) -> bool {
     may(file, Access::WRITE_OK) && (Path::new(&beside).is_file() && may(&beside, Access::WRITE_OK) || probe())
 }
 
-/// Whether the file system that `file` is on takes no more writes. After a fault of its disk (`errors=remount-ro`) a file system says so
-/// to whoever opens a file for writing, and on newer kernels to nobody who asks for rights. What is opened here is the
-/// file that gateways lock: SQLite has no locks on it, and those of gateways outlast that it is closed.
+/// Whether the file system that `file` is on takes no more writes. After a fault of its disk (`errors=remount-ro`) a
+/// file system says so to whoever opens a file for writing, and on newer kernels to nobody who asks for rights. What is
+/// opened here is the file that gateways lock: SQLite has no locks on it, and those of gateways outlast that it is closed.
 pub fn is_stopped(file: &Path) -> bool {
     let mut lock = file.as_os_str().to_owned();
     lock.push(".lock");
