@@ -48,7 +48,7 @@ const RULES: [(&str, Rule); 55] = [
     // What exists.
     ("mapping", Only(&[])),
     ("plan", Only(&["mapping"])),
-    ("describe", Only(&["plan", "settings"])),
+    ("describe", Only(&["plan"])),
     ("catalogue", Only(&["plan", "refusal", "v2"])),
     // The two sides, which never know each other, and what lies between.
     ("v1", Only(&["context", "hop", "load", "refusal", "settings", "shared", "tally", "trace", "units"])),

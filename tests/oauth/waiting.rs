@@ -3,7 +3,8 @@
 use crate::oauth::stage::{SECRET, Stage, expect_dead};
 use crate::support::gateway::{Answer, Gateway, WEB};
 use crate::support::proofs::{V1, card, get_card, get_item, item, me};
-use crate::support::scripted::{Exchange, Gate, ScriptedV1};
+use crate::support::scripted::{Exchange, Gate, ScriptedV1, Seen};
+use crate::support::switch::until;
 use futures_util::future::{join, join_all};
 use serde_json::json;
 use std::time::Duration;
@@ -33,8 +34,10 @@ async fn five(stage: &Stage, token: &str) -> Vec<Answer> {
     join_all((0..5).map(|_| async { stage.call(token, &one()).await })).await
 }
 
-/// Time for requests to arrive.
-async fn pause() {
+/// Until v1 has got so many requests with this method for the item, and some time for others to arrive.
+async fn pause(v1: &ScriptedV1, method: &str, calls: usize) {
+    let is_meant = |seen: &&Seen| seen.method == method && seen.target.contains(ITEM);
+    until("v1 is asked", async || v1.seen().iter().filter(is_meant).count() >= calls).await;
     tokio::time::sleep(Duration::from_millis(400)).await;
 }
 
@@ -45,7 +48,7 @@ async fn reads_that_wait_for_an_equal_one_end_with_their_token() {
     v1.expect(reads("old").held(&gate).times(2));
     v1.expect(reads("new").repeated());
     let revoking = async {
-        pause().await;
+        pause(&v1, "GET", 2).await;
         stage.about(REVOKE, &revoked.access).await.expect(200);
         gate.open();
     };
@@ -75,9 +78,9 @@ async fn a_write_that_waits_for_its_turn_is_not_carried_out_after_its_grant_has_
         }
     };
     let revoked = async {
-        pause().await;
+        pause(&v1, "PATCH", 1).await;
         let ending = async {
-            pause().await;
+            pause(&v1, "PATCH", 1).await;
             stage.about(REVOKE, &tokens.refresh).await.expect(200);
             gate.open();
         };

@@ -1,7 +1,8 @@
 //! Listings and documents read off the plan.
 
+use crate::plan::documents;
 use crate::plan::support::{blessing, plan};
-use causeway::describe::{configuration, known_gaps, operations};
+use causeway::describe::operations;
 use serde_json::Value;
 use std::path::Path;
 
@@ -44,9 +45,9 @@ fn the_json_says_what_an_operation_costs() {
 fn the_committed_documents_are_those_of_the_mappings_and_settings() {
     let plan = plan();
     let documents = [
-        ("docs/known-gaps.md", known_gaps::markdown(&plan)),
-        ("docs/operations.md", operations::markdown(&plan)),
-        ("docs/configuration.md", configuration::markdown()),
+        ("docs/known-gaps.md", documents::known_gaps::markdown(&plan)),
+        ("docs/operations.md", documents::operations::markdown(&plan)),
+        ("docs/configuration.md", documents::configuration::markdown()),
     ];
     for (name, generated) in documents {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
@@ -60,7 +61,7 @@ fn the_committed_documents_are_those_of_the_mappings_and_settings() {
 
 #[test]
 fn the_reference_of_settings_has_each_setting_with_its_sentence() {
-    let text = configuration::markdown();
+    let text = documents::configuration::markdown();
     let line = |name: &str| text.lines().find(|line| line.starts_with(&format!("| `{name}` |"))).expect("listed");
     let deadline = line("limits.deadline");
     assert!(deadline.contains("`\"30s\"`") && deadline.contains("`CAUSEWAY_LIMITS__DEADLINE`"), "{deadline}");

@@ -8,6 +8,7 @@ mod broken;
 mod contract;
 mod describe;
 mod differential;
+mod documents;
 mod legacy;
 mod links;
 mod readme;

@@ -394,7 +394,13 @@ impl Inner {
                     if !index.is_scan() && self.any(&scope).is_none_or(differs) {
                         entry.mark_unsaved();
                     }
-                    self.landed(&scope, &entry, reading.land(Arc::new(index), mark));
+                    let read = Arc::new(index);
+                    let landed = reading.land(Arc::clone(&read), mark);
+                    // With local writes that were carried over it is newer than what was read.
+                    if !read.is_scan() && landed.now.value.verified.differs(&read.verified) {
+                        entry.mark_unsaved();
+                    }
+                    self.landed(&scope, &entry, landed);
                 }
                 Err(refusal) => reading.fail(Trouble { refusal, key: Some(id) }),
             }
@@ -452,10 +458,6 @@ impl Inner {
         entry.drop_local_writes_before(landed.now.began.at);
         if landed.now.value.is_scan() {
             return;
-        }
-        let differs = |before: &Kept<Arc<Index>>| before.value.verified.differs(&landed.now.value.verified);
-        if landed.before.as_ref().is_none_or(differs) {
-            entry.mark_unsaved();
         }
         Arc::clone(&self).share_later(scope, entry);
         // An index that took long to build is saved at once.

@@ -2,9 +2,7 @@
 //!
 //! Purpose: listings and documents that must never be kept by hand.
 //!
-//! May use: `plan`, `settings`. May not use: any folder that serves requests.
+//! May use: `plan`. May not use: any folder that serves requests.
 
-pub mod configuration;
-pub mod known_gaps;
 pub mod openapi;
 pub mod operations;

@@ -69,43 +69,6 @@ fn entry(plan: &Plan, operation: &Operation) -> Value {
     })
 }
 
-const HEAD: &str = "\
-# Operations
-
-All operations of v2, by resource. Generated from the files in `mappings/`; change those, not this file. Parameters,
-bodies and answers are in the OpenAPI document: `causeway openapi`, `/api/v2/schema/`, or the page `/api/v2/docs/`.
-
-V1 calls: with nothing kept / with everything kept, proofs of access excluded; each answer tells what it took in the
-header `Causeway-V1-Calls`. A token needs one of the scopes; a key needs none. Traps are oddities of v1, told in
-[v1-traps.md](v1-traps.md); numbers such as O59 are choices where the specification of v2 leaves something open.
-";
-
-/// The document `docs/operations.md`.
-pub fn markdown(plan: &Plan) -> String {
-    let mut text = HEAD.to_owned();
-    for (index, resource) in plan.resources.iter().enumerate() {
-        let _ = write!(text, "\n## {}\n\n{}\n", resource.name.replace('_', " "), resource.about);
-        for operation in plan.operations.iter().filter(|operation| operation.resource == index) {
-            let _ = write!(
-                text,
-                "\n### {}\n\n`{} {}`\n\n{}.",
-                operation.id, operation.method, operation.path, operation.summary
-            );
-            let _ = match &operation.calls {
-                Some(calls) => write!(text, " V1 calls: {} / {}", calls.cold, calls.warm),
-                None => write!(text, " Does not work in this version (501)"),
-            };
-            let _ = match why(operation) {
-                Some(reason) => write!(text, "; {reason}."),
-                None => write!(text, "."),
-            };
-            let scopes: Vec<String> = operation.scopes.iter().map(|scope| format!("`{scope}`")).collect();
-            let _ = writeln!(text, " Scopes: {}.", scopes.join(" or "));
-        }
-    }
-    text
-}
-
 fn status(operation: &Operation) -> &'static str {
     if operation.works() { "works" } else { "pending" }
 }

@@ -1,8 +1,6 @@
 //! `docs/configuration.md`: every setting, read off the documented defaults that are compiled in.
-//!
-//! May use: `settings`.
 
-use crate::settings::{DEFAULTS, ENVIRONMENT_PREFIX};
+use causeway::settings::{DEFAULTS, ENVIRONMENT_PREFIX};
 use std::fmt::Write;
 
 const HEAD: &str = "\

@@ -1,6 +1,6 @@
-//! `docs/known-gaps.md`: what v1 cannot give, collected from the mappings. May use: `plan`.
+//! `docs/known-gaps.md`: what v1 cannot give, collected from the mappings.
 
-use crate::plan::Plan;
+use causeway::plan::Plan;
 use std::fmt::Write;
 
 const HEAD: &str = "\
