@@ -5,14 +5,13 @@ use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
 use crate::support::mixed::Reader;
 use crate::support::past_gateway::ask_v1;
 use crate::support::proofs::{card, get_card};
-use crate::support::scripted::{Exchange, Gate, ScriptedV1};
+use crate::support::scripted::{Exchange, ScriptedV1};
 use crate::upstream::{access_by, access_in_outages, caller, client_of, context, project_id};
 use causeway::context::{Context, Priority};
 use causeway::refusal::Refusal;
 use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::v1::{
-    Budget, BudgetSettings, Client, ClientSettings, ConcurrencySettings, Method, NotDone, Outcome, Quota, V1Error,
-    V1Key, V1Request, V1Response,
+    Budget, BudgetSettings, Client, Method, NotDone, Outcome, Quota, V1Error, V1Key, V1Request, V1Response,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -74,42 +73,6 @@ async fn who_waits_for_the_quota_is_not_shown_what_was_true_before() {
     let lost = access.project(&bob, "acme", project_id(), &ctx()).await.expect_err("bob has left meanwhile");
     assert_eq!(lost.code(), "resource_not_found");
     v1.finish();
-}
-
-#[tokio::test]
-async fn who_leaves_before_a_call_has_its_place_has_used_none_of_the_quota() {
-    let (v1, gate) = (ScriptedV1::start().await, Gate::default());
-    v1.expect(me().held(&gate)).expect(me().times(2));
-    let client = one_at_a_time(v1.base_url(), 3);
-    let held = tokio::spawn({
-        let client = client.clone();
-        async move { ask(&client, "ada", &context()).await }
-    });
-    v1.until_called(1).await;
-    for _ in 0..2 {
-        let leaves = tokio::time::timeout(Duration::from_millis(50), ask(&client, "ada", &context())).await;
-        assert!(leaves.is_err(), "there is one place");
-    }
-    gate.open();
-    held.await.unwrap().expect("an answer");
-    for _ in 0..2 {
-        ask(&client, "ada", &context()).await.expect("within the quota");
-    }
-    v1.finish();
-}
-
-/// A client that makes one call at a time.
-fn one_at_a_time(base_url: &str, quota: usize) -> Client {
-    let settings = ClientSettings {
-        base_url: base_url.into(),
-        connect_timeout: Duration::from_secs(2),
-        response_cap: 64 * 1024,
-        pool_per_host: 8,
-        retry_jitter: Duration::from_millis(2),
-        concurrency: ConcurrencySettings { min: 1, max: 1 },
-    };
-    let budget = paced(base_url, quota, 0).budget().clone();
-    Client::new(settings).expect("a client").paced_by(budget)
 }
 
 /// The calls are counted where they arrive, in each window that begins with one of them, while more callers than the

@@ -108,17 +108,17 @@ impl Lane {
     ) -> Result<Permit, Duration> {
         while let Some((turn, ticket)) = self.kept_turn(meter.number(), deadline) {
             match turn {
-                Turn::Go => return Ok(self.permit(ticket)),
+                Turn::Go => return Ok(self.permit(ticket, false)),
                 Turn::GiveUp(wait) => return Err(wait),
                 Turn::Sleep(until) => sleep_until(until).await,
             }
         }
         let ticket = self.wait_for(1, priority, deadline).await?;
-        Ok(self.permit(ticket))
+        Ok(self.permit(ticket, false))
     }
 
-    fn permit(self: &Arc<Self>, ticket: Option<Ticket>) -> Permit {
-        Permit { lane: Arc::clone(self), ticket, open: true, sent: false }
+    fn permit(self: &Arc<Self>, ticket: Option<Ticket>, sent: bool) -> Permit {
+        Permit { lane: Arc::clone(self), ticket, open: true, sent }
     }
 
     /// Waits until `calls` can be made at once, and keeps room for them while the answer lives. More than the
@@ -288,9 +288,7 @@ impl Lane {
     pub(super) fn observe(self: &Arc<Self>) -> Permit {
         self.state().window.send(1);
         let ticket = self.others.pool.as_ref().map(PoolWindow::note);
-        let mut permit = self.permit(ticket);
-        permit.sends();
-        permit
+        self.permit(ticket, true)
     }
 
     /// Has the pool say what the others have used, unless it was asked not long ago. Nobody waits for that.
@@ -485,15 +483,13 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        match (self.open, self.sent) {
-            (true, true) => {
-                self.lane.end(|window| window.lost(Instant::now()));
-                if let Some(ticket) = self.ticket.take() {
-                    ticket.counted();
-                }
+        if self.open && self.sent {
+            self.lane.end(|window| window.lost(Instant::now()));
+            if let Some(ticket) = self.ticket.take() {
+                ticket.counted();
             }
-            (true, false) => self.lane.end(|window| window.take_back(1)),
-            (false, _) => {}
+        } else if self.open {
+            self.lane.end(|window| window.take_back(1));
         }
     }
 }
