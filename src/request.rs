@@ -113,7 +113,7 @@ impl V2 {
         waiting.iter().for_each(|waiting| drop(head.extensions.insert(waiting.clone())));
         let mut answer = self.answer_to(caller, route, head, body, ctx, begun).await;
         // A read may have waited, and been made from what v1 showed after the credential was revoked.
-        if let Some(waiting) = waiting.filter(|_| read && answer.is_ok())
+        if let Some(waiting) = waiting.filter(|_| read)
             && let Err(revoked) = Box::pin(waiting.still_good()).await
         {
             answer = Err(revoked);

@@ -83,11 +83,12 @@ pub trait Credentials: Send + Sync + 'static {
     /// [`Refusal::InvalidToken`] when it is unknown, expired or revoked; faults of the store as they are.
     fn resolve(&self, presented: Presented) -> BoxFuture<'_, Result<Acting, Refusal>>;
 
-    /// The moment of now, for [`Self::any_revoked_since`].
+    /// The moment of now, for [`Self::may_have_ended_since`].
     fn now(&self) -> Moment;
 
-    /// Whether any token or key was revoked after `moment`, as far as this process was told.
-    fn any_revoked_since(&self, moment: Moment) -> bool;
+    /// Whether any token or key may have been revoked after `moment`: this process was told of one, or would not be told
+    /// of every one.
+    fn may_have_ended_since(&self, moment: Moment) -> bool;
 }
 
 /// Reads the credential. A bearer token decides when there is one (O14). v1 itself ignores `Authorization`

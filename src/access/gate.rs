@@ -3,7 +3,7 @@
 //!
 //! May use: `context`, `plan`, this folder, `refusal`.
 
-use super::{Access, Caller, ProjectCard, WorkspaceRole};
+use super::{Access, Caller, ProjectCard, Role, WorkspaceRole};
 use crate::context::Context;
 use crate::plan::{Known, Operation, Resource, Surface};
 use crate::refusal::Refusal;
@@ -19,6 +19,20 @@ pub enum Standing {
     Workspace(WorkspaceRole),
     /// A role in the project.
     Project(Arc<ProjectCard>),
+}
+
+impl Standing {
+    /// Whether reads may show less to somebody who stands so than to somebody who stands as `before`.
+    pub fn sees_less_than(&self, before: &Self) -> bool {
+        let above_guests = |card: &ProjectCard| card.role.is_some_and(Role::is_above_guest);
+        match (self, before) {
+            (Self::Project(now), Self::Project(before)) => above_guests(before) && !above_guests(now),
+            (Self::Workspace(now), Self::Workspace(before)) => {
+                now != before && (*before == WorkspaceRole::Admin || *now == WorkspaceRole::Guest)
+            }
+            _ => false,
+        }
+    }
 }
 
 /// Path variables that are ids.

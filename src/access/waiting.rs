@@ -1,8 +1,8 @@
 //! Whether the token or gateway key of a request is still good after a wait.
 //!
 //! A request is judged when it comes. It may wait for its turn, for v1 or for an equal one, and its credential may be
-//! revoked meanwhile: then nothing is written for it any more, and it is shown nothing. Where nothing was revoked since,
-//! nobody is asked. A key of v1 is judged by v1 at each call.
+//! revoked meanwhile: then nothing is written for it any more, and it is shown nothing. Where it is known that nothing was
+//! revoked since, nobody is asked. A key of v1 is judged by v1 at each call.
 //!
 //! May use: `fresh`, `refusal`, this folder.
 
@@ -44,7 +44,7 @@ impl Waiting {
     /// # Errors
     /// [`Refusal::InvalidToken`] when it was; faults of the store as they are.
     pub async fn still_good(&self) -> Result<(), Refusal> {
-        if !self.credentials.any_revoked_since(self.since) {
+        if !self.credentials.may_have_ended_since(self.since) {
             return Ok(());
         }
         self.credentials.resolve(self.presented.clone()).await.map(drop)

@@ -147,8 +147,12 @@ impl Credentials for Resolver {
         self.changes.now()
     }
 
-    fn any_revoked_since(&self, moment: Moment) -> bool {
-        self.changes.is_void(&[Changed::Credentials], moment)
+    fn may_have_ended_since(&self, moment: Moment) -> bool {
+        // A command that works on the same file tells nobody; what is known of a credential is good for the delay.
+        let age = self.changes.now().at.saturating_duration_since(moment.at);
+        age >= self.delay
+            || !self.store.hears_revocations()
+            || self.changes.is_void(&[Changed::Credentials], moment)
     }
 }
 

@@ -27,8 +27,12 @@ impl Job {
         if !self.operation().method.writes() {
             let begun = Instant::now();
             let answer = self.read().await.map_err(|refusal| self.unless_unknown(refusal))?;
-            if begun.elapsed() >= A_WHILE {
-                Box::pin(self.prove_again()).await?;
+            if begun.elapsed() >= A_WHILE
+                && let Some(less) = Box::pin(self.prove_again()).await?
+            {
+                // The answer is one for the role that there was.
+                self.call.standing = less;
+                return Box::pin(self.read()).await.map_err(|refusal| self.unless_unknown(refusal));
             }
             return Ok(answer);
         }

@@ -6,7 +6,7 @@
 use super::job::Job;
 use super::kept::collection::Collection;
 use super::kept::shelf::Write;
-use crate::access::{Role, WorkspaceRole, gate};
+use crate::access::{Role, Standing, WorkspaceRole, gate};
 use crate::plan::{Feature, Field, May, OnCreate, OneOfAll, Required, Resource, Source};
 use crate::refusal::Refusal;
 use crate::store::OverlayValue;
@@ -56,16 +56,17 @@ impl Job {
 
     /// Proves again what was proven when a read came that has taken long: what it is answered from may have been read with
     /// another's key. A proof that is young enough still holds and costs nothing. Where v1 does not say in time, the first
-    /// proof stands.
+    /// proof stands. Where the caller may see less now, what that is.
     ///
     /// # Errors
-    /// When the caller has lost the place, the role, or the key.
-    pub(super) async fn prove_again(&self) -> Result<(), Refusal> {
+    /// When the caller has lost the place or the key.
+    pub(super) async fn prove_again(&self) -> Result<Option<Standing>, Refusal> {
         let (call, access) = (&self.call, &self.runner.access);
         let proof = gate::check_visible(access, self.operation(), &call.caller, &call.variables, &call.ctx);
         match tokio::time::timeout(SECOND_PROOF, proof).await {
             Ok(Err(refusal)) if matches!(refusal.status(), 401 | 403 | 404) => Err(refusal),
-            _ => Ok(()),
+            Ok(Ok(standing)) => Ok(Some(standing).filter(|now| now.sees_less_than(&call.standing))),
+            _ => Ok(None),
         }
     }
 }

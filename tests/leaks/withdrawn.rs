@@ -2,8 +2,8 @@
 
 use crate::support::gateway::{Gateway, WEB};
 use crate::support::past_gateway::ask_v1;
-use crate::support::proofs::{card, get_card, get_item, me};
-use crate::support::scripted::{Gate, ScriptedV1};
+use crate::support::proofs::{V1, card, get_card, get_item, me};
+use crate::support::scripted::{Exchange, Gate, ScriptedV1};
 use causeway::sandbox::Seed;
 use futures_util::future::join;
 use serde_json::json;
@@ -117,4 +117,74 @@ async fn a_read_that_takes_long_is_proven_again_when_its_card_has_grown_old() {
     let (answer, ()) = join(gateway.get("ada", &path), later).await;
     answer.expect_problem(403, "forbidden");
     v1.finish();
+}
+
+const LABELS: &str = "labels/?per_page=1000&fields=id,name,description,color,sort_order,parent,external_id,\
+                      external_source,created_at,created_by";
+
+/// The read of the labels that `key` makes; labels with these names are found.
+fn labels(key: &str, names: &[&str]) -> Exchange {
+    let label = |name: &&str| {
+        json!({"id": "00000000-0000-4000-8000-00000000000a", "name": name, "description": "", "color": "#111111",
+            "sort_order": 65535.0, "parent": null, "external_id": null, "external_source": null,
+            "created_at": "2026-11-21T10:03:39.642885Z", "created_by": "00000000-0000-4000-a000-000000000001"})
+    };
+    let rows: Vec<_> = names.iter().map(label).collect();
+    let page = json!({"total_count": rows.len(), "next_page_results": false, "results": rows});
+    Exchange::get(&format!("{V1}{LABELS}")).key(key).reply(200, page)
+}
+
+/// Somebody who has no part in what happened to another one's key or place is shown the list all the same.
+async fn one_is_refused_in_the_middle_of_a_list_for_two(refused: Exchange, card_then: Option<i64>, status: u16) {
+    let (v1, gate) = (ScriptedV1::start().await, Gate::default());
+    let bob =
+        json!({"id": "00000000-0000-4000-a000-000000000002", "email": "bob@acme.test", "display_name": "bob"});
+    v1.expect(me().key("ada").repeated()).expect(me().key("bob").reply(200, bob).repeated());
+    v1.expect(get_card().key("ada").reply(200, card(Some(15))))
+        .expect(get_card().key("bob").reply(200, card(Some(15))));
+    v1.expect(get_card().key("ada").reply(200, card(card_then)).repeated());
+    v1.expect(get_card().key("bob").reply(200, card(Some(15))).repeated());
+    v1.expect(refused.held(&gate)).expect(labels("bob", &["bug"]));
+    let gateway = Gateway::before(v1.base_url()).await;
+    let path = format!("{WEB}/labels/");
+    let later = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let opening = async {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            gate.open();
+        };
+        join(gateway.get("bob", &path), opening).await.0
+    };
+    let (ada, bob) = join(gateway.get("ada", &path), later).await;
+    assert_eq!((ada.status, bob.status), (status, 200), "{} {}", ada.json, bob.json);
+    assert_eq!(bob.column("name"), ["bug"]);
+}
+
+#[tokio::test]
+async fn a_key_that_v1_refuses_in_the_middle_of_a_list_ends_nobody_elses() {
+    let dead = labels("ada", &[]).reply(403, json!({"detail": "Given API token is not valid"}));
+    one_is_refused_in_the_middle_of_a_list_for_two(dead, Some(15), 401).await;
+}
+
+#[tokio::test]
+async fn somebody_removed_in_the_middle_of_a_list_ends_nobody_elses() {
+    let out =
+        labels("ada", &[]).reply(403, json!({"detail": "You do not have permission to perform this action."}));
+    one_is_refused_in_the_middle_of_a_list_for_two(out, None, 403).await;
+}
+
+#[tokio::test]
+async fn a_member_who_is_made_a_guest_during_a_long_read_is_shown_what_guests_see() {
+    let (v1, gate) = (ScriptedV1::start().await, Gate::default());
+    v1.expect(me().repeated());
+    v1.expect(get_card().reply(200, card(Some(15)))).expect(get_card().reply(200, card(Some(5))).repeated());
+    v1.expect(labels("ada", &["for members"]).held(&gate)).expect(labels("ada", &["for guests"]));
+    let gateway = Gateway::with(v1.base_url(), &[("cache.card", "500ms")]).await;
+    let path = format!("{WEB}/labels/");
+    let later = async {
+        tokio::time::sleep(Duration::from_millis(1300)).await;
+        gate.open();
+    };
+    let (answer, ()) = join(gateway.get("ada", &path), later).await;
+    assert_eq!(answer.expect(200).column("name"), ["for guests"]);
 }

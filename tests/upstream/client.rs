@@ -5,7 +5,8 @@ use crate::upstream::{LONG, client_of, context};
 use causeway::context::Context;
 use causeway::refusal::Refusal;
 use causeway::v1::{
-    Client, ClientSettings, ConcurrencySettings, Doubt, Method, NotDone, Outcome, V1Error, V1Key, V1Request,
+    Budget, BudgetSettings, Client, ClientSettings, ConcurrencySettings, Doubt, Method, NotDone, Outcome, Quota,
+    V1Error, V1Key, V1Request,
 };
 use serde_json::json;
 use std::time::Duration;
@@ -282,4 +283,41 @@ async fn calls_of_one_key_that_hang_do_not_hold_up_another_key() {
         assert_eq!(call.await.unwrap().unwrap().status, 200);
     }
     v1.finish();
+}
+
+#[tokio::test]
+async fn who_leaves_before_a_call_has_its_place_has_used_none_of_the_quota() {
+    let (v1, gate) = (ScriptedV1::start().await, Gate::default());
+    v1.expect(Exchange::get(READ).held(&gate)).expect(Exchange::get(READ).times(2));
+    let (window, quota, total) = (Duration::from_secs(60), Quota::Fixed(3), Quota::Unlimited);
+    let settings = BudgetSettings { window, quota, service_quota: quota, total, write_reserve: 0, service: None };
+    let client = one_at_a_time(v1.base_url()).paced_by(Budget::new(settings));
+    let ask = async |client: Client| client.call(&key(), read(), &context()).await;
+    let held = tokio::spawn({
+        let client = client.clone();
+        async move { client.call(&key(), read(), &context()).await }
+    });
+    v1.until_called(1).await;
+    for _ in 0..2 {
+        let leaves = tokio::time::timeout(Duration::from_millis(50), ask(client.clone())).await;
+        assert!(leaves.is_err(), "there is one place");
+    }
+    gate.open();
+    held.await.unwrap().expect("an answer");
+    for _ in 0..2 {
+        ask(client.clone()).await.expect("within the quota");
+    }
+    v1.finish();
+}
+
+fn one_at_a_time(base_url: &str) -> Client {
+    let settings = ClientSettings {
+        base_url: base_url.into(),
+        connect_timeout: Duration::from_secs(2),
+        response_cap: 1024,
+        pool_per_host: 1,
+        retry_jitter: Duration::from_millis(2),
+        concurrency: ConcurrencySettings { min: 1, max: 1 },
+    };
+    Client::new(settings).expect("a client")
 }

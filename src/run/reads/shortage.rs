@@ -109,7 +109,8 @@ impl Job {
                 // Also when it was begun here: quota is waited for now, or what somebody else begins.
                 (Err(Refusal::RateLimited { .. }), _) if self.is_paced() || !begun_here => {}
                 _ if begun_here => return self.explain_refused_read(loaded).await,
-                (Ok(_), _) => {}
+                // Also when v1 takes their key no more, which says nothing of this one.
+                (Ok(_) | Err(Refusal::Unauthorized { .. }), _) => {}
                 (Err(Refusal::NotFound { .. } | Refusal::Forbidden { .. }), Some(card)) => {
                     self.prove_anew(card.id).await?;
                 }

@@ -12,6 +12,7 @@ use crate::translate::{Held, confirm, refusal};
 use crate::units::now_micros;
 use crate::v1::{Doubt, Method, NotDone, Outcome, Room, V1Error, V1Request, V1Response};
 use serde_json::Value;
+use std::sync::atomic::Ordering;
 use uuid::Uuid;
 
 impl Job {
@@ -160,6 +161,12 @@ impl Job {
             && let Err(fault) = turn.ensure_held().await
         {
             return Outcome::NotDone(NotDone::Refused(fault.into()));
+        }
+        // Its turn may have come long ago. What was begun is ended, though.
+        if !self.touched.load(Ordering::SeqCst)
+            && let Err(ended) = self.is_still_allowed().await
+        {
+            return Outcome::NotDone(NotDone::Refused(ended));
         }
         let sending = Sending::begin(&self.touched);
         let outcome = self.runner.client.write(self.key(), request, &self.call.ctx).await;

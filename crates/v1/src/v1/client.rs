@@ -258,20 +258,8 @@ impl Client {
             return Err(V1Error::Paused(wait));
         }
         let permit = self.budget.admit(key.id(), ctx).await.map_err(V1Error::Limited)?;
-        let slot = match self.enter(key, ctx).await {
-            Ok(slot) => slot,
-            Err(refused) => {
-                permit.not_sent();
-                return Err(refused);
-            }
-        };
-        let pass = match self.breaker.admit(path) {
-            Ok(pass) => pass,
-            Err(wait) => {
-                permit.not_sent();
-                return Err(V1Error::Paused(wait));
-            }
-        };
+        let slot = self.enter(key, ctx).await?;
+        let pass = self.breaker.admit(path).map_err(V1Error::Paused)?;
         let begun = Instant::now();
         ctx.sends(begun);
         // Only a read that changes nothing on the way may be given up for want of memory.
@@ -362,9 +350,10 @@ impl Client {
     async fn attempt(
         &self,
         request: Request<Full<Bytes>>,
-        permit: Permit,
+        mut permit: Permit,
         refusable: bool,
     ) -> Result<V1Response, V1Error> {
+        permit.sends();
         let answer = match self.hop.send(request).await {
             Ok(answer) => answer,
             Err(error) => {

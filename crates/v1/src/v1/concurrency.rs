@@ -71,6 +71,9 @@ struct State {
     /// The part of this process.
     limit: usize,
     under_way: usize,
+    /// Calls under way that take no place from others: the limit has shrunk, and they are more than their keys may have
+    /// of it.
+    over: usize,
     /// Most calls that were under way or waited since this was told last.
     peak: usize,
     index_under_way: usize,
@@ -112,6 +115,24 @@ pub struct Slot {
     key: u64,
 }
 
+/// Somebody in a queue, who leaves it when this is dropped.
+struct Waiting<'c> {
+    all: &'c Concurrency,
+    priority: Priority,
+    key: u64,
+    receiver: oneshot::Receiver<Slot>,
+    until_now: bool,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if self.until_now {
+            self.receiver.close();
+            self.all.state().queues[self.priority as usize].retain(self.key, |sender| !sender.is_closed());
+        }
+    }
+}
+
 impl Concurrency {
     /// A limit between the bounds, which begins at a sixteenth of the upper one: a small v1 is not to be flooded before
     /// anything is known of it, and to grow takes few calls.
@@ -125,6 +146,7 @@ impl Concurrency {
             others: Vec::new(),
             limit,
             under_way: 0,
+            over: 0,
             peak: 0,
             index_under_way: 0,
             by_key: Default::default(),
@@ -142,7 +164,7 @@ impl Concurrency {
     /// Waits for a place for a call with `key`; dropping the future gives the place in the queue up.
     pub async fn enter(&self, priority: Priority, key: u64) -> Slot {
         loop {
-            let waiting = {
+            let mut waiting = {
                 let mut state = self.state();
                 // Whoever waits has no room, and gets a place as soon as there is one: a newcomer who has room passes
                 // nobody who could go.
@@ -152,9 +174,11 @@ impl Concurrency {
                 let (sender, receiver) = oneshot::channel();
                 state.queues[priority as usize].push_back(key, sender);
                 state.note_peak();
-                receiver
+                Waiting { all: self, priority, key, receiver, until_now: true }
             };
-            if let Ok(slot) = waiting.await {
+            let slot = (&mut waiting.receiver).await;
+            waiting.until_now = false;
+            if let Ok(slot) = slot {
                 return slot;
             }
         }
@@ -199,7 +223,7 @@ impl Concurrency {
 impl State {
     fn has_room_for(&self, priority: Priority, key: u64) -> bool {
         let index = self.limit - self.limit / 4;
-        let free = self.limit.saturating_sub(self.under_way);
+        let free = (self.limit + self.over).saturating_sub(self.under_way);
         let held = self.by_key[priority as usize].get(&key).copied().unwrap_or(0);
         held < free * SHARE && (priority != Priority::Index || self.index_under_way < index)
     }
@@ -209,6 +233,7 @@ impl State {
         self.note_peak();
         self.index_under_way += usize::from(priority == Priority::Index);
         *self.by_key[priority as usize].entry(key).or_insert(0) += 1;
+        self.find_over_again();
         self.note_urgent(priority);
         self.round.most = self.round.most.max(self.under_way);
         Slot { state: Arc::clone(own), priority, key }
@@ -247,14 +272,40 @@ impl State {
     fn divide(&mut self) {
         let whole = self.whole as usize;
         if self.others.is_empty() {
-            self.limit = whole;
-            return;
+            return self.set_limit(whole);
         }
         let wants: Vec<usize> =
             [self.wants()].into_iter().chain(self.others.iter().map(|other| other.wants)).collect();
         let parts = by_demand(whole, &wants);
         let left = whole - parts.iter().sum::<usize>();
-        self.limit = (parts[0] + left / wants.len()).max(1);
+        self.set_limit((parts[0] + left / wants.len()).max(1));
+    }
+
+    fn set_limit(&mut self, limit: usize) {
+        let shrinks = limit < self.limit;
+        self.limit = limit;
+        if shrinks || self.over > 0 {
+            self.find_over();
+        }
+    }
+
+    fn find_over_again(&mut self) {
+        if self.over > 0 {
+            self.find_over();
+        }
+    }
+
+    /// Of the places that are left, the calls of one key count for three quarters, the largest number first.
+    fn find_over(&mut self) {
+        self.over = 0;
+        let mut held: Vec<usize> = self.by_key.iter().flat_map(|keys| keys.values().copied()).collect();
+        held.sort_unstable_by(|one, other| other.cmp(one));
+        let mut left = self.limit;
+        for held in held {
+            let counts = held.min(left - left / 4);
+            left -= counts;
+            self.over += held - counts;
+        }
     }
 
     fn leave(&mut self, priority: Priority, key: u64) {
@@ -266,6 +317,7 @@ impl State {
                 held.remove();
             }
         }
+        self.find_over_again();
         self.note_urgent(priority);
     }
 

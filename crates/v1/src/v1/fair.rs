@@ -37,6 +37,18 @@ impl<T> InTurns<T> {
         self.count += 1;
     }
 
+    /// Keeps those of this name that `stay`.
+    pub fn retain(&mut self, name: u64, stay: impl FnMut(&T) -> bool) {
+        let Some(of_name) = self.waiting.get_mut(&name) else { return };
+        let before = of_name.len();
+        of_name.retain(stay);
+        self.count -= before - of_name.len();
+        if of_name.is_empty() {
+            self.waiting.remove(&name);
+            self.names.retain(|known| *known != name);
+        }
+    }
+
     /// The place in line of the first name that `may` go.
     pub fn turn(&self, may: impl Fn(u64) -> bool) -> Option<usize> {
         self.names.iter().position(|name| may(*name))

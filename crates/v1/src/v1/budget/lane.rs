@@ -108,13 +108,17 @@ impl Lane {
     ) -> Result<Permit, Duration> {
         while let Some((turn, ticket)) = self.kept_turn(meter.number(), deadline) {
             match turn {
-                Turn::Go => return Ok(Permit { lane: Arc::clone(self), ticket, open: true }),
+                Turn::Go => return Ok(self.permit(ticket, false)),
                 Turn::GiveUp(wait) => return Err(wait),
                 Turn::Sleep(until) => sleep_until(until).await,
             }
         }
         let ticket = self.wait_for(1, priority, deadline).await?;
-        Ok(Permit { lane: Arc::clone(self), ticket, open: true })
+        Ok(self.permit(ticket, false))
+    }
+
+    fn permit(self: &Arc<Self>, ticket: Option<Ticket>, sent: bool) -> Permit {
+        Permit { lane: Arc::clone(self), ticket, open: true, sent }
     }
 
     /// Waits until `calls` can be made at once, and keeps room for them while the answer lives. More than the
@@ -283,7 +287,8 @@ impl Lane {
     /// Counts a call that nobody here can hold back.
     pub(super) fn observe(self: &Arc<Self>) -> Permit {
         self.state().window.send(1);
-        Permit { lane: Arc::clone(self), ticket: self.others.pool.as_ref().map(PoolWindow::note), open: true }
+        let ticket = self.others.pool.as_ref().map(PoolWindow::note);
+        self.permit(ticket, true)
     }
 
     /// Has the pool say what the others have used, unless it was asked not long ago. Nobody waits for that.
@@ -451,9 +456,15 @@ pub(super) struct Permit {
     lane: Arc<Lane>,
     ticket: Option<Ticket>,
     open: bool,
+    /// Whether v1 may have got it; until then it has used nothing.
+    sent: bool,
 }
 
 impl Permit {
+    pub(super) fn sends(&mut self) {
+        self.sent = true;
+    }
+
     pub(super) fn answered(mut self, told: &Told) {
         self.open = false;
         let mut counted = Counted::Yes;
@@ -466,18 +477,19 @@ impl Permit {
     }
 
     pub(super) fn not_sent(mut self) {
-        self.open = false;
-        self.lane.end(|window| window.take_back(1));
+        self.sent = false;
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        if self.open {
+        if self.open && self.sent {
             self.lane.end(|window| window.lost(Instant::now()));
             if let Some(ticket) = self.ticket.take() {
                 ticket.counted();
             }
+        } else if self.open {
+            self.lane.end(|window| window.take_back(1));
         }
     }
 }

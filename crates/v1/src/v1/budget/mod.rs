@@ -80,7 +80,7 @@ struct Inner {
     foreign: Mutex<Option<Instant>>,
 }
 
-/// A call that is being made. Dropped without a word it counts, for v1 may have got it.
+/// A call that may be made. Once it is sent it counts when this is dropped without a word, for v1 may have got it.
 #[derive(Debug)]
 pub struct Permit {
     of_key: Option<LanePermit>,
@@ -105,6 +105,11 @@ pub struct Figures {
 pub struct Room(#[expect(dead_code, reason = "dropped with this")] [Option<LaneRoom>; 2]);
 
 impl Permit {
+    /// The call is being sent.
+    pub fn sends(&mut self) {
+        self.of_key.iter_mut().chain(&mut self.of_all).for_each(LanePermit::sends);
+    }
+
     /// v1 answered.
     pub fn answered(self, told: &Told) {
         if let Some(permit) = self.of_key {

@@ -166,6 +166,32 @@ async fn calls_of_one_key_that_hang_leave_places_to_its_writes_and_to_other_keys
 }
 
 #[tokio::test]
+async fn calls_that_hang_leave_places_to_other_keys_also_when_the_limit_shrinks() {
+    let limit = of(4, 256);
+    let mut hanging = Vec::new();
+    for _ in 0..12 {
+        hanging.push(limit.enter(Priority::Read, 1).await);
+    }
+    // Another process wants as many places, so this one has half of them.
+    limit.hear(vec![Measured { limit: 16.0, wants: 16 }]);
+    assert_eq!(limit.limit(), 8);
+    let enter = async |priority, key| tokio::time::timeout(MS, limit.enter(priority, key)).await;
+    assert!(enter(Priority::Read, 1).await.is_err(), "its calls hang");
+    let others =
+        [enter(Priority::Read, 2).await.expect("a place"), enter(Priority::Write, 3).await.expect("a place")];
+    assert!(enter(Priority::Read, 4).await.is_err(), "a quarter was free");
+    drop(others);
+    drop(hanging);
+    let figures = limit.figures();
+    assert_eq!((figures.under_way, figures.waiting), (0, 0));
+    let mut all = Vec::new();
+    for key in 0..8 {
+        all.push(enter(Priority::Read, key).await.expect("within the limit"));
+    }
+    assert!(enter(Priority::Read, 9).await.is_err(), "the limit holds again");
+}
+
+#[tokio::test]
 async fn index_work_alone_is_not_urgent() {
     let limit = of(4, 4);
     drop(limit.enter(Priority::Index, 0).await);
@@ -174,6 +200,25 @@ async fn index_work_alone_is_not_urgent() {
     assert!(limit.is_urgent_within(Duration::ZERO));
     drop(read);
     assert!(limit.is_urgent_within(Duration::from_secs(600)) && !limit.is_urgent_within(Duration::ZERO));
+}
+
+#[tokio::test]
+async fn who_leaves_the_queue_waits_no_longer() {
+    let limit = of(1, 1);
+    let held = limit.enter(Priority::Read, 0).await;
+    for key in [0, 1, 1] {
+        let gone = tokio::time::timeout(MS, limit.enter(Priority::Read, key)).await;
+        assert!(gone.is_err());
+    }
+    let waits = tokio::spawn({
+        let limit = limit.clone();
+        async move { drop(limit.enter(Priority::Read, 1).await) }
+    });
+    tokio::task::yield_now().await;
+    assert_eq!(limit.figures().waiting, 1);
+    drop(held);
+    waits.await.unwrap();
+    assert_eq!((limit.figures().under_way, limit.figures().waiting), (0, 0));
 }
 
 #[tokio::test]
