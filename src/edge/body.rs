@@ -154,16 +154,19 @@ impl http_body::Body for Begun {
     }
 
     fn size_hint(&self) -> SizeHint {
-        let read: usize = self.read.iter().filter_map(Frame::data_ref).map(Bytes::len).sum();
-        let read = read as u64;
-        let rest = self.rest.size_hint();
-        let mut hint = SizeHint::new();
-        if let Some(upper) = rest.upper() {
-            hint.set_upper(upper + read);
-        }
-        hint.set_lower(rest.lower() + read);
-        hint
+        with_read(&self.rest, self.read.iter().filter_map(Frame::data_ref).map(Bytes::len).sum())
     }
+}
+
+/// The size of a body of which so many bytes were read already and `rest` is left.
+pub(super) fn with_read(rest: &Body, read: usize) -> SizeHint {
+    let (rest, read) = (rest.size_hint(), read as u64);
+    let mut hint = SizeHint::new();
+    if let Some(upper) = rest.upper() {
+        hint.set_upper(upper.saturating_add(read));
+    }
+    hint.set_lower(rest.lower().saturating_add(read));
+    hint
 }
 
 /// Somebody who watches a body go by and is dropped with it.

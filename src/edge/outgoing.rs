@@ -6,7 +6,7 @@
 //!
 //! May use: `load`, `edge::body`, `edge::intake`.
 
-use super::body::{Body, BodyError, Watch};
+use super::body::{Body, BodyError, Watch, with_read};
 use super::intake::Holding;
 use crate::load::{Place, Reservation};
 use bytes::Bytes;
@@ -110,13 +110,7 @@ impl<W: Watch> http_body::Body for Outgoing<W> {
     }
 
     fn size_hint(&self) -> SizeHint {
-        let (inner, rest) = (self.body.size_hint(), self.rest.len() as u64);
-        let mut hint = SizeHint::new();
-        if let Some(upper) = inner.upper() {
-            hint.set_upper(upper.saturating_add(rest));
-        }
-        hint.set_lower(inner.lower().saturating_add(rest));
-        hint
+        with_read(&self.body, self.rest.len())
     }
 }
 

@@ -46,12 +46,6 @@ struct ProblemField<'a> {
     message: &'a str,
 }
 
-impl<'a> From<&'a FieldError> for ProblemField<'a> {
-    fn from(error: &'a FieldError) -> Self {
-        Self { field: &error.field, message: &error.message }
-    }
-}
-
 /// What of a refusal is for the client, and what for the log.
 struct Shown<'a> {
     title: &'static str,
@@ -170,13 +164,16 @@ pub fn respond(refusal: &Refusal, base: &PublicBase, request_id: &str) -> Respon
 }
 
 fn written(refusal: &Refusal, shown: &Shown<'_>, base: &PublicBase) -> Vec<u8> {
+    fn field(FieldError { field, message }: &FieldError) -> ProblemField<'_> {
+        ProblemField { field, message }
+    }
     let problem = Problem {
         r#type: format!("{base}/errors/{}", refusal.code()),
         title: shown.title,
         status: refusal.status(),
         code: refusal.code(),
         detail: &shown.detail,
-        errors: shown.errors.map(|errors| errors.iter().map(ProblemField::from).collect()),
+        errors: shown.errors.map(|errors| errors.iter().map(field).collect()),
     };
     serde_json::to_vec(&problem).expect("texts and numbers are always JSON")
 }

@@ -30,7 +30,7 @@ impl Line {
         context: &Context,
         kind: Kind,
         surface: &Surface,
-        log: Told,
+        log: &LogSettings,
     ) -> Self {
         // Probes come every few seconds and are of no interest.
         let told = match kind {
@@ -51,7 +51,8 @@ impl Line {
                 peer: request.extensions().get().copied(),
             }),
             told,
-            log,
+            slow: log.slow,
+            owner: log.owner,
             traces: surface.traces.clone().filter(|_| recorded),
             counted: arrived,
             kind,
@@ -75,21 +76,6 @@ impl Line {
     }
 }
 
-/// What lines say, by setting.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::edge) struct Told {
-    /// Waiting for an answer from which a request is told as a warning; zero for none.
-    slow: Duration,
-    /// Whether the person behind a credential is named.
-    owner: bool,
-}
-
-impl Told {
-    pub(in crate::edge) fn of(settings: &LogSettings) -> Self {
-        Self { slow: settings.slow, owner: settings.owner }
-    }
-}
-
 /// A call that is counted.
 struct Counted {
     counting: Arc<dyn Counting>,
@@ -109,7 +95,10 @@ struct Ending {
     asked: Option<Asked>,
     /// Whether the log wants a line.
     told: bool,
-    log: Told,
+    /// Waiting for an answer from which a request is told as a warning; zero for none.
+    slow: Duration,
+    /// Whether the person behind the credential is named.
+    owner: bool,
     traces: Option<Arc<dyn Traces>>,
     counted: Option<Counted>,
     kind: Kind,
@@ -139,9 +128,8 @@ impl Ending {
 
     /// Whether an operator should look at it: it failed, or took long to be answered.
     fn is_remarkable(&self) -> bool {
-        let slow = self.log.slow;
         self.status.is_some_and(|status| status.is_server_error())
-            || (!slow.is_zero() && self.waited.unwrap_or_else(|| self.began.elapsed()) >= slow)
+            || (!self.slow.is_zero() && self.waited.unwrap_or_else(|| self.began.elapsed()) >= self.slow)
     }
 
     /// Where the answer came from.
@@ -226,7 +214,7 @@ impl Ending {
                     { field::PEER } = peer,
                     { field::CLIENT } = given(&sender.client),
                     { field::CREDENTIAL } = given(&sender.credential),
-                    { field::OWNER } = given(&sender.owner).filter(|_| self.log.owner),
+                    { field::OWNER } = given(&sender.owner).filter(|_| self.owner),
                     "request"
                 )
             };

@@ -1,16 +1,16 @@
 //! Where refusals become bytes, and where v2 answers say what they cost at v1, how old their data is, which members
-//! of the body changed nothing, and where the credential stands with its limit. May use: `context`, `limits`,
-//! `refusal`, this folder.
+//! of the body changed nothing, and where the credential stands with its limit. May use: `context`, `refusal`, `units`,
+//! this folder.
 
 use super::companion::Companion;
-use crate::context::{Context, MOST_IGNORED};
+use crate::context::{Context, MOST_IGNORED, Standing};
 use crate::edge::body::Body;
-use crate::edge::paths::is_v2;
+use crate::edge::pools::is_v2;
 use crate::edge::problem;
-use crate::limits::headers;
 use crate::refusal::Refusal;
+use crate::units::since_1970;
 use http::header::AGE;
-use http::{HeaderName, HeaderValue, Request, Response};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::time::{Duration, Instant};
 
@@ -30,6 +30,12 @@ const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 /// v1 would have been asked, because the kept answer is too old, and it is sent all the same.
 const STALE: HeaderValue = HeaderValue::from_static("causeway; fwd=stale");
+
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
 /// What is told of the costs of one request.
 pub(in crate::edge) struct Costs {
@@ -61,7 +67,7 @@ impl Costs {
                 response.headers_mut().insert(IGNORED, ignored);
             }
             if let Some(standing) = context.meter.standing() {
-                headers::write(response.headers_mut(), &standing);
+                add_standing(response.headers_mut(), &standing);
             }
         }
         response
@@ -101,4 +107,24 @@ fn add_cost(response: &mut Response<Body>, context: &Context, total: Duration) {
     if let Ok(timing) = HeaderValue::from_str(&timing) {
         response.headers_mut().insert(SERVER_TIMING, timing);
     }
+}
+
+/// Writes where the credential stands with its limit: `RateLimit` and `RateLimit-Policy` as structured fields
+/// (draft-ietf-httpapi-ratelimit-headers-10), beside the older `X-RateLimit-*` with the reset as a Unix second, as v1
+/// writes it.
+fn add_standing(headers: &mut HeaderMap, standing: &Standing) {
+    let seconds = standing.reset.as_secs_f64().ceil() as u64;
+    let reset = (since_1970() + standing.reset).as_secs_f64().ceil() as u64;
+    let Standing { policy, limit, remaining, .. } = standing;
+    for (name, text) in [
+        (RATE_LIMIT, format!("\"{policy}\";r={remaining};t={seconds}")),
+        (POLICY, format!("\"{policy}\";q={limit};w=60")),
+    ] {
+        if let Ok(value) = HeaderValue::from_str(&text) {
+            headers.insert(name, value);
+        }
+    }
+    headers.insert(LIMIT, (*limit).into());
+    headers.insert(REMAINING, (*remaining).into());
+    headers.insert(RESET, reset.into());
 }
