@@ -216,8 +216,8 @@ impl V2 {
         let origin = origin(head);
         let call =
             Call { operation: index, variables, parameters, caller, standing, content_type, body, origin, ctx };
-        let job = Job::new(Arc::clone(&self.runner), call).on_condition(condition);
-        let job = job.presented_with(head.extensions.get::<Waiting>().cloned());
+        let mut job = Job::new(Arc::clone(&self.runner), call);
+        (job.condition, job.waiting) = (condition, head.extensions.get::<Waiting>().cloned());
         if let Some(refusal) = unreadable.filter(|_| !job.takes_body()) {
             job.hold_role().await?;
             return Err(refusal);

@@ -6,9 +6,8 @@ use crate::plan::{OwnRecords, TypeMode};
 use crate::refusal::Refusal;
 use crate::run::Job;
 use crate::run::writes::precondition;
-use crate::v2::Reply;
 use crate::v2::body::Given;
-use crate::v2::query;
+use crate::v2::{Parameters, Reply, query};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -27,7 +26,8 @@ pub(super) struct OwnCall<'j> {
     pub(super) workspace: Uuid,
     /// The project, on the surface of one.
     pub(super) project: Option<Uuid>,
-    catalogue: Arc<Catalogue>,
+    /// Everything defined, as of the beginning of the call.
+    pub(super) catalogue: Arc<Catalogue>,
     show: Show,
 }
 
@@ -61,11 +61,6 @@ impl<'j> OwnCall<'j> {
         Surface { project: self.project, workspace_level: self.job.runner.settings.types.workspace_level }
     }
 
-    /// Everything defined, as of the beginning of the call.
-    pub(super) fn catalogue(&self) -> &Arc<Catalogue> {
-        &self.catalogue
-    }
-
     /// Writes belong to the surface that the workspace's mode names (chapter 11).
     pub(super) fn check_mode(&self, catalogue: &Catalogue) -> Result<(), Refusal> {
         match (self.job.operation().mode, self.job.mode(catalogue)) {
@@ -80,7 +75,7 @@ impl<'j> OwnCall<'j> {
         let job = self.job;
         let Some(condition) = &job.condition else { return Ok(()) };
         let Some(showing) = job.runner.plan().showing(job.operation()) else { return Ok(()) };
-        let reading = job.reading_by(showing);
+        let reading = job.as_operation(showing, Parameters::default());
         let Some(records) = reading.resource().records else { return Ok(()) };
         let call = OwnCall {
             job: &reading,

@@ -46,10 +46,10 @@ impl OwnCall<'_> {
         let resource = job.operation().resource;
         let key = Key { resource, workspace: self.workspace, project: self.project, within };
         let lists = &job.runner.own_lists.0;
-        if let Some(kept) = lists.get(&key).filter(|kept| kept.version == self.catalogue().version) {
+        if let Some(kept) = lists.get(&key).filter(|kept| kept.version == self.catalogue.version) {
             return Ok(kept);
         }
-        let (runner, of, surface) = (Arc::clone(&job.runner), Arc::clone(self.catalogue()), self.surface());
+        let (runner, of, surface) = (Arc::clone(&job.runner), Arc::clone(&self.catalogue), self.surface());
         let build = move || {
             let resource = &runner.plan().resources[resource];
             let rows: Arc<[Record]> =

@@ -92,7 +92,7 @@ pub(super) fn show<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
 }
 
 async fn create<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    R::may_write(call, call.catalogue(), None)?;
+    R::may_write(call, &call.catalogue, None)?;
     let sent = R::sent(call).await?;
     let rules = call.edit(|edit| {
         R::may_write(call, &edit.after, None)?;
@@ -104,7 +104,7 @@ async fn create<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
 
 async fn update<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
     let id = call.job.pk()?;
-    R::may_write(call, call.catalogue(), Some(id))?;
+    R::may_write(call, &call.catalogue, Some(id))?;
     let sent = R::sent(call).await?;
     let rules = call.edit(|edit| {
         R::may_write(call, &edit.after, Some(id))?;

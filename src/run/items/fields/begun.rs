@@ -3,8 +3,8 @@
 use super::settle::late;
 use crate::fresh::Changed;
 use crate::refusal::Refusal;
-use crate::run::clocks::SKEW;
 use crate::run::in_project::InProject;
+use crate::run::members::SKEW;
 use crate::store::{Intent, IntentKind, IntentState, OwnWrite, RunningIntent, Settled, StoreError};
 use crate::translate::work_items::Item;
 use crate::translate::work_items_write;
@@ -87,7 +87,7 @@ impl Begun {
         match self.0 {
             Some(running) => {
                 let epoch = job.runner.store.settle_own(running, settled).await?;
-                job.runner.has_raised(job.card.id, epoch);
+                job.runner.reached(job.card.id, epoch, 1);
                 Ok(())
             }
             None => Ok(()),

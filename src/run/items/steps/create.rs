@@ -15,7 +15,7 @@ use crate::run::in_project::InProject;
 use crate::run::items::fields::Begun;
 use crate::run::items::{expansions, names, workflow};
 use crate::run::members::{Members, id_of, members};
-use crate::run::writes::write::created_but;
+use crate::run::writes::write::{created_but, in_words};
 use crate::run::writes::{checks, find_out};
 use crate::translate::confirm::Checked;
 use crate::translate::work_items;
@@ -55,7 +55,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     job.item_changed(&item);
     let recorded = job.runner.store.project_items(job.card.id).await.map_err(Refusal::from);
     let recorded = recorded.map_err(created_but(id))?;
-    expansions::reply(job, &item, &recorded).await.map_err(created_but(id))
+    expansions::reply(job, &item, &recorded, true).await.map_err(created_but(id))
 }
 
 async fn post(job: &InProject<'_>, given: &Given, body: &Members) -> Result<Uuid, Refusal> {
@@ -135,12 +135,10 @@ async fn take_back(job: &InProject<'_>, id: Uuid, errors: Vec<FieldError>) -> Re
             Refusal::fields(errors)
         }
         Err(refusal) => {
-            let what: Vec<String> =
-                errors.into_iter().map(|error| format!("{} {}", error.field, error.message)).collect();
             let detail = format!(
                 "The work item was created with the id {id} although not everything could be stored ({}), and it \
                  could not be deleted again.",
-                what.join("; ")
+                in_words(&errors)
             );
             Refusal::OutcomeUnknown { detail, cause: format!("taking {id} back: {refusal:?}"), timed_out: false }
         }
