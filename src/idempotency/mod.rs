@@ -103,15 +103,15 @@ impl Idempotency {
     pub async fn answer(&self, job: Job, key: Key, path: &str, query: &str) -> Result<Reply, Refusal> {
         // A caller that may not do it any more learns nothing of what became of it.
         job.hold_role().await?;
-        let body = match &job.call().body {
+        let body = match &job.call.body {
             Ok(body) => body,
             Err(_) if job.takes_body() => return job.run().await,
             // A request whose body cannot be compared with that of a repetition is not carried out under a key.
             Err(refusal) => return Err(refusal.clone()),
         };
         let request = RepeatableRequest {
-            id: key.place(&job.call().caller, &job.operation().id, path),
-            user: job.call().caller.user.id,
+            id: key.place(&job.call.caller, &job.operation().id, path),
+            user: job.call.caller.user.id,
             fingerprint: key::fingerprint("POST", path, query, body),
         };
         // Begun where it goes on when the client leaves: a key that is noted as taken by nobody would be blocked.
@@ -125,7 +125,7 @@ impl Idempotency {
             Repeatable::New(attempt) => repeated(attempt).carry_out(job).await,
             Repeatable::Unknown(attempt) => repeated(attempt).find_out(job).await,
             Repeatable::Done(kept) => {
-                job.call().ctx.meter.replay();
+                job.call.ctx.meter.replay();
                 self.0.sealer.open(&kept, &key, &place)
             }
             Repeatable::Running(left) => {
@@ -181,7 +181,7 @@ impl Repeated {
         };
         let refusal = match looked.await {
             Ok(Looked::Found(reply)) => {
-                job.call().ctx.meter.replay();
+                job.call.ctx.meter.replay();
                 return self.settle(Ok(reply), true).await;
             }
             Ok(Looked::Absent) => return self.carry_out(job).await,

@@ -10,25 +10,17 @@ use crate::store::{AuditActor, AuditEntry};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// Category of everything that is set up.
 const SETTINGS: &str = "settings";
-/// Why somebody who may not was refused.
 const INSUFFICIENT: &str = "insufficient_permissions";
-/// Why a credential was refused.
 const INVALID_CREDENTIALS: &str = "invalid_credentials";
 /// Actor and source of what nobody asked for.
 pub const SYSTEM: &str = "system";
-/// Event of changed or refused features.
 const FEATURES_UPDATED: &str = "settings.features_updated";
-/// Event of a credential that was refused.
 const AUTHENTICATION: &str = "auth.api_authentication";
 
-/// What an event happened to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// Id of the record.
     pub id: Uuid,
-    /// What people call it.
     pub name: String,
     /// The project it is in; none for what belongs to the workspace.
     pub project: Option<Uuid>,

@@ -100,7 +100,7 @@ impl Origin {
 pub struct Job {
     pub(super) runner: Arc<Runner>,
     /// In a place of its own, so that a job is cheap to hand on.
-    pub(super) call: Box<Call>,
+    pub call: Box<Call>,
     /// Whether v1 may have carried out a write of this call.
     pub(super) touched: Arc<AtomicBool>,
     /// What this write has to itself, from before its first step until after its last.
@@ -128,11 +128,6 @@ impl Job {
     pub fn having_waited(mut self, waited: Duration) -> Self {
         self.call.ctx = self.call.ctx.having_waited(waited);
         self
-    }
-
-    /// The call that is carried out.
-    pub fn call(&self) -> &Call {
-        &self.call
     }
 
     /// The caller as the audit log names it.
@@ -208,7 +203,6 @@ impl Job {
         }
     }
 
-    /// Id of the addressed record.
     pub(super) fn pk(&self) -> Result<Uuid, Refusal> {
         let text = self.variable("pk").ok_or_else(|| Refusal::internal("no pk in the path"))?;
         Uuid::try_parse(text).map_err(Refusal::internal)
@@ -229,7 +223,6 @@ impl Job {
         self.fill(template, None)
     }
 
-    /// v1 path of one record.
     pub(super) fn record_path(&self, resource: &Resource, id: Uuid) -> Result<String, Refusal> {
         let template = resource.v1.as_ref().and_then(|v1| v1.record.as_ref());
         self.fill(template, Some(&id.to_string()))
@@ -258,7 +251,6 @@ impl Job {
         Ok(self.runner.collections.begin_write(&place, audience, key, Arc::clone(&self.touched)).await)
     }
 
-    /// The query of a list.
     pub(super) fn list_call(&self) -> Result<ListCall, Refusal> {
         let strict = self.runner.settings.strict_query;
         query::read_list(self.operation(), self.resource(), &self.call.parameters, strict)
@@ -305,7 +297,6 @@ impl Job {
         self.runner.heavy.run(Input::Html, size, &self.call.ctx, work).await
     }
 
-    /// Bytes of the body.
     pub(super) fn body_size(&self) -> usize {
         self.call.body.as_ref().map_or(0, Bytes::len)
     }

@@ -11,7 +11,6 @@ use uuid::Uuid;
 /// How far v1's clock, or another process's, may be behind or ahead of ours.
 pub(super) const SKEW: Micros = 5_000_000;
 
-/// Members of a JSON object.
 pub(super) type Members = Map<String, Value>;
 
 /// Id in the answer of a create.
@@ -20,7 +19,6 @@ pub(super) fn id_of(v1: &Members) -> Result<Uuid, Refusal> {
     id.ok_or_else(|| bad_data(&Fault("a created record has no id".into())))
 }
 
-/// Members of a success.
 pub(super) fn members(answer: &V1Response) -> Result<Members, Refusal> {
     members_once(&answer.body).map_err(|fault| bad_data(&fault))
 }
@@ -49,7 +47,6 @@ pub(super) fn refused_list() -> Refusal {
     Refusal::Forbidden { detail: "The service behind does not show this list to you.".into() }
 }
 
-/// v1 data that cannot be translated.
 pub(super) fn bad_data(fault: &Fault) -> Refusal {
     Refusal::upstream("The service behind answered with data that does not fit its own interface.", fault)
 }

@@ -27,9 +27,7 @@ const LARGEST: usize = 1000;
 /// Rows to read, seen from the start of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Window {
-    /// First row asked for.
     start: usize,
-    /// Rows asked for.
     rows: usize,
 }
 

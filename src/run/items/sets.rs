@@ -18,7 +18,6 @@ use std::sync::Arc;
 use std::time::Instant;
 use uuid::Uuid;
 
-/// What groups work items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::run) enum SetKind {
     /// A cycle; an item is in at most one.

@@ -22,7 +22,6 @@ pub(super) type Show = fn(OwnRecords, &OwnCall<'_>) -> Result<Reply, Refusal>;
 /// A call on its way, with everything defined in its workspace.
 pub(super) struct OwnCall<'j> {
     pub(super) job: &'j Job,
-    /// Id of the workspace.
     pub(super) workspace: Uuid,
     /// The project, on the surface of one.
     pub(super) project: Option<Uuid>,
@@ -56,7 +55,6 @@ impl<'j> OwnCall<'j> {
         Ok(Self { job, workspace, project, catalogue, show })
     }
 
-    /// The surface it is on.
     pub(super) fn surface(&self) -> Surface {
         Surface { project: self.project, workspace_level: self.job.runner.settings.types.workspace_level }
     }
@@ -128,7 +126,6 @@ impl<'j> OwnCall<'j> {
         Ok(self.reply(shape))
     }
 
-    /// The answer of a success.
     pub(super) fn reply(&self, shape: Map<String, Value>) -> Reply {
         self.job.record_reply(Value::Object(shape).to_string().into())
     }

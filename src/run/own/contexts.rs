@@ -18,7 +18,6 @@ const PROPERTY: &str = "property_id";
 /// Up to so many projects are proven by their cards.
 const BY_CARD: usize = 3;
 
-/// Contexts of a property.
 pub(super) struct Contexts;
 
 impl Records for Contexts {

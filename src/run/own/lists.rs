@@ -17,9 +17,7 @@ use uuid::Uuid;
 
 /// A record before it became JSON.
 pub(super) struct Row {
-    /// Its id.
     pub(super) id: Uuid,
-    /// Its read shape.
     pub(super) shape: Map<String, Value>,
     /// What lists look at and clients do not see.
     pub(super) hidden: Vec<(&'static str, Cell)>,

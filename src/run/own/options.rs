@@ -12,7 +12,6 @@ use uuid::Uuid;
 
 const PROPERTY: &str = "property_id";
 
-/// Choices of a property.
 pub(super) struct Options;
 
 impl Records for Options {

@@ -22,7 +22,6 @@ impl OwnCall<'_> {
     }
 }
 
-/// Custom properties.
 pub(super) struct Properties;
 
 impl Records for Properties {

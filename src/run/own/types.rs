@@ -31,7 +31,6 @@ impl Surface {
     }
 }
 
-/// Work item types.
 pub(super) struct Types;
 
 impl Records for Types {

@@ -20,7 +20,6 @@ use std::time::Duration;
 
 /// How long after its last reader a project is kept up to date.
 const IN_USE: Duration = Duration::from_secs(60);
-/// Shortest pause between two rounds.
 const SHORTEST: Duration = Duration::from_millis(200);
 
 /// Items up to which a build is one call.

@@ -16,14 +16,15 @@ use crate::v2::record::Cell;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Bytes of an entry, roughly.
 const ENTRY: usize = 1024;
 
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let workspace = require_audit_reader(job).await?;
     let list = job.list_call()?;
     let mut query = query_of(job.resource(), &list)?;
-    if query.search.is_some() || query.filters.iter().any(names_a_target) {
+    if query.search.is_some()
+        || query.filters.iter().any(|filter| matches!(filter, AuditFilter::Is(AuditColumn::TargetId, _)))
+    {
         // Entries that the reader may not see cannot be found either.
         query.visible = Some(visible(job).await?.iter().collect());
     }
@@ -37,13 +38,20 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
 }
 
 /// The answer with what the reader may see.
-fn written(mut page: AuditPage, visible: Option<&VisibleProjects>, asked: &PageCall) -> Result<Vec<u8>, Refusal> {
-    leave_out_hidden(visible, &mut page.rows)?;
-    envelope(asked, &page)
-}
-
-fn names_a_target(filter: &AuditFilter) -> bool {
-    matches!(filter, AuditFilter::Is(AuditColumn::TargetId, _))
+fn written(mut found: AuditPage, visible: Option<&VisibleProjects>, asked: &PageCall) -> Result<Vec<u8>, Refusal> {
+    leave_out_hidden(visible, &mut found.rows)?;
+    let mut written = Vec::with_capacity(found.rows.len());
+    for record in &found.rows {
+        let mut json = Vec::with_capacity(ENTRY);
+        write(record, &mut json)?;
+        written.push(json);
+    }
+    let size = written.iter().map(|json| json.len() + 1).sum();
+    let data = page::rows(size, written.iter().map(|json| move |out: &mut Vec<u8>| out.extend_from_slice(json)));
+    // Without a count it is only known whether one more follows, which is all the links need.
+    let total = found.total.unwrap_or(asked.offset() + found.rows.len() + usize::from(found.more));
+    let next = found.rows.last().filter(|_| found.more).map(token);
+    Ok(page::envelope(data, asked, total, next.as_ref()))
 }
 
 fn query_of(resource: &Resource, list: &ListCall) -> Result<AuditQuery, Refusal> {
@@ -112,21 +120,6 @@ fn position(cursor: &Cursor) -> Result<AuditStart, Refusal> {
     }
 }
 
-fn envelope(asked: &PageCall, found: &AuditPage) -> Result<Vec<u8>, Refusal> {
-    let mut written = Vec::with_capacity(found.rows.len());
-    for record in &found.rows {
-        let mut json = Vec::with_capacity(ENTRY);
-        write(record, &mut json)?;
-        written.push(json);
-    }
-    let size = written.iter().map(|json| json.len() + 1).sum();
-    let data = page::rows(size, written.iter().map(|json| move |out: &mut Vec<u8>| out.extend_from_slice(json)));
-    // Without a count it is only known whether one more follows, which is all the links need.
-    let total = found.total.unwrap_or(asked.offset() + found.rows.len() + usize::from(found.more));
-    let next = found.rows.last().filter(|_| found.more).map(token);
-    Ok(page::envelope(data, asked, total, next.as_ref()))
-}
-
 fn token(record: &AuditRecord) -> Cursor {
     Cursor { id: record.id, keys: vec![("created_at".into(), Cell::Instant(record.created_at))] }
 }
@@ -143,7 +136,6 @@ pub(super) async fn require_audit_reader(job: &Job) -> Result<Uuid, Refusal> {
     access.workspace_id(&call.caller, job.slug(), &call.ctx).await
 }
 
-/// The projects that the reader sees at present.
 pub(super) async fn visible(job: &Job) -> Result<Arc<VisibleProjects>, Refusal> {
     let call = &job.call;
     job.runner.access.visible_projects(&call.caller, job.slug(), &call.ctx).await

@@ -98,7 +98,6 @@ async fn promote(
     create::finish(job, write, &v1).await
 }
 
-/// Takes the flag out of a body.
 fn take_flag(resource: &Resource, rule: &OneOfAll, given: &mut Given) -> Option<bool> {
     given.shift_remove(&resource.fields[rule.field].name)?.as_bool()
 }

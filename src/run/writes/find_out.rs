@@ -131,7 +131,6 @@ impl Job {
         by == Some(self.call.caller.user.id) && at.is_some_and(|at| at >= began - SKEW)
     }
 
-    /// The item with a pair.
     async fn by_pair(&self, id: &str, source: &str) -> Result<Vec<Members>, Refusal> {
         let request = self.pair_request(id, source)?;
         let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await?;

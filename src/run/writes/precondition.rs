@@ -110,7 +110,6 @@ impl InProject<'_> {
     }
 }
 
-/// The 412.
 pub(in crate::run) fn failed() -> Refusal {
     let detail = "The record is another by now than If-Match says; read it again before changing it.";
     Refusal::PreconditionFailed { detail: detail.into() }

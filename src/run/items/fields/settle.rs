@@ -33,7 +33,6 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Where the items at hand come from, and what is wanted of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::run) enum Looking {
-    /// Read from v1 just now.
     Read,
     /// Rows of an index, which may be a little older.
     Indexed,
@@ -187,7 +186,6 @@ enum Fits {
     Now,
     /// That of what was recorded before it was read: it shows nothing of what was written since.
     Before,
-    /// Nobody can say.
     NotKnown,
 }
 

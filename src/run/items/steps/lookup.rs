@@ -32,7 +32,7 @@ pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
             // Of a project that was not met before nothing could be noted.
             none => {
                 let pairing = none.insert(Pairing::begin(&within.here()).await?);
-                if pairing.before().written_at(item.id).is_some_and(|written| written > began - SKEW) {
+                if pairing.before.written_at(item.id).is_some_and(|written| written > began - SKEW) {
                     continue;
                 }
                 pairing
@@ -44,7 +44,6 @@ pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
     }
 }
 
-/// The item, and where it is.
 async fn read(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> {
     if job.is_short()
         && let Some(found) = in_index(job, key, Because::Short).await?

@@ -17,7 +17,7 @@ use crate::run::items::{expansions, names, workflow};
 use crate::run::members::{Members, members};
 use crate::run::writes::checks;
 use crate::run::writes::write::in_words;
-use crate::store::OwnWrite;
+use crate::store::{OwnWrite, Settled};
 use crate::translate::work_items::Item;
 use crate::translate::work_items_write;
 use crate::v1::refusal_of_status;
@@ -133,7 +133,7 @@ async fn patch(
         Some(item) => job.item_changed(item),
         None => drop(job.runner.changes.tell(Changed::WorkItems(job.card.id))),
     }
-    begun.settle_done(job, id).await?;
+    begun.settle(job, Settled::Done(id)).await?;
     let shown = shown?;
     let item = match item {
         Some(item) => item,
