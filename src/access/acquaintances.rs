@@ -39,7 +39,6 @@ impl Acquaintances {
         Self(Cache::new(Bounds::of(capacity).for_time(REMEMBERED)))
     }
 
-    /// A person was let into a workspace.
     pub(super) fn note(&self, user: &Arc<User>, workspace: Uuid, slug: &str) {
         let known = self.0.get(&user.id);
         if known.as_deref().is_some_and(|known| known.called(slug) == Some(workspace)) {

@@ -125,7 +125,6 @@ impl<K: Key, V: Value> Remembered<K, V> {
         or_older(ctx, || self.budget.is_queued(of), older, Box::pin(asking)).await
     }
 
-    /// What is kept, and how often it was of use.
     pub(super) fn figures(&self) -> Figures {
         self.verdicts.figures()
     }

@@ -92,7 +92,6 @@ fn guest(page: ProjectsPage) -> Seen {
     Seen { role: WorkspaceRole::Guest, roster: None, projects: Some(page) }
 }
 
-/// Weight of a card in bytes, roughly.
 pub(super) fn weight(seen: &Seen) -> u32 {
     let roster = seen.roster.as_ref().map_or(0, Bytes::len);
     u32::try_from(roster).unwrap_or(u32::MAX).saturating_add(200)

@@ -54,13 +54,10 @@ pub(super) struct Lasting {
     /// What is shared with other processes beside the store.
     shared: Option<Shared>,
     events: Arc<[Counter]>,
-    /// Where traces go.
     traces: Option<Arc<Exporter>>,
-    /// What came of comparing answers.
     compared: Compared,
 }
 
-/// The parts of a gateway.
 pub(super) struct Service {
     pub(super) settings: Settings,
     pub(super) lasting: Arc<Lasting>,
@@ -402,13 +399,11 @@ fn authorized(
     OAuth::new(store, access, keyring, settings.oauth.clone(), events)
 }
 
-/// The operations of a plan as they are counted.
 fn operations(plan: &Plan) -> Vec<(String, bool)> {
     let own = |operation| plan.resource_of(operation).source == Source::Own;
     plan.operations.iter().map(|operation| (operation.id.clone(), own(operation))).collect()
 }
 
-/// Counters for the operations of a plan.
 fn counted(plan: &Plan) -> (Arc<Calls>, Arc<Requests>) {
     let operations = operations(plan);
     let calls = Calls::new(operations.iter().map(|(name, _)| name.clone()).collect());

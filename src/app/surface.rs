@@ -26,7 +26,6 @@ use std::sync::Arc;
 use std::time::Instant;
 use strum::VariantNames;
 
-/// The v2 operations.
 pub(super) struct Operations {
     pub(super) v2: Arc<V2>,
     pub(super) body_limit: usize,
@@ -155,7 +154,6 @@ pub(super) fn counters() -> Arc<[Counter]> {
     Event::VARIANTS.iter().map(|_| Counter::default()).collect()
 }
 
-/// Counts events and passes them on.
 pub(super) struct Counted<E> {
     pub(super) on: E,
     pub(super) counters: Arc<[Counter]>,

@@ -42,7 +42,6 @@ pub fn full(bytes: impl Into<Bytes>) -> Body {
     Full::new(bytes.into()).map_err(never).boxed_unsync()
 }
 
-/// The body of a request as it arrives.
 pub(super) fn incoming(body: hyper::body::Incoming) -> Body {
     body.map_err(BodyError::new).boxed_unsync()
 }
@@ -179,7 +178,6 @@ pub(super) trait Watch: Send + Unpin + 'static {
     fn complete(&mut self) {}
 }
 
-/// `body`, with `watch` beside it.
 pub(super) fn watched(body: Body, watch: impl Watch) -> Body {
     let mut watched = Watched { body, watch, ended: false };
     watched.note_end(false);

@@ -34,7 +34,6 @@ const KEPT: u64 = 8 * 1024 * 1024;
 const LEVEL_KEPT: u8 = 6;
 const LEVEL_LIVE: u8 = 1;
 
-/// A coding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 enum Coding {
@@ -117,7 +116,6 @@ pub(super) struct Codings {
 }
 
 impl Codings {
-    /// As `settings` say.
     pub(super) fn new(settings: &EdgeSettings) -> Self {
         let weight =
             |(tag, _): &(String, Coding), coded: &Bytes| u32::try_from(tag.len() + coded.len()).unwrap_or(u32::MAX);
@@ -125,7 +123,6 @@ impl Codings {
         Self { live: settings.compress, kept, long: Arc::new(Semaphore::new(1)) }
     }
 
-    /// The same for other settings.
     pub(super) fn with_settings(&self, settings: &EdgeSettings) -> Self {
         Self { live: settings.compress, ..self.clone() }
     }

@@ -54,7 +54,6 @@ const HTTP2_CANCELLED: usize = 20;
 /// stream. Honest clients cause next to none (`leftover`), but they count as long as the connection lives.
 const HTTP2_FAULTS: usize = 16 * 1024;
 
-/// How connections are served.
 #[derive(Clone)]
 struct Server {
     http: auto::Builder<TokioExecutor>,
@@ -105,7 +104,6 @@ pub struct Served {
     _reception: Reception,
 }
 
-/// How workers carry connections.
 fn carrying(server: Server, stack: Stack) -> Converse {
     Arc::new(move |handed: Handed| {
         let (server, stack) = (server.clone(), stack.clone());
@@ -245,7 +243,7 @@ async fn answer(
         }
         _ => stack.answer(request).await,
     };
-    if running.is_last() {
+    if running.is_last {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     Ok(outgoing(response, running))

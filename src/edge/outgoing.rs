@@ -18,7 +18,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-/// Largest piece that is handed over at once.
 const PIECE: usize = 64 * 1024;
 
 /// What an answer holds until it is sent; travels in its extensions from the layer that took it.

@@ -53,7 +53,6 @@ const IDLE: Duration = Duration::from_secs(90);
 /// A connection that breaks so soon after a request was sent may have been closed before that came.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
-/// Nobody wants to know.
 struct Unobserved;
 
 impl WriteObserver for Unobserved {
@@ -97,7 +96,6 @@ pub trait Notices: Send + Sync + 'static {
 }
 
 impl Notice {
-    /// The refusal of the call that `request` is, when it is refused.
     pub(super) fn refusal(&self, request: &Request<Body>, request_id: &str) -> Option<Response<Body>> {
         let refusal = Refusal::Gone { detail: self.gone.clone()? };
         let base = request.extensions().get::<PublicBase>();
@@ -106,7 +104,6 @@ impl Notice {
         Some(response)
     }
 
-    /// Adds the headers to an answer.
     pub(super) fn mark(&self, response: &mut Response<Body>) {
         for (name, value) in &self.headers {
             response.headers_mut().append(name, value.clone());
@@ -234,7 +231,6 @@ impl PassThrough {
         Ok(answer)
     }
 
-    /// Sends a request once.
     async fn exchange(
         &self,
         parts: &request::Parts,

@@ -14,24 +14,19 @@ use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// The header of keys.
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 /// Time for which a pool may be full until the gateway says that it is not ready.
 const FULL: Duration = Duration::from_secs(5);
 
-/// Beginning of all v2 paths.
 const V2: &str = "/api/v2/";
 
-/// Beginning of all v1 paths.
 const V1: &str = "/api/v1/";
 
-/// Whether `path` belongs to v2.
 pub(super) fn is_v2(path: &str) -> bool {
     path.starts_with(V2) || path == V2.trim_end_matches('/')
 }
 
-/// Whether `path` is passed through to v1.
 pub(super) fn is_pass_through(path: &str) -> bool {
     path.starts_with(V1)
 }
@@ -87,7 +82,6 @@ impl Pools {
         }
     }
 
-    /// The pools of `kind`.
     pub(super) fn of(&self, kind: Kind) -> &Stages {
         match kind {
             Kind::V2 => &self.v2,

@@ -26,7 +26,6 @@ use tokio::task::JoinSet;
 
 /// Pause after a failed accept, so that running out of file descriptors does not become a busy loop.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
-/// The path that is answered here.
 pub(super) const HEALTH: &str = "/healthz";
 /// How requests for it begin.
 const BEGINNINGS: [&[u8]; 2] = [b"GET /healthz ", b"HEAD /healthz "];

@@ -90,7 +90,7 @@ impl Stack {
         let request = Request::from_parts(parts, body);
         // Outside all that can refuse, so that every request leaves exactly one line and is counted once.
         let kind = inner.kind_of(&request);
-        let line = Line::begin(&request, companion.context(), kind, &inner.surface, &settings.log);
+        let line = Line::begin(&request, &companion.context, kind, &inner.surface, &settings.log);
         let response = inner.shared(request, &companion).await;
         line.answered(companion.mark(response))
     }

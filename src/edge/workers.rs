@@ -104,12 +104,10 @@ impl Workers {
         }
     }
 
-    /// Connections that are carried.
     pub(super) fn carried(&self) -> usize {
         self.0.iter().map(|worker| worker.carried.load(Ordering::Relaxed)).sum()
     }
 
-    /// Ends all connections that are left.
     pub(super) async fn end(&self) {
         let stops: Vec<_> = self.0.iter().filter_map(|worker| worker.stop.lock().take()).collect();
         for (stop, stopped) in stops {

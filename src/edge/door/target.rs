@@ -63,7 +63,6 @@ fn path(path: &str) -> Result<(), &'static str> {
     if decoded.split('/').any(dots) { Err("The path has a dot segment.") } else { Ok(()) }
 }
 
-/// Whether each percent sign begins an escape.
 fn whole_escapes(path: &str) -> bool {
     let digits =
         |rest: &str| matches!(rest.as_bytes(), [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit());

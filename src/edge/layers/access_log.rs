@@ -76,7 +76,6 @@ impl Line {
     }
 }
 
-/// A call that is counted.
 struct Counted {
     counting: Arc<dyn Counting>,
     arrived: Arrived,
@@ -90,10 +89,8 @@ struct Asked {
     peer: Option<Peer>,
 }
 
-/// A request until its end.
 struct Ending {
     asked: Option<Asked>,
-    /// Whether the log wants a line.
     told: bool,
     /// Waiting for an answer from which a request is told as a warning; zero for none.
     slow: Duration,
@@ -113,7 +110,6 @@ struct Ending {
 }
 
 impl Ending {
-    /// Counts the call, once.
     fn count(&mut self, status: u16) {
         if let Some(counted) = self.counted.as_mut().filter(|counted| !counted.done) {
             counted.done = true;
@@ -132,7 +128,6 @@ impl Ending {
             || (!self.slow.is_zero() && self.waited.unwrap_or_else(|| self.began.elapsed()) >= self.slow)
     }
 
-    /// Where the answer came from.
     fn source(&self) -> Source {
         let meter = &self.context.meter;
         let operation = meter.operation();

@@ -12,7 +12,6 @@ use http::header::{
 };
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 
-/// Headers of a preflight answer.
 const PREFLIGHT: [(HeaderName, &str); 3] = [
     (ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST, PATCH, DELETE"),
     (
@@ -35,7 +34,6 @@ pub(in crate::edge) struct Cors {
 }
 
 impl Cors {
-    /// Looks at the request's origin.
     pub(in crate::edge) fn of(request: &Request<Body>, settings: &CorsSettings) -> Self {
         if settings.allowed_origins.is_empty() || is_pass_through(request.uri().path()) {
             return Self { varies: false, origin: None, preflight: false };
@@ -47,7 +45,6 @@ impl Cors {
         Self { varies: true, origin: origin.filter(allowed).cloned(), preflight }
     }
 
-    /// The answer to a preflight of an allowed origin.
     pub(in crate::edge) fn preflight(&self) -> Option<Response<Body>> {
         (self.preflight && self.origin.is_some()).then(|| {
             let mut response = Response::new(body::empty());

@@ -14,13 +14,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::time::{Duration, Instant};
 
-/// Header with the number of v1 calls an answer cost.
 const V1_CALLS: HeaderName = HeaderName::from_static("causeway-v1-calls");
 /// Header that marks the answer of an earlier request with the same `Idempotency-Key`.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 /// Header that names the members of the body that changed nothing.
 const IGNORED: HeaderName = HeaderName::from_static("causeway-ignored");
-/// Longest name in it, in characters.
 const LONGEST_IGNORED: usize = 60;
 /// What a name keeps as it is; all else is percent-encoded.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b'-').remove(b'.');
@@ -37,14 +35,12 @@ const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
-/// What is told of the costs of one request.
 pub(in crate::edge) struct Costs {
     began: Instant,
     v2: bool,
 }
 
 impl Costs {
-    /// Counts from now.
     pub(in crate::edge) fn begin(request: &Request<Body>) -> Self {
         Self { began: Instant::now(), v2: is_v2(request.uri().path()) }
     }
@@ -55,9 +51,9 @@ impl Costs {
         answer: Result<Response<Body>, Refusal>,
         companion: &Companion,
     ) -> Response<Body> {
-        let context = companion.context();
+        let context = &companion.context;
         let mut response =
-            answer.unwrap_or_else(|refusal| problem::respond(&refusal, companion.base(), &context.request_id));
+            answer.unwrap_or_else(|refusal| problem::respond(&refusal, &companion.base, &context.request_id));
         if self.v2 {
             add_cost(&mut response, context, self.began.elapsed());
             if context.meter.is_replayed() {

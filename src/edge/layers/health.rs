@@ -10,16 +10,13 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, Response};
 use std::time::Duration;
 
-/// Whether a path is one of the two.
 pub(in crate::edge) fn is_examination(path: &str) -> bool {
     matches!(path, "/healthz" | "/readyz")
 }
 
-/// A request for one of the two health paths.
 pub(in crate::edge) struct Examination {
     /// Whether it asks no more than whether the process lives.
     of_life: bool,
-    /// In which time it is to be told.
     allowed: Duration,
 }
 
@@ -34,7 +31,6 @@ impl Examination {
         })
     }
 
-    /// The answer.
     pub(in crate::edge) async fn answer(
         self,
         readiness: &dyn Readiness,
