@@ -5,12 +5,10 @@
 //! May use: everything but `cli` and `sandbox`.
 
 mod background;
-mod counted;
 mod counts;
 mod cut_over;
 mod derived;
 mod foreign_writes;
-mod hinted;
 mod peers;
 mod proofs;
 mod reload;
@@ -18,7 +16,6 @@ mod service;
 mod shared_indexes;
 mod start;
 mod surface;
-mod trouble;
 
 pub use reload::{ReloadError, Reloader};
 pub use service::open_oauth;

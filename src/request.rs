@@ -30,9 +30,9 @@ use crate::v2::{Parameters, Reply};
 use beside::{Beside, Route};
 use bytes::Bytes;
 use collapsed::{Asked, Collapsed};
+use http::HeaderValue;
 use http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH};
 use http::request::Parts;
-use http::{HeaderName, HeaderValue};
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Instant;
@@ -134,7 +134,7 @@ impl V2 {
         ctx: Context,
         begun: Instant,
     ) -> Result<V2Answer, Refusal> {
-        if schema::is_at(head.uri.path()) {
+        if head.uri.path() == schema::PATH {
             return schema::answer(&self.document, &head).map(V2Answer::from);
         }
         let route = route?;
@@ -201,7 +201,8 @@ impl V2 {
             Ok(key) => (key, None),
             Err(refusal) => (None, Some(refusal)),
         };
-        let body = if takes_body(operation) || key.is_some() { body.await } else { Ok(Bytes::new()) };
+        let takes_body = matches!(operation.body, BodyRule::Members(_));
+        let body = if takes_body || key.is_some() { body.await } else { Ok(Bytes::new()) };
         if let Err(full @ Refusal::Overloaded) = body {
             return Err(full);
         }
@@ -211,14 +212,15 @@ impl V2 {
         if let Some(trace) = ctx.meter.trace() {
             trace.step("checks", begun);
         }
-        let content_type = text_of(head, &CONTENT_TYPE);
+        let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+        let content_type = head.headers.get(CONTENT_TYPE).map(text);
         let known = known(head);
         let origin = origin(head);
         let call =
             Call { operation: index, variables, parameters, caller, standing, content_type, body, origin, ctx };
-        let job = Job::new(Arc::clone(&self.runner), call).on_condition(condition);
-        let job = job.presented_with(head.extensions.get::<Waiting>().cloned());
-        if let Some(refusal) = unreadable.filter(|_| !job.takes_body()) {
+        let mut job = Job::new(Arc::clone(&self.runner), call);
+        (job.condition, job.waiting) = (condition, head.extensions.get::<Waiting>().cloned());
+        if let Some(refusal) = unreadable.filter(|_| !takes_body) {
             job.hold_role().await?;
             return Err(refusal);
         }
@@ -243,7 +245,7 @@ impl V2 {
         let Some(path_and_query) = head.uri.path_and_query().filter(|_| job.asks_anew()) else {
             return job.run().await;
         };
-        let call = job.call();
+        let call = &job.call;
         let asked = Asked {
             key: call.caller.key.id(),
             credential: call.caller.credential,
@@ -380,17 +382,9 @@ fn unless_known(reply: Reply, known: &[String]) -> Reply {
     }
 }
 
-fn takes_body(operation: &Operation) -> bool {
-    matches!(operation.body, BodyRule::Members(_))
-}
-
 fn origin(head: &Parts) -> Origin {
     let ip = head.extensions.get::<ClientAddress>().map(|client| client.0);
     Origin { ip, user_agent: client_agent(&head.headers) }
-}
-
-fn text_of(head: &Parts, name: &HeaderName) -> Option<String> {
-    head.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
 }
 
 #[cfg(test)]

@@ -24,6 +24,13 @@ pub struct Acquaintance {
     pub workspaces: BTreeMap<Uuid, Arc<str>>,
 }
 
+impl Acquaintance {
+    /// The workspace with this slug.
+    pub fn called(&self, slug: &str) -> Option<Uuid> {
+        self.workspaces.iter().find(|(_, name)| ***name == *slug).map(|(id, _)| *id)
+    }
+}
+
 /// All of them, by person.
 pub(super) struct Acquaintances(Cache<Uuid, Arc<Acquaintance>>);
 
@@ -32,11 +39,9 @@ impl Acquaintances {
         Self(Cache::new(Bounds::of(capacity).for_time(REMEMBERED)))
     }
 
-    /// A person was let into a workspace.
     pub(super) fn note(&self, user: &Arc<User>, workspace: Uuid, slug: &str) {
         let known = self.0.get(&user.id);
-        let same = |known: &Acquaintance| known.workspaces.get(&workspace).is_some_and(|name| **name == *slug);
-        if known.as_deref().is_some_and(same) {
+        if known.as_deref().is_some_and(|known| known.called(slug) == Some(workspace)) {
             return;
         }
         let mut workspaces = known.map(|known| known.workspaces.clone()).unwrap_or_default();

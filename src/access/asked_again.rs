@@ -4,7 +4,7 @@
 //! May use: `context`, `refusal`, this folder.
 
 use super::service::Access;
-use super::{Caller, VisibleProjects, workspace_id};
+use super::{Caller, VisibleProjects, workspace_card};
 use crate::context::Context;
 use crate::refusal::Refusal;
 use std::collections::HashSet;
@@ -22,7 +22,7 @@ impl Access {
         ctx: &Context,
     ) -> Result<HashSet<Uuid>, Refusal> {
         let now = self.changes().need(&[], Duration::ZERO);
-        let mut answer = self.visible_within(caller, slug, self.card_ttl(), ctx).await?;
+        let mut answer = self.visible_within(caller, slug, self.inner.card_ttl, ctx).await?;
         let is_whole = |seen: &VisibleProjects| named.iter().all(|project| seen.contains(*project));
         if !now.is_met(answer.began) && answer.value.as_ref().is_ok_and(|seen| !is_whole(seen)) {
             answer = self.visible_within(caller, slug, Duration::ZERO, ctx).await?;
@@ -39,7 +39,7 @@ impl Access {
         if !self.is_stand_in(slug, id) {
             return Ok(id);
         }
-        let known = self.known_id(caller, slug, self.card_ttl(), ctx).await?;
+        let known = self.known_id(caller, slug, self.inner.card_ttl, ctx).await?;
         let known =
             if now.is_met(known.began) { known } else { self.known_id(caller, slug, Duration::ZERO, ctx).await? };
         Ok(known.value?.id)
@@ -48,6 +48,6 @@ impl Access {
     /// Whether `id` stands in for the id of the workspace because the caller sees no project there. A record stored
     /// under it would be out of sight as soon as a project shows the real one.
     pub fn is_stand_in(&self, slug: &str, id: Uuid) -> bool {
-        id == workspace_id::derived(self.inner.client.base_url(), slug)
+        id == workspace_card::derived_id(self.inner.client.base_url(), slug)
     }
 }

@@ -1,6 +1,13 @@
-//! Who is asking: the person and key behind a proven credential. May use: `v1`.
+//! Who is asking: the person and key behind a proven credential, as `GET users/me/` tells, and the roles people have.
+//!
+//! v1 answers it for every valid key, also of deactivated accounts (trap 59, `users_me_deactivated_user`);
+//! the cards decide what such a person may see. May use: `context`, `refusal`, `v1`, this folder.
 
-use crate::v1::V1Key;
+use super::paths;
+use super::remembered::Verdict;
+use crate::context::Context;
+use crate::refusal::Refusal;
+use crate::v1::{Client, Object, V1Key, V1Request};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -17,25 +24,16 @@ pub struct User {
 }
 
 /// How a request authenticated; `principal_kind` of the current user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum PrincipalKind {
     /// `X-Api-Key` with a key of v1.
     ApiKey,
     /// A bearer token of the gateway's own authorization server.
+    #[strum(serialize = "oauth")]
     OAuth,
     /// Any other class, such as scoped gateway keys.
     Other,
-}
-
-impl PrincipalKind {
-    /// The word v2 uses.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ApiKey => "api_key",
-            Self::OAuth => "oauth",
-            Self::Other => "other",
-        }
-    }
 }
 
 /// A proven credential: what it may be used for and the v1 key that acts for it.
@@ -53,4 +51,69 @@ pub struct Caller {
     pub credential: Option<Uuid>,
     /// The only workspace the credential opens; `None` for all its person may see.
     pub workspace: Option<Uuid>,
+}
+
+/// Role of v1 in a project or workspace: 20 admin, 15 member (contributor), 5 guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Role(pub i64);
+
+impl Role {
+    /// May administer.
+    pub const ADMIN: Role = Role(20);
+    /// May write.
+    pub const MEMBER: Role = Role(15);
+    /// May read and comment.
+    pub const GUEST: Role = Role(5);
+
+    /// Slug on a workspace roster; a number v1 is not known to use reads `unknown`.
+    pub fn workspace_slug(self) -> &'static str {
+        match self.0 {
+            20 => "admin",
+            15 => "member",
+            5 => "guest",
+            _ => "unknown",
+        }
+    }
+
+    /// Slug on a project roster.
+    pub fn project_slug(self) -> &'static str {
+        match self.0 {
+            20 => "admin",
+            15 => "contributor",
+            5 => "guest",
+            _ => "unknown",
+        }
+    }
+
+    /// Whether the role sees what every member above guest sees.
+    pub fn is_above_guest(self) -> bool {
+        self.0 >= Self::MEMBER.0
+    }
+}
+
+#[derive(Deserialize)]
+struct Me {
+    id: Uuid,
+    email: Option<String>,
+    display_name: Option<String>,
+}
+
+/// Asks v1. A refused key is a verdict (trap 1 makes it 401); everything else but a person is a fault.
+pub(super) async fn owner(client: Client, key: V1Key, ctx: Context) -> Result<Verdict<Arc<User>>, Refusal> {
+    let answer = match client.ask(&key, V1Request::get(paths::IDENTITY, ""), &ctx).await {
+        Ok(answer) => answer,
+        Err(refused @ Refusal::Unauthorized { .. }) => return Ok(Err(refused)),
+        Err(fault) => return Err(fault),
+    };
+    if !answer.is_success() {
+        let cause = format!("v1 answered users/me/ with {}", answer.status);
+        return Err(Refusal::upstream("The credential could not be checked.", cause));
+    }
+    let Object(me): Object<Me> = serde_json::from_slice(&answer.body)
+        .map_err(|cause| Refusal::upstream("The credential could not be checked.", cause))?;
+    Ok(Ok(Arc::new(User {
+        id: me.id,
+        email: me.email.unwrap_or_default(),
+        display_name: me.display_name.unwrap_or_default(),
+    })))
 }

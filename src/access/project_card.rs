@@ -4,8 +4,8 @@
 //! "not allowed" (trap 2) and its labels and rosters do not refuse at all (traps 3, 4). May use:
 //! `context`, `refusal`, `v1`, this folder.
 
+use super::caller::Role;
 use super::remembered::Verdict;
-use super::role::Role;
 use crate::context::Context;
 use crate::refusal::Refusal;
 use crate::v1::{Client, Object, V1Key, V1Request, present};

@@ -58,27 +58,12 @@ impl<K: Key, V: Value> Remembered<K, V> {
 
     /// The verdict under `key`, at most `max_age` old and void after `voids`, remembered or asked for with `ask`. `ask`
     /// gets a context of its own, so that it outlives this request, and answers `Err` for faults that are not to
-    /// be remembered.
-    pub(super) async fn get<F>(
-        &self,
-        key: (KeyId, K),
-        voids: &[Changed],
-        max_age: Duration,
-        ctx: &Context,
-        ask: impl FnOnce(Context) -> F,
-    ) -> Result<Kept<Verdict<V>>, Refusal>
-    where
-        F: Future<Output = Result<Verdict<V>, Refusal>> + Send + 'static,
-    {
-        self.get_shared(key, voids, max_age, ctx, || None, ask).await
-    }
-
-    /// The same for a verdict that other processes may have obtained, where `share` says how.
+    /// be remembered. Where other processes may have obtained the verdict, `share` says how.
     ///
     /// # Errors
     /// What `ask` says; [`Refusal::DeadlineExceeded`] when there is no verdict while something could still be done with
     /// it.
-    pub(super) async fn get_shared<F>(
+    pub(super) async fn get<F>(
         &self,
         key: (KeyId, K),
         voids: &[Changed],
@@ -140,7 +125,6 @@ impl<K: Key, V: Value> Remembered<K, V> {
         or_older(ctx, || self.budget.is_queued(of), older, Box::pin(asking)).await
     }
 
-    /// What is kept, and how often it was of use.
     pub(super) fn figures(&self) -> Figures {
         self.verdicts.figures()
     }

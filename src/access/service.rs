@@ -7,9 +7,9 @@ use super::acquaintances::{Acquaintance, Acquaintances};
 use super::credential::{Credentials, Presented, presented};
 use super::remembered::{Ages, Remembered, Verdict};
 use super::shared_proofs::{SharedProofs, Sharing};
-use super::workspace_id::ProjectsPage;
+use super::workspace_card::ProjectsPage;
 use super::{Caller, PrincipalKind, ProjectCard, User, WorkspaceCard};
-use super::{VisibleProjects, identity, paths, project_card, visible_projects, workspace_card, workspace_id};
+use super::{VisibleProjects, caller, paths, project_card, visible_projects, workspace_card};
 use crate::context::Context;
 use crate::fresh::{Changed, Changes, Figures, Kept, Moment};
 use crate::refusal::Refusal;
@@ -84,7 +84,7 @@ pub struct Access {
 pub(super) struct Inner {
     pub(super) client: Client,
     changes: Changes,
-    card_ttl: Duration,
+    pub(super) card_ttl: Duration,
     identity_ttl: Duration,
     identities: Remembered<(), Arc<User>>,
     projects: Remembered<(Arc<str>, Uuid), Arc<ProjectCard>>,
@@ -202,7 +202,7 @@ impl Access {
             Named::Lately => inner.identity_ttl,
             Named::AWhileAgo => inner.identity_ttl * OWNER_LASTS,
         };
-        let ask = |ctx| identity::ask(inner.client.clone(), key.clone(), ctx);
+        let ask = |ctx| caller::owner(inner.client.clone(), key.clone(), ctx);
         let share = || {
             Some(Sharing {
                 proofs: Arc::clone(self.proofs.as_ref()?),
@@ -213,7 +213,7 @@ impl Access {
                 ends_all: true,
             })
         };
-        let answer = inner.identities.get_shared((key.id(), ()), &voids, max_age, ctx, share, ask).await;
+        let answer = inner.identities.get((key.id(), ()), &voids, max_age, ctx, share, ask).await;
         self.late_for_the_quota(key.id(), ctx, answer)?.value
     }
 
@@ -277,7 +277,7 @@ impl Access {
         };
         let key = (place.0, (Arc::clone(&place.1), project));
         let max_age = max_age.min(self.inner.card_ttl);
-        let answer = self.inner.projects.get_shared(key, &voids, max_age, ctx, share, ask).await;
+        let answer = self.inner.projects.get(key, &voids, max_age, ctx, share, ask).await;
         let Kept { value, began } = self.noting_lost_key(place.0, ctx, answer)?;
         let card = value?;
         self.inner.acquaintances.note(&caller.user, card.workspace_id, slug);
@@ -345,7 +345,7 @@ impl Access {
             })
         };
         let workspaces = &self.inner.workspaces;
-        let answer = workspaces.get_shared(place.clone(), &voids(&place), max_age, ctx, share, ask).await;
+        let answer = workspaces.get(place.clone(), &voids(&place), max_age, ctx, share, ask).await;
         let answer = self.noting_lost_key(place.0, ctx, answer)?;
         let seen = answer.value?;
         Ok(Arc::new(WorkspaceCard { role: seen.role, roster: seen.roster, read_at: answer.began.at }))
@@ -358,7 +358,7 @@ impl Access {
         slug: &str,
         ctx: &Context,
     ) -> Result<Arc<VisibleProjects>, Refusal> {
-        self.visible_within(caller, slug, self.card_ttl(), ctx).await?.value
+        self.visible_within(caller, slug, self.inner.card_ttl, ctx).await?.value
     }
 
     /// The same at most `max_age` old, with when it was asked for.
@@ -376,7 +376,7 @@ impl Access {
             let inner = &self.inner;
             visible_projects::ask(inner.client.clone(), caller.key.clone(), slug.to_owned(), ctx)
         };
-        let answer = self.inner.visible.get(place.clone(), &voids, max_age, ctx, ask).await;
+        let answer = self.inner.visible.get(place.clone(), &voids, max_age, ctx, || None, ask).await;
         self.noting_lost_key(place.0, ctx, answer)
     }
 
@@ -414,18 +414,13 @@ impl Access {
                 Ok(page.map(|page| inner.known_id(page, &slug)))
             }
         };
-        let answer = self.inner.ids.get(place.clone(), &voids(&place), max_age, ctx, ask).await;
+        let answer = self.inner.ids.get(place.clone(), &voids(&place), max_age, ctx, || None, ask).await;
         self.noting_lost_key(place.0, ctx, answer)
     }
 
     /// Where this process has seen a person lately; `None` when nowhere.
     pub fn acquaintance(&self, user: Uuid) -> Option<Arc<Acquaintance>> {
         self.inner.acquaintances.of(user)
-    }
-
-    /// Greatest age of what proves access.
-    pub(super) fn card_ttl(&self) -> Duration {
-        self.inner.card_ttl
     }
 
     /// Where what is remembered here hears of changes.
@@ -485,7 +480,7 @@ impl Inner {
     fn known_id(&self, page: ProjectsPage, slug: &str) -> KnownId {
         match page.workspace {
             Some(id) => KnownId { id, derived: false },
-            None => KnownId { id: workspace_id::derived(self.client.base_url(), slug), derived: true },
+            None => KnownId { id: workspace_card::derived_id(self.client.base_url(), slug), derived: true },
         }
     }
 }

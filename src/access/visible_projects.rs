@@ -39,7 +39,6 @@ impl VisibleProjects {
     }
 }
 
-/// Weight in bytes, roughly.
 pub(super) fn weight(seen: &Arc<VisibleProjects>) -> u32 {
     u32::try_from(seen.0.len()).unwrap_or(u32::MAX).saturating_mul(64).saturating_add(200)
 }

@@ -1,14 +1,14 @@
-//! What a caller is in a workspace: the own row of `GET …/members/`, or the guest's way round.
+//! What a caller is in a workspace: the own row of `GET …/members/`, or the guest's way round; and the id behind its slug,
+//! which v1 shows only on projects.
 //!
 //! May use: `context`, `refusal`, `v1`, this folder.
 
+use super::caller::Role;
 use super::paths;
 use super::remembered::Verdict;
-use super::role::Role;
-use super::workspace_id::ProjectsPage;
 use crate::context::Context;
 use crate::refusal::Refusal;
-use crate::v1::{Client, Object, V1Key, V1Request};
+use crate::v1::{BaseUrl, Client, Object, V1Key, V1Request};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
@@ -92,7 +92,6 @@ fn guest(page: ProjectsPage) -> Seen {
     Seen { role: WorkspaceRole::Guest, roster: None, projects: Some(page) }
 }
 
-/// Weight of a card in bytes, roughly.
 pub(super) fn weight(seen: &Seen) -> u32 {
     let roster = seen.roster.as_ref().map_or(0, Bytes::len);
     u32::try_from(roster).unwrap_or(u32::MAX).saturating_add(200)
@@ -145,6 +144,57 @@ fn no_card(cause: impl std::fmt::Display) -> Refusal {
     Refusal::upstream("Access to the workspace could not be checked.", format!("workspace card: {cause}"))
 }
 
+/// What the shortest possible page of a workspace's projects tells.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ProjectsPage {
+    /// Id of the workspace; `None` when the caller sees no project in it.
+    pub(super) workspace: Option<Uuid>,
+}
+
+impl ProjectsPage {
+    /// Asks v1. 403 and 404 are the verdict "not visible" (`projects_list_outsider`,
+    /// `auth_valid_key_unknown_workspace`).
+    pub(super) async fn ask(
+        client: Client,
+        key: V1Key,
+        slug: String,
+        ctx: Context,
+    ) -> Result<Verdict<Self>, Refusal> {
+        let path = paths::workspace(&slug, paths::PROJECTS)?;
+        let answer = client.ask(&key, V1Request::get(path, "per_page=1&fields=workspace"), &ctx).await?;
+        match answer.status {
+            200 => Ok(Ok(Self::read(&answer.body)?)),
+            403 | 404 => Ok(Err(Refusal::not_found())),
+            status => Err(no_page(format!("v1 answered {status}"))),
+        }
+    }
+
+    fn read(body: &[u8]) -> Result<Self, Refusal> {
+        #[derive(Deserialize)]
+        struct Page {
+            results: Vec<Object<Row>>,
+        }
+        #[derive(Deserialize)]
+        struct Row {
+            workspace: Uuid,
+        }
+        let Object(page): Object<Page> = serde_json::from_slice(body).map_err(no_page)?;
+        Ok(Self { workspace: page.results.first().map(|row| row.0.workspace) })
+    }
+}
+
+/// The id for a workspace in which the caller sees no project: v1 shows the real one nowhere else, and a
+/// workspace-level record still needs an id that is the same every time. Two deployments behind two
+/// gateways may have the same slug, hence the base URL. As soon as a project is visible, its real id
+/// counts; until then nothing can have been stored under a project of it.
+pub(super) fn derived_id(base: &BaseUrl, slug: &str) -> Uuid {
+    Uuid::new_v5(&Uuid::NAMESPACE_URL, format!("{base}/workspaces/{slug}").as_bytes())
+}
+
+fn no_page(cause: impl std::fmt::Display) -> Refusal {
+    Refusal::upstream("The workspace could not be looked up.", format!("projects page: {cause}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,5 +242,22 @@ mod tests {
         ] {
             assert_eq!(WorkspaceRole::of(Role(number)), role, "{number}");
         }
+    }
+
+    #[test]
+    fn derived_ids_are_stable_and_differ_by_place_and_slug() {
+        let (one, two) = (BaseUrl::parse("http://one").unwrap(), BaseUrl::parse("http://two").unwrap());
+        assert_eq!(derived_id(&one, "acme"), derived_id(&BaseUrl::parse("http://ONE:80/").unwrap(), "acme"));
+        assert_ne!(derived_id(&one, "acme"), derived_id(&two, "acme"));
+        assert_ne!(derived_id(&one, "acme"), derived_id(&one, "Acme"));
+    }
+
+    #[test]
+    fn a_page_tells_the_workspace_when_it_has_a_row() {
+        let id = Uuid::from_u128(7);
+        let page = format!(r#"{{"results":[{{"workspace":"{id}"}}]}}"#);
+        assert_eq!(ProjectsPage::read(page.as_bytes()).unwrap().workspace, Some(id));
+        assert_eq!(ProjectsPage::read(br#"{"results":[]}"#).unwrap().workspace, None);
+        assert_eq!(ProjectsPage::read(br#"{"results":[{}]}"#).unwrap_err().code(), "upstream_error");
     }
 }

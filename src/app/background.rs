@@ -20,7 +20,6 @@ const MOST_REPORTED: usize = 10;
 pub(super) struct AbortOnDrop(JoinHandle<()>);
 
 impl AbortOnDrop {
-    /// Begins `work`.
     pub(super) fn begin(work: impl Future<Output = ()> + Send + 'static) -> Self {
         Self(tokio::spawn(work))
     }

@@ -20,16 +20,14 @@ use std::time::Duration;
 /// How much longer than anything is kept a difference waits to be looked at once more.
 const MARGIN: Duration = Duration::from_secs(1);
 
-/// What has to be asked before it is known whether settings can be used.
-#[derive(Default)]
-pub(super) struct Looked {
-    left: Vec<LeftWorkspace>,
-}
-
 /// Asks the deployment's own v2 whether it is one, where there is one, and the store what has been carried over to it.
 /// One that does not answer is told of and nothing else: it may come back at any time.
-pub(super) async fn look(settings: &Settings, store: &Store, client: &Client) -> Result<Looked, StartError> {
-    let Some(address) = &settings.native.base_url else { return Ok(Looked::default()) };
+pub(super) async fn look(
+    settings: &Settings,
+    store: &Store,
+    client: &Client,
+) -> Result<Vec<LeftWorkspace>, StartError> {
+    let Some(address) = &settings.native.base_url else { return Ok(Vec::new()) };
     match probe::ask(address, client.instance()).await.map_err(StartError::Native)? {
         Found::V2 => {}
         Found::Silence(cause) => tracing::warn!(
@@ -40,10 +38,10 @@ pub(super) async fn look(settings: &Settings, store: &Store, client: &Client) ->
     }
     let native = settings.native.serve.iter().any(|serve| serve.mode == Mode::Native);
     match store.left_workspaces().await {
-        Ok(left) => Ok(Looked { left }),
+        Ok(left) => Ok(left),
         Err(fault) if native => Err(fault.into()),
         // A store that cannot be read keeps nobody from serving what needs none.
-        Err(_) => Ok(Looked::default()),
+        Err(_) => Ok(Vec::new()),
     }
 }
 
@@ -60,13 +58,13 @@ impl CutOver {
     pub(super) fn new(
         settings: &Settings,
         plan: &Arc<Plan>,
-        looked: &Looked,
+        left: &[LeftWorkspace],
         (client, writes): (&Client, ForeignWrites),
         compared: &Compared,
     ) -> Result<Self, StartError> {
-        let modes = Modes::new(&settings.native, plan, &looked.left).map_err(StartError::Native)?;
+        let modes = Modes::new(&settings.native, plan, left).map_err(StartError::Native)?;
         let Some(address) = &settings.native.base_url else { return Ok(Self::default()) };
-        for left in looked.left.iter().filter(|left| modes.keeps(plan, &left.slug)) {
+        for left in left.iter().filter(|left| modes.keeps(plan, &left.slug)) {
             tracing::warn!(
                 workspace = left.slug,
                 to = left.url,

@@ -132,7 +132,6 @@ enum About {
     Project,
     /// One record, of whatever kind, that hangs on the project.
     Record(Uuid),
-    /// Anything else.
     Other,
 }
 

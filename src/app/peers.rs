@@ -34,7 +34,6 @@ struct Word {
     /// Whether its use of v1's quota is in the table of parts.
     #[serde(default)]
     divides: bool,
-    /// What it has found of v1.
     #[serde(default)]
     calls: Option<Measured>,
 }

@@ -24,7 +24,6 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 const SENDING: Duration = Duration::from_millis(50);
 /// How long a read that began before a refusal may go on.
 const REMEMBERED: Duration = Duration::from_secs(120);
-/// The channel of refusals.
 const REFUSALS: &str = "refusals";
 
 static LOOK: Script = Script::new(include_str!("proofs/look.lua"));

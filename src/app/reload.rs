@@ -1,13 +1,13 @@
 //! Settings, mappings and secrets read again while the gateway serves: all of it or nothing.
 //!
-//! May use: `admin`, `edge`, `settings`; it is composition.
+//! May use: `admin`, `edge`, `settings`, `store`; it is composition.
 
-use super::cut_over::Looked;
 use super::service::Service;
 use super::start::StartError;
 use crate::admin::Admin;
 use crate::edge::{Stack, Tls};
 use crate::settings::{Loaded, Settings};
+use crate::store::LeftWorkspace;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ impl Reloader {
     /// Why it cannot be done; then everything is as it was.
     pub async fn reload(&self, loaded: Loaded) -> Result<Vec<String>, ReloadError> {
         let Some(looking) = self.begun(&loaded)? else { return Ok(Vec::new()) };
-        let looked = looking.await?;
+        let left = looking.await?;
         let renewed = match &self.tls {
             Some(tls) => Some(tls.renewed().await.map_err(StartError::from)?),
             None => None,
@@ -57,7 +57,7 @@ impl Reloader {
         let Some(before) = current.as_mut() else { return Ok(Vec::new()) };
         let mut changed = changed(before, &loaded)?;
         let settings = &loaded.settings;
-        let (mut service, surface) = before.service.with_settings(settings, &looked)?;
+        let (mut service, surface) = before.service.with_settings(settings, &left)?;
         if let Some(admin) = &self.admin {
             admin
                 .show(&settings.admin, service.operators_pages(&self.stack, self.tls.as_ref()))
@@ -78,7 +78,8 @@ impl Reloader {
     fn begun(
         &self,
         loaded: &Loaded,
-    ) -> Result<Option<impl Future<Output = Result<Looked, StartError>> + Send + use<>>, ReloadError> {
+    ) -> Result<Option<impl Future<Output = Result<Vec<LeftWorkspace>, StartError>> + Send + use<>>, ReloadError>
+    {
         let current = self.current.lock();
         let Some(before) = current.as_ref() else { return Ok(None) };
         changed(before, loaded)?;

@@ -7,20 +7,17 @@
 //! May use: everything but `cli` and `sandbox`; it is composition.
 
 use super::background::{AbortOnDrop, forget_settled, report_spending};
-use super::counted::{Counted, counters};
 use super::counts::{self, Counts};
-use super::cut_over::{Compared, CutOver, Looked, look};
+use super::cut_over::{Compared, CutOver, look};
 use super::derived::{
     access_settings, budget_settings, client_settings, index_settings, patience, runner_settings, service_key,
 };
 use super::foreign_writes::ForeignWrites;
-use super::hinted::door;
 use super::peers::Peers;
 use super::proofs::Proofs;
 use super::shared_indexes::SharedIndexes;
 use super::start::{Compiled, StartError};
-use super::surface::{KeysOfV1, Operations};
-use super::trouble::{ForeignCalls, Ready};
+use super::surface::{Counted, ForeignCalls, KeysOfV1, Operations, Ready, counters, hint_door};
 use crate::access::{Access, AccessSettings};
 use crate::admin::AdminPage;
 use crate::board::Board;
@@ -41,7 +38,7 @@ use crate::retirement::Retirement;
 use crate::run::{Runner, keep_ahead, settle_left_open};
 use crate::settings::Settings;
 use crate::shared::Shared;
-use crate::store::{self, Joined, Store};
+use crate::store::{self, Joined, LeftWorkspace, Store};
 use crate::tally::{Calls, Counter, Requests};
 use crate::traces::Exporter;
 use crate::v1::{Budget, Client};
@@ -57,13 +54,10 @@ pub(super) struct Lasting {
     /// What is shared with other processes beside the store.
     shared: Option<Shared>,
     events: Arc<[Counter]>,
-    /// Where traces go.
     traces: Option<Arc<Exporter>>,
-    /// What came of comparing answers.
     compared: Compared,
 }
 
-/// The parts of a gateway.
 pub(super) struct Service {
     pub(super) settings: Settings,
     pub(super) lasting: Arc<Lasting>,
@@ -124,11 +118,11 @@ impl Service {
         let (plan, how) = (Arc::clone(&compiled.plan), runner_settings(settings));
         let counts = counts::begin(settings, &plan, &store, &access, client.budget()).await;
         let retirement = retirement(settings, &plan)?;
-        let looked = look(settings, &store, &client).await?;
+        let left = look(settings, &store, &client).await?;
         let runner = Runner::new(plan, client.clone(), access.clone(), store.clone(), indexes.clone(), how);
         let (runner, compared) = (Arc::new(runner), Compared::begin(settings, &store));
         let writes = foreign_writes(&runner, &access);
-        let cut_over = CutOver::new(settings, &compiled.plan, &looked, (&client, writes), &compared)?;
+        let cut_over = CutOver::new(settings, &compiled.plan, &left, (&client, writes), &compared)?;
         let traces = Exporter::start(&settings.traces)?.map(Arc::new);
         let service = Self {
             settings: settings.clone(),
@@ -157,7 +151,7 @@ impl Service {
     pub(super) fn look(
         &self,
         settings: &Settings,
-    ) -> impl Future<Output = Result<Looked, StartError>> + Send + use<> {
+    ) -> impl Future<Output = Result<Vec<LeftWorkspace>, StartError>> + Send + use<> {
         let (settings, store, client) = (settings.clone(), self.lasting.store.clone(), self.lasting.client.clone());
         async move { look(&settings, &store, &client).await }
     }
@@ -166,7 +160,7 @@ impl Service {
     pub(super) fn with_settings(
         &self,
         settings: &Settings,
-        looked: &Looked,
+        left: &[LeftWorkspace],
     ) -> Result<(Self, Surface), StartError> {
         let (before, lasting) = (&self.settings, &self.lasting);
         let compiled = Compiled::read(settings.mappings.as_deref(), Some(&self.compiled))?;
@@ -207,7 +201,7 @@ impl Service {
         };
         let retirement = retirement(settings, &compiled.plan)?;
         let towards_v1 = (&lasting.client, foreign_writes(&runner, &access));
-        let cut_over = CutOver::new(settings, &compiled.plan, looked, towards_v1, &lasting.compared)?;
+        let cut_over = CutOver::new(settings, &compiled.plan, left, towards_v1, &lasting.compared)?;
         let service = Self {
             settings: settings.clone(),
             lasting: Arc::clone(lasting),
@@ -289,7 +283,7 @@ impl Service {
             Arc::new(OAuthPages::new(self.oauth.clone())),
             Arc::new(DocsPage::new(document, self.oauth.clone())),
         ];
-        pages.extend(door(&settings.hints, &self.runner, service_key(settings))?);
+        pages.extend(hint_door(&settings.hints, &self.runner, service_key(settings))?);
         // Last, for it has every path that nobody else has.
         pages.push(Arc::new(Front));
         Ok(Surface {
@@ -405,13 +399,11 @@ fn authorized(
     OAuth::new(store, access, keyring, settings.oauth.clone(), events)
 }
 
-/// The operations of a plan as they are counted.
 fn operations(plan: &Plan) -> Vec<(String, bool)> {
     let own = |operation| plan.resource_of(operation).source == Source::Own;
     plan.operations.iter().map(|operation| (operation.id.clone(), own(operation))).collect()
 }
 
-/// Counters for the operations of a plan.
 fn counted(plan: &Plan) -> (Arc<Calls>, Arc<Requests>) {
     let operations = operations(plan);
     let calls = Calls::new(operations.iter().map(|(name, _)| name.clone()).collect());

@@ -42,7 +42,6 @@ pub fn full(bytes: impl Into<Bytes>) -> Body {
     Full::new(bytes.into()).map_err(never).boxed_unsync()
 }
 
-/// The body of a request as it arrives.
 pub(super) fn incoming(body: hyper::body::Incoming) -> Body {
     body.map_err(BodyError::new).boxed_unsync()
 }
@@ -154,16 +153,19 @@ impl http_body::Body for Begun {
     }
 
     fn size_hint(&self) -> SizeHint {
-        let read: usize = self.read.iter().filter_map(Frame::data_ref).map(Bytes::len).sum();
-        let read = read as u64;
-        let rest = self.rest.size_hint();
-        let mut hint = SizeHint::new();
-        if let Some(upper) = rest.upper() {
-            hint.set_upper(upper + read);
-        }
-        hint.set_lower(rest.lower() + read);
-        hint
+        with_read(&self.rest, self.read.iter().filter_map(Frame::data_ref).map(Bytes::len).sum())
     }
+}
+
+/// The size of a body of which so many bytes were read already and `rest` is left.
+pub(super) fn with_read(rest: &Body, read: usize) -> SizeHint {
+    let (rest, read) = (rest.size_hint(), read as u64);
+    let mut hint = SizeHint::new();
+    if let Some(upper) = rest.upper() {
+        hint.set_upper(upper.saturating_add(read));
+    }
+    hint.set_lower(rest.lower().saturating_add(read));
+    hint
 }
 
 /// Somebody who watches a body go by and is dropped with it.
@@ -176,7 +178,6 @@ pub(super) trait Watch: Send + Unpin + 'static {
     fn complete(&mut self) {}
 }
 
-/// `body`, with `watch` beside it.
 pub(super) fn watched(body: Body, watch: impl Watch) -> Body {
     let mut watched = Watched { body, watch, ended: false };
     watched.note_end(false);

@@ -30,18 +30,12 @@ const SHORT: usize = 1_024;
 const QUICK: usize = 64 * 1024;
 /// Most bytes of coded forms that are kept.
 const KEPT: u64 = 8 * 1024 * 1024;
-/// How hard is tried for what is kept, and for what is coded anew each time.
-const LEVELS_KEPT: Levels = Levels { gzip: 6, zstd: 6 };
-const LEVELS_LIVE: Levels = Levels { gzip: 1, zstd: 1 };
+/// How hard is tried for what is kept, and for what is coded anew each time; the same number in both codings.
+const LEVEL_KEPT: u8 = 6;
+const LEVEL_LIVE: u8 = 1;
 
-#[derive(Clone, Copy)]
-struct Levels {
-    gzip: u32,
-    zstd: i32,
-}
-
-/// A coding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 enum Coding {
     Gzip,
     Zstd,
@@ -52,18 +46,15 @@ impl Coding {
     const ALL: [Self; 2] = [Self::Zstd, Self::Gzip];
 
     fn name(self) -> &'static str {
-        match self {
-            Self::Gzip => "gzip",
-            Self::Zstd => "zstd",
-        }
+        self.into()
     }
 
-    fn of(self, plain: &[u8], levels: Levels) -> io::Result<Vec<u8>> {
+    fn of(self, plain: &[u8], level: u8) -> io::Result<Vec<u8>> {
         match self {
-            Self::Zstd => zstd::bulk::compress(plain, levels.zstd),
+            Self::Zstd => zstd::bulk::compress(plain, level.into()),
             Self::Gzip => {
                 let mut encoder =
-                    GzEncoder::new(Vec::with_capacity(plain.len() / 4), Compression::new(levels.gzip));
+                    GzEncoder::new(Vec::with_capacity(plain.len() / 4), Compression::new(level.into()));
                 encoder.write_all(plain)?;
                 encoder.finish()
             }
@@ -125,7 +116,6 @@ pub(super) struct Codings {
 }
 
 impl Codings {
-    /// As `settings` say.
     pub(super) fn new(settings: &EdgeSettings) -> Self {
         let weight =
             |(tag, _): &(String, Coding), coded: &Bytes| u32::try_from(tag.len() + coded.len()).unwrap_or(u32::MAX);
@@ -133,7 +123,6 @@ impl Codings {
         Self { live: settings.compress, kept, long: Arc::new(Semaphore::new(1)) }
     }
 
-    /// The same for other settings.
     pub(super) fn with_settings(&self, settings: &EdgeSettings) -> Self {
         Self { live: settings.compress, ..self.clone() }
     }
@@ -186,15 +175,15 @@ impl Codings {
 
     /// None when another long answer is being coded: this one is sent as it is then, before it waits.
     async fn make(&self, coding: Coding, plain: &Bytes, fixed: bool) -> Option<Bytes> {
-        let levels = if fixed { LEVELS_KEPT } else { LEVELS_LIVE };
+        let level = if fixed { LEVEL_KEPT } else { LEVEL_LIVE };
         if plain.len() <= QUICK && !fixed {
-            return coding.of(plain, levels).ok().map(Bytes::from);
+            return coding.of(plain, level).ok().map(Bytes::from);
         }
         let turn = Arc::clone(&self.long).try_acquire_owned().ok()?;
         let plain = plain.clone();
         let made = tokio::task::spawn_blocking(move || {
             let _turn = turn;
-            coding.of(&plain, levels)
+            coding.of(&plain, level)
         });
         made.await.ok()?.ok().map(Bytes::from)
     }

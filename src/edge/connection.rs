@@ -52,7 +52,6 @@ struct State {
     requests: u64,
 }
 
-/// Time limits of a connection.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
     head: Duration,
@@ -139,17 +138,14 @@ impl Clock {
         (state.running == state.leftover).then_some(state.since)
     }
 
-    /// Whether there was a request.
     pub(super) fn is_asked(&self) -> bool {
         self.state().requests > 0
     }
 
-    /// Whether it speaks HTTP/2.
     pub(super) fn is_http2(&self) -> bool {
         self.state().http2
     }
 
-    /// Waits until a request runs.
     pub(super) async fn next_request(&self) {
         let mut begun = std::pin::pin!(self.begun.notified());
         // From here on none is missed.
@@ -163,7 +159,6 @@ impl Clock {
         }
     }
 
-    /// Ends the connection at once.
     pub(super) fn give_up(&self) {
         self.state().given_up = true;
         self.ended.notify_one();
@@ -217,14 +212,8 @@ impl Clock {
 pub(super) struct Running {
     clock: Clock,
     number: u64,
-    is_last: bool,
-}
-
-impl Running {
     /// Whether the answer has to say that it is the connection's last.
-    pub(super) fn is_last(&self) -> bool {
-        self.is_last
-    }
+    pub(super) is_last: bool,
 }
 
 impl Watch for Running {

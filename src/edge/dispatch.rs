@@ -7,8 +7,7 @@ use super::body::{self, Body};
 use super::coding::{Accepted, Codings};
 use super::layers::context;
 use super::pass_through::PassThrough;
-use super::paths::{is_pass_through, is_v2};
-use super::pools::Kind;
+use super::pools::{Kind, is_pass_through, is_v2};
 use super::recording::Traces;
 use crate::context::Context;
 use crate::refusal::Refusal;
@@ -157,8 +156,7 @@ impl Surface {
         if is_pass_through(path) {
             return Kind::PassThrough;
         }
-        let pages = self.pages.iter().find(|pages| pages.has(path)).map(|pages| pages.kind());
-        pages.unwrap_or(if is_v2(path) { Kind::V2 } else { Kind::Pages })
+        self.pages_for(path).map_or(if is_v2(path) { Kind::V2 } else { Kind::Pages }, Pages::kind)
     }
 }
 

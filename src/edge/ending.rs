@@ -108,7 +108,7 @@ mod tests {
         let coming = tokio::spawn(async move {
             tokio::time::sleep(NEXT / 2).await;
             let running = next.request();
-            assert!(running.is_last());
+            assert!(running.is_last);
             tokio::time::sleep(FIRST).await;
         });
         let began = Instant::now();

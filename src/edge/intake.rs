@@ -98,7 +98,6 @@ pub(super) enum Manner {
     Streamed,
 }
 
-/// How slow a body may be.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Patience {
     pause: Duration,
@@ -123,7 +122,6 @@ pub(super) fn taken_in(body: Body, holding: Arc<Holding>, manner: Manner, patien
     Intake { body, holding, manner, patience, pace, begun: None, timer: None, state: State::Unasked }.boxed_unsync()
 }
 
-/// What was read last.
 type Read = Option<Result<Frame<Bytes>, BodyError>>;
 
 enum State {

@@ -45,7 +45,6 @@ pub(super) fn read_on(request: Request<Body>, clock: &Clock) -> Request<Body> {
 /// A body that is read on when dropped; `None` after its end.
 struct ReadOn {
     body: Option<Body>,
-    /// Bytes to read on at most.
     most: u64,
     clock: Clock,
 }

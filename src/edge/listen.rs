@@ -13,10 +13,10 @@ use super::ending::Ending;
 use super::leftover::read_on;
 use super::outgoing::outgoing;
 use super::public_base::Encrypted;
-use super::reception::{Arrival, Carry, Door, HEALTH, Handed, Reception, Ways};
+use super::reception::{Carry, HEALTH, Reception, Ways};
 use super::stack::Stack;
 use super::tls::{Tls, speak_tls};
-use super::workers::{Converse, Workers};
+use super::workers::{Arrival, Converse, Handed, Workers};
 use crate::load::Memory;
 use crate::refusal::Refusal;
 use crate::settings::{ListenSettings, Settings};
@@ -54,7 +54,6 @@ const HTTP2_CANCELLED: usize = 20;
 /// stream. Honest clients cause next to none (`leftover`), but they count as long as the connection lives.
 const HTTP2_FAULTS: usize = 16 * 1024;
 
-/// How connections are served.
 #[derive(Clone)]
 struct Server {
     http: auto::Builder<TokioExecutor>,
@@ -85,17 +84,12 @@ pub async fn serve(
     }
     let ending = Ending::default();
     let connections = Connections::new(most, settings, stack.traffic());
-    let plain_is_enough = tls.is_none();
+    let needs_tls = tls.is_some();
     let server = server(&settings.listen, connections.clone(), memory, tls);
-    let healthy = beside_workers(Server { tls: None, ..server.clone() }, stack.clone(), plain_is_enough);
+    let healthy = beside_workers(Server { tls: None, ..server.clone() }, stack.clone(), needs_tls);
     let workers = Arc::new(Workers::start(&carrying(server, stack.clone()))?);
-    let hand_on = {
-        let workers = workers.clone();
-        Arc::new(move |handed| workers.take(handed))
-    };
-    let door = if plain_is_enough { Door::Plain } else { Door::Tls };
     let unprotected = Arc::new(move || speak_tls(stack.public_url().as_deref()));
-    let ways = Ways { door, healthy, hand_on, unprotected };
+    let ways = Ways { needs_tls, healthy, workers: Arc::clone(&workers), unprotected };
     let mut reception = Reception::open(listener, connections, ending.clone(), &settings.listen, ways)?;
     shutdown.await;
     reception.close().await;
@@ -110,7 +104,6 @@ pub struct Served {
     _reception: Reception,
 }
 
-/// How workers carry connections.
 fn carrying(server: Server, stack: Stack) -> Converse {
     Arc::new(move |handed: Handed| {
         let (server, stack) = (server.clone(), stack.clone());
@@ -125,10 +118,10 @@ fn carrying(server: Server, stack: Stack) -> Converse {
 
 /// Carries connections that asked for `/healthz` first on the runtime that accepted them. Any other request of theirs
 /// is the business of the workers, as ever, or refused where it may not be asked without TLS.
-fn beside_workers(server: Server, stack: Stack, plain_is_enough: bool) -> Carry {
-    let elsewhere = match plain_is_enough {
-        true => Elsewhere::Workers(Handle::current()),
-        false => Elsewhere::Refused,
+fn beside_workers(server: Server, stack: Stack, needs_tls: bool) -> Carry {
+    let elsewhere = match needs_tls {
+        true => Elsewhere::Refused,
+        false => Elsewhere::Workers(Handle::current()),
     };
     Arc::new(move |arrival| converse(server.clone(), arrival, stack.clone(), elsewhere.clone()).boxed())
 }
@@ -250,7 +243,7 @@ async fn answer(
         }
         _ => stack.answer(request).await,
     };
-    if running.is_last() {
+    if running.is_last {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     Ok(outgoing(response, running))

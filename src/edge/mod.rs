@@ -4,7 +4,7 @@
 //! [`stack()`] lists the layers in order, [`dispatch`] tells v2 from the pass-through, [`problem`] writes
 //! every error body. The meaning of a v2 request is the business of the [`V2Service`] behind.
 //!
-//! May use: `context`, `hop`, `limits` (headers), `load`, `refusal`, `settings`, `tally`, `telemetry`, `trace`, `v2`
+//! May use: `context`, `hop`, `load`, `refusal`, `settings`, `tally`, `telemetry`, `trace`, `v2`
 //! (replies, tags), `worker`. May not use: `access`, `run`, `translate`, `v1`, `store`.
 
 mod body;
@@ -21,10 +21,8 @@ mod intake;
 mod layers;
 mod leftover;
 mod listen;
-mod notices;
 mod outgoing;
 mod pass_through;
-mod paths;
 mod pools;
 pub mod problem;
 mod public_base;
@@ -43,8 +41,7 @@ pub use dispatch::{
 };
 pub use forwarding::request_headers as forwarded_headers;
 pub use listen::{Served, serve};
-pub use notices::{Notice, Notices};
-pub use pass_through::{Admission, AdmitAll, CallObserver, CallUnderWay, PassThrough, Unobserved, WriteObserver};
+pub use pass_through::{Admission, CallObserver, CallUnderWay, Notice, Notices, PassThrough, WriteObserver};
 pub use pools::Kind;
 pub use public_base::PublicBase;
 pub use recording::{Recorded, Traces};

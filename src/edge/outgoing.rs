@@ -6,7 +6,7 @@
 //!
 //! May use: `load`, `edge::body`, `edge::intake`.
 
-use super::body::{Body, BodyError, Watch};
+use super::body::{Body, BodyError, Watch, with_read};
 use super::intake::Holding;
 use crate::load::{Place, Reservation};
 use bytes::Bytes;
@@ -18,7 +18,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-/// Largest piece that is handed over at once.
 const PIECE: usize = 64 * 1024;
 
 /// What an answer holds until it is sent; travels in its extensions from the layer that took it.
@@ -110,13 +109,7 @@ impl<W: Watch> http_body::Body for Outgoing<W> {
     }
 
     fn size_hint(&self) -> SizeHint {
-        let (inner, rest) = (self.body.size_hint(), self.rest.len() as u64);
-        let mut hint = SizeHint::new();
-        if let Some(upper) = inner.upper() {
-            hint.set_upper(upper.saturating_add(rest));
-        }
-        hint.set_lower(inner.lower().saturating_add(rest));
-        hint
+        with_read(&self.body, self.rest.len())
     }
 }
 

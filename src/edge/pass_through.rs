@@ -3,12 +3,14 @@
 //!
 //! HTTP/1.1 only: one exchange a connection, so that a large transfer never holds up others.
 //!
-//! May use: `context`, `refusal`, `settings`, `trace`, `hop`, `edge::body`, `edge::forwarding`, `edge::notices`.
+//! May use: `context`, `refusal`, `settings`, `trace`, `hop`, `edge::body`, `edge::forwarding`, `edge::problem`,
+//! `edge::public_base`.
 
 use super::body::{self, Body, Watch, watched};
 use super::forwarding::{request_headers, strip_hop_by_hop};
 use super::layers::REQUEST_ID;
-use super::notices::Notices;
+use super::problem;
+use super::public_base::PublicBase;
 use crate::context::Context;
 use crate::hop::{Hop, HopError, HopSettings, Instance, Retries, Versions, chain};
 use crate::refusal::Refusal;
@@ -16,7 +18,7 @@ use crate::settings::{HttpAddress, PublicSettings, UpstreamSettings};
 use crate::trace::{Detail, TRACEPARENT, TRACESTATE, new_span};
 use futures_util::future::BoxFuture;
 use http::uri::{Authority, Parts, PathAndQuery, Scheme};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, request};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, request};
 use http_body::Body as _;
 use hyper::body::Incoming;
 use parking_lot::Mutex;
@@ -51,19 +53,7 @@ const IDLE: Duration = Duration::from_secs(90);
 /// A connection that breaks so soon after a request was sent may have been closed before that came.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
-/// Nobody wants to know.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Unobserved;
-
-impl CallObserver for Unobserved {
-    fn sent(&self, _headers: &HeaderMap, _context: &Context) -> Box<dyn CallUnderWay> {
-        Box::new(Self)
-    }
-}
-
-impl CallUnderWay for Unobserved {
-    fn answered(self: Box<Self>, _status: u16, _headers: &HeaderMap) {}
-}
+struct Unobserved;
 
 impl WriteObserver for Unobserved {
     fn before_write(&self, _path: &str) {}
@@ -80,8 +70,8 @@ pub trait CallObserver: Send + Sync + 'static {
 pub trait CallUnderWay: Send {
     /// v1 has answered.
     fn answered(self: Box<Self>, status: u16, headers: &HeaderMap);
-    /// No connection to v1 could be made. By default nobody wants to know.
-    fn unreachable(self: Box<Self>) {}
+    /// No connection to v1 could be made.
+    fn unreachable(self: Box<Self>);
 }
 
 /// Decides whether a request may go through at all, by its headers.
@@ -90,13 +80,34 @@ pub trait Admission: Send + Sync + 'static {
     fn admit(&self, headers: &HeaderMap) -> Result<(), Refusal>;
 }
 
-/// Everything may go through.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct AdmitAll;
+/// What is said of one call.
+#[derive(Debug, Clone, Default)]
+pub struct Notice {
+    /// Headers that the answer gets besides its own.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// What the call is refused with, when it is: it goes no further.
+    pub gone: Option<String>,
+}
 
-impl Admission for AdmitAll {
-    fn admit(&self, _headers: &HeaderMap) -> Result<(), Refusal> {
-        Ok(())
+/// Knows what is said of calls.
+pub trait Notices: Send + Sync + 'static {
+    /// What is said of a call; none when nothing is.
+    fn of(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Notice>;
+}
+
+impl Notice {
+    pub(super) fn refusal(&self, request: &Request<Body>, request_id: &str) -> Option<Response<Body>> {
+        let refusal = Refusal::Gone { detail: self.gone.clone()? };
+        let base = request.extensions().get::<PublicBase>();
+        let mut response = problem::respond(&refusal, base.unwrap_or(&PublicBase::new("")), request_id);
+        self.mark(&mut response);
+        Some(response)
+    }
+
+    pub(super) fn mark(&self, response: &mut Response<Body>) {
+        for (name, value) in &self.headers {
+            response.headers_mut().append(name, value.clone());
+        }
     }
 }
 
@@ -107,8 +118,8 @@ pub struct PassThrough {
     head_timeout: Duration,
     public: PublicSettings,
     observer: Arc<dyn WriteObserver>,
-    calls: Arc<dyn CallObserver>,
-    admission: Arc<dyn Admission>,
+    calls: Option<Arc<dyn CallObserver>>,
+    admission: Option<Arc<dyn Admission>>,
     notices: Option<Arc<dyn Notices>>,
     instance: Instance,
     repetitions: Retries,
@@ -124,8 +135,8 @@ impl PassThrough {
             head_timeout: upstream.pass_through_timeout,
             public,
             observer: Arc::new(Unobserved),
-            calls: Arc::new(Unobserved),
-            admission: Arc::new(AdmitAll),
+            calls: None,
+            admission: None,
             notices: None,
             instance: Instance::default(),
             repetitions: Retries::default(),
@@ -160,13 +171,13 @@ impl PassThrough {
     /// The same, with `calls` told of every call.
     #[must_use]
     pub fn counted_by(self, calls: Arc<dyn CallObserver>) -> Self {
-        Self { calls, ..self }
+        Self { calls: Some(calls), ..self }
     }
 
     /// The same, with `admission` deciding what may go through.
     #[must_use]
     pub fn admitting(self, admission: Arc<dyn Admission>) -> Self {
-        Self { admission, ..self }
+        Self { admission: Some(admission), ..self }
     }
 
     /// The same, with `notices` telling clients of the end of v1.
@@ -180,7 +191,7 @@ impl PassThrough {
     /// # Errors
     /// What `admission` refuses; v1 unreachable, broken or silent.
     pub async fn forward(&self, request: Request<Body>, context: &Context) -> Result<Response<Body>, Refusal> {
-        self.admission.admit(request.headers())?;
+        self.admission.iter().try_for_each(|admission| admission.admit(request.headers()))?;
         let notices = self.notices.as_ref();
         let notice = notices.and_then(|of| of.of(request.method(), request.uri().path(), request.headers()));
         if let Some(gone) = notice.as_ref().and_then(|notice| notice.refusal(&request, &context.request_id)) {
@@ -220,7 +231,6 @@ impl PassThrough {
         Ok(answer)
     }
 
-    /// Sends a request once.
     async fn exchange(
         &self,
         parts: &request::Parts,
@@ -229,7 +239,7 @@ impl PassThrough {
     ) -> Result<Response<Incoming>, Failure> {
         let (progress, span, begun) = (Progress::default(), new_span(), Instant::now());
         let request = self.outgoing(parts, body, context, &progress, span).map_err(Failure::Unsendable)?;
-        let call = self.calls.sent(request.headers(), context);
+        let call = self.calls.as_ref().map(|calls| calls.sent(request.headers(), context));
         let answer = tokio::select! {
             answer = self.hop.send(request) => answer.map_err(Failure::of),
             () = progress.stalled(self.head_timeout) => Err(Failure::Silent),
@@ -242,10 +252,10 @@ impl PassThrough {
             let (method, path) = (parts.method.to_string(), parts.uri.path().to_owned());
             trace.call(span, begun, || Detail::Call { method, path, status });
         }
-        match &answer {
-            Ok(answer) => call.answered(answer.status().as_u16(), answer.headers()),
-            Err(Failure::Unreachable(_)) => call.unreachable(),
-            Err(_) => {}
+        match (call, &answer) {
+            (Some(call), Ok(answer)) => call.answered(answer.status().as_u16(), answer.headers()),
+            (Some(call), Err(Failure::Unreachable(_))) => call.unreachable(),
+            _ => {}
         }
         answer
     }

@@ -14,11 +14,22 @@ use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// The header of keys.
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 /// Time for which a pool may be full until the gateway says that it is not ready.
 const FULL: Duration = Duration::from_secs(5);
+
+const V2: &str = "/api/v2/";
+
+const V1: &str = "/api/v1/";
+
+pub(super) fn is_v2(path: &str) -> bool {
+    path.starts_with(V2) || path == V2.trim_end_matches('/')
+}
+
+pub(super) fn is_pass_through(path: &str) -> bool {
+    path.starts_with(V1)
+}
 
 /// Kinds of requests, each with pools of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +82,6 @@ impl Pools {
         }
     }
 
-    /// The pools of `kind`.
     pub(super) fn of(&self, kind: Kind) -> &Stages {
         match kind {
             Kind::V2 => &self.v2,

@@ -39,17 +39,10 @@ struct Problem<'a> {
     errors: Option<Vec<ProblemField<'a>>>,
 }
 
-/// One entry of `errors`.
 #[derive(Serialize)]
 struct ProblemField<'a> {
     field: &'a str,
     message: &'a str,
-}
-
-impl<'a> From<&'a FieldError> for ProblemField<'a> {
-    fn from(error: &'a FieldError) -> Self {
-        Self { field: &error.field, message: &error.message }
-    }
 }
 
 /// What of a refusal is for the client, and what for the log.
@@ -161,7 +154,15 @@ fn because<'a>(cause: &'a str, shown: Shown<'a>) -> Shown<'a> {
 /// The answer for `refusal`, with types under `base`; its cause is logged under `request_id`.
 pub fn respond(refusal: &Refusal, base: &PublicBase, request_id: &str) -> Response<Body> {
     let shown = shown(refusal);
-    log(refusal, &shown, request_id);
+    if let Some(cause) = shown.cause {
+        let code = refusal.code();
+        tracing::error!(
+            { field::REQUEST_ID } = request_id,
+            { field::CODE } = code,
+            { field::CAUSE } = cause,
+            "request refused"
+        );
+    }
     let mut response = Response::new(body::full(written(refusal, &shown, base)));
     *response.status_mut() = StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     add_headers(&mut response, &shown);
@@ -170,13 +171,16 @@ pub fn respond(refusal: &Refusal, base: &PublicBase, request_id: &str) -> Respon
 }
 
 fn written(refusal: &Refusal, shown: &Shown<'_>, base: &PublicBase) -> Vec<u8> {
+    fn field(FieldError { field, message }: &FieldError) -> ProblemField<'_> {
+        ProblemField { field, message }
+    }
     let problem = Problem {
         r#type: format!("{base}/errors/{}", refusal.code()),
         title: shown.title,
         status: refusal.status(),
         code: refusal.code(),
         detail: &shown.detail,
-        errors: shown.errors.map(|errors| errors.iter().map(ProblemField::from).collect()),
+        errors: shown.errors.map(|errors| errors.iter().map(field).collect()),
     };
     serde_json::to_vec(&problem).expect("texts and numbers are always JSON")
 }
@@ -232,17 +236,6 @@ fn allowed(methods: &[&'static str]) -> String {
         listed.insert(get + 1, "HEAD");
     }
     listed.join(", ")
-}
-
-fn log(refusal: &Refusal, shown: &Shown<'_>, request_id: &str) {
-    let Some(cause) = shown.cause else { return };
-    let code = refusal.code();
-    tracing::error!(
-        { field::REQUEST_ID } = request_id,
-        { field::CODE } = code,
-        { field::CAUSE } = cause,
-        "request refused"
-    );
 }
 
 #[cfg(test)]

@@ -4,12 +4,14 @@
 //! looked at before it is handed to them: one that begins with a request for `/healthz` stays here. It costs others one
 //! hop to another thread for each connection, and none for each request.
 //!
-//! May use: `load`, `settings`, `telemetry`, `edge::connection`, `edge::connections`, `edge::ending`, `edge::tls`.
+//! May use: `load`, `settings`, `telemetry`, `edge::connection`, `edge::connections`, `edge::ending`, `edge::tls`,
+//! `edge::workers`.
 
 use super::connection::Clock;
 use super::connections::{Connections, Open};
-use super::ending::{Ending, Told};
+use super::ending::Ending;
 use super::tls::is_tls;
+use super::workers::{Arrival, Handed, Workers};
 use crate::load::{Place, Pool, Share};
 use crate::settings::ListenSettings;
 use crate::telemetry::field;
@@ -24,7 +26,6 @@ use tokio::task::JoinSet;
 
 /// Pause after a failed accept, so that running out of file descriptors does not become a busy loop.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
-/// The path that is answered here.
 pub(super) const HEALTH: &str = "/healthz";
 /// How requests for it begin.
 const BEGINNINGS: [&[u8]; 2] = [b"GET /healthz ", b"HEAD /healthz "];
@@ -43,61 +44,17 @@ const TURNED_AWAY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\
     Content-Type: application/problem+json\r\nCache-Control: no-store\r\nContent-Length: 137\r\n\r\n\
     {\"type\":\"about:blank\",\"title\":\"Overloaded\",\"status\":503,\"code\":\"overloaded\",\"detail\":\"More connections are open than the gateway takes.\"}";
 
-/// A connection that has begun to say something.
-pub(super) struct Arrival {
-    pub(super) socket: TcpStream,
-    pub(super) peer: SocketAddr,
-    pub(super) clock: Clock,
-    /// Kept as long as the connection lives; none for one beyond the limit.
-    pub(super) open: Option<Open>,
-    pub(super) told: Told,
-}
-
 /// Carries a connection to its end.
 pub(super) type Carry = Arc<dyn Fn(Arrival) -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// A connection on its way from one runtime to another.
-pub(super) struct Handed {
-    socket: std::net::TcpStream,
-    peer: SocketAddr,
-    clock: Clock,
-    open: Open,
-    told: Told,
-}
-
-impl Handed {
-    /// Takes the connection over to the runtime of whoever calls this; none when that is not possible.
-    pub(super) fn arrive(self) -> Option<Arrival> {
-        let Self { socket, peer, clock, open, told } = self;
-        match TcpStream::from_std(socket) {
-            Ok(socket) => Some(Arrival { socket, peer, clock, open: Some(open), told }),
-            Err(error) => {
-                tracing::warn!({ field::CAUSE } = %error, "a connection could not be taken over");
-                None
-            }
-        }
-    }
-}
-
-/// Takes a connection to whoever carries it.
-pub(super) type HandOn = Arc<dyn Fn(Handed) + Send + Sync>;
-
-/// What connections have to begin with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Door {
-    /// A request.
-    Plain,
-    /// TLS, but for those that ask for `/healthz`.
-    Tls,
-}
-
 /// Where connections go.
 pub(super) struct Ways {
-    pub(super) door: Door,
+    /// Whether connections have to begin with TLS, but for those that ask for `/healthz`.
+    pub(super) needs_tls: bool,
     /// Answers clients that ask for `/healthz`.
     pub(super) healthy: Carry,
-    /// Takes all others to the workers.
-    pub(super) hand_on: HandOn,
+    /// Carry all others.
+    pub(super) workers: Arc<Workers>,
     /// The answer to those who should speak TLS.
     pub(super) unprotected: Arc<dyn Fn() -> String + Send + Sync>,
 }
@@ -209,7 +166,7 @@ enum Wish {
     Nothing,
 }
 
-async fn wish(socket: &TcpStream, clock: &Clock, door: Door) -> Wish {
+async fn wish(socket: &TcpStream, clock: &Clock, needs_tls: bool) -> Wish {
     let mut beginning = [0; 16];
     let mut pause = FIRST_PAUSE;
     loop {
@@ -226,7 +183,7 @@ async fn wish(socket: &TcpStream, clock: &Clock, door: Door) -> Wish {
                 tokio::time::sleep(pause).await;
                 pause *= 2;
             }
-            bytes if door == Door::Tls && !is_tls(bytes) => return Wish::Unprotected,
+            bytes if needs_tls && !is_tls(bytes) => return Wish::Unprotected,
             _ => return Wish::Other,
         }
     }
@@ -234,10 +191,14 @@ async fn wish(socket: &TcpStream, clock: &Clock, door: Door) -> Wish {
 
 async fn welcome(desk: Arc<Desk>, socket: TcpStream, peer: SocketAddr, clock: Clock, open: Open) {
     let told = desk.ending.listener();
-    match wish(&socket, &clock, desk.ways.door).await {
-        Wish::Health => stay(&desk, Arrival { socket, peer, clock, open: Some(open), told }),
+    match wish(&socket, &clock, desk.ways.needs_tls).await {
+        // Served here, on after the last one was accepted.
+        Wish::Health => {
+            let arrival = Arrival { socket, peer, clock, open: Some(open), told };
+            drop(tokio::spawn((desk.ways.healthy)(arrival)));
+        }
         Wish::Other => match socket.into_std() {
-            Ok(socket) => (desk.ways.hand_on)(Handed { socket, peer, clock, open, told }),
+            Ok(socket) => desk.ways.workers.take(Handed { socket, peer, clock, open, told }),
             Err(error) => tracing::warn!({ field::CAUSE } = %error, "a connection could not be handed over"),
         },
         Wish::Unprotected => say(&socket, (desk.ways.unprotected)().as_bytes()),
@@ -245,14 +206,9 @@ async fn welcome(desk: Arc<Desk>, socket: TcpStream, peer: SocketAddr, clock: Cl
     }
 }
 
-/// Serves a connection here, on after the last one was accepted.
-fn stay(desk: &Desk, arrival: Arrival) {
-    tokio::spawn((desk.ways.healthy)(arrival));
-}
-
 /// A connection for which there is no room, unless it asks for `/healthz`.
 async fn beyond(desk: Arc<Desk>, socket: TcpStream, peer: SocketAddr, clock: Clock, place: Place) {
-    match tokio::time::timeout(SPARE_TIME, wish(&socket, &clock, desk.ways.door)).await {
+    match tokio::time::timeout(SPARE_TIME, wish(&socket, &clock, desk.ways.needs_tls)).await {
         Ok(Wish::Health) => {
             let told = desk.ending.listener();
             (desk.ways.healthy)(Arrival { socket, peer, clock, open: None, told }).await;
@@ -266,9 +222,8 @@ async fn beyond(desk: Arc<Desk>, socket: TcpStream, peer: SocketAddr, clock: Clo
 impl Desk {
     /// Says why there is no place. With TLS it cannot be said, for that would have to begin first.
     fn turn_away(&self, socket: &TcpStream) {
-        match self.ways.door {
-            Door::Plain => say(socket, TURNED_AWAY),
-            Door::Tls => {}
+        if !self.ways.needs_tls {
+            say(socket, TURNED_AWAY);
         }
     }
 }

@@ -8,16 +8,15 @@ use super::coding::Codings;
 use super::dispatch::{Surface, dispatch};
 use super::door;
 use super::intake::Patience;
-use super::layers::{self, Companion, Line, Told};
+use super::layers::{self, Companion, Line};
 use super::pools::{Kind, Pools};
 use crate::load::Memory;
 use crate::refusal::Refusal;
-use crate::settings::{CorsSettings, EdgeSettings, PublicSettings, Settings};
+use crate::settings::Settings;
 use crate::tally::{self, Traffic};
 use http::{Request, Response};
 use parking_lot::RwLock;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The whole HTTP surface; cheap to clone, all clones are the same.
 #[derive(Clone)]
@@ -33,11 +32,7 @@ struct Inner {
     surface: Surface,
     pools: Arc<Pools>,
     patience: Patience,
-    deadline: Duration,
-    public: PublicSettings,
-    cors: CorsSettings,
-    edge: EdgeSettings,
-    log: Told,
+    settings: Settings,
     codings: Codings,
 }
 
@@ -53,11 +48,7 @@ fn inner(settings: &Settings, surface: Surface, pools: Arc<Pools>, codings: Codi
         surface,
         pools,
         patience: Patience::new(&settings.limits),
-        deadline: settings.limits.deadline,
-        public: settings.public.clone(),
-        cors: settings.cors.clone(),
-        edge: settings.edge,
-        log: Told::of(&settings.log),
+        settings: settings.clone(),
         codings,
     })
 }
@@ -76,7 +67,7 @@ impl Stack {
 
     /// The address that clients use, where it is a setting.
     pub(super) fn public_url(&self) -> Option<String> {
-        self.0.inner.read().public.url.as_ref().map(|url| url.as_str().to_owned())
+        self.0.inner.read().settings.public.url.as_ref().map(|url| url.as_str().to_owned())
     }
 
     /// Connections of clients.
@@ -94,11 +85,12 @@ impl Stack {
         let inner = Arc::clone(&self.0.inner.read());
         let (mut parts, body) = request.into_parts();
         // First, because everything below logs, counts or answers under the request's id and address.
-        let traces = inner.surface.traces.as_ref();
-        let companion = Companion::join(&mut parts, inner.deadline, &inner.public, traces);
+        let (settings, traces) = (&inner.settings, inner.surface.traces.as_ref());
+        let companion = Companion::join(&mut parts, settings.limits.deadline, &settings.public, traces);
         let request = Request::from_parts(parts, body);
         // Outside all that can refuse, so that every request leaves exactly one line and is counted once.
-        let line = Line::begin(&request, companion.context(), inner.kind_of(&request), &inner.surface, inner.log);
+        let kind = inner.kind_of(&request);
+        let line = Line::begin(&request, &companion.context, kind, &inner.surface, &settings.log);
         let response = inner.shared(request, &companion).await;
         line.answered(companion.mark(response))
     }
@@ -120,7 +112,7 @@ impl Inner {
     /// Outside the problems, so that pages of allowed origins can read those too; preflights need no credential and end
     /// here.
     async fn shared(&self, request: Request<Body>, companion: &Companion) -> Response<Body> {
-        let cors = layers::Cors::of(&request, &self.cors);
+        let cors = layers::Cors::of(&request, &self.settings.cors);
         let response = match cors.preflight() {
             Some(preflight) => preflight,
             None => self.with_or_without_body(request, companion).await,
@@ -141,13 +133,13 @@ impl Inner {
     async fn admitted(&self, request: Request<Body>) -> Result<Response<Body>, Refusal> {
         // Before anything that looks at path, host or headers to decide.
         let (mut head, body) = request.into_parts();
-        door::admit(&mut head, self.edge)?;
+        door::admit(&mut head, self.settings.edge)?;
         let request = Request::from_parts(head, body);
         // Before anything is sent on: a loop ends at its first turn.
         self.surface.pass_through.expect_of_others(request.headers())?;
         // Before the load limit: a full gateway is alive, and says so.
         if let Some(examination) = layers::Examination::of(&request) {
-            return examination.answer(&*self.surface.readiness, &self.pools).await;
+            return examination?.answer(&*self.surface.readiness, &self.pools).await;
         }
         // Before the deadline: a request that is refused must not wait first.
         let kind = self.surface.kind_of(request.uri().path());

@@ -30,7 +30,6 @@ use yasna::{ASN1Error, ASN1ErrorKind, ASN1Result};
 
 /// Time from one look at the files to the next.
 const LOOK: Duration = Duration::from_secs(5);
-/// Longest time to read the files.
 const READING: Duration = Duration::from_secs(10);
 /// The record that a connection with TLS begins with (RFC 8446, 5.1: handshake).
 const HANDSHAKE: u8 = 22;

@@ -4,20 +4,57 @@
 //! answer to a request wakes no other thread. Work that takes long is done on the pool for heavy work, not here. Where
 //! the gateway runs within somebody else's runtime of a single thread, as in tests, connections are carried there.
 //!
-//! May use: `telemetry`, `worker`, `edge::reception`.
+//! May use: `telemetry`, `worker`, `edge::connection`, `edge::connections`, `edge::ending`.
 
-use super::reception::Handed;
+use super::connection::Clock;
+use super::connections::Open;
+use super::ending::Told;
 use crate::telemetry::field;
 use crate::worker;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Handle, RuntimeFlavor};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
+
+/// A connection that has begun to say something.
+pub(super) struct Arrival {
+    pub(super) socket: TcpStream,
+    pub(super) peer: SocketAddr,
+    pub(super) clock: Clock,
+    /// Kept as long as the connection lives; none for one beyond the limit.
+    pub(super) open: Option<Open>,
+    pub(super) told: Told,
+}
+
+/// A connection on its way from one runtime to another.
+pub(super) struct Handed {
+    pub(super) socket: std::net::TcpStream,
+    pub(super) peer: SocketAddr,
+    pub(super) clock: Clock,
+    pub(super) open: Open,
+    pub(super) told: Told,
+}
+
+impl Handed {
+    /// Takes the connection over to the runtime of whoever calls this; none when that is not possible.
+    pub(super) fn arrive(self) -> Option<Arrival> {
+        let Self { socket, peer, clock, open, told } = self;
+        match TcpStream::from_std(socket) {
+            Ok(socket) => Some(Arrival { socket, peer, clock, open: Some(open), told }),
+            Err(error) => {
+                tracing::warn!({ field::CAUSE } = %error, "a connection could not be taken over");
+                None
+            }
+        }
+    }
+}
 
 /// Carries one connection to its end.
 pub(super) type Converse = Arc<dyn Fn(Handed) -> BoxFuture<'static, ()> + Send + Sync>;
@@ -67,12 +104,10 @@ impl Workers {
         }
     }
 
-    /// Connections that are carried.
     pub(super) fn carried(&self) -> usize {
         self.0.iter().map(|worker| worker.carried.load(Ordering::Relaxed)).sum()
     }
 
-    /// Ends all connections that are left.
     pub(super) async fn end(&self) {
         let stops: Vec<_> = self.0.iter().filter_map(|worker| worker.stop.lock().take()).collect();
         for (stop, stopped) in stops {

@@ -33,11 +33,8 @@ const PACE: NonZeroU32 = NonZeroU32::new(20).expect("not zero");
 /// The header with the signature.
 const SIGNATURE: &str = "x-plane-signature";
 
-/// Is told that something in a project was touched.
-pub trait Hinted: Send + Sync + 'static {
-    /// Something in `project` of the workspace with this slug was touched; to be returned from at once.
-    fn touched(&self, workspace: &str, project: Uuid);
-}
+/// Is told that something in this project was touched; to be returned from at once.
+type Hinted = dyn Fn(Uuid) + Send + Sync;
 
 /// The door.
 #[derive(Clone)]
@@ -45,13 +42,13 @@ pub struct HintDoor(Arc<Inner>);
 
 struct Inner {
     secrets: HintSecrets,
-    hinted: Arc<dyn Hinted>,
+    hinted: Arc<Hinted>,
     pace: DefaultKeyedRateLimiter<String>,
 }
 
 impl HintDoor {
     /// Open for those who sign with one of `secrets`.
-    pub fn new(secrets: HintSecrets, hinted: Arc<dyn Hinted>) -> Self {
+    pub fn new(secrets: HintSecrets, hinted: Arc<dyn Fn(Uuid) + Send + Sync>) -> Self {
         let pace = DefaultKeyedRateLimiter::keyed(Quota::per_second(PACE));
         Self(Arc::new(Inner { secrets, hinted, pace }))
     }
@@ -75,7 +72,7 @@ impl HintDoor {
             return Err(Refusal::Overloaded);
         }
         if let Some(project) = project_of(&body) {
-            self.0.hinted.touched(&workspace, project);
+            (self.0.hinted)(project);
         }
         Ok(Response::new(empty()))
     }

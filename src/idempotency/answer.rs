@@ -19,7 +19,6 @@ use uuid::Uuid;
 /// Stands in place of the id of a secret.
 const BY_THE_CLIENT: &str = "client";
 
-/// What is sealed.
 #[derive(Serialize, Deserialize)]
 enum Content<'a> {
     Success { status: u16, body: Option<Cow<'a, str>>, version: Option<Cow<'a, str>> },

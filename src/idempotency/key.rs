@@ -7,9 +7,7 @@ use crate::refusal::Refusal;
 use http::HeaderMap;
 use sha2::{Digest, Sha256};
 
-/// Name of the header.
 const NAME: &str = "idempotency-key";
-/// Longest key in characters.
 const LONGEST: usize = 255;
 
 /// A key as a client sent it.

@@ -103,15 +103,15 @@ impl Idempotency {
     pub async fn answer(&self, job: Job, key: Key, path: &str, query: &str) -> Result<Reply, Refusal> {
         // A caller that may not do it any more learns nothing of what became of it.
         job.hold_role().await?;
-        let body = match job.body() {
+        let body = match &job.call.body {
             Ok(body) => body,
             Err(_) if job.takes_body() => return job.run().await,
             // A request whose body cannot be compared with that of a repetition is not carried out under a key.
             Err(refusal) => return Err(refusal.clone()),
         };
         let request = RepeatableRequest {
-            id: key.place(job.caller(), job.operation_id(), path),
-            user: job.caller().user.id,
+            id: key.place(&job.call.caller, &job.operation().id, path),
+            user: job.call.caller.user.id,
             fingerprint: key::fingerprint("POST", path, query, body),
         };
         // Begun where it goes on when the client leaves: a key that is noted as taken by nobody would be blocked.
@@ -125,7 +125,7 @@ impl Idempotency {
             Repeatable::New(attempt) => repeated(attempt).carry_out(job).await,
             Repeatable::Unknown(attempt) => repeated(attempt).find_out(job).await,
             Repeatable::Done(kept) => {
-                job.replay();
+                job.call.ctx.meter.replay();
                 self.0.sealer.open(&kept, &key, &place)
             }
             Repeatable::Running(left) => {
@@ -179,29 +179,23 @@ impl Repeated {
             let is_anothers = |id: &Uuid| others.contains(id) || inner.made.contains(id);
             job.look_up(self.attempt.began_at, until, &is_anothers, ambiguous).await
         };
-        match looked.await {
+        let refusal = match looked.await {
             Ok(Looked::Found(reply)) => {
-                job.replay();
-                self.settle(Ok(reply), true).await
+                job.call.ctx.meter.replay();
+                return self.settle(Ok(reply), true).await;
             }
-            Ok(Looked::Absent) => self.carry_out(job).await,
+            Ok(Looked::Absent) => return self.carry_out(job).await,
             Ok(Looked::NotKnown) => {
-                self.leave(until).await;
                 let what = "An earlier request with this Idempotency-Key ended without an answer, and looking does not \
                             tell what became of it; nothing was done.";
-                Err(Refusal::outcome_unknown(what, "the outcome of a repeated request is not known", false))
+                Refusal::outcome_unknown(what, "the outcome of a repeated request is not known", false)
             }
-            Err(refusal) => {
-                self.leave(until).await;
-                Err(refusal)
-            }
-        }
-    }
-
-    async fn leave(&self, until: i64) {
-        if let Err(fault) = self.kept.0.store.leave_unknown(&self.attempt, until).await {
+            Err(refusal) => refusal,
+        };
+        if let Err(fault) = inner.store.leave_unknown(&self.attempt, until).await {
             tracing::warn!(%fault, "that the outcome of a request is not known could not be noted");
         }
+        Err(refusal)
     }
 }
 

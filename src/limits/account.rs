@@ -41,10 +41,9 @@ pub(super) enum Taken {
     Ask,
 }
 
-/// One bucket.
 #[derive(Debug)]
 pub(super) struct Account {
-    shape: Shape,
+    pub shape: Shape,
     /// Microseconds until the bucket was full, when that was heard; none when nothing is known.
     heard: Option<(i64, Instant)>,
     /// Let through and not charged yet, and on its way to be.
@@ -62,18 +61,12 @@ impl Account {
         Self { shape, heard: None, owed: 0, charging: 0, waiting: Vec::new(), used: now, queued: false }
     }
 
-    /// Its slots.
-    pub fn shape(&self) -> Shape {
-        self.shape
-    }
-
     /// Microseconds until the bucket is full, as far as is known.
     fn debt(&self, heard: i64, at: Instant, now: Instant) -> i64 {
         let passed = micros(now.saturating_duration_since(at));
         (heard - passed).max(0) + (self.owed + self.charging) * self.shape.interval
     }
 
-    /// A request comes.
     pub fn take(&mut self, now: Instant) -> Taken {
         self.used = now;
         let Some((heard, at)) = self.heard else { return Taken::Ask };

@@ -91,7 +91,9 @@ impl Attempts {
         // Too many addresses at once share one bucket, so that their number cannot fill the memory.
         let bucket = if buckets.is_crowded() { IpAddr::V6(Ipv6Addr::UNSPECIFIED) } else { network };
         let of_all = match &self.together {
-            Some(together) => together.take(("unauthenticated", id_of(bucket)), buckets.limit()).await,
+            Some(together) => {
+                together.take(("unauthenticated", Sha256::digest(bucket.to_string()).into()), buckets.limit()).await
+            }
             None => None,
         };
         match of_all.transpose().and_then(|_| buckets.take(&bucket)) {
@@ -110,8 +112,4 @@ impl Attempts {
 
 fn too_many(wait: Duration) -> Refusal {
     limited(wait, "Too many requests without a valid credential from this address.".into())
-}
-
-fn id_of(network: IpAddr) -> [u8; 32] {
-    Sha256::digest(network.to_string()).into()
 }

@@ -71,7 +71,6 @@ impl Class {
     }
 }
 
-/// What is left of a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Left {
     pub remaining: u32,
@@ -79,14 +78,12 @@ pub(super) struct Left {
     pub reset: Duration,
 }
 
-/// The refusal for too many requests.
 pub(super) fn limited(wait: Duration, detail: String) -> Refusal {
     Refusal::RateLimited { retry_after: (wait.as_secs_f64().ceil() as u64).max(1), detail }
 }
 
 type Limiter<K> = RateLimiter<K, HashMapStateStore<K>, RuntimeClock, StateInformationMiddleware>;
 
-/// The buckets of one class.
 pub(super) struct Buckets<K: Hash + Eq + Clone> {
     limiter: Limiter<K>,
     limit: NonZeroU32,
@@ -101,7 +98,6 @@ impl<K: Hash + Eq + Clone> Buckets<K> {
         Some(Self { limiter: limiter.with_middleware(), limit, taken: AtomicUsize::new(0) })
     }
 
-    /// Requests a minute.
     pub(super) fn limit(&self) -> u32 {
         self.limit.get()
     }

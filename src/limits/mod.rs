@@ -11,7 +11,6 @@
 mod account;
 mod attempts;
 mod buckets;
-pub mod headers;
 mod together;
 
 pub use attempts::Attempts;
@@ -27,7 +26,7 @@ use together::Together;
 
 /// The limits of all classes, and of those without a credential.
 pub struct Limits {
-    classes: Vec<(Class, Option<Buckets<CredentialId>>)>,
+    classes: [Option<Buckets<CredentialId>>; Class::ALL.len()],
     passed: [Counter; Class::ALL.len()],
     refused: [Counter; Class::ALL.len()],
     /// Attempts without a valid credential.
@@ -38,7 +37,7 @@ pub struct Limits {
 impl Limits {
     /// Limits as `settings` say.
     pub fn new(settings: &RateSettings) -> Self {
-        let classes = Class::ALL.into_iter().map(|class| (class, Buckets::new(class.rate(settings)))).collect();
+        let classes = Class::ALL.map(|class| Buckets::new(class.rate(settings)));
         let (passed, refused) = Default::default();
         let attempts = Attempts::new(settings.unauthenticated);
         Self { classes, passed, refused, attempts, together: None }
@@ -69,8 +68,7 @@ impl Limits {
         class: Class,
         credential: CredentialId,
     ) -> Result<Option<Standing>, (Refusal, Standing)> {
-        let buckets = self.classes.iter().find(|(known, _)| *known == class).and_then(|(_, known)| known.as_ref());
-        let Some(buckets) = buckets else { return Ok(None) };
+        let Some(buckets) = &self.classes[class as usize] else { return Ok(None) };
         let limit = buckets.limit();
         let standing = |remaining, reset| Standing { policy: class.name(), limit, remaining, reset };
         let of_all = match &self.together {

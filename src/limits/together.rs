@@ -101,7 +101,6 @@ impl Inner {
         taken
     }
 
-    /// What there is to tell.
     fn calls(&self) -> (Vec<Call>, Vec<Told>) {
         let now = Instant::now();
         let mut state = self.state.lock();
@@ -114,7 +113,7 @@ impl Inner {
             let account = accounts.get_mut(&place)?;
             let (owed, wanted) = account.charge();
             let waiting = std::mem::take(&mut account.waiting);
-            let Shape { slots, interval } = account.shape();
+            let Shape { slots, interval } = account.shape;
             let call = EXCHANGE.on(&self.key(&place)).number(interval).number(slots).number(owed).number(wanted);
             Some((call, Told { place, waiting }))
         });

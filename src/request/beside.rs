@@ -107,7 +107,6 @@ impl Beside {
     }
 }
 
-/// Offers an answer for comparison.
 pub(super) fn offer(
     (shadow, chosen): (Shadow, Option<Chosen>),
     operation: usize,

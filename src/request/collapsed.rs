@@ -84,7 +84,6 @@ struct Entries<T> {
 struct Entry<T> {
     /// The reading under way; none when it has ended and the next one has not begun.
     running: Option<u64>,
-    /// When it began.
     began: Instant,
     /// Set when it has ended.
     over: Arc<SetOnce<()>>,
@@ -110,7 +109,6 @@ struct Group<T> {
     turn: Arc<Semaphore>,
     /// What the first of them has found; none when it is for that one alone.
     found: SetOnce<Option<Found>>,
-    /// The readings of its members.
     readings: Mutex<Vec<AbortHandle>>,
 }
 
@@ -129,7 +127,6 @@ struct Found {
     in_vain: bool,
 }
 
-/// What becomes of a request.
 #[derive(Debug)]
 pub(super) enum Part<T> {
     /// It is carried out now.

@@ -11,17 +11,9 @@ use crate::v2::{Reply, tag};
 use http::header::{ACCEPT, IF_NONE_MATCH};
 use http::request::Parts;
 
-/// Where it is.
-const PATH: &str = "/api/v2/schema/";
-/// Names YAML goes by.
+pub(super) const PATH: &str = "/api/v2/schema/";
 const YAML: [&str; 4] = ["application/yaml", "application/x-yaml", "text/yaml", "application/openapi+yaml"];
-/// Names JSON goes by.
 const JSON: [&str; 2] = ["application/json", "application/openapi+json"];
-
-/// Whether `path` is that of the document.
-pub(super) fn is_at(path: &str) -> bool {
-    path == PATH
-}
 
 /// Answers a request whose credential has been proven.
 pub(super) fn answer(document: &Document, head: &Parts) -> Result<Reply, Refusal> {

@@ -10,67 +10,23 @@ use crate::store::{AuditActor, AuditEntry};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// Category of everything that is set up.
 const SETTINGS: &str = "settings";
-/// Why somebody who may not was refused.
 const INSUFFICIENT: &str = "insufficient_permissions";
-/// Why a credential was refused.
 const INVALID_CREDENTIALS: &str = "invalid_credentials";
 /// Actor and source of what nobody asked for.
 pub const SYSTEM: &str = "system";
-/// Event of changed or refused features.
 const FEATURES_UPDATED: &str = "settings.features_updated";
-/// Event of a credential that was refused.
 const AUTHENTICATION: &str = "auth.api_authentication";
 
-/// What changes of definitions are called: the kind of the record, a dot, and what was done to it.
-pub mod events {
-    /// A type was made.
-    pub const TYPE_CREATED: &str = "work_item_type.created";
-    /// A type was changed.
-    pub const TYPE_UPDATED: &str = "work_item_type.updated";
-    /// A type was deleted.
-    pub const TYPE_DELETED: &str = "work_item_type.deleted";
-    /// Another type became the default.
-    pub const TYPE_DEFAULT_CHANGED: &str = "work_item_type.default_changed";
-    /// A type of the workspace became available in a project.
-    pub const TYPE_IMPORTED: &str = "work_item_type.imported";
-    /// A property was made.
-    pub const PROPERTY_CREATED: &str = "work_item_property.created";
-    /// A property was changed.
-    pub const PROPERTY_UPDATED: &str = "work_item_property.updated";
-    /// A property was deleted.
-    pub const PROPERTY_DELETED: &str = "work_item_property.deleted";
-    /// An option was made.
-    pub const OPTION_CREATED: &str = "work_item_property_option.created";
-    /// An option was changed.
-    pub const OPTION_UPDATED: &str = "work_item_property_option.updated";
-    /// An option was deleted.
-    pub const OPTION_DELETED: &str = "work_item_property_option.deleted";
-    /// A context was made.
-    pub const CONTEXT_CREATED: &str = "work_item_property_context.created";
-    /// A context was changed.
-    pub const CONTEXT_UPDATED: &str = "work_item_property_context.updated";
-    /// A context was deleted.
-    pub const CONTEXT_DELETED: &str = "work_item_property_context.deleted";
-    /// A property was put on a type.
-    pub const PROPERTY_ATTACHED: &str = "work_item_type_property.attached";
-    /// A property was taken off a type.
-    pub const PROPERTY_DETACHED: &str = "work_item_type_property.detached";
-}
-
-/// What an event happened to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// Id of the record.
     pub id: Uuid,
-    /// What people call it.
     pub name: String,
     /// The project it is in; none for what belongs to the workspace.
     pub project: Option<Uuid>,
 }
 
-/// A definition was changed: `event` is one of [`events`], whose first part is the kind of the target; `old`
+/// A definition was changed: the first part of `event` is the kind of the target, the second what was done to it; `old`
 /// and `new` are the read shape before and after, none where there was or is no record.
 pub fn changed(
     actor: AuditActor,
@@ -120,12 +76,12 @@ impl Runner {
     /// either way, so a fault of the store is logged.
     pub async fn features_out_of_scope(&self, caller: &Caller, slug: &str, origin: &Origin) {
         let Some(known) = self.access.acquaintance(caller.user.id) else { return };
-        let Some((workspace, _)) = known.workspaces.iter().find(|(_, name)| ***name == *slug) else { return };
-        if caller.workspace.is_some_and(|only| only != *workspace) {
+        let Some(workspace) = known.called(slug).filter(|id| caller.workspace.is_none_or(|only| only == *id))
+        else {
             return;
-        }
-        let entry = features_refused(origin.actor(caller.user.id, Some(&caller.user)), *workspace, slug);
-        if let Err(fault) = self.store.record(*workspace, &[entry]).await {
+        };
+        let entry = features_refused(origin.actor(caller.user.id, Some(&caller.user)), workspace, slug);
+        if let Err(fault) = self.store.record(workspace, &[entry]).await {
             tracing::error!(cause = %fault, "a refused change of features is missing in an audit log");
         }
     }
@@ -137,9 +93,7 @@ impl Runner {
         let known = self.access.acquaintance(ended.user);
         let workspace = match &ended.workspace {
             Some((id, name)) => (name == slug).then_some(*id),
-            None => known
-                .as_ref()
-                .and_then(|known| known.workspaces.iter().find(|(_, name)| ***name == *slug).map(|(id, _)| *id)),
+            None => known.as_ref().and_then(|known| known.called(slug)),
         };
         let Some(workspace) = workspace else { return };
         let actor = origin.actor(ended.user, known.as_ref().map(|known| &*known.user));
@@ -189,7 +143,7 @@ mod tests {
     #[test]
     fn the_kind_of_the_target_is_in_the_name_of_the_event() {
         let target = Target { id: Uuid::from_u128(2), name: "Bug".into(), project: Some(Uuid::from_u128(3)) };
-        let entry = changed(actor(), events::OPTION_DELETED, target, Some(json!({"a": 1})), None);
+        let entry = changed(actor(), "work_item_property_option.deleted", target, Some(json!({"a": 1})), None);
         assert_eq!(
             (entry.target_type, entry.category, entry.success),
             ("work_item_property_option", SETTINGS, true)

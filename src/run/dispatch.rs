@@ -44,7 +44,9 @@ impl Job {
         let place = Box::pin(self.wait_for_quota()).await?;
         let turn = Box::pin(self.wait_for_turn()).await?;
         // Whoever took a permission back is told that it has ended; nothing may begin after that.
-        Box::pin(self.is_still_allowed()).await?;
+        if let Some(waiting) = &self.waiting {
+            Box::pin(waiting.still_good()).await?;
+        }
         Box::pin(self.carry_out_in(turn, place)).await
     }
 

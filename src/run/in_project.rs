@@ -52,7 +52,6 @@ impl Inside {
         Self { job: Job::new(runner, call), card }
     }
 
-    /// The call.
     pub(super) fn here(&self) -> InProject<'_> {
         InProject { job: &self.job, card: &self.card }
     }

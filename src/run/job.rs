@@ -9,7 +9,7 @@ use crate::access::{Caller, ProjectCard, Standing, User, Waiting, WorkspaceRole}
 use crate::catalogue::Catalogue;
 use crate::context::Context;
 use crate::heavy::{self, Input};
-use crate::plan::{Known, Operation, PathTemplate, Resource, TypeMode};
+use crate::plan::{BodyRule, Known, Operation, PathTemplate, Resource, Source, TypeMode};
 use crate::refusal::{FieldErrors, Refusal};
 use crate::store::{AuditActor, Turn};
 use crate::v1::V1Key;
@@ -20,7 +20,7 @@ use crate::v2::{Parameters, Reply};
 use bytes::Bytes;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::Mutex;
 use uuid::Uuid;
@@ -55,6 +55,21 @@ impl Call {
             Standing::Person | Standing::Workspace(_) => None,
         }
     }
+
+    /// The same call as one of another operation, from the same path and without a body.
+    pub(super) fn as_operation(&self, operation: usize, parameters: Parameters, ctx: Context) -> Self {
+        Self {
+            operation,
+            variables: self.variables.clone(),
+            parameters,
+            caller: self.caller.clone(),
+            standing: self.standing.clone(),
+            content_type: None,
+            body: Ok(Bytes::new()),
+            origin: self.origin.clone(),
+            ctx,
+        }
+    }
 }
 
 /// Where a request came from, for the audit log.
@@ -85,17 +100,19 @@ impl Origin {
 pub struct Job {
     pub(super) runner: Arc<Runner>,
     /// In a place of its own, so that a job is cheap to hand on.
-    pub(super) call: Box<Call>,
+    pub call: Box<Call>,
     /// Whether v1 may have carried out a write of this call.
     pub(super) touched: Arc<AtomicBool>,
     /// What this write has to itself, from before its first step until after its last.
     pub(super) turn: Arc<Mutex<Option<Turn>>>,
     /// A large body as JSON, read on the pool for heavy work.
     parsed: Option<Result<Given, Refusal>>,
-    /// What `If-Match` demands of the addressed record.
-    pub(super) condition: Option<Result<IfMatch, Refusal>>,
+    /// What `If-Match` demands of the addressed record; operations that address no single record know none. One that
+    /// cannot be read is refused when it would be held against the record: a record that is not there is 404 whatever
+    /// the header says.
+    pub condition: Option<Result<IfMatch, Refusal>>,
     /// The token or gateway key of the request, which may be revoked while a write waits for its turn.
-    waiting: Option<Waiting>,
+    pub waiting: Option<Waiting>,
 }
 
 impl Job {
@@ -106,30 +123,11 @@ impl Job {
         Self { runner, call, touched, turn, parsed: None, condition: None, waiting: None }
     }
 
-    /// The same for a request with this token or gateway key.
-    #[must_use]
-    pub fn presented_with(self, waiting: Option<Waiting>) -> Self {
-        Self { waiting, ..self }
-    }
-
-    /// Looks whether the request's token or gateway key was revoked while it waited.
-    pub(super) async fn is_still_allowed(&self) -> Result<(), Refusal> {
-        match &self.waiting {
-            Some(waiting) => waiting.still_good().await,
-            None => Ok(()),
-        }
-    }
-
     /// The same after a wait for the answer to an equal request.
     #[must_use]
     pub fn having_waited(mut self, waited: Duration) -> Self {
         self.call.ctx = self.call.ctx.having_waited(waited);
         self
-    }
-
-    /// The call that is carried out.
-    pub fn call(&self) -> &Call {
-        &self.call
     }
 
     /// The caller as the audit log names it.
@@ -138,8 +136,32 @@ impl Job {
         self.call.origin.actor(user.id, Some(user))
     }
 
-    pub(super) fn operation(&self) -> &Operation {
+    /// The operation that is asked for.
+    pub fn operation(&self) -> &Operation {
         &self.runner.plan.operations[self.call.operation]
+    }
+
+    /// Whether the operation writes to the gateway's own store alone.
+    pub fn is_own(&self) -> bool {
+        self.resource().source == Source::Own
+    }
+
+    /// Whether the operation looks at the body, and so refuses the call itself when it could not be read.
+    pub fn takes_body(&self) -> bool {
+        matches!(self.operation().body, BodyRule::Members(_))
+    }
+
+    /// Tells, also once the call is over, whether v1 may have carried out a write of it. The own store writes all or
+    /// nothing.
+    pub fn written(&self) -> impl Fn() -> bool + Send + 'static {
+        let touched = Arc::clone(&self.touched);
+        move || touched.load(Ordering::SeqCst)
+    }
+
+    /// The same call as one of another operation with these parameters, from the same path and without a body.
+    pub(super) fn as_operation(&self, operation: usize, parameters: Parameters) -> Job {
+        let call = self.call.as_operation(operation, parameters, self.shared_ctx());
+        Job::new(Arc::clone(&self.runner), call)
     }
 
     pub(super) fn resource(&self) -> &Resource {
@@ -181,7 +203,6 @@ impl Job {
         }
     }
 
-    /// Id of the addressed record.
     pub(super) fn pk(&self) -> Result<Uuid, Refusal> {
         let text = self.variable("pk").ok_or_else(|| Refusal::internal("no pk in the path"))?;
         Uuid::try_parse(text).map_err(Refusal::internal)
@@ -202,7 +223,6 @@ impl Job {
         self.fill(template, None)
     }
 
-    /// v1 path of one record.
     pub(super) fn record_path(&self, resource: &Resource, id: Uuid) -> Result<String, Refusal> {
         let template = resource.v1.as_ref().and_then(|v1| v1.record.as_ref());
         self.fill(template, Some(&id.to_string()))
@@ -231,7 +251,6 @@ impl Job {
         Ok(self.runner.collections.begin_write(&place, audience, key, Arc::clone(&self.touched)).await)
     }
 
-    /// The query of a list.
     pub(super) fn list_call(&self) -> Result<ListCall, Refusal> {
         let strict = self.runner.settings.strict_query;
         query::read_list(self.operation(), self.resource(), &self.call.parameters, strict)
@@ -264,22 +283,12 @@ impl Job {
         if bytes.len() > heavy::SMALL {
             let content_type = self.call.content_type.clone();
             let parse = move || body::parse(content_type.as_deref(), &bytes);
-            self.parsed = Some(self.heavily(self.body_size(), parse).await?);
+            self.parsed = Some(self.runner.heavy.run(Input::Body, self.body_size(), &self.call.ctx, parse).await?);
         }
         Ok(())
     }
 
-    /// Carries out work over a body (or a part of it) of `size` bytes, on the pool for heavy work when it is not
-    /// small.
-    pub(super) async fn heavily<T: Send + 'static>(
-        &self,
-        size: usize,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Refusal> {
-        self.runner.heavy.run(Input::Body, size, &self.call.ctx, work).await
-    }
-
-    /// The same for work that makes HTML harmless, which takes longer.
+    /// Carries out work that makes HTML of `size` bytes harmless, on the pool for heavy work when it is not small.
     pub(super) async fn sanitising<T: Send + 'static>(
         &self,
         size: usize,
@@ -288,7 +297,6 @@ impl Job {
         self.runner.heavy.run(Input::Html, size, &self.call.ctx, work).await
     }
 
-    /// Bytes of the body.
     pub(super) fn body_size(&self) -> usize {
         self.call.body.as_ref().map_or(0, Bytes::len)
     }

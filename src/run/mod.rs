@@ -8,10 +8,8 @@
 //! May use: `amount`, `plan`, `access`, `v1`, `v2`, `translate`, `catalogue`, `store`, `context`, `fresh`, `settings`,
 //! `refusal`. May not use: `edge`, `cli`, `sandbox`.
 
-pub mod audit;
-mod clocks;
+mod audit;
 mod dispatch;
-mod external_pair;
 mod in_project;
 mod items;
 mod job;
@@ -23,7 +21,6 @@ mod reads;
 mod rules;
 mod runner;
 mod special;
-mod v1_faults;
 mod writes;
 
 pub use items::fields::settle_left_open;

@@ -182,7 +182,6 @@ fn in_front(field: &Field, all: &Collection) -> Option<f64> {
     (v1 - BEFORE >= shown).then_some(shown - BEFORE)
 }
 
-/// What v1 shows of a field.
 pub(super) fn value_of(resource: &Resource, field: usize, held: &Held) -> Option<Value> {
     held.v1_members().shift_remove(resource.fields[field].v1.as_deref()?)
 }

@@ -27,18 +27,14 @@ use uuid::Uuid;
 
 /// Projects whose last epoch is remembered.
 const EPOCHS: u64 = 100_000;
-/// Projects remembered as compared.
 const COMPARED: u64 = 100_000;
 
 /// Time from one index begun ahead to the next of the same list.
 const BEGUN: Duration = Duration::from_secs(600);
 
-/// Lists remembered that kept changing.
 const RESTLESS: u64 = 1_000;
-/// Identifiers remembered.
 const IDENTIFIERS: u64 = 10_000;
 
-/// New records remembered.
 const MADE: u64 = 1_000_000;
 /// Work items remembered that were made without type and values, and for how long.
 const PLAIN: u64 = 100_000;

@@ -15,7 +15,6 @@ const MOST_DIGITS: usize = 16;
 /// Largest chunk, in bytes: the bytes behind a larger one would never be reached.
 const LARGEST: u64 = 1 << 60;
 
-/// What the next bytes are part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Chunks {
     /// A line with a size.

@@ -31,7 +31,6 @@ use tokio::time::Sleep;
 /// How long bytes that still arrive behind a refusal are read and thrown away: a connection that is closed with unread
 /// bytes is reset, and the client might never see the answer.
 const LINGER: Duration = Duration::from_secs(2);
-/// Most bytes to throw away.
 const MOST_DISCARDED: usize = 1024 * 1024;
 /// Least bytes to read at once. To tell HTTP/2 from HTTP/1 hyper asks for 24; a head would take dozens of reads.
 const LEAST_READ: usize = 2048;
@@ -71,7 +70,6 @@ enum Mode {
     Passing,
     /// A request was refused: the bytes that follow are thrown away, so many so far.
     Refused(usize),
-    /// A body is broken.
     Broken(&'static str, usize),
 }
 

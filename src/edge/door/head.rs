@@ -15,7 +15,6 @@ const LONGEST_PLAIN: usize = 1024;
 /// A head that is not passed on.
 #[derive(Debug)]
 pub(super) struct Refused {
-    /// The answer.
     pub(super) refusal: Refusal,
     /// The head of a harmless request to be answered with it, after which the connection is closed.
     pub(super) stand_in: Vec<u8>,

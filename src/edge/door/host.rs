@@ -37,7 +37,6 @@ fn judged(request: &Parts) -> Result<(), &'static str> {
     }
 }
 
-/// A host and perhaps a port.
 struct Named {
     host: String,
     port: Option<u16>,

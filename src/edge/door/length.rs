@@ -9,9 +9,7 @@ use http::header::CONTENT_LENGTH;
 /// How a body ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Body {
-    /// There is none.
     None,
-    /// After this many bytes.
     Length(u64),
     /// With its last chunk.
     Chunked,

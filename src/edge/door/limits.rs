@@ -7,7 +7,6 @@ use crate::settings::ListenSettings;
 pub struct Limits {
     /// Bytes of a head, or of the trailers of a body.
     pub(super) head: usize,
-    /// Header fields.
     pub(super) fields: usize,
     /// Bytes that a connection of HTTP/2 may hold at most before anybody has asked for them.
     pub(super) http2: usize,

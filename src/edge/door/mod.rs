@@ -7,7 +7,7 @@
 //! a request that the gate refuses becomes one like any other, whose answer is the problem. [`admit`] looks at what
 //! every version of HTTP has: names of headers, method, host, path.
 //!
-//! May use: `load`, `refusal`, `settings`, `edge::paths`.
+//! May use: `load`, `refusal`, `settings`, `edge::pools`.
 
 mod chunks;
 mod gate;
@@ -15,19 +15,20 @@ mod head;
 mod host;
 mod length;
 mod limits;
-mod method;
-mod names;
 mod scan;
 mod target;
 
 pub use gate::{Gate, Verdicts};
 pub use limits::Limits;
 
-use super::paths::is_pass_through;
+use super::pools::is_pass_through;
 use crate::refusal::Refusal;
-use crate::settings::EdgeSettings;
+use crate::settings::{EdgeSettings, Underscores};
 use http::request::Parts;
-use http::{Method, Uri, Version};
+use http::{HeaderMap, HeaderName, Method, Uri, Version};
+
+/// Methods that the gateway and v1 know.
+const USUAL: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 /// Why a request could not be read; among its extensions instead of what it said.
 #[derive(Debug, Clone)]
@@ -38,7 +39,7 @@ pub fn admit(request: &mut Parts, settings: EdgeSettings) -> Result<(), Refusal>
     if let Some(Unreadable(refusal)) = request.extensions.remove() {
         return Err(refusal);
     }
-    names::check(&mut request.headers, settings.underscores)?;
+    check_names(&mut request.headers, settings.underscores)?;
     if request.version > Version::HTTP_11 {
         length::one_number(&request.headers)?;
     }
@@ -55,6 +56,32 @@ pub fn admit_line(method: &str, target: &str) -> Result<(), Refusal> {
 }
 
 fn line(method: &Method, uri: &Uri) -> Result<(), Refusal> {
-    method::check(method, is_pass_through(uri.path()))?;
+    check_method(method, is_pass_through(uri.path()))?;
     target::check(method, uri)
+}
+
+/// Refuses headers with underscores, or takes them out: such a name is the same as one with a hyphen to servers of the
+/// WSGI kind, so that a stranger could say under it what the gateway says itself (`X_Forwarded_For`).
+fn check_names(headers: &mut HeaderMap, underscores: Underscores) -> Result<(), Refusal> {
+    let odd: Vec<HeaderName> = headers.keys().filter(|name| name.as_str().contains('_')).cloned().collect();
+    if let (Underscores::Refuse, Some(name)) = (underscores, odd.first()) {
+        return Err(Refusal::invalid(format!("The name of the header {name} has an underscore.")));
+    }
+    for name in odd {
+        headers.remove(name);
+    }
+    Ok(())
+}
+
+/// Refuses CONNECT, TRACE on the way to v1, and a usual method in other letter case, which some servers take for
+/// that method (Gunicorn before 22 wrote it in capitals).
+fn check_method(method: &Method, pass_through: bool) -> Result<(), Refusal> {
+    if method == Method::CONNECT || method == Method::TRACE && pass_through {
+        return Err(Refusal::MethodNotAllowed { allow: USUAL.to_vec() });
+    }
+    let same = |usual: &&str| usual.eq_ignore_ascii_case(method.as_str()) && *usual != method.as_str();
+    match USUAL.iter().chain(&["CONNECT", "TRACE"]).find(|usual| same(usual)) {
+        Some(usual) => Err(Refusal::invalid(format!("Methods are written in capitals: {usual}."))),
+        None => Ok(()),
+    }
 }

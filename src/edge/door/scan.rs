@@ -24,7 +24,6 @@ enum Part {
 /// What is to be done behind the bytes that are good.
 #[derive(Debug)]
 pub(super) enum Then {
-    /// Wait for more.
     More,
     /// Answer this and read no further.
     Refuse(Refused),

@@ -1,9 +1,9 @@
 //! Paths: refuses every path that a server behind could resolve to another one than was judged here. Everything else
 //! goes on byte for byte.
 //!
-//! May use: `refusal`, `edge::paths`.
+//! May use: `refusal`, `edge::pools`.
 
-use crate::edge::paths::is_v2;
+use crate::edge::pools::is_v2;
 use crate::refusal::Refusal;
 use http::{Method, Uri};
 use percent_encoding::percent_decode_str;
@@ -63,7 +63,6 @@ fn path(path: &str) -> Result<(), &'static str> {
     if decoded.split('/').any(dots) { Err("The path has a dot segment.") } else { Ok(()) }
 }
 
-/// Whether each percent sign begins an escape.
 fn whole_escapes(path: &str) -> bool {
     let digits =
         |rest: &str| matches!(rest.as_bytes(), [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit());

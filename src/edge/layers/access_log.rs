@@ -30,7 +30,7 @@ impl Line {
         context: &Context,
         kind: Kind,
         surface: &Surface,
-        log: Told,
+        log: &LogSettings,
     ) -> Self {
         // Probes come every few seconds and are of no interest.
         let told = match kind {
@@ -51,7 +51,8 @@ impl Line {
                 peer: request.extensions().get().copied(),
             }),
             told,
-            log,
+            slow: log.slow,
+            owner: log.owner,
             traces: surface.traces.clone().filter(|_| recorded),
             counted: arrived,
             kind,
@@ -75,22 +76,6 @@ impl Line {
     }
 }
 
-/// What lines say, by setting.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::edge) struct Told {
-    /// Waiting for an answer from which a request is told as a warning; zero for none.
-    slow: Duration,
-    /// Whether the person behind a credential is named.
-    owner: bool,
-}
-
-impl Told {
-    pub(in crate::edge) fn of(settings: &LogSettings) -> Self {
-        Self { slow: settings.slow, owner: settings.owner }
-    }
-}
-
-/// A call that is counted.
 struct Counted {
     counting: Arc<dyn Counting>,
     arrived: Arrived,
@@ -104,12 +89,13 @@ struct Asked {
     peer: Option<Peer>,
 }
 
-/// A request until its end.
 struct Ending {
     asked: Option<Asked>,
-    /// Whether the log wants a line.
     told: bool,
-    log: Told,
+    /// Waiting for an answer from which a request is told as a warning; zero for none.
+    slow: Duration,
+    /// Whether the person behind the credential is named.
+    owner: bool,
     traces: Option<Arc<dyn Traces>>,
     counted: Option<Counted>,
     kind: Kind,
@@ -124,7 +110,6 @@ struct Ending {
 }
 
 impl Ending {
-    /// Counts the call, once.
     fn count(&mut self, status: u16) {
         if let Some(counted) = self.counted.as_mut().filter(|counted| !counted.done) {
             counted.done = true;
@@ -139,12 +124,10 @@ impl Ending {
 
     /// Whether an operator should look at it: it failed, or took long to be answered.
     fn is_remarkable(&self) -> bool {
-        let slow = self.log.slow;
         self.status.is_some_and(|status| status.is_server_error())
-            || (!slow.is_zero() && self.waited.unwrap_or_else(|| self.began.elapsed()) >= slow)
+            || (!self.slow.is_zero() && self.waited.unwrap_or_else(|| self.began.elapsed()) >= self.slow)
     }
 
-    /// Where the answer came from.
     fn source(&self) -> Source {
         let meter = &self.context.meter;
         let operation = meter.operation();
@@ -226,7 +209,7 @@ impl Ending {
                     { field::PEER } = peer,
                     { field::CLIENT } = given(&sender.client),
                     { field::CREDENTIAL } = given(&sender.credential),
-                    { field::OWNER } = given(&sender.owner).filter(|_| self.log.owner),
+                    { field::OWNER } = given(&sender.owner).filter(|_| self.owner),
                     "request"
                 )
             };

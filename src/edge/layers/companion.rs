@@ -18,13 +18,12 @@ use uuid::Uuid;
 /// Header that carries the request id both ways.
 pub(in crate::edge) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Longest id accepted from a client, in bytes.
 const LONGEST_ID: usize = 128;
 
 /// What goes with one request from its arrival to its answer.
 pub(in crate::edge) struct Companion {
-    context: Context,
-    base: PublicBase,
+    pub(in crate::edge) context: Context,
+    pub(in crate::edge) base: PublicBase,
     id: Option<HeaderValue>,
 }
 
@@ -50,17 +49,6 @@ impl Companion {
         Self { context, base, id }
     }
 
-    /// The request's id, its deadline and its costs.
-    pub(in crate::edge) fn context(&self) -> &Context {
-        &self.context
-    }
-
-    /// The address that the request came by.
-    pub(in crate::edge) fn base(&self) -> &PublicBase {
-        &self.base
-    }
-
-    /// Adds the id to an answer that has none.
     pub(in crate::edge) fn mark(self, mut response: Response<Body>) -> Response<Body> {
         if let Some(id) = self.id {
             response.headers_mut().entry(REQUEST_ID).or_insert(id);

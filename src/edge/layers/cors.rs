@@ -4,7 +4,7 @@
 //! `settings`, this folder.
 
 use crate::edge::body::{self, Body};
-use crate::edge::paths::is_pass_through;
+use crate::edge::pools::is_pass_through;
 use crate::settings::CorsSettings;
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -12,7 +12,6 @@ use http::header::{
 };
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 
-/// Headers of a preflight answer.
 const PREFLIGHT: [(HeaderName, &str); 3] = [
     (ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST, PATCH, DELETE"),
     (
@@ -35,19 +34,24 @@ pub(in crate::edge) struct Cors {
 }
 
 impl Cors {
-    /// Looks at the request's origin.
     pub(in crate::edge) fn of(request: &Request<Body>, settings: &CorsSettings) -> Self {
         if settings.allowed_origins.is_empty() || is_pass_through(request.uri().path()) {
             return Self { varies: false, origin: None, preflight: false };
         }
         let asks = request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD);
         let preflight = asks && request.method() == Method::OPTIONS;
-        Self { varies: true, origin: allowed_origin(request, settings), preflight }
+        let origin = request.headers().get(ORIGIN);
+        let allowed = |origin: &&HeaderValue| origin.to_str().is_ok_and(|origin| settings.allows(origin));
+        Self { varies: true, origin: origin.filter(allowed).cloned(), preflight }
     }
 
-    /// The answer to a preflight of an allowed origin.
     pub(in crate::edge) fn preflight(&self) -> Option<Response<Body>> {
-        (self.preflight && self.origin.is_some()).then(preflight_answer)
+        (self.preflight && self.origin.is_some()).then(|| {
+            let mut response = Response::new(body::empty());
+            *response.status_mut() = StatusCode::NO_CONTENT;
+            response.headers_mut().extend(PREFLIGHT.map(|(name, value)| (name, HeaderValue::from_static(value))));
+            response
+        })
     }
 
     /// Marks the answer to an allowed origin as readable.
@@ -61,17 +65,4 @@ impl Cors {
         }
         response
     }
-}
-
-fn allowed_origin(request: &Request<Body>, settings: &CorsSettings) -> Option<HeaderValue> {
-    let origin = request.headers().get(ORIGIN)?;
-    settings.allows(origin.to_str().ok()?).then(|| origin.clone())
-}
-
-fn preflight_answer() -> Response<Body> {
-    let mut response = Response::new(body::empty());
-    *response.status_mut() = StatusCode::NO_CONTENT;
-    let headers = PREFLIGHT.map(|(name, value)| (name, HeaderValue::from_static(value)));
-    response.headers_mut().extend(headers);
-    response
 }

@@ -1,26 +1,24 @@
 //! Where refusals become bytes, and where v2 answers say what they cost at v1, how old their data is, which members
-//! of the body changed nothing, and where the credential stands with its limit. May use: `context`, `limits`,
-//! `refusal`, this folder.
+//! of the body changed nothing, and where the credential stands with its limit. May use: `context`, `refusal`, `units`,
+//! this folder.
 
 use super::companion::Companion;
-use crate::context::{Context, MOST_IGNORED};
+use crate::context::{Context, MOST_IGNORED, Standing};
 use crate::edge::body::Body;
-use crate::edge::paths::is_v2;
+use crate::edge::pools::is_v2;
 use crate::edge::problem;
-use crate::limits::headers;
 use crate::refusal::Refusal;
+use crate::units::since_1970;
 use http::header::AGE;
-use http::{HeaderName, HeaderValue, Request, Response};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::time::{Duration, Instant};
 
-/// Header with the number of v1 calls an answer cost.
 const V1_CALLS: HeaderName = HeaderName::from_static("causeway-v1-calls");
 /// Header that marks the answer of an earlier request with the same `Idempotency-Key`.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 /// Header that names the members of the body that changed nothing.
 const IGNORED: HeaderName = HeaderName::from_static("causeway-ignored");
-/// Longest name in it, in characters.
 const LONGEST_IGNORED: usize = 60;
 /// What a name keeps as it is; all else is percent-encoded.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b'-').remove(b'.');
@@ -31,14 +29,18 @@ const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 /// v1 would have been asked, because the kept answer is too old, and it is sent all the same.
 const STALE: HeaderValue = HeaderValue::from_static("causeway; fwd=stale");
 
-/// What is told of the costs of one request.
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+
 pub(in crate::edge) struct Costs {
     began: Instant,
     v2: bool,
 }
 
 impl Costs {
-    /// Counts from now.
     pub(in crate::edge) fn begin(request: &Request<Body>) -> Self {
         Self { began: Instant::now(), v2: is_v2(request.uri().path()) }
     }
@@ -49,9 +51,9 @@ impl Costs {
         answer: Result<Response<Body>, Refusal>,
         companion: &Companion,
     ) -> Response<Body> {
-        let context = companion.context();
+        let context = &companion.context;
         let mut response =
-            answer.unwrap_or_else(|refusal| problem::respond(&refusal, companion.base(), &context.request_id));
+            answer.unwrap_or_else(|refusal| problem::respond(&refusal, &companion.base, &context.request_id));
         if self.v2 {
             add_cost(&mut response, context, self.began.elapsed());
             if context.meter.is_replayed() {
@@ -61,7 +63,7 @@ impl Costs {
                 response.headers_mut().insert(IGNORED, ignored);
             }
             if let Some(standing) = context.meter.standing() {
-                headers::write(response.headers_mut(), &standing);
+                add_standing(response.headers_mut(), &standing);
             }
         }
         response
@@ -100,5 +102,44 @@ fn add_cost(response: &mut Response<Body>, context: &Context, total: Duration) {
     response.headers_mut().insert(V1_CALLS, calls.into());
     if let Ok(timing) = HeaderValue::from_str(&timing) {
         response.headers_mut().insert(SERVER_TIMING, timing);
+    }
+}
+
+/// Writes where the credential stands with its limit: `RateLimit` and `RateLimit-Policy` as structured fields
+/// (draft-ietf-httpapi-ratelimit-headers-10), beside the older `X-RateLimit-*` with the reset as a Unix second, as v1
+/// writes it.
+fn add_standing(headers: &mut HeaderMap, standing: &Standing) {
+    let seconds = standing.reset.as_secs_f64().ceil() as u64;
+    let reset = (since_1970() + standing.reset).as_secs_f64().ceil() as u64;
+    let Standing { policy, limit, remaining, .. } = standing;
+    for (name, text) in [
+        (RATE_LIMIT, format!("\"{policy}\";r={remaining};t={seconds}")),
+        (POLICY, format!("\"{policy}\";q={limit};w=60")),
+    ] {
+        if let Ok(value) = HeaderValue::from_str(&text) {
+            headers.insert(name, value);
+        }
+    }
+    headers.insert(LIMIT, (*limit).into());
+    headers.insert(REMAINING, (*remaining).into());
+    headers.insert(RESET, reset.into());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_headers_are_those_of_the_draft_and_the_older_ones() {
+        let mut written = http::HeaderMap::new();
+        let reset = Duration::from_millis(29_200);
+        add_standing(&mut written, &Standing { policy: "oauth", limit: 600, remaining: 42, reset });
+        let text = |name: &str| written[name].to_str().unwrap();
+        assert_eq!(text("ratelimit"), "\"oauth\";r=42;t=30");
+        assert_eq!(text("ratelimit-policy"), "\"oauth\";q=600;w=60");
+        assert_eq!((text("x-ratelimit-limit"), text("x-ratelimit-remaining")), ("600", "42"));
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+        let reset: u64 = text("x-ratelimit-reset").parse().unwrap();
+        assert!((now + 29..=now + 31).contains(&reset));
     }
 }

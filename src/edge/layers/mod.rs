@@ -1,28 +1,24 @@
-//! The parts of the stack, one a file; `edge::stack` says in which order and why.
+//! The parts of the stack; `edge::stack` says in which order and why.
 //!
 //! A part does its work before the others when it is made, and its work after them in a method that takes their answer.
 //! Inside [`catching`] answers may be refusals, outside they never are.
 //!
-//! May use: `context`, `limits` (headers), `load`, `refusal`, `settings`, `tally`, `telemetry`, `trace`, `edge::body`,
+//! May use: `context`, `load`, `refusal`, `settings`, `tally`, `telemetry`, `trace`, `edge::body`,
 //! `edge::dispatch`, `edge::intake`, `edge::outgoing`, `edge::pools`, `edge::problem`,
 //! `edge::public_base`, `edge::recording`.
 
 mod access_log;
+mod around;
 mod companion;
 mod cors;
 mod cost;
-mod deadline;
-mod head;
 mod health;
 mod overload;
-mod panics;
 
-pub(super) use access_log::{Line, Told};
+pub(super) use access_log::Line;
+pub(super) use around::{as_get, catching, in_time, without_body};
 pub(super) use companion::{Companion, REQUEST_ID, context};
 pub(super) use cors::Cors;
 pub(super) use cost::Costs;
-pub(super) use deadline::in_time;
-pub(super) use head::{as_get, without_body};
 pub(super) use health::{Examination, is_examination};
 pub(super) use overload::Permit;
-pub(super) use panics::catching;

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Labels remembered.
 const MOST: u64 = 100_000;
 
 /// Time after which v1 has cleaned up behind a delete; it does so within a fraction of a second (trap 39).
@@ -29,13 +28,11 @@ impl Default for DeletedLabels {
 }
 
 impl DeletedLabels {
-    /// A label was deleted.
     pub(in crate::run) fn insert(&self, id: Uuid) {
         self.ids.insert(id, ());
         self.any.store(true, Ordering::Release);
     }
 
-    /// Whether this one was.
     pub(in crate::run) fn contains(&self, id: Uuid) -> bool {
         self.any.load(Ordering::Acquire) && self.ids.contains(&id)
     }

@@ -27,14 +27,15 @@ const SINGLE_READS: usize = 3;
 const ROWS: &str = "fields=id,name,sequence_id,parent&expand=parent";
 const CHILD: &str = "fields=id,parent&expand=parent";
 
-/// The reply with one work item and its custom values, expanded as the query asks.
+/// The reply with one work item, expanded as the query asks; with its custom values where `with_values` is set.
 pub(in crate::run) async fn reply(
     job: &InProject<'_>,
     item: &Item,
     recorded: &ProjectItems,
+    with_values: bool,
 ) -> Result<Reply, Refusal> {
     let values = job.own_values(item.id, recorded).await?;
-    with_values(job, item, recorded, &values).await
+    written(job, item, recorded, &values, with_values).await
 }
 
 /// The same for an item that was just read, where what is recorded about it belongs to it; none when it has to be read
@@ -48,38 +49,23 @@ pub(in crate::run) async fn paired(
         return Ok(None);
     };
     let Some(values) = pairing.values(job, item.id, &recorded).await? else { return Ok(None) };
-    with_values(job, item, &recorded, &values).await.map(Some)
-}
-
-async fn with_values(
-    job: &InProject<'_>,
-    item: &Item,
-    recorded: &ProjectItems,
-    values: &ItemValues,
-) -> Result<Reply, Refusal> {
-    let shown = fields::custom_fields(job, recorded.types.get(&item.id).copied(), values).await?;
-    written(job, item, recorded, CustomFields::Shown(&shown), values).await
-}
-
-/// The reply with one work item without its custom values, expanded as the query asks.
-pub(in crate::run) async fn reply_without_values(
-    job: &InProject<'_>,
-    item: &Item,
-    recorded: &ProjectItems,
-) -> Result<Reply, Refusal> {
-    let values = job.own_values(item.id, recorded).await?;
-    written(job, item, recorded, CustomFields::Hidden, &values).await
+    written(job, item, &recorded, &values, true).await.map(Some)
 }
 
 async fn written(
     job: &InProject<'_>,
     item: &Item,
     recorded: &ProjectItems,
-    custom_fields: CustomFields<'_>,
     values: &ItemValues,
+    with_values: bool,
 ) -> Result<Reply, Refusal> {
-    let wanted = wanted(job)?;
     let type_id = recorded.types.get(&item.id).copied();
+    let shown = match with_values {
+        true => Some(fields::custom_fields(job, type_id, values).await?),
+        false => None,
+    };
+    let custom_fields = shown.as_ref().map_or(CustomFields::Hidden, CustomFields::Shown);
+    let wanted = wanted(job)?;
     let added = expand(job, std::slice::from_ref(item), recorded, &wanted).await?;
     let mut json = Vec::with_capacity(USUAL_SIZE);
     let added = added.into_iter().next().unwrap_or_default();

@@ -1,9 +1,13 @@
-//! One work item by its human key.
+//! One work item by its human key, or by its external pair (`external_id` and `external_source`).
 //!
 //! v1's look-up knows no project in its path and hides what the caller cannot read behind 403 (trap 2,
 //! `items_key_private_project`); the key's form was checked before (trap 54). Where two live items have one number,
 //! which v1 lets be written, it fails (trap 18, `items_key_of_shared_number`): then the index of the project says
-//! which items have it. May use: what `run` may use.
+//! which items have it.
+//!
+//! To a pair v1 answers with the item itself, with 404 when there is none, and with 500 when two share the pair (trap 47,
+//! `items_find_by_shared_external_pair`). It also finds archived and draft items (`archived_find_by_external_pair`).
+//! May use: what `run` may use.
 
 use crate::context::Note;
 use crate::fresh::Changed;
@@ -12,12 +16,14 @@ use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::job::Job;
 use crate::run::kept::answers::Shown;
+use crate::run::members::bad_data;
 use crate::run::reads::outage::store_is_away;
-use crate::run::v1_faults::bad_data;
 use crate::translate::Fault;
 use crate::translate::work_items::{self, Item};
 use crate::translate::work_items_key::HumanKey;
 use crate::v1::{Object, V1Request, V1Response};
+use crate::v2::value::trimmed;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use uuid::Uuid;
 
 const PATH: &str = "workspaces/{slug}/work-items/{identifier}/";
@@ -29,6 +35,12 @@ pub(in crate::run) fn another(cause: String) -> Refusal {
 
 fn is_named(item: &Item, key: &HumanKey) -> bool {
     item.sequence_id == i64::from(key.number)
+}
+
+/// Whether the `id` and `source` that v1 shows are those of `asked`. v1 stores both trimmed.
+pub(in crate::run) fn is_pair(id: Option<&str>, source: Option<&str>, asked: (&str, &str)) -> bool {
+    let same = |shown: Option<&str>, asked: &str| shown.is_some_and(|shown| trimmed(shown) == trimmed(asked));
+    same(id, asked.0) && same(source, asked.1)
 }
 
 impl Job {
@@ -71,6 +83,13 @@ impl Job {
         let path = template.fill(|name| if name == "slug" { self.variable("slug") } else { Some(key) });
         let path = path.ok_or_else(|| Refusal::internal("a look-up outside of workspaces"))?;
         Ok(V1Request::get(path, format!("{},project", work_items::WHOLE)))
+    }
+
+    /// Asks v1 for the work item of this project that has the pair.
+    pub(in crate::run) fn pair_request(&self, id: &str, source: &str) -> Result<V1Request, Refusal> {
+        let encode = |text| utf8_percent_encode(text, NON_ALPHANUMERIC);
+        let query = format!("external_id={}&external_source={}", encode(id), encode(source));
+        Ok(V1Request::get(self.collection_path(self.work_items()?)?, query))
     }
 
     /// Reads a v1 record that names its project.

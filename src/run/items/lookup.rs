@@ -5,20 +5,17 @@
 
 use crate::plan::{Column, Known, Resource};
 use crate::refusal::Refusal;
-use crate::run::external_pair::is_pair;
 use crate::run::in_project::InProject;
 use crate::run::items::key::another;
+use crate::run::items::key::is_pair;
 use crate::translate::work_items::Item;
 use crate::v2::query::{Condition, ListCall, Test};
 use crate::v2::record::Cell;
 use std::time::Instant;
 
-/// What v1 can be asked for directly.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::run) enum Direct {
-    /// `external_id` and `external_source` together.
     Pair(String, String),
-    /// `sequence_id`.
     Number(u64),
 }
 
@@ -40,7 +37,6 @@ pub(in crate::run) fn wanted(resource: &Resource, call: &ListCall) -> Option<Dir
     }
 }
 
-/// What a look-up found.
 pub(in crate::run) enum Found {
     /// The one live item that is meant, or that there is none.
     Told(Option<Box<Item>>),

@@ -1,22 +1,18 @@
 //! Work items: the one resource whose steps go beyond the mapping language, because v1 stores only a part of what v2
 //! shows of them and its lists can neither filter nor order.
 //!
-//! `steps` carry operations out; `fields` joins what v1 does not have (types, custom values); `names`, `parents`,
-//! `workflow` and `estimates` judge what is written; `key`, `lookup`, `page` and `sets` ask v1 for as little as
-//! possible.
+//! `steps` carry operations out; `fields` joins what v1 does not have (types, custom values); `names` and `workflow`
+//! judge what is written; `key`, `lookup`, `page` and `sets` ask v1 for as little as possible.
 //!
 //! May use: what `run` may use.
 
 pub(in crate::run) mod deleted_labels;
-pub(in crate::run) mod estimates;
 pub(in crate::run) mod expansions;
 pub(in crate::run) mod fields;
 pub(in crate::run) mod key;
-pub(in crate::run) mod looked_up;
 pub(in crate::run) mod lookup;
 pub(in crate::run) mod names;
 pub(in crate::run) mod page;
-pub(in crate::run) mod parents;
 pub(in crate::run) mod record;
 pub(in crate::run) mod sets;
 pub(in crate::run) mod steps;

@@ -2,28 +2,57 @@
 //!
 //! v1 takes ids only, drops people and labels that do not belong without a word (trap 15,
 //! `items_create_assignee_not_in_project`, `items_create_label_other_project`) and knows no names. A name
-//! matches without regard to case and must hit exactly one record. May use: what `run` may use.
+//! matches without regard to case and must hit exactly one record.
+//!
+//! It refuses parents of other projects and checks neither self nor loops (trap 30, `items_create_parent_other_project`,
+//! `items_patch_parent_self_accepted`, `items_patch_parent_loop_accepted`). It lists no points of estimates; a value is
+//! only seen by expanding the point on an item that has it (trap 55, `estimates_list_expanded`). A value no item shows
+//! cannot be resolved: a known gap with a 400 of its own. May use: what `run` may use.
 
 use crate::access::Role;
+use crate::index::Index;
 use crate::plan::Known;
-use crate::refusal::Refusal;
+use crate::refusal::{FieldError, Refusal};
 use crate::run::in_project::InProject;
 use crate::run::items::fields::{self, Asked};
-use crate::run::items::looked_up::LookedUp;
-use crate::run::items::{estimates, parents};
+use crate::run::items::record::if_live;
 use crate::run::kept::collection::Collection;
 use crate::run::members::Members;
 use crate::run::reads::list;
 use crate::store::OwnWrite;
 use crate::translate::members::{self, Person};
 use crate::translate::work_items::Item;
+use crate::translate::work_items_key::HumanKey;
 use crate::translate::work_items_write;
 use crate::v2::body::Given;
 use crate::v2::value::{small_letters, trimmed};
+use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
+
+/// Work items above a parent that are read one by one; v1 sets no limit to the levels. From then on the index is asked,
+/// which takes one call for 1,000 items.
+const PARENT_READS: usize = 50;
+const UNKNOWN_PARENT: &str = "names no live work item of this project; a parent in another project cannot be stored by \
+                              the service behind";
+const POINTS: &str = "fields=id,estimate_point&expand=estimate_point";
+
+/// What became of looking up a member that names another record.
+enum LookedUp {
+    NotSent,
+    /// What v1 takes for it.
+    Found(Value),
+    /// It names nothing that could be taken.
+    Wrong(FieldError),
+}
+
+impl LookedUp {
+    fn wrong(member: &str, message: impl Into<String>) -> Self {
+        Self::Wrong(FieldError::new(member, message))
+    }
+}
 
 /// The v1 body for what was given, and what the own store is to keep; `stored` is the item being updated and
 /// its type.
@@ -42,10 +71,10 @@ pub(in crate::run) async fn resolve(
     let mut body = job.sanitising(size, plain).await??;
     let looked_up = [
         ("state", state(job, given).await?),
-        ("parent", parents::resolve(job, given, stored).await?),
+        ("parent", parent(job, given, stored).await?),
         ("assignees", assignees(job, given, stored.is_some()).await?),
         ("labels", labels(job, given).await?),
-        ("estimate_point", estimates::resolve(job, given).await?),
+        ("estimate_point", estimate_point(job, given).await?),
     ];
     let Asked { own, mut errors, .. } = fields::ask(job, given, type_id).await?;
     for (key, found) in looked_up {
@@ -207,4 +236,113 @@ fn texts(value: &Value) -> Vec<String> {
 
 fn text_of(id: Uuid) -> Value {
     id.to_string().into()
+}
+
+/// The parent that `parent_id` or `parent` names, null included; none when neither was sent.
+async fn parent(job: &InProject<'_>, given: &Given, stored: Option<&Item>) -> Result<LookedUp, Refusal> {
+    let (member, found) = match (given.get("parent_id"), given.get("parent").and_then(Value::as_str)) {
+        (Some(Value::Null), _) => return Ok(LookedUp::Found(Value::Null)),
+        (Some(id), _) => {
+            let Some(id) = as_id(id) else { return Ok(LookedUp::NotSent) };
+            if stored.is_some_and(|item| item.parent == Some(id)) {
+                return Ok(LookedUp::Found(text_of(id)));
+            }
+            ("parent_id", if_live(job.live_item(id).await)?)
+        }
+        (None, Some(key)) => ("parent", by_key(job, key).await?),
+        (None, None) => return Ok(LookedUp::NotSent),
+    };
+    let Some(parent) = found else {
+        let advice = if member == "parent" { "; use parent_id" } else { "" };
+        return Ok(LookedUp::wrong(member, format!("{UNKNOWN_PARENT}{advice}")));
+    };
+    if let Some(own) = stored
+        && meets_above(job, &parent, own.id).await?
+    {
+        return Ok(LookedUp::wrong(member, "is the work item itself or one below it"));
+    }
+    Ok(LookedUp::Found(text_of(parent.id)))
+}
+
+async fn by_key(job: &InProject<'_>, key: &str) -> Result<Option<Item>, Refusal> {
+    let key = HumanKey::parse(trimmed(key)).filter(|key| job.card.identifier == key.project);
+    let Some(key) = key else { return Ok(None) };
+    if_live(job.own_item_by_key(&key).await)
+}
+
+/// Whether going up from `start` one meets `own`, as parents are now: the write has the rule to itself. The walk leads
+/// on over what was archived through the gateway, whose parent is noted, and ends at others that v1 hides.
+async fn meets_above(job: &InProject<'_>, start: &Item, own: Uuid) -> Result<bool, Refusal> {
+    let mut seen = HashSet::from([start.id]);
+    let mut reads = 0;
+    let mut index: Option<Arc<Index>> = None;
+    let (mut id, mut above) = (start.id, start.parent);
+    loop {
+        if id == own || above == Some(own) {
+            return Ok(true);
+        }
+        let Some(next) = above.filter(|next| seen.insert(*next)) else { return Ok(false) };
+        if index.is_none() && reads == PARENT_READS {
+            index = Some(job.runner.indexes.newest(&job.index_scope()?, job.key(), &job.call.ctx).await?);
+        }
+        let live = match (&index, job.vouched(next)) {
+            (Some(index), _) => index.get(next),
+            (None, Some(item)) => Some(item),
+            (None, None) => {
+                reads += 1;
+                if_live(job.read_item(next).await)?
+            }
+        };
+        match live {
+            Some(item) => (id, above) = (item.id, item.parent),
+            None => (id, above) = (next, job.runner.store.archived_parent(next).await?),
+        }
+    }
+}
+
+/// A row of the list; an item without a point shows one without id (trap 49, `items_get_expand_nulls`).
+#[derive(Deserialize)]
+struct Row {
+    estimate_point: Option<Point>,
+}
+
+#[derive(Deserialize)]
+struct Point {
+    id: Option<Uuid>,
+    value: Option<String>,
+    estimate: Option<Uuid>,
+}
+
+/// The point that `estimate_point_id` or `estimate` names, null included; none when neither was sent.
+async fn estimate_point(job: &InProject<'_>, given: &Given) -> Result<LookedUp, Refusal> {
+    let none = |member| Ok(LookedUp::wrong(member, "this project has no active estimate"));
+    match (given.get("estimate_point_id"), given.get("estimate").and_then(Value::as_str), job.card.estimate) {
+        (Some(Value::Null), ..) => Ok(LookedUp::Found(Value::Null)),
+        (None, None, _) => Ok(LookedUp::NotSent),
+        (_, Some(value), Some(estimate)) => point_of_value(job, estimate, value).await,
+        (_, Some(_), None) => none("estimate"),
+        (_, None, None) => none("estimate_point_id"),
+        // v1 says whether the point belongs to the project (`estimates_create_foreign_point`).
+        (Some(id), None, Some(_)) => Ok(LookedUp::Found(id.clone())),
+    }
+}
+
+async fn point_of_value(job: &InProject<'_>, estimate: Uuid, value: &str) -> Result<LookedUp, Refusal> {
+    let wanted = small_letters(value.trim());
+    let rows: Vec<Row> = job.all_records(job.work_items()?, POINTS).await?;
+    let mut hits: Vec<Uuid> = Vec::new();
+    for point in rows.into_iter().filter_map(|row| row.estimate_point) {
+        let of_value = point.value.is_some_and(|value| small_letters(value.trim()) == wanted);
+        if let Some(id) = point.id.filter(|id| of_value && point.estimate == Some(estimate) && !hits.contains(id)) {
+            hits.push(id);
+        }
+    }
+    Ok(match hits.as_slice() {
+        [id] => LookedUp::Found(text_of(*id)),
+        [] => LookedUp::wrong(
+            "estimate",
+            "no work item shows a point of this value, so it cannot be looked up; use estimate_point_id",
+        ),
+        _ => LookedUp::wrong("estimate", "names several points; use estimate_point_id"),
+    })
 }

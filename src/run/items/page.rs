@@ -9,8 +9,8 @@
 use crate::index::{Index, Selection};
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
+use crate::run::members::{bad_data, refused_list};
 use crate::run::reads::outage::Answered;
-use crate::run::v1_faults::{bad_data, refused_list};
 use crate::translate::incoming;
 use crate::translate::work_items::{self, Item, Page};
 use crate::v1::{V1Request, V1Response, refusal_of_status};
@@ -27,9 +27,7 @@ const LARGEST: usize = 1000;
 /// Rows to read, seen from the start of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Window {
-    /// First row asked for.
     start: usize,
-    /// Rows asked for.
     rows: usize,
 }
 

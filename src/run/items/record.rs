@@ -9,9 +9,9 @@ use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::job::Job;
 use crate::run::kept::shelf::Audience;
+use crate::run::members::bad_data;
 use crate::run::reads::load::AT_ONCE;
 use crate::run::reads::outage::{Answered, Seen};
-use crate::run::v1_faults::bad_data;
 use crate::run::writes::write::same_record;
 use crate::translate::work_items::{self, Item};
 use crate::v1::{Doubt, V1Request, V1Response, refusal_of_status};
@@ -52,16 +52,15 @@ pub(in crate::run) fn if_live<T>(read: Result<T, Refusal>) -> Result<Option<T>, 
 }
 
 impl Job {
-    /// The resource `work_items` of the plan.
     pub(in crate::run) fn work_items(&self) -> Result<&Resource, Refusal> {
         self.resource_named(Known::WorkItems)
     }
 
-    /// Reads a v1 record.
     pub(in crate::run) fn item_of(&self, body: &[u8]) -> Result<Item, Refusal> {
         let text = std::str::from_utf8(body).map_err(Refusal::internal)?;
-        let item = work_items::read(text).map_err(|fault| bad_data(&fault))?;
-        Ok(self.without_deleted_labels(item))
+        let mut item = work_items::read(text).map_err(|fault| bad_data(&fault))?;
+        self.take_deleted_labels(&mut item);
+        Ok(item)
     }
 
     /// The item in a success of v1, of which nothing was looked at before.
@@ -69,16 +68,10 @@ impl Job {
         self.item_of(&answer.body).map_err(|fault| refusal_of_status(answer).unwrap_or(fault))
     }
 
-    /// Reads the members of a write's answer.
     pub(in crate::run) fn item_from(&self, members: &Map<String, Value>) -> Result<Item, Refusal> {
-        let item = work_items::read_members(members).map_err(|fault| bad_data(&fault))?;
-        Ok(self.without_deleted_labels(item))
-    }
-
-    /// The item as it is once v1 has cleaned up behind labels deleted through the gateway.
-    fn without_deleted_labels(&self, mut item: Item) -> Item {
+        let mut item = work_items::read_members(members).map_err(|fault| bad_data(&fault))?;
         self.take_deleted_labels(&mut item);
-        item
+        Ok(item)
     }
 
     /// Takes labels out that were deleted through the gateway, and behind which v1 has not cleaned up yet.
@@ -160,16 +153,12 @@ impl InProject<'_> {
 
     /// What a write through the gateway made of an item, for the next read.
     pub(in crate::run) fn item_changed(&self, item: &Item) {
-        if let Some(card) = self.call.card() {
-            self.runner.indexes.note_change(card.id, item);
-        }
+        self.runner.indexes.note_change(self.card.id, item);
     }
 
     /// A write through the gateway took the item away.
     pub(in crate::run) fn item_gone(&self, id: Uuid) {
-        if let Some(card) = self.call.card() {
-            self.runner.indexes.note_removal(card.id, id);
-        }
+        self.runner.indexes.note_removal(self.card.id, id);
     }
 
     /// Live items directly below `id`, as of now: a delta of the index, or without one a walk through the list.

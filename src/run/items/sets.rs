@@ -9,8 +9,8 @@ use crate::plan::{Known, Resource};
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::kept::empty_lists::OLDER;
+use crate::run::members::refused_read;
 use crate::run::reads::load::records_of;
-use crate::run::v1_faults::refused_read;
 use bytes::Bytes;
 use serde::Deserialize;
 use std::collections::HashSet;
@@ -18,7 +18,6 @@ use std::sync::Arc;
 use std::time::Instant;
 use uuid::Uuid;
 
-/// What groups work items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::run) enum SetKind {
     /// A cycle; an item is in at most one.

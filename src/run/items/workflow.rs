@@ -36,7 +36,6 @@ pub(in crate::run) async fn check_create(job: &InProject<'_>, wanted: Option<Uui
     })
 }
 
-/// Checks a move between states.
 pub(in crate::run) async fn check_move(job: &InProject<'_>, from: Uuid, to: Uuid) -> Result<(), Refusal> {
     let Some(moves) = rules(job).and_then(|rules| rules.moves.as_ref()).filter(|_| from != to) else {
         return Ok(());

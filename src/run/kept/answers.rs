@@ -21,7 +21,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
-/// Bytes kept of all answers together.
 const BYTES: u64 = 32 * 1024 * 1024;
 /// What an entry costs beside its body, about.
 const ENTRY: usize = 400;
@@ -33,7 +32,6 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(in crate::run) enum Shown {
     /// A role class of the project in the path.
     Class(Audience),
-    /// One key.
     Key(KeyId),
 }
 
@@ -54,7 +52,6 @@ impl Question {
 /// An answer and what voids it.
 type Answer = (V1Response, Arc<[Changed]>);
 
-/// All answers kept.
 pub(in crate::run) struct Answers {
     kept: Fresh<Question, Answer, Refusal>,
     /// Reads that are shared; nothing is kept of them here.
@@ -83,7 +80,6 @@ impl Answers {
         Self { kept: kept.useless_after(age), reads, changes: self.changes.clone(), age }
     }
 
-    /// What is kept, and how often it was of use.
     pub fn figures(&self) -> Figures {
         self.kept.figures()
     }

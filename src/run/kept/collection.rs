@@ -16,7 +16,6 @@ use uuid::Uuid;
 pub struct Collection {
     rows: Vec<Arc<Held>>,
     by_id: HashMap<Uuid, usize>,
-    /// Bytes of all records.
     pub(in crate::run) size: usize,
     /// Ids by name, found out when they are asked for.
     by_name: OnceLock<HashMap<String, Vec<Uuid>>>,
@@ -35,7 +34,7 @@ impl Shelved for Collection {
 
     fn bytes(&self) -> usize {
         let v1: usize = self.rows.iter().map(|held| held.v1.len()).sum();
-        self.size + v1 + self.rows.len() * ROW + self.ready.most()
+        self.size + v1 + self.rows.len() * ROW + self.ready.most
     }
 
     fn counts_for(&self, key: KeyId) -> bool {

@@ -16,7 +16,6 @@ use uuid::Uuid;
 
 /// How long a write is remembered; v1 is done with whatever ran beside it long before.
 const REMEMBERED: Duration = Duration::from_secs(10);
-/// Records remembered.
 const RECORDS: u64 = 10_000;
 
 /// The values that writes set a moment ago, by record, as v1 showed them; clones are the same.

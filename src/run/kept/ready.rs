@@ -19,12 +19,10 @@ const ENTRY: usize = 256;
 /// An operation, by its number in the plan, and what was asked of it.
 type Asked = (usize, Parameters);
 
-/// The answers of one collection.
 #[derive(Debug)]
 pub(in crate::run) struct Ready {
     kept: Mutex<Kept>,
-    /// Most bytes.
-    most: usize,
+    pub(in crate::run) most: usize,
 }
 
 impl Default for Ready {
@@ -43,11 +41,6 @@ impl Ready {
     /// Nothing yet, for a collection whose records have so many bytes.
     pub(in crate::run) fn beside(size: usize) -> Self {
         Self { kept: Mutex::default(), most: (size * TIMES).clamp(LEAST, MOST) }
-    }
-
-    /// Most bytes that will be kept.
-    pub(in crate::run) fn most(&self) -> usize {
-        self.most
     }
 
     /// The answer that was given to the same.

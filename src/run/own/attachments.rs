@@ -18,7 +18,7 @@ pub(super) struct Attachments;
 
 impl Records for Attachments {
     fn above(call: &OwnCall<'_>) -> Result<Option<Uuid>, Refusal> {
-        Ok(Some(found(call.listed_type(call.catalogue(), call.variable(TYPE)?))?.id))
+        Ok(Some(found(call.listed_type(&call.catalogue, call.variable(TYPE)?))?.id))
     }
 
     /// The place of a property in the list is its place on the type, not among its owner's properties.
@@ -31,10 +31,10 @@ impl Records for Attachments {
     }
 
     fn shown(call: &OwnCall<'_>) -> Result<Map<String, Value>, Refusal> {
-        let type_id = found(call.listed_type(call.catalogue(), call.variable(TYPE)?))?.id;
+        let type_id = found(call.listed_type(&call.catalogue, call.variable(TYPE)?))?.id;
         let id = call.job.pk()?;
-        found(call.catalogue().attachments.get(&(type_id, id)))?;
-        Ok(shapes::property(call.catalogue(), found(call.catalogue().properties.get(&id))?))
+        found(call.catalogue.attachments.get(&(type_id, id)))?;
+        Ok(shapes::property(&call.catalogue, found(call.catalogue.properties.get(&id))?))
     }
 
     /// What is attached to the type `id`.

@@ -5,30 +5,26 @@
 
 use crate::catalogue::{Catalogue, WorkItemType, shapes};
 use crate::run::Job;
-use crate::run::audit::{Target, changed, events, features_refused, features_updated};
+use crate::run::audit::{Target, changed, features_updated};
 use crate::store::{AuditActor, AuditEntry};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
-/// What an event is called, by what happened to a record.
-struct Events {
-    created: &'static str,
-    updated: &'static str,
-    deleted: &'static str,
-}
+/// What is said of a record that was made, changed or deleted.
+type Events = [&'static str; 3];
 
-const TYPE: Events =
-    Events { created: events::TYPE_CREATED, updated: events::TYPE_UPDATED, deleted: events::TYPE_DELETED };
-const PROPERTY: Events = Events {
-    created: events::PROPERTY_CREATED,
-    updated: events::PROPERTY_UPDATED,
-    deleted: events::PROPERTY_DELETED,
-};
+const TYPE: Events = ["work_item_type.created", "work_item_type.updated", "work_item_type.deleted"];
+const PROPERTY: Events = ["work_item_property.created", "work_item_property.updated", "work_item_property.deleted"];
 const OPTION: Events =
-    Events { created: events::OPTION_CREATED, updated: events::OPTION_UPDATED, deleted: events::OPTION_DELETED };
-const CONTEXT: Events =
-    Events { created: events::CONTEXT_CREATED, updated: events::CONTEXT_UPDATED, deleted: events::CONTEXT_DELETED };
+    ["work_item_property_option.created", "work_item_property_option.updated", "work_item_property_option.deleted"];
+const CONTEXT: Events = [
+    "work_item_property_context.created",
+    "work_item_property_context.updated",
+    "work_item_property_context.deleted",
+];
+const ATTACHED: &str = "work_item_type_property.attached";
+const ATTACHMENT: Events = [ATTACHED, ATTACHED, "work_item_type_property.detached"];
 
 /// A record as the log shows it: its name, the project it is in, its values.
 type Shown = Option<(String, Option<Uuid>, Map<String, Value>)>;
@@ -57,11 +53,6 @@ pub(super) fn definitions(actor: AuditActor, before: &Catalogue, after: &Catalog
     differences.entries
 }
 
-/// The entry about a feature change that was refused.
-pub(super) fn refused_features(job: &Job, workspace: Uuid) -> AuditEntry {
-    features_refused(job.actor(), workspace, job.slug())
-}
-
 struct Differences<'c> {
     actor: AuditActor,
     before: &'c Catalogue,
@@ -85,10 +76,10 @@ impl Differences<'_> {
             let (old, new) = (was.map(|kind| show(kind)), is.map(|kind| show(kind)));
             match is {
                 Some(kind) if only_default && kind.is_default => {
-                    self.push(&Events { updated: events::TYPE_DEFAULT_CHANGED, ..TYPE }, id, old, new);
+                    self.push(["work_item_type.default_changed"; 3], id, old, new);
                 }
                 Some(_) if only_default => {}
-                _ => self.push(&TYPE, id, old, new),
+                _ => self.push(TYPE, id, old, new),
             }
         }
     }
@@ -99,7 +90,7 @@ impl Differences<'_> {
                 let property = catalogue.properties.get(&id)?;
                 Some((property.display_name.clone(), property.project, shapes::property(catalogue, property)))
             };
-            self.push(&PROPERTY, id, show(self.before), show(self.after));
+            self.push(PROPERTY, id, show(self.before), show(self.after));
         }
     }
 
@@ -111,7 +102,7 @@ impl Differences<'_> {
                 Some((option.name.clone(), project, shapes::option(catalogue, option)))
             };
             let (old, new) = (show(self.before), show(self.after));
-            self.push(&OPTION, id, old, new);
+            self.push(OPTION, id, old, new);
         }
     }
 
@@ -122,7 +113,7 @@ impl Differences<'_> {
                 Some((context.name.clone(), None, shapes::context(catalogue, context)))
             };
             let (old, new) = (show(self.before), show(self.after));
-            self.push(&CONTEXT, id, old, new);
+            self.push(CONTEXT, id, old, new);
         }
     }
 
@@ -136,11 +127,6 @@ impl Differences<'_> {
         let stays = |catalogue: &Catalogue, (type_id, property): (Uuid, Uuid)| {
             catalogue.types.contains_key(&type_id) && catalogue.properties.contains_key(&property)
         };
-        let events = Events {
-            created: events::PROPERTY_ATTACHED,
-            updated: events::PROPERTY_ATTACHED,
-            deleted: events::PROPERTY_DETACHED,
-        };
         for link in differing(&before.attachments, &after.attachments) {
             let show = |catalogue: &Catalogue| {
                 catalogue.attachments.get(&link).filter(|_| stays(before, link) && stays(after, link))?;
@@ -150,7 +136,7 @@ impl Differences<'_> {
                 shape.insert("property_id".into(), json!(link.1));
                 Some((property.display_name.clone(), property.project, shape))
             };
-            self.push(&events, link.1, show(before), show(after));
+            self.push(ATTACHMENT, link.1, show(before), show(after));
         }
     }
 
@@ -161,17 +147,17 @@ impl Differences<'_> {
             let Some(kind) = self.after.types.get(&id).filter(|_| imported) else { continue };
             let target = Target { id, name: kind.name.clone(), project: Some(project) };
             let new = json!({ "work_item_types": [id] });
-            self.entries.push(changed(self.actor.clone(), events::TYPE_IMPORTED, target, None, Some(new)));
+            self.entries.push(changed(self.actor.clone(), "work_item_type.imported", target, None, Some(new)));
         }
     }
 
-    fn push(&mut self, events: &Events, id: Uuid, old: Shown, new: Shown) {
+    fn push(&mut self, [created, updated, deleted]: Events, id: Uuid, old: Shown, new: Shown) {
         let Some((name, project, _)) = new.as_ref().or(old.as_ref()) else { return };
         let target = Target { id, name: name.clone(), project: *project };
         let event = match (&old, &new) {
-            (None, _) => events.created,
-            (_, None) => events.deleted,
-            _ => events.updated,
+            (None, _) => created,
+            (_, None) => deleted,
+            _ => updated,
         };
         let value = |shown: Shown| shown.map(|(_, _, shape)| Value::Object(shape));
         let (old, new) = (value(old), value(new));

@@ -6,9 +6,8 @@ use crate::plan::{OwnRecords, TypeMode};
 use crate::refusal::Refusal;
 use crate::run::Job;
 use crate::run::writes::precondition;
-use crate::v2::Reply;
 use crate::v2::body::Given;
-use crate::v2::query;
+use crate::v2::{Parameters, Reply, query};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -23,11 +22,11 @@ pub(super) type Show = fn(OwnRecords, &OwnCall<'_>) -> Result<Reply, Refusal>;
 /// A call on its way, with everything defined in its workspace.
 pub(super) struct OwnCall<'j> {
     pub(super) job: &'j Job,
-    /// Id of the workspace.
     pub(super) workspace: Uuid,
     /// The project, on the surface of one.
     pub(super) project: Option<Uuid>,
-    catalogue: Arc<Catalogue>,
+    /// Everything defined, as of the beginning of the call.
+    pub(super) catalogue: Arc<Catalogue>,
     show: Show,
 }
 
@@ -56,14 +55,8 @@ impl<'j> OwnCall<'j> {
         Ok(Self { job, workspace, project, catalogue, show })
     }
 
-    /// The surface it is on.
     pub(super) fn surface(&self) -> Surface {
         Surface { project: self.project, workspace_level: self.job.runner.settings.types.workspace_level }
-    }
-
-    /// Everything defined, as of the beginning of the call.
-    pub(super) fn catalogue(&self) -> &Arc<Catalogue> {
-        &self.catalogue
     }
 
     /// Writes belong to the surface that the workspace's mode names (chapter 11).
@@ -80,7 +73,7 @@ impl<'j> OwnCall<'j> {
         let job = self.job;
         let Some(condition) = &job.condition else { return Ok(()) };
         let Some(showing) = job.runner.plan().showing(job.operation()) else { return Ok(()) };
-        let reading = job.reading_by(showing);
+        let reading = job.as_operation(showing, Parameters::default());
         let Some(records) = reading.resource().records else { return Ok(()) };
         let call = OwnCall {
             job: &reading,
@@ -133,7 +126,6 @@ impl<'j> OwnCall<'j> {
         Ok(self.reply(shape))
     }
 
-    /// The answer of a success.
     pub(super) fn reply(&self, shape: Map<String, Value>) -> Reply {
         self.job.record_reply(Value::Object(shape).to_string().into())
     }

@@ -1,23 +1,28 @@
-//! Contexts of workspace properties (chapter 15). May use: what `run` may use.
+//! Contexts of workspace properties (chapter 15). Projects that a context names must be the workspace's, and the caller
+//! must see them: a project's card proves both, is kept, and costs one call; more than a few projects that are not known
+//! are proven by the list of the workspace's projects, one call per 1,000 of them. May use: what `run` may use.
 
 use super::call::{OwnCall, Surface, found};
 use super::lists::Row;
-use super::projects;
 use super::verbs::{Records, Sent};
-use crate::catalogue::{Catalogue, Context, Edit, EntryForm, shapes};
+use crate::catalogue::{Catalogue, Context, Edit, EntryForm, named_projects, shapes};
 use crate::refusal::Refusal;
+use crate::v2::body::Given;
+use futures_util::future::try_join_all;
 use serde_json::{Map, Value};
+use std::collections::HashSet;
 use std::sync::Arc;
 use uuid::Uuid;
 
 const PROPERTY: &str = "property_id";
+/// Up to so many projects are proven by their cards.
+const BY_CARD: usize = 3;
 
-/// Contexts of a property.
 pub(super) struct Contexts;
 
 impl Records for Contexts {
     fn above(call: &OwnCall<'_>) -> Result<Option<Uuid>, Refusal> {
-        Ok(Some(found(call.listed_property(call.catalogue(), call.variable(PROPERTY)?))?.id))
+        Ok(Some(found(call.listed_property(&call.catalogue, call.variable(PROPERTY)?))?.id))
     }
 
     fn rows(_: Surface, catalogue: &Catalogue, above: Option<Uuid>) -> Vec<Row> {
@@ -30,8 +35,8 @@ impl Records for Contexts {
     }
 
     fn shown(call: &OwnCall<'_>) -> Result<Map<String, Value>, Refusal> {
-        let property = found(call.listed_property(call.catalogue(), call.variable(PROPERTY)?))?.id;
-        Ok(shapes::context(call.catalogue(), found(call.catalogue().context_of(property, call.job.pk()?))?))
+        let property = found(call.listed_property(&call.catalogue, call.variable(PROPERTY)?))?.id;
+        Ok(shapes::context(&call.catalogue, found(call.catalogue.context_of(property, call.job.pk()?))?))
     }
 
     fn written(_: &OwnCall<'_>, catalogue: &Catalogue, id: Uuid) -> Result<Map<String, Value>, Refusal> {
@@ -46,7 +51,7 @@ impl Records for Contexts {
 
     async fn sent(call: &OwnCall<'_>) -> Result<Sent, Refusal> {
         let given = call.given_definition(EntryForm::InContext)?;
-        let projects = projects::visible(call, &given).await?;
+        let projects = visible(call, &given).await?;
         Ok(Sent { given, projects })
     }
 
@@ -60,5 +65,25 @@ impl Records for Contexts {
 
     fn delete(_: &OwnCall<'_>, edit: &mut Edit, id: Uuid) -> Result<(), Refusal> {
         edit.delete_context(id)
+    }
+}
+
+/// Those of the named projects that the caller sees in the workspace.
+async fn visible(call: &OwnCall<'_>, given: &Given) -> Result<HashSet<Uuid>, Refusal> {
+    let job = call.job;
+    let named: HashSet<Uuid> = named_projects(given).into_iter().collect();
+    if named.len() > BY_CARD {
+        return job.runner.access.visible_among(&job.call.caller, job.slug(), named, &job.call.ctx).await;
+    }
+    let cards = named.into_iter().map(|project| by_card(call, project));
+    Ok(try_join_all(cards).await?.into_iter().flatten().collect())
+}
+
+async fn by_card(call: &OwnCall<'_>, project: Uuid) -> Result<Option<Uuid>, Refusal> {
+    let job = call.job;
+    match job.runner.access.project(&job.call.caller, job.slug(), project, &job.call.ctx).await {
+        Ok(card) => Ok((card.workspace_id == call.workspace).then_some(project)),
+        Err(Refusal::NotFound { .. }) => Ok(None),
+        Err(fault) => Err(fault),
     }
 }

@@ -12,7 +12,6 @@ const CAPACITY: u64 = 1_000_000;
 /// How long a list nobody asks for is kept.
 const IDLE: Duration = Duration::from_secs(600);
 
-/// Which list.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     pub(super) resource: usize,
@@ -21,7 +20,6 @@ pub(super) struct Key {
     pub(super) within: Option<Uuid>,
 }
 
-/// The rows of a list.
 #[derive(Clone)]
 pub(super) struct Kept {
     /// Of the definitions they were made from.

@@ -17,9 +17,7 @@ use uuid::Uuid;
 
 /// A record before it became JSON.
 pub(super) struct Row {
-    /// Its id.
     pub(super) id: Uuid,
-    /// Its read shape.
     pub(super) shape: Map<String, Value>,
     /// What lists look at and clients do not see.
     pub(super) hidden: Vec<(&'static str, Cell)>,
@@ -46,10 +44,10 @@ impl OwnCall<'_> {
         let resource = job.operation().resource;
         let key = Key { resource, workspace: self.workspace, project: self.project, within };
         let lists = &job.runner.own_lists.0;
-        if let Some(kept) = lists.get(&key).filter(|kept| kept.version == self.catalogue().version) {
+        if let Some(kept) = lists.get(&key).filter(|kept| kept.version == self.catalogue.version) {
             return Ok(kept);
         }
-        let (runner, of, surface) = (Arc::clone(&job.runner), Arc::clone(self.catalogue()), self.surface());
+        let (runner, of, surface) = (Arc::clone(&job.runner), Arc::clone(&self.catalogue), self.surface());
         let build = move || {
             let resource = &runner.plan().resources[resource];
             let rows: Arc<[Record]> =

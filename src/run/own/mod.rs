@@ -11,11 +11,9 @@ mod audit;
 mod call;
 mod contexts;
 mod deleted_project;
-mod features;
 pub(super) mod kept_lists;
 mod lists;
 mod options;
-mod projects;
 mod properties;
 mod schema;
 mod types;
@@ -23,9 +21,10 @@ mod verbs;
 
 pub use deleted_project::forget_project;
 
-use super::in_project::InProject;
+use super::audit::features_refused;
 use super::job::Job;
-use crate::plan::{OwnRecords, Step};
+use crate::catalogue::shapes;
+use crate::plan::{OwnRecords, Special, Step};
 use crate::refusal::Refusal;
 use crate::v2::Reply;
 use attachments::Attachments;
@@ -44,42 +43,35 @@ pub(super) async fn run(records: OwnRecords, step: Step, job: &Job) -> Result<Re
         OwnRecords::Options => verbs::run::<Options>(step, &call).await,
         OwnRecords::Contexts => verbs::run::<Contexts>(step, &call).await,
         OwnRecords::Attachments => verbs::run::<Attachments>(step, &call).await,
-        OwnRecords::Features if step == Step::Update => features::update(&call).await,
-        OwnRecords::Features => features::retrieve(&call),
+        OwnRecords::Features if step == Step::Update => update_features(&call).await,
+        OwnRecords::Features => features(&call),
     }
 }
 
-/// Turns types on in a project.
-pub(super) async fn enable_types(job: &Job) -> Result<Reply, Refusal> {
-    types::enable(&begun(job).await?).await
-}
-
-/// Makes types of the workspace available in a project.
-pub(super) async fn import_types(job: &Job) -> Result<Reply, Refusal> {
-    types::import(&begun(job).await?).await
-}
-
-/// Moves the flag of the default type.
-pub(super) async fn mark_default_type(job: &Job) -> Result<Reply, Refusal> {
-    types::mark_default(&begun(job).await?).await
-}
-
-/// Describes the fields of a type.
-pub(super) async fn type_schema(job: &InProject<'_>) -> Result<Reply, Refusal> {
-    schema::retrieve(&begun(job).await?, job).await
+/// Carries out a verb on types that the language does not have.
+pub(super) async fn on_types(special: Special, job: &Job) -> Result<Reply, Refusal> {
+    let call = begun(job).await?;
+    match special {
+        Special::TypesEnable => types::enable(&call).await,
+        Special::TypesImport => types::import(&call).await,
+        Special::TypesMarkDefault => types::mark_default(&call).await,
+        Special::TypesSchema => schema::retrieve(&call).await,
+        _ => Err(Refusal::internal("no verb on types")),
+    }
 }
 
 /// The call, after its role, mode and precondition were found right.
 async fn begun(job: &Job) -> Result<OwnCall<'_>, Refusal> {
     let call = OwnCall::begin(job, shown).await?;
     if let Err(refusal) = call.job.hold_role().await {
-        if job.resource().records == Some(OwnRecords::Features) {
-            features::record_refusal(&call, &refusal).await?;
+        if job.resource().records == Some(OwnRecords::Features) && matches!(refusal, Refusal::Forbidden { .. }) {
+            let entry = features_refused(job.actor(), call.workspace, job.slug());
+            job.runner.store.record(call.workspace, &[entry]).await?;
         }
         return Err(refusal);
     }
-    call.check_mode(call.catalogue())?;
-    call.hold_precondition(call.catalogue())?;
+    call.check_mode(&call.catalogue)?;
+    call.hold_precondition(&call.catalogue)?;
     Ok(call)
 }
 
@@ -91,6 +83,17 @@ fn shown(records: OwnRecords, call: &OwnCall<'_>) -> Result<Reply, Refusal> {
         OwnRecords::Options => verbs::show::<Options>(call),
         OwnRecords::Contexts => verbs::show::<Contexts>(call),
         OwnRecords::Attachments => verbs::show::<Attachments>(call),
-        OwnRecords::Features => features::retrieve(call),
+        OwnRecords::Features => features(call),
     }
+}
+
+/// The one features record of the workspace (16.2).
+fn features(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
+    call.read_reply(shapes::features(&call.catalogue.features))
+}
+
+async fn update_features(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
+    let given = call.job.given()?;
+    let (_, after) = call.edit(|edit| edit.update_features(&given)).await?;
+    Ok(call.reply(shapes::features(&after.features)))
 }

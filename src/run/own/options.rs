@@ -12,7 +12,6 @@ use uuid::Uuid;
 
 const PROPERTY: &str = "property_id";
 
-/// Choices of a property.
 pub(super) struct Options;
 
 impl Records for Options {
@@ -20,7 +19,7 @@ impl Records for Options {
     fn above(call: &OwnCall<'_>) -> Result<Option<Uuid>, Refusal> {
         let property = call.variable(PROPERTY)?;
         if call.project.is_some() {
-            found(call.listed_property(call.catalogue(), property))?;
+            found(call.listed_property(&call.catalogue, property))?;
         }
         Ok(Some(property))
     }
@@ -41,9 +40,9 @@ impl Records for Options {
     }
 
     fn shown(call: &OwnCall<'_>) -> Result<Map<String, Value>, Refusal> {
-        let property = found(call.listed_property(call.catalogue(), call.variable(PROPERTY)?))?;
-        let option = found(call.catalogue().option_of(property.id, call.job.pk()?))?;
-        Ok(shapes::option(call.catalogue(), option))
+        let property = found(call.listed_property(&call.catalogue, call.variable(PROPERTY)?))?;
+        let option = found(call.catalogue.option_of(property.id, call.job.pk()?))?;
+        Ok(shapes::option(&call.catalogue, option))
     }
 
     fn written(_: &OwnCall<'_>, catalogue: &Catalogue, id: Uuid) -> Result<Map<String, Value>, Refusal> {

@@ -22,7 +22,6 @@ impl OwnCall<'_> {
     }
 }
 
-/// Custom properties.
 pub(super) struct Properties;
 
 impl Records for Properties {
@@ -35,8 +34,8 @@ impl Records for Properties {
     }
 
     fn shown(call: &OwnCall<'_>) -> Result<Map<String, Value>, Refusal> {
-        let property = found(call.listed_property(call.catalogue(), call.job.pk()?))?;
-        Ok(shapes::property(call.catalogue(), property))
+        let property = found(call.listed_property(&call.catalogue, call.job.pk()?))?;
+        Ok(shapes::property(&call.catalogue, property))
     }
 
     fn written(_: &OwnCall<'_>, catalogue: &Catalogue, id: Uuid) -> Result<Map<String, Value>, Refusal> {

@@ -6,18 +6,19 @@ use crate::catalogue::schema::Surroundings;
 use crate::plan::Known;
 use crate::refusal::Refusal;
 use crate::run::Job;
-use crate::run::in_project::InProject;
 use crate::translate::members;
 use crate::v2::{Reply, query};
 use serde_json::{Map, Value};
 
-pub(super) async fn retrieve(call: &OwnCall<'_>, job: &InProject<'_>) -> Result<Reply, Refusal> {
-    let id = call.job.pk()?;
-    found(call.listed_type(call.catalogue(), id))?;
+pub(super) async fn retrieve(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
+    let (job, id) = (call.job, call.job.pk()?);
+    // The mappings are refused when such a step is not on a path inside a project.
+    let card = job.call.card().ok_or_else(|| Refusal::internal("a schema outside of projects"))?;
+    found(call.listed_type(&call.catalogue, id))?;
     query::read_single(job.operation(), &job.call.parameters)?;
     let include = query::read_words(job.operation(), &job.call.parameters, "include")?;
     let wants = |what: &str| include.iter().any(|word| word == what);
-    let states = async { shown(job, Known::States, "sequence", &["id", "name", "color", "group"]).await.map(Some) };
+    let states = shown(job, Known::States, "sequence", &["id", "name", "color", "group"]);
     let labels = async {
         match wants("labels") {
             true => shown(job, Known::Labels, "sort_order", &["id", "name", "color"]).await.map(Some),
@@ -31,10 +32,8 @@ pub(super) async fn retrieve(call: &OwnCall<'_>, job: &InProject<'_>) -> Result<
         }
     };
     let (states, labels, members) = tokio::try_join!(states, labels, people)?;
-    let card = job.card;
-    let around =
-        Surroundings { states: states.unwrap_or_default(), members, labels, has_estimate: card.estimate.is_some() };
-    let schema = found(call.catalogue().schema(card.id, id, &around))?;
+    let around = Surroundings { states, members, labels, has_estimate: card.estimate.is_some() };
+    let schema = found(call.catalogue.schema(card.id, id, &around))?;
     Ok(call.reply(schema))
 }
 

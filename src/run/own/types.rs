@@ -31,7 +31,6 @@ impl Surface {
     }
 }
 
-/// Work item types.
 pub(super) struct Types;
 
 impl Records for Types {
@@ -49,8 +48,8 @@ impl Records for Types {
     }
 
     fn shown(call: &OwnCall<'_>) -> Result<Map<String, Value>, Refusal> {
-        let kind = found(call.listed_type(call.catalogue(), call.job.pk()?))?;
-        Ok(call.surface().type_shape(call.catalogue(), kind))
+        let kind = found(call.listed_type(&call.catalogue, call.job.pk()?))?;
+        Ok(call.surface().type_shape(&call.catalogue, kind))
     }
 
     fn written(call: &OwnCall<'_>, catalogue: &Catalogue, id: Uuid) -> Result<Map<String, Value>, Refusal> {
@@ -92,7 +91,7 @@ async fn in_use(call: &OwnCall<'_>, id: Uuid) -> Result<Option<Refusal>, Refusal
 
 pub(super) async fn mark_default(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
     let id = call.job.pk()?;
-    call.catalogue().writable_type(call.project, id)?;
+    call.catalogue.writable_type(call.project, id)?;
     call.job.given()?;
     let rules = call.edit(|edit| {
         edit.after.writable_type(call.project, id)?;

@@ -17,7 +17,6 @@ use serde_json::{Map, Value};
 use std::collections::HashSet;
 use uuid::Uuid;
 
-/// What a write was sent.
 pub(super) struct Sent {
     /// Its body, valid by its declaration.
     pub(super) given: Given,
@@ -53,13 +52,10 @@ pub(super) trait Records: 'static {
     /// Creates a record and returns its id.
     fn create(call: &OwnCall<'_>, edit: &mut Edit, sent: &Sent) -> Result<Uuid, Refusal>;
 
-    /// Changes a record.
     fn update(call: &OwnCall<'_>, edit: &mut Edit, id: Uuid, sent: &Sent) -> Result<(), Refusal>;
 
-    /// Deletes a record.
     fn delete(call: &OwnCall<'_>, edit: &mut Edit, id: Uuid) -> Result<(), Refusal>;
 
-    /// The answer to a create.
     fn created(call: &OwnCall<'_>, catalogue: &Catalogue, id: Uuid) -> Result<Reply, Refusal> {
         Ok(call.reply(Self::written(call, catalogue, id)?))
     }
@@ -92,7 +88,7 @@ pub(super) fn show<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
 }
 
 async fn create<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    R::may_write(call, call.catalogue(), None)?;
+    R::may_write(call, &call.catalogue, None)?;
     let sent = R::sent(call).await?;
     let rules = call.edit(|edit| {
         R::may_write(call, &edit.after, None)?;
@@ -104,7 +100,7 @@ async fn create<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
 
 async fn update<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
     let id = call.job.pk()?;
-    R::may_write(call, call.catalogue(), Some(id))?;
+    R::may_write(call, &call.catalogue, Some(id))?;
     let sent = R::sent(call).await?;
     let rules = call.edit(|edit| {
         R::may_write(call, &edit.after, Some(id))?;

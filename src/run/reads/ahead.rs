@@ -20,7 +20,6 @@ use std::time::Duration;
 
 /// How long after its last reader a project is kept up to date.
 const IN_USE: Duration = Duration::from_secs(60);
-/// Shortest pause between two rounds.
 const SHORTEST: Duration = Duration::from_millis(200);
 
 /// Items up to which a build is one call.
@@ -64,29 +63,30 @@ pub async fn keep_ahead(runner: Arc<Runner>, key: V1Key) {
     loop {
         tokio::time::sleep(pause).await;
         for scope in runner.indexes.in_use(IN_USE) {
-            if let Err(refusal) = renew(&runner, &key, &scope).await {
+            if let Err(refusal) = renew(&runner, &key, &scope, false).await {
                 tracing::debug!(project = %scope.project, code = refusal.code(), "not refreshed ahead");
             }
         }
     }
 }
 
-async fn renew(runner: &Runner, key: &V1Key, scope: &Scope) -> Result<(), Refusal> {
-    let ctx = Context::new("refresh-ahead", runner.settings.shared_work).with_priority(Priority::Index);
+/// Brings the index of `scope` up to date; whatever its age when v1 has `hinted` at a change.
+pub(in crate::run) async fn renew(
+    runner: &Runner,
+    key: &V1Key,
+    scope: &Scope,
+    hinted: bool,
+) -> Result<(), Refusal> {
+    let what = if hinted { "refresh-hinted" } else { "refresh-ahead" };
+    let ctx = Context::new(what, runner.settings.shared_work).with_priority(Priority::Index);
     // Requests share the read that is under way, so it must not be one that waits for quota.
     if runner.client.budget().is_short(key.id()) || !sees_the_same(runner, key, scope, &ctx).await? {
         return Ok(());
     }
-    runner.indexes.renew(scope, key, &ctx).await
-}
-
-/// Brings the index of `scope` up to date whatever its age.
-pub(in crate::run) async fn renew_now(runner: &Runner, key: &V1Key, scope: &Scope) -> Result<(), Refusal> {
-    let ctx = Context::new("refresh-hinted", runner.settings.shared_work).with_priority(Priority::Index);
-    if runner.client.budget().is_short(key.id()) || !sees_the_same(runner, key, scope, &ctx).await? {
-        return Ok(());
+    match hinted {
+        true => runner.indexes.renew_now(scope, key, &ctx).await,
+        false => runner.indexes.renew(scope, key, &ctx).await,
     }
-    runner.indexes.renew_now(scope, key, &ctx).await
 }
 
 /// Whether v1 shows the owner of `key` the rows of `scope`: a member of the same kind.

@@ -97,13 +97,8 @@ impl Runner {
         }
     }
 
-    /// This process has raised the epoch to this by a step; 0 for not at all.
-    pub(in crate::run) fn has_raised(&self, project: Uuid, epoch: i64) {
-        self.reached(project, epoch, 1);
-    }
-
-    /// `epoch` is in force, `own` of its steps being this process's.
-    fn reached(&self, project: Uuid, epoch: i64, own: i64) {
+    /// `epoch` is in force, `own` of its steps being this process's; 0 for one that was not raised.
+    pub(in crate::run) fn reached(&self, project: Uuid, epoch: i64, own: i64) {
         if epoch == 0 {
             // Nobody ever wrote there through this store, or this process has it to itself.
             return;

@@ -21,7 +21,6 @@ pub(in crate::run) fn has(resource: &Resource, rule: &OneOfAll, held: &Held) -> 
     name.is_some_and(|name| held.v1_members().get(name) == Some(&Value::Bool(true)))
 }
 
-/// Whether v2 shows the flag on a record.
 pub(in crate::run) fn is_shown(resource: &Resource, rule: &OneOfAll, held: &Held) -> bool {
     held.v2_members().get(&resource.fields[rule.field].name) == Some(&Value::Bool(true))
 }

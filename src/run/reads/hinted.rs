@@ -4,7 +4,7 @@
 //! when it is over. With the gateway's own key and in the lowest lane, like all work ahead of requests. An index that
 //! nobody has asked for is not built. May use: what `run` may use.
 
-use super::ahead::renew_now;
+use super::ahead::renew;
 use crate::run::runner::Runner;
 use crate::v1::V1Key;
 use parking_lot::Mutex;
@@ -57,7 +57,7 @@ pub fn touched(runner: &Arc<Runner>, hints: &Arc<Hints>, key: &V1Key, project: U
     drop(tokio::spawn(async move {
         loop {
             for scope in runner.indexes.built_of(project) {
-                if let Err(refusal) = renew_now(&runner, &key, &scope).await {
+                if let Err(refusal) = renew(&runner, &key, &scope, true).await {
                     tracing::debug!(%project, code = refusal.code(), "not refreshed after a hint");
                 }
             }

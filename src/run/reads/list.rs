@@ -34,7 +34,6 @@ async fn make_page(job: &Job) -> Result<Reply, Refusal> {
     job.page_of(loaded?.value, call).await
 }
 
-/// Shows one record.
 pub(in crate::run) async fn one(job: &Job) -> Result<Reply, Refusal> {
     let held = read_addressed_record(job).await?;
     query::read_single(job.operation(), &job.call.parameters)?;

@@ -32,15 +32,11 @@ pub(in crate::run) fn store_is_away() -> Refusal {
 
 /// What v1 answered, of now or, in trouble, the last time.
 pub(in crate::run) enum Answered<T> {
-    /// A success, read.
     Read(T),
-    /// Anything else.
     Otherwise(V1Response),
 }
 
-/// What is known of one item.
 pub(in crate::run) enum Seen {
-    /// What v1 answered.
     Answer(Answered<Box<Item>>),
     /// A row of the index, in trouble.
     Row(Box<Item>),

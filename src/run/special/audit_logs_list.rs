@@ -1,9 +1,8 @@
 //! The audit log of a workspace: the query is read as for every list and answered by the store, which holds
 //! far more entries than fit into memory. Entries may be large, so a page is read, redacted and written as heavy work.
-//! May use: what `run` may use.
+//! The retrieve has some of it in common. May use: what `run` may use.
 
-use super::audit_log;
-use crate::access::VisibleProjects;
+use crate::access::{VisibleProjects, WorkspaceRole};
 use crate::heavy::Input;
 use crate::plan::Resource;
 use crate::refusal::Refusal;
@@ -14,36 +13,45 @@ use crate::v2::cursor::Cursor;
 use crate::v2::page;
 use crate::v2::query::{Condition, ListCall, PageCall, Test};
 use crate::v2::record::Cell;
+use std::sync::Arc;
 use uuid::Uuid;
 
-/// Bytes of an entry, roughly.
 const ENTRY: usize = 1024;
 
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
-    let workspace = audit_log::require_audit_reader(job).await?;
+    let workspace = require_audit_reader(job).await?;
     let list = job.list_call()?;
     let mut query = query_of(job.resource(), &list)?;
-    if query.search.is_some() || query.filters.iter().any(names_a_target) {
+    if query.search.is_some()
+        || query.filters.iter().any(|filter| matches!(filter, AuditFilter::Is(AuditColumn::TargetId, _)))
+    {
         // Entries that the reader may not see cannot be found either.
-        query.visible = Some(audit_log::visible(job).await?.iter().collect());
+        query.visible = Some(visible(job).await?.iter().collect());
     }
     let found = job.runner.store.audit_page(workspace, &query).await?;
     let (size, heavy, ctx) = (found.size(), &job.runner.heavy, &job.call.ctx);
     let read = move || found.read().map(|page| (page.rows.iter().any(AuditRecord::names_projects), page));
     let (names_projects, page) = heavy.run(Input::Own, size, ctx, read).await??;
-    let visible = audit_log::visible_if(job, names_projects).await?;
+    let visible = visible_if(job, names_projects).await?;
     let answer = move || written(page, visible.as_deref(), &list.page);
     Ok(Reply::json(200, heavy.run(Input::Own, size, ctx, answer).await??))
 }
 
 /// The answer with what the reader may see.
-fn written(mut page: AuditPage, visible: Option<&VisibleProjects>, asked: &PageCall) -> Result<Vec<u8>, Refusal> {
-    audit_log::leave_out_hidden(visible, &mut page.rows)?;
-    envelope(asked, &page)
-}
-
-fn names_a_target(filter: &AuditFilter) -> bool {
-    matches!(filter, AuditFilter::Is(AuditColumn::TargetId, _))
+fn written(mut found: AuditPage, visible: Option<&VisibleProjects>, asked: &PageCall) -> Result<Vec<u8>, Refusal> {
+    leave_out_hidden(visible, &mut found.rows)?;
+    let mut written = Vec::with_capacity(found.rows.len());
+    for record in &found.rows {
+        let mut json = Vec::with_capacity(ENTRY);
+        write(record, &mut json)?;
+        written.push(json);
+    }
+    let size = written.iter().map(|json| json.len() + 1).sum();
+    let data = page::rows(size, written.iter().map(|json| move |out: &mut Vec<u8>| out.extend_from_slice(json)));
+    // Without a count it is only known whether one more follows, which is all the links need.
+    let total = found.total.unwrap_or(asked.offset() + found.rows.len() + usize::from(found.more));
+    let next = found.rows.last().filter(|_| found.more).map(token);
+    Ok(page::envelope(data, asked, total, next.as_ref()))
 }
 
 fn query_of(resource: &Resource, list: &ListCall) -> Result<AuditQuery, Refusal> {
@@ -112,21 +120,45 @@ fn position(cursor: &Cursor) -> Result<AuditStart, Refusal> {
     }
 }
 
-fn envelope(asked: &PageCall, found: &AuditPage) -> Result<Vec<u8>, Refusal> {
-    let mut written = Vec::with_capacity(found.rows.len());
-    for record in &found.rows {
-        let mut json = Vec::with_capacity(ENTRY);
-        audit_log::write(record, &mut json)?;
-        written.push(json);
-    }
-    let size = written.iter().map(|json| json.len() + 1).sum();
-    let data = page::rows(size, written.iter().map(|json| move |out: &mut Vec<u8>| out.extend_from_slice(json)));
-    // Without a count it is only known whether one more follows, which is all the links need.
-    let total = found.total.unwrap_or(asked.offset() + found.rows.len() + usize::from(found.more));
-    let next = found.rows.last().filter(|_| found.more).map(token);
-    Ok(page::envelope(data, asked, total, next.as_ref()))
-}
-
 fn token(record: &AuditRecord) -> Cursor {
     Cursor { id: record.id, keys: vec![("created_at".into(), Cell::Instant(record.created_at))] }
+}
+
+/// The workspace whose log may be read: v1 has no audit log, so the role decides alone (O13).
+pub(super) async fn require_audit_reader(job: &Job) -> Result<Uuid, Refusal> {
+    let (access, call) = (&job.runner.access, &job.call);
+    let card = access.workspace(&call.caller, job.slug(), &call.ctx).await?;
+    if card.role != WorkspaceRole::Admin {
+        return Err(Refusal::Forbidden {
+            detail: "Only administrators of the workspace may read its audit log.".into(),
+        });
+    }
+    access.workspace_id(&call.caller, job.slug(), &call.ctx).await
+}
+
+pub(super) async fn visible(job: &Job) -> Result<Arc<VisibleProjects>, Refusal> {
+    let call = &job.call;
+    job.runner.access.visible_projects(&call.caller, job.slug(), &call.ctx).await
+}
+
+/// The projects that the reader sees, when entries name any; else v1 is not asked.
+pub(super) async fn visible_if(job: &Job, named: bool) -> Result<Option<Arc<VisibleProjects>>, Refusal> {
+    if named { visible(job).await.map(Some) } else { Ok(None) }
+}
+
+/// Leaves out of the entries what belongs to other projects than the visible ones; `None` when no entry names any.
+pub(super) fn leave_out_hidden(
+    visible: Option<&VisibleProjects>,
+    records: &mut [AuditRecord],
+) -> Result<(), Refusal> {
+    let Some(visible) = visible else { return Ok(()) };
+    for record in records {
+        record.leave_out_hidden(&|project| visible.contains(project))?;
+    }
+    Ok(())
+}
+
+/// Appends the read shape of an entry to `out`.
+pub(super) fn write(record: &AuditRecord, out: &mut Vec<u8>) -> Result<(), Refusal> {
+    serde_json::to_writer(out, record).map_err(Refusal::internal)
 }

@@ -1,6 +1,6 @@
 //! One entry of the audit log, by its record id; the id of the event finds nothing. May use: what `run` may use.
 
-use super::audit_log;
+use super::audit_logs_list as audit_log;
 use crate::refusal::Refusal;
 use crate::run::Job;
 use crate::v2::{Reply, query};

@@ -5,14 +5,15 @@
 //! comment is posted again without it and the overlay keeps the pair. The answer is read back (trap 20). May use: what
 //! `run` may use.
 
-use crate::plan::{Extra, WriteKind};
+use crate::plan::{Extra, Resource};
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
-use crate::run::members::{Members, id_of};
+use crate::run::members::id_of;
 use crate::run::writes::create;
 use crate::run::writes::write::created_but;
 use crate::translate::outgoing::{self, Outgoing};
 use crate::translate::{comments, confirm};
+use crate::v1::V1Response;
 use crate::v2::Reply;
 
 pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
@@ -24,7 +25,7 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let mut outgoing = outgoing::create(resource, &given);
     // A pair that v1 refuses makes it a second post.
     let _room = job.room_for(&[(Extra::RefusedValue, 1)], 0).await?;
-    let id = id_of(&post(job, &mut outgoing).await?)?;
+    let id = id_of(&create::post(job, resource, &mut outgoing, keep_pair).await?)?;
     let failed = created_but(id);
     let v1 = job.read_record(resource, id).await.map_err(&failed)?;
     confirm::check(resource, &outgoing.body, &v1).confirm(resource).map_err(&failed)?;
@@ -32,12 +33,11 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     create::finish(job, write, &v1).await.map_err(failed)
 }
 
-async fn post(job: &InProject<'_>, outgoing: &mut Outgoing) -> Result<Members, Refusal> {
-    let resource = job.resource();
-    let answer = job.post_raw(resource, &outgoing.body).await?;
-    if !comments::is_pair_taken(&outgoing.body, &answer) {
-        return job.accept(resource, WriteKind::Create, &outgoing.body, answer).await;
+/// Moves a pair that v1 refuses to the overlay; whether there is one.
+pub(super) fn keep_pair(_: &Resource, outgoing: &mut Outgoing, answer: &V1Response) -> bool {
+    let taken = comments::is_pair_taken(&outgoing.body, answer);
+    if taken {
+        comments::keep_pair(outgoing);
     }
-    comments::keep_pair(outgoing);
-    job.post(resource, &outgoing.body).await
+    taken
 }

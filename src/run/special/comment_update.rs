@@ -3,18 +3,16 @@
 //! The comment is read first: v1 would let anyone edit it (trap 35). A body without a known member changes
 //! nothing and stamps nothing; a pair that v1 refuses goes to the overlay (trap 34). May use: what `run` may use.
 
-use crate::plan::WriteKind;
+use super::comment_create::keep_pair;
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::members::Members;
 use crate::run::reads::list;
 use crate::run::rules;
-use crate::run::writes::create;
+use crate::run::writes::{create, update};
 use crate::translate::comments;
-use crate::translate::outgoing::Outgoing;
 use crate::units::now_micros;
 use crate::v2::Reply;
-use uuid::Uuid;
 
 pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let write = job.begin_write().await?;
@@ -28,25 +26,12 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let (resource, id) = (job.resource(), stored.record.id);
     let now = now_micros();
     let mut outgoing = comments::update(resource, given, &stored, now);
-    let answer = patch(job, id, &mut outgoing).await?;
+    // Nothing is sent when nothing changes.
+    let answer = match outgoing.body.is_empty() {
+        true => Members::new(),
+        false => update::patch(job, resource, id, &mut outgoing, keep_pair).await?,
+    };
     let v1 = job.merge_or_reread(resource, id, &stored.v1_members(), &outgoing.body, &answer).await?;
     job.keep(resource, id, &outgoing, &v1).await?;
     create::finish(job, write, &v1).await
-}
-
-/// Nothing is sent when nothing changes.
-async fn patch(job: &InProject<'_>, id: Uuid, outgoing: &mut Outgoing) -> Result<Members, Refusal> {
-    let resource = job.resource();
-    if outgoing.body.is_empty() {
-        return Ok(Members::new());
-    }
-    let answer = job.patch_raw(resource, id, &outgoing.body).await?;
-    if !comments::is_pair_taken(&outgoing.body, &answer) {
-        return job.accept(resource, WriteKind::Update, &outgoing.body, answer).await;
-    }
-    comments::keep_pair(outgoing);
-    if outgoing.body.is_empty() {
-        return Ok(Members::new());
-    }
-    job.patch(resource, id, &outgoing.body).await
 }

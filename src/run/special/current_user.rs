@@ -10,7 +10,6 @@ pub(super) fn run(job: &Job) -> Result<Reply, Refusal> {
     let user = &caller.user;
     let mut scopes: Vec<String> = caller.scopes.iter().flat_map(|scopes| scopes.iter().cloned()).collect();
     scopes.sort();
-    Ok(job.record_reply(
-        users::current_user(user.id, &user.email, &user.display_name, caller.kind.as_str(), &scopes).into(),
-    ))
+    let json = users::current_user(user.id, &user.email, &user.display_name, caller.kind.into(), &scopes);
+    Ok(job.record_reply(json.into()))
 }

@@ -31,7 +31,7 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     outgoing.body.insert("project_id".to_owned(), job.card.id.to_string().into());
     let again = create::repeats(resource, &outgoing.body);
     let _room = job.room_for(&[(Extra::Date, dates.len()), (Extra::RefusedValue, again)], 0).await?;
-    let answer = create::post(job, resource, &mut outgoing).await?;
+    let answer = create::post(job, resource, &mut outgoing, create::keep_refused).await?;
     let id = id_of(&answer)?;
     let failed = created_but(id);
     for mut date in dates {

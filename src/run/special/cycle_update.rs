@@ -40,7 +40,7 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let _room = job.room_for(&[(Extra::Date, dates.len()), (Extra::RefusedValue, again)], 0).await?;
     if !outgoing.body.is_empty() {
         cycles::carry(&mut outgoing.body, &v1);
-        let answer = update::patch(job, resource, id, &mut outgoing).await?;
+        let answer = update::patch(job, resource, id, &mut outgoing, create::keep_refused).await?;
         v1 = job.merge_or_reread(resource, id, &v1, &outgoing.body, &answer).await?;
     }
     for mut date in dates {

@@ -1,7 +1,6 @@
 //! What the mapping language cannot say: one named function a file, each with its v1 calls declared in the
 //! mapping that names it. May use: what `run` may use.
 
-mod audit_log;
 mod audit_logs_list;
 mod audit_logs_retrieve;
 mod comment_create;
@@ -32,16 +31,15 @@ pub(super) async fn run(special: Special, job: &Job) -> Result<Reply, Refusal> {
         Special::CycleCreate => Box::pin(cycle_create::run(&within()?)).await,
         Special::CycleUpdate => Box::pin(cycle_update::run(&within()?)).await,
         Special::ProjectMembers => Box::pin(project_members::run(&within()?)).await,
-        Special::TypesEnable => Box::pin(own::enable_types(job)).await,
-        Special::TypesImport => Box::pin(own::import_types(job)).await,
-        Special::TypesMarkDefault => Box::pin(own::mark_default_type(job)).await,
-        Special::TypesSchema => Box::pin(own::type_schema(&within()?)).await,
+        Special::TypesEnable | Special::TypesImport | Special::TypesMarkDefault | Special::TypesSchema => {
+            Box::pin(own::on_types(special, job)).await
+        }
         Special::WorkItemArchive => Box::pin(steps::archive::run(&within()?)).await,
         Special::WorkItemCreate => Box::pin(steps::create::run(&within()?)).await,
         Special::WorkItemDelete => Box::pin(steps::delete::run(&within()?)).await,
         Special::WorkItemLookup => Box::pin(steps::lookup::run(job)).await,
         Special::WorkItemRetrieve => Box::pin(steps::retrieve::run(&within()?)).await,
-        Special::WorkItemUnarchive => Box::pin(steps::unarchive::run(&within()?)).await,
+        Special::WorkItemUnarchive => Box::pin(steps::archive::bring_back(&within()?)).await,
         Special::WorkItemUpdate => Box::pin(steps::update::run(&within()?)).await,
         Special::WorkItemsList => Box::pin(steps::list::run(&within()?)).await,
         Special::WorkspaceMembers => Box::pin(workspace_members::run(job)).await,

@@ -4,7 +4,7 @@
 use crate::access::Role;
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
-use crate::run::v1_faults::bad_data;
+use crate::run::members::bad_data;
 use crate::translate::members::{self, Person};
 use crate::v2::{Reply, page};
 use std::collections::HashMap;

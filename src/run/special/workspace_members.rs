@@ -4,7 +4,7 @@
 use crate::access::Role;
 use crate::refusal::Refusal;
 use crate::run::Job;
-use crate::run::v1_faults::bad_data;
+use crate::run::members::bad_data;
 use crate::translate::members;
 use crate::v2::{Reply, page};
 use std::time::Instant;

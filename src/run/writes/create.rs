@@ -9,11 +9,15 @@ use crate::run::kept::shelf::Write;
 use crate::run::members::{Members, id_of};
 use crate::run::reads::flagged;
 use crate::run::{Collection, rules};
-use crate::translate::{confirm, outgoing, refusal};
+use crate::translate::outgoing::{self, Outgoing};
+use crate::translate::{confirm, refusal};
 use crate::v1::V1Response;
 use crate::v2::Reply;
 use crate::v2::body::Given;
 use serde_json::Value;
+
+/// Moves what v1 refuses to the overlay, when it can be sent again without; whether there is anything.
+pub(in crate::run) type KeepRefused = fn(&Resource, &mut Outgoing, &V1Response) -> bool;
 
 /// Validates, writes, reads back, keeps the overlay.
 pub(in crate::run) async fn create(job: &Job) -> Result<Reply, Refusal> {
@@ -43,7 +47,7 @@ pub(in crate::run) async fn create_given(
     let resource = job.resource();
     let mut outgoing = outgoing::create(resource, &given);
     let _room = job.room_for(&[(Extra::RefusedValue, repeats(resource, &outgoing.body))], 0).await?;
-    let answer = post(job, resource, &mut outgoing).await?;
+    let answer = post(job, resource, &mut outgoing, keep_refused).await?;
     let id = id_of(&answer)?;
     let failed = created_but(id);
     let v1 = if outgoing.after_create.is_empty() {
@@ -84,10 +88,11 @@ pub(in crate::run) async fn finish(
 pub(in crate::run) async fn post(
     job: &Job,
     resource: &Resource,
-    outgoing: &mut outgoing::Outgoing,
+    outgoing: &mut Outgoing,
+    keep: KeepRefused,
 ) -> Result<Members, Refusal> {
     let answer = job.post_raw(resource, &outgoing.body).await?;
-    if keep_refused(resource, outgoing, &answer) {
+    if keep(resource, outgoing, &answer) {
         return job.post(resource, &outgoing.body).await;
     }
     job.accept(resource, WriteKind::Create, &outgoing.body, answer).await
@@ -99,7 +104,7 @@ pub(in crate::run) fn repeats(resource: &Resource, sent: &Members) -> usize {
 }
 
 /// Moves the field that alone made v1 refuse to the overlay, when that can hold its value; whether there is one.
-pub(super) fn keep_refused(resource: &Resource, outgoing: &mut outgoing::Outgoing, answer: &V1Response) -> bool {
+pub(in crate::run) fn keep_refused(resource: &Resource, outgoing: &mut Outgoing, answer: &V1Response) -> bool {
     let refused = refusable(resource, &outgoing.body).find(|(_, key)| refusal::is_only_about(answer, key));
     let Some((name, key)) = refused.map(|(name, key)| (name.to_owned(), key.to_owned())) else { return false };
     let value = outgoing.body.shift_remove(&key).unwrap_or(Value::Null);

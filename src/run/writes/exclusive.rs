@@ -36,7 +36,7 @@ pub(in crate::run) async fn create(job: &Job, rule: &OneOfAll) -> Result<Reply, 
     let mut outgoing = outgoing::create(resource, &given);
     let again = create::repeats(resource, &outgoing.body);
     let _room = job.room_for(&[(Extra::Default, FLAGGED), (Extra::RefusedValue, again)], 0).await?;
-    let id = id_of(&create::post(job, resource, &mut outgoing).await?)?;
+    let id = id_of(&create::post(job, resource, &mut outgoing, create::keep_refused).await?)?;
     let failed = created_but(id);
     let mut promotion = outgoing.after_create.clone();
     promotion.extend(flag(resource, rule, true));
@@ -85,7 +85,7 @@ async fn promote(
     outgoing.body.extend(flag(resource, rule, true));
     let again = create::repeats(resource, &outgoing.body);
     let _room = job.room_for(&[(Extra::Default, others.len()), (Extra::RefusedValue, again)], 0).await?;
-    let answer = update::patch(job, resource, id, &mut outgoing).await?;
+    let answer = update::patch(job, resource, id, &mut outgoing, create::keep_refused).await?;
     let v1 = job.merge_or_reread(resource, id, &stored.v1_members(), &outgoing.body, &answer).await?;
     let name = &resource.fields[rule.field].name;
     let half_done = partly_done(format!("The record was updated, but another one still has {name}:"));
@@ -98,7 +98,6 @@ async fn promote(
     create::finish(job, write, &v1).await
 }
 
-/// Takes the flag out of a body.
 fn take_flag(resource: &Resource, rule: &OneOfAll, given: &mut Given) -> Option<bool> {
     given.shift_remove(&resource.fields[rule.field].name)?.as_bool()
 }

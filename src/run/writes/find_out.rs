@@ -7,10 +7,9 @@
 
 use crate::plan::{Kind, Known, Resource, ValueType};
 use crate::refusal::Refusal;
-use crate::run::clocks::SKEW;
-use crate::run::external_pair::is_pair;
+use crate::run::items::key::is_pair;
 use crate::run::job::Job;
-use crate::run::members::{Members, answer_of, id_of};
+use crate::run::members::{Members, SKEW, answer_of, id_of, members};
 use crate::translate::{confirm, modules};
 use crate::v1::{Doubt, V1Request, V1Response};
 use crate::v2::time::{self, Micros};
@@ -41,15 +40,8 @@ impl Job {
         began: Micros,
         doubt: &Doubt,
     ) -> Result<V1Response, Refusal> {
-        let mut pauses = PAUSES.iter();
-        loop {
-            match self.created(resource, sent, began).await {
-                Ok(Some(record)) => return Ok(answer_of(201, &record)),
-                Ok(None) => {}
-                Err(refusal) => tracing::debug!(code = refusal.code(), "a create could not be looked up"),
-            }
-            self.pause(&mut pauses, doubt).await?;
-        }
+        let record = self.look(doubt, || self.created(resource, sent, began)).await?;
+        Ok(answer_of(201, &record))
     }
 
     /// The record after an update that shows everything that was sent.
@@ -60,15 +52,11 @@ impl Job {
         sent: &Members,
         doubt: &Doubt,
     ) -> Result<V1Response, Refusal> {
-        let mut pauses = PAUSES.iter();
-        loop {
-            match self.read_record(resource, id).await {
-                Ok(record) if confirm::shows_all(resource, sent, &record) => return Ok(answer_of(200, &record)),
-                Ok(_) => {}
-                Err(refusal) => tracing::debug!(code = refusal.code(), "an update could not be looked up"),
-            }
-            self.pause(&mut pauses, doubt).await?;
-        }
+        let look = || async move {
+            let record = self.read_record(resource, id).await?;
+            Ok(confirm::shows_all(resource, sent, &record).then_some(record))
+        };
+        Ok(answer_of(200, &self.look(doubt, look).await?))
     }
 
     /// Whether a record that was there is gone after a delete; `was_there` tells whether it was seen before.
@@ -83,15 +71,7 @@ impl Job {
             // Its absence now would say nothing about the delete.
             return Err(doubt.refusal());
         }
-        let mut pauses = PAUSES.iter();
-        loop {
-            match self.is_gone(resource, id).await {
-                Ok(true) => return Ok(()),
-                Ok(false) => {}
-                Err(refusal) => tracing::debug!(code = refusal.code(), "a delete could not be looked up"),
-            }
-            self.pause(&mut pauses, doubt).await?;
-        }
+        self.look(doubt, || async move { Ok(self.is_gone(resource, id).await?.then_some(())) }).await
     }
 
     /// Whether v1 shows no such record to a single read.
@@ -101,12 +81,21 @@ impl Job {
         Ok(answer.status == 404)
     }
 
-    /// Waits before the next look; the refusal when there is to be none.
-    async fn pause(&self, pauses: &mut std::slice::Iter<'_, Duration>, doubt: &Doubt) -> Result<(), Refusal> {
-        let next = pauses.next().filter(|pause| !doubt.answered && self.call.ctx.remaining() > **pause);
-        let pause = next.ok_or_else(|| doubt.refusal())?;
-        tokio::time::sleep(*pause).await;
-        Ok(())
+    /// What `look` finds, which is asked again as long as v1 may be at work; else the refusal that nobody knows.
+    async fn look<T, F>(&self, doubt: &Doubt, look: impl Fn() -> F) -> Result<T, Refusal>
+    where
+        F: Future<Output = Result<Option<T>, Refusal>>,
+    {
+        let mut pauses = PAUSES.iter();
+        loop {
+            match look().await {
+                Ok(Some(found)) => return Ok(found),
+                Ok(None) => {}
+                Err(refusal) => tracing::debug!(code = refusal.code(), "a write could not be looked up"),
+            }
+            let next = pauses.next().filter(|pause| !doubt.answered && self.call.ctx.remaining() > **pause);
+            tokio::time::sleep(*next.ok_or_else(|| doubt.refusal())?).await;
+        }
     }
 
     async fn created(
@@ -118,7 +107,10 @@ impl Job {
         let rows = match mark_of(resource, sent) {
             None => return Ok(None),
             Some(Mark::Pair(id, source)) if resource.is(Known::WorkItems) => self.by_pair(id, source).await?,
-            Some(_) => self.rows_of(resource).await?,
+            Some(_) => {
+                let query = resource.v1.as_ref().map(|v1| v1.list_query.as_str()).unwrap_or_default();
+                self.all_records(resource, query).await?
+            }
         };
         let mark = mark_of(resource, sent);
         let fits = |row: &&Members| mark.as_ref().is_some_and(|mark| mark.is_on(row));
@@ -139,16 +131,10 @@ impl Job {
         by == Some(self.call.caller.user.id) && at.is_some_and(|at| at >= began - SKEW)
     }
 
-    /// The item with a pair.
     async fn by_pair(&self, id: &str, source: &str) -> Result<Vec<Members>, Refusal> {
         let request = self.pair_request(id, source)?;
         let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await?;
-        Ok(if answer.status == 200 { vec![crate::run::members::members(&answer)?] } else { Vec::new() })
-    }
-
-    async fn rows_of(&self, resource: &Resource) -> Result<Vec<Members>, Refusal> {
-        let query = resource.v1.as_ref().map(|v1| v1.list_query.as_str()).unwrap_or_default();
-        self.all_records(resource, query).await
+        Ok(if answer.status == 200 { vec![members(&answer)?] } else { Vec::new() })
     }
 
     /// The record after an update, from the record before and v1's answer. An answer that shows only what can be

@@ -10,10 +10,10 @@
 
 use crate::plan::{Answer, BodyRule, Input, Known, Method, OnCreate, OwnRecords, Source, Special, Step};
 use crate::refusal::Refusal;
-use crate::run::clocks::SKEW;
 use crate::run::in_project::InProject;
 use crate::run::items::fields::{Newest, newest};
 use crate::run::job::Job;
+use crate::run::members::SKEW;
 use crate::translate::comments;
 use crate::units::now_micros;
 use crate::v2::body::Given;

@@ -9,7 +9,6 @@ pub(super) mod exclusive;
 pub(super) mod find_out;
 pub(super) mod look_up;
 pub(super) mod precondition;
-pub(super) mod repeating;
 pub(super) mod turns;
 pub(super) mod update;
 pub(super) mod write;

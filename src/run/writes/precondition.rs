@@ -8,32 +8,22 @@
 //!
 //! May use: what `run` may use.
 
-use crate::plan::{Known, Source, Special, Step};
+use crate::plan::{Known, Special, Step};
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::items::fields::{Looking, settle_open_writes};
-use crate::run::job::{Call, Job};
+use crate::run::job::Job;
 use crate::run::reads::list;
 use crate::run::rules;
 use crate::store::{ItemValues, ProjectItems};
 use crate::translate::work_items::{Item, version_of};
 use crate::v2::Parameters;
-use crate::v2::tag::{self, IfMatch};
-use bytes::Bytes;
+use crate::v2::tag;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Instant;
 use uuid::Uuid;
 
 impl Job {
-    /// The same on a condition; operations that address no single record know none. One that cannot be read is refused
-    /// when it would be held against the record: a record that is not there is 404 whatever the header says.
-    #[must_use]
-    pub fn on_condition(mut self, condition: Option<Result<IfMatch, Refusal>>) -> Self {
-        self.condition = condition;
-        self
-    }
-
     /// Refuses the write when `If-Match` demands another version than v1 shows now. To be called by whoever carries
     /// a write out, when it is this write's turn.
     ///
@@ -42,11 +32,11 @@ impl Job {
     pub(in crate::run) async fn hold_precondition(&self) -> Result<(), Refusal> {
         let Some(condition) = &self.condition else { return Ok(()) };
         let Some(showing) = self.runner.plan().showing(self.operation()) else { return Ok(()) };
-        if self.resource().source == Source::Own {
+        if self.is_own() {
             // Compared after role and mode, and again inside the transaction.
             return Ok(());
         }
-        let version = match Box::pin(self.reading_by(showing).version_now()).await {
+        let version = match Box::pin(self.as_operation(showing, Parameters::default()).version_now()).await {
             // v1 shows no archived item, so an item that is to be brought back cannot be compared.
             Err(Refusal::NotFound { .. }) if self.brings_back() => None,
             outcome => outcome?,
@@ -63,28 +53,6 @@ impl Job {
 
     fn brings_back(&self) -> bool {
         self.operation().step == Step::Special(Special::WorkItemUnarchive)
-    }
-
-    /// The same call as one that reads by another operation, from the same path.
-    pub(in crate::run) fn reading_by(&self, operation: usize) -> Job {
-        self.as_operation(operation, Parameters::default())
-    }
-
-    /// The same call as one of another operation with these parameters, from the same path and without a body.
-    pub(in crate::run) fn as_operation(&self, operation: usize, parameters: Parameters) -> Job {
-        let call = &self.call;
-        let call = Call {
-            operation,
-            variables: call.variables.clone(),
-            parameters,
-            caller: call.caller.clone(),
-            standing: call.standing.clone(),
-            content_type: None,
-            body: Ok(Bytes::new()),
-            origin: call.origin.clone(),
-            ctx: self.shared_ctx(),
-        };
-        Job::new(Arc::clone(&self.runner), call)
     }
 
     /// The version that this read's record has at v1 now, past everything that is kept.
@@ -142,7 +110,6 @@ impl InProject<'_> {
     }
 }
 
-/// The 412.
 pub(in crate::run) fn failed() -> Refusal {
     let detail = "The record is another by now than If-Match says; read it again before changing it.";
     Refusal::PreconditionFailed { detail: detail.into() }

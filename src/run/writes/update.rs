@@ -1,7 +1,7 @@
 //! Updates a record of a plain resource. May use: what `run` may use.
 
 use super::checks;
-use super::create::{finish, keep_refused};
+use super::create::{KeepRefused, finish, keep_refused};
 use crate::plan::{Resource, WriteKind};
 use crate::refusal::Refusal;
 use crate::run::job::Job;
@@ -53,7 +53,7 @@ pub(in crate::run) async fn update_given(
     let mut outgoing = outgoing::update(resource, given);
     let mut v1 = stored.v1_members();
     if !outgoing.body.is_empty() {
-        let answer = patch(job, resource, id, &mut outgoing).await?;
+        let answer = patch(job, resource, id, &mut outgoing, keep_refused).await?;
         v1 = job.merge_or_reread(resource, id, &v1, &outgoing.body, &answer).await?;
     }
     job.keep(resource, id, &outgoing, &v1).await?;
@@ -93,9 +93,10 @@ pub(in crate::run) async fn patch(
     resource: &Resource,
     id: Uuid,
     outgoing: &mut Outgoing,
+    keep: KeepRefused,
 ) -> Result<Members, Refusal> {
     let answer = job.patch_raw(resource, id, &outgoing.body).await?;
-    if keep_refused(resource, outgoing, &answer) {
+    if keep(resource, outgoing, &answer) {
         if outgoing.body.is_empty() {
             return Ok(Members::new());
         }

@@ -2,8 +2,8 @@
 
 use super::find_out;
 use super::writing::Sending;
-use crate::plan::{BodyRule, Extra, Keep, Known, Resource, WriteKind};
-use crate::refusal::Refusal;
+use crate::plan::{Extra, Keep, Known, Resource, WriteKind};
+use crate::refusal::{FieldError, Refusal};
 use crate::run::job::Job;
 use crate::run::members::{Members, answer_of, id_of, json, members};
 use crate::store::OverlayValue;
@@ -153,7 +153,7 @@ impl Job {
 
     /// Whether the body, or the query beside it, cannot be taken as it is.
     pub(in crate::run) fn body_is_refused(&self) -> bool {
-        matches!(self.operation().body, BodyRule::Members(_)) && self.given().is_err()
+        self.takes_body() && self.given().is_err()
     }
 
     async fn write(&self, request: V1Request) -> Outcome {
@@ -293,6 +293,11 @@ pub(in crate::run) fn partly_done(done: String) -> impl Fn(Refusal) -> Refusal {
         let timed_out = refusal.status() == 504;
         Refusal::OutcomeUnknown { detail: format!("{done} {what}"), cause: format!("{refusal:?}"), timed_out }
     }
+}
+
+/// What is wrong, as a part of a sentence.
+pub(in crate::run) fn in_words(errors: &[FieldError]) -> String {
+    errors.iter().map(|error| format!("{} {}", error.field, error.message)).collect::<Vec<_>>().join("; ")
 }
 
 /// Says how far a delete came that made so many `kind`s below its record top-level first, whatever v1 refuses then: a

@@ -91,7 +91,6 @@ impl Job {
         self.touched.store(false, Ordering::SeqCst);
     }
 
-    /// The project of a write that goes to v1.
     pub(in crate::run) fn v1_project(&self) -> Option<Uuid> {
         let project = self.call.card().map(|card| card.id);
         project.filter(|_| self.resource().source == Source::V1)

@@ -17,11 +17,8 @@ use uuid::Uuid;
 /// What a body asks of the own store.
 #[derive(Debug, Default)]
 pub(in crate::run) struct Asked {
-    /// What is to be stored.
     pub own: OwnWrite,
-    /// What is wrong.
     pub errors: FieldErrors,
-    /// Properties something is wrong with.
     faulty: HashSet<Uuid>,
 }
 

@@ -3,8 +3,8 @@
 use super::settle::late;
 use crate::fresh::Changed;
 use crate::refusal::Refusal;
-use crate::run::clocks::SKEW;
 use crate::run::in_project::InProject;
+use crate::run::members::SKEW;
 use crate::store::{Intent, IntentKind, IntentState, OwnWrite, RunningIntent, Settled, StoreError};
 use crate::translate::work_items::Item;
 use crate::translate::work_items_write;
@@ -44,14 +44,12 @@ impl Begun {
         Self::begin(job, IntentKind::Update, Some(stored.id), sent, own).await
     }
 
-    /// Notes the end of an item about which something is recorded.
-    pub async fn delete(job: &InProject<'_>, id: Uuid) -> Result<Self, Refusal> {
+    /// Notes the end of an item, if anything is recorded about it.
+    pub async fn delete(job: &InProject<'_>, id: Uuid, is_recorded: bool) -> Result<Self, Refusal> {
+        if !is_recorded {
+            return Ok(Self(None));
+        }
         Self::begin(job, IntentKind::Delete, Some(id), json!({"slug": job.slug()}), OwnWrite::default()).await
-    }
-
-    /// Nothing to note.
-    pub fn nothing() -> Self {
-        Self(None)
     }
 
     async fn begin(
@@ -70,28 +68,16 @@ impl Begun {
         }
     }
 
-    /// v1 has carried the write out, on this item.
+    /// v1 has carried the write out.
     ///
     /// # Errors
     /// `store_unavailable`; the write is then settled by a later request.
-    pub async fn settle_done(self, job: &InProject<'_>, item: Uuid) -> Result<(), Refusal> {
-        self.end(job, Settled::Done(item)).await
-    }
-
-    /// v1 has deleted the item.
-    pub async fn settle_deleted(self, job: &InProject<'_>, item: Uuid) -> Result<(), Refusal> {
-        self.end(job, Settled::Purged(item)).await
-    }
-
-    async fn end(self, job: &InProject<'_>, settled: Settled) -> Result<(), Refusal> {
-        match self.0 {
-            Some(running) => {
-                let epoch = job.runner.store.settle_own(running, settled).await?;
-                job.runner.has_raised(job.card.id, epoch);
-                Ok(())
-            }
-            None => Ok(()),
+    pub async fn settle(self, job: &InProject<'_>, settled: Settled) -> Result<(), Refusal> {
+        if let Some(running) = self.0 {
+            let epoch = job.runner.store.settle_own(running, settled).await?;
+            job.runner.reached(job.card.id, epoch, 1);
         }
+        Ok(())
     }
 
     /// v1 refused, or it is not known what it did.

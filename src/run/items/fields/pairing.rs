@@ -24,7 +24,8 @@ const ROUNDS_OF_INDEX: usize = 50;
 
 /// A read of items that are shown with what is recorded about them.
 pub(in crate::run) struct Pairing {
-    before: Arc<ProjectItems>,
+    /// What was recorded before the items were read.
+    pub before: Arc<ProjectItems>,
     /// Until when they are read again, once they had to be, and how often they were read.
     until: Option<Instant>,
     rounds: usize,
@@ -39,11 +40,6 @@ impl Pairing {
     /// The same, for items of this project.
     pub async fn of(runner: &Runner, project: Uuid) -> Result<Self, Refusal> {
         Ok(Self { before: recorded(runner, project).await?, until: None, rounds: 1 })
-    }
-
-    /// What was recorded before the items were read.
-    pub fn before(&self) -> &Arc<ProjectItems> {
-        &self.before
     }
 
     /// What is recorded about the project, when an item, which was read since, belongs to it; none when it has to be read

@@ -24,7 +24,6 @@ pub(super) struct Named<'p> {
 }
 
 impl<'p> Named<'p> {
-    /// These people.
     pub(super) fn of(people: &'p [Person]) -> Self {
         let mut named = Self { by_id: HashMap::new(), by_address: HashMap::new() };
         for person in people {
@@ -90,7 +89,6 @@ pub(super) async fn items_named(
     Ok(found)
 }
 
-/// How a work item is named.
 enum Wanted {
     Id(Uuid),
     Key(HumanKey),

@@ -7,8 +7,8 @@
 
 use crate::index::Index;
 use crate::refusal::Refusal;
-use crate::run::clocks::SKEW;
 use crate::run::in_project::InProject;
+use crate::run::members::SKEW;
 use crate::run::reads::load::{AT_ONCE, records_of};
 use crate::run::reads::outage::store_is_away;
 use crate::store::{Intent, IntentKind, IntentState, ProjectItems, Settled, Store, WrittenSince};
@@ -33,7 +33,6 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Where the items at hand come from, and what is wanted of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::run) enum Looking {
-    /// Read from v1 just now.
     Read,
     /// Rows of an index, which may be a little older.
     Indexed,
@@ -187,7 +186,6 @@ enum Fits {
     Now,
     /// That of what was recorded before it was read: it shows nothing of what was written since.
     Before,
-    /// Nobody can say.
     NotKnown,
 }
 
@@ -378,8 +376,26 @@ async fn settle_create(
     recorded: &ProjectItems,
     listed: &mut Listed,
 ) -> Result<bool, Refusal> {
-    let newest = listed.for_create(job, intent).await?;
-    bind(job, intent, recorded, newest).await
+    let (store, items) = (&job.runner.store, listed.for_create(job, intent).await?);
+    let may_be = |intent: &Intent, item: &Newest| may_have_made(job, intent, item, recorded);
+    let candidates: Vec<&Newest> = items.iter().filter(|item| may_be(intent, item)).collect();
+    let [only] = candidates.as_slice() else {
+        if candidates.len() > 1 {
+            report(store, intent, IntentState::Ambiguous).await?;
+        }
+        return Ok(false);
+    };
+    // Another create with other values may have made it just as well.
+    let creates = recorded.open.iter().filter(|other| other.kind == IntentKind::Create && other.id != intent.id);
+    if creates.clone().any(|other| may_be(other, only) && other.own != intent.own) {
+        report(store, intent, IntentState::Ambiguous).await?;
+        return Ok(false);
+    }
+    let bound = store.settle_left(intent, Settled::Done(only.id)).await?;
+    if bound {
+        tracing::info!(intent = %intent.id, item = %only.id, "a new item whose answer was lost has its values");
+    }
+    Ok(bound)
 }
 
 /// The newest items as v1 listed them for one request, so that it is asked once for several writes.
@@ -400,34 +416,6 @@ impl Listed {
         }
         Ok(&self.items)
     }
-}
-
-async fn bind(
-    job: &InProject<'_>,
-    intent: &Intent,
-    recorded: &ProjectItems,
-    items: &[Newest],
-) -> Result<bool, Refusal> {
-    let store = &job.runner.store;
-    let may_be = |intent: &Intent, item: &Newest| may_have_made(job, intent, item, recorded);
-    let candidates: Vec<&Newest> = items.iter().filter(|item| may_be(intent, item)).collect();
-    let [only] = candidates.as_slice() else {
-        if candidates.len() > 1 {
-            report(store, intent, IntentState::Ambiguous).await?;
-        }
-        return Ok(false);
-    };
-    // Another create with other values may have made it just as well.
-    let creates = recorded.open.iter().filter(|other| other.kind == IntentKind::Create && other.id != intent.id);
-    if creates.clone().any(|other| may_be(other, only) && other.own != intent.own) {
-        report(store, intent, IntentState::Ambiguous).await?;
-        return Ok(false);
-    }
-    let bound = store.settle_left(intent, Settled::Done(only.id)).await?;
-    if bound {
-        tracing::info!(intent = %intent.id, item = %only.id, "a new item whose answer was lost has its values");
-    }
-    Ok(bound)
 }
 
 /// Drops creates that made nothing: `index` was read after v1 could still have carried them out.

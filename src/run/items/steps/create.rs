@@ -15,8 +15,9 @@ use crate::run::in_project::InProject;
 use crate::run::items::fields::Begun;
 use crate::run::items::{expansions, names, workflow};
 use crate::run::members::{Members, id_of, members};
-use crate::run::writes::write::created_but;
+use crate::run::writes::write::{created_but, in_words};
 use crate::run::writes::{checks, find_out};
+use crate::store::Settled;
 use crate::translate::confirm::Checked;
 use crate::translate::work_items;
 use crate::translate::work_items_write;
@@ -49,13 +50,13 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
             return Err(refusal);
         }
     };
-    begun.settle_done(job, id).await.map_err(created_but(id))?;
+    begun.settle(job, Settled::Done(id)).await.map_err(created_but(id))?;
     let stored = settle(job, &given, (id, began), &body, stored, &checked).await?;
     let item = job.item_from(&stored).map_err(created_but(id))?;
     job.item_changed(&item);
     let recorded = job.runner.store.project_items(job.card.id).await.map_err(Refusal::from);
     let recorded = recorded.map_err(created_but(id))?;
-    expansions::reply(job, &item, &recorded).await.map_err(created_but(id))
+    expansions::reply(job, &item, &recorded, true).await.map_err(created_but(id))
 }
 
 async fn post(job: &InProject<'_>, given: &Given, body: &Members) -> Result<Uuid, Refusal> {
@@ -118,29 +119,22 @@ async fn settle(
     Ok(stored)
 }
 
-/// The values stored for the item have no use any more; left behind, they are a record of an item v1 does not show.
-async fn forget(job: &InProject<'_>, id: Uuid) {
-    let card = job.card;
-    if let Err(fault) = job.runner.store.purge_item(card.id, id).await {
-        tracing::warn!(item = %id, %fault, "values of an item that was taken back could not be removed");
-    }
-}
-
 /// Deletes the new item and refuses the request, so that nothing is left of it.
 async fn take_back(job: &InProject<'_>, id: Uuid, errors: Vec<FieldError>) -> Refusal {
     match job.delete(job.resource(), id, true).await {
         Ok(()) => {
             job.item_gone(id);
-            forget(job, id).await;
+            // Left behind, the values stored for the item would be a record of one that v1 does not show.
+            if let Err(fault) = job.runner.store.purge_item(job.card.id, id).await {
+                tracing::warn!(item = %id, %fault, "values of an item that was taken back could not be removed");
+            }
             Refusal::fields(errors)
         }
         Err(refusal) => {
-            let what: Vec<String> =
-                errors.into_iter().map(|error| format!("{} {}", error.field, error.message)).collect();
             let detail = format!(
                 "The work item was created with the id {id} although not everything could be stored ({}), and it \
                  could not be deleted again.",
-                what.join("; ")
+                in_words(&errors)
             );
             Refusal::OutcomeUnknown { detail, cause: format!("taking {id} back: {refusal:?}"), timed_out: false }
         }

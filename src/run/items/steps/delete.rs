@@ -13,6 +13,7 @@ use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::items::fields::{Begun, Looking, settle_open_writes};
 use crate::run::writes::write::half_deleted;
+use crate::store::Settled;
 use crate::translate::work_items::Item;
 use crate::v2::Reply;
 use serde_json::{Map, Value};
@@ -45,16 +46,13 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
             detached += 1;
         }
     }
-    let begun = match recorded.knows(id) {
-        true => Begun::delete(job, id).await?,
-        false => Begun::nothing(),
-    };
+    let begun = Begun::delete(job, id, recorded.knows(id)).await?;
     if let Err(refusal) = job.delete(job.resource(), id, true).await {
         begun.settle_failed(job, &refusal).await;
         return Err(half_deleted("item", detached)(refusal));
     }
     job.item_gone(id);
-    begun.settle_deleted(job, id).await?;
+    begun.settle(job, Settled::Purged(id)).await?;
     Ok(Reply::no_content())
 }
 

@@ -157,13 +157,13 @@ async fn types(
     if !needed {
         return Ok(Arc::default());
     }
-    if !pairing.before().open.is_empty() {
+    if !pairing.before.open.is_empty() {
         if settle_all(job).await? {
             return Err(Refusal::WriteUndecided);
         }
         pairing.renew(job).await?;
     }
-    Ok(Arc::clone(&pairing.before().types))
+    Ok(Arc::clone(&pairing.before.types))
 }
 
 async fn groups(job: &InProject<'_>, needed: bool) -> Result<HashMap<Uuid, u8>, Refusal> {

@@ -4,20 +4,17 @@
 //! never 403. v1's answer names the project; the caller's own card of it decides whether it may be shown, and an
 //! archived project is not there (trap 58). May use: what `run` may use.
 
-use crate::access::Standing;
 use crate::index::Index;
 use crate::refusal::Refusal;
 use crate::run::Job;
-use crate::run::clocks::SKEW;
 use crate::run::in_project::Inside;
 use crate::run::items::expansions;
 use crate::run::items::fields::Pairing;
-use crate::run::job::Call;
+use crate::run::members::SKEW;
 use crate::translate::work_items::Item;
 use crate::translate::work_items_key::HumanKey;
 use crate::units::now_micros;
 use crate::v2::Reply;
-use bytes::Bytes;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -35,7 +32,7 @@ pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
             // Of a project that was not met before nothing could be noted.
             none => {
                 let pairing = none.insert(Pairing::begin(&within.here()).await?);
-                if pairing.before().written_at(item.id).is_some_and(|written| written > began - SKEW) {
+                if pairing.before.written_at(item.id).is_some_and(|written| written > began - SKEW) {
                     continue;
                 }
                 pairing
@@ -47,7 +44,6 @@ pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
     }
 }
 
-/// The item, and where it is.
 async fn read(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> {
     if job.is_short()
         && let Some(found) = in_index(job, key, Because::Short).await?
@@ -128,18 +124,7 @@ async fn in_project(job: &Job, project: Uuid) -> Result<Inside, Refusal> {
     let card = job.runner.access.project(&call.caller, job.slug(), project, &call.ctx).await?;
     card.require_member().map_err(|_| Refusal::not_found())?;
     job.runner.catch_up(project).await;
-    let mut variables = call.variables.clone();
-    variables.push(("project_id".into(), project.to_string()));
-    let call = Call {
-        operation: call.operation,
-        variables,
-        parameters: call.parameters.clone(),
-        caller: call.caller.clone(),
-        standing: Standing::Person,
-        content_type: None,
-        body: Ok(Bytes::new()),
-        origin: call.origin.clone(),
-        ctx: call.ctx.clone(),
-    };
+    let mut call = call.as_operation(call.operation, call.parameters.clone(), call.ctx.clone());
+    call.variables.push(("project_id".into(), project.to_string()));
     Ok(Inside::new(Arc::clone(&job.runner), call, card))
 }

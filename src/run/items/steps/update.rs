@@ -10,13 +10,14 @@
 use crate::fresh::Changed;
 use crate::plan::{Extra, WriteKind};
 use crate::refusal::Refusal;
-use crate::run::external_pair::is_pair;
 use crate::run::in_project::InProject;
 use crate::run::items::fields::{Begun, Looking, settle_open_writes};
+use crate::run::items::key::is_pair;
 use crate::run::items::{expansions, names, workflow};
-use crate::run::members::Members;
+use crate::run::members::{Members, members};
 use crate::run::writes::checks;
-use crate::store::OwnWrite;
+use crate::run::writes::write::in_words;
+use crate::store::{OwnWrite, Settled};
 use crate::translate::work_items::Item;
 use crate::translate::work_items_write;
 use crate::v1::refusal_of_status;
@@ -70,7 +71,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         stored = patch(job, &given, &stored, &body, begun).await?;
     }
     let recorded = job.runner.store.project_items(job.card.id).await?;
-    expansions::reply(job, &stored, &recorded).await
+    expansions::reply(job, &stored, &recorded, true).await
 }
 
 /// Whether the body says what the item is to be in the own store.
@@ -116,7 +117,7 @@ async fn patch(
             return Err(refusal);
         }
     };
-    let shown = crate::run::members::members(&answer);
+    let shown = members(&answer);
     if let Ok(shown) = &shown {
         job.note_written(body, shown);
     }
@@ -132,7 +133,7 @@ async fn patch(
         Some(item) => job.item_changed(item),
         None => drop(job.runner.changes.tell(Changed::WorkItems(job.card.id))),
     }
-    begun.settle_done(job, id).await?;
+    begun.settle(job, Settled::Done(id)).await?;
     let shown = shown?;
     let item = match item {
         Some(item) => item,
@@ -167,9 +168,7 @@ async fn put_back(
         }
         Err(cause) => {
             job.runner.changes.tell(Changed::Project(job.card.id));
-            let what: Vec<String> =
-                errors.iter().map(|error| format!("{} {}", error.field, error.message)).collect();
-            let detail = format!("v1 did not store all of it ({}), and it could not be undone.", what.join("; "));
+            let detail = format!("v1 did not store all of it ({}), and it could not be undone.", in_words(&errors));
             Refusal::OutcomeUnknown {
                 detail,
                 cause: format!("putting {} back: {cause:?}", before.id),

@@ -1,11 +1,47 @@
-//! Ends what is not answered by its deadline. The pass-through has a time limit of its own instead. May use:
-//! `refusal`, this folder.
+//! What is done around the work on an answer: HEAD is GET without the body (O7), a panic becomes an `internal_error` and
+//! the connection lives on, and what is not answered by its deadline is ended. The pass-through has a time limit of its own,
+//! and leaves HEAD to v1. May use: `refusal`, `telemetry`, this folder.
 
 use super::companion::context;
-use crate::edge::body::Body;
+use crate::edge::body::{self, Body};
+use crate::edge::pools::is_pass_through;
 use crate::refusal::Refusal;
-use http::{Request, Response};
+use crate::telemetry::panic_message;
+use futures_util::FutureExt;
+use http::header::CONTENT_LENGTH;
+use http::{Method, Request, Response};
+use http_body::Body as _;
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
+
+/// Makes a HEAD a GET; whether it was one.
+pub(in crate::edge) fn as_get(request: &mut Request<Body>) -> bool {
+    let head = request.method() == Method::HEAD && !is_pass_through(request.uri().path());
+    if head {
+        *request.method_mut() = Method::GET;
+    }
+    head
+}
+
+/// The head of the answer to a GET, its `Content-Length` included.
+pub(in crate::edge) fn without_body(response: Response<Body>) -> Response<Body> {
+    let (mut parts, body) = response.into_parts();
+    if let Some(size) = body.size_hint().exact() {
+        parts.headers.entry(CONTENT_LENGTH).or_insert_with(|| size.into());
+    }
+    Response::from_parts(parts, body::empty())
+}
+
+/// What `answer` gives. Nothing of the request is used after a panic, so no broken state can be seen.
+///
+/// Not an `async fn`, which would hold `answer` twice: as it was given and as it is waited for.
+pub(in crate::edge) fn catching(
+    answer: impl Future<Output = Result<Response<Body>, Refusal>>,
+) -> impl Future<Output = Result<Response<Body>, Refusal>> {
+    AssertUnwindSafe(answer).catch_unwind().map(|caught| {
+        caught.unwrap_or_else(|panic| Err(Refusal::internal(format_args!("panic: {}", panic_message(&*panic)))))
+    })
+}
 
 /// What `answer` makes of the request, or `deadline_exceeded` when the deadline of its context passes before.
 pub(in crate::edge) async fn in_time<F>(
