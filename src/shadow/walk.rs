@@ -25,7 +25,6 @@ pub struct Rules<'r> {
     pub values: bool,
 }
 
-/// A walk through two values at once.
 pub(super) struct Walk<'r> {
     pub(super) rules: Rules<'r>,
     found: Vec<Difference>,
@@ -36,7 +35,6 @@ impl<'r> Walk<'r> {
         Self { rules, found: Vec::new() }
     }
 
-    /// What was noted.
     pub(super) fn found(self) -> Vec<Difference> {
         self.found
     }
@@ -88,12 +86,9 @@ impl<'r> Walk<'r> {
         let inner = format!("{place}/*");
         let (mut ours, mut theirs) = (by_key(ours), by_key(theirs));
         for (key, mine) in &mut ours {
-            let other = theirs.get_mut(key);
-            let Some(other) = other else { continue };
-            while !mine.is_empty() && !other.is_empty() {
-                if let (Some(one), Some(two)) = (mine.pop(), other.pop()) {
-                    self.values(&inner, Some(one), Some(two));
-                }
+            let Some(other) = theirs.get_mut(key) else { continue };
+            for _ in 0..mine.len().min(other.len()) {
+                self.values(&inner, mine.pop(), other.pop());
             }
         }
         for left in ours.values().flatten() {
