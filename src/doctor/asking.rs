@@ -11,7 +11,6 @@ use std::time::Duration;
 /// Longest wait for one answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// An answer.
 pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) headers: HeaderMap,
