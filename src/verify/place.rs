@@ -10,9 +10,7 @@ use std::collections::HashMap;
 /// What paths can name.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Place {
-    /// Slug of the workspace.
     pub(super) workspace: Option<String>,
-    /// Id of the project.
     pub(super) project: Option<String>,
     /// Human key of the work item.
     pub(super) identifier: Option<String>,
@@ -79,7 +77,6 @@ impl Place {
         Ok(())
     }
 
-    /// Remembers a record.
     pub(super) fn remember(&mut self, resource: &str, row: &Value) {
         if let Some(id) = row["id"].as_str() {
             self.records.insert(resource.to_owned(), id.to_owned());
