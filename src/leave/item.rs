@@ -26,13 +26,10 @@ pub(super) struct Wanted {
 /// A work item to be made alike.
 #[derive(Debug, Clone)]
 pub(super) struct Job {
-    /// Id here.
     pub(super) own: Uuid,
     /// Id here of its type.
     pub(super) own_type: Option<Uuid>,
-    /// Id there.
     pub(super) theirs: Uuid,
-    /// Its path there.
     pub(super) path: String,
     /// What people call it.
     pub(super) name: String,
@@ -42,7 +39,6 @@ pub(super) struct Job {
     pub(super) is_type_there: bool,
     /// Id of its type as the list there shows it.
     pub(super) type_there: Option<String>,
-    /// Its values.
     pub(super) values: Vec<Wanted>,
     /// Fingerprint of what is recorded.
     pub(super) digest: String,

@@ -27,7 +27,6 @@ pub(super) struct Owned {
 /// All definitions there.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Seen {
-    /// The features record.
     pub(super) features: Record,
     /// By owner: none is the workspace, else the project's id here.
     pub(super) owned: BTreeMap<Option<Uuid>, Owned>,
@@ -107,7 +106,6 @@ pub(super) async fn attached(target: &Side, base: &str, kind: &str) -> Result<Ve
     Ok(rows.iter().map(|row| text(row, "id").to_owned()).collect())
 }
 
-/// Contexts of a property.
 pub(super) async fn contexts(target: &Side, scope: &Scope<'_>, property: &str) -> Result<Vec<Record>, String> {
     let base = scope.there(None);
     target.rows(&format!("{base}/work-item-properties/{property}/contexts/?order_by=sort_order")).await

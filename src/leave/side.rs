@@ -29,7 +29,6 @@ pub(super) struct Side {
     name: &'static str,
 }
 
-/// What it answered.
 #[derive(Debug, Clone)]
 pub(super) struct Answer {
     pub(super) status: u16,
@@ -58,7 +57,6 @@ impl Answer {
         ["error", "detail"].iter().any(|key| self.json[*key].is_string())
     }
 
-    /// The record it is.
     pub(super) fn record(self) -> Map<String, Value> {
         match self.json {
             Value::Object(record) => record,
@@ -68,18 +66,15 @@ impl Answer {
 }
 
 impl Side {
-    /// The service at `base`.
     pub(super) fn new(base: &HttpAddress, key: &str, name: &'static str) -> Result<Self, String> {
         let (http, base) = (outgoing::client_for(base.as_str(), PATIENCE)?, base.as_str().to_owned());
         Ok(Self { http, base, key: key.to_owned(), name })
     }
 
-    /// Its address.
     pub(super) fn base(&self) -> &str {
         &self.base
     }
 
-    /// Reads.
     pub(super) async fn get(&self, path: &str) -> Result<Answer, String> {
         let mut tried = 1;
         loop {

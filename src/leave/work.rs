@@ -285,6 +285,22 @@ impl Work<'_> {
         Ok(Some(items))
     }
 
+    /// Tells those records of an owner there that are none of `ours`.
+    pub(super) fn only_there(
+        &mut self,
+        (kind, word, label): (Kind, &str, &str),
+        owner: Option<Uuid>,
+        ours: &[Uuid],
+        there: &[Record],
+    ) {
+        let ours: HashSet<&str> = ours.iter().filter_map(|own| self.ids.theirs(kind, *own)).collect();
+        let place = self.scope.owner_in_words(owner);
+        let extra = there.iter().filter(|record| !ours.contains(text(record, "id")));
+        for label in extra.map(|record| text(record, label)).collect::<Vec<_>>() {
+            self.extra(format!("{word} `{label}` of {place}"));
+        }
+    }
+
     /// Tells what is there and not here.
     pub(super) fn extra(&mut self, words: String) {
         self.findings.tell(Class::Extra, words);
