@@ -10,8 +10,6 @@ mod endpoints;
 mod grants;
 mod page;
 mod proof;
-mod registration;
-mod well_known;
 
 use super::protocol::error::OAuthError;
 use super::protocol::metadata::{AUTHORIZATION_SERVER, PROTECTED_RESOURCE, is_document};
