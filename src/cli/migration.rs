@@ -123,8 +123,7 @@ fn counted(settings: &SettingArgs, wanted: &Wanted, today: i64) -> Result<(Arc<P
             "--operation {id}: there is none of this name; `causeway migration --json` names those of v1"
         ));
     }
-    let read =
-        async |store: &Store| Counts::read(store, &plan, wanted, today).await.map_err(|fault| fault.to_string());
+    let read = async |store: &Store| Ok(Counts::read(store, &plan, wanted, today).await?);
     let counts = block_on(with_store(&settings.store.url, read))?;
     Ok((plan, counts))
 }
