@@ -67,7 +67,6 @@ pub(super) fn run(args: &MigrationArgs) -> Outcome {
     }
 }
 
-/// What one client still calls.
 fn of_client(args: &MigrationArgs, name: &str, settings: &SettingArgs) -> Outcome {
     let given = [
         ("--csv", args.shape.csv),
@@ -92,7 +91,6 @@ fn of_client(args: &MigrationArgs, name: &str, settings: &SettingArgs) -> Outcom
     Ok(())
 }
 
-/// The report.
 fn of_all(args: &MigrationArgs) -> Outcome {
     let (client, caller, operation) = (args.client.clone(), args.caller.clone(), args.operation.clone());
     let is_part = client.is_some() || caller.is_some() || operation.is_some();

@@ -24,7 +24,6 @@ pub struct OpenapiArgs {
     mappings: Option<PathBuf>,
 }
 
-/// Forms of the document.
 const FORMS: [(&str, &str, Format); 2] = [("json", "JSON", Format::Json), ("yaml", "YAML 1.2", Format::Yaml)];
 
 pub(super) fn run(args: &OpenapiArgs) -> Outcome {

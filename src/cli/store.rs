@@ -283,14 +283,14 @@ async fn backup(store: &Store, to: &Path) -> Outcome {
 }
 
 async fn export(store: &Store, to: &Path) -> Outcome {
-    let file = create(to).map_err(|fault| match fault.kind() {
-        ErrorKind::AlreadyExists => StoreError::Occupied(to.display().to_string()).to_string(),
-        _ => StoreError::NoCopy { file: to.display().to_string(), cause: fault.to_string() }.to_string(),
-    })?;
-    let mut writer = BufWriter::new(file);
     let no_copy = |cause: std::io::Error| {
         StoreError::NoCopy { file: to.display().to_string(), cause: cause.to_string() }.to_string()
     };
+    let file = create(to).map_err(|fault| match fault.kind() {
+        ErrorKind::AlreadyExists => StoreError::Occupied(to.display().to_string()).to_string(),
+        _ => no_copy(fault),
+    })?;
+    let mut writer = BufWriter::new(file);
     let written = store.export(&mut writer).await.map_err(|fault| match fault {
         DumpError::File(cause) => no_copy(cause),
         other => other.to_string(),

@@ -29,7 +29,6 @@ impl Answer {
         self.headers.contains_key("causeway-v1-calls")
     }
 
-    /// Text member of the body.
     pub(super) fn text(&self, name: &str) -> &str {
         self.json[name].as_str().unwrap_or_default()
     }
@@ -51,7 +50,6 @@ pub(super) fn client_of(change: impl FnOnce(ClientBuilder) -> ClientBuilder) -> 
     change(outgoing::client(PATIENCE).no_proxy()).build().map_err(|fault| fault.to_string())
 }
 
-/// Sends a request and reads its answer.
 pub(super) async fn ask(request: RequestBuilder) -> Result<Answer, Silence> {
     let answer = request.send().await.map_err(|fault| silence(&fault))?;
     let (status, headers) = (answer.status().as_u16(), answer.headers().clone());

@@ -13,7 +13,6 @@ use uuid::Uuid;
 /// The value of one property.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Wanted {
-    /// Name of the property there.
     pub(super) name: String,
     /// Its elements; one unless it takes several.
     pub(super) elements: Vec<Value>,
@@ -35,7 +34,6 @@ pub(super) struct Job {
     pub(super) name: String,
     /// Id there of its type; none when it has none.
     pub(super) type_id: Option<String>,
-    /// Whether its type is there by now.
     pub(super) is_type_there: bool,
     /// Id of its type as the list there shows it.
     pub(super) type_there: Option<String>,
@@ -58,9 +56,7 @@ impl Job {
 /// What became of a work item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// It is there as it is here.
     Alike,
-    /// It is to be written, or was.
     Written,
     /// It has other values there.
     Conflict(String),

@@ -17,9 +17,7 @@ const ADMINISTRATOR: i64 = 20;
 /// A project on both sides.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Project {
-    /// Id here.
     pub(super) own: Uuid,
-    /// Id there.
     pub(super) theirs: Uuid,
     /// Identifier, such as `WEB`.
     pub(super) identifier: String,
@@ -38,7 +36,6 @@ pub(super) struct Scope<'p> {
     plan: &'p Plan,
     /// Slug, as a segment of a path.
     pub(super) slug: String,
-    /// Id here.
     pub(super) workspace: Uuid,
     /// Projects that are there on both sides, by their ids here.
     pub(super) projects: BTreeMap<Uuid, Project>,
@@ -278,14 +275,12 @@ pub(super) struct Items {
     pub(super) there: HashMap<Uuid, Option<String>>,
     /// Ids there by ids here; none when they are the same.
     pairs: Option<HashMap<Uuid, Uuid>>,
-    /// Live items here.
     live_here: HashSet<Uuid>,
     /// Keys of items whose number is another item's there, by ids here.
     pub(super) doubtful: HashMap<Uuid, String>,
 }
 
 impl Items {
-    /// Whether the item is live here.
     pub(super) fn is_live_here(&self, own: Uuid) -> bool {
         self.live_here.contains(&own)
     }

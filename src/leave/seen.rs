@@ -35,7 +35,6 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Reads all definitions.
     pub(super) async fn read(target: &Side, scope: &Scope<'_>) -> Result<Self, String> {
         let mut seen = Self::default();
         let base = scope.there(None);

@@ -16,7 +16,6 @@ const PATIENCE: Duration = Duration::from_secs(90);
 const LONGEST_WAIT: Duration = Duration::from_secs(900);
 /// How often a read is sent that gets no answer.
 const READS: u32 = 4;
-/// Rows of a page.
 const PAGE: usize = 200;
 
 /// A service, and the key to ask it with.
@@ -167,7 +166,6 @@ impl Side {
         Ok(rows)
     }
 
-    /// Name and address.
     pub(super) fn named(&self) -> String {
         format!("{} ({})", self.name, self.base)
     }

@@ -76,7 +76,6 @@ pub(super) enum Verdict {
 /// A record as it is to be there.
 pub(super) struct Intended {
     pub(super) kind: Kind,
-    /// Its id here.
     pub(super) own: Uuid,
     pub(super) ours: Record,
     /// What people call it.

@@ -39,7 +39,6 @@ impl<'r> Walk<'r> {
         self.found
     }
 
-    /// Notes a difference.
     pub(super) fn note(&mut self, place: &str, ours: &str, theirs: &str) {
         if self.found.len() < MOST {
             let place = if place.is_empty() { "/".to_owned() } else { place.to_owned() };

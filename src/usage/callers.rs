@@ -52,9 +52,7 @@ struct Credential {
 /// What a call has proven of its credential.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Proof {
-    /// Whether v1 was called.
     pub(super) v1: bool,
-    /// How it was answered.
     pub(super) status: u16,
 }
 

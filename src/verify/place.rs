@@ -14,7 +14,6 @@ pub(super) struct Place {
     pub(super) project: Option<String>,
     /// Human key of the work item.
     pub(super) identifier: Option<String>,
-    /// Ids of records, by resource.
     pub(super) records: HashMap<String, String>,
 }
 
@@ -165,7 +164,6 @@ pub(super) async fn exists(plan: &Plan, gateway: &Gateway, wanted: &Wanted) -> R
 /// Most types that are looked at for one that has properties.
 const MOST_TYPES: usize = 20;
 
-/// The types on the surface of an operation.
 fn types_of(operation: &Operation) -> String {
     let surface = if operation.surface == Surface::Project { "project" } else { "workspace" };
     format!("{surface}_work_item_types")
