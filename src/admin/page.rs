@@ -36,15 +36,10 @@ pub(super) fn home(pages: &[Arc<dyn AdminPage>]) -> Response<Bytes> {
     rendered(&Home { pages: pages.iter().map(|page| (page.path(), page.title())).collect() })
 }
 
-/// A page in HTML.
-fn html(status: StatusCode, text: impl Into<Bytes>) -> Response<Bytes> {
-    of_type(status, "text/html; charset=utf-8", text.into())
-}
-
 /// A page from a template.
 pub fn rendered(page: &impl Template) -> Response<Bytes> {
     match page.render() {
-        Ok(page) => html(StatusCode::OK, page),
+        Ok(page) => of_type(StatusCode::OK, "text/html; charset=utf-8", page.into()),
         Err(fault) => {
             tracing::error!(%fault, "a page for operators could not be written");
             text(StatusCode::INTERNAL_SERVER_ERROR, "The page could not be written; the log says why.\n")

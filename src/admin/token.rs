@@ -45,12 +45,11 @@ impl Token {
         }
         let Some(file) = &settings.token_file else { return Ok(None) };
         let path = file.display().to_string();
-        let text = match std::fs::read_to_string(file) {
-            Ok(text) => text,
-            Err(error) => return Err(TokenError::Unreadable { path, cause: error.to_string() }),
-        };
-        let token = text.trim();
-        if is_token(token) { Ok(Some(Self::of(token.as_bytes()))) } else { Err(TokenError::Malformed { path }) }
+        match std::fs::read_to_string(file) {
+            Err(error) => Err(TokenError::Unreadable { path, cause: error.to_string() }),
+            Ok(text) if is_token(text.trim()) => Ok(Some(Self::of(text.trim().as_bytes()))),
+            Ok(_) => Err(TokenError::Malformed { path }),
+        }
     }
 
     fn of(text: &[u8]) -> Self {

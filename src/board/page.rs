@@ -3,7 +3,7 @@
 //! May use: `migration`, `printable`, `shadow`, `board::chart`.
 
 use super::chart::chart;
-use crate::migration::{Left, Report, Wanted, date};
+use crate::migration::{Left, Report, Wanted, date, moved};
 use crate::printable::printable;
 use crate::shadow::{self, Line, Told};
 use askama::Template;
@@ -27,39 +27,20 @@ pub(super) struct Row {
     pub(super) chart: String,
 }
 
-/// An operation that is left.
-pub(super) struct LeftRow {
-    pub(super) does: String,
-    pub(super) call: String,
-    pub(super) calls: i64,
-    pub(super) last: String,
-    pub(super) v2: Vec<String>,
-    pub(super) reason: String,
-}
-
-/// What came of comparing answers with those of the deployment's own v2.
-pub(super) struct Compared {
-    pub(super) since: String,
-    pub(super) operations: Vec<Line>,
-    pub(super) differences: Vec<Told>,
-}
-
-impl Compared {
-    /// Of a report; none when nothing was compared.
-    fn of(report: &shadow::Report) -> Option<Self> {
-        let line = |line: &Line| Line { operation: printable(&line.operation), ..line.clone() };
-        let told = |told: &Told| Told {
-            operation: printable(&told.operation),
-            place: printable(&told.place),
-            ours: printable(&told.ours),
-            theirs: printable(&told.theirs),
-            ..told.clone()
-        };
-        Some(Self {
-            since: report.since.clone()?,
-            operations: report.operations.iter().take(MOST).map(line).collect(),
-            differences: report.differences.iter().take(MOST).map(told).collect(),
-        })
+/// What came of comparing answers with those of the deployment's own v2, as far as it is shown.
+fn shown(report: &shadow::Report) -> shadow::Report {
+    let line = |line: &Line| Line { operation: printable(&line.operation), ..line.clone() };
+    let told = |told: &Told| Told {
+        operation: printable(&told.operation),
+        place: printable(&told.place),
+        ours: printable(&told.ours),
+        theirs: printable(&told.theirs),
+        ..told.clone()
+    };
+    shadow::Report {
+        since: report.since.clone(),
+        operations: report.operations.iter().take(MOST).map(line).collect(),
+        differences: report.differences.iter().take(MOST).map(told).collect(),
     }
 }
 
@@ -83,25 +64,25 @@ pub(super) struct Page {
     pub(super) moved: i64,
     pub(super) clients: Vec<Row>,
     pub(super) callers: Vec<Row>,
-    pub(super) left: Vec<LeftRow>,
+    pub(super) left: Vec<Left>,
     pub(super) ready: Vec<String>,
     pub(super) quiet: i64,
     pub(super) never: usize,
     pub(super) days: Vec<(i64, bool)>,
-    pub(super) compared: Option<Compared>,
+    pub(super) compared: shadow::Report,
 }
 
 impl Page {
     pub(super) fn of(report: &Report, wanted: &Wanted, compared: &shadow::Report) -> Self {
         let last = |day: Option<i64>| day.map_or_else(|| "never".to_owned(), date);
-        let share = |v1: i64, v2: i64| if v1 + v2 == 0 { 0 } else { v2 * 100 / (v1 + v2) };
+        let left = |left: &Left| Left { does: printable(&left.does), call: printable(&left.call), ..left.clone() };
         let clients = report.clients.iter().take(MOST).map(|line| Row {
             name: printable(&line.client),
             about: String::new(),
             link: link("client", &line.client, wanted.days),
             v1: line.v1,
             v2: line.v2,
-            moved: share(line.v1, line.v2),
+            moved: moved(line.v1, line.v2),
             last: last(line.last_v1),
             chart: chart(&line.days),
         });
@@ -115,7 +96,7 @@ impl Page {
                 link: link("caller", &line.fingerprint, wanted.days),
                 v1: line.v1,
                 v2: line.v2,
-                moved: share(line.v1, line.v2),
+                moved: moved(line.v1, line.v2),
                 last: last(line.last_v1),
                 chart: String::new(),
             }
@@ -141,19 +122,8 @@ impl Page {
             quiet: report.quiet,
             never: report.never.len(),
             days: days(wanted.days),
-            compared: Compared::of(compared),
+            compared: shown(compared),
         }
-    }
-}
-
-fn left(left: &Left) -> LeftRow {
-    LeftRow {
-        does: printable(&left.does),
-        call: printable(&left.call),
-        calls: left.calls,
-        last: date(left.last),
-        v2: left.v2.clone(),
-        reason: left.reason.clone().unwrap_or_default(),
     }
 }
 

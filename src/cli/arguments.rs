@@ -49,7 +49,6 @@ pub(super) fn slug(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// An id on the command line.
 pub(super) fn id(text: &str) -> Result<Uuid, String> {
     let text = text.trim();
     Uuid::try_parse(text).map_err(|_| {

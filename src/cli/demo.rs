@@ -2,19 +2,24 @@
 
 use super::arguments::{Outcome, block_on, one_of, stop_signal};
 use super::demo_app::{DemoApp, STATE, redirect};
-use super::old_client;
 use super::out::print_out;
 use super::sandbox::COSTS;
-use crate::app::App;
+use crate::app::{self, App};
 use crate::docs;
 use crate::oauth::Keyring;
 use crate::oauth::protocol::registration::Registrable;
+use crate::plan::Method;
 use crate::sandbox::{Config, Costs, DemoFacts, Sandbox, Seed};
 use crate::settings::{LoadArgs, Settings};
 use crate::telemetry;
+use crate::verify::Gateway;
 use clap::Args;
 use std::net::SocketAddr;
+use std::time::Duration;
 use tokio::net::TcpListener;
+
+/// Time from one call of the small client of v1 to the next.
+const PAUSE: Duration = Duration::from_secs(5);
 
 /// Arguments of `demo`.
 #[derive(Debug, Args)]
@@ -66,7 +71,7 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
         tokio::spawn(sandbox.serve(backend, stop_signal()));
         // With a quota its calls would be somebody's.
         if quota == 0 {
-            tokio::spawn(old_client::run(listen, facts));
+            tokio::spawn(old_client(listen, facts));
         }
         app.serve(listener, stop_signal()).await.map_err(|fault| format!("serving ended: {fault}"))
     })
@@ -99,8 +104,28 @@ async fn register(
     public: bool,
 ) -> Result<(String, String), String> {
     let wanted = Registrable { name: name.to_owned(), redirect_uris, scopes: Vec::new(), public };
-    let (client, secret) = app.oauth().register(wanted, false).await.map_err(|fault| fault.to_string())?;
+    let (client, secret) = app.oauth().register(wanted, false).await?;
     Ok((client.id, secret.unwrap_or_default()))
+}
+
+/// A small client of v1, so that the page about the move has something to show: reads what v1 has of the sample
+/// project, one operation after the other, for as long as the demo runs.
+async fn old_client(gateway: SocketAddr, facts: DemoFacts) {
+    let Ok(plan) = app::compile_plan(None) else { return };
+    let Some(key) = facts.keys.get(1).or(facts.keys.first()) else { return };
+    let Ok(client) = Gateway::new(&format!("http://{gateway}"), Some(key.key.clone())) else { return };
+    let known = |name: &str| match name {
+        "slug" => Some(facts.workspace.as_str()),
+        "project_id" => Some(facts.project_id.as_str()),
+        _ => None,
+    };
+    let reads = plan.v1.all().iter().filter(|row| row.served && row.method == Method::Get);
+    let paths: Vec<String> = reads.filter_map(|row| row.path.fill(known)).collect();
+    for path in paths.iter().cycle() {
+        // The outcome of a call does not matter to it.
+        let _ = client.send("GET", &format!("/api/v1/{path}"), None).await;
+        tokio::time::sleep(PAUSE).await;
+    }
 }
 
 fn welcome(

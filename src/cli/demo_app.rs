@@ -35,7 +35,6 @@ pub(super) fn redirect(app: SocketAddr) -> String {
     format!("http://{app}{CALLBACK}")
 }
 
-/// The app.
 pub(super) struct DemoApp {
     pub(super) gateway: SocketAddr,
     pub(super) redirect: String,

@@ -105,7 +105,7 @@ async fn mint(settings: &SettingArgs, v1_key: &str, wanted: Minting) -> Outcome 
 
 async fn list(settings: &SettingArgs) -> Outcome {
     let (oauth, _store) = opened(&settings.load()?).await?;
-    for key in oauth.keys(None).await.map_err(|fault| fault.to_string())? {
+    for key in oauth.keys(None).await? {
         let place = key.workspace.map_or("all workspaces".to_owned(), |(_, slug)| format!("workspace {slug}"));
         let until = key.expires_at.and_then(|at| Timestamp::from_microsecond(at).ok());
         let until = until.map_or("for ever".to_owned(), |at| format!("until {at:.0}"));
@@ -118,7 +118,7 @@ async fn list(settings: &SettingArgs) -> Outcome {
 async fn revoke(settings: &SettingArgs, id: Uuid) -> Outcome {
     let settings = settings.load()?;
     let (oauth, _store) = opened(&settings).await?;
-    if oauth.revoke_key(id, None).await.map_err(|fault| fault.to_string())? {
+    if oauth.revoke_key(id, None).await? {
         say!("revoked; running gateways notice within {:?}", settings.oauth.revocation_delay);
         return Ok(());
     }

@@ -100,7 +100,7 @@ async fn only_one(store: &Store, url: &str, wish: Wish) -> Result<Option<Carryin
     if wish == Wish::DryRun {
         return Ok(None);
     }
-    match store.carrying_alone(url).await.map_err(|fault| fault.to_string())? {
+    match store.carrying_alone(url).await? {
         Some(alone) => Ok(Some(alone)),
         None => Err(format!(
             "another `causeway leave` works on the store {}; wait until it has ended, or end it, and run this one again. \
@@ -134,13 +134,13 @@ async fn carried(
 
 /// The tables are those of this version, and the store that of this v1.
 async fn is_ready(store: &Store, v1: &str) -> Outcome {
-    let steps = store.steps_to_take().await.map_err(|fault| fault.to_string())?;
+    let steps = store.steps_to_take().await?;
     if !steps.is_empty() {
         return Err(
             "the tables of the store are those of an older version; run `causeway store migrate` first".into()
         );
     }
-    let known = store.deployment().await.map_err(|fault| fault.to_string())?;
+    let known = store.deployment().await?;
     let is_its = |known: &String| HttpAddress::parse(known) == HttpAddress::parse(v1);
     match known {
         Some(known) if !is_its(&known) => Err(format!(

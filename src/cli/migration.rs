@@ -67,7 +67,6 @@ pub(super) fn run(args: &MigrationArgs) -> Outcome {
     }
 }
 
-/// What one client still calls.
 fn of_client(args: &MigrationArgs, name: &str, settings: &SettingArgs) -> Outcome {
     let given = [
         ("--csv", args.shape.csv),
@@ -92,7 +91,6 @@ fn of_client(args: &MigrationArgs, name: &str, settings: &SettingArgs) -> Outcom
     Ok(())
 }
 
-/// The report.
 fn of_all(args: &MigrationArgs) -> Outcome {
     let (client, caller, operation) = (args.client.clone(), args.caller.clone(), args.operation.clone());
     let is_part = client.is_some() || caller.is_some() || operation.is_some();
@@ -123,8 +121,7 @@ fn counted(settings: &SettingArgs, wanted: &Wanted, today: i64) -> Result<(Arc<P
             "--operation {id}: there is none of this name; `causeway migration --json` names those of v1"
         ));
     }
-    let read =
-        async |store: &Store| Counts::read(store, &plan, wanted, today).await.map_err(|fault| fault.to_string());
+    let read = async |store: &Store| Ok(Counts::read(store, &plan, wanted, today).await?);
     let counts = block_on(with_store(&settings.store.url, read))?;
     Ok((plan, counts))
 }

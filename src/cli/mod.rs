@@ -14,9 +14,7 @@ mod leave;
 mod manual;
 mod migration;
 mod oauth;
-mod old_client;
 mod openapi;
-mod operations;
 mod out;
 mod restore;
 mod sandbox;
@@ -27,11 +25,12 @@ mod store;
 mod store_files;
 mod supervisor;
 mod verify;
-mod version;
 
+use crate::store::{Kind, last_step};
 use arguments::SettingArgs;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
 /// Causeway serves a work-tracking REST API v2 in front of a deployment that only speaks v1.
 ///
@@ -63,7 +62,7 @@ enum Command {
     /// Look after the gateway's own data: backup, restore, check and more
     Store(store::StoreArgs),
     /// List the operations: method, path, scopes, source, v1 calls, status
-    Operations(operations::OperationsArgs),
+    Operations(openapi::OperationsArgs),
     /// Print the OpenAPI document that a gateway serves at /api/v2/schema/
     Openapi(openapi::OpenapiArgs),
     /// Tell what would happen to a request: operation, checks, v1 calls, cost; of a call of v1, what replaces it
@@ -98,7 +97,7 @@ impl Cli {
 
     /// All commands, with the version.
     fn described() -> clap::Command {
-        Self::command().version(version::short()).long_version(version::long())
+        Self::command().version(short_version()).long_version(long_version())
     }
 
     /// Carries the command out.
@@ -109,7 +108,7 @@ impl Cli {
             Command::Sandbox(args) => sandbox::run(&args),
             Command::Check(args) => check::run(&args),
             Command::Store(args) => store::run(&args),
-            Command::Operations(args) => operations::run(&args),
+            Command::Operations(args) => openapi::operations(&args),
             Command::Openapi(args) => openapi::run(&args),
             Command::Explain(args) => explain::run(&args),
             Command::Migration(args) => migration::run(&args),
@@ -133,4 +132,20 @@ fn ended(outcome: Result<ExitCode, String>) -> ExitCode {
         eprintln!("causeway: {sentences}");
         ExitCode::FAILURE
     })
+}
+
+/// The version, the commit it was built from, and the tables of its store, in one line.
+fn short_version() -> &'static str {
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        let (version, commit) = (env!("CARGO_PKG_VERSION"), env!("BUILT_FROM_COMMIT"));
+        format!("{version} (commit {commit}, store schema {})", last_step(Kind::Sqlite))
+    });
+    &TEXT
+}
+
+/// The same with what it was built for.
+fn long_version() -> &'static str {
+    static TEXT: LazyLock<String> =
+        LazyLock::new(|| format!("{}\ntarget: {}", short_version(), env!("BUILT_FOR_TARGET")));
+    &TEXT
 }

@@ -133,7 +133,7 @@ async fn create(settings: &SettingArgs, metadata: Metadata, json: bool) -> Outco
     let wanted = judge(metadata, |scope| scopes::all().any(|known| known == scope));
     let wanted = wanted.map_err(|error| told(error.description))?;
     let (oauth, _store) = opened_or_made(&settings.load()?).await?;
-    let (client, secret) = oauth.register(wanted, false).await.map_err(|fault| fault.to_string())?;
+    let (client, secret) = oauth.register(wanted, false).await?;
     if !oauth.is_set_up() {
         eprintln!(
             "causeway: the client is registered, but OAuth is off until there is a secret. {}",
@@ -154,7 +154,7 @@ async fn create(settings: &SettingArgs, metadata: Metadata, json: bool) -> Outco
 
 async fn list(settings: &SettingArgs) -> Outcome {
     let (oauth, _store) = opened(&settings.load()?).await?;
-    for client in oauth.clients().await.map_err(|fault| fault.to_string())? {
+    for client in oauth.clients().await? {
         let kind = if client.secret_hash.is_some() { "confidential" } else { "public" };
         let origin = if client.self_registered { ", registered itself" } else { "" };
         let scopes = if client.scopes.is_empty() { "all scopes".to_owned() } else { client.scopes.join(" ") };
@@ -168,7 +168,7 @@ async fn list(settings: &SettingArgs) -> Outcome {
 
 async fn rotate(settings: &SettingArgs, id: &str) -> Outcome {
     let (oauth, _store) = opened(&settings.load()?).await?;
-    match oauth.rotate_client(id).await.map_err(|fault| fault.to_string())? {
+    match oauth.rotate_client(id).await? {
         Some(secret) => say!("client secret  {secret}\n\nThe secret is not shown again."),
         None => return Err(format!("there is no client {id} with a secret; see `causeway oauth client list`")),
     }
@@ -177,7 +177,7 @@ async fn rotate(settings: &SettingArgs, id: &str) -> Outcome {
 
 async fn delete(settings: &SettingArgs, id: &str) -> Outcome {
     let (oauth, _store) = opened(&settings.load()?).await?;
-    if oauth.delete_client(id).await.map_err(|fault| fault.to_string())? {
+    if oauth.delete_client(id).await? {
         say!("deleted; what it was allowed has ended");
         return Ok(());
     }

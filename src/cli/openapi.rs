@@ -1,9 +1,11 @@
-//! `causeway openapi`: the OpenAPI document, without a running gateway. May use: what `cli` may use.
+//! `causeway openapi` and `causeway operations`: what a gateway serves, without a running one. May use: what `cli` may
+//! use.
 
 use super::arguments::{Outcome, one_of, server};
 use super::out::print_out;
 use crate::app;
 use crate::describe::openapi::{Document, Format};
+use crate::describe::operations;
 use crate::settings::HttpAddress;
 use clap::Args;
 use std::path::PathBuf;
@@ -22,11 +24,28 @@ pub struct OpenapiArgs {
     mappings: Option<PathBuf>,
 }
 
-/// Forms of the document.
 const FORMS: [(&str, &str, Format); 2] = [("json", "JSON", Format::Json), ("yaml", "YAML 1.2", Format::Yaml)];
 
 pub(super) fn run(args: &OpenapiArgs) -> Outcome {
     let plan = app::compile_plan(args.mappings.as_deref()).map_err(|fault| fault.to_string())?;
     print_out!("{}", Document::new(plan).text(args.format, args.server.as_str()));
+    Ok(())
+}
+
+/// Arguments of `operations`.
+#[derive(Debug, Args)]
+pub struct OperationsArgs {
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Folder with mapping files that are laid over the built-in ones
+    #[arg(long, value_name = "FOLDER")]
+    mappings: Option<PathBuf>,
+}
+
+pub(super) fn operations(args: &OperationsArgs) -> Outcome {
+    let plan = app::compile_plan(args.mappings.as_deref()).map_err(|fault| fault.to_string())?;
+    let text = if args.json { operations::json(&plan) } else { operations::table(&plan) };
+    print_out!("{text}");
     Ok(())
 }

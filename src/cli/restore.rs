@@ -81,7 +81,7 @@ async fn fill_opened(from: &Path, is_copy: bool, store: &Store, force: bool) -> 
         true => Box::new(lines_of_copy(from).await?),
         false => Box::new(File::open(from).map_err(|cause| format!("{}: {cause}", from.display()))?),
     };
-    store.migrate().await.map_err(|fault| fault.to_string())?;
+    store.migrate().await?;
     store.import(&mut BufReader::new(dump), force).await.map_err(|fault| fault.to_string())
 }
 
@@ -112,15 +112,15 @@ async fn lines_of_copy(from: &Path) -> Result<File, String> {
         ));
     }
     let url = format!("{}?mode=ro&immutable=true", url_of(from));
-    let copy = Store::open_for_upkeep(&url).await.map_err(|fault| fault.to_string())?;
-    copy.sound().await.map_err(|fault| fault.to_string())?;
+    let copy = Store::open_for_upkeep(&url).await?;
+    copy.sound().await?;
     if !matches!(copy.deployment().await, Ok(Some(_))) {
         return Err(format!(
             "{} holds no store of a gateway: it is another program's, or a copy without the log beside it",
             from.display()
         ));
     }
-    let is_older = !copy.steps_to_take().await.map_err(|fault| fault.to_string())?.is_empty();
+    let is_older = !copy.steps_to_take().await?.is_empty();
     let name = std::env::temp_dir().join(format!("causeway-restore-{}", uuid::Uuid::new_v4()));
     let mut file = create(&name).map_err(|fault| format!("{}: {fault}", name.display()))?;
     std::fs::remove_file(&name).map_err(|fault| format!("{}: {fault}", name.display()))?;
@@ -146,7 +146,7 @@ async fn lines_of_older(from: &Path, name: &Path, to: &mut File) -> Outcome {
     let exported = async {
         copied.map_err(|fault| format!("{}: {fault}", newer.display()))?;
         let migrated = async |store: &Store| {
-            store.migrate().await.map_err(|fault| fault.to_string())?;
+            store.migrate().await?;
             lines_of(store, to).await
         };
         with_any_store(&url_of(&newer), migrated).await

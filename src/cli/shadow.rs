@@ -36,15 +36,14 @@ pub(super) fn run(args: &ShadowArgs) -> Outcome {
     let (ShadowCommand::Report { settings, .. } | ShadowCommand::Clear { settings }) = &args.command;
     let settings = settings.load()?;
     block_on(with_store(&settings.store.url, async |store| {
-        let outcome = match args.command {
-            ShadowCommand::Report { json, .. } => Report::read(store).await.map(|report| match json {
-                true => say!("{:#}", json!(report)),
-                false => print_out!("{}", text(&report)),
-            }),
+        match args.command {
+            ShadowCommand::Report { json: true, .. } => say!("{:#}", json!(Report::read(store).await?)),
+            ShadowCommand::Report { .. } => print_out!("{}", text(&Report::read(store).await?)),
             ShadowCommand::Clear { .. } => {
-                store.clear_shadow().await.map(|()| say!("All counts and differences are forgotten."))
+                store.clear_shadow().await?;
+                say!("All counts and differences are forgotten.");
             }
-        };
-        outcome.map_err(|fault| fault.to_string())
+        }
+        Ok(())
     }))
 }

@@ -161,7 +161,7 @@ async fn carry_out(command: &StoreCommand, store: &Store, url: &str) -> Outcome 
         StoreCommand::Forget { project, yes, .. } => forget(store, *project, *yes).await,
         StoreCommand::Settle { write, item, .. } => settle(store, *write, *item).await,
         StoreCommand::Sweep { purge_older_than, .. } => {
-            let swept = store.sweep(*purge_older_than).await.map_err(|fault| fault.to_string())?;
+            let swept = store.sweep(*purge_older_than).await?;
             say!("purged {} with {}", amount(swept.work_items, "work item"), amount(swept.values, "value"));
             Ok(())
         }
@@ -169,7 +169,7 @@ async fn carry_out(command: &StoreCommand, store: &Store, url: &str) -> Outcome 
 }
 
 async fn rebase(store: &Store, to: &str) -> Outcome {
-    let (before, now) = store.rebase(to).await.map_err(|fault| fault.to_string())?;
+    let (before, now) = store.rebase(to).await?;
     say!("the store belonged to the deployment at {before} and belongs to {now} now");
     say!("Set upstream.base_url to {now}. This is right only when the same deployment has moved, with its data.");
     Ok(())
@@ -177,8 +177,8 @@ async fn rebase(store: &Store, to: &str) -> Outcome {
 
 async fn forget(store: &Store, project: Uuid, yes: bool) -> Outcome {
     let (mut types, mut properties, mut imports, mut contexts) = (0, 0, 0, 0);
-    for workspace in store.workspaces_naming(project).await.map_err(|fault| fault.to_string())? {
-        let defined = store.catalogue(workspace).await.map_err(|fault| fault.to_string())?;
+    for workspace in store.workspaces_naming(project).await? {
+        let defined = store.catalogue(workspace).await?;
         types += defined.types_of(Some(project)).len();
         properties += defined.properties_of(Some(project)).len();
         imports += defined.imports.keys().filter(|(of, _)| *of == project).count();
@@ -213,7 +213,7 @@ fn told(intent: &Intent) -> String {
 }
 
 async fn settle(store: &Store, write: Uuid, item: Option<Uuid>) -> Outcome {
-    let open = store.unsettled().await.map_err(|fault| fault.to_string())?;
+    let open = store.unsettled().await?;
     let Some(intent) = open.into_iter().find(|intent| intent.id == write) else {
         return Err(format!("no write {write} waits to be settled; `causeway store check` lists those that do"));
     };
@@ -228,7 +228,7 @@ async fn settle(store: &Store, write: Uuid, item: Option<Uuid>) -> Outcome {
         (Some(item), IntentKind::Delete) => Settled::Purged(item),
         (Some(item), IntentKind::Create | IntentKind::Update) => Settled::Done(item),
     };
-    match store.settle_left(&intent, settled).await.map_err(|fault| fault.to_string())? {
+    match store.settle_left(&intent, settled).await? {
         true => say!("settled"),
         false => return Err("it was settled meanwhile, or the work item has a record of its own".into()),
     }
@@ -236,7 +236,7 @@ async fn settle(store: &Store, write: Uuid, item: Option<Uuid>) -> Outcome {
 }
 
 async fn stats(store: &Store, url: &str, as_json: bool) -> Outcome {
-    let stats = store.stats(url).await.map_err(|fault| fault.to_string())?;
+    let stats = store.stats(url).await?;
     let engine = if store.engine().kind() == Kind::Sqlite { "SQLite" } else { "PostgreSQL" };
     if as_json {
         let rows: serde_json::Map<String, serde_json::Value> =
@@ -263,7 +263,7 @@ async fn stats(store: &Store, url: &str, as_json: bool) -> Outcome {
 }
 
 fn steps(word: &str, steps: Result<Vec<String>, StoreError>) -> Outcome {
-    let steps = steps.map_err(|fault| fault.to_string())?;
+    let steps = steps?;
     if steps.is_empty() {
         say!("the tables are up to date");
     }
@@ -275,7 +275,7 @@ fn steps(word: &str, steps: Result<Vec<String>, StoreError>) -> Outcome {
 
 async fn backup(store: &Store, to: &Path) -> Outcome {
     match store.engine().kind() {
-        Kind::Sqlite => store.copy_to(to).await.map_err(|fault| fault.to_string())?,
+        Kind::Sqlite => store.copy_to(to).await?,
         Kind::Postgres => return export(store, to).await,
     }
     say!("copied to {}", to.display());
@@ -283,14 +283,14 @@ async fn backup(store: &Store, to: &Path) -> Outcome {
 }
 
 async fn export(store: &Store, to: &Path) -> Outcome {
-    let file = create(to).map_err(|fault| match fault.kind() {
-        ErrorKind::AlreadyExists => StoreError::Occupied(to.display().to_string()).to_string(),
-        _ => StoreError::NoCopy { file: to.display().to_string(), cause: fault.to_string() }.to_string(),
-    })?;
-    let mut writer = BufWriter::new(file);
     let no_copy = |cause: std::io::Error| {
         StoreError::NoCopy { file: to.display().to_string(), cause: cause.to_string() }.to_string()
     };
+    let file = create(to).map_err(|fault| match fault.kind() {
+        ErrorKind::AlreadyExists => StoreError::Occupied(to.display().to_string()).to_string(),
+        _ => no_copy(fault),
+    })?;
+    let mut writer = BufWriter::new(file);
     let written = store.export(&mut writer).await.map_err(|fault| match fault {
         DumpError::File(cause) => no_copy(cause),
         other => other.to_string(),
@@ -310,17 +310,17 @@ async fn export(store: &Store, to: &Path) -> Outcome {
 }
 
 async fn check(store: &Store) -> Outcome {
-    let steps = store.steps_to_take().await.map_err(|fault| fault.to_string())?;
+    let steps = store.steps_to_take().await?;
     if !steps.is_empty() {
         return Err("the tables are not those of this version; run `causeway store migrate` first".to_owned());
     }
-    let findings = store.findings().await.map_err(|fault| fault.to_string())?;
-    let missing = store.missing_items().await.map_err(|fault| fault.to_string())?;
+    let findings = store.findings().await?;
+    let missing = store.missing_items().await?;
     say!("work items that v1 does not show at present: {missing}");
     for finding in &findings {
         say!("found: {finding}");
     }
-    let open = store.unsettled().await.map_err(|fault| fault.to_string())?;
+    let open = store.unsettled().await?;
     for intent in &open {
         say!("write {}", told(intent));
     }

@@ -36,7 +36,7 @@ pub(super) async fn with_any_store<T>(
     url: &str,
     work: impl AsyncFnOnce(&Store) -> Result<T, String>,
 ) -> Result<T, String> {
-    let store = Store::open_for_upkeep(url).await.map_err(|fault| fault.to_string())?;
+    let store = Store::open_for_upkeep(url).await?;
     let outcome = work(&store).await;
     store.close().await;
     outcome

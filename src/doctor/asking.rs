@@ -11,7 +11,6 @@ use std::time::Duration;
 /// Longest wait for one answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// An answer.
 pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) headers: HeaderMap,
@@ -30,7 +29,6 @@ impl Answer {
         self.headers.contains_key("causeway-v1-calls")
     }
 
-    /// Text member of the body.
     pub(super) fn text(&self, name: &str) -> &str {
         self.json[name].as_str().unwrap_or_default()
     }
@@ -52,7 +50,6 @@ pub(super) fn client_of(change: impl FnOnce(ClientBuilder) -> ClientBuilder) -> 
     change(outgoing::client(PATIENCE).no_proxy()).build().map_err(|fault| fault.to_string())
 }
 
-/// Sends a request and reads its answer.
 pub(super) async fn ask(request: RequestBuilder) -> Result<Answer, Silence> {
     let answer = request.send().await.map_err(|fault| silence(&fault))?;
     let (status, headers) = (answer.status().as_u16(), answer.headers().clone());

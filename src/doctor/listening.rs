@@ -15,7 +15,6 @@ use std::path::Path;
 /// Time before the end of a certificate from which it is a warning.
 const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
 
-/// Looks at the address.
 pub(super) async fn look(settings: &Settings, report: &mut Report) {
     const PART: &str = "listen";
     certificate(settings, report);

@@ -16,7 +16,6 @@ const AT_ONCE: Duration = Duration::from_secs(3);
 /// The document that says under which address the gateway believes it is reached.
 const ISSUER: &str = "/.well-known/oauth-authorization-server";
 
-/// Looks at the public address.
 pub(super) async fn look(settings: &Settings, wanted: &Wanted, report: &mut Report) {
     let set = settings.public.url.as_ref().map(|url| url.as_str().to_owned());
     let has_secrets = settings.secrets.key.is_some() || settings.secrets.key_file.is_some();

@@ -53,21 +53,21 @@ impl Paths<'_> {
     /// Calls that prove access with nothing kept.
     pub(super) fn proofs(&self) -> Vec<ToldCall> {
         let resource = self.plan.resource_of(self.operation);
-        let below = |path, when: &str| self.at(path, Some(when));
-        let mut proofs = vec![below(paths::IDENTITY, "the credential was not seen lately")];
+        let below = |path, when| self.at(path, when);
+        let mut proofs = Vec::from_iter(below(paths::IDENTITY, "the credential was not seen lately"));
         let looks_up = self.operation.path.variables().any(|name| name == "identifier");
         match (self.operation.surface, resource.source) {
             (Surface::User, _) => {}
             (Surface::Workspace, _) if looks_up => {
-                proofs.push(below(paths::PROJECT, "the card of the project it is in is not kept"));
+                proofs.extend(below(paths::PROJECT, "the card of the project it is in is not kept"));
             }
             (Surface::Workspace, Source::Own) => {
-                proofs.push(below(paths::ROSTER, "the card of the workspace is not kept"));
-                proofs.push(below(paths::PROJECTS, "the id of the workspace is not known"));
+                proofs.extend(below(paths::ROSTER, "the card of the workspace is not kept"));
+                proofs.extend(below(paths::PROJECTS, "the id of the workspace is not known"));
             }
             // The card of the workspace is the roster, which the mapping of its own list counts.
             (Surface::Workspace, Source::V1) => {}
-            (Surface::Project, _) => proofs.push(below(paths::PROJECT, "the card of the project is not kept")),
+            (Surface::Project, _) => proofs.extend(below(paths::PROJECT, "the card of the project is not kept")),
         }
         proofs
     }
@@ -120,10 +120,10 @@ impl Paths<'_> {
         let when = "unless kept, one call for each 1,000 members";
         if sets.any {
             further.extend(self.list_of(kind, "unless kept, to know every set"));
-            further.extend(self.at_maybe(&path, "unless kept, for each set"));
+            further.extend(self.at(&path, "unless kept, for each set"));
         }
         for id in &sets.named {
-            further.extend(self.at_maybe(&path.replace("{pk}", &id.to_string()), when));
+            further.extend(self.at(&path.replace("{pk}", &id.to_string()), when));
         }
     }
 
@@ -132,16 +132,8 @@ impl Paths<'_> {
         Some(self.call(Method::Get, v1.collection.as_ref()?, v1.list_query.clone(), Some(when.to_owned())))
     }
 
-    fn at_maybe(&self, path: &str, when: &str) -> Option<ToldCall> {
+    fn at(&self, path: &str, when: &str) -> Option<ToldCall> {
         Some(self.call(Method::Get, &PathTemplate::parse(path).ok()?, String::new(), Some(when.to_owned())))
-    }
-
-    fn at(&self, path: &str, when: Option<&str>) -> ToldCall {
-        let when = when.map(str::to_owned);
-        match PathTemplate::parse(path) {
-            Ok(template) => self.call(Method::Get, &template, String::new(), when),
-            Err(_) => ToldCall { method: "GET", path: path.into(), query: String::new(), when },
-        }
     }
 
     fn call(&self, method: Method, path: &PathTemplate, query: String, when: Option<String>) -> ToldCall {

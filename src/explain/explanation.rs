@@ -1,7 +1,8 @@
-//! What is told about a request, as data. May use: this folder.
+//! What is told about a request, as data. May use: `plan`, this folder.
 
 use super::calls::ToldCall;
 use super::query::Part;
+use crate::plan::Calls;
 use serde::Serialize;
 
 /// A variable of the path.
@@ -24,17 +25,6 @@ pub struct Refused {
     pub field: Option<String>,
     /// What is wrong.
     pub message: String,
-}
-
-/// The declared cost.
-#[derive(Debug, Serialize)]
-pub struct Cost {
-    /// Calls with nothing kept.
-    pub cold: u32,
-    /// Calls with everything kept.
-    pub warm: u32,
-    /// Why, and when it is more.
-    pub why: Option<String>,
 }
 
 /// What would happen to a request.
@@ -79,7 +69,7 @@ pub struct Explanation {
     /// What caches and the index can answer.
     pub kept: Vec<&'static str>,
     /// What the mapping declares.
-    pub cost: Option<Cost>,
+    pub cost: Option<Calls>,
     /// Status of a success.
     pub success: u16,
 }

@@ -15,11 +15,11 @@ mod explanation;
 mod query;
 mod text;
 
-pub use before::{Lost, Renamed, Replacement, Successor, text as before_text};
+pub use before::{Lost, Renamed, Replacement, Successor};
 pub use calls::ToldCall;
-pub use explanation::{Cost, Explanation, Refused, Variable};
+pub use explanation::{Explanation, Refused, Variable};
 pub use query::{Part, Reading};
-pub use text::{run_text, text};
+pub use text::{before_text, run_text, text};
 
 use crate::access::gate;
 use crate::edge::door;
@@ -48,13 +48,8 @@ pub fn explain(
     }
     let reading = query::read(plan, operation, query, strict);
     refused.extend(reading.refusal.iter().flat_map(told));
-    let (mut body_refused, mut ignored) = (None, Vec::new());
-    if let Some(body) = body {
-        let judged = outlook::judged_body(resource, operation, body);
-        ignored = judged.ignored;
-        body_refused = judged.refusal;
-    }
-    refused.extend(body_refused.iter().flat_map(told));
+    let judged = body.map(|body| outlook::judged_body(resource, operation, body)).unwrap_or_default();
+    refused.extend(judged.refusal.iter().flat_map(told));
     let paths = calls::Paths { plan, operation, variables: &variables };
     let (cold, warm) = paths.planned(&reading);
     Ok(Explanation {
@@ -73,15 +68,11 @@ pub fn explain(
         warm,
         further: paths.further(&reading),
         kept: kept(operation, resource),
-        cost: operation.calls.as_ref().map(|calls| Cost {
-            cold: calls.cold,
-            warm: calls.warm,
-            why: calls.why.clone(),
-        }),
+        cost: operation.calls.clone(),
         success: operation.status,
         query: reading.parts,
         refused,
-        ignored,
+        ignored: judged.ignored,
         variables: variables.into_iter().map(|(name, value)| Variable { name, value }).collect(),
     })
 }

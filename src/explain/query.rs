@@ -22,7 +22,7 @@ pub struct Part {
 }
 
 /// A query, read.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Reading {
     /// Its parts.
     pub parts: Vec<Part>,
@@ -48,33 +48,23 @@ const RECORDED: &str = "in the gateway, from its own store";
 const NOWHERE: &str = "not at all";
 const ITSELF: &str = "by the operation itself";
 
-/// Reads the query of an operation.
 pub(super) fn read(plan: &Plan, operation: &Operation, text: &str, strict: bool) -> Reading {
-    let mut reading =
-        Reading { parts: Vec::new(), refusal: None, list: None, expand: Vec::new(), options: Vec::new() };
+    let mut reading = Reading::default();
     let parameters = Parameters::parse(text);
     let declaring = outlook::expanding(plan, operation);
     let resource = plan.resource_of(operation);
     let expands = if operation.is_list() {
-        match query::read_list(operation, resource, &parameters, strict) {
-            Ok(list) => {
-                let expand = list.expand.clone();
-                reading.list = Some(list);
-                expand
-            }
-            Err(refusal) => {
-                reading.refusal = Some(refusal);
-                Vec::new()
-            }
-        }
+        let list = query::read_list(operation, resource, &parameters, strict);
+        list.map(|list| reading.list.insert(list).expand.clone())
     } else if operation.answer == Answer::Empty {
-        Vec::new()
+        Ok(Vec::new())
     } else {
-        query::read_single(declaring, &parameters).unwrap_or_else(|refusal| {
-            reading.refusal = Some(refusal);
-            Vec::new()
-        })
+        query::read_single(declaring, &parameters)
     };
+    let expands = expands.unwrap_or_else(|refusal| {
+        reading.refusal = Some(refusal);
+        Vec::new()
+    });
     reading.expand = expands.iter().filter_map(|&index| declaring.expand.get(index).cloned()).collect();
     read_options(operation, &parameters, &mut reading);
     let evaluated = rows_from(plan, operation, reading.list.as_ref());
@@ -119,14 +109,9 @@ fn parts(operation: &Operation, parameters: &Parameters, reading: &Reading, eval
         let evaluated = if name == "type" { RECORDED } else { KEPT };
         parts.push(Part { name: "expand".into(), value: name.clone(), does: format!("adds `{name}`"), evaluated });
     }
-    if operation.answer == Answer::Empty && parameters.given("expand").is_some() {
-        let value = parameters.given("expand").unwrap_or_default().to_owned();
-        parts.push(Part {
-            name: "expand".into(),
-            value,
-            does: "ignored: there is no body".into(),
-            evaluated: NOWHERE,
-        });
+    if let (Answer::Empty, Some(value)) = (operation.answer, parameters.given("expand")) {
+        let (name, does) = ("expand".into(), "ignored: there is no body".into());
+        parts.push(Part { name, value: value.to_owned(), does, evaluated: NOWHERE });
     }
     parts.extend(order(operation, parameters, reading.list.as_ref(), evaluated));
     parts

@@ -11,7 +11,6 @@ use serde_json::{Map, Value, json};
 /// What can be done about a field that differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
-    /// It is written.
     Written,
     /// It follows from something else when the record is made, and stays.
     Made,
@@ -105,7 +104,6 @@ pub(super) struct Difference {
 }
 
 impl Difference {
-    /// In words.
     pub(super) fn told(&self) -> String {
         format!("{} is {} here and {} there", self.field, short(&self.ours), short(&self.theirs))
     }

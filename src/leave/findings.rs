@@ -5,9 +5,10 @@
 use super::ids::Kind;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use strum::VariantArray;
 
-/// What a line of words is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+/// What a line of words is about, in the order of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, VariantArray)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
     /// There under the same name, but not the same.
@@ -23,9 +24,6 @@ pub enum Class {
 }
 
 impl Class {
-    /// All, in the order of the report.
-    pub const ALL: [Self; 5] = [Self::Conflict, Self::Left, Self::Extra, Self::Changed, Self::Impossible];
-
     /// Its heading.
     pub fn heading(self) -> &'static str {
         match self {
@@ -79,7 +77,6 @@ impl Findings {
         }
     }
 
-    /// A conflict.
     pub(super) fn conflict(&mut self, kind: Kind, words: impl Into<String>) {
         self.of(kind).conflicts += 1;
         self.tell(Class::Conflict, words);

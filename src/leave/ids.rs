@@ -71,7 +71,7 @@ pub(super) struct Ids<'s> {
 impl<'s> Ids<'s> {
     /// What is noted so far.
     pub(super) async fn load(store: &'s Store, target: &str, workspace: Uuid) -> Result<Self, String> {
-        let kept = store.leave_records(target, workspace).await.map_err(|fault| fault.to_string())?;
+        let kept = store.leave_records(target, workspace).await?;
         let records = kept.into_iter().filter_map(|record| Some(((record.kind.parse().ok()?, record.own), record)));
         Ok(Self {
             store,
@@ -125,15 +125,7 @@ impl<'s> Ids<'s> {
     /// Notes records that are about to be made there; those that were noted stay as they are.
     pub(super) async fn begin(&mut self, kind: Kind, owns: &[Uuid]) -> Result<(), String> {
         let new = owns.iter().filter(|own| !self.is_begun(kind, **own));
-        let records: Vec<LeaveRecord> = new
-            .map(|own| LeaveRecord {
-                kind: kind.word().to_owned(),
-                own: *own,
-                theirs: None,
-                digest: String::new(),
-                is_done: false,
-            })
-            .collect();
+        let records = new.map(|own| begun(kind, *own, None)).collect();
         self.note(kind, records).await
     }
 
@@ -148,19 +140,15 @@ impl<'s> Ids<'s> {
 
     /// Notes where a record is there that is not as it is here yet.
     pub(super) async fn unfinished(&mut self, kind: Kind, own: Uuid, theirs: Option<String>) -> Result<(), String> {
-        let record =
-            LeaveRecord { kind: kind.word().to_owned(), own, theirs, digest: String::new(), is_done: false };
-        self.note(kind, vec![record]).await
+        self.note(kind, vec![begun(kind, own, theirs)]).await
     }
 
     /// Notes records with their ids there and what was carried of them.
     pub(super) async fn end(&mut self, kind: Kind, done: &[(Uuid, String, String)]) -> Result<(), String> {
         let records = done.iter().map(|(own, theirs, digest)| LeaveRecord {
-            kind: kind.word().to_owned(),
-            own: *own,
-            theirs: Some(theirs.clone()),
             digest: digest.clone(),
             is_done: true,
+            ..begun(kind, *own, Some(theirs.clone()))
         });
         let news = records.filter(|record| self.records.get(&(kind, record.own)) != Some(record)).collect();
         self.note(kind, news).await
@@ -170,11 +158,15 @@ impl<'s> Ids<'s> {
         if records.is_empty() {
             return Ok(());
         }
-        let noted = self.store.note_leave(&self.target, self.workspace, &records).await;
-        noted.map_err(|fault| fault.to_string())?;
+        self.store.note_leave(&self.target, self.workspace, &records).await?;
         self.records.extend(records.into_iter().map(|record| ((kind, record.own), record)));
         Ok(())
     }
+}
+
+/// A record that is not carried whole yet.
+fn begun(kind: Kind, own: Uuid, theirs: Option<String>) -> LeaveRecord {
+    LeaveRecord { kind: kind.word().to_owned(), own, theirs, digest: String::new(), is_done: false }
 }
 
 /// A fingerprint of a record as it is here.

@@ -13,7 +13,6 @@ use uuid::Uuid;
 /// The value of one property.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Wanted {
-    /// Name of the property there.
     pub(super) name: String,
     /// Its elements; one unless it takes several.
     pub(super) elements: Vec<Value>,
@@ -26,23 +25,18 @@ pub(super) struct Wanted {
 /// A work item to be made alike.
 #[derive(Debug, Clone)]
 pub(super) struct Job {
-    /// Id here.
     pub(super) own: Uuid,
     /// Id here of its type.
     pub(super) own_type: Option<Uuid>,
-    /// Id there.
     pub(super) theirs: Uuid,
-    /// Its path there.
     pub(super) path: String,
     /// What people call it.
     pub(super) name: String,
     /// Id there of its type; none when it has none.
     pub(super) type_id: Option<String>,
-    /// Whether its type is there by now.
     pub(super) is_type_there: bool,
     /// Id of its type as the list there shows it.
     pub(super) type_there: Option<String>,
-    /// Its values.
     pub(super) values: Vec<Wanted>,
     /// Fingerprint of what is recorded.
     pub(super) digest: String,
@@ -62,9 +56,7 @@ impl Job {
 /// What became of a work item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// It is there as it is here.
     Alike,
-    /// It is to be written, or was.
     Written,
     /// It has other values there.
     Conflict(String),

@@ -19,7 +19,6 @@ const BROUGHT_BACK: &str = "brought back";
 
 /// The work item there that is archived here.
 enum There {
-    /// Live.
     Live(Uuid),
     /// Not live, or not there.
     Not,

@@ -32,13 +32,13 @@ use crate::catalogue::shapes;
 use crate::plan::Plan;
 use crate::settings::HttpAddress;
 use crate::store::Store;
-use findings::Findings as Found;
 use ids::Ids;
 use scope::Scope;
 use seen::Seen;
 use side::Side;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
+use uuid::Uuid;
 use work::{Doing, Tell, Work};
 
 /// How long a request of a run that was broken off may still be under way at the target.
@@ -84,7 +84,7 @@ pub async fn leave(
             }
         }
     }
-    let held = store.workspaces_held().await.map_err(|fault| fault.to_string())?;
+    let held = store.workspaces_held().await?;
     report.others = held.into_iter().filter(|id| !known.contains(id)).map(|id| id.to_string()).collect();
     Ok(report)
 }
@@ -131,8 +131,7 @@ struct Run<'r> {
 impl Run<'_> {
     async fn workspace(&self) -> Result<WorkspaceReport, String> {
         let slug = self.scope.slug.clone();
-        let unsettled =
-            self.store.unsettled_writes(self.scope.workspace).await.map_err(|fault| fault.to_string())?;
+        let unsettled = self.store.unsettled_writes(self.scope.workspace).await?;
         if unsettled > 0 {
             return Err(format!(
                 "{unsettled} writes of workspace {slug} are not settled between v1 and the store; read the work items \
@@ -146,34 +145,26 @@ impl Run<'_> {
         let first = if self.wanted.wish == Wish::Carry { Doing::Planning } else { Doing::Looking };
         let before = self.pass(first).await?;
         let stops = before.count(Class::Conflict) > 0;
-        if self.wanted.wish != Wish::Carry || stops {
-            let outcome = match self.wanted.wish {
-                Wish::Check if !before.carries() && before.is_alike(!self.wanted.keep_extra) => Outcome::Alike,
-                Wish::Check => Outcome::Unlike,
-                _ if stops => Outcome::Stopped,
-                Wish::DryRun | Wish::Carry => Outcome::Planned,
-            };
-            if outcome == Outcome::Alike {
-                self.mark().await?;
+        let (mut findings, mut carried) = (before, None);
+        if self.wanted.wish == Wish::Carry && !stops {
+            if findings.carries() {
+                carried = Some(self.pass(Doing::Carrying).await?);
             }
-            return Ok(WorkspaceReport { slug, outcome, findings: before, carried: None });
+            // Read anew, so that what was changed meanwhile is found too.
+            findings = self.pass(Doing::Looking).await?;
         }
-        let carried = match before.carries() {
-            true => Some(self.pass(Doing::Carrying).await?),
-            false => None,
-        };
-        // Read anew, so that what was changed meanwhile is found too.
-        let after = self.pass(Doing::Looking).await?;
-        let alike = !after.carries() && after.is_alike(!self.wanted.keep_extra);
         let refused = carried.as_ref().is_some_and(|carried| carried.count(Class::Left) > 0);
-        let outcome = match alike && !refused {
-            true => Outcome::Alike,
-            false => Outcome::Unlike,
+        let outcome = match self.wanted.wish {
+            Wish::DryRun | Wish::Carry if stops => Outcome::Stopped,
+            Wish::DryRun => Outcome::Planned,
+            _ if findings.carries() || refused => Outcome::Unlike,
+            _ if findings.is_alike(!self.wanted.keep_extra) => Outcome::Alike,
+            _ => Outcome::Unlike,
         };
         if outcome == Outcome::Alike {
-            self.mark().await?;
+            self.store.mark_left(&slug, self.target.base()).await?;
         }
-        Ok(WorkspaceReport { slug, outcome, findings: after, carried })
+        Ok(WorkspaceReport { slug, outcome, findings, carried })
     }
 
     /// After a run that was broken off while it made a record, waits until the target has surely ended that request. The
@@ -188,18 +179,13 @@ impl Run<'_> {
         Ok(())
     }
 
-    async fn mark(&self) -> Result<(), String> {
-        self.store.mark_left(&self.scope.slug, self.target.base()).await.map_err(|fault| fault.to_string())
-    }
-
     /// One walk over everything.
-    async fn pass(&self, doing: Doing) -> Result<Found, String> {
-        let fault = |fault: crate::store::StoreError| fault.to_string();
+    async fn pass(&self, doing: Doing) -> Result<Findings, String> {
         let workspace = self.scope.workspace;
-        let catalogue = self.store.catalogue(workspace).await.map_err(fault)?;
+        let catalogue = self.store.catalogue(workspace).await?;
         let ids = Ids::load(self.store, self.target.base(), workspace).await?;
         let seen = Seen::read(self.target, self.scope).await?;
-        let own = self.store.ids_ever_given(workspace).await.map_err(fault)?;
+        let own = self.store.ids_ever_given(workspace).await?;
         let same = |name: &str| seen.features.get(name) == shapes::features(&catalogue.features).get(name);
         if seen.has_any(&own) || catalogue.version > 0 && same("id") && same("created_at") {
             return Err(format!(
@@ -218,7 +204,7 @@ impl Run<'_> {
             seen,
             doing,
             update: self.wanted.update,
-            findings: Found::default(),
+            findings: Findings::default(),
             people: HashMap::new(),
             items: BTreeMap::new(),
             returning: HashSet::new(),
@@ -231,15 +217,15 @@ impl Run<'_> {
         }
         work.items_of_defaults().await?;
         work.definitions().await?;
-        let recorded = self.store.recorded_items(workspace).await.map_err(fault)?;
+        let recorded = self.store.recorded_items(workspace).await?;
         // Only a live item can be given a type and values, and only an active type can be given.
         work.brought_back().await?;
         work.values(&recorded).await?;
         work.retire_types().await?;
         work.archives(&recorded).await?;
-        let overlays = self.store.overlays_held(workspace).await.map_err(fault)?;
+        let overlays = self.store.overlays_held(workspace).await?;
         work.overlays(&overlays).await?;
-        let entries = self.store.audit_entries(workspace).await.map_err(fault)?;
+        let entries = self.store.audit_entries(workspace).await?;
         let entries = usize::try_from(entries).unwrap_or_default();
         work.findings.of(Kind::Audit).here += entries;
         work.findings.never(Kind::Audit, entries, "entries of the audit log: no operation writes them");
@@ -252,7 +238,7 @@ impl Work<'_> {
     /// All definitions: what projects own first, in project mode, then what the workspace owns, in workspace mode, so
     /// that the mode is switched as seldom as can be; the switches as they are here last.
     async fn definitions(&mut self) -> Result<(), String> {
-        let owners: std::collections::BTreeSet<uuid::Uuid> = {
+        let owners: BTreeSet<Uuid> = {
             let types = self.catalogue.types.values().filter_map(|kind| kind.project);
             let properties = self.catalogue.properties.values().filter_map(|property| property.project);
             types.chain(properties).chain(self.scope.projects.keys().copied()).collect()
@@ -260,7 +246,7 @@ impl Work<'_> {
         if self.carries() {
             self.note_provisioned().await?;
         }
-        let owners: Vec<Option<uuid::Uuid>> = owners.into_iter().map(Some).chain([None]).collect();
+        let owners: Vec<Option<Uuid>> = owners.into_iter().map(Some).chain([None]).collect();
         for owner in &owners {
             self.types(*owner).await?;
             self.properties(*owner).await?;
@@ -268,8 +254,7 @@ impl Work<'_> {
             (self.tell)(&format!("{}: definitions of {}", self.scope.slug, self.scope.owner_in_words(*owner)));
         }
         let imported = self.catalogue.imports.keys().map(|(project, _)| *project);
-        let projects: std::collections::BTreeSet<uuid::Uuid> =
-            imported.chain(self.scope.projects.keys().copied()).collect();
+        let projects: BTreeSet<Uuid> = imported.chain(self.scope.projects.keys().copied()).collect();
         for project in projects {
             self.imports(project).await?;
         }

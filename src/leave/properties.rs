@@ -36,17 +36,9 @@ impl Work<'_> {
             }
             self.one_property(owner, property, &options, &name).await?;
         }
-        let ours: HashSet<&str> =
-            properties.iter().filter_map(|property| self.ids.theirs(Kind::Property, property.id)).collect();
-        let there = self.seen.owned.get(&owner).map(|owned| owned.properties.as_slice()).unwrap_or_default();
-        let extra: Vec<String> = there
-            .iter()
-            .filter(|record| !ours.contains(text(record, "id")))
-            .map(|record| {
-                format!("property `{}` of {}", text(record, "display_name"), self.scope.owner_in_words(owner))
-            })
-            .collect();
-        extra.into_iter().for_each(|words| self.extra(words));
+        let ours: Vec<Uuid> = properties.iter().map(|property| property.id).collect();
+        let there = self.seen.owned.get(&owner).map(|owned| owned.properties.clone()).unwrap_or_default();
+        self.only_there((Kind::Property, "property", "display_name"), owner, &ours, &there);
         Ok(())
     }
 
@@ -138,13 +130,7 @@ impl Work<'_> {
         };
         let path = format!("{base}/work-item-properties/{}/", text(&made, "id"));
         for option in &options[together..] {
-            let mut ours = shapes::option(&self.catalogue, option);
-            let digest = digest(&json!([ours]));
-            if owner.is_none() {
-                ours.remove("is_default");
-            }
-            let name = format!("option `{}` of {name}", option.name);
-            let intended = Intended { kind: Kind::Option, own: option.id, ours, name, digest };
+            let intended = self.intended_option(owner, option, name);
             let (list, make) = (format!("{path}options/"), Verdict::Make);
             if let Some(record) = self.carry(&intended, mode_of(owner), &list, &make, None).await? {
                 self.ids.suppose(Kind::Option, option.id, text(&record, "id"));
@@ -337,6 +323,17 @@ impl Work<'_> {
         self.ids.end(Kind::Option, &done).await
     }
 
+    /// An option as it is to be there; on the workspace its contexts say whether it is preselected.
+    fn intended_option(&self, owner: Option<Uuid>, option: &PropertyOption, of: &str) -> Intended {
+        let mut ours = shapes::option(&self.catalogue, option);
+        let digest = digest(&json!([ours]));
+        if owner.is_none() {
+            ours.remove("is_default");
+        }
+        let name = format!("option `{}` of {of}", option.name);
+        Intended { kind: Kind::Option, own: option.id, ours, name, digest }
+    }
+
     /// Options of a property that is there.
     async fn options(
         &mut self,
@@ -355,17 +352,11 @@ impl Work<'_> {
         let mut done = Vec::new();
         let mut is_changed = false;
         for option in options {
-            let mut ours = shapes::option(&self.catalogue, option);
-            let digest = digest(&json!([ours]));
-            if owner.is_none() {
-                ours.remove("is_default");
-            }
+            let intended = self.intended_option(owner, option, name);
             if is_begun && self.carries() {
                 self.ids.begin(Kind::Option, &[option.id]).await?;
             }
             let found = Self::with_id(&rows, self.ids.theirs(Kind::Option, option.id));
-            let name = format!("option `{}` of {name}", option.name);
-            let intended = Intended { kind: Kind::Option, own: option.id, ours, name, digest };
             let verdict = self.judge(Kind::Option, option.id, &intended.digest, &intended.ours, found);
             self.count(Kind::Option, &intended.name, &verdict);
             if !self.carries() {

@@ -4,6 +4,7 @@
 
 use super::findings::{Class, Findings};
 use super::ids::Kind;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use strum::VariantArray;
 
@@ -34,11 +35,13 @@ pub struct Wanted {
 }
 
 /// What a run over one workspace came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Result {
     /// It was looked at only.
     Planned,
     /// Nothing was written, because of conflicts.
+    #[serde(rename = "conflicts")]
     Stopped,
     /// Both sides are alike.
     Alike,
@@ -102,7 +105,7 @@ impl Report {
             let refused: Vec<&String> =
                 refused.filter(|(class, _)| *class == Class::Left).map(|(_, words)| words).collect();
             json!({
-                "workspace": one.slug, "outcome": word(one.outcome), "found": lines(&one.findings), "told": told,
+                "workspace": one.slug, "outcome": one.outcome, "found": lines(&one.findings), "told": told,
                 "carried": one.carried.as_ref().map(lines), "refused": refused,
             })
         };
@@ -112,15 +115,5 @@ impl Report {
             report["error"] = json!(fault);
         }
         report
-    }
-}
-
-/// A word for machines.
-fn word(outcome: Result) -> &'static str {
-    match outcome {
-        Result::Planned => "planned",
-        Result::Stopped => "conflicts",
-        Result::Alike => "alike",
-        Result::Unlike => "unlike",
     }
 }

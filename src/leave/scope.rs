@@ -15,11 +15,9 @@ use uuid::Uuid;
 const ADMINISTRATOR: i64 = 20;
 
 /// A project on both sides.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Project {
-    /// Id here.
     pub(super) own: Uuid,
-    /// Id there.
     pub(super) theirs: Uuid,
     /// Identifier, such as `WEB`.
     pub(super) identifier: String,
@@ -38,7 +36,6 @@ pub(super) struct Scope<'p> {
     plan: &'p Plan,
     /// Slug, as a segment of a path.
     pub(super) slug: String,
-    /// Id here.
     pub(super) workspace: Uuid,
     /// Projects that are there on both sides, by their ids here.
     pub(super) projects: BTreeMap<Uuid, Project>,
@@ -48,12 +45,10 @@ pub(super) struct Scope<'p> {
     pub(super) hidden_here: BTreeSet<Uuid>,
 }
 
-/// Text member of a row.
 pub(super) fn text<'r>(row: &'r Map<String, Value>, name: &str) -> &'r str {
     row.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Id of a row.
 pub(super) fn id(row: &Map<String, Value>) -> Option<Uuid> {
     Uuid::try_parse(text(row, "id")).ok()
 }
@@ -187,7 +182,6 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// The owner in words.
     pub(super) fn owner_in_words(&self, owner: Option<Uuid>) -> String {
         match owner {
             Some(own) => format!("project {}", self.project_in_words(own)),
@@ -229,7 +223,7 @@ impl<'p> Scope<'p> {
     pub(super) async fn items(&self, project: &Project, v1: &Side, target: &Side) -> Result<Items, String> {
         let list = self.v2("work_items_list", Some(project.theirs), None)?;
         let there = target.rows(&format!("{list}?paginate=cursor&order_by=sequence_id")).await?;
-        let mut items = Items::of(project);
+        let mut items = Items { project: project.clone(), ..Items::default() };
         let mut numbers: HashMap<i64, Vec<&Map<String, Value>>> = HashMap::new();
         for row in &there {
             let Some(id) = id(row) else { continue };
@@ -274,32 +268,19 @@ async fn by_identifier(target: &Side, list: &str) -> Result<HashMap<String, Vec<
 }
 
 /// Work items of one project on both sides.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Items {
-    /// The project.
     pub(super) project: Project,
     /// Live items there, by id there, with their types there.
     pub(super) there: HashMap<Uuid, Option<String>>,
     /// Ids there by ids here; none when they are the same.
     pairs: Option<HashMap<Uuid, Uuid>>,
-    /// Live items here.
     live_here: HashSet<Uuid>,
     /// Keys of items whose number is another item's there, by ids here.
     pub(super) doubtful: HashMap<Uuid, String>,
 }
 
 impl Items {
-    fn of(project: &Project) -> Self {
-        Self {
-            project: project.clone(),
-            there: HashMap::new(),
-            pairs: None,
-            live_here: HashSet::new(),
-            doubtful: HashMap::new(),
-        }
-    }
-
-    /// Whether the item is live here.
     pub(super) fn is_live_here(&self, own: Uuid) -> bool {
         self.live_here.contains(&own)
     }

@@ -27,7 +27,6 @@ pub(super) struct Owned {
 /// All definitions there.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Seen {
-    /// The features record.
     pub(super) features: Record,
     /// By owner: none is the workspace, else the project's id here.
     pub(super) owned: BTreeMap<Option<Uuid>, Owned>,
@@ -36,7 +35,6 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Reads all definitions.
     pub(super) async fn read(target: &Side, scope: &Scope<'_>) -> Result<Self, String> {
         let mut seen = Self::default();
         let base = scope.there(None);
@@ -107,7 +105,6 @@ pub(super) async fn attached(target: &Side, base: &str, kind: &str) -> Result<Ve
     Ok(rows.iter().map(|row| text(row, "id").to_owned()).collect())
 }
 
-/// Contexts of a property.
 pub(super) async fn contexts(target: &Side, scope: &Scope<'_>, property: &str) -> Result<Vec<Record>, String> {
     let base = scope.there(None);
     target.rows(&format!("{base}/work-item-properties/{property}/contexts/?order_by=sort_order")).await

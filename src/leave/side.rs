@@ -16,7 +16,6 @@ const PATIENCE: Duration = Duration::from_secs(90);
 const LONGEST_WAIT: Duration = Duration::from_secs(900);
 /// How often a read is sent that gets no answer.
 const READS: u32 = 4;
-/// Rows of a page.
 const PAGE: usize = 200;
 
 /// A service, and the key to ask it with.
@@ -29,7 +28,6 @@ pub(super) struct Side {
     name: &'static str,
 }
 
-/// What it answered.
 #[derive(Debug, Clone)]
 pub(super) struct Answer {
     pub(super) status: u16,
@@ -58,7 +56,6 @@ impl Answer {
         ["error", "detail"].iter().any(|key| self.json[*key].is_string())
     }
 
-    /// The record it is.
     pub(super) fn record(self) -> Map<String, Value> {
         match self.json {
             Value::Object(record) => record,
@@ -68,18 +65,15 @@ impl Answer {
 }
 
 impl Side {
-    /// The service at `base`.
     pub(super) fn new(base: &HttpAddress, key: &str, name: &'static str) -> Result<Self, String> {
         let (http, base) = (outgoing::client_for(base.as_str(), PATIENCE)?, base.as_str().to_owned());
         Ok(Self { http, base, key: key.to_owned(), name })
     }
 
-    /// Its address.
     pub(super) fn base(&self) -> &str {
         &self.base
     }
 
-    /// Reads.
     pub(super) async fn get(&self, path: &str) -> Result<Answer, String> {
         let mut tried = 1;
         loop {
@@ -172,7 +166,6 @@ impl Side {
         Ok(rows)
     }
 
-    /// Name and address.
     pub(super) fn named(&self) -> String {
         format!("{} ({})", self.name, self.base)
     }

@@ -21,7 +21,7 @@ pub fn text(report: &Report) -> String {
         if let Some(carried) = &one.carried {
             class(&mut text, carried, Class::Left, "Refused on the way");
         }
-        for this in Class::ALL {
+        for &this in Class::VARIANTS {
             class(&mut text, &one.findings, this, this.heading());
         }
         let _ = writeln!(text, "{}\n", verdict(one, report.wish));

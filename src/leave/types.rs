@@ -12,7 +12,7 @@ use crate::catalogue::{PROVISIONED, WorkItemType, shapes};
 use crate::plan::TypeMode;
 use reqwest::Method;
 use serde_json::{Value, json};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -61,14 +61,9 @@ impl Work<'_> {
         if self.carries() && owner.is_none() {
             self.remove_provisioned().await?;
         }
-        let ours: HashSet<&str> = types.iter().filter_map(|kind| self.ids.theirs(Kind::Type, kind.id)).collect();
-        let there = self.seen.owned.get(&owner).map(|owned| owned.types.as_slice()).unwrap_or_default();
-        let extra: Vec<String> = there
-            .iter()
-            .filter(|record| !ours.contains(text(record, "id")))
-            .map(|record| format!("type `{}` of {}", text(record, "name"), self.scope.owner_in_words(owner)))
-            .collect();
-        extra.into_iter().for_each(|words| self.extra(words));
+        let ours: Vec<Uuid> = types.iter().map(|kind| kind.id).collect();
+        let there = self.seen.owned.get(&owner).map(|owned| owned.types.clone()).unwrap_or_default();
+        self.only_there((Kind::Type, "type", "name"), owner, &ours, &there);
         Ok(())
     }
 

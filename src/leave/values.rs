@@ -29,6 +29,12 @@ struct Losses {
     strangers: usize,
 }
 
+/// The id there of what an element names; without one the element is lost.
+fn or_lost(there: Option<Uuid>, lost: &mut usize) -> Option<Value> {
+    *lost += usize::from(there.is_none());
+    there.map(|id| json!(id))
+}
+
 /// How many elements an item has.
 fn counted(values: &ItemValues) -> usize {
     values.values().map(Vec::len).sum()
@@ -42,7 +48,7 @@ impl Work<'_> {
             projects.entry(item.project).or_default().push(item);
         }
         for (project, recorded) in projects {
-            let values = self.store.recorded_values(project).await.map_err(|fault| fault.to_string())?;
+            let values = self.store.recorded_values(project).await?;
             self.project_values(project, &recorded, values).await?;
         }
         for project in self.scope.projects.keys().copied().collect::<Vec<_>>() {
@@ -258,22 +264,10 @@ impl Work<'_> {
                     // As long as the option is not there, its id here stands for it.
                     id.map(|id| json!(self.ids.theirs(Kind::Option, id).unwrap_or(&id.to_string())))
                 }
-                ValueKind::Person => match id.map(|id| self.people.get(&id)) {
-                    Some(Some(person)) => Some(json!(person)),
-                    Some(None) => {
-                        losses.strangers += 1;
-                        None
-                    }
-                    None => None,
-                },
-                ValueKind::Item => match id.map(|id| items.theirs(id)) {
-                    Some(Some(item)) => Some(json!(item)),
-                    Some(None) => {
-                        losses.nowhere += 1;
-                        None
-                    }
-                    None => None,
-                },
+                ValueKind::Person => {
+                    id.and_then(|id| or_lost(self.people.get(&id).copied(), &mut losses.strangers))
+                }
+                ValueKind::Item => id.and_then(|id| or_lost(items.theirs(id), &mut losses.nowhere)),
                 ValueKind::Formula => None,
                 _ => plain(kind, &element.value),
             };

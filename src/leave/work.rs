@@ -76,7 +76,6 @@ pub(super) enum Verdict {
 /// A record as it is to be there.
 pub(super) struct Intended {
     pub(super) kind: Kind,
-    /// Its id here.
     pub(super) own: Uuid,
     pub(super) ours: Record,
     /// What people call it.
@@ -283,6 +282,22 @@ impl Work<'_> {
         let items = Arc::new(self.scope.items(found, self.v1, self.target).await?);
         self.items.insert(project, Arc::clone(&items));
         Ok(Some(items))
+    }
+
+    /// Tells those records of an owner there that are none of `ours`.
+    pub(super) fn only_there(
+        &mut self,
+        (kind, word, label): (Kind, &str, &str),
+        owner: Option<Uuid>,
+        ours: &[Uuid],
+        there: &[Record],
+    ) {
+        let ours: HashSet<&str> = ours.iter().filter_map(|own| self.ids.theirs(kind, *own)).collect();
+        let place = self.scope.owner_in_words(owner);
+        let extra = there.iter().filter(|record| !ours.contains(text(record, "id")));
+        for label in extra.map(|record| text(record, label)).collect::<Vec<_>>() {
+            self.extra(format!("{word} `{label}` of {place}"));
+        }
     }
 
     /// Tells what is there and not here.

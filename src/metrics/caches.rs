@@ -2,15 +2,14 @@
 //!
 //! May use: `fresh`, `index`, `store`, this folder.
 
-use super::family::{Family, Kind};
+use super::family::{Family, Kind, counter, gauge};
 use crate::fresh::Figures;
 use crate::index::Indexes;
 use crate::store::Store;
 
 pub(super) fn caches(caches: &[(&'static str, Figures)]) -> Vec<Family> {
     let family = |kind, name, help, value: fn(&Figures) -> f64| {
-        let family = Family::new(kind, name, help);
-        caches.iter().fold(family, |family, (cache, figures)| family.with(&[("cache", cache)], value(figures)))
+        Family::new(kind, name, help).by("cache", caches.iter().map(|(cache, figures)| (*cache, value(figures))))
     };
     vec![
         family(Kind::Gauge, "causeway_cache_entries", "Entries that are kept, by cache", |of| of.entries as f64),
@@ -31,25 +30,19 @@ pub(super) fn caches(caches: &[(&'static str, Figures)]) -> Vec<Family> {
 
 pub(super) fn indexes(indexes: &Indexes) -> Vec<Family> {
     let figures = indexes.figures();
+    let oldest = figures.oldest.as_secs_f64();
     vec![
-        Family::new(Kind::Gauge, "causeway_index_lists", "Lists of work items that have an index")
-            .with(&[], figures.indexes as f64),
-        Family::new(Kind::Gauge, "causeway_index_items", "Work items in all indices")
-            .with(&[], figures.items as f64),
-        Family::new(Kind::Gauge, "causeway_index_size_bytes", "Memory that all indices take")
-            .with(&[], figures.bytes as f64),
-        Family::new(Kind::Gauge, "causeway_index_oldest_age_seconds", "Age of the index that was read longest ago")
-            .with(&[], figures.oldest.as_secs_f64()),
-        Family::new(Kind::Counter, "causeway_index_builds", "Builds of an index that were begun")
-            .with(&[], figures.builds as f64),
-        Family::new(Kind::Counter, "causeway_index_refreshes", "Reads of what had changed that were begun")
-            .with(&[], figures.refreshes as f64),
-        Family::new(
-            Kind::Counter,
+        gauge("causeway_index_lists", "Lists of work items that have an index", figures.indexes as f64),
+        gauge("causeway_index_items", "Work items in all indices", figures.items as f64),
+        gauge("causeway_index_size_bytes", "Memory that all indices take", figures.bytes as f64),
+        gauge("causeway_index_oldest_age_seconds", "Age of the index that was read longest ago", oldest),
+        counter("causeway_index_builds", "Builds of an index that were begun", figures.builds),
+        counter("causeway_index_refreshes", "Reads of what had changed that were begun", figures.refreshes),
+        counter(
             "causeway_index_heard_refreshes",
             "Refreshes by what another gateway process had read, without a call of v1",
-        )
-        .with(&[], figures.heard as f64),
+            figures.heard,
+        ),
     ]
 }
 
@@ -57,13 +50,14 @@ pub(super) fn store(store: &Store) -> Vec<Family> {
     let (used, (open, idle)) = (store.engine().used(), store.engine().connections());
     let writable = if store.is_read_only() { 0.0 } else { 1.0 };
     let uses = [("statement", &used.statements), ("read", &used.reads), ("write", &used.writes)];
-    let family = Family::new(
-        Kind::Counter,
-        "causeway_store_uses",
-        "Single statements and transactions that were begun at the store, by kind",
-    );
+    let connections = [("used", open.saturating_sub(idle) as f64), ("idle", idle as f64)];
     vec![
-        uses.into_iter().fold(family, |family, (kind, count)| family.with(&[("kind", kind)], count.get() as f64)),
+        Family::new(
+            Kind::Counter,
+            "causeway_store_uses",
+            "Single statements and transactions that were begun at the store, by kind",
+        )
+        .by("kind", uses.map(|(kind, count)| (kind, count.get() as f64))),
         Family::new(
             Kind::Histogram,
             "causeway_store_write_wait_seconds",
@@ -75,9 +69,7 @@ pub(super) fn store(store: &Store) -> Vec<Family> {
             "causeway_store_connections",
             "Connections to the store, by whether they are used",
         )
-        .with(&[("state", "used")], open.saturating_sub(idle) as f64)
-        .with(&[("state", "idle")], idle as f64),
-        Family::new(Kind::Gauge, "causeway_store_writable", "0 while the store can only be read, else 1")
-            .with(&[], writable),
+        .by("state", connections),
+        gauge("causeway_store_writable", "0 while the store can only be read, else 1", writable),
     ]
 }

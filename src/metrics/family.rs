@@ -13,7 +13,6 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use std::fmt;
 
-/// A label and its value.
 pub(super) type Label<'l> = (&'static str, &'l str);
 
 /// What a figure shows.
@@ -35,7 +34,6 @@ pub(super) enum Kind {
     Histogram,
 }
 
-/// Figures of one name.
 #[derive(Debug, Clone)]
 pub(super) struct Family {
     name: &'static str,
@@ -56,6 +54,11 @@ impl Family {
         let value = if self.kind == Kind::Counter { Value::Counter(value) } else { Value::Gauge(value) };
         self.samples.push((owned(labels), value));
         self
+    }
+
+    /// With a figure for each of `rows`, which `label` tells apart.
+    pub(super) fn by<'r>(self, label: &'static str, rows: impl IntoIterator<Item = (&'r str, f64)>) -> Self {
+        rows.into_iter().fold(self, |family, (value, figure)| family.with(&[(label, value)], figure))
     }
 
     /// With one histogram more.
@@ -81,6 +84,16 @@ impl Family {
         }
         Ok(())
     }
+}
+
+/// The one figure of this name, which only grows.
+pub(super) fn counter(name: &'static str, help: &'static str, value: u64) -> Family {
+    Family::new(Kind::Counter, name, help).with(&[], value as f64)
+}
+
+/// The one figure of this name, which goes up and down.
+pub(super) fn gauge(name: &'static str, help: &'static str, value: f64) -> Family {
+    Family::new(Kind::Gauge, name, help).with(&[], value)
 }
 
 fn owned(labels: &[Label<'_>]) -> Vec<(&'static str, String)> {
@@ -109,7 +122,6 @@ impl Collector for Gathered {
     }
 }
 
-/// `families` in OpenMetrics.
 pub(super) fn openmetrics(families: Vec<Family>) -> Result<String, fmt::Error> {
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Gathered(families)));

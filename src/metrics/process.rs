@@ -5,7 +5,7 @@
 //!
 //! May use: `store` (the number of its schema), this folder.
 
-use super::family::{Family, Kind};
+use super::family::{Family, Kind, gauge};
 use crate::store::{self, last_step};
 use rustix::time::{ClockId, clock_gettime};
 use std::fs;
@@ -29,7 +29,6 @@ fn read() -> Option<Vec<Family>> {
     let number = |at: usize| rest.get(at).and_then(|text| text.parse::<f64>().ok());
     let (ticks, page) = (rustix::param::clock_ticks_per_second() as f64, rustix::param::page_size() as f64);
     let files = fs::read_dir("/proc/self/fd").ok()?.count().saturating_sub(1);
-    let gauge = |name, help, value: f64| Family::new(Kind::Gauge, name, help).with(&[], value);
     let mut families = vec![
         Family::new(Kind::Counter, "process_cpu_seconds", "User and system time of the process")
             .with(&[], (number(11)? + number(12)?) / ticks),

@@ -2,7 +2,7 @@
 //!
 //! May use: `edge`, `limits`, `load`, `oauth`, `retirement`, `shadow`, `tally`, this folder.
 
-use super::family::{Family, Kind};
+use super::family::{Family, Kind, counter, gauge};
 use crate::edge::{Stack, Tls};
 use crate::limits::Limits;
 use crate::load::Memory;
@@ -39,30 +39,23 @@ pub(super) fn requests(requests: &Requests) -> Vec<Family> {
 
 pub(super) fn places(stack: &Stack, memory: &Memory, limit: usize) -> Vec<Family> {
     let traffic = stack.traffic();
-    let mut taken =
-        Family::new(Kind::Gauge, "causeway_places_taken", "Places for requests that are taken, by pool");
-    let mut size = Family::new(Kind::Gauge, "causeway_places", "Places for requests that there are, by pool");
-    for (pool, used, all) in stack.places() {
-        taken = taken.with(&[("pool", pool)], used as f64);
-        size = size.with(&[("pool", pool)], all as f64);
-    }
+    let places = stack.places();
+    let taken = Family::new(Kind::Gauge, "causeway_places_taken", "Places for requests that are taken, by pool");
+    let size = Family::new(Kind::Gauge, "causeway_places", "Places for requests that there are, by pool");
+    let (open, accepted) = (traffic.open() as f64, traffic.accepted.get());
+    let turned_away = traffic.turned_away.get();
     vec![
-        Family::new(Kind::Gauge, "causeway_connections_open", "Connections of clients that are open")
-            .with(&[], traffic.open() as f64),
-        Family::new(Kind::Counter, "causeway_connections_accepted", "Connections of clients that were taken in")
-            .with(&[], traffic.accepted.get() as f64),
-        Family::new(Kind::Counter, "causeway_connections_turned_away", "Connections of clients that found no room")
-            .with(&[], traffic.turned_away.get() as f64),
-        taken,
-        size,
-        Family::new(
-            Kind::Gauge,
+        gauge("causeway_connections_open", "Connections of clients that are open", open),
+        counter("causeway_connections_accepted", "Connections of clients that were taken in", accepted),
+        counter("causeway_connections_turned_away", "Connections of clients that found no room", turned_away),
+        taken.by("pool", places.iter().map(|(pool, used, _)| (*pool, *used as f64))),
+        size.by("pool", places.iter().map(|(pool, _, all)| (*pool, *all as f64))),
+        gauge(
             "causeway_memory_used_bytes",
             "Memory that requests and answers on their way take",
-        )
-        .with(&[], memory.used() as f64),
-        Family::new(Kind::Gauge, "causeway_memory_limit_bytes", "Memory that they may take (limits.memory)")
-            .with(&[], limit as f64),
+            memory.used() as f64,
+        ),
+        gauge("causeway_memory_limit_bytes", "Memory that they may take (limits.memory)", limit as f64),
     ]
 }
 
@@ -92,7 +85,7 @@ pub(super) fn events(events: &[Counter]) -> Vec<Family> {
     let family =
         Family::new(Kind::Counter, "causeway_oauth_events", "What happened to grants, tokens and gateway keys");
     let named = Event::VARIANTS.iter().zip(events);
-    vec![named.fold(family, |family, (name, count)| family.with(&[("event", name)], count.get() as f64))]
+    vec![family.by("event", named.map(|(name, count)| (*name, count.get() as f64)))]
 }
 
 pub(super) fn brownouts(retirement: Option<&Retirement>) -> Vec<Family> {
@@ -114,5 +107,5 @@ pub(super) fn compared(tally: &Tally) -> Vec<Family> {
         "causeway_shadow_requests",
         "Reads whose answer was to be compared with that of the deployment's own v2, by what came of it",
     );
-    vec![tally.figures().fold(family, |family, (name, count)| family.with(&[("outcome", name)], count as f64))]
+    vec![family.by("outcome", tally.figures().map(|(name, count)| (name, count as f64)))]
 }

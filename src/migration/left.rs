@@ -3,7 +3,7 @@
 //! May use: `plan`, this folder.
 
 use super::counts::Counts;
-use super::days::as_date;
+use super::days::{as_date, date};
 use crate::plan::{Extent, Fill, Plan, V1Operation};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -26,6 +26,13 @@ pub struct Left {
     pub v2: Vec<String>,
     /// What they lack, or why there is none.
     pub reason: Option<String>,
+}
+
+impl Left {
+    /// The date of the last call.
+    pub fn last_date(&self) -> String {
+        date(self.last)
+    }
 }
 
 /// The v2 requests that replace an operation of v1, with variables in braces.
@@ -67,16 +74,8 @@ pub fn left(plan: &Plan, counts: &Counts) -> Vec<Left> {
 fn one(plan: &Plan, id: &str, calls: i64, last: i64) -> Left {
     let Some(row) = plan.v1.by_id(id) else {
         let reason = Some("It is no public operation of v1 that is known here.".into());
-        let call = id.to_owned();
-        return Left {
-            operation: call.clone(),
-            call,
-            does: "not known".into(),
-            calls,
-            last,
-            v2: Vec::new(),
-            reason,
-        };
+        let (operation, call, does) = (id.into(), id.into(), "not known".into());
+        return Left { operation, call, does, calls, last, v2: Vec::new(), reason };
     };
     let reason = match &row.extent {
         Extent::All => None,

@@ -17,5 +17,5 @@ pub use counts::{Counts, Wanted};
 pub use csv::csv;
 pub use days::date;
 pub use left::{Left, left, successors};
-pub use report::{CallerLine, ClientLine, OperationLine, QUIET, Report};
+pub use report::{CallerLine, ClientLine, OperationLine, QUIET, Report, moved};
 pub use text::{client_text, text};

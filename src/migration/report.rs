@@ -149,6 +149,6 @@ impl Report {
 }
 
 /// Share of v2 in whole percent, never rounded up to all.
-pub(super) fn moved(v1: i64, v2: i64) -> i64 {
+pub fn moved(v1: i64, v2: i64) -> i64 {
     if v1 + v2 == 0 { 0 } else { v2 * 100 / (v1 + v2) }
 }

@@ -28,39 +28,18 @@ pub fn text(report: &Report) -> String {
         report.v2,
         report.moved()
     );
-    let _ = writeln!(text, "\n{:<40} {:>10} {:>10} {:>6}  LAST V1", "CLIENT", "V1", "V2", "MOVED");
-    for line in report.clients.iter().take(MOST) {
-        let row = (line.v1, line.v2, last(line.last_v1));
-        let _ = writeln!(
-            text,
-            "{:<40} {:>10} {:>10} {:>4} %  {}",
-            cut(&line.client, 40),
-            row.0,
-            row.1,
-            moved(row.0, row.1),
-            row.2
-        );
-    }
-    more(&mut text, report.clients.len());
-    let _ = writeln!(text, "\n{:<40} {:>10} {:>10} {:>6}  LAST V1", "CALLER", "V1", "V2", "MOVED");
-    for line in report.callers.iter().take(MOST) {
+    let clients = report.clients.iter().map(|line| (line.client.clone(), line.v1, line.v2, line.last_v1));
+    table(&mut text, "CLIENT", clients);
+    let callers = report.callers.iter().map(|line| {
         let kind = if line.kind.is_empty() { "" } else { &format!(" ({})", line.kind) };
         let name = match (line.person.as_str(), line.title.as_str()) {
             ("", _) => line.fingerprint.clone(),
             (person, "") => format!("{person}{kind}"),
             (person, title) => format!("{person}, {title}{kind}"),
         };
-        let share = moved(line.v1, line.v2);
-        let _ = writeln!(
-            text,
-            "{:<40} {:>10} {:>10} {share:>4} %  {}",
-            cut(&name, 40),
-            line.v1,
-            line.v2,
-            last(line.last_v1)
-        );
-    }
-    more(&mut text, report.callers.len());
+        (name, line.v1, line.v2, line.last_v1)
+    });
+    table(&mut text, "CALLER", callers);
     if !report.left.is_empty() {
         let _ = writeln!(text, "\n{:<40} {:>10}  {:<10}  SUCCESSOR", "LEFT ON V1", "CALLS", "LAST");
         for line in report.left.iter().take(MOST) {
@@ -70,7 +49,7 @@ pub fn text(report: &Report) -> String {
                 "{:<40} {:>10}  {:<10}  {}",
                 cut(&line.operation, 40),
                 line.calls,
-                date(line.last),
+                line.last_date(),
                 cut(successor.split("/api/v2/").last().unwrap_or_default(), 36)
             );
         }
@@ -93,8 +72,15 @@ pub fn text(report: &Report) -> String {
     text
 }
 
-fn last(day: Option<i64>) -> String {
-    day.map_or_else(|| "never".into(), date)
+/// Who calls how much of v1 and of v2, and when they called v1 last.
+fn table(text: &mut String, of: &str, rows: impl ExactSizeIterator<Item = (String, i64, i64, Option<i64>)>) {
+    let _ = writeln!(text, "\n{of:<40} {:>10} {:>10} {:>6}  LAST V1", "V1", "V2", "MOVED");
+    let all = rows.len();
+    for (name, v1, v2, last) in rows.take(MOST) {
+        let (name, share, last) = (cut(&name, 40), moved(v1, v2), last.map_or_else(|| "never".into(), date));
+        let _ = writeln!(text, "{name:<40} {v1:>10} {v2:>10} {share:>4} %  {last}");
+    }
+    more(text, all);
 }
 
 fn more(text: &mut String, lines: usize) {
@@ -114,7 +100,7 @@ pub fn client_text(client: &str, left: &[Left]) -> String {
             text,
             "{}, the last on {}: {}",
             amount(line.calls, "call"),
-            date(line.last),
+            line.last_date(),
             printable(&line.does)
         );
         let _ = writeln!(text, "  v1  {}", printable(&line.call));

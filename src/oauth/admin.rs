@@ -5,7 +5,7 @@
 use super::events::Event;
 use super::keyring::Keyring;
 use super::protocol::registration::Registrable;
-use super::protocol::{redirect, scope, secret};
+use super::protocol::{authorize, scope, secret};
 use super::resolver::{grant_place, key_place};
 use super::service::{NOT_SET_UP, OAuth};
 use crate::access::credential::{CLIENT_SECRET, GATEWAY_KEY, is_own};
@@ -89,10 +89,8 @@ impl OAuth {
 
     /// The public client that an operator has registered with this redirect address; the first of several.
     pub async fn public_client_at(&self, redirect_uri: &str) -> Result<Option<Client>, StoreError> {
-        let clients = self.inner.store.public_clients().await?;
-        let is_at =
-            |client: &Client| client.redirect_uris.iter().any(|known| redirect::matches(known, redirect_uri));
-        Ok(clients.into_iter().find(is_at))
+        let mut clients = self.inner.store.public_clients().await?.into_iter();
+        Ok(clients.find(|client| authorize::is_registered(&client.redirect_uris, redirect_uri)))
     }
 
     /// Another secret for a confidential client; `None` when there is no such client.

@@ -13,8 +13,6 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
-const GRANT: &str = "oauth_grant";
-const KEY: &str = "gateway_key";
 /// The actor of an event that nobody is proven to have caused.
 const ANONYMOUS: &str = "anonymous";
 
@@ -31,38 +29,28 @@ impl Audited {
     }
 
     async fn record(&self, event: &Event, from: Option<&Origin>) {
-        let Some(told) = told(event) else { return };
-        let known = self.access.acquaintance(told.user);
-        // The person whose grant was misused has not misused it, and is named in `metadata`.
-        let proven = told.by != ANONYMOUS;
-        let person = known.as_ref().map(|known| &known.user).filter(|_| proven);
-        let workspaces: BTreeSet<Uuid> = match told.workspace {
+        let Some((mut entry, user, workspace)) = told(event) else { return };
+        let known = self.access.acquaintance(user);
+        let workspaces: BTreeSet<Uuid> = match workspace {
             Some(only) => BTreeSet::from([only]),
             None => known.iter().flat_map(|known| known.workspaces.keys().copied()).collect(),
         };
-        let entry = AuditEntry {
-            event_name: told.name,
-            category: told.category,
-            success: told.reason.is_empty(),
-            source: if from.is_some() { "auth" } else { "system" },
-            actor: AuditActor {
-                kind: told.by,
-                id: proven.then_some(told.user),
-                display_name: person.map(|person| person.display_name.clone()).unwrap_or_default(),
-                email: person.map(|person| person.email.clone()).unwrap_or_default(),
-                ip_address: from.and_then(|from| from.address).map(|address| address.to_string()),
-                user_agent: from.map(|from| from.user_agent.clone()).unwrap_or_default(),
-            },
-            target_type: told.target,
-            target_id: told.id.to_string(),
-            target_display_name: told.title,
-            reason: told.reason,
-            metadata: json!({ "user_id": told.user }),
-            ..AuditEntry::default()
-        };
+        entry.source = if from.is_some() { "auth" } else { "system" };
+        // The person whose grant was misused has not misused it, and is named in `metadata`.
+        if entry.actor.kind != ANONYMOUS {
+            entry.actor.id = Some(user);
+            if let Some(known) = &known {
+                entry.actor.display_name.clone_from(&known.user.display_name);
+                entry.actor.email.clone_from(&known.user.email);
+            }
+        }
+        if let Some(from) = from {
+            entry.actor.ip_address = from.address.map(|address| address.to_string());
+            entry.actor.user_agent.clone_from(&from.user_agent);
+        }
         for workspace in workspaces {
             if let Err(fault) = self.store.record(workspace, std::slice::from_ref(&entry)).await {
-                tracing::error!(cause = %fault, event = told.name, "an event is missing in an audit log");
+                tracing::error!(cause = %fault, event = entry.event_name, "an event is missing in an audit log");
             }
         }
     }
@@ -77,41 +65,34 @@ impl Events for Audited {
     }
 }
 
-/// An event in the terms of the audit log.
-struct Told {
-    name: &'static str,
-    category: &'static str,
-    by: &'static str,
-    user: Uuid,
-    target: &'static str,
-    id: Uuid,
-    title: String,
-    workspace: Option<Uuid>,
-    reason: &'static str,
-}
-
-fn told(event: &Event) -> Option<Told> {
-    let grant = |name, category, by, (user, id): (&Uuid, &Uuid), title: &str, reason| Told {
-        name,
-        category,
-        by,
-        user: *user,
-        target: GRANT,
-        id: *id,
-        title: title.to_owned(),
-        workspace: None,
-        reason,
+/// An event as an entry, apart from what the request says; the person it is about, and the only workspace it is told
+/// to.
+fn told(event: &Event) -> Option<(AuditEntry, Uuid, Option<Uuid>)> {
+    let entry = |event_name,
+                 category,
+                 by,
+                 user: &Uuid,
+                 (target_type, id): (_, &Uuid),
+                 title: &str,
+                 reason: &'static str| {
+        AuditEntry {
+            event_name,
+            category,
+            success: reason.is_empty(),
+            actor: AuditActor { kind: by, ..AuditActor::default() },
+            target_type,
+            target_id: id.to_string(),
+            target_display_name: title.to_owned(),
+            reason,
+            metadata: json!({ "user_id": user }),
+            ..AuditEntry::default()
+        }
     };
-    let key = |name, user: &Uuid, id: &Uuid, title: &str, workspace: &Option<Uuid>| Told {
-        name,
-        category: "security",
-        by: "user",
-        user: *user,
-        target: KEY,
-        id: *id,
-        title: title.to_owned(),
-        workspace: *workspace,
-        reason: "",
+    let grant = |name, category, by, (user, id): (&Uuid, &Uuid), title: &str, reason| {
+        (entry(name, category, by, user, ("oauth_grant", id), title, reason), *user, None)
+    };
+    let key = |name, user: &Uuid, id: &Uuid, title: &str, workspace: &Option<Uuid>| {
+        (entry(name, "security", "user", user, ("gateway_key", id), title, ""), *user, *workspace)
     };
     match event {
         Event::Granted { grant: id, name, user, .. } => {

@@ -21,7 +21,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// Length of a nonce in bytes.
 const NONCE: usize = 24;
 
 /// Why there is no keyring.

@@ -10,7 +10,7 @@ use super::keyring::Keyring;
 use super::protocol::authorize::Authorization;
 use super::protocol::client_auth::ClientClaim;
 use super::protocol::error::OAuthError;
-use super::protocol::token::{Introspection, TokenAnswer, TokenRequest};
+use super::protocol::token::{TokenAnswer, TokenRequest};
 use super::protocol::{authorize, pkce, scope, secret};
 use super::resolver::{Resolver, grant_place};
 use crate::access::credential::{ACCESS_TOKEN, CODE, REFRESH_TOKEN};
@@ -26,6 +26,7 @@ use crate::store::{Store, StoreError};
 use crate::trace::carried;
 use crate::units::{micros, now_micros};
 use crate::v1::V1Key;
+use serde_json::{Value, json};
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -328,30 +329,29 @@ impl OAuth {
         .await
     }
 
-    /// What is known of a token of this client; of any other, that it is not active.
+    /// What is known of a token of this client (RFC 7662, 2.2); of any other, that it is not active.
     pub(super) async fn introspect(
         &self,
         client: &Client,
         token: &str,
         issuer: &str,
         ctx: &Context,
-    ) -> Result<Introspection, OAuthError> {
+    ) -> Result<Value, OAuthError> {
         let found = self.inner.store.token(&secret::hash(token)).await?;
         let good = |found: &Token| found.client_id == client.id && !found.ended && found.expires_at > now_micros();
-        let Some(found) = found.filter(good) else { return Ok(Introspection::default()) };
+        let Some(found) = found.filter(good) else { return Ok(json!({ "active": false })) };
         if !self.opens(&found, ctx).await {
-            return Ok(Introspection::default());
+            return Ok(json!({ "active": false }));
         }
-        Ok(Introspection {
-            active: true,
-            scope: Some(found.scopes.join(" ")),
-            client_id: Some(found.client_id),
-            token_type: (found.kind == TokenKind::Access).then_some("Bearer"),
-            exp: Some(found.expires_at / 1_000_000),
-            iat: Some(found.issued_at / 1_000_000),
-            sub: Some(found.user.to_string()),
-            iss: Some(issuer.to_owned()),
-        })
+        let mut known = json!({ "active": true, "scope": found.scopes.join(" "), "client_id": found.client_id });
+        if found.kind == TokenKind::Access {
+            known["token_type"] = "Bearer".into();
+        }
+        known["exp"] = (found.expires_at / 1_000_000).into();
+        known["iat"] = (found.issued_at / 1_000_000).into();
+        known["sub"] = found.user.to_string().into();
+        known["iss"] = issuer.into();
+        Ok(known)
     }
 
     /// The client of an authorization request, and whether its address is registered with it.
@@ -359,11 +359,9 @@ impl OAuth {
         &self,
         target: &authorize::Target,
     ) -> Result<Option<(Client, bool)>, OAuthError> {
-        let client = self.inner.store.client(&target.client_id).await?;
-        Ok(client.map(|client| {
-            let registered = authorize::is_registered(&client.redirect_uris, &target.redirect_uri);
-            (client, registered)
-        }))
+        let Some(client) = self.inner.store.client(&target.client_id).await? else { return Ok(None) };
+        let registered = authorize::is_registered(&client.redirect_uris, &target.redirect_uri);
+        Ok(Some((client, registered)))
     }
 
     /// Sweeps out what expired long ago, once an hour; a failure is only logged, for nobody waits for it.

@@ -21,7 +21,6 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a connection is kept for the next read.
 const IDLE: Duration = Duration::from_secs(60);
-/// Connections that are kept.
 const KEPT: usize = 8;
 /// Largest answer that is read, in bytes.
 const LARGEST: usize = 32 * 1024 * 1024;

@@ -51,7 +51,6 @@ pub enum Found {
 }
 
 impl Found {
-    /// Of these differences.
     pub(super) fn of(mut differences: Vec<Difference>) -> Self {
         differences.sort();
         differences.dedup();

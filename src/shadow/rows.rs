@@ -9,6 +9,7 @@
 use super::same::same;
 use super::walk::{Walk, by_key, key};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// Where the next page of a walk by cursors begins.
 const CURSOR: &str = "next_cursor";
@@ -18,7 +19,7 @@ pub(super) fn rows(walk: &mut Walk<'_>, ours: &Value, theirs: &Value) -> Option<
     let (one, other) = (ours.as_object()?, theirs.as_object()?);
     let (mine, their) = (data(one), data(other));
     let (by_id, their_by_id) = (by_key(mine), by_key(their));
-    let only = |here: &'_ [Value], there: &std::collections::BTreeMap<String, Vec<&Value>>| -> Vec<Value> {
+    let only = |here: &[Value], there: &BTreeMap<String, Vec<&Value>>| -> Vec<Value> {
         here.iter().filter(|row| !there.contains_key(&key(row))).cloned().collect()
     };
     let (only_ours, only_theirs) = (only(mine, &their_by_id), only(their, &by_id));

@@ -25,7 +25,6 @@ pub struct Rules<'r> {
     pub values: bool,
 }
 
-/// A walk through two values at once.
 pub(super) struct Walk<'r> {
     pub(super) rules: Rules<'r>,
     found: Vec<Difference>,
@@ -36,12 +35,10 @@ impl<'r> Walk<'r> {
         Self { rules, found: Vec::new() }
     }
 
-    /// What was noted.
     pub(super) fn found(self) -> Vec<Difference> {
         self.found
     }
 
-    /// Notes a difference.
     pub(super) fn note(&mut self, place: &str, ours: &str, theirs: &str) {
         if self.found.len() < MOST {
             let place = if place.is_empty() { "/".to_owned() } else { place.to_owned() };
@@ -88,12 +85,9 @@ impl<'r> Walk<'r> {
         let inner = format!("{place}/*");
         let (mut ours, mut theirs) = (by_key(ours), by_key(theirs));
         for (key, mine) in &mut ours {
-            let other = theirs.get_mut(key);
-            let Some(other) = other else { continue };
-            while !mine.is_empty() && !other.is_empty() {
-                if let (Some(one), Some(two)) = (mine.pop(), other.pop()) {
-                    self.values(&inner, Some(one), Some(two));
-                }
+            let Some(other) = theirs.get_mut(key) else { continue };
+            for _ in 0..mine.len().min(other.len()) {
+                self.values(&inner, mine.pop(), other.pop());
             }
         }
         for left in ours.values().flatten() {

@@ -118,11 +118,9 @@ impl Doing {
         match self.look(offer, ours).await {
             Some(Found::Different(second)) => {
                 let both: Vec<_> = second.into_iter().filter(|difference| first.contains(difference)).collect();
-                match both.is_empty() {
-                    // Both times something else: it is being written to.
-                    true => (Outcome::NotComparable, both),
-                    false => (Outcome::Different, both),
-                }
+                // Both times something else: it is being written to.
+                let outcome = if both.is_empty() { Outcome::NotComparable } else { Outcome::Different };
+                (outcome, both)
             }
             other => told(other),
         }

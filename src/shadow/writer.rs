@@ -50,14 +50,11 @@ impl Writer {
         let mut failing = false;
         loop {
             tokio::time::sleep(self.flush).await;
-            match self.write().await {
-                Ok(()) => failing = false,
-                Err(fault) if !failing => {
-                    failing = true;
-                    tracing::warn!(%fault, "what came of comparing answers could not be written; it waits in memory");
-                }
-                Err(_) => {}
+            let outcome = self.write().await;
+            if let (false, Err(fault)) = (failing, &outcome) {
+                tracing::warn!(%fault, "what came of comparing answers could not be written; it waits in memory");
             }
+            failing = outcome.is_err();
         }
     }
 

@@ -38,7 +38,7 @@ struct Known {
     all: Vec<Arc<Credential>>,
 }
 
-/// One credential.
+#[derive(Default)]
 struct Credential {
     fingerprint: Arc<str>,
     proven: AtomicBool,
@@ -52,9 +52,7 @@ struct Credential {
 /// What a call has proven of its credential.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Proof {
-    /// Whether v1 was called.
     pub(super) v1: bool,
-    /// How it was answered.
     pub(super) status: u16,
 }
 
@@ -107,13 +105,8 @@ impl Callers {
         // A key of any length will do.
         let mac = Hmac::new_from_slice(secret.as_bytes()).unwrap_or_else(|_| unreachable!("HMAC takes any key"));
         let fixed = |fingerprint: &str| {
-            Arc::new(Credential {
-                fingerprint: fingerprint.into(),
-                proven: AtomicBool::new(true),
-                named: AtomicU8::new(2),
-                latest: AtomicU64::default(),
-                details: Mutex::default(),
-            })
+            let (proven, named) = (AtomicBool::new(true), AtomicU8::new(2));
+            Arc::new(Credential { fingerprint: fingerprint.into(), proven, named, ..Credential::default() })
         };
         let all = vec![fixed("unproven"), fixed(crate::store::OTHER)];
         Self { mac, known: RwLock::new(Known { numbers: HashMap::default(), all }) }
@@ -138,8 +131,7 @@ impl Callers {
             return OTHER;
         }
         let number = u32::try_from(known.all.len()).unwrap_or(OTHER);
-        let (proven, named, latest, details) = Default::default();
-        known.all.push(Arc::new(Credential { fingerprint, proven, named, latest, details }));
+        known.all.push(Arc::new(Credential { fingerprint, ..Credential::default() }));
         known.numbers.insert(credential, number);
         number
     }
@@ -231,7 +223,6 @@ impl Callers {
         known.named.store(2, Ordering::Relaxed);
     }
 
-    /// The fingerprint of a number.
     pub(super) fn name(&self, number: u32) -> String {
         self.get(number).map_or_else(|| crate::store::OTHER.into(), |known| known.fingerprint.to_string())
     }

@@ -103,7 +103,6 @@ impl Clients {
         number
     }
 
-    /// Its name.
     pub(super) fn name(&self, number: u32) -> Arc<str> {
         let known = self.known.read();
         Arc::clone(known.names.get(number as usize).unwrap_or(&known.names[0]))

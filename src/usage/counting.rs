@@ -19,7 +19,6 @@ use http::{HeaderMap, Method};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-/// Seconds of a day.
 const DAY: u64 = 86_400;
 /// Keys of v1 whose owner is asked for later.
 const WAITING: usize = 64;

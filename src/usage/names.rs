@@ -40,7 +40,6 @@ impl All {
 }
 
 impl Names {
-    /// The name of a number.
     pub(super) fn name(&self, of: u32) -> String {
         self.0.read().names.get(of as usize).map_or_else(|| UNKNOWN.into(), String::clone)
     }

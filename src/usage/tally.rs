@@ -7,7 +7,6 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Parts of the counts.
 const PARTS: usize = 16;
 /// Most counts of a part: while the store cannot be written, further ones are not kept.
 const MOST: usize = 20_000;
@@ -27,7 +26,6 @@ pub(super) struct Key {
 #[repr(align(128))]
 struct Part(Mutex<HashMap<Key, i64, RandomState>>);
 
-/// Counts.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     parts: [Part; PARTS],
@@ -42,7 +40,6 @@ thread_local! {
 }
 
 impl Tally {
-    /// Counts a call.
     pub(super) fn add(&self, key: Key) {
         let part = PART.with(|part| *part);
         let mut part = self.parts[part].0.lock();

@@ -52,14 +52,11 @@ impl Writer {
         let mut failing = false;
         loop {
             tokio::time::sleep(self.settings.flush).await;
-            match self.write().await {
-                Ok(()) => failing = false,
-                Err(fault) if !failing => {
-                    failing = true;
-                    tracing::warn!(%fault, "counts of calls could not be written; they wait in memory");
-                }
-                Err(_) => {}
+            let outcome = self.write().await;
+            if let (false, Err(fault)) = (failing, &outcome) {
+                tracing::warn!(%fault, "counts of calls could not be written; they wait in memory");
             }
+            failing = outcome.is_err();
             if !failing && bounded.elapsed() >= BOUNDS {
                 bounded = tokio::time::Instant::now();
                 self.bound().await;

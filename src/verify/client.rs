@@ -15,7 +15,6 @@ const WAITS: usize = 3;
 #[derive(Debug, Clone)]
 pub struct Gateway {
     http: Client,
-    /// Its address.
     pub(super) base: String,
     key: Option<String>,
 }
@@ -39,12 +38,10 @@ impl Answer {
         Some(self.headers.get(name)?.to_str().ok()?.to_owned())
     }
 
-    /// Code of the problem it is.
     pub(super) fn code(&self) -> &str {
         self.json["code"].as_str().unwrap_or_default()
     }
 
-    /// Rows of the page it is.
     pub(super) fn rows(&self) -> &[Value] {
         self.json["data"].as_array().map(Vec::as_slice).unwrap_or_default()
     }

@@ -10,7 +10,6 @@ mod bodies;
 mod client;
 mod doors;
 mod place;
-mod project;
 mod proof;
 mod reads;
 mod report;

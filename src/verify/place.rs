@@ -10,13 +10,10 @@ use std::collections::HashMap;
 /// What paths can name.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Place {
-    /// Slug of the workspace.
     pub(super) workspace: Option<String>,
-    /// Id of the project.
     pub(super) project: Option<String>,
     /// Human key of the work item.
     pub(super) identifier: Option<String>,
-    /// Ids of records, by resource.
     pub(super) records: HashMap<String, String>,
 }
 
@@ -79,7 +76,6 @@ impl Place {
         Ok(())
     }
 
-    /// Remembers a record.
     pub(super) fn remember(&mut self, resource: &str, row: &Value) {
         if let Some(id) = row["id"].as_str() {
             self.records.insert(resource.to_owned(), id.to_owned());
@@ -168,7 +164,6 @@ pub(super) async fn exists(plan: &Plan, gateway: &Gateway, wanted: &Wanted) -> R
 /// Most types that are looked at for one that has properties.
 const MOST_TYPES: usize = 20;
 
-/// The types on the surface of an operation.
 fn types_of(operation: &Operation) -> String {
     let surface = if operation.surface == Surface::Project { "project" } else { "workspace" };
     format!("{surface}_work_item_types")

@@ -5,8 +5,7 @@
 //! that every operation finds what it needs and nothing is left behind. May use: `plan`, this folder.
 
 use super::client::Gateway;
-use super::place::Place;
-use super::project::Throwaway;
+use super::place::{self, Place};
 use super::report::{Checked, Finding, Report, Wanted};
 use super::{bodies, doors, reads};
 use crate::plan::{Answer as Form, BodyRule, Method, Operation, OwnRecords, Plan, Special, Step, TypeMode};
@@ -208,4 +207,43 @@ fn shows_what_was_sent(body: &Value, answer: &Value) -> Result<(), Finding> {
         }
     }
     Ok(())
+}
+
+/// A project that is made to be written to, by v1's own API through the gateway, and will be deleted.
+#[derive(Debug)]
+struct Throwaway {
+    id: String,
+    path: String,
+}
+
+impl Throwaway {
+    async fn make(gateway: &Gateway, slug: &str) -> Result<Self, String> {
+        let random = uuid::Uuid::new_v4().simple().to_string();
+        // Letters alone, as v1 wants identifiers.
+        let letters = random.bytes().take(5).map(|digit| char::from(b'A' + digit % 26));
+        let body = json!({
+            "name": format!("causeway verify {}", &random[..8]),
+            "identifier": format!("CV{}", letters.collect::<String>()),
+            "cycle_view": true,
+            "module_view": true,
+        });
+        let path = place::projects(slug);
+        let made = gateway.send_patiently("POST", &path, Some(&body)).await?;
+        match (made.status, made.json["id"].as_str()) {
+            (201, Some(id)) => Ok(Self { id: id.to_owned(), path: format!("{path}{id}/") }),
+            _ => Err(format!(
+                "v1 made no project to verify with: {} {}; the key must belong to somebody who may make projects \
+                 in {slug}",
+                made.status, made.json
+            )),
+        }
+    }
+
+    async fn delete(self, gateway: &Gateway) -> Result<String, Finding> {
+        let gone = gateway.send_patiently("DELETE", &self.path, None).await?;
+        match gone.status {
+            204 => Ok("the project made for it is deleted".into()),
+            status => Err(format!("the project {} is still there: v1 answered {status}", self.id).into()),
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! The body of a call of v1, in v2's words. May use: `plan`, this folder.
 
-use super::call::Call;
-use super::told::{Lost, Renamed, Replacement};
+use super::request::Call;
+use super::told::Replacement;
 use crate::plan::{BodyRule, Input, Operation, Resource};
 use serde_json::{Map, Value};
 
@@ -16,8 +16,7 @@ impl Call<'_> {
     ) -> Option<Value> {
         let BodyRule::Members(inputs) = &operation.body else {
             for name in members.keys() {
-                let why = format!("{} {} takes no body", operation.method, operation.path);
-                told.lost.push(Lost { place: "body", name: name.clone(), why });
+                told.lose("body", name, format!("{} {} takes no body", operation.method, operation.path));
             }
             return None;
         };
@@ -26,7 +25,7 @@ impl Call<'_> {
             match self.input(resource, inputs, &name) {
                 Some(input) => {
                     if input.name != name {
-                        told.renamed.push(Renamed { place: "body", v1: name, v2: input.name.clone() });
+                        told.rename("body", name, &input.name);
                     }
                     body.insert(input.name.clone(), value);
                 }
@@ -41,7 +40,7 @@ impl Call<'_> {
                     } else {
                         "v2 has no such member"
                     };
-                    told.lost.push(Lost { place: "body", name, why: why.into() });
+                    told.lose("body", name, why);
                 }
             }
         }

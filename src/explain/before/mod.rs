@@ -6,19 +6,15 @@
 //!
 //! May use: `plan`, `v2`.
 
-mod answer;
 mod body;
-mod call;
 mod query;
 mod request;
-mod text;
 mod told;
 
-pub use text::text;
 pub use told::{Lost, Renamed, Replacement, Successor};
 
 use crate::plan::{Plan, V1Found};
-use call::Call;
+use request::Call;
 use serde_json::Value;
 
 /// Tells what replaces `method` on `target` (from `/api/v1/` on, with or without a query) with this body.

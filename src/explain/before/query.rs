@@ -1,7 +1,7 @@
 //! The query of a call of v1, in v2's words. May use: `plan`, this folder.
 
-use super::call::{Call, v2_field};
-use super::told::{Lost, Renamed, Replacement};
+use super::request::Call;
+use super::told::Replacement;
 use crate::plan::{Fill, Operation, Param, ParamRole, Resource, Rows};
 
 /// Rows a page of v1 has unless it is asked for less.
@@ -48,7 +48,7 @@ impl Call<'_> {
             if let Fill::Parameter(v1) = fill
                 && v1 != name
             {
-                told.renamed.push(Renamed { place: "query", v1: v1.clone(), v2: name.clone() });
+                told.rename("query", v1, name);
             }
         }
         query
@@ -63,7 +63,7 @@ impl Call<'_> {
         query: &mut Vec<(String, String)>,
     ) {
         let has = |wanted: &str| operation.params.iter().find(|param| param.name == wanted);
-        let mut lost = |why: &str| told.lost.push(Lost { place: "query", name: name.into(), why: why.into() });
+        let mut lost = |why: &str| told.lose("query", name, why);
         let listed = operation.is_list();
         let paged = listed && resource.v1.as_ref().is_some_and(|v1| v1.rows == Rows::Paged);
         match name {
@@ -87,7 +87,7 @@ impl Call<'_> {
                 Some(0) => {}
                 Some(offset) => {
                     query.push(("offset".into(), offset.to_string()));
-                    told.renamed.push(Renamed { place: "query", v1: name.into(), v2: "offset".into() });
+                    told.rename("query", name, "offset");
                 }
                 None => lost("it is no cursor of v1, or beyond what `offset` reaches; v2's own cursors do"),
             },
@@ -126,8 +126,7 @@ impl Call<'_> {
             );
         }
         for name in lost {
-            let why = "v2 does not expand it".to_owned();
-            told.lost.push(Lost { place: "query", name: format!("expand={name}"), why });
+            told.lose("query", format!("expand={name}"), "v2 does not expand it");
         }
     }
 
@@ -150,4 +149,13 @@ fn within(param: &Param, value: &str, told: &mut Replacement) -> String {
         }
         _ => value.into(),
     }
+}
+
+/// The name in v2 of a field of v1's records.
+fn v2_field<'r>(resource: &'r Resource, v1: &str) -> Option<&'r str> {
+    let named = |hidden: bool| {
+        let mut fields = resource.fields.iter();
+        fields.find(|field| field.v1.as_deref() == Some(v1) && field.hidden == hidden && !field.plain_text)
+    };
+    named(false).or_else(|| named(true)).map(|field| field.name.as_str())
 }

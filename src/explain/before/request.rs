@@ -1,12 +1,34 @@
-//! Which v2 requests replace a call of v1.
+//! A call of v1, taken apart, which v2 requests replace it, and what is different about their answer.
 //!
-//! May use: `plan`.
+//! May use: `plan`, this folder.
 
-use super::answer;
-use super::call::Call;
-use super::told::{Lost, Replacement, Successor};
-use crate::plan::{Extent, Fill, Operation};
+use super::told::{Replacement, Successor};
+use crate::plan::{Answer, Extent, Fill, Operation, Plan, Rows, V1Operation};
 use serde_json::{Map, Value};
+
+/// A call of v1, taken apart.
+pub(super) struct Call<'c> {
+    pub(super) plan: &'c Plan,
+    pub(super) row: &'c V1Operation,
+    pub(super) variables: Vec<(String, String)>,
+    pub(super) query: Vec<(String, String)>,
+}
+
+impl Call<'_> {
+    /// What a variable or parameter of a successor is filled with.
+    pub(super) fn filled(&self, name: &str) -> Option<&str> {
+        let of = |values: &'_ [(String, String)], name: &str| -> Option<usize> {
+            values.iter().rposition(|(known, value)| known == name && !value.is_empty())
+        };
+        match self.row.fills.iter().find(|(known, _)| known == name) {
+            Some((_, Fill::Variable(variable))) => {
+                of(&self.variables, variable).map(|at| self.variables[at].1.as_str())
+            }
+            Some((_, Fill::Parameter(parameter))) => of(&self.query, parameter).map(|at| self.query[at].1.as_str()),
+            None => of(&self.variables, name).map(|at| self.variables[at].1.as_str()),
+        }
+    }
+}
 
 impl Call<'_> {
     pub(super) fn told(&self, body: Option<&Value>) -> Result<Replacement, String> {
@@ -41,7 +63,7 @@ impl Call<'_> {
             told.requests.push(request);
         }
         if let Some(first) = operations.first() {
-            answer::tell(self.plan, first, &mut told);
+            tell(self.plan, first, &mut told);
         }
         Ok(told)
     }
@@ -54,9 +76,9 @@ impl Call<'_> {
             let asked = self.row.fills.iter().find(|(known, _)| known == name);
             let why = match asked {
                 Some((_, Fill::Parameter(parameter))) => format!("v2 needs it; v1 was not given `{parameter}`"),
-                _ => "v2 needs it, and v1's call does not tell it".into(),
+                _ => "v2 needs it, and v1's call does not tell it".to_owned(),
             };
-            told.lost.push(Lost { place: "path", name: name.into(), why });
+            told.lose("path", name, why);
         }
         let query = if operation.method.writes() { Vec::new() } else { self.query(operation, resource, told) };
         let mut target = format!("/{}", filled.trim_start_matches('/'));
@@ -70,11 +92,44 @@ impl Call<'_> {
     }
 }
 
-/// Members of a body.
 fn members(body: Option<&Value>) -> Result<Map<String, Value>, String> {
     match body {
         None | Some(Value::Null) => Ok(Map::new()),
         Some(Value::Object(members)) => Ok(members.clone()),
         Some(_) => Err("the body is no JSON object, which v1 and v2 refuse alike".into()),
     }
+}
+
+/// Tells what is different about the answer to `operation` against the one v1 gives.
+fn tell(plan: &Plan, operation: &Operation, told: &mut Replacement) {
+    let resource = plan.resource_of(operation);
+    if operation.answer != Answer::Empty {
+        for field in resource.fields.iter().filter(|field| !field.hidden) {
+            if let Some(v1) = field.v1.as_ref().filter(|v1| **v1 != field.name) {
+                told.rename("answer", v1, &field.name);
+            }
+        }
+        for name in plan.v1.hidden(&resource.name) {
+            told.lose("answer", name, "v2 does not show it");
+        }
+    }
+    if operation.is_list() {
+        let before = match resource.v1.as_ref().map(|v1| v1.rows) {
+            Some(Rows::Paged) => "v1's `results` with `next_cursor` and `total_results`",
+            _ => "v1's bare array",
+        };
+        told.changes.push(format!(
+            "The rows are in `data`, with `next`, `previous`, `total_count` and `pagination`, in place of {before}."
+        ));
+        if let Some(order) = &operation.order {
+            told.changes.push(format!("Without `order_by` v2 orders by `{}`.", order.default));
+        }
+    }
+    told.changes.push(format!("A success is {}.", operation.status));
+    told.changes.push(
+        "Errors are problems (`application/problem+json`) with `code`, `detail` and, for bad input, `errors` by field, in \
+         place of v1's `{\"error\"}`, `{\"detail\"}` and objects of fields. What the key may not see is 404, where v1 \
+         says 403; a wrong key is 401, where v1 says 403."
+            .into(),
+    );
 }

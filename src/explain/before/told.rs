@@ -41,7 +41,7 @@ pub struct Successor {
 }
 
 /// What replaces a call of v1.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Replacement {
     /// Name of the operation of v1; none when the path or its method is not known.
     pub v1_operation: Option<String>,
@@ -66,16 +66,16 @@ pub struct Replacement {
 impl Replacement {
     /// One without a successor.
     pub(super) fn without(call: String, does: &str, extent: &'static str, reason: String) -> Self {
-        Self {
-            v1_operation: None,
-            call,
-            does: does.into(),
-            extent,
-            reason: Some(reason),
-            requests: Vec::new(),
-            renamed: Vec::new(),
-            lost: Vec::new(),
-            changes: Vec::new(),
-        }
+        Self { call, does: does.into(), extent, reason: Some(reason), ..Self::default() }
+    }
+
+    /// Tells of something that has another name in v2.
+    pub(super) fn rename(&mut self, place: &'static str, v1: impl Into<String>, v2: impl Into<String>) {
+        self.renamed.push(Renamed { place, v1: v1.into(), v2: v2.into() });
+    }
+
+    /// Tells of something that has no equivalent.
+    pub(super) fn lose(&mut self, place: &'static str, name: impl Into<String>, why: impl Into<String>) {
+        self.lost.push(Lost { place, name: name.into(), why: why.into() });
     }
 }

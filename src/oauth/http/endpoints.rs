@@ -1,16 +1,17 @@
-//! Endpoints for apps: token, revocation, introspection.
+//! Endpoints for apps: token, revocation, introspection, registration, and the documents below `/.well-known/`.
 //!
-//! May use: `edge`, `store`, this folder, `protocol`, `service`.
+//! May use: `edge`, `plan`, `store`, this folder, `protocol`, `service`.
 
 use super::{Asked, OAuthPages, json};
 use crate::edge::{Body, full};
-use crate::oauth::protocol::client_auth;
 use crate::oauth::protocol::error::OAuthError;
 use crate::oauth::protocol::form::Form;
-use crate::oauth::protocol::token;
+use crate::oauth::protocol::{client_auth, metadata, registration, token};
+use crate::plan::scopes;
 use crate::store::oauth::Client;
-use http::header::CACHE_CONTROL;
+use http::header::{CACHE_CONTROL, PRAGMA};
 use http::{HeaderValue, Response};
+use serde_json::{Value, json as object};
 
 impl OAuthPages {
     /// RFC 6749, 3.2.
@@ -39,6 +40,46 @@ impl OAuthPages {
         Ok(json(200, &self.oauth.introspect(&client, token, &asked.base, &asked.context).await?))
     }
 
+    /// Registers the app that asks (RFC 7591), when that is switched on. Counted like attempts to prove a key, so that
+    /// nobody fills the store.
+    pub(super) async fn register(&self, asked: &Asked) -> Result<Response<Body>, OAuthError> {
+        if !self.oauth.inner.attempts.take(asked.address) {
+            let too_many = "Too many registrations came from this address; wait a minute.";
+            return Err(OAuthError { status: 429, ..OAuthError::new("temporarily_unavailable", too_many) });
+        }
+        let metadata = registration::parse(asked.bytes()?)?;
+        let method = metadata.token_endpoint_auth_method.clone();
+        let wanted = registration::judge(metadata, |scope| scopes::all().any(|known| known == scope))?;
+        let (client, secret) = self.oauth.register(wanted, true).await?;
+        let mut answer = object!({
+            "client_id": client.id,
+            "client_id_issued_at": client.created_at / 1_000_000,
+            "client_name": client.name,
+            "redirect_uris": client.redirect_uris,
+            "grant_types": ["authorization_code", "refresh_token"],
+            "response_types": ["code"],
+            "token_endpoint_auth_method": method.unwrap_or_else(|| "client_secret_basic".to_owned()),
+        });
+        if !client.scopes.is_empty() {
+            answer["scope"] = client.scopes.join(" ").into();
+        }
+        if let Some(secret) = secret {
+            answer["client_secret"] = secret.into();
+            answer["client_secret_expires_at"] = 0.into();
+        }
+        Ok(json(201, &answer))
+    }
+
+    pub(super) fn authorization_server(&self, asked: &Asked) -> Response<Body> {
+        let scopes: Vec<&str> = scopes::all().collect();
+        document(&metadata::authorization_server(&asked.base, &scopes, self.oauth.inner.settings.registration))
+    }
+
+    pub(super) fn protected_resource(&self, asked: &Asked) -> Response<Body> {
+        let scopes: Vec<&str> = scopes::all().collect();
+        document(&metadata::protected_resource(&asked.base, &scopes, self.oauth.is_set_up()))
+    }
+
     /// The body of a request and the client that sent it. Parameters in the address end up in logs, so they
     /// are refused (RFC 6749, 2.3.1).
     async fn authenticated(&self, asked: &Asked) -> Result<(Form, Client), OAuthError> {
@@ -57,9 +98,17 @@ impl OAuthPages {
 }
 
 impl Asked {
-    /// The body.
     pub(super) fn bytes(&self) -> Result<&[u8], OAuthError> {
         let unreadable = |_| OAuthError::invalid_request("The body is too large or cannot be read.");
         self.body.as_deref().map_err(unreadable)
     }
+}
+
+/// A document below `/.well-known/`. Nothing in them is secret; but they depend on the address asked, so nobody on the
+/// way keeps them.
+fn document(content: &Value) -> Response<Body> {
+    let mut response = json(200, content);
+    response.headers_mut().remove(PRAGMA);
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("private, max-age=60"));
+    response
 }

@@ -10,8 +10,6 @@ mod endpoints;
 mod grants;
 mod page;
 mod proof;
-mod registration;
-mod well_known;
 
 use super::protocol::error::OAuthError;
 use super::protocol::metadata::{AUTHORIZATION_SERVER, PROTECTED_RESOURCE, is_document};
@@ -30,7 +28,6 @@ use std::net::{IpAddr, Ipv4Addr};
 
 /// Beginning of all paths.
 const PREFIX: &str = "/auth/o/";
-/// Largest request body.
 const LARGEST: usize = 64 * 1024;
 
 /// The pages and endpoints of the authorization server.
@@ -53,7 +50,6 @@ struct Asked {
     context: Context,
     /// Address of the gateway as the client knows it, which is the issuer.
     base: String,
-    /// Address of the client.
     address: IpAddr,
 }
 

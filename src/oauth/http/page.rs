@@ -23,13 +23,11 @@ static STYLE_SOURCE: LazyLock<String> =
 /// What a browser is answered; `Err` for a page that says why nothing can be done.
 pub(super) type Page = Result<Response<Body>, Response<Body>>;
 
-/// A scope and what it means.
 pub(super) struct ScopeLine {
     pub(super) name: String,
     pub(super) words: String,
 }
 
-/// Scopes as lines.
 pub(super) fn lines(scopes: &[String]) -> Vec<ScopeLine> {
     let line = |scope: &String| ScopeLine { name: scope.clone(), words: scope_words::of(scope) };
     scopes.iter().map(line).collect()

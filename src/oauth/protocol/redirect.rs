@@ -7,7 +7,6 @@
 
 use url::{Host, Url};
 
-/// Longest address.
 const LONGEST: usize = 2000;
 
 /// Hosts of this machine, as they are written.

@@ -72,34 +72,6 @@ pub struct TokenAnswer {
     pub scope: String,
 }
 
-/// What is known of a token (RFC 7662, 2.2); of one that is not active, nothing else.
-#[derive(Debug, Default, Serialize)]
-pub struct Introspection {
-    /// Whether it is good.
-    pub active: bool,
-    /// What it opens.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub scope: Option<String>,
-    /// The client it was given to.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client_id: Option<String>,
-    /// `Bearer`, for access tokens.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub token_type: Option<&'static str>,
-    /// When it expires, in seconds since 1970.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exp: Option<i64>,
-    /// When it was given, in seconds since 1970.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub iat: Option<i64>,
-    /// Id of the person it acts for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sub: Option<String>,
-    /// Who gave it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub iss: Option<String>,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,11 +5,12 @@ use super::path::PathTemplate;
 use super::rules::May;
 use super::v1_slug::slug_length;
 use crate::mapping::{Answer, ErrorCase, Feature, Method, Order, Step, Surface, TypeMode};
+use serde::Serialize;
 use serde_json::Value;
 use strum::{EnumString, IntoStaticStr};
 
 /// How many v1 calls an operation usually costs, proofs of access excluded; follows from the calls it makes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Calls {
     /// With nothing cached.
     pub cold: u32,

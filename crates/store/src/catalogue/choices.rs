@@ -9,7 +9,6 @@ use uuid::Uuid;
 /// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Named {
-    /// Nothing.
     Nothing,
     /// This option.
     One(Uuid),

@@ -35,20 +35,10 @@ impl Edit {
             id: Uuid::new_v4(),
             property,
             name: SEEDED.to_owned(),
-            all_projects: false,
-            all_types: false,
-            projects: Vec::new(),
-            types: Vec::new(),
-            is_required: false,
-            is_multi: false,
-            is_default: false,
-            default_value: Vec::new(),
             settings: json!({}),
-            options: Vec::new(),
             sort_order: last.map_or(FIRST, |last| last + STEP),
-            external_id: None,
-            external_source: None,
             created_at: self.stamp(),
+            ..Context::default()
         };
         let id = context.id;
         self.write_context(&owner, context, given, projects)?;
@@ -67,9 +57,6 @@ impl Edit {
     }
 
     /// Deletes a context with the options only it offers; the items it covered fall to the next match.
-    ///
-    /// # Errors
-    /// 404.
     pub fn delete_context(&mut self, id: Uuid) -> Result<(), Refusal> {
         let context = self.after.contexts.remove(&id).ok_or_else(Refusal::not_found)?;
         self.drop_unlinked(context.property);
@@ -145,7 +132,7 @@ impl Edit {
             defaults::judge(owner, &offered, context.is_multi, &context.default_value, &mut faults);
         }
         scope::judge_overlap(&self.after, &context, &mut faults);
-        faults.finish()?;
+        faults.or(())?;
         let before = self.after.contexts.insert(id, Arc::new(context));
         self.drop_unlinked(property);
         let resolves_anew =

@@ -3,7 +3,7 @@
 //! Members that an operation declares with a kind arrive checked; `options`, `default_value` and the free objects
 //! arrive as sent and are judged here, with dotted names (O28). May use: `refusal`, `v2`.
 
-use crate::refusal::{FieldErrors, Refusal};
+pub(super) use crate::refusal::FieldErrors as Faults;
 use crate::v2::body::Given;
 use crate::v2::value::{read_uuid, small_letters, trimmed};
 use serde_json::{Map, Value};
@@ -13,37 +13,22 @@ use uuid::Uuid;
 /// Longest name, external id and external source.
 pub(super) const LONGEST: usize = 255;
 
-/// Faults found so far.
-#[derive(Debug, Default)]
-pub(super) struct Faults(FieldErrors);
-
-impl Faults {
-    pub(super) fn add(&mut self, field: impl Into<String>, message: impl Into<String>) {
-        self.0.add(field, message);
-    }
-
-    /// Refuses when there was any fault.
-    pub(super) fn finish(self) -> Result<(), Refusal> {
-        self.0.or(())
-    }
-
-    /// Adds the fault and goes on without the value.
-    fn none<T>(&mut self, field: &str, message: impl Into<String>) -> Option<T> {
-        self.add(field, message);
-        None
-    }
+/// Adds the fault and goes on without the value.
+fn none<T>(faults: &mut Faults, field: &str, message: impl Into<String>) -> Option<T> {
+    faults.add(field, message);
+    None
 }
 
 /// What is wrong inside the members of a body that are no single values, each looked at alone: for an answer
 /// about other faulty members, so that it has all (O29). `form` says what `options` may hold.
-pub fn faults_inside(given: &Given, form: EntryForm) -> FieldErrors {
+pub fn faults_inside(given: &Given, form: EntryForm) -> Faults {
     let mut faults = Faults::default();
     strings(given, "default_value", &mut faults);
     entries(given, form, &mut faults);
     for name in ["settings", "validation_rules"] {
         object(given, name, &mut faults);
     }
-    faults.0
+    faults
 }
 
 /// Puts what was sent in place of what was there.
@@ -63,7 +48,6 @@ pub(super) fn nullable_text(given: &Given, name: &str) -> Option<Option<String>>
     given.get(name).map(|value| value.as_str().map(str::to_owned))
 }
 
-/// A flag that was sent.
 pub(super) fn flag(given: &Given, name: &str) -> Option<bool> {
     given.get(name).and_then(Value::as_bool)
 }
@@ -78,7 +62,7 @@ pub(super) fn ids(given: &Given, name: &str) -> Option<Vec<Uuid>> {
 pub(super) fn object(given: &Given, name: &str, faults: &mut Faults) -> Option<Value> {
     match given.get(name)? {
         value @ Value::Object(_) => Some(value.clone()),
-        _ => faults.none(name, "must be an object"),
+        _ => none(faults, name, "must be an object"),
     }
 }
 
@@ -86,7 +70,7 @@ pub(super) fn object(given: &Given, name: &str, faults: &mut Faults) -> Option<V
 pub(super) fn strings(given: &Given, name: &str, faults: &mut Faults) -> Option<Vec<String>> {
     let elements = match given.get(name)? {
         Value::Array(elements) => elements,
-        _ => return faults.none(name, "must be an array of strings"),
+        _ => return none(faults, name, "must be an array of strings"),
     };
     let mut texts = Vec::with_capacity(elements.len());
     for (index, element) in elements.iter().enumerate() {
@@ -170,7 +154,7 @@ pub fn ignored_inside(given: &Given, form: EntryForm) -> Vec<String> {
 pub(super) fn entries(given: &Given, form: EntryForm, faults: &mut Faults) -> Option<Vec<Entry>> {
     let elements = match given.get("options")? {
         Value::Array(elements) => elements,
-        _ => return faults.none("options", "must be an array of objects"),
+        _ => return none(faults, "options", "must be an array of objects"),
     };
     let mut read: Vec<Entry> = Vec::with_capacity(elements.len());
     let mut earlier = Earlier::default();
@@ -251,20 +235,20 @@ fn external(members: &Map<String, Value>, name: &str, field: &str, faults: &mut 
 fn read_name(field: &str, value: &Value, faults: &mut Faults) -> Option<String> {
     let name = trimmed(&read_string(field, value, usize::MAX, faults)?).to_owned();
     if name.is_empty() {
-        return faults.none(field, "must not be blank");
+        return none(faults, field, "must not be blank");
     }
     if name.chars().count() > LONGEST {
-        return faults.none(field, format!("must not be longer than {LONGEST} characters"));
+        return none(faults, field, format!("must not be longer than {LONGEST} characters"));
     }
     Some(name)
 }
 
 fn read_string(field: &str, value: &Value, longest: usize, faults: &mut Faults) -> Option<String> {
     match value.as_str() {
-        None => faults.none(field, "must be a string"),
-        Some(text) if text.contains('\0') => faults.none(field, "must not contain NUL characters"),
+        None => none(faults, field, "must be a string"),
+        Some(text) if text.contains('\0') => none(faults, field, "must not contain NUL characters"),
         Some(text) if text.chars().count() > longest => {
-            faults.none(field, format!("must not be longer than {longest} characters"))
+            none(faults, field, format!("must not be longer than {longest} characters"))
         }
         Some(text) => Some(text.to_owned()),
     }

@@ -1,35 +1,21 @@
 //! What is defined where: the look-ups that reads, writes and work items share. May use: `plan`, `refusal`, `v2`, this
 //! folder.
 
-use super::model::{Catalogue, Context, FLAGS, Features, Property, PropertyOption, PropertyType, WorkItemType};
+use super::model::{Catalogue, Context, Features, Property, PropertyOption, PropertyType, WorkItemType};
 use super::reach::Reach;
 use crate::plan::TypeMode;
 use crate::refusal::Refusal;
 use crate::v2::time::Micros;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
 
 impl Catalogue {
     /// The catalogue of a workspace in which nothing was defined yet.
     pub fn empty(workspace: Uuid, created_at: Micros) -> Self {
-        let features = Features {
-            id: Uuid::new_v5(&workspace, b"features"),
-            flags: [false; FLAGS.len()],
-            default_level: 0,
-            created_at,
-        };
-        Self {
-            workspace,
-            version: 0,
-            features: Arc::new(features),
-            types: BTreeMap::new(),
-            properties: BTreeMap::new(),
-            options: BTreeMap::new(),
-            contexts: BTreeMap::new(),
-            attachments: BTreeMap::new(),
-            imports: BTreeMap::new(),
-        }
+        let id = Uuid::new_v5(&workspace, b"features");
+        let features = Features { id, created_at, ..Features::default() };
+        Self { workspace, features: Arc::new(features), ..Self::default() }
     }
 
     /// The mode in effect; `available` says whether the plan has types of the workspace (O31).

@@ -16,7 +16,6 @@ mod contexts;
 mod defaults;
 mod edit;
 mod faults;
-mod features;
 mod lookup;
 mod model;
 mod options;

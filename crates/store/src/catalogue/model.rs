@@ -8,7 +8,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 /// All live definitions of one workspace, by id.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Catalogue {
     /// The workspace.
     pub workspace: Uuid,
@@ -45,7 +45,7 @@ pub const FLAGS: [&str; 10] = [
 ];
 
 /// The one features record of a workspace.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Features {
     /// UUIDv5 over the workspace's id, so that it is the same before anything was stored.
     pub id: Uuid,
@@ -58,7 +58,7 @@ pub struct Features {
 }
 
 /// A work item type.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct WorkItemType {
     /// Id.
     pub id: Uuid,
@@ -87,10 +87,11 @@ pub struct WorkItemType {
 }
 
 /// Kind of values a property takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum PropertyType {
     /// Text.
+    #[default]
     Text,
     /// An instant.
     Datetime,
@@ -127,7 +128,7 @@ pub enum RelationType {
 }
 
 /// A custom property.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Property {
     /// Id.
     pub id: Uuid,
@@ -193,7 +194,7 @@ pub struct PropertyOption {
 }
 
 /// Where, and how, a workspace property applies.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Context {
     /// Id.
     pub id: Uuid,

@@ -62,9 +62,6 @@ impl Edit {
 
     /// Deletes a choice from its property and every context, with the values that point at it; no other
     /// becomes default.
-    ///
-    /// # Errors
-    /// 404.
     pub fn delete_option(&mut self, id: Uuid) -> Result<(), Refusal> {
         let property = self.after.options.get(&id).ok_or_else(Refusal::not_found)?.property;
         self.drop_options(property, vec![id]);

@@ -48,7 +48,7 @@ impl Edit {
             }
         }
         self.judge_default(&property, &mut faults);
-        faults.finish()?;
+        faults.or(())?;
         Ok(id)
     }
 
@@ -85,13 +85,10 @@ impl Edit {
             self.judge_followers(&property, given, &mut faults);
         }
         self.settle_defaults(id);
-        faults.finish()
+        faults.or(())
     }
 
     /// Deletes a property with its options, contexts, attachments and all its values.
-    ///
-    /// # Errors
-    /// 404.
     pub fn delete_property(&mut self, id: Uuid) -> Result<(), Refusal> {
         self.after.properties.remove(&id).ok_or_else(Refusal::not_found)?;
         self.after.options.retain(|_, option| option.property != id);
@@ -114,20 +111,13 @@ impl Edit {
             project: owner,
             name: slug(display_name, &taken),
             display_name: display_name.to_owned(),
-            description: None,
-            property_type: PropertyType::Text,
-            relation_type: None,
-            is_required: false,
-            is_multi: false,
             is_active: true,
-            default_value: Vec::new(),
             settings: json!({}),
             validation_rules: json!({}),
             logo_props: json!({}),
             sort_order: last.map_or(FIRST, |last| last + STEP),
-            external_id: None,
-            external_source: None,
             created_at: self.stamp(),
+            ..Property::default()
         }
     }
 
@@ -139,18 +129,14 @@ impl Edit {
             name: SEEDED.to_owned(),
             all_projects: true,
             all_types: true,
-            projects: Vec::new(),
-            types: Vec::new(),
             is_required: property.is_required,
             is_multi: property.is_multi,
             is_default: true,
             default_value: property.default_value.clone(),
             settings: property.settings.clone(),
-            options: Vec::new(),
             sort_order: FIRST,
-            external_id: None,
-            external_source: None,
             created_at: self.stamp(),
+            ..Context::default()
         };
         self.after.contexts.insert(context.id, Arc::new(context));
     }

@@ -95,7 +95,7 @@ impl Catalogue {
         options: Vec<&Arc<PropertyOption>>,
         resolve: impl Fn(Uuid) -> Option<&'c Arc<Context>>,
     ) -> Option<Applicable> {
-        let applicable = if property.project.is_some() {
+        let mut applicable = if property.project.is_some() {
             Applicable {
                 context: None,
                 is_required: property.is_required,
@@ -120,7 +120,9 @@ impl Catalogue {
                 property,
             }
         };
-        Some(applicable.never_asking_for_a_formula().with_effective_default())
+        // Nobody can give the value of a formula, so nothing may wait for it.
+        applicable.is_required &= applicable.property.property_type != PropertyType::Formula;
+        Some(applicable.with_effective_default())
     }
 
     /// Choices of a context, in their order there.
@@ -187,10 +189,7 @@ impl Catalogue {
     /// Whether the option is preselected, as the property shows it: for a workspace property what the context
     /// that covers everything says, else the first that offers the option.
     pub fn is_preselected(&self, option: &PropertyOption) -> bool {
-        match self.home_of(option) {
-            Some(home) => home.options.iter().any(|link| link.option == option.id && link.is_default),
-            None => option.is_default,
-        }
+        self.preselected(option.property).contains(&option.id)
     }
 
     /// The context an option of a workspace property belongs to first.
@@ -198,11 +197,7 @@ impl Catalogue {
         let contexts = self.contexts_of(option.property).into_iter();
         let mut linking = contexts.filter(|context| context.options.iter().any(|link| link.option == option.id));
         let first = linking.next()?;
-        if first.tier() == 4 {
-            Some(first)
-        } else {
-            Some(linking.find(|context| context.tier() == 4).unwrap_or(first))
-        }
+        Some(std::iter::once(first).chain(linking).find(|context| context.tier() == 4).unwrap_or(first))
     }
 
     /// The context of a workspace property that covers all projects and all types.
@@ -212,12 +207,6 @@ impl Catalogue {
 }
 
 impl Applicable {
-    /// Nobody can give the value of a formula, so nothing may wait for it.
-    fn never_asking_for_a_formula(mut self) -> Self {
-        self.is_required &= self.property.property_type != PropertyType::Formula;
-        self
-    }
-
     fn with_effective_default(mut self) -> Self {
         if self.property.property_type == PropertyType::Option {
             let flagged: Vec<_> = self.options.iter().filter(|offered| offered.is_default).collect();

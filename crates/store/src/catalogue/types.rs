@@ -1,9 +1,9 @@
-//! Rules of work item types (14.1): names, defaults, enabling, importing, deleting. May use: `plan`, `refusal`, `v2`,
-//! this folder.
+//! Rules of work item types (14.1): names, defaults, enabling, importing, deleting; and of the features record (16.2),
+//! which turns them on. May use: `plan`, `refusal`, `v2`, this folder.
 
 use super::edit::{Edit, Effect};
 use super::faults::{flag, listed, nullable_text, take, text};
-use super::model::{Import, WorkItemType};
+use super::model::{FLAGS, Import, WorkItemType};
 use crate::plan::TypeMode;
 use crate::refusal::Refusal;
 use crate::v2::body::Given;
@@ -109,6 +109,25 @@ impl Edit {
         Ok(())
     }
 
+    /// Changes flags and the default level. Turning types of the workspace on makes sure that it has a
+    /// default type (O61), whatever the plan says today: it may say otherwise tomorrow.
+    ///
+    /// # Errors
+    /// None of its own (O79).
+    pub fn update_features(&mut self, given: &Given) -> Result<(), Refusal> {
+        let features = Arc::make_mut(&mut self.after.features);
+        for (name, stored) in FLAGS.iter().zip(&mut features.flags) {
+            *stored = flag(given, name).unwrap_or(*stored);
+        }
+        if let Some(level) = given.get("work_item_type_default_level").and_then(Value::as_i64) {
+            features.default_level = level;
+        }
+        if features.flags[0] {
+            self.provide_default(None)?;
+        }
+        Ok(())
+    }
+
     /// The default type of an owner, provisioned when it has none; a type of the owner that already has the
     /// name is taken.
     pub(super) fn provide_default(&mut self, owner: Option<Uuid>) -> Result<Uuid, Refusal> {
@@ -139,15 +158,12 @@ impl Edit {
             id: Uuid::new_v4(),
             project: owner,
             name,
-            description: String::new(),
             is_active: true,
-            is_default: false,
-            is_epic: false,
             level: self.after.features.default_level,
-            logo_props: icon(),
-            external_id: None,
-            external_source: None,
+            // The service chooses it, and clients cannot.
+            logo_props: json!({ "in_use": "icon", "icon": { "name": "Check", "background_color": "#119988" } }),
             created_at: self.stamp(),
+            ..WorkItemType::default()
         }
     }
 
@@ -170,11 +186,6 @@ impl Edit {
         }
         Ok(())
     }
-}
-
-/// The icon of every type: the service chooses it, and clients cannot.
-fn icon() -> Value {
-    json!({ "in_use": "icon", "icon": { "name": "Check", "background_color": "#119988" } })
 }
 
 fn assign(kind: &mut WorkItemType, given: &Given) {

@@ -5,7 +5,7 @@
 use super::error::StoreError;
 use super::items::{bump, touch};
 use super::recorded::OwnWrite;
-use super::rows::{Cells, query, read_all, sql};
+use super::rows::{all, query, sql, value};
 use super::service::Store;
 use crate::v2::time::Micros;
 use std::collections::HashMap;
@@ -42,18 +42,10 @@ impl Store {
         let at = touch(&mut writing, workspace, project, item).await?;
         let text = "UPDATE work_item SET archived_at = $2, archived_name = $3, archived_number = $4, \
                     archived_parent_id = $5 WHERE id = $1";
-        query(
-            text,
-            &[
-                &item,
-                &archived.map(|archived| archived.at),
-                &archived.map(|archived| archived.name.clone()),
-                &archived.map(|archived| archived.sequence_id),
-                &archived.and_then(|archived| archived.parent),
-            ],
-        )
-        .execute(&mut *writing)
-        .await?;
+        let (instant, name) = archived.map(|archived| (archived.at, archived.name.clone())).unzip();
+        let number = archived.map(|archived| archived.sequence_id);
+        let parent = archived.and_then(|archived| archived.parent);
+        query(text, &[&item, &instant, &name, &number, &parent]).execute(&mut *writing).await?;
         writing.commit().await?;
         let is_archived = archived.is_some();
         self.carry(project, version, move |items| {
@@ -71,15 +63,13 @@ impl Store {
     /// Items of the project that were directly below `parent` when they were archived through the gateway.
     pub async fn archived_below(&self, project: Uuid, parent: Uuid) -> Result<Vec<Uuid>, StoreError> {
         let text = "SELECT id FROM work_item WHERE archived_parent_id = $1 AND project_id = $2 ORDER BY id";
-        let rows = query(text, &[&parent, &project]).fetch_all(self.engine.pool()).await?;
-        read_all(&rows, |cells| cells.next())
+        all(self.engine.pool(), query(text, &[&parent, &project]), |cells| cells.next()).await
     }
 
     /// The item that was above an item when that was archived through the gateway; none too when it is not archived.
     pub async fn archived_parent(&self, item: Uuid) -> Result<Option<Uuid>, StoreError> {
         let text = "SELECT archived_parent_id FROM work_item WHERE id = $1 AND archived_at IS NOT NULL";
-        let row = query(text, &[&item]).fetch_optional(self.engine.pool()).await?;
-        Ok(row.map(|row| Cells::of(&row).next()).transpose()?.flatten())
+        Ok(value(self.engine.pool(), query(text, &[&item])).await?.flatten())
     }
 
     /// Titles and numbers of those of `items` that were archived through the gateway.
@@ -88,7 +78,9 @@ impl Store {
             "SELECT id, archived_name, archived_number FROM work_item WHERE archived_name IS NOT NULL AND id IN {}",
             self.engine.kind().elements("$1")
         );
-        let rows = query(sql(text), &[&items]).fetch_all(self.engine.pool()).await?;
-        read_all(&rows, |cells| Ok((cells.next()?, (cells.next()?, cells.next()?))))
+        all(self.engine.pool(), query(sql(text), &[&items]), |cells| {
+            Ok((cells.next()?, (cells.next()?, cells.next()?)))
+        })
+        .await
     }
 }

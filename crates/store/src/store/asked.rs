@@ -9,7 +9,6 @@
 use crate::fresh::{Changes, Fresh, Lost, Value};
 use uuid::Uuid;
 
-/// Answers by key.
 pub(super) type Answers<T> = Fresh<Uuid, T, Unanswered>;
 
 /// Keys remembered; one that was forgotten is only asked for once more.

@@ -66,9 +66,6 @@ pub struct AuditActor {
 
 impl Store {
     /// Writes entries that belong to no other change, all or none.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written; then nothing was.
     pub async fn record(&self, workspace: Uuid, entries: &[AuditEntry]) -> Result<(), StoreError> {
         if entries.is_empty() {
             return Ok(());
@@ -120,52 +117,35 @@ pub(super) async fn append(
     let (last, ended): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
     let places = (last - count + 1..).zip(ended - count + 1..);
     for (entry, (sequence, at)) in entries.iter().zip(places) {
-        append_one(writing, workspace, entry, sequence, at).await?;
+        let AuditActor { display_name, email, .. } = &entry.actor;
+        let searched = [entry.event_name, display_name, email, &entry.target_display_name];
+        let row: NewRow = &[
+            ("id", &Uuid::new_v4().to_string()),
+            ("event_id", &Uuid::new_v4().to_string()),
+            ("workspace_id", &workspace),
+            ("sequence_number", &sequence),
+            ("event_name", &entry.event_name),
+            ("category", &entry.category),
+            ("outcome", &(if entry.success { "success" } else { "failure" })),
+            ("source", &entry.source),
+            ("actor_type", &entry.actor.kind),
+            ("actor_id", &entry.actor.id),
+            ("actor_display_name", &entry.actor.display_name),
+            ("actor_email", &entry.actor.email),
+            ("target_type", &entry.target_type),
+            ("target_id", &entry.target_id),
+            ("target_display_name", &entry.target_display_name),
+            ("old_value", &entry.old_value),
+            ("new_value", &entry.new_value),
+            ("reason", &entry.reason),
+            ("metadata", &entry.metadata),
+            ("ip_address", &entry.actor.ip_address),
+            ("user_agent", &entry.actor.user_agent),
+            ("project_id", &entry.project),
+            ("search_text", &search_text(searched)),
+            ("created_at", &at),
+        ];
+        insert("audit_log", row).execute(&mut *writing).await?;
     }
-    Ok(())
-}
-
-async fn append_one(
-    writing: &mut Session,
-    workspace: Uuid,
-    entry: &AuditEntry,
-    sequence: i64,
-    at: i64,
-) -> Result<(), StoreError> {
-    let row: NewRow = &[
-        ("id", &Uuid::new_v4().to_string()),
-        ("event_id", &Uuid::new_v4().to_string()),
-        ("workspace_id", &workspace),
-        ("sequence_number", &sequence),
-        ("event_name", &entry.event_name),
-        ("category", &entry.category),
-        ("outcome", &(if entry.success { "success" } else { "failure" })),
-        ("source", &entry.source),
-        ("actor_type", &entry.actor.kind),
-        ("actor_id", &entry.actor.id),
-        ("actor_display_name", &entry.actor.display_name),
-        ("actor_email", &entry.actor.email),
-        ("target_type", &entry.target_type),
-        ("target_id", &entry.target_id),
-        ("target_display_name", &entry.target_display_name),
-        ("old_value", &entry.old_value),
-        ("new_value", &entry.new_value),
-        ("reason", &entry.reason),
-        ("metadata", &entry.metadata),
-        ("ip_address", &entry.actor.ip_address),
-        ("user_agent", &entry.actor.user_agent),
-        ("project_id", &entry.project),
-        (
-            "search_text",
-            &search_text([
-                entry.event_name,
-                &entry.actor.display_name,
-                &entry.actor.email,
-                &entry.target_display_name,
-            ]),
-        ),
-        ("created_at", &at),
-    ];
-    insert("audit_log", row).execute(&mut *writing).await?;
     Ok(())
 }

@@ -2,15 +2,14 @@
 //!
 //! May use: this folder, `v2` (times).
 
-use super::audit_record::{AuditRecord, COLUMNS, record, size};
+use super::audit_record::{AuditRecord, size};
 use super::audit_search::{BETWEEN, folded};
 use super::engine::{Engine, Kind};
 use super::error::StoreError;
-use super::rows::{Cell, Parameter, query, sql, with_cells};
+use super::rows::{Cell, Parameter, all, query, read_all, sql, value, with_cells};
 use super::service::Store;
 use super::session::Session;
 use crate::v2::time::Micros;
-use sqlx::Row;
 use sqlx::any::AnyRow;
 use std::sync::Arc;
 use strum::IntoStaticStr;
@@ -101,11 +100,8 @@ impl AuditRows {
     }
 
     /// The entries. Takes time that grows with [`AuditRows::size`].
-    ///
-    /// # Errors
-    /// [`StoreError`] for a value that the store should not hold.
     pub fn read(self) -> Result<AuditPage, StoreError> {
-        let rows = self.rows.iter().map(record).collect::<Result<_, _>>()?;
+        let rows = read_all(&self.rows, AuditRecord::read)?;
         Ok(AuditPage { rows, more: self.more, total: self.total })
     }
 }
@@ -140,9 +136,9 @@ impl Store {
 
     /// One entry of a workspace's log by its record id.
     pub async fn audit_record(&self, workspace: Uuid, id: Uuid) -> Result<Option<AuditRecord>, StoreError> {
-        let text = format!("SELECT {COLUMNS} FROM audit_log WHERE workspace_id = $1 AND id = $2");
-        let found = query(sql(text), &[&workspace, &id]).fetch_optional(self.engine.pool()).await?;
-        found.as_ref().map(record).transpose()
+        let text = format!("SELECT {} FROM audit_log WHERE workspace_id = $1 AND id = $2", AuditRecord::COLUMNS);
+        let reading = query(sql(text), &[&workspace, &id]);
+        Ok(all::<_, Vec<_>>(self.engine.pool(), reading, AuditRecord::read).await?.pop())
     }
 }
 
@@ -155,9 +151,8 @@ async fn counted(
     let mut values = Vec::new();
     let conditions = conditions(engine.kind(), workspace, query, &mut values);
     let text = format!("SELECT COUNT(*) FROM audit_log WHERE {conditions}");
-    let row = with_cells(sql(text), values).fetch_one(reading).await?;
-    let count: i64 = row.try_get(0)?;
-    Ok(usize::try_from(count).unwrap_or(0))
+    let count: Option<i64> = value(reading, with_cells(sql(text), values)).await?;
+    Ok(count.and_then(|count| usize::try_from(count).ok()).unwrap_or_default())
 }
 
 /// Adds a parameter to `values`; how the statement calls it.
@@ -179,17 +174,12 @@ fn page_statement(kind: Kind, workspace: Uuid, query: &AuditQuery) -> (String, V
             skipped = format!(" OFFSET {}", named(&number(offset), &mut values));
         }
         AuditStart::After(at, id) => {
-            let place = match query.order {
-                AuditOrder::CreatedAt => {
-                    let at = named(&at, &mut values);
-                    let id = named(&id, &mut values);
-                    format!(" AND (created_at, id) {beyond} ({at}, {id})")
-                }
-                AuditOrder::Id => {
-                    format!(" AND id {beyond} {}", named(&id, &mut values))
-                }
-            };
-            conditions.push_str(&place);
+            let at = (query.order == AuditOrder::CreatedAt).then(|| named(&at, &mut values));
+            let id = named(&id, &mut values);
+            conditions.push_str(&match at {
+                Some(at) => format!(" AND (created_at, id) {beyond} ({at}, {id})"),
+                None => format!(" AND id {beyond} {id}"),
+            });
         }
     }
     let order = match query.order {
@@ -198,7 +188,8 @@ fn page_statement(kind: Kind, workspace: Uuid, query: &AuditQuery) -> (String, V
     };
     let limit = named(&number(query.per_page.saturating_add(1)), &mut values);
     let text = format!(
-        "SELECT {COLUMNS} FROM audit_log{} WHERE {conditions} ORDER BY {order} LIMIT {limit}{skipped}",
+        "SELECT {} FROM audit_log{} WHERE {conditions} ORDER BY {order} LIMIT {limit}{skipped}",
+        AuditRecord::COLUMNS,
         hint(kind, query)
     );
     (text, values)

@@ -2,8 +2,7 @@
 //!
 //! May use: this folder, `v2` (times).
 
-use super::error::StoreError;
-use super::rows::Cells;
+use super::rows::read_from_its_columns;
 use crate::v2::time::{self, Micros};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -11,12 +10,7 @@ use sqlx::Row;
 use sqlx::any::AnyRow;
 use uuid::Uuid;
 
-/// Columns in the order of [`AuditRecord`].
-pub(super) const COLUMNS: &str = "id, event_id, sequence_number, event_name, category, outcome, source, actor_type, actor_id, \
-     actor_display_name, actor_email, target_type, target_id, target_display_name, old_value, new_value, reason, \
-     metadata, ip_address, user_agent, workspace_id, project_id, created_at";
-
-/// Those whose values may be large.
+/// Columns whose values may be large.
 const LARGE: [&str; 3] = ["old_value", "new_value", "metadata"];
 
 /// One entry as it is read; serialises as the read shape.
@@ -71,34 +65,10 @@ pub struct AuditRecord {
     pub created_at: Micros,
 }
 
-/// Reads a row of [`COLUMNS`].
-pub(super) fn record(row: &AnyRow) -> Result<AuditRecord, StoreError> {
-    let mut row = Cells::of(row);
-    Ok(AuditRecord {
-        id: row.next()?,
-        event_id: row.next()?,
-        sequence_number: row.next()?,
-        event_name: row.next()?,
-        category: row.next()?,
-        outcome: row.next()?,
-        source: row.next()?,
-        actor_type: row.next()?,
-        actor_id: row.next()?,
-        actor_display_name: row.next()?,
-        actor_email: row.next()?,
-        target_type: row.next()?,
-        target_id: row.next()?,
-        target_display_name: row.next()?,
-        old_value: row.next()?,
-        new_value: row.next()?,
-        reason: row.next()?,
-        metadata: row.next()?,
-        ip_address: row.next()?,
-        user_agent: row.next()?,
-        workspace_id: row.next()?,
-        project_id: row.next()?,
-        created_at: row.next()?,
-    })
+read_from_its_columns! {
+    AuditRecord: id, event_id, sequence_number, event_name, category, outcome, source, actor_type, actor_id,
+    actor_display_name, actor_email, target_type, target_id, target_display_name, old_value, new_value, reason,
+    metadata, ip_address, user_agent, workspace_id, project_id, created_at
 }
 
 /// Bytes of the values of a row that may be large.

@@ -23,9 +23,6 @@ impl AuditRecord {
     }
 
     /// Leaves out what a reader may not see who sees only the projects that `sees` says.
-    ///
-    /// # Errors
-    /// [`StoreError`] for a value that the store should not hold.
     pub fn leave_out_hidden(&mut self, sees: &impl Fn(Uuid) -> bool) -> Result<(), StoreError> {
         if self.project_id.is_some_and(|project| !sees(project)) {
             self.target_id = String::new();

@@ -9,7 +9,7 @@
 
 use super::error::StoreError;
 use super::peers::DATABASE_NOW;
-use super::rows::{query, sql};
+use super::rows::{query, sql, value};
 use super::service::Store;
 use crate::units::micros;
 use sqlx::Row;
@@ -108,9 +108,7 @@ impl Store {
             "UPDATE index_turn SET held_until = {DATABASE_NOW} + $3 \
              WHERE name = $1 AND holder = $2 AND held_until > 0"
         );
-        let renewing = query(sql(text), &[&name, &holder, &micros(TURN)]);
-        self.engine.while_there(renewing.execute(self.engine.pool())).await?;
-        Ok(())
+        self.engine.change(query(sql(text), &[&name, &holder, &micros(TURN)])).await.map(drop)
     }
 
     /// Ends a turn without telling anything.
@@ -119,9 +117,7 @@ impl Store {
     /// [`StoreError`] when the store cannot be written; the turn then ends by itself.
     pub async fn end_delta_turn(&self, name: &str, holder: Uuid) -> Result<(), StoreError> {
         let text = "UPDATE index_turn SET held_until = 0 WHERE name = $1 AND holder = $2";
-        let ending = query(text, &[&name, &holder]);
-        self.engine.while_there(ending.execute(self.engine.pool())).await?;
-        Ok(())
+        self.engine.change(query(text, &[&name, &holder])).await.map(drop)
     }
 
     /// Tells what was read in a turn and ends it; its number, or none when the turn was lost before. Notes that are no
@@ -140,7 +136,6 @@ impl Store {
              SELECT $1, number, taken_at, $3 FROM ended RETURNING number"
         );
         let telling = query(sql(text), &[&name, &holder, &bytes, &micros(LONGEST), &KEPT, &micros(REMEMBERED)]);
-        let row = self.engine.while_there(telling.fetch_optional(self.engine.pool())).await?;
-        Ok(row.map(|row| row.try_get(0)).transpose()?)
+        self.engine.while_there(value(self.engine.pool(), telling)).await
     }
 }

@@ -6,7 +6,7 @@
 
 use super::engine::{Engine, Kind};
 use super::error::StoreError;
-use super::rows::{query, sql};
+use super::rows::{all, query, sql};
 use super::service::Store;
 use super::session::Session;
 use super::tables::{TABLES, Table, all_empty};
@@ -51,9 +51,6 @@ pub enum DumpError {
 
 impl Store {
     /// Writes every row of every table, of one moment; returns their number.
-    ///
-    /// # Errors
-    /// [`DumpError`] of the store or of the place it is written to.
     pub async fn export(&self, to: &mut (impl Write + Send)) -> Result<u64, DumpError> {
         let engine = self.engine();
         let mut reading = engine.reading().await?;
@@ -160,20 +157,16 @@ async fn read_lines(
 
 /// Empties all tables. The log's rows cannot be deleted one by one, not even here, so it is made anew.
 async fn clear(writing: &mut Session, kind: Kind) -> Result<(), StoreError> {
-    let guards: Vec<(String, String)> = match kind {
+    let mut guards: Vec<(String, String)> = Vec::new();
+    match kind {
         Kind::Sqlite => {
-            let rows = sqlx::query("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
-                .fetch_all(&mut *writing)
-                .await?;
-            rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect::<Result<_, sqlx::Error>>()?
+            let reading = query("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'", &[]);
+            guards = all(&mut *writing, reading, |cells| Ok((cells.next()?, cells.next()?))).await?;
         }
-        Kind::Postgres => Vec::new(),
-    };
+        Kind::Postgres => run(writing, "ALTER TABLE audit_log DISABLE TRIGGER USER").await?,
+    }
     for (name, _) in &guards {
         run(writing, &format!("DROP TRIGGER {name}")).await?;
-    }
-    if kind == Kind::Postgres {
-        run(writing, "ALTER TABLE audit_log DISABLE TRIGGER USER").await?;
     }
     for table in TABLES.iter().rev() {
         run(writing, &format!("DELETE FROM {table}")).await?;

@@ -15,7 +15,7 @@ use super::opening::{
 };
 use super::peers::{Awaited, NOTES, Peers, Serving};
 use super::place::file_of;
-use super::rows::query;
+use super::rows::{Cells, Statement, all, query};
 use super::session::{Pool, Session};
 use super::unchanged::{Ending, Log, Seen, Writes};
 use super::writable::Writable;
@@ -194,6 +194,20 @@ impl Engine {
         }
     }
 
+    /// All rows that a statement answers, as `one` reads each, unless the database is found not to answer.
+    pub(super) async fn rows<T>(
+        &self,
+        statement: Statement,
+        one: impl Fn(&mut Cells<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        self.while_there(all(self.pool(), statement, one)).await
+    }
+
+    /// Carries out one statement that writes, likewise; how many rows it changed.
+    pub(super) async fn change(&self, statement: Statement) -> Result<u64, StoreError> {
+        Ok(self.while_there(statement.execute(self.pool())).await?.rows_affected())
+    }
+
     /// The file of a SQLite store that is kept on disk.
     pub(super) fn file_that_is_kept(&self) -> Option<PathBuf> {
         file_of(self.file.as_ref()?)
@@ -217,9 +231,6 @@ impl Engine {
     }
 
     /// A transaction that only reads and sees one state of the store throughout.
-    ///
-    /// # Errors
-    /// When there is no connection.
     pub async fn reading(&self) -> Result<Session, StoreError> {
         let begin = match self.kind {
             Kind::Sqlite => "BEGIN DEFERRED",
@@ -231,9 +242,6 @@ impl Engine {
     }
 
     /// A transaction that writes.
-    ///
-    /// # Errors
-    /// When there is no connection, or the store cannot be written.
     pub async fn writing(&self) -> Result<Writing, StoreError> {
         let wanted = Instant::now();
         let turn = match &self.turn {
@@ -250,6 +258,14 @@ impl Engine {
         self.used.writes.add(1);
         self.used.waits.add(wanted.elapsed());
         Ok(Writing { session, ending, _turn: turn, engine: self.clone(), changed: Vec::new() })
+    }
+
+    /// A transaction of one statement that writes; how many rows it changed.
+    pub(super) async fn write(&self, statement: Statement) -> Result<u64, StoreError> {
+        let mut writing = self.writing().await?;
+        let done = statement.execute(&mut *writing).await?;
+        writing.commit().await?;
+        Ok(done.rows_affected())
     }
 
     /// How the file of a store in SQLite is now; where others may write at any time there is nothing to see.
@@ -320,9 +336,6 @@ impl Writing {
     }
 
     /// Undoes the writes now; dropping does so later, when the connection is used again.
-    ///
-    /// # Errors
-    /// When the connection is gone; then nothing was written either.
     pub async fn rollback(self) -> Result<(), StoreError> {
         self.session.rollback().await
     }

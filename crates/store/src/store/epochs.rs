@@ -6,7 +6,7 @@
 use super::error::StoreError;
 use super::kind::Kind;
 use super::peers::NOTES;
-use super::rows::{query, sql};
+use super::rows::{query, sql, value};
 use super::service::Store;
 use super::under_way::{Noted, begins, ends};
 use crate::fresh::Changed;
@@ -25,8 +25,7 @@ impl Store {
 
     async fn stored_epoch(&self, project: Uuid) -> Result<i64, StoreError> {
         let text = "SELECT epoch FROM project WHERE id = $1";
-        let row = query(text, &[&project]).fetch_optional(self.engine.pool()).await?;
-        Ok(row.map(|row| row.try_get(0)).transpose()?.unwrap_or(0))
+        Ok(value(self.engine.pool(), query(text, &[&project])).await?.unwrap_or(0))
     }
 
     /// Tells all gateway processes of a write to v1 in the project, and of what else it may have changed; the new

@@ -118,6 +118,13 @@ impl StoreError {
     }
 }
 
+/// For commands, which end with a sentence.
+impl From<StoreError> for String {
+    fn from(error: StoreError) -> Self {
+        error.to_string()
+    }
+}
+
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         match error {

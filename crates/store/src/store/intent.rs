@@ -5,7 +5,7 @@
 
 use super::error::StoreError;
 use super::recorded::OwnWrite;
-use super::rows::{Cells, query, read_all, sql};
+use super::rows::{Cells, all, query, sql};
 use super::session::Session;
 use crate::units::now_micros;
 use crate::v2::time::Micros;
@@ -142,8 +142,7 @@ impl Intent {
 pub(super) async fn open_of(connection: &mut Session, project: Uuid) -> Result<Vec<Intent>, StoreError> {
     let text =
         format!("SELECT {COLUMNS} FROM intent WHERE project_id = $1 AND settled_at IS NULL ORDER BY began_at, id");
-    let rows = query(sql(text), &[&project]).fetch_all(connection).await?;
-    read_all(&rows, read)
+    all(connection, query(sql(text), &[&project]), read).await
 }
 
 /// A note from its row.

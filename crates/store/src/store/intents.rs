@@ -10,7 +10,7 @@ use super::intent::{COLUMNS, Intent, IntentKind, IntentState, RunningIntent, Set
 use super::items::{apply, bump, bump_with, purge, type_stands};
 use super::kind::Kind;
 use super::recorded::TypeChange;
-use super::rows::{NewRow, insert, query, read_all, sql};
+use super::rows::{NewRow, all, insert, query, sql, value};
 use super::service::Store;
 use super::session::Session;
 use crate::units::now_micros;
@@ -194,10 +194,8 @@ impl Store {
     pub async fn forget_settled(&self) -> Result<(), StoreError> {
         let before = now_micros() - SETTLED_KEPT;
         loop {
-            let mut writing = self.engine.writing().await?;
             let text = "DELETE FROM intent WHERE id IN (SELECT id FROM intent WHERE settled_at < $1 LIMIT $2)";
-            let gone = query(text, &[&before, &PORTION]).execute(&mut *writing).await?.rows_affected();
-            writing.commit().await?;
+            let gone = self.engine.write(query(text, &[&before, &PORTION])).await?;
             if gone < PORTION.unsigned_abs() {
                 return Ok(());
             }
@@ -207,12 +205,11 @@ impl Store {
     /// All writes that are not settled, oldest first.
     pub async fn unsettled(&self) -> Result<Vec<Intent>, StoreError> {
         let text = format!("SELECT {COLUMNS} FROM intent WHERE settled_at IS NULL ORDER BY began_at, id");
-        let rows = sqlx::query(sql(text)).fetch_all(self.engine.pool()).await?;
-        read_all(&rows, read)
+        all(self.engine.pool(), query(sql(text), &[]), read).await
     }
 }
 
 async fn is_known(connection: &mut Session, item: Uuid) -> Result<bool, StoreError> {
-    let found = query("SELECT id FROM work_item WHERE id = $1", &[&item]).fetch_optional(connection);
-    Ok(found.await?.is_some())
+    let found: Option<Uuid> = value(connection, query("SELECT id FROM work_item WHERE id = $1", &[&item])).await?;
+    Ok(found.is_some())
 }

@@ -11,7 +11,7 @@ use super::intent;
 use super::items_kept::{NOTHING, ProjectItems};
 use super::kind::Kind;
 use super::recorded::{Element, ItemValues, OwnWrite, TypeChange};
-use super::rows::{Cells, at_once, cells, query, read_all, read_id as id, rows_of_places, sql, with_cells};
+use super::rows::{Cells, all, at_once, cells, query, read_id as id, rows_of_places, sql, value, with_cells};
 use super::service::Store;
 use super::session::Session;
 use crate::catalogue::Catalogue;
@@ -42,9 +42,8 @@ impl Store {
 
     async fn look_at_items(self, project: Uuid) -> Result<Arc<ProjectItems>, StoreError> {
         let (seen, at) = (self.engine.seen(), Instant::now());
-        let text = "SELECT items FROM project WHERE id = $1";
-        let row = query(text, &[&project]).fetch_optional(self.engine.pool()).await?;
-        let version = row.map(|row| row.try_get::<i64, _>(0)).transpose()?.unwrap_or_default();
+        let reading = query("SELECT items FROM project WHERE id = $1", &[&project]);
+        let version: i64 = value(self.engine.pool(), reading).await?.unwrap_or_default();
         if let Some(seen) = seen {
             self.counters.saw(project, version, seen, at);
         }
@@ -135,9 +134,6 @@ impl Store {
 
     /// Stores type and values of a live item without any write to v1. False when the type was deleted
     /// meanwhile; then nothing is stored.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written; then nothing was.
     pub async fn write_item(
         &self,
         workspace: Uuid,
@@ -194,8 +190,28 @@ impl Store {
     /// Items with this type, by project, and writes under way that will give it to one.
     pub async fn items_of_type(&self, type_id: Uuid) -> Result<Vec<(Uuid, Uuid)>, StoreError> {
         let text = "SELECT project_id, id FROM work_item WHERE type_id = $1";
-        let rows = query(text, &[&type_id]).fetch_all(self.engine.pool()).await?;
-        read_all(&rows, |cells| Ok((cells.next()?, cells.next()?)))
+        all(self.engine.pool(), query(text, &[&type_id]), |cells| Ok((cells.next()?, cells.next()?))).await
+    }
+
+    /// Workspaces in whose definitions the project is named: in a context, or as the owner or user of something.
+    pub async fn workspaces_naming(&self, project: Uuid) -> Result<Vec<Uuid>, StoreError> {
+        let text = "SELECT workspace_id FROM property_context WHERE deleted_at IS NULL AND projects LIKE $1 \
+                    UNION SELECT workspace_id FROM work_item_type WHERE deleted_at IS NULL AND project_id = $2 \
+                    UNION SELECT workspace_id FROM property WHERE deleted_at IS NULL AND project_id = $2 \
+                    UNION SELECT workspace_id FROM type_import WHERE project_id = $2";
+        all(self.engine.pool(), query(text, &[&format!("%{project}%"), &project]), |cells| cells.next()).await
+    }
+
+    /// Notes that v1 shows no item of the project any more, so that a sweep can take what is recorded on them.
+    pub async fn miss_project(&self, project: Uuid) -> Result<(), StoreError> {
+        let mut writing = self.engine.writing().await?;
+        let text = "UPDATE work_item SET missing_since = $2 WHERE project_id = $1 AND missing_since IS NULL";
+        let missed = query(text, &[&project, &now_micros()]).execute(&mut *writing).await?;
+        if missed.rows_affected() == 0 {
+            return writing.rollback().await;
+        }
+        bump(&mut writing, project).await?;
+        writing.commit().await
     }
 }
 

@@ -1,11 +1,12 @@
-//! What is carried to a deployment's own v2: all that is held of a workspace, and how far the carrying has come.
+//! What is carried to a deployment's own v2: all that is held of a workspace, how far the carrying has come, and which
+//! workspaces have been left so.
 //!
 //! May use: `units`, `v2` (times), this folder.
 
 use super::error::StoreError;
 use super::overlay::OverlayValue;
 use super::recorded::{Element, ItemValues};
-use super::rows::{Cells, at_once, cells, query, read_all, rows_of_places, sql, with_cells};
+use super::rows::{Cells, all, at_once, cells, query, rows_of_places, sql, with_cells};
 use super::service::Store;
 use crate::units::now_micros;
 use crate::v2::time::Micros;
@@ -56,6 +57,15 @@ pub struct HeldOverlay {
     pub value: OverlayValue,
 }
 
+/// A workspace that has been left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftWorkspace {
+    /// What it is called in paths.
+    pub slug: String,
+    /// Where its records went.
+    pub url: String,
+}
+
 const COLUMNS: &str = "target, workspace_id, kind, own_id, target_id, digest, done_at";
 
 impl Store {
@@ -63,8 +73,7 @@ impl Store {
     pub async fn leave_records(&self, target: &str, workspace: Uuid) -> Result<Vec<LeaveRecord>, StoreError> {
         let text = "SELECT kind, own_id, target_id, digest, done_at FROM leave_record \
                     WHERE target = $1 AND workspace_id = $2 ORDER BY kind, own_id";
-        let rows = query(text, &[&target, &workspace]).fetch_all(self.engine.pool()).await?;
-        read_all(&rows, |cells| {
+        all(self.engine.pool(), query(text, &[&target, &workspace]), |cells| {
             Ok(LeaveRecord {
                 kind: cells.next()?,
                 own: cells.next()?,
@@ -73,12 +82,10 @@ impl Store {
                 is_done: cells.next::<Option<i64>>()?.is_some(),
             })
         })
+        .await
     }
 
     /// Notes how far records were carried, all or none.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written; then nothing was.
     pub async fn note_leave(
         &self,
         target: &str,
@@ -105,16 +112,14 @@ impl Store {
     pub async fn workspaces_held(&self) -> Result<Vec<Uuid>, StoreError> {
         let text = "SELECT id FROM workspace UNION SELECT workspace_id FROM work_item \
                     UNION SELECT workspace_id FROM overlay ORDER BY 1";
-        let rows = sqlx::query(text).fetch_all(self.engine.pool()).await?;
-        read_all(&rows, |cells| cells.next())
+        all(self.engine.pool(), query(text, &[]), |cells| cells.next()).await
     }
 
     /// What is recorded about work items of a workspace.
     pub async fn recorded_items(&self, workspace: Uuid) -> Result<Vec<RecordedItem>, StoreError> {
         let text = "SELECT id, project_id, type_id, archived_at, archived_number, archived_name FROM work_item \
                     WHERE workspace_id = $1 ORDER BY project_id, id";
-        let rows = query(text, &[&workspace]).fetch_all(self.engine.pool()).await?;
-        read_all(&rows, |cells| {
+        all(self.engine.pool(), query(text, &[&workspace]), |cells| {
             Ok(RecordedItem {
                 id: cells.next()?,
                 project: cells.next()?,
@@ -124,6 +129,7 @@ impl Store {
                 archived_name: cells.next()?,
             })
         })
+        .await
     }
 
     /// Custom values of all work items of a project; items without any are left out.
@@ -145,12 +151,12 @@ impl Store {
     pub async fn overlays_held(&self, workspace: Uuid) -> Result<Vec<HeldOverlay>, StoreError> {
         let text = "SELECT kind, record_id, field, value, seen FROM overlay WHERE workspace_id = $1 \
                     ORDER BY kind, record_id, field";
-        let rows = query(text, &[&workspace]).fetch_all(self.engine.pool()).await?;
-        read_all(&rows, |cells| {
+        all(self.engine.pool(), query(text, &[&workspace]), |cells| {
             let (kind, record) = (cells.next()?, cells.next()?);
             let value = OverlayValue { field: cells.next()?, value: cells.next()?, seen: cells.next()? };
             Ok(HeldOverlay { kind, record, value })
         })
+        .await
     }
 
     /// Entries of the audit log of a workspace.
@@ -167,8 +173,29 @@ impl Store {
     pub async fn ids_ever_given(&self, workspace: Uuid) -> Result<HashSet<Uuid>, StoreError> {
         let text = "SELECT id FROM work_item_type WHERE workspace_id = $1 \
                     UNION SELECT id FROM property WHERE workspace_id = $1";
-        let rows = query(text, &[&workspace]).fetch_all(self.engine.pool()).await?;
-        read_all(&rows, |cells| cells.next())
+        all(self.engine.pool(), query(text, &[&workspace]), |cells| cells.next()).await
+    }
+
+    /// Notes that what this store holds of the workspace `slug` has been carried over to the v2 at `url`, and checked
+    /// there. A later note takes the place of an earlier one.
+    pub async fn mark_left(&self, slug: &str, url: &str) -> Result<(), StoreError> {
+        let text = "INSERT INTO left_workspaces (slug, url, left_at) VALUES ($1, $2, $3) ON CONFLICT (slug) \
+                    DO UPDATE SET url = excluded.url, left_at = excluded.left_at";
+        self.engine.write(query(text, &[&slug, &url, &now_micros()])).await.map(drop)
+    }
+
+    /// The workspace `slug` when it has been left.
+    pub async fn left(&self, slug: &str) -> Result<Option<LeftWorkspace>, StoreError> {
+        Ok(self.left_workspaces().await?.into_iter().find(|left| left.slug == slug))
+    }
+
+    /// All workspaces that have been left, in the order of their names.
+    pub async fn left_workspaces(&self) -> Result<Vec<LeftWorkspace>, StoreError> {
+        let text = "SELECT slug, url FROM left_workspaces ORDER BY slug";
+        all(self.engine.pool(), query(text, &[]), |cells| {
+            Ok(LeftWorkspace { slug: cells.next()?, url: cells.next()? })
+        })
+        .await
     }
 
     async fn counted(&self, text: &'static str, workspace: Uuid) -> Result<i64, StoreError> {

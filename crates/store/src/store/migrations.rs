@@ -25,9 +25,7 @@ struct Sqlite;
 #[folder = "src/store/migrations/postgres"]
 struct Postgres;
 
-/// The steps for a SQLite file.
 pub(super) static SQLITE: LazyLock<Migrator> = LazyLock::new(steps::<Sqlite>);
-/// The steps for a PostgreSQL server.
 pub(super) static POSTGRES: LazyLock<Migrator> = LazyLock::new(steps::<Postgres>);
 
 fn steps<Folder: RustEmbed>() -> Migrator {

@@ -134,9 +134,7 @@ fn writable(file: &str) -> bool {
 /// file system says so to whoever opens a file for writing, and on newer kernels to nobody who asks for rights. What is
 /// opened here is the file that gateways lock: SQLite has no locks on it, and those of gateways outlast that it is closed.
 pub fn is_stopped(file: &Path) -> bool {
-    let mut lock = file.as_os_str().to_owned();
-    lock.push(".lock");
-    let opened = OpenOptions::new().write(true).open(lock);
+    let opened = OpenOptions::new().write(true).open(file.with_added_extension("lock"));
     opened.is_err_and(|fault| fault.kind() == ErrorKind::ReadOnlyFilesystem)
 }
 

@@ -4,12 +4,9 @@
 
 use super::error::StoreError;
 use super::overlay::OverlayValue;
-use super::rows::{query, sql};
+use super::rows::{Statement, all, query, sql};
 use super::service::{Overlays, Store};
 use crate::units::now_micros;
-use serde_json::Value;
-use sqlx::Row;
-use sqlx::any::AnyRow;
 use uuid::Uuid;
 
 impl Store {
@@ -17,8 +14,7 @@ impl Store {
     pub async fn overlay_of(&self, workspace: Uuid, kind: &str) -> Result<Overlays, StoreError> {
         let text = "SELECT record_id, field, value, seen FROM overlay WHERE workspace_id = $1 AND kind = $2 \
                     ORDER BY record_id, field";
-        let rows = query(text, &[&workspace, &kind]).fetch_all(self.engine.pool()).await?;
-        overlays(&rows)
+        self.overlays(query(text, &[&workspace, &kind])).await
     }
 
     /// The overlay values of these records only, for pages of large collections.
@@ -33,14 +29,23 @@ impl Store {
              AND record_id IN {} ORDER BY record_id, field",
             self.engine.kind().elements("$3")
         );
-        let rows = query(sql(text), &[&workspace, &kind, &records]).fetch_all(self.engine.pool()).await?;
-        overlays(&rows)
+        self.overlays(query(sql(text), &[&workspace, &kind, &records])).await
+    }
+
+    async fn overlays(&self, reading: Statement) -> Result<Overlays, StoreError> {
+        let rows: Vec<(Uuid, OverlayValue)> = all(self.engine.pool(), reading, |cells| {
+            let record = cells.next()?;
+            Ok((record, OverlayValue { field: cells.next()?, value: cells.next()?, seen: cells.next()? }))
+        })
+        .await?;
+        let mut found = Overlays::new();
+        for (record, value) in rows {
+            found.entry(record).or_default().push(value);
+        }
+        Ok(found)
     }
 
     /// Writes these fields of a record, all or none; other fields of the record stay.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written; then nothing was.
     pub async fn put_overlay(
         &self,
         workspace: Uuid,
@@ -63,10 +68,8 @@ impl Store {
 
     /// Removes all fields of a record, because the record was deleted.
     pub async fn delete_overlay(&self, workspace: Uuid, kind: &str, record: Uuid) -> Result<(), StoreError> {
-        let mut writing = self.engine.writing().await?;
         let text = "DELETE FROM overlay WHERE workspace_id = $1 AND kind = $2 AND record_id = $3";
-        query(text, &[&workspace, &kind, &record]).execute(&mut *writing).await?;
-        writing.commit().await
+        self.engine.write(query(text, &[&workspace, &kind, &record])).await.map(drop)
     }
 
     /// Removes these fields of a record, because v1 now holds the value itself: an old overlay value would
@@ -82,24 +85,6 @@ impl Store {
             "DELETE FROM overlay WHERE workspace_id = $1 AND kind = $2 AND record_id = $3 AND field IN {}",
             self.engine.kind().elements("$4")
         );
-        let mut writing = self.engine.writing().await?;
-        query(sql(text), &[&workspace, &kind, &record, &fields]).execute(&mut *writing).await?;
-        writing.commit().await
+        self.engine.write(query(sql(text), &[&workspace, &kind, &record, &fields])).await.map(drop)
     }
-}
-
-fn overlays(rows: &[AnyRow]) -> Result<Overlays, StoreError> {
-    let mut found = Overlays::new();
-    for row in rows {
-        let record: &str = row.try_get(0)?;
-        let record = Uuid::parse_str(record).map_err(|_| StoreError::unreadable("record_id", record))?;
-        let value = OverlayValue { field: row.try_get(1)?, value: json(row, 2)?, seen: json(row, 3)? };
-        found.entry(record).or_default().push(value);
-    }
-    Ok(found)
-}
-
-fn json(row: &AnyRow, column: usize) -> Result<Value, StoreError> {
-    let text: &str = row.try_get(column)?;
-    serde_json::from_str(text).map_err(|_| StoreError::unreadable("overlay value", text))
 }

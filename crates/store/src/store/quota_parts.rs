@@ -8,7 +8,7 @@
 use super::error::StoreError;
 use super::kind::Kind;
 use super::peers::DATABASE_NOW;
-use super::rows::{query, read_all, sql};
+use super::rows::{Cells, query, sql};
 use super::service::Store;
 use serde::Serialize;
 
@@ -72,9 +72,9 @@ impl Store {
         );
         let given = serde_json::to_string(changes).unwrap_or_default();
         let asking = query(sql(text), &[&given, &since, &self.me()]);
-        let rows = self.engine.while_there(asking.fetch_all(self.engine.pool())).await?;
-        read_all(&rows, |cells| {
+        let row = |cells: &mut Cells<'_>| {
             Ok(PartsRow { name: cells.next()?, version: cells.next()?, parts: cells.next()?, now: cells.next()? })
-        })
+        };
+        self.engine.rows(asking, row).await
     }
 }

@@ -186,21 +186,17 @@ impl Store {
         answer: &KeptAnswer,
         record: Option<Uuid>,
     ) -> Result<(), StoreError> {
-        let mut writing = self.engine.writing().await?;
         let text = "UPDATE repeatable_request SET state = 'done', answer = $3, sealed_with = $4, size = $5, \
                     record_id = $6 WHERE id = $1 AND attempt = $2";
         let (Attempt { request, id, .. }, KeptAnswer { sealed, with }) = (attempt, answer);
         let size = i64::try_from(sealed.len()).unwrap_or(i64::MAX);
-        query(text, &[&request.id, id, sealed, with, &size, &record]).execute(&mut *writing).await?;
-        writing.commit().await
+        self.engine.write(query(text, &[&request.id, id, sealed, with, &size, &record])).await.map(drop)
     }
 
     /// Forgets a request that has changed nothing, so that its key is free again.
     pub async fn free_repeatable(&self, attempt: &Attempt) -> Result<(), StoreError> {
-        let mut writing = self.engine.writing().await?;
         let text = "DELETE FROM repeatable_request WHERE id = $1 AND attempt = $2";
-        query(text, &[&attempt.request.id, &attempt.id]).execute(&mut *writing).await?;
-        writing.commit().await
+        self.engine.write(query(text, &[&attempt.request.id, &attempt.id])).await.map(drop)
     }
 
     /// Notes that nobody knows what became of a request, which may still be carried out until `until`.
@@ -208,10 +204,8 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the store cannot be written; it then counts as running until its time is over.
     pub async fn leave_unknown(&self, attempt: &Attempt, until: Micros) -> Result<(), StoreError> {
-        let mut writing = self.engine.writing().await?;
         let text = "UPDATE repeatable_request SET state = 'unknown', ends_at = $3 WHERE id = $1 AND attempt = $2";
-        query(text, &[&attempt.request.id, &attempt.id, &until]).execute(&mut *writing).await?;
-        writing.commit().await
+        self.engine.write(query(text, &[&attempt.request.id, &attempt.id, &until])).await.map(drop)
     }
 
     /// Records that other requests of the person are known to have made, and whether another request like this one is
@@ -231,10 +225,7 @@ impl Store {
 
     /// Removes what is kept no longer; returns how many requests.
     pub async fn sweep_repeatable(&self) -> Result<u64, StoreError> {
-        let mut writing = self.engine.writing().await?;
         let text = "DELETE FROM repeatable_request WHERE expires_at <= $1";
-        let swept = query(text, &[&now_micros()]).execute(&mut *writing).await?;
-        writing.commit().await?;
-        Ok(swept.rows_affected())
+        self.engine.write(query(text, &[&now_micros()])).await
     }
 }

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use sqlx::any::{AnyArguments, AnyRow};
 use sqlx::query::Query;
-use sqlx::{Any, AssertSqlSafe, Decode, Row, SqlSafeStr, Type};
+use sqlx::{Any, AssertSqlSafe, Decode, Executor, Row, SqlSafeStr, Type};
 use uuid::Uuid;
 
 /// One value of a row.
@@ -218,6 +218,40 @@ pub(super) fn read_all<T, C: FromIterator<T>>(
     rows.iter().map(|row| one(&mut Cells::of(row))).collect()
 }
 
+/// What `one` makes of each row that a statement answers.
+pub(super) async fn all<'w, T, C: FromIterator<T>>(
+    way: impl Executor<'w, Database = Any>,
+    statement: Statement,
+    one: impl Fn(&mut Cells<'_>) -> Result<T, StoreError>,
+) -> Result<C, StoreError> {
+    read_all(&statement.fetch_all(way).await?, one)
+}
+
+/// The first column of the one row that a statement answers, if there is any.
+pub(super) async fn value<'w, T: Column>(
+    way: impl Executor<'w, Database = Any>,
+    statement: Statement,
+) -> Result<Option<T>, StoreError> {
+    let row = statement.fetch_optional(way).await?;
+    row.map(|row| Cells::of(&row).next()).transpose()
+}
+
+/// Says that a kind of record is read from columns that are called like its fields, in this order.
+macro_rules! read_from_its_columns {
+    ($kind:ident: $first:ident $(, $rest:ident)* $(,)?) => {
+        impl $kind {
+            pub(in crate::store) const COLUMNS: &'static str = concat!(stringify!($first) $(, ", ", stringify!($rest))*);
+
+            pub(in crate::store) fn read(
+                cells: &mut $crate::store::rows::Cells<'_>,
+            ) -> Result<Self, $crate::store::error::StoreError> {
+                Ok(Self { $first: cells.next()? $(, $rest: cells.next()?)* })
+            }
+        }
+    };
+}
+pub(super) use read_from_its_columns;
+
 /// A row read from left to right.
 pub(super) struct Cells<'r> {
     row: &'r AnyRow,
@@ -229,14 +263,12 @@ impl<'r> Cells<'r> {
         Self { row, at: 0 }
     }
 
-    /// The next column.
     pub(super) fn next<T: Column>(&mut self) -> Result<T, StoreError> {
         self.at += 1;
         T::read(self.row.try_get(self.at - 1)?)
     }
 }
 
-/// Reads an id.
 pub(super) fn read_id(text: &str) -> Result<Uuid, StoreError> {
     Uuid::parse_str(text).map_err(|_| StoreError::unreadable("the id", text))
 }

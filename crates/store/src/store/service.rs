@@ -9,12 +9,11 @@ use super::engine::Engine;
 use super::error::StoreError;
 use super::intent::Running;
 use super::items_kept::ProjectItems;
+use super::lines::Turns;
 use super::overlay::OverlayValue;
-use super::peers::Joined;
 use super::place::opening;
 use super::repeated::Repeated;
 use super::rows::query;
-use super::turn_places::Turns;
 use super::unchanged::Unchanged;
 use crate::fresh::{Changed, Changes, Reading, Value};
 use crate::trace::carried;
@@ -94,9 +93,6 @@ impl Store {
     }
 
     /// Whether the store can be read now.
-    ///
-    /// # Errors
-    /// [`StoreError`] when it cannot.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.engine.look_again().await;
         deployment_of(&self.engine.pool()).await?;
@@ -143,29 +139,11 @@ impl Store {
         }
     }
 
-    /// Takes this process into those that serve this store, until the returned value is dropped: with PostgreSQL it
-    /// hears what others write, which goes to `changes` as well, and answers from memory meanwhile; a SQLite file
-    /// belongs to it alone. It waits for the end of another process that serves the file for `patience`.
-    ///
-    /// # Errors
-    /// [`StoreError::Served`] and [`StoreError::Pooled`].
-    pub async fn join(&self, changes: &Changes, patience: Duration) -> Result<Joined, StoreError> {
-        self.engine.join(changes, patience).await
-    }
-
-    /// The same with so many connections at most for writes that have something to themselves; to be called before the
-    /// store is used.
+    /// The same store with so many connections at most for writes that have something to themselves; to be called before
+    /// the store is used.
     #[must_use]
     pub fn with_lock_connections(self, most: usize) -> Self {
         Self { turns: Turns::new(most), ..self }
-    }
-
-    /// Tells all gateway processes of these changes, and waits until all have heard of them.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the others cannot be told.
-    pub async fn tell(&self, changed: Vec<Changed>) -> Result<(), StoreError> {
-        self.engine.tell(changed).await
     }
 
     /// Up to when all of the store was known, while its database does not answer.

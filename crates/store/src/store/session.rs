@@ -78,9 +78,6 @@ impl Session {
     }
 
     /// Ends it without any writes.
-    ///
-    /// # Errors
-    /// When the connection is gone; then nothing was written either.
     pub async fn rollback(self) -> Result<(), StoreError> {
         Ok(self.transaction.rollback().await?)
     }

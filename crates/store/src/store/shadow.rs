@@ -4,7 +4,7 @@
 
 use super::engine::Writing;
 use super::error::StoreError;
-use super::rows::{query, read_all};
+use super::rows::{all, query, read_from_its_columns, sql};
 use super::service::Store;
 use crate::units::now_micros;
 use uuid::Uuid;
@@ -43,6 +43,9 @@ pub struct ShadowDifference {
     /// When it was last seen.
     pub last_at: i64,
 }
+
+read_from_its_columns!(ShadowCount: day, operation, outcome, requests);
+read_from_its_columns!(ShadowDifference: operation, place, ours, theirs, requests, first_at, last_at);
 
 impl Store {
     /// Adds counts and differences. A batch that this process has added before is not added again. `keep` is the most
@@ -87,30 +90,16 @@ impl Store {
 
     /// Counts from `since` (days since 1970) on.
     pub async fn shadow_counts(&self, since: i64) -> Result<Vec<ShadowCount>, StoreError> {
-        let text = "SELECT day, operation, outcome, requests FROM shadow_count WHERE day >= $1 ORDER BY 1, 2, 3";
-        let rows = query(text, &[&since]).fetch_all(self.engine.pool()).await?;
-        read_all(&rows, |cells| {
-            let (day, operation, outcome) = (cells.next()?, cells.next()?, cells.next()?);
-            Ok(ShadowCount { day, operation, outcome, requests: cells.next()? })
-        })
+        let columns = ShadowCount::COLUMNS;
+        let text = format!("SELECT {columns} FROM shadow_count WHERE day >= $1 ORDER BY 1, 2, 3");
+        all(self.engine.pool(), query(sql(text), &[&since]), ShadowCount::read).await
     }
 
     /// The differences that are kept, those seen last first.
     pub async fn shadow_differences(&self) -> Result<Vec<ShadowDifference>, StoreError> {
-        let text = "SELECT operation, place, ours, theirs, requests, first_at, last_at FROM shadow_difference \
-                    ORDER BY last_at DESC, 1, 2, 3, 4";
-        let rows = sqlx::query(text).fetch_all(self.engine.pool()).await?;
-        read_all(&rows, |cells| {
-            Ok(ShadowDifference {
-                operation: cells.next()?,
-                place: cells.next()?,
-                ours: cells.next()?,
-                theirs: cells.next()?,
-                requests: cells.next()?,
-                first_at: cells.next()?,
-                last_at: cells.next()?,
-            })
-        })
+        let columns = ShadowDifference::COLUMNS;
+        let text = format!("SELECT {columns} FROM shadow_difference ORDER BY last_at DESC, 1, 2, 3, 4");
+        all(self.engine.pool(), query(sql(text), &[]), ShadowDifference::read).await
     }
 
     /// Forgets all counts and differences, so that a new comparison begins.

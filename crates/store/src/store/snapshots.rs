@@ -44,9 +44,6 @@ impl Store {
     }
 
     /// Keeps a snapshot in place of the one of this name, unless that one is younger than `age`, or this is too large.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written; then nothing was.
     pub async fn keep_snapshot(&self, name: &str, bytes: &[u8], age: Duration) -> Result<(), StoreError> {
         if bytes.len() > MOST || self.is_read_only() {
             return Ok(());

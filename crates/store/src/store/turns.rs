@@ -103,9 +103,13 @@ impl Store {
     /// # Errors
     /// [`NoTurn`]; then nothing is held.
     pub async fn stand_in_line(&self, name: &str, patience: Patience) -> Result<InLine, NoTurn> {
-        let entering = self.turns.lines.enter(name, false, patience.waiting);
+        self.enter(name, false, patience).await.map(InLine)
+    }
+
+    async fn enter(&self, name: &str, shared: bool, patience: Patience) -> Result<Inside, NoTurn> {
+        let entering = self.turns.lines.enter(name, shared, patience.waiting);
         let inside = timeout_at(patience.until.into(), entering).await.map_err(|_| NoTurn::TooLate)?;
-        inside.map(InLine).map_err(|_| NoTurn::Full)
+        inside.map_err(|_| NoTurn::Full)
     }
 }
 
@@ -123,9 +127,8 @@ impl Turn {
             *both = *both && shared;
         }
         for (name, shared) in &modes {
-            let entering = self.store.turns.lines.enter(name, *shared, patience.waiting);
-            let inside = timeout_at(patience.until.into(), entering).await.map_err(|_| NoTurn::TooLate)?;
-            self.here.insert(name.clone(), inside.map_err(|_| NoTurn::Full)?);
+            let inside = self.store.enter(name, *shared, patience).await?;
+            self.here.insert(name.clone(), inside);
         }
         if self.store.engine.kind() == Kind::Sqlite || modes.is_empty() {
             return Ok(());

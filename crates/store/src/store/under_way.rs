@@ -11,10 +11,9 @@
 
 use super::error::StoreError;
 use super::peers::DATABASE_NOW;
-use super::rows::{query, sql};
+use super::rows::{query, sql, value};
 use super::service::Store;
 use super::session::Session;
-use sqlx::Row;
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -26,7 +25,6 @@ const OLD: i64 = 24 * 60 * 60 * 1_000_000;
 /// What a turn has to itself.
 #[derive(Debug, Clone)]
 pub struct Noted {
-    /// Name of the turn.
     pub(super) turn: Uuid,
     /// As a list in JSON, because all drivers know text.
     pub(super) names: String,
@@ -56,16 +54,15 @@ impl Noted {
     pub(super) async fn finds_another(&self, held: &mut Session) -> Result<bool, StoreError> {
         let text = "SELECT COUNT(*) FROM write_under_way \
                     WHERE turn <> $1 AND name IN (SELECT jsonb_array_elements_text($2::jsonb))";
-        let row = query(text, &[&self.turn, &self.names]).fetch_one(held).await?;
-        Ok(row.try_get::<i64, _>(0)? > 0)
+        let others: Option<i64> = value(held, query(text, &[&self.turn, &self.names])).await?;
+        Ok(others.is_some_and(|others| others > 0))
     }
 }
 
 impl Store {
     /// Notes more of a turn, before it writes to that.
     pub async fn note_more(&self, noted: &Noted) -> Result<(), StoreError> {
-        let noting = query(sql(begins("$1", "$2")), &[&noted.turn, &noted.names]);
-        self.engine.while_there(noting.execute(self.engine.pool())).await.map(|_| ())
+        self.engine.change(query(sql(begins("$1", "$2")), &[&noted.turn, &noted.names])).await.map(drop)
     }
 
     /// Notes that others left behind on the names of `noted` do not matter any more, nor do old ones.
@@ -74,7 +71,6 @@ impl Store {
             "DELETE FROM write_under_way WHERE begun_at < {DATABASE_NOW} - {OLD} \
              OR turn <> $1 AND name IN (SELECT jsonb_array_elements_text($2::jsonb))"
         );
-        let forgetting = query(sql(text), &[&noted.turn, &noted.names]);
-        self.engine.while_there(forgetting.execute(self.engine.pool())).await.map(|_| ())
+        self.engine.change(query(sql(text), &[&noted.turn, &noted.names])).await.map(drop)
     }
 }

@@ -8,11 +8,11 @@ use super::definitions;
 use super::engine::{Engine, Kind};
 use super::error::StoreError;
 use super::items_kept;
+use super::lines::{HELD, Turns};
 use super::place::{folder_of, opening, private};
 use super::repeated::Repeated;
-use super::rows::{Cells, query, read_all};
+use super::rows::{Cells, all, query, value};
 use super::service::Store;
-use super::turn_places::{HELD, Turns};
 use super::unchanged::Unchanged;
 use crate::fresh::Changes;
 use crate::units::{micros, now_micros};
@@ -90,8 +90,7 @@ impl Store {
             ErrorKind::AlreadyExists => StoreError::Occupied(file.display().to_string()),
             _ => fault(cause),
         })?;
-        let text = "VACUUM INTO $1";
-        let copied = query(text, &[&file.display().to_string()])
+        let copied = query("VACUUM INTO $1", &[&file.display().to_string()])
             .execute(self.engine.pool())
             .await
             .map_err(|cause| match StoreError::from(cause) {
@@ -107,9 +106,6 @@ impl Store {
     }
 
     /// Looks the store through and says in words what is wrong; nothing for a sound one.
-    ///
-    /// # Errors
-    /// [`StoreError`] when it cannot be read at all.
     pub async fn findings(&self) -> Result<Vec<String>, StoreError> {
         let mut findings = Vec::new();
         if self.engine.kind() == Kind::Sqlite {
@@ -117,11 +113,8 @@ impl Store {
             let broken = "SELECT \"table\", COUNT(*) FROM pragma_foreign_key_check GROUP BY 1";
             for row in sqlx::query(broken).fetch_all(self.engine.pool()).await? {
                 let mut cells = Cells::of(&row);
-                findings.push(format!(
-                    "table {}: {} rows refer to nothing",
-                    cells.next::<String>()?,
-                    cells.next::<i64>()?
-                ));
+                let (table, rows): (String, i64) = (cells.next()?, cells.next()?);
+                findings.push(format!("table {table}: {rows} rows refer to nothing"));
             }
         }
         for workspace in self.workspaces().await? {
@@ -135,17 +128,15 @@ impl Store {
             }
         }
         for (what, text) in FINDINGS {
-            for row in sqlx::query(text).fetch_all(self.engine.pool()).await? {
-                let mut cells = Cells::of(&row);
-                findings.push(format!("{what}: {}", cells.next::<String>()?));
-            }
+            let found: Vec<String> = all(self.engine.pool(), query(text, &[]), |cells| cells.next()).await?;
+            findings.extend(found.into_iter().map(|one| format!("{what}: {one}")));
         }
         Ok(findings)
     }
 
     async fn damage(&self) -> Result<Vec<String>, StoreError> {
-        let rows = sqlx::query("PRAGMA integrity_check(100)").fetch_all(self.engine.pool()).await?;
-        let found: Vec<String> = read_all(&rows, |cells| cells.next())?;
+        let looking = query("PRAGMA integrity_check(100)", &[]);
+        let found: Vec<String> = all(self.engine.pool(), looking, |cells| cells.next()).await?;
         let found = found.into_iter().filter(|found| found != "ok");
         Ok(found.map(|found| format!("the file is damaged: {found}")).collect())
     }
@@ -162,22 +153,16 @@ impl Store {
     }
 
     async fn workspaces(&self) -> Result<Vec<Uuid>, StoreError> {
-        let rows = sqlx::query("SELECT id FROM workspace ORDER BY id").fetch_all(self.engine.pool()).await?;
-        read_all(&rows, |cells| cells.next())
+        all(self.engine.pool(), query("SELECT id FROM workspace ORDER BY id", &[]), |cells| cells.next()).await
     }
 
     /// How many work items v1 does not show at present; their values are kept.
     pub async fn missing_items(&self) -> Result<i64, StoreError> {
-        let row = sqlx::query("SELECT COUNT(*) FROM work_item WHERE missing_since IS NOT NULL")
-            .fetch_one(self.engine.pool())
-            .await?;
-        Cells::of(&row).next()
+        let counting = query("SELECT COUNT(*) FROM work_item WHERE missing_since IS NOT NULL", &[]);
+        Ok(value(self.engine.pool(), counting).await?.unwrap_or_default())
     }
 
     /// Purges work items that v1 has not shown for longer than `age`, and their values.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written; then nothing was purged.
     pub async fn sweep(&self, age: Duration) -> Result<Swept, StoreError> {
         let before = now_micros() - micros(age);
         let mut writing = self.engine.writing().await?;

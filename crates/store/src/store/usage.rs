@@ -4,7 +4,7 @@
 
 use super::engine::Writing;
 use super::error::StoreError;
-use super::rows::{Cells, at_once, cells, query, read_all, rows_of_places, sql, with_cells};
+use super::rows::{all, at_once, cells, query, read_from_its_columns, rows_of_places, sql, value, with_cells};
 use super::service::Store;
 use crate::units::now_micros;
 use sqlx::Row;
@@ -16,7 +16,6 @@ pub const OTHER: &str = "other";
 const WRITERS_KEPT: i64 = 86_400 * 1_000_000;
 /// How long a caller is remembered of whom nothing is counted, in microseconds: the first request may still be under way.
 const CALLERS_KEPT: i64 = 3600 * 1_000_000;
-const COLUMNS: &str = "day, operation, class, caller, client, calls";
 
 /// One count.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,6 +33,8 @@ pub struct UsageRow {
     /// How many.
     pub calls: i64,
 }
+
+read_from_its_columns!(UsageRow: day, operation, class, caller, client, calls);
 
 /// Who is behind a fingerprint.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,19 +65,14 @@ pub struct UsageBound {
 impl Store {
     /// What fingerprints are made with, made on first use: 64 hexadecimal digits.
     pub async fn usage_secret(&self) -> Result<String, StoreError> {
-        let read = || async {
-            let row = sqlx::query("SELECT secret FROM usage_secret WHERE id = 1");
-            let row = row.fetch_optional(self.engine.pool()).await?;
-            Ok::<_, StoreError>(row.map(|row| row.try_get::<String, _>(0)).transpose()?)
-        };
+        let reading = || query("SELECT secret FROM usage_secret WHERE id = 1", &[]);
+        let read = || value(self.engine.pool(), reading());
         if let Some(secret) = read().await? {
             return Ok(secret);
         }
         let made = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
-        let mut writing = self.engine.writing().await?;
         let text = "INSERT INTO usage_secret (id, secret) VALUES (1, $1) ON CONFLICT DO NOTHING";
-        query(text, &[&made]).execute(&mut *writing).await?;
-        writing.commit().await?;
+        self.engine.write(query(text, &[&made])).await?;
         read().await?.ok_or_else(|| StoreError::Internal("the secret of the counts is not there".into()))
     }
 
@@ -104,8 +100,7 @@ impl Store {
             if let Some(credential) = caller.credential {
                 let text = "SELECT name FROM oauth_client WHERE id = (SELECT client_id FROM oauth_grant \
                             WHERE id = $1) UNION ALL SELECT title FROM gateway_key WHERE id = $1";
-                let found = query(text, &[&credential]).fetch_optional(&mut *writing).await?;
-                title = found.map(|row| row.try_get::<String, _>(0)).transpose()?.unwrap_or(title);
+                title = value(&mut *writing, query(text, &[&credential])).await?.unwrap_or(title);
             }
             let text = "INSERT INTO usage_caller (fingerprint, kind, person, title, seen_at) \
                         VALUES ($1, $2, $3, $4, $5) ON CONFLICT (fingerprint) \
@@ -120,16 +115,15 @@ impl Store {
 
     /// Counts from `since` (days since 1970) on.
     pub async fn usage(&self, since: i64) -> Result<Vec<UsageRow>, StoreError> {
-        let text = format!("SELECT {COLUMNS} FROM usage_count WHERE day >= $1 ORDER BY 1, 2, 3, 4, 5");
-        let rows = query(sql(text), &[&since]).fetch_all(self.engine.pool()).await?;
-        read_all(&rows, read_row)
+        let columns = UsageRow::COLUMNS;
+        let text = format!("SELECT {columns} FROM usage_count WHERE day >= $1 ORDER BY 1, 2, 3, 4, 5");
+        all(self.engine.pool(), query(sql(text), &[&since]), UsageRow::read).await
     }
 
     /// Who is behind the fingerprints, as far as that is known.
     pub async fn usage_callers(&self) -> Result<Vec<UsageCaller>, StoreError> {
         let text = "SELECT fingerprint, kind, person, title FROM usage_caller ORDER BY 1";
-        let rows = sqlx::query(text).fetch_all(self.engine.pool()).await?;
-        read_all(&rows, |cells| {
+        all(self.engine.pool(), query(text, &[]), |cells| {
             Ok(UsageCaller {
                 fingerprint: cells.next()?,
                 kind: cells.next()?,
@@ -138,6 +132,7 @@ impl Store {
                 credential: None,
             })
         })
+        .await
     }
 
     /// Forgets days before `oldest`, and makes the table at most `most` rows long: the least used rows are added up
@@ -153,14 +148,15 @@ impl Store {
                     FROM usage_caller EXCEPT SELECT caller FROM usage_count)";
         query(text, &[&(now_micros() - CALLERS_KEPT)]).execute(&mut *writing).await?;
         let too_many = count(&mut writing).await? - most;
+        let columns = UsageRow::COLUMNS;
         if too_many > 0 {
             // A tenth more, so that not every batch makes room anew.
             let text = format!(
-                "SELECT {COLUMNS} FROM usage_count WHERE caller <> '{OTHER}' ORDER BY calls, day, operation, class, \
+                "SELECT {columns} FROM usage_count WHERE caller <> '{OTHER}' ORDER BY calls, day, operation, class, \
                  caller, client LIMIT $1"
             );
-            let rows = query(sql(text), &[&(too_many + most / 10)]).fetch_all(&mut *writing).await?;
-            let mut rows: Vec<UsageRow> = read_all(&rows, read_row)?;
+            let least = query(sql(text), &[&(too_many + most / 10)]);
+            let mut rows: Vec<UsageRow> = all(&mut *writing, least, UsageRow::read).await?;
             for row in &rows {
                 remove(&mut writing, row).await?;
             }
@@ -179,10 +175,10 @@ impl Store {
             let still = count(&mut writing).await? - most;
             if still > 0 {
                 let text =
-                    format!("SELECT {COLUMNS} FROM usage_count ORDER BY day, calls, operation, class LIMIT $1");
-                let rows = query(sql(text), &[&still]).fetch_all(&mut *writing).await?;
-                for row in read_all::<_, Vec<_>>(&rows, read_row)? {
-                    remove(&mut writing, &row).await?;
+                    format!("SELECT {columns} FROM usage_count ORDER BY day, calls, operation, class LIMIT $1");
+                let rows: Vec<_> = all(&mut *writing, query(sql(text), &[&still]), UsageRow::read).await?;
+                for row in &rows {
+                    remove(&mut writing, row).await?;
                 }
                 bound.dropped = rows.len() as u64;
             }
@@ -204,9 +200,10 @@ impl Writing {
 }
 
 async fn add(writing: &mut Writing, rows: &[UsageRow]) -> Result<(), StoreError> {
+    let columns = UsageRow::COLUMNS;
     for rows in at_once(rows) {
         let text = format!(
-            "INSERT INTO usage_count ({COLUMNS}) VALUES {} ON CONFLICT (day, operation, class, caller, client) \
+            "INSERT INTO usage_count ({columns}) VALUES {} ON CONFLICT (day, operation, class, caller, client) \
              DO UPDATE SET calls = usage_count.calls + excluded.calls",
             rows_of_places(rows.len(), 6)
         );
@@ -227,15 +224,4 @@ async fn remove(writing: &mut Writing, row: &UsageRow) -> Result<(), StoreError>
 
 async fn count(writing: &mut Writing) -> Result<i64, StoreError> {
     Ok(sqlx::query("SELECT COUNT(*) FROM usage_count").fetch_one(&mut **writing).await?.try_get(0)?)
-}
-
-fn read_row(cells: &mut Cells<'_>) -> Result<UsageRow, StoreError> {
-    Ok(UsageRow {
-        day: cells.next()?,
-        operation: cells.next()?,
-        class: cells.next()?,
-        caller: cells.next()?,
-        client: cells.next()?,
-        calls: cells.next()?,
-    })
 }

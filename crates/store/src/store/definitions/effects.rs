@@ -5,13 +5,30 @@
 use super::super::engine::Kind;
 use super::super::error::StoreError;
 use super::super::items::uses_of_type;
-use super::super::rows::{Cells, Parameter, query, read_all, sql};
+use super::super::rows::{Cells, Parameter, all, query, sql};
 use super::super::session::Session;
-use super::failure::Failure;
 use crate::catalogue::{Catalogue, Effect, PropertyType};
 use crate::refusal::Refusal;
 use std::collections::BTreeSet;
 use uuid::Uuid;
+
+/// Why an edit was not made.
+pub(super) enum Failure {
+    Store(StoreError),
+    Refused(Refusal),
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
 
 /// Carries the effects of an edit, which made `after` of `before`, out in their order and tells every project whose
 /// items lost values.
@@ -83,11 +100,12 @@ impl Values<'_> {
              (SELECT work_item_id FROM custom_value WHERE property_id = $1 AND {these})"
         );
         let parameters = [&[&property as &dyn Parameter], parameters].concat();
-        let rows = query(sql(projects), &parameters).fetch_all(&mut *self.connection).await?;
-        self.touched.extend(read_all::<Uuid, Vec<_>>(&rows, |cells| cells.next())?);
-        if rows.is_empty() {
+        let reading = query(sql(projects), &parameters);
+        let projects: Vec<Uuid> = all(&mut *self.connection, reading, |cells| cells.next()).await?;
+        if projects.is_empty() {
             return Ok(());
         }
+        self.touched.extend(projects);
         let delete = format!("DELETE FROM custom_value WHERE property_id = $1 AND {these}");
         query(sql(delete), &parameters).execute(&mut *self.connection).await?;
         Ok(())

@@ -3,13 +3,11 @@
 //! May use: `catalogue`, this folder.
 
 use super::super::error::StoreError;
-use super::super::rows::{Cells, query, read_all, sql};
+use super::super::rows::{Cells, all, query, sql, value};
 use super::super::session::Session;
 use super::tables::Definition;
 use crate::catalogue::{Attachment, Catalogue, Context, ContextOption, FLAGS, Features, Import};
 use serde_json::{Map, Value};
-use sqlx::Row;
-use sqlx::any::AnyRow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -20,13 +18,12 @@ where
     E: sqlx::Executor<'c, Database = sqlx::Any>,
 {
     let text = "SELECT version FROM workspace WHERE id = $1";
-    let row = query(text, &[&workspace]).fetch_optional(connection).await?;
-    Ok(row.map(|row| row.try_get(0)).transpose()?)
+    value(connection, query(text, &[&workspace])).await
 }
 
 /// Everything defined in the workspace; to be called in a transaction, so that the tables are of one moment. None when
 /// nothing was written for it.
-pub(super) async fn all(connection: &mut Session, workspace: Uuid) -> Result<Option<Catalogue>, StoreError> {
+pub(super) async fn everything(connection: &mut Session, workspace: Uuid) -> Result<Option<Catalogue>, StoreError> {
     let text = "SELECT version, flags, default_level, created_at FROM workspace WHERE id = $1";
     let row = query(text, &[&workspace]).fetch_optional(&mut *connection).await?;
     let Some(row) = row else { return Ok(None) };
@@ -71,11 +68,11 @@ async fn definitions<T: Definition>(
         T::COLUMNS.join(", "),
         T::TABLE
     );
-    let rows = rows(connection, text, workspace).await?;
-    read_all(&rows, |cells| {
+    all(connection, query(sql(text), &[&workspace]), |cells| {
         let id = cells.next()?;
         Ok((id, T::read(id, cells)?))
     })
+    .await
 }
 
 async fn context_options(
@@ -84,12 +81,12 @@ async fn context_options(
 ) -> Result<Vec<(Uuid, ContextOption)>, StoreError> {
     let text = "SELECT context_id, option_id, is_default, sort_order FROM context_option WHERE workspace_id = $1 \
                 ORDER BY context_id, sort_order, option_id";
-    let rows = rows(connection, text.into(), workspace).await?;
-    read_all(&rows, |cells| {
+    all(connection, query(text, &[&workspace]), |cells| {
         let context = cells.next()?;
         let option = ContextOption { option: cells.next()?, is_default: cells.next()?, sort_order: cells.next()? };
         Ok((context, option))
     })
+    .await
 }
 
 async fn attachments(
@@ -97,23 +94,19 @@ async fn attachments(
     workspace: Uuid,
 ) -> Result<BTreeMap<(Uuid, Uuid), Attachment>, StoreError> {
     let text = "SELECT type_id, property_id, sort_order, created_at FROM type_property WHERE workspace_id = $1";
-    let rows = rows(connection, text.into(), workspace).await?;
-    read_all(&rows, |cells| {
+    all(connection, query(text, &[&workspace]), |cells| {
         let (type_id, property) = (cells.next()?, cells.next()?);
         let attachment = Attachment { type_id, property, sort_order: cells.next()?, created_at: cells.next()? };
         Ok(((type_id, property), attachment))
     })
+    .await
 }
 
 async fn imports(connection: &mut Session, workspace: Uuid) -> Result<BTreeMap<(Uuid, Uuid), Import>, StoreError> {
     let text = "SELECT project_id, type_id, created_at FROM type_import WHERE workspace_id = $1";
-    let rows = rows(connection, text.into(), workspace).await?;
-    read_all(&rows, |cells| {
+    all(connection, query(text, &[&workspace]), |cells| {
         let (project, type_id) = (cells.next()?, cells.next()?);
         Ok(((project, type_id), Import { project, type_id, created_at: cells.next()? }))
     })
-}
-
-async fn rows(connection: &mut Session, text: String, workspace: Uuid) -> Result<Vec<AnyRow>, StoreError> {
-    Ok(query(sql(text), &[&workspace]).fetch_all(connection).await?)
+    .await
 }

@@ -7,7 +7,6 @@
 //! May use: `catalogue`, `fresh`, `refusal`, `units`, this folder.
 
 mod effects;
-mod failure;
 mod load;
 pub(super) mod memory;
 mod save;
@@ -16,15 +15,14 @@ mod tables;
 use super::audit::{self, AuditEntry};
 use super::engine::{Kind, Writing};
 use super::error::StoreError;
-use super::rows::{query, sql};
+use super::rows::{query, sql, value};
 use super::service::Store;
 use super::session::Session;
 use crate::catalogue::{Catalogue, Edit};
 use crate::fresh::Changed;
 use crate::refusal::Refusal;
 use crate::units::now_micros;
-use failure::Failure;
-use sqlx::Row;
+use effects::Failure;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -43,7 +41,7 @@ impl Store {
             return Ok(kept);
         }
         let mut reading = self.engine.reading().await?;
-        let found = load::all(&mut reading, workspace).await?;
+        let found = load::everything(&mut reading, workspace).await?;
         reading.rollback().await?;
         let Some(found) = found else { return Ok(self.memory.first(workspace)) };
         let catalogue = Arc::new(found);
@@ -63,10 +61,8 @@ impl Store {
             Kind::Sqlite => "",
             Kind::Postgres => " FOR SHARE",
         };
-        let row = query(sql(format!("SELECT version FROM workspace WHERE id = $1{lock}")), &[&workspace])
-            .fetch_optional(&mut **writing)
-            .await?;
-        let version: i64 = row.map(|row| row.try_get(0)).transpose()?.unwrap_or_default();
+        let reading = query(sql(format!("SELECT version FROM workspace WHERE id = $1{lock}")), &[&workspace]);
+        let version = value(&mut **writing, reading).await?.unwrap_or_default();
         self.as_of(writing, workspace, version).await
     }
 
@@ -131,9 +127,6 @@ impl Store {
 
     /// Waits until every earlier change of these definitions has ended at the database, also one of which this process
     /// has heard nothing any more.
-    ///
-    /// # Errors
-    /// [`StoreError`] when that cannot be told.
     pub async fn wait_for_edits(&self, workspace: Uuid) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
         self.lock(&mut writing, workspace).await?;
@@ -174,15 +167,15 @@ impl Store {
 
 /// Everything defined in the workspace as stored, past the memory.
 pub(super) async fn read(connection: &mut Session, workspace: Uuid) -> Result<Catalogue, StoreError> {
-    let found = load::all(connection, workspace).await?;
+    let found = load::everything(connection, workspace).await?;
     Ok(found.unwrap_or_else(|| Catalogue::empty(workspace, now_micros())))
 }
 
 async fn raise(writing: &mut Writing, workspace: Uuid) -> Result<Option<i64>, StoreError> {
     let text = "UPDATE workspace SET version = version + 1 WHERE id = $1 RETURNING version";
-    let row = query(text, &[&workspace]).fetch_optional(&mut **writing).await?;
+    let version = value(&mut **writing, query(text, &[&workspace])).await?;
     writing.raises(workspace);
-    Ok(row.map(|row| row.try_get(0)).transpose()?)
+    Ok(version)
 }
 
 /// The latest instant given to a record.

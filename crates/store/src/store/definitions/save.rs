@@ -104,23 +104,16 @@ impl Saving<'_> {
 /// Links whose ends or whose contents differ are removed here and written again by [`links_new`].
 async fn links_gone(connection: &mut Session, before: &Catalogue, after: &Catalogue) -> Result<(), StoreError> {
     for (key, _) in before.attachments.iter().filter(|(key, link)| after.attachments.get(key) != Some(link)) {
-        remove(connection, "DELETE FROM type_property WHERE type_id = $1 AND property_id = $2", *key).await?;
+        let text = "DELETE FROM type_property WHERE type_id = $1 AND property_id = $2";
+        query(text, &[&key.0, &key.1]).execute(&mut *connection).await?;
     }
     for (key, _) in before.imports.iter().filter(|(key, link)| after.imports.get(key) != Some(link)) {
-        remove(connection, "DELETE FROM type_import WHERE project_id = $1 AND type_id = $2", *key).await?;
+        let text = "DELETE FROM type_import WHERE project_id = $1 AND type_id = $2";
+        query(text, &[&key.0, &key.1]).execute(&mut *connection).await?;
     }
     for (id, _) in before.contexts.iter().filter(|(id, old)| other_options(old, after.contexts.get(id))) {
         query("DELETE FROM context_option WHERE context_id = $1", &[&id]).execute(&mut *connection).await?;
     }
-    Ok(())
-}
-
-async fn remove(
-    connection: &mut Session,
-    text: &'static str,
-    (one, other): (Uuid, Uuid),
-) -> Result<(), StoreError> {
-    query(text, &[&one, &other]).execute(connection).await?;
     Ok(())
 }
 

@@ -7,7 +7,6 @@ use crate::fresh::Changed;
 use crate::store::error::StoreError;
 use crate::store::rows::{Cells, NewRow, insert, query, sql};
 use crate::units::now_micros;
-use sqlx::any::AnyRow;
 
 /// A registered client.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,9 +45,7 @@ impl OAuthStore {
             ("self_registered", &client.self_registered),
             ("created_at", &now_micros()),
         ];
-        let adding = insert("oauth_client", row).execute(self.engine.pool());
-        self.engine.while_there(adding).await?;
-        Ok(())
+        self.engine.change(insert("oauth_client", row)).await.map(drop)
     }
 
     /// The client with this id.
@@ -58,39 +55,28 @@ impl OAuthStore {
             return Ok(None);
         }
         let text = sql(format!("{COLUMNS} AND id = $1"));
-        let reading = query(text, &[&id]).fetch_optional(self.engine.pool());
-        let row = self.engine.while_there(reading).await?;
-        row.as_ref().map(read).transpose()
+        Ok(self.engine.rows(query(text, &[&id]), read).await?.pop())
     }
 
     /// All clients, oldest first.
     pub async fn clients(&self) -> Result<Vec<Client>, StoreError> {
-        let text = sql(format!("{COLUMNS} ORDER BY created_at, id"));
-        let reading = sqlx::query(text).fetch_all(self.engine.pool());
-        self.engine.while_there(reading).await?.iter().map(read).collect()
+        self.engine.rows(query(sql(format!("{COLUMNS} ORDER BY created_at, id")), &[]), read).await
     }
 
     /// Those without a secret that an operator has registered, oldest first.
     pub async fn public_clients(&self) -> Result<Vec<Client>, StoreError> {
         let which = "AND secret_hash = '' AND self_registered = 0";
-        let text = sql(format!("{COLUMNS} {which} ORDER BY created_at, id"));
-        let reading = sqlx::query(text).fetch_all(self.engine.pool());
-        self.engine.while_there(reading).await?.iter().map(read).collect()
+        self.engine.rows(query(sql(format!("{COLUMNS} {which} ORDER BY created_at, id")), &[]), read).await
     }
 
     /// Gives a confidential client another secret; false when there is no such client.
     pub async fn set_client_secret(&self, id: &str, secret_hash: &str) -> Result<bool, StoreError> {
         let text = "UPDATE oauth_client SET secret_hash = $2 WHERE id = $1 AND deleted_at IS NULL \
                     AND secret_hash <> ''";
-        let changing = query(text, &[&id, &secret_hash]).execute(self.engine.pool());
-        let done = self.engine.while_there(changing).await?;
-        Ok(done.rows_affected() > 0)
+        Ok(self.engine.change(query(text, &[&id, &secret_hash])).await? > 0)
     }
 
     /// Deletes a client and ends its grants; false when there is no such client.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written; then nothing was.
     pub async fn delete_client(&self, id: &str) -> Result<bool, StoreError> {
         let mut writing = self.engine.writing().await?;
         // Also when it had been deleted: the answer to that write may have been lost.
@@ -106,15 +92,12 @@ impl OAuthStore {
     }
 }
 
-fn read(row: &AnyRow) -> Result<Client, StoreError> {
-    let uris =
-        |uris: String| serde_json::from_str(&uris).map_err(|_| StoreError::unreadable("redirect_uris", &uris));
-    let mut cells = Cells::of(row);
+fn read(cells: &mut Cells<'_>) -> Result<Client, StoreError> {
     Ok(Client {
         id: cells.next()?,
         name: cells.next()?,
         secret_hash: Some(cells.next()?).filter(|hash: &String| !hash.is_empty()),
-        redirect_uris: uris(cells.next()?)?,
+        redirect_uris: cells.next()?,
         scopes: words(cells.next()?),
         self_registered: cells.next()?,
         created_at: cells.next()?,

@@ -7,7 +7,7 @@ use super::tables::{OAuthStore, joined, words};
 use crate::fresh::Changed;
 use crate::store::engine::Writing;
 use crate::store::error::StoreError;
-use crate::store::rows::{NewRow, insert, query, read_all};
+use crate::store::rows::{Cells, NewRow, insert, query};
 use crate::units::now_micros;
 use uuid::Uuid;
 
@@ -61,9 +61,6 @@ pub struct Grant {
 
 impl OAuthStore {
     /// Records a consent and its code.
-    ///
-    /// # Errors
-    /// [`StoreError`] when it cannot be written; then nothing was.
     pub async fn add_grant(&self, grant: &NewGrant, code: &NewCode) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
         let row: NewRow = &[
@@ -94,9 +91,7 @@ impl OAuthStore {
                     FROM oauth_grant g JOIN oauth_client c ON c.id = g.client_id LEFT JOIN oauth_token t \
                     ON t.grant_id = g.id WHERE g.user_id = $1 AND g.revoked_at IS NULL \
                     GROUP BY g.id, c.name, g.scopes, g.created_at ORDER BY g.created_at DESC, g.id";
-        let reading = query(text, &[&user]).fetch_all(self.engine.pool());
-        let rows = self.engine.while_there(reading).await?;
-        read_all(&rows, |cells| {
+        let grant = |cells: &mut Cells<'_>| {
             Ok(Grant {
                 id: cells.next()?,
                 client_name: cells.next()?,
@@ -104,7 +99,8 @@ impl OAuthStore {
                 created_at: cells.next()?,
                 last_token_at: cells.next()?,
             })
-        })
+        };
+        self.engine.rows(query(text, &[&user]), grant).await
     }
 
     /// Ends a grant of this person and all that came of it; false when there is none.

@@ -8,7 +8,6 @@ use crate::fresh::Changed;
 use crate::store::error::StoreError;
 use crate::store::rows::{Cells, NewRow, insert, query, read_id, sql};
 use crate::units::now_micros;
-use sqlx::any::AnyRow;
 use uuid::Uuid;
 
 /// A gateway key.
@@ -62,17 +61,12 @@ impl OAuthStore {
             ("created_at", &now_micros()),
             ("expires_at", &key.expires_at.unwrap_or(i64::MAX)),
         ];
-        let adding = insert("gateway_key", row).execute(self.engine.pool());
-        self.engine.while_there(adding).await?;
-        Ok(())
+        self.engine.change(insert("gateway_key", row)).await.map(drop)
     }
 
     /// The key with this hash, revoked or not.
     pub async fn key(&self, hash: &str) -> Result<Option<GatewayKey>, StoreError> {
-        let text = sql(format!("{COLUMNS} WHERE hash = $1"));
-        let reading = query(text, &[&hash]).fetch_optional(self.engine.pool());
-        let row = self.engine.while_there(reading).await?;
-        row.as_ref().map(read).transpose()
+        Ok(self.engine.rows(query(sql(format!("{COLUMNS} WHERE hash = $1")), &[&hash]), read).await?.pop())
     }
 
     /// The keys of a person, or of everybody, that were not revoked, oldest first; also those that have expired.
@@ -81,8 +75,7 @@ impl OAuthStore {
             "{COLUMNS} WHERE revoked_at IS NULL AND (user_id = $1 OR $1 = '') ORDER BY created_at, id"
         ));
         let user = user.map(|user| user.to_string()).unwrap_or_default();
-        let reading = query(text, &[&user]).fetch_all(self.engine.pool());
-        self.engine.while_there(reading).await?.iter().map(read).collect()
+        self.engine.rows(query(text, &[&user]), read).await
     }
 
     /// Revokes a key, of this person when one is named; false when there is none.
@@ -100,12 +93,11 @@ impl OAuthStore {
     }
 }
 
-fn read(row: &AnyRow) -> Result<GatewayKey, StoreError> {
+fn read(cells: &mut Cells<'_>) -> Result<GatewayKey, StoreError> {
     let workspace = |id: String, slug| match id.as_str() {
         "" => Ok(None),
         id => read_id(id).map(|id| Some((id, slug))),
     };
-    let mut cells = Cells::of(row);
     Ok(GatewayKey {
         id: cells.next()?,
         hash: cells.next()?,

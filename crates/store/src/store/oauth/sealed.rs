@@ -4,8 +4,7 @@
 
 use super::tables::OAuthStore;
 use crate::store::error::StoreError;
-use crate::store::rows::query;
-use sqlx::Row;
+use crate::store::rows::{Cells, query};
 
 /// A v1 key as the store has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,20 +34,16 @@ impl OAuthStore {
         after: &str,
         limit: i64,
     ) -> Result<Vec<SealedRow>, StoreError> {
-        let text = "SELECT 0 AS kind, id, sealed_key, sealed_with FROM oauth_grant WHERE sealed_key <> '' \
+        // PostgreSQL gives a plain literal 32 bits.
+        let text = "SELECT CAST(0 AS BIGINT), id, sealed_key, sealed_with FROM oauth_grant WHERE sealed_key <> '' \
                     AND sealed_with <> $1 AND id > $2 UNION ALL SELECT 1, id, sealed_key, sealed_with \
                     FROM gateway_key WHERE sealed_key <> '' AND sealed_with <> $1 AND id > $2 ORDER BY 2 \
                     LIMIT $3";
-        let reading = query(text, &[&secret, &after, &limit]).fetch_all(self.engine.pool());
-        let rows = self.engine.while_there(reading).await?;
-        rows.iter()
-            .map(|row| {
-                // PostgreSQL gives a literal 32 bits, SQLite 64.
-                let kind = row.try_get::<i64, _>(0).or_else(|_| row.try_get::<i32, _>(0).map(i64::from))?;
-                let sealed = Sealed { text: row.try_get(2)?, with: row.try_get(3)? };
-                Ok(SealedRow { of_gateway_key: kind == 1, id: row.try_get(1)?, sealed })
-            })
-            .collect()
+        let row = |cells: &mut Cells<'_>| {
+            let (of_gateway_key, id) = (cells.next()?, cells.next()?);
+            Ok(SealedRow { of_gateway_key, id, sealed: Sealed { text: cells.next()?, with: cells.next()? } })
+        };
+        self.engine.rows(query(text, &[&secret, &after, &limit]), row).await
     }
 
     /// Puts `sealed` in place of what `row` held; false when that has changed meanwhile.
@@ -58,9 +53,6 @@ impl OAuthStore {
         } else {
             "UPDATE oauth_grant SET sealed_key = $3, sealed_with = $4 WHERE id = $1 AND sealed_key = $2"
         };
-        let putting =
-            query(text, &[&row.id, &row.sealed.text, &sealed.text, &sealed.with]).execute(self.engine.pool());
-        let done = self.engine.while_there(putting).await?;
-        Ok(done.rows_affected() > 0)
+        Ok(self.engine.change(query(text, &[&row.id, &row.sealed.text, &sealed.text, &sealed.with])).await? > 0)
     }
 }

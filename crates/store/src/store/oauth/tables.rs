@@ -36,7 +36,6 @@ pub(super) fn joined(words: &[String]) -> String {
     words.join(" ")
 }
 
-/// The words of a text.
 pub(super) fn words(text: String) -> Vec<String> {
     text.split_ascii_whitespace().map(str::to_owned).collect()
 }

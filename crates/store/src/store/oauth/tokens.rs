@@ -11,7 +11,6 @@ use crate::store::error::StoreError;
 use crate::store::rows::{Cells, NewRow, insert, query, sql};
 use crate::units::now_micros;
 use sqlx::Row;
-use sqlx::any::AnyRow;
 use strum::IntoStaticStr;
 use uuid::Uuid;
 
@@ -23,12 +22,6 @@ pub enum TokenKind {
     Access,
     /// Is exchanged for the next pair.
     Refresh,
-}
-
-impl TokenKind {
-    fn as_str(self) -> &'static str {
-        self.into()
-    }
 }
 
 /// A token to be given out.
@@ -130,9 +123,6 @@ const TOKEN: &str = "SELECT t.grant_id, g.client_id, g.user_id, t.kind, t.scopes
 
 impl OAuthStore {
     /// Exchanges a code for `tokens`, at most once even when several ask at the same time. Replay ends the grant.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written; then nothing was.
     pub async fn exchange_code(
         &self,
         hash: &str,
@@ -144,7 +134,7 @@ impl OAuthStore {
         let Some(row) = query(CODE, &[&hash]).fetch_optional(&mut *writing).await? else {
             return Ok(Exchange::Refused);
         };
-        let (code, expires_at, used_at) = read_code(&row)?;
+        let (code, expires_at, used_at) = read_code(&mut Cells::of(&row))?;
         let verdict = judge(&code);
         if verdict == Verdict::Ignore || (used_at == 0 && expires_at <= now_micros()) {
             return Ok(Exchange::Refused);
@@ -165,9 +155,6 @@ impl OAuthStore {
     /// Exchanges a refresh token for its successors. One that was exchanged before ends the grant, unless
     /// that was at most `retry` microseconds ago and its successor was never presented: then the answer was
     /// lost on its way, and the successors are replaced.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written; then nothing was.
     pub async fn refresh(
         &self,
         hash: &str,
@@ -180,7 +167,7 @@ impl OAuthStore {
         let Some(row) = query(TOKEN, &[&hash]).fetch_optional(&mut *writing).await? else {
             return Ok(Refresh::Refused);
         };
-        let token = read_token(&row)?;
+        let token = read_token(&mut Cells::of(&row))?;
         let (used_at, revoked_at, grant_ended): (i64, i64, i64) =
             (row.try_get(9)?, row.try_get(10)?, row.try_get(11)?);
         let at = now_micros();
@@ -206,9 +193,7 @@ impl OAuthStore {
 
     /// The token with this hash, ended or not.
     pub async fn token(&self, hash: &str) -> Result<Option<Token>, StoreError> {
-        let reading = query(TOKEN, &[&hash]).fetch_optional(self.engine.pool());
-        let row = self.engine.while_there(reading).await?;
-        row.as_ref().map(read_token).transpose()
+        Ok(self.engine.rows(query(TOKEN, &[&hash]), read_token).await?.pop())
     }
 
     /// Ends an access token alone, or with a refresh token its whole grant, also when that refresh token was
@@ -281,7 +266,7 @@ async fn add(writing: &mut Writing, grant: Uuid, parent: &str, token: &NewToken)
     let row: NewRow = &[
         ("hash", &token.hash),
         ("grant_id", &grant),
-        ("kind", &token.kind.as_str()),
+        ("kind", &<&str>::from(token.kind)),
         ("scopes", &token.scopes),
         ("parent", &parent),
         ("issued_at", &now_micros()),
@@ -291,8 +276,7 @@ async fn add(writing: &mut Writing, grant: Uuid, parent: &str, token: &NewToken)
     Ok(())
 }
 
-fn read_code(row: &AnyRow) -> Result<(Code, i64, i64), StoreError> {
-    let mut cells = Cells::of(row);
+fn read_code(cells: &mut Cells<'_>) -> Result<(Code, i64, i64), StoreError> {
     let code = Code {
         grant: cells.next()?,
         client_id: cells.next()?,
@@ -304,8 +288,7 @@ fn read_code(row: &AnyRow) -> Result<(Code, i64, i64), StoreError> {
     Ok((code, cells.next()?, cells.next()?))
 }
 
-fn read_token(row: &AnyRow) -> Result<Token, StoreError> {
-    let mut cells = Cells::of(row);
+fn read_token(cells: &mut Cells<'_>) -> Result<Token, StoreError> {
     Ok(Token {
         grant: cells.next()?,
         client_id: cells.next()?,

@@ -57,7 +57,7 @@ impl Alone {
     /// nothing is locked.
     pub async fn take(file: &Path, ending: &str, patience: Duration) -> Result<Self, NotTaken> {
         let end = Instant::now() + patience;
-        let lock = beside(file, ending);
+        let lock = file.with_added_extension(ending);
         let lock = open(&lock).map_err(|cause| NotTaken::Unusable { lock, cause })?;
         loop {
             match lock.try_lock() {
@@ -69,13 +69,6 @@ impl Alone {
             }
         }
     }
-}
-
-fn beside(file: &Path, ending: &str) -> PathBuf {
-    let mut name = file.as_os_str().to_owned();
-    name.push(".");
-    name.push(ending);
-    name.into()
 }
 
 fn open(lock: &Path) -> io::Result<File> {
@@ -107,7 +100,7 @@ mod tests {
     async fn a_lock_that_cannot_be_opened_is_not_that_of_another() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("store.db");
-        std::fs::create_dir(beside(&file, SERVES)).expect("a folder in its place");
+        std::fs::create_dir(file.with_added_extension(SERVES)).expect("a folder in its place");
         let refused = Alone::take(&file, SERVES, Duration::from_secs(20)).await.expect_err("no lock");
         let NotTaken::Unusable { lock, .. } = refused else { panic!("{refused:?}") };
         assert_eq!(lock, folder.path().join("store.db.lock"));

@@ -1,15 +1,16 @@
 //! Telling the others of a change, and waiting until all have heard of it.
 //!
-//! May use: `fresh`, `engine`, this folder.
+//! May use: `fresh`, `engine`, `service`, this folder.
 
 use super::super::engine::{Engine, Kind};
 use super::super::error::StoreError;
-use super::super::rows::{query, sql};
+use super::super::rows::{all, query, sql};
+use super::super::service::Store;
 use super::lease::LEASE;
 use super::note::NOTES;
 use super::state::Awaited;
 use crate::fresh::Changed;
-use sqlx::{AnyPool, Row};
+use sqlx::AnyPool;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -24,23 +25,27 @@ const PROCESSES: i64 = 6;
 /// Microseconds since 1970 by the clock of the database.
 pub(in crate::store) const DATABASE_NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
-impl Engine {
-    /// Tells all processes of changes that no transaction of the store goes with, and waits until all have heard.
+impl Store {
+    /// Tells all gateway processes of changes that no transaction of the store goes with, and waits until all have
+    /// heard.
     ///
     /// # Errors
     /// [`StoreError`] when the database cannot be used; the values this process keeps are void all the same.
-    pub(in crate::store) async fn tell(&self, changed: Vec<Changed>) -> Result<(), StoreError> {
-        self.peers.tell_here(&changed);
-        if self.kind() == Kind::Sqlite {
+    pub async fn tell(&self, changed: Vec<Changed>) -> Result<(), StoreError> {
+        let engine = &self.engine;
+        engine.peers.tell_here(&changed);
+        if engine.kind() == Kind::Sqlite {
             return Ok(());
         }
-        let (awaited, note) = self.peers.awaited_note(changed);
-        let sending = query("SELECT pg_notify($1, $2)::text", &[&NOTES, &note]).fetch_one(self.pool());
-        self.while_there(sending).await?;
-        self.wait_until_confirmed(awaited).await;
+        let (awaited, note) = engine.peers.awaited_note(changed);
+        let sending = query("SELECT pg_notify($1, $2)::text", &[&NOTES, &note]).fetch_one(engine.pool());
+        engine.while_there(sending).await?;
+        engine.wait_until_confirmed(awaited).await;
         Ok(())
     }
+}
 
+impl Engine {
     /// Waits until every process that answers from memory has heard this note, which is committed.
     pub(in crate::store) async fn wait_until_confirmed(&self, awaited: Awaited) {
         let end = Instant::now() + LEASE;
@@ -66,9 +71,7 @@ impl Engine {
             }
         }
     }
-}
 
-impl Engine {
     /// Whether another process has a lease.
     pub(super) async fn is_leased(&self) -> Result<bool, StoreError> {
         if self.tables_version().await? < PROCESSES {
@@ -80,14 +83,9 @@ impl Engine {
 }
 
 /// How often each other process that has a lease has renewed it.
-async fn leases(pool: &AnyPool, me: Uuid) -> Result<HashMap<Uuid, i64>, sqlx::Error> {
+async fn leases(pool: &AnyPool, me: Uuid) -> Result<HashMap<Uuid, i64>, StoreError> {
     let text = format!("SELECT id, beats FROM process WHERE id <> $1 AND lease_until > {DATABASE_NOW}");
-    let rows = query(sql(text), &[&me]).fetch_all(pool).await?;
-    let read = |row: &sqlx::any::AnyRow| {
-        let id = Uuid::try_parse(row.try_get::<&str, _>(0)?).unwrap_or_default();
-        Ok((id, row.try_get(1)?))
-    };
-    rows.iter().map(read).collect()
+    all(pool, query(sql(text), &[&me]), |cells| Ok((cells.next()?, cells.next()?))).await
 }
 
 /// Waits until each of these leases was renewed twice or has ended: the second renewal is sent only when the first has

@@ -1,10 +1,11 @@
 //! Keeping the lease: the connection that listens, renews, and proves that this process lives.
 //!
-//! May use: `fresh`, `engine`, `opening` (what each connection is told), this folder.
+//! May use: `fresh`, `engine`, `opening` (what each connection is told), `service`, this folder.
 
 use super::super::engine::{Engine, Kind};
 use super::super::error::StoreError;
 use super::super::opening::NOTICING_LOST_CLIENTS;
+use super::super::service::Store;
 use super::alone::{Alone, NotTaken, SERVES, Serving};
 use super::confirm::DATABASE_NOW;
 use super::lease::LEASE;
@@ -60,45 +61,50 @@ impl Lost {
     }
 }
 
-impl Engine {
-    /// Takes this process into those that serve this store. The changes they tell it go to `changes` as well.
+impl Store {
+    /// Takes this process into those that serve this store, until the returned value is dropped: with PostgreSQL it
+    /// hears what others write, which goes to `changes` as well, and answers from memory meanwhile; a SQLite file
+    /// belongs to it alone.
     ///
     /// # Errors
     /// [`StoreError::Served`] for a SQLite file that another process serves, after waiting for its end for `patience`;
     /// [`StoreError::NoLock`] when its lock cannot be opened; [`StoreError::Pooled`] when the messages PostgreSQL sends do
     /// not arrive.
-    pub(in crate::store) async fn join(&self, changes: &Changes, patience: Duration) -> Result<Joined, StoreError> {
+    pub async fn join(&self, changes: &Changes, patience: Duration) -> Result<Joined, StoreError> {
+        let engine = &self.engine;
         let (tell, superseded) = watch::channel(false);
-        let joined = |keeping| Joined { keeping, engine: self.clone(), superseded };
-        if self.kind() == Kind::Sqlite {
-            let serving = match self.file_that_is_kept() {
+        let joined = |keeping| Joined { keeping, engine: engine.clone(), superseded };
+        if engine.kind() == Kind::Sqlite {
+            let serving = match engine.file_that_is_kept() {
                 None => Serving::No,
                 // As many as like may read it.
-                Some(file) if self.is_read_only() => Serving::WithoutLock(file),
+                Some(file) if engine.is_read_only() => Serving::WithoutLock(file),
                 Some(file) => Serving::WithLock(lock_of(&file, patience).await?),
             };
-            *self.serving.lock() = serving;
+            *engine.serving.lock() = serving;
             return Ok(joined(None));
         }
-        let url = self.url_of_postgres().unwrap_or_default();
+        let url = engine.url_of_postgres().unwrap_or_default();
         let options = PgConnectOptions::from_str(url)?.disable_statement_logging();
         let keeper = Keeper {
-            state: Arc::clone(self.peers.state()),
-            peers: self.peers.clone(),
+            state: Arc::clone(engine.peers.state()),
+            peers: engine.peers.clone(),
             changes: changes.clone(),
             options,
             superseded: tell,
-            version: self.newest_step(),
+            version: engine.newest_step(),
             said: false,
         };
         let keeping = tokio::spawn(keeper.keep());
         let joined = joined(Some(keeping));
-        if !self.first_lease().await {
+        if !engine.first_lease().await {
             return Err(StoreError::Pooled);
         }
         Ok(joined)
     }
+}
 
+impl Engine {
     /// Makes sure that no process serves this store. Nobody serves a SQLite file as long as the returned value lives.
     ///
     /// # Errors

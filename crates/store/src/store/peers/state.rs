@@ -23,7 +23,7 @@ const MOST_UNDECIDED: usize = 10_000;
 #[derive(Debug, Clone)]
 pub(in crate::store) struct Peers(Arc<State>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct State {
     /// Id of this process; it has a new one whenever it opens a store.
     pub me: Uuid,
@@ -96,17 +96,8 @@ impl Peers {
         Self(Arc::new(State {
             me: Uuid::new_v4(),
             changes: changes.clone(),
-            lease: Lease::default(),
-            listens: AtomicBool::new(false),
-            listened: AtomicBool::new(false),
-            refused: AtomicBool::new(false),
-            notes: AtomicU64::new(0),
-            awaited: Mutex::default(),
-            undecided: Mutex::default(),
-            heard: Notify::new(),
-            living: Mutex::new(None),
             count: AtomicUsize::new(1),
-            word: Mutex::default(),
+            ..State::default()
         }))
     }
 
