@@ -37,13 +37,20 @@ pub fn read(text: &str) -> Option<Written> {
     if let Some(day) = read_date(text) {
         return Some(Written::Day(day));
     }
-    if text.len() < 16 || !text.is_ascii() || text.contains('[') {
+    if text.len() < 16 || !text.is_ascii() || text.contains('[') || leaps(text) {
         return None;
     }
     let micros = read_instant(text).or_else(|| in_pieces(text, Some(0)))?;
     // jiff takes offsets of a day and more, which no clock shows.
     let offset = Pieces::parse(text).ok()?.to_numeric_offset();
     offset.is_none_or(|offset| offset.seconds().abs() < DAY).then_some(Written::Instant(micros))
+}
+
+/// Whether the second is the 60th, as in `23:59:60`. v1 has no such seconds, and jiff would take the one before.
+fn leaps(text: &str) -> bool {
+    let clock = text.split(['T', 't', ' ']).nth(1).unwrap_or_default();
+    let clock: Vec<u8> = clock.bytes().filter(|byte| *byte != b':').take_while(u8::is_ascii_digit).collect();
+    clock.len() == 6 && clock.ends_with(b"60")
 }
 
 /// Reads an instant of v1, which always carries an offset (trap 42, `tz_list_kim`).
@@ -279,6 +286,10 @@ mod tests {
             "2026-01-05T08:00:00-25:59",
             "2026-01-05T08:00:00[Europe/Berlin]",
             "2026-01-05T08:00:00+01:00[Europe/Berlin]",
+            "2016-12-31T23:59:60Z",
+            "2016-12-31T23:59:60",
+            "2026-01-05 08:00:60.5+01:00",
+            "20260105T080060Z",
         ] {
             assert_eq!(read(bad), None, "{bad}");
         }
