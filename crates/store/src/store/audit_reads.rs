@@ -299,6 +299,7 @@ fn contains_shown(kind: Kind, shown: &str, wanted: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sqlx::Row;
 
     fn query(order: AuditOrder, descending: bool, start: AuditStart) -> AuditQuery {
         AuditQuery {
