@@ -43,11 +43,19 @@ impl Job {
         }
         let place = Box::pin(self.wait_for_quota()).await?;
         let turn = Box::pin(self.wait_for_turn()).await?;
-        // Whoever took a permission back is told that it has ended; nothing may begin after that.
-        if let Some(waiting) = &self.waiting {
-            Box::pin(waiting.still_good()).await?;
-        }
+        Box::pin(self.is_still_allowed()).await?;
         Box::pin(self.carry_out_in(turn, place)).await
+    }
+
+    /// Whoever took a permission back is told that it has ended; nothing may begin after that.
+    ///
+    /// # Errors
+    /// [`Refusal::InvalidToken`] when the credential was revoked; faults of the store as they are.
+    pub(super) async fn is_still_allowed(&self) -> Result<(), Refusal> {
+        match &self.waiting {
+            Some(waiting) => waiting.still_good().await,
+            None => Ok(()),
+        }
     }
 
     /// Whether this is a read for a client that asks v1 each time, as single records and work items do.

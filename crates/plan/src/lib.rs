@@ -8,4 +8,4 @@ pub mod mapping;
 pub mod plan;
 pub mod v2;
 
-use causeway_core::{refusal, settings};
+use causeway_core::refusal;
