@@ -94,19 +94,26 @@ async fn no_window_sees_more_calls_than_the_quota_whoever_makes_them() {
 }
 
 /// Redis is asked for the time in whole milliseconds, and v1's window has no such steps. Each round has processes of its
-/// own, so that nothing but Redis knows of the call before.
+/// own, so that nothing but Redis knows of the call before. A Redis that is late on a busy machine counts as away and
+/// knows of no call, so such a round says nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_counts_to_the_last_part_of_the_last_millisecond() {
     const WINDOW: Duration = Duration::from_millis(20);
+    const PATIENCE: Duration = Duration::from_millis(50);
     let redis = Redis::start();
     let shared = Shared::open(&redis.url(), "http://v1.test").await.expect("a shared place");
     let at_once = || Context::new("req-1", Duration::ZERO).with_priority(Priority::Write);
-    for round in 0..60 {
-        let key = V1Key::new(&format!("key-{round}")).id();
+    let (mut rounds, mut tries) = (0, 0);
+    while rounds < 60 {
+        tries += 1;
+        assert!(tries < 1_000, "Redis is never in time");
+        let key = V1Key::new(&format!("key-{tries}")).id();
         let process =
             || Budget::among(settings(WINDOW, Quota::Fixed(1), Quota::Unlimited), Some(shared.clone()), None);
+        let (asked, was_up) = (Instant::now(), shared.is_up());
         let call = process().admit(key, &at_once()).await.expect("the first call");
         let answered = Instant::now();
+        let in_time = was_up && shared.is_up() && answered - asked < PATIENCE;
         call.answered(&told(200, &HeaderMap::new()));
         let next = loop {
             assert!(answered.elapsed() < Duration::from_secs(10), "never again");
@@ -116,7 +123,10 @@ async fn a_call_counts_to_the_last_part_of_the_last_millisecond() {
         };
         let after = answered.elapsed();
         next.not_sent();
-        assert!(after >= WINDOW, "round {round}: {after:?}");
+        if in_time && shared.is_up() {
+            assert!(after >= WINDOW, "round {rounds}: {after:?}");
+            rounds += 1;
+        }
     }
 }
 

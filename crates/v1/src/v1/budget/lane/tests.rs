@@ -139,8 +139,14 @@ async fn a_429_of_v1_holds_everybody_back_for_as_long_as_v1_says() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_was_not_sent_is_given_back_and_one_without_an_answer_is_not() {
     let lane = lane(1, 0);
-    lane.admit(Priority::Read, within(0), &Arc::default()).await.unwrap().not_sent();
-    drop(lane.admit(Priority::Read, within(0), &Arc::default()).await.unwrap());
+    let admit = async || lane.admit(Priority::Read, within(0), &Arc::default()).await.unwrap();
+    drop(admit().await);
+    let mut refused = admit().await;
+    refused.sends();
+    refused.not_sent();
+    let mut lost = admit().await;
+    lost.sends();
+    drop(lost);
     assert!(call(&lane, Priority::Read, 0).await.is_err());
     assert!(!lane.is_idle());
     advance(LENGTH).await;
