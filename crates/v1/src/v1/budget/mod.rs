@@ -226,13 +226,8 @@ impl Budget {
             permit.of_key = Some(lane.admit(ctx.priority, deadline(ctx), &ctx.meter).await?);
         }
         if let Some(lane) = &self.inner.total {
-            match lane.admit(ctx.priority, deadline(ctx), &ctx.meter).await {
-                Ok(of_all) => permit.of_all = Some(of_all),
-                Err(wait) => {
-                    permit.not_sent();
-                    return Err(wait);
-                }
-            }
+            // Where this refuses, the permit of the key is dropped unsent and so has used nothing.
+            permit.of_all = Some(lane.admit(ctx.priority, deadline(ctx), &ctx.meter).await?);
         }
         self.inner.spent.add(ctx.meter.spender(), ctx.priority);
         Ok(permit)
