@@ -5,7 +5,7 @@ use super::out::say;
 use super::store_files::{absent, expect_there};
 use crate::app;
 use crate::oauth::protocol::registration::{Metadata, judge};
-use crate::oauth::{AdminError, OAuth, scope_words};
+use crate::oauth::{AdminError, OAuth};
 use crate::plan::scopes;
 use crate::settings::Settings;
 use crate::store::Store;
@@ -123,8 +123,8 @@ pub(super) async fn opened_or_made(settings: &Settings) -> Result<(OAuth, Store)
 }
 
 fn list_scopes(all: bool) -> Outcome {
-    for scope in scopes::all().filter(|scope| all || !scopes::DORMANT.contains(scope)) {
-        say!("{scope:<45} {}", scope_words::of(scope));
+    for scope in scopes::all().filter(|scope| all || scopes::is_gating(scope)) {
+        say!("{scope:<45} {}", scopes::sentence(scope));
     }
     Ok(())
 }

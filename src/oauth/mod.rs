@@ -11,17 +11,18 @@
 mod admin;
 mod attempts;
 mod audited;
-pub mod events;
+mod events;
 mod http;
 mod keyring;
 pub mod protocol;
 mod resolver;
-pub mod scope_words;
 mod service;
 
-pub use admin::{AdminError, Minting, Rotation, unopened_keys};
-pub use audited::Audited;
-pub use events::{Event, Events, Origin};
-pub use http::OAuthPages;
-pub use keyring::{Keyring, KeyringError, opened_by, sealed_by};
+pub(crate) use admin::unopened_keys;
+pub use admin::{AdminError, Minting, Rotation};
+pub(crate) use audited::Audited;
+pub(crate) use events::{Event, Events, Origin, What};
+pub(crate) use http::OAuthPages;
+pub use keyring::Keyring;
+pub(crate) use keyring::{KeyringError, opened_by, sealed_by};
 pub use service::OAuth;

@@ -1,10 +1,10 @@
 //! The pages as templates, and the ways back to apps.
 //!
-//! May use: `edge`, `html`, `protocol::redirect`, `scope_words`.
+//! May use: `edge`, `html`, `protocol::redirect`, `plan::scopes`.
 
 use crate::edge::{Body, empty, full};
 use crate::html;
-use crate::oauth::scope_words;
+use crate::plan::scopes;
 use askama::Template;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -29,7 +29,7 @@ pub(super) struct ScopeLine {
 }
 
 pub(super) fn lines(scopes: &[String]) -> Vec<ScopeLine> {
-    let line = |scope: &String| ScopeLine { name: scope.clone(), words: scope_words::of(scope) };
+    let line = |scope: &String| ScopeLine { name: scope.clone(), words: scopes::sentence(scope) };
     scopes.iter().map(line).collect()
 }
 

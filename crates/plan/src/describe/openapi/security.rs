@@ -54,7 +54,7 @@ fn sentence(scope: &str) -> String {
         None => ("everything".to_owned(), scope),
     };
     let verb = if verb == "read" { "Read" } else { "Create, change and delete" };
-    let dormant = !scopes::GATING.contains(&scope);
+    let dormant = !scopes::is_gating(scope);
     format!("{verb} {what}.{}", if dormant { " May be granted, but opens nothing in v2." } else { "" })
 }
 

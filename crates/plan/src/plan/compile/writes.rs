@@ -25,7 +25,7 @@ fn scopes_fit(case: Case, faults: &mut Faults) {
     }
     let verb = if case.operation.method.writes() { "write" } else { "read" };
     for scope in &case.operation.scopes {
-        if !scopes::GATING.contains(&scope.as_str()) {
+        if !scopes::is_gating(scope) {
             faults.add(&trail, format!("`{scope}` is not in the list of scopes"));
         } else if scope.rsplit(':').next() != Some(verb) {
             faults.add(
