@@ -11,7 +11,7 @@ use crate::edge::{
 };
 use crate::fresh::{Changed, Changes};
 use crate::hints::{HintDoor, HintSecrets, SecretsError};
-use crate::oauth::{Event, Events, Origin};
+use crate::oauth::{Event, Events, Origin, What};
 use crate::refusal::Refusal;
 use crate::request::V2;
 use crate::run::Runner;
@@ -151,7 +151,7 @@ pub(super) fn hint_door(
 
 /// Counters of all events, by their number.
 pub(super) fn counters() -> Arc<[Counter]> {
-    Event::VARIANTS.iter().map(|_| Counter::default()).collect()
+    What::VARIANTS.iter().map(|_| Counter::default()).collect()
 }
 
 pub(super) struct Counted<E> {
@@ -161,7 +161,7 @@ pub(super) struct Counted<E> {
 
 impl<E: Events> Events for Counted<E> {
     fn happened<'e>(&'e self, event: &'e Event, from: Option<&'e Origin>) -> BoxFuture<'e, ()> {
-        if let Some(counter) = self.counters.get(event.number()) {
+        if let Some(counter) = self.counters.get(event.what.number()) {
             counter.add(1);
         }
         self.on.happened(event, from)

@@ -2,7 +2,7 @@
 //!
 //! May use: `context`, `plan`, `refusal`, `units`, `v1`, this folder, `access`, `store`.
 
-use super::events::Event;
+use super::events::{Event, What};
 use super::keyring::Keyring;
 use super::protocol::registration::Registrable;
 use super::protocol::{authorize, scope, secret};
@@ -152,8 +152,7 @@ impl OAuth {
             revoked: false,
         };
         self.inner.store.add_key(&row).await?;
-        let (title, workspace) = (row.title.clone(), row.workspace.as_ref().map(|(id, _)| *id));
-        self.tell(Event::KeyMinted { key: id, title, user: user.id, workspace }).await;
+        self.tell(Event::of_key(What::KeyMinted, &row)).await;
         Ok((row, secret))
     }
 
@@ -170,9 +169,7 @@ impl OAuth {
         self.to_the_end(async move |oauth| {
             let done = oauth.inner.store.revoke_key(key, user).await?;
             if let (true, Some(row)) = (done, known) {
-                let workspace = row.workspace.map(|(id, _)| id);
-                let revoked = Event::KeyRevoked { key, title: row.title, user: row.user, workspace };
-                oauth.tell(revoked).await;
+                oauth.tell(Event::of_key(What::KeyRevoked, &row)).await;
             }
             Ok(done)
         })
@@ -190,7 +187,8 @@ impl OAuth {
         self.to_the_end(async move |oauth| {
             let done = oauth.inner.store.revoke_grant_of(user, grant).await?;
             if let (true, Some(known)) = (done, known) {
-                oauth.tell(Event::GrantRevoked { grant, name: known.client_name, user }).await;
+                let (what, title) = (What::GrantRevoked, known.client_name);
+                oauth.tell(Event { what, id: grant, title, user, client: None, workspace: None }).await;
             }
             Ok(done)
         })

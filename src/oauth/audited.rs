@@ -5,7 +5,7 @@
 //!
 //! May use: `access`, `store`, `events`.
 
-use super::events::{Event, Events, Logged, Origin};
+use super::events::{Event, Events, Logged, Origin, What};
 use crate::access::Access;
 use crate::store::{AuditActor, AuditEntry, Store};
 use futures_util::future::BoxFuture;
@@ -29,16 +29,16 @@ impl Audited {
     }
 
     async fn record(&self, event: &Event, from: Option<&Origin>) {
-        let Some((mut entry, user, workspace)) = told(event) else { return };
-        let known = self.access.acquaintance(user);
-        let workspaces: BTreeSet<Uuid> = match workspace {
+        let Some(mut entry) = told(event) else { return };
+        let known = self.access.acquaintance(event.user);
+        let workspaces: BTreeSet<Uuid> = match event.workspace {
             Some(only) => BTreeSet::from([only]),
             None => known.iter().flat_map(|known| known.workspaces.keys().copied()).collect(),
         };
         entry.source = if from.is_some() { "auth" } else { "system" };
         // The person whose grant was misused has not misused it, and is named in `metadata`.
         if entry.actor.kind != ANONYMOUS {
-            entry.actor.id = Some(user);
+            entry.actor.id = Some(event.user);
             if let Some(known) = &known {
                 entry.actor.display_name.clone_from(&known.user.display_name);
                 entry.actor.email.clone_from(&known.user.email);
@@ -65,58 +65,28 @@ impl Events for Audited {
     }
 }
 
-/// An event as an entry, apart from what the request says; the person it is about, and the only workspace it is told
-/// to.
-fn told(event: &Event) -> Option<(AuditEntry, Uuid, Option<Uuid>)> {
-    let entry = |event_name,
-                 category,
-                 by,
-                 user: &Uuid,
-                 (target_type, id): (_, &Uuid),
-                 title: &str,
-                 reason: &'static str| {
-        AuditEntry {
-            event_name,
-            category,
-            success: reason.is_empty(),
-            actor: AuditActor { kind: by, ..AuditActor::default() },
-            target_type,
-            target_id: id.to_string(),
-            target_display_name: title.to_owned(),
-            reason,
-            metadata: json!({ "user_id": user }),
-            ..AuditEntry::default()
-        }
+/// An event as an entry, apart from what the request says.
+fn told(event: &Event) -> Option<AuditEntry> {
+    let (event_name, category, by, reason) = match event.what {
+        What::Granted => ("oauth_grant.created", "auth", "user", ""),
+        What::GrantRevoked => ("oauth_grant.revoked", "auth", "user", ""),
+        What::TokenRevoked => ("oauth_grant.token_revoked", "auth", "api_token", ""),
+        What::CodeMisused => ("oauth_grant.code_misused", "security", ANONYMOUS, "code_misused"),
+        What::RefreshReused => ("oauth_grant.refresh_token_reused", "security", ANONYMOUS, "refresh_token_reused"),
+        What::KeyMinted => ("gateway_key.created", "security", "user", ""),
+        What::KeyRevoked => ("gateway_key.revoked", "security", "user", ""),
+        What::CredentialRefused(_) => return None,
     };
-    let grant = |name, category, by, (user, id): (&Uuid, &Uuid), title: &str, reason| {
-        (entry(name, category, by, user, ("oauth_grant", id), title, reason), *user, None)
-    };
-    let key = |name, user: &Uuid, id: &Uuid, title: &str, workspace: &Option<Uuid>| {
-        (entry(name, "security", "user", user, ("gateway_key", id), title, ""), *user, *workspace)
-    };
-    match event {
-        Event::Granted { grant: id, name, user, .. } => {
-            Some(grant("oauth_grant.created", "auth", "user", (user, id), name, ""))
-        }
-        Event::GrantRevoked { grant: id, name, user } => {
-            Some(grant("oauth_grant.revoked", "auth", "user", (user, id), name, ""))
-        }
-        Event::TokenRevoked { grant: id, name, user, .. } => {
-            Some(grant("oauth_grant.token_revoked", "auth", "api_token", (user, id), name, ""))
-        }
-        Event::CodeMisused { grant: id, name, user, .. } => {
-            Some(grant("oauth_grant.code_misused", "security", ANONYMOUS, (user, id), name, "code_misused"))
-        }
-        Event::RefreshReused { grant: id, name, user, .. } => {
-            let reused = "refresh_token_reused";
-            Some(grant("oauth_grant.refresh_token_reused", "security", ANONYMOUS, (user, id), name, reused))
-        }
-        Event::KeyMinted { key: id, title, user, workspace } => {
-            Some(key("gateway_key.created", user, id, title, workspace))
-        }
-        Event::KeyRevoked { key: id, title, user, workspace } => {
-            Some(key("gateway_key.revoked", user, id, title, workspace))
-        }
-        Event::CredentialRefused { .. } => None,
-    }
+    Some(AuditEntry {
+        event_name,
+        category,
+        success: reason.is_empty(),
+        actor: AuditActor { kind: by, ..AuditActor::default() },
+        target_type: event_name.split_once('.')?.0,
+        target_id: event.id.to_string(),
+        target_display_name: event.title.clone(),
+        reason,
+        metadata: json!({ "user_id": event.user }),
+        ..AuditEntry::default()
+    })
 }

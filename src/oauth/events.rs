@@ -1,8 +1,9 @@
 //! What happens to grants and credentials, for whoever keeps a record of it.
 //!
 //! The gateway learns of these without a workspace (a grant is a person's, not a workspace's), so the listener,
-//! `audited`, decides what belongs into a workspace's audit log. May use: nothing.
+//! `audited`, decides what belongs into a workspace's audit log. May use: `store` (rows).
 
+use crate::store::oauth::{Client, GatewayKey};
 use futures_util::future::BoxFuture;
 use std::net::IpAddr;
 use strum::{IntoStaticStr, VariantNames};
@@ -17,109 +18,68 @@ pub enum Dead {
     Revoked,
 }
 
-/// Something that happened; never holds a secret.
-#[derive(Debug, Clone, PartialEq, Eq, IntoStaticStr, VariantNames)]
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "snake_case")]
-pub enum Event {
+pub enum What {
     /// A person allowed a client.
-    Granted {
-        /// The grant.
-        grant: Uuid,
-        /// The client.
-        client: String,
-        /// What the client is called.
-        name: String,
-        /// The person.
-        user: Uuid,
-    },
+    Granted,
     /// A person ended a grant.
-    GrantRevoked {
-        /// The grant.
-        grant: Uuid,
-        /// What the client is called.
-        name: String,
-        /// The person.
-        user: Uuid,
-    },
+    GrantRevoked,
     /// A client gave a token back.
-    TokenRevoked {
-        /// The grant.
-        grant: Uuid,
-        /// The client.
-        client: String,
-        /// What the client is called.
-        name: String,
-        /// The person.
-        user: Uuid,
-    },
+    TokenRevoked,
     /// A code was presented twice or with a wrong proof: its grant has ended.
-    CodeMisused {
-        /// The grant.
-        grant: Uuid,
-        /// The client that presented it.
-        client: String,
-        /// What the client is called.
-        name: String,
-        /// The person.
-        user: Uuid,
-    },
+    CodeMisused,
     /// A refresh token was presented again: its grant has ended.
-    RefreshReused {
-        /// The grant.
-        grant: Uuid,
-        /// The client that presented it.
-        client: String,
-        /// What the client is called.
-        name: String,
-        /// The person.
-        user: Uuid,
-    },
+    RefreshReused,
     /// A gateway key was made.
-    KeyMinted {
-        /// The key.
-        key: Uuid,
-        /// What it is for.
-        title: String,
-        /// The person.
-        user: Uuid,
-        /// The only workspace it opens.
-        workspace: Option<Uuid>,
-    },
+    KeyMinted,
     /// A gateway key was revoked.
-    KeyRevoked {
-        /// The key.
-        key: Uuid,
-        /// What it is for.
-        title: String,
-        /// The person.
-        user: Uuid,
-        /// The only workspace it opens.
-        workspace: Option<Uuid>,
-    },
+    KeyRevoked,
     /// A known token or key was presented when it was no longer good.
-    CredentialRefused {
-        /// Its grant, or itself when it is a key.
-        id: Uuid,
-        /// The person.
-        user: Uuid,
-        /// Why.
-        why: Dead,
-    },
+    CredentialRefused(Dead),
+}
+
+/// Something that happened to a grant or a gateway key; never holds a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    pub what: What,
+    /// The grant or the key.
+    pub id: Uuid,
+    /// What the client of the grant is called, or what the key is for.
+    pub title: String,
+    pub user: Uuid,
+    /// The client that did it, or was allowed.
+    pub client: Option<String>,
+    /// The only workspace a key opens.
+    pub workspace: Option<Uuid>,
 }
 
 /// The request by which something happened.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// Address of the client.
     pub address: Option<IpAddr>,
     /// What sent it, empty when it does not say.
     pub user_agent: String,
 }
 
 impl Event {
+    /// Of a grant, by or for this client.
+    pub(super) fn of_grant(what: What, id: Uuid, user: Uuid, client: &Client) -> Self {
+        let (title, client) = (client.name.clone(), Some(client.id.clone()));
+        Self { what, id, title, user, client, workspace: None }
+    }
+
+    pub(super) fn of_key(what: What, key: &GatewayKey) -> Self {
+        let workspace = key.workspace.as_ref().map(|(id, _)| *id);
+        Self { what, id: key.id, title: key.title.clone(), user: key.user, client: None, workspace }
+    }
+}
+
+impl What {
     /// The place of its name among its [`VariantNames`], which are what events are called in figures.
-    pub fn number(&self) -> usize {
-        let name: &str = self.into();
+    pub fn number(self) -> usize {
+        let name = <&str>::from(self);
         Self::VARIANTS.iter().position(|known| *known == name).unwrap_or_default()
     }
 }
@@ -136,9 +96,9 @@ pub struct Logged;
 
 impl Events for Logged {
     fn happened<'e>(&'e self, event: &'e Event, _: Option<&'e Origin>) -> BoxFuture<'e, ()> {
-        match event {
-            Event::CodeMisused { .. } | Event::RefreshReused { .. } => tracing::warn!(?event, "access"),
-            Event::CredentialRefused { .. } => tracing::debug!(?event, "access"),
+        match event.what {
+            What::CodeMisused | What::RefreshReused => tracing::warn!(?event, "access"),
+            What::CredentialRefused(_) => tracing::debug!(?event, "access"),
             _ => tracing::info!(?event, "access"),
         }
         Box::pin(std::future::ready(()))

@@ -29,9 +29,7 @@ pub enum KeyringError {
     /// The file cannot be read.
     #[error("{}; {}", self.found(), self.remedy())]
     Unreadable {
-        /// The file.
         path: String,
-        /// Why.
         cause: String,
         /// Whether it is there, and this user may not read it.
         denied: bool,
@@ -45,7 +43,6 @@ pub enum KeyringError {
 }
 
 impl KeyringError {
-    /// What is wrong.
     pub fn found(&self) -> String {
         match self {
             Self::Unreadable { path, cause, .. } => format!("secrets.key_file {path} cannot be read: {cause}"),
@@ -55,7 +52,6 @@ impl KeyringError {
         }
     }
 
-    /// What to do about it.
     pub fn remedy(&self) -> String {
         match self {
             Self::Unreadable { path, denied: true, .. } => format!(

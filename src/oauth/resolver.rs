@@ -6,7 +6,7 @@
 //!
 //! May use: `fresh`, `refusal`, `units`, `v1`, `access` (the interface), `store`, `keyring`, `events`.
 
-use super::events::{Dead, Event, Events};
+use super::events::{Dead, Event, Events, What};
 use super::keyring::Keyring;
 use super::protocol::secret;
 use crate::access::credential::{ACCESS_TOKEN, GATEWAY_KEY};
@@ -119,7 +119,8 @@ impl Resolver {
             return Ok(());
         }
         let why = if ended { Dead::Revoked } else { Dead::Expired };
-        let refused = Event::CredentialRefused { id: known.id, user: known.user, why };
+        let (what, id, user) = (What::CredentialRefused(why), known.id, known.user);
+        let refused = Event { what, id, title: String::new(), user, client: None, workspace: None };
         self.events.happened(&refused, None).await;
         Err(Refusal::ended_credential(known))
     }

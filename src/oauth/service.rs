@@ -5,7 +5,7 @@
 //! May use: `context`, `fresh`, `plan`, `trace`, `v1`, this folder, `access`, `settings`, `store`, `units`.
 
 use super::attempts::Attempts;
-use super::events::{Event, Events, Origin};
+use super::events::{Event, Events, Origin, What};
 use super::keyring::Keyring;
 use super::protocol::authorize::Authorization;
 use super::protocol::client_auth::ClientClaim;
@@ -177,10 +177,10 @@ impl OAuth {
             challenge: asked.challenge.clone(),
             expires_at: after(self.inner.settings.code),
         };
-        let (client, name) = (client.id.clone(), client.name.clone());
+        let granted = Event::of_grant(What::Granted, id, user, client);
         self.to_the_end(async move |oauth| {
             oauth.inner.store.add_grant(&grant, &new_code).await?;
-            oauth.tell(Event::Granted { grant: id, client, name, user }).await;
+            oauth.tell(granted).await;
             oauth.sweep().await;
             Ok(code)
         })
@@ -231,8 +231,7 @@ impl OAuth {
             Exchange::Done(found) => Ok(pair.answer(found.scopes)),
             Exchange::Refused => Err(OAuthError::invalid_grant()),
             Exchange::Ended(found, ended) => {
-                let (id, name) = (client.id.clone(), client.name.clone());
-                let misused = Event::CodeMisused { grant: found.grant, client: id, name, user: found.user };
+                let misused = Event::of_grant(What::CodeMisused, found.grant, found.user, client);
                 self.tell_misuse(ended, misused).await
             }
         }
@@ -278,8 +277,7 @@ impl OAuth {
             Refresh::Done { .. } => Ok(pair.answer(narrow)),
             Refresh::Refused => Err(OAuthError::invalid_grant()),
             Refresh::Reused(ended) => {
-                let (id, name) = (client.id.clone(), client.name.clone());
-                let reused = Event::RefreshReused { grant: found.grant, client: id, name, user: found.user };
+                let reused = Event::of_grant(What::RefreshReused, found.grant, found.user, client);
                 self.tell_misuse(ended, reused).await
             }
         }
@@ -318,10 +316,9 @@ impl OAuth {
         if found.client_id != client.id {
             return Err(OAuthError::new("unauthorized_client", "The token was not given to this client."));
         }
-        let (id, name) = (client.id.clone(), client.name.clone());
+        let revoked = Event::of_grant(What::TokenRevoked, found.grant, found.user, client);
         self.to_the_end(async move |oauth| {
             if oauth.inner.store.revoke_token(&hash, &found).await? {
-                let revoked = Event::TokenRevoked { grant: found.grant, client: id, name, user: found.user };
                 oauth.tell(revoked).await;
             }
             Ok(())

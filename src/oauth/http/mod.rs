@@ -37,7 +37,6 @@ pub struct OAuthPages {
 }
 
 impl OAuthPages {
-    /// Serves `oauth`.
     pub fn new(oauth: OAuth) -> Self {
         Self { oauth }
     }
