@@ -6,7 +6,7 @@
 //!
 //! May use: this folder.
 
-use super::found::{Difference, Found};
+use super::found::{Difference, Outcome};
 use super::rows::rows;
 use super::walk::{Rules, Walk};
 use bytes::Bytes;
@@ -26,11 +26,13 @@ pub struct Side {
     pub body: Bytes,
 }
 
-/// Holds two answers to the same read against each other.
-pub fn compare(rules: Rules<'_>, ours: &Side, theirs: &Side) -> Found {
+/// Holds two answers to the same read against each other: what came of it, and the places where they differ, each
+/// named once.
+pub fn compare(rules: Rules<'_>, ours: &Side, theirs: &Side) -> (Outcome, Vec<Difference>) {
     let plain = |place: &str, ours: String, theirs: String| {
-        Found::Different(vec![Difference { place: place.into(), ours, theirs }])
+        (Outcome::Different, vec![Difference { place: place.into(), ours, theirs }])
     };
+    let incomparable = (Outcome::NotComparable, Vec::new());
     if ours.status != theirs.status {
         return plain("status", ours.status.to_string(), theirs.status.to_string());
     }
@@ -44,9 +46,9 @@ pub fn compare(rules: Rules<'_>, ours: &Side, theirs: &Side) -> Found {
         return plain("header content-type", media(ours), media(theirs));
     }
     if ours.body.is_empty() && theirs.body.is_empty() {
-        return Found::Equal;
+        return (Outcome::Equal, Vec::new());
     }
-    let Ok(one) = serde_json::from_slice::<Value>(&ours.body) else { return Found::NotComparable };
+    let Ok(one) = serde_json::from_slice::<Value>(&ours.body) else { return incomparable };
     let Ok(other) = serde_json::from_slice::<Value>(&theirs.body) else {
         return plain("body", "JSON".into(), "something else".into());
     };
@@ -55,12 +57,14 @@ pub fn compare(rules: Rules<'_>, ours: &Side, theirs: &Side) -> Found {
         walk.values("/code", one.get("code"), other.get("code"));
     } else {
         match (one.get("data").and_then(Value::as_array), other.get("data").and_then(Value::as_array)) {
-            (Some(_), Some(_)) => match rows(&mut walk, &one, &other) {
-                Some(()) => {}
-                None => return Found::NotComparable,
-            },
+            (Some(_), Some(_)) => {
+                if rows(&mut walk, &one, &other).is_none() {
+                    return incomparable;
+                }
+            }
             _ => walk.values("", Some(&one), Some(&other)),
         }
     }
-    Found::of(walk.found())
+    let differences = walk.found();
+    (if differences.is_empty() { Outcome::Equal } else { Outcome::Different }, differences)
 }

@@ -38,22 +38,3 @@ pub struct Difference {
     /// What the other side says.
     pub theirs: String,
 }
-
-/// What holding two answers against each other has shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
-    /// They say the same.
-    Equal,
-    /// They differ in these places, each named once.
-    Different(Vec<Difference>),
-    /// The contract does not say what would have to be the same.
-    NotComparable,
-}
-
-impl Found {
-    pub(super) fn of(mut differences: Vec<Difference>) -> Self {
-        differences.sort();
-        differences.dedup();
-        if differences.is_empty() { Self::Equal } else { Self::Different(differences) }
-    }
-}

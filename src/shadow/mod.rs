@@ -1,7 +1,7 @@
 //! Answers to reads, compared with those of the deployment's own v2 beside the requests.
 //!
 //! A request whose answer is to be compared is put into a bounded queue once it has been answered; a full queue drops
-//! it and counts that, and nothing waits. `asking` sends the same read to the other side, with the caller's key and
+//! it and counts that, and nothing waits. `work` sends the same read to the other side, with the caller's key and
 //! nowhere else, following nothing. `compare` says in what two answers differ, where the contract says what has to be
 //! the same. A read whose answers differ is compared once more after a pause, with an answer made anew, so that a write
 //! between the two answers passes for no difference. Counts and differences are written into the store together, every
@@ -12,7 +12,6 @@
 //! May use: `hop`, `migration` (dates and harmless texts), `plan`, `settings`, `store`, `tally`, `usage` (which day it
 //! is), `v1` (keys).
 
-mod asking;
 mod compare;
 mod found;
 mod kinds;
@@ -27,11 +26,12 @@ mod work;
 mod writer;
 
 pub use compare::{Side, compare};
-pub use found::{Difference, Found, Outcome};
-pub use offer::{Again, Chosen, Shadow};
-pub use report::{Line, Report, Told, text};
-pub use tally::Tally;
+pub use found::{Difference, Outcome};
+pub(crate) use offer::{Again, Chosen, Shadow};
+pub(crate) use report::Told;
+pub use report::{Line, Report, text};
+pub(crate) use tally::Tally;
 pub use walk::Rules;
 pub use words::Words;
-pub use work::Work;
-pub use writer::Writer;
+pub(crate) use work::Work;
+pub(crate) use writer::Writer;

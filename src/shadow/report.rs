@@ -37,15 +37,12 @@ pub struct Line {
 /// A difference, as operators see it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Told {
-    /// The operation.
     pub operation: String,
-    /// Where.
     pub place: String,
     /// What the gateway says.
     pub ours: String,
     /// What the other side says.
     pub theirs: String,
-    /// In how many requests.
     pub requests: i64,
     /// When it was first seen.
     pub first: String,

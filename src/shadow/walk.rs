@@ -35,7 +35,10 @@ impl<'r> Walk<'r> {
         Self { rules, found: Vec::new() }
     }
 
-    pub(super) fn found(self) -> Vec<Difference> {
+    /// What was found, each once.
+    pub(super) fn found(mut self) -> Vec<Difference> {
+        self.found.sort();
+        self.found.dedup();
         self.found
     }
 

@@ -1,17 +1,22 @@
 //! The work beside the requests: takes answers out of the queue, asks the other side, and counts what comes of it.
 //!
-//! May use: `hop`, `plan`, `settings`, this folder.
+//! May use: `hop`, `plan`, `settings`, `v1` (keys), this folder.
 
-use super::asking::Asking;
 use super::compare::{Side, compare};
-use super::found::{Difference, Found, Outcome};
+use super::found::{Difference, Outcome};
 use super::offer::{Offer, Shadow};
 use super::tally::Tally;
 use super::walk::Rules;
 use super::words::Words;
-use crate::hop::Instance;
+use crate::hop::{Hop, HopSettings, Instance, Versions};
 use crate::plan::Plan;
 use crate::settings::{HttpAddress, ShadowSettings};
+use crate::v1::V1Key;
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use http::uri::Scheme;
+use http::{HeaderValue, Request, Version};
+use http_body_util::{BodyExt, Empty, Limited};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +32,16 @@ const LARGE: usize = 32 * 1024;
 /// causes.
 const SENT: Duration = Duration::from_millis(5);
 
-/// What is to be compared, and how.
+/// Longest wait for an answer.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a connection is kept for the next read.
+const IDLE: Duration = Duration::from_secs(60);
+const KEPT: usize = 8;
+/// Largest answer that is read, in bytes.
+const LARGEST: usize = 32 * 1024 * 1024;
+/// Answers that say nothing about what was asked.
+const TROUBLE: [u16; 5] = [408, 429, 502, 503, 504];
+
 pub struct Work {
     queue: mpsc::Receiver<Offer>,
     doing: Arc<Doing>,
@@ -78,8 +92,8 @@ impl Work {
                 let first = doing.look(&offer, offer.ours.clone()).await;
                 drop(place);
                 let (outcome, differences) = match first {
-                    Some(Found::Different(found)) => doing.look_again(&offer, found).await,
-                    other => told(other),
+                    (Outcome::Different, found) => doing.look_again(&offer, found).await,
+                    other => other,
                 };
                 doing.tally.add(&offer.operation, outcome, differences);
             });
@@ -87,26 +101,17 @@ impl Work {
     }
 }
 
-/// What is counted of a comparison; none when the other side could not be asked.
-fn told(found: Option<Found>) -> (Outcome, Vec<Difference>) {
-    match found {
-        None => (Outcome::Failed, Vec::new()),
-        Some(Found::Equal) => (Outcome::Equal, Vec::new()),
-        Some(Found::NotComparable) => (Outcome::NotComparable, Vec::new()),
-        Some(Found::Different(differences)) => (Outcome::Different, differences),
-    }
-}
-
 impl Doing {
     /// Asks the other side and compares its answer with `ours`.
-    async fn look(&self, offer: &Offer, ours: Side) -> Option<Found> {
-        let theirs = self.asking.ask(&offer.path, &offer.key).await?;
+    async fn look(&self, offer: &Offer, ours: Side) -> (Outcome, Vec<Difference>) {
+        let failed = (Outcome::Failed, Vec::new());
+        let Some(theirs) = self.asking.ask(&offer.path, &offer.key).await else { return failed };
         let large = ours.body.len() + theirs.body.len() > LARGE;
         let (words, order, values) = (Arc::clone(&self.words), offer.order.clone(), self.values);
         let compared = move || compare(Rules { words: &words, order: order.as_deref(), values }, &ours, &theirs);
         match large {
-            true => tokio::task::spawn_blocking(compared).await.ok(),
-            false => Some(compared()),
+            true => tokio::task::spawn_blocking(compared).await.unwrap_or(failed),
+            false => compared(),
         }
     }
 
@@ -116,13 +121,50 @@ impl Doing {
         tokio::time::sleep(self.pause).await;
         let Some(ours) = (offer.again)().await else { return (Outcome::NotComparable, Vec::new()) };
         match self.look(offer, ours).await {
-            Some(Found::Different(second)) => {
+            (Outcome::Different, second) => {
                 let both: Vec<_> = second.into_iter().filter(|difference| first.contains(difference)).collect();
                 // Both times something else: it is being written to.
                 let outcome = if both.is_empty() { Outcome::NotComparable } else { Outcome::Different };
                 (outcome, both)
             }
-            other => told(other),
+            other => other,
         }
+    }
+}
+
+/// The way to the other side. It leads to the address of the settings and nowhere else: redirects are not followed.
+#[derive(Clone)]
+pub(super) struct Asking {
+    hop: Hop<Empty<Bytes>>,
+    address: HttpAddress,
+    instance: Instance,
+}
+
+impl Asking {
+    pub(super) fn new(address: HttpAddress, instance: Instance, connect_timeout: Duration) -> io::Result<Self> {
+        let scheme = if address.is_plain() { Scheme::HTTP } else { Scheme::HTTPS };
+        let settings = HopSettings { connect_timeout, pool_size: KEPT, idle: IDLE, versions: Versions::Http1 };
+        Ok(Self { hop: Hop::new(&scheme, &settings)?, address, instance })
+    }
+
+    /// What it answers to a read with `key`; none when it does not answer, or is in trouble.
+    pub(super) async fn ask(&self, path: &str, key: &V1Key) -> Option<Side> {
+        let mut request = Request::get(format!("{}{path}", self.address.as_str())).body(Empty::new()).ok()?;
+        let mut secret = HeaderValue::from_str(key.expose()).ok()?;
+        secret.set_sensitive(true);
+        let headers = request.headers_mut();
+        headers.insert("x-api-key", secret);
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        headers
+            .insert(USER_AGENT, HeaderValue::from_static(concat!("causeway-shadow/", env!("CARGO_PKG_VERSION"))));
+        self.instance.sign(headers, Version::HTTP_11);
+        let answered = async {
+            let (head, body) = self.hop.send(request).await.ok()?.into_parts();
+            let body = Limited::new(body, LARGEST).collect().await.ok()?.to_bytes();
+            let media = head.headers.get(CONTENT_TYPE).and_then(|media| media.to_str().ok()).unwrap_or_default();
+            Some(Side { status: head.status.as_u16(), media: media.to_owned(), body })
+        };
+        let answer = tokio::time::timeout(PATIENCE, answered).await.ok()??;
+        (!TROUBLE.contains(&answer.status)).then_some(answer)
     }
 }
