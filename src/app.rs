@@ -19,7 +19,8 @@ mod surface;
 
 pub use reload::{ReloadError, Reloader};
 pub use service::open_oauth;
-pub use start::{StartError, compile_plan};
+pub(crate) use start::StartError;
+pub use start::compile_plan;
 
 use crate::access::paths;
 use crate::admin::Admin;

@@ -17,31 +17,31 @@
 //! May use: everything; it only names the folders and passes the other crates on.
 
 pub mod access;
-pub mod admin;
+mod admin;
 pub mod app;
-pub mod board;
+mod board;
 pub mod cli;
-pub mod docs;
+mod docs;
 pub mod doctor;
 pub mod edge;
 pub mod explain;
-pub mod front;
-pub mod hints;
-pub mod html;
+mod front;
+mod hints;
+mod html;
 pub mod idempotency;
 pub mod leave;
-pub mod limits;
-pub mod metrics;
+mod limits;
+mod metrics;
 pub mod migration;
 pub mod native;
 pub mod oauth;
-pub mod outgoing;
-pub mod request;
-pub mod retirement;
-pub mod run;
+mod outgoing;
+mod request;
+mod retirement;
+mod run;
 pub mod shadow;
-pub mod telemetry;
-pub mod traces;
+mod telemetry;
+mod traces;
 pub mod usage;
 pub mod verify;
 

@@ -17,9 +17,7 @@ use tracing_subscriber::{fmt, reload};
 ///
 /// The macros of `tracing` take field names as constants in braces: `info!({ field::STATUS } = 200)`.
 pub mod field {
-    /// Id of the request.
     pub const REQUEST_ID: &str = "request_id";
-    /// Id of the trace.
     pub const TRACE_ID: &str = "trace_id";
     /// Product and version of the client.
     pub const CLIENT: &str = "client";
@@ -27,7 +25,6 @@ pub mod field {
     pub const CREDENTIAL: &str = "credential";
     /// The person behind the credential; by setting.
     pub const OWNER: &str = "owner";
-    /// Method of the request.
     pub const METHOD: &str = "method";
     /// Path of the request, without the query.
     pub const PATH: &str = "path";
@@ -39,15 +36,12 @@ pub mod field {
     pub const STATUS: &str = "status";
     /// Milliseconds from the arrival of the request to the end of the answer.
     pub const DURATION_MS: &str = "duration_ms";
-    /// Calls made to v1.
     pub const V1_CALLS: &str = "v1_calls";
-    /// Milliseconds spent waiting for v1.
     pub const V1_MS: &str = "v1_ms";
     /// Bytes of the answer's body.
     pub const BYTES: &str = "bytes";
     /// Whether the answer was read to its end.
     pub const COMPLETE: &str = "complete";
-    /// Code of a refusal.
     pub const CODE: &str = "code";
     /// Cause of a refusal, for operators only.
     pub const CAUSE: &str = "cause";
@@ -83,22 +77,17 @@ impl std::fmt::Debug for Log {
 /// Sends the log to standard error as `settings` say, for the whole process. Panics are logged too.
 pub fn start(settings: &LogSettings) -> Result<Log, tracing::subscriber::SetGlobalDefaultError> {
     let (batch, _flush) = Batch::start(std::io::stderr());
-    let (subscriber, refilter) = refiltered(settings, batch);
+    let (subscriber, refilter) = subscriber(settings, batch);
     tracing::subscriber::set_global_default(subscriber)?;
     std::panic::set_hook(Box::new(log_panic));
     Ok(Log { refilter, _flush })
 }
 
-/// A subscriber that writes to `writer` as `settings` say.
-pub fn subscriber<W>(settings: &LogSettings, writer: W) -> Box<dyn tracing::Subscriber + Send + Sync>
-where
-    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
-{
-    refiltered(settings, writer).0
-}
-
-/// The same, and how to change what it lets through.
-fn refiltered<W>(settings: &LogSettings, writer: W) -> (Box<dyn tracing::Subscriber + Send + Sync>, Refilter)
+/// A subscriber that writes to `writer` as `settings` say, and how to change what it lets through.
+pub(crate) fn subscriber<W>(
+    settings: &LogSettings,
+    writer: W,
+) -> (Box<dyn tracing::Subscriber + Send + Sync>, Refilter)
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
@@ -154,7 +143,7 @@ mod tests {
         let captured = Captured::default();
         let writer = captured.clone();
         let settings = LogSettings { format, ..Settings::default().log };
-        tracing::subscriber::with_default(subscriber(&settings, move || writer.clone()), || {
+        tracing::subscriber::with_default(subscriber(&settings, move || writer.clone()).0, || {
             tracing::info!({ field::STATUS } = 200, { field::PATH } = "/x", "request");
             tracing::debug!("not wanted");
         });
@@ -172,7 +161,7 @@ mod tests {
         let captured = Captured::default();
         let writer = captured.clone();
         let settings = LogSettings { format: LogFormat::Json, filter: "warn".into(), ..Settings::default().log };
-        let (subscriber, refilter) = refiltered(&settings, move || writer.clone());
+        let (subscriber, refilter) = subscriber(&settings, move || writer.clone());
         tracing::subscriber::with_default(subscriber, || {
             tracing::info!("before");
             refilter("info");

@@ -18,7 +18,6 @@ const MOST: usize = 100;
 /// A person and where they were let in.
 #[derive(Debug, Clone)]
 pub struct Acquaintance {
-    /// The person.
     pub user: Arc<User>,
     /// Slugs by id of the workspace.
     pub workspaces: BTreeMap<Uuid, Arc<str>>,

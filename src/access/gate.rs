@@ -15,9 +15,7 @@ use uuid::Uuid;
 pub enum Standing {
     /// Nothing beyond the person; a look-up by human key proves what it finds by itself.
     Person,
-    /// A role in the workspace.
     Workspace(WorkspaceRole),
-    /// A role in the project.
     Project(Arc<ProjectCard>),
 }
 

@@ -14,7 +14,6 @@ use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A proof that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// What v1 said.

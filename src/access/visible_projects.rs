@@ -33,7 +33,6 @@ impl VisibleProjects {
         self.0.iter().find(|(_, known)| ***known == *identifier).map(|(id, _)| *id)
     }
 
-    /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = Uuid> {
         self.0.keys().copied()
     }

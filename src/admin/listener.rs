@@ -29,13 +29,10 @@ use tokio::task::{JoinHandle, JoinSet};
 const CONNECTIONS: usize = 64;
 /// Life of a connection; clients open another.
 const LIFE: Duration = Duration::from_secs(600);
-/// Time for a request head.
 const HEAD_TIME: Duration = Duration::from_secs(10);
 /// Time to read a body and answer.
 const TIME: Duration = Duration::from_secs(30);
-/// Largest request head in bytes.
 const LARGEST_HEAD: usize = 64 * 1024;
-/// Largest body of a change in bytes.
 const LARGEST_BODY: usize = 64 * 1024;
 /// Pause after a failed accept.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
@@ -48,12 +45,7 @@ pub enum AdminError {
     Token(#[from] TokenError),
     /// The address cannot be listened on.
     #[error("admin.listen {address} cannot be used: {cause}; choose another address or port")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// Why.
-        cause: io::Error,
-    },
+    Listen { address: SocketAddr, cause: io::Error },
 }
 
 /// The listener; it ends when this is dropped.
@@ -84,7 +76,6 @@ impl Admin {
         Ok(Some(Self { address, shown, accepting }))
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

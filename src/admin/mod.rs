@@ -12,5 +12,5 @@ mod page;
 mod token;
 
 pub use listener::{Admin, AdminError};
-pub use page::{AdminPage, rendered, see_other, text};
+pub use page::{AdminPage, rendered, text};
 pub use token::{TokenError, has_token};

@@ -36,7 +36,6 @@ pub(super) fn home(pages: &[Arc<dyn AdminPage>]) -> Response<Bytes> {
     rendered(&Home { pages: pages.iter().map(|page| (page.path(), page.title())).collect() })
 }
 
-/// A page from a template.
 pub fn rendered(page: &impl Template) -> Response<Bytes> {
     match page.render() {
         Ok(page) => of_type(StatusCode::OK, "text/html; charset=utf-8", page.into()),
@@ -53,7 +52,7 @@ pub fn text(status: StatusCode, text: impl Into<Bytes>) -> Response<Bytes> {
 }
 
 /// What follows a change: the page at `path`, so that going back or reloading changes nothing again.
-pub fn see_other(path: &str) -> Response<Bytes> {
+pub(super) fn see_other(path: &str) -> Response<Bytes> {
     let mut response = Response::new(Bytes::new());
     *response.status_mut() = StatusCode::SEE_OTHER;
     let path = HeaderValue::try_from(path).unwrap_or(HeaderValue::from_static("/"));

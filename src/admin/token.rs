@@ -15,18 +15,10 @@ use subtle::ConstantTimeEq;
 pub enum TokenError {
     /// The file cannot be read.
     #[error("admin.token_file {path} cannot be read: {cause}; correct the path, or make the file readable")]
-    Unreadable {
-        /// The file.
-        path: String,
-        /// Why.
-        cause: String,
-    },
+    Unreadable { path: String, cause: String },
     /// The file holds something else.
     #[error("admin.token_file {path} holds no token; write {TOKEN_FORM}")]
-    Malformed {
-        /// The file.
-        path: String,
-    },
+    Malformed { path: String },
 }
 
 /// Whether `settings` name a token.

@@ -297,7 +297,6 @@ impl Service {
         })
     }
 
-    /// What operators see of it.
     pub(super) fn operators_pages(&self, stack: &Stack, tls: Option<&Tls>) -> Vec<Arc<dyn AdminPage>> {
         let metrics = MetricsPage::new(Parts {
             requests: Arc::clone(&self.requests),

@@ -49,7 +49,6 @@ fn shown(report: &shadow::Report) -> shadow::Report {
 pub(super) struct Page {
     /// What is shown, when it is not all.
     pub(super) filter: String,
-    /// Whether only some days are.
     pub(super) some_days: bool,
     /// The client that is asked for, as its field shows it.
     pub(super) client: String,

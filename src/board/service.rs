@@ -15,21 +15,17 @@ use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use std::sync::Arc;
 
-/// Where the board is.
 const PATH: &str = "/migration/";
 /// The same as CSV.
 const CSV: &str = "/migration/counts.csv";
-/// Most days that are asked for.
 const MOST_DAYS: i64 = 3660;
 
-/// The board.
 pub struct Board {
     plan: Arc<Plan>,
     store: Store,
 }
 
 impl Board {
-    /// Of the counts in `store`.
     pub fn new(plan: Arc<Plan>, store: Store) -> Self {
         Self { plan, store }
     }

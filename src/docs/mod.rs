@@ -28,7 +28,6 @@ use http::{HeaderValue, Request, Response, StatusCode};
 use serde_json::json;
 use std::sync::Arc;
 
-/// Where the page is.
 const ROOT: &str = "/api/v2/docs/";
 /// Who the page logs in as, below it.
 const LOGIN: &str = "login.json";

@@ -18,12 +18,12 @@ mod shared;
 mod stored;
 mod upstream;
 
-pub use files::{index_trouble, look as files};
-pub use listening::certificate;
-pub use native::look as native;
-pub use report::{Check, Report, State, Wanted};
-pub use secrets::look as secrets;
-pub use shared::look as shared;
+pub(crate) use files::{index_trouble, look as files};
+pub(crate) use listening::certificate;
+pub(crate) use native::look as native;
+pub use report::{Report, State, Wanted};
+pub(crate) use secrets::look as secrets;
+pub(crate) use shared::look as shared;
 pub use stored::look as store;
 
 use crate::app;

@@ -30,13 +30,9 @@ pub enum State {
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// Which part of the installation.
     pub part: &'static str,
-    /// How it is.
     pub state: State,
-    /// What was found.
     pub found: String,
-    /// What to do about it.
     pub remedy: Option<String>,
 }
 

@@ -93,11 +93,8 @@ impl Readiness for AlwaysReady {
 /// What is known of a call when it arrives, by numbers of whoever counts.
 #[derive(Debug, Clone)]
 pub struct Arrived {
-    /// Whether it is one of v1.
     pub v1: bool,
-    /// The operation of v1.
     pub operation: u32,
-    /// The client.
     pub client: u32,
     /// The credential of a call of v1.
     pub credential: u64,

@@ -13,7 +13,7 @@ mod coding;
 mod connection;
 mod connections;
 mod descriptors;
-pub mod dispatch;
+pub(crate) mod dispatch;
 pub mod door;
 mod ending;
 mod forwarding;
@@ -24,7 +24,7 @@ mod listen;
 mod outgoing;
 mod pass_through;
 mod pools;
-pub mod problem;
+pub(crate) mod problem;
 mod public_base;
 mod reception;
 mod recording;
@@ -33,20 +33,22 @@ mod tls;
 mod turnover;
 mod workers;
 
-pub use body::{Body, BodyError, empty, full, read_body};
-pub use client_address::{ClientAddress, client_agent};
+pub(crate) use body::read_body;
+pub use body::{Body, BodyError, empty, full};
+pub(crate) use client_address::{ClientAddress, client_agent};
 pub use connection::Peer;
-pub use dispatch::{
-    AlwaysReady, Arrived, Condition, Counting, Pages, Readiness, Sender, Surface, V2Answer, V2Service,
-};
+pub use dispatch::{AlwaysReady, Surface, V2Answer, V2Service};
+pub(crate) use dispatch::{Arrived, Condition, Counting, Pages, Readiness, Sender};
 pub use forwarding::request_headers as forwarded_headers;
-pub use listen::{Served, serve};
-pub use pass_through::{Admission, CallObserver, CallUnderWay, Notice, Notices, PassThrough, WriteObserver};
-pub use pools::Kind;
-pub use public_base::PublicBase;
-pub use recording::{Recorded, Traces};
-pub use stack::{Stack, stack};
-pub use tls::{Renewed, Tls, TlsError};
+pub use listen::serve;
+pub use pass_through::PassThrough;
+pub(crate) use pass_through::{Admission, CallObserver, CallUnderWay, Notice, Notices, WriteObserver};
+pub(crate) use pools::Kind;
+pub(crate) use public_base::PublicBase;
+pub(crate) use recording::{Recorded, Traces};
+pub(crate) use stack::Stack;
+pub use stack::stack;
+pub(crate) use tls::{Tls, TlsError};
 
 #[cfg(test)]
 mod tests;

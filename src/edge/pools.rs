@@ -34,7 +34,6 @@ pub(super) fn is_pass_through(path: &str) -> bool {
 /// Kinds of requests, each with pools of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// The operations of v2.
     V2,
     /// What goes through to v1.
     PassThrough,
@@ -47,9 +46,7 @@ pub enum Kind {
 /// The two pools of a kind.
 #[derive(Debug, Clone)]
 pub(super) struct Stages {
-    /// Requests that are served.
     pub(super) served: Pool,
-    /// Bodies that are waited for.
     pub(super) bodies: Pool,
 }
 

@@ -13,14 +13,11 @@ pub trait Traces: Send + Sync + 'static {
     fn ended(&self, request: Recorded<'_>);
 }
 
-/// A request that was recorded.
 #[derive(Debug)]
 pub struct Recorded<'r> {
-    /// Its trace.
     pub trace: &'r Trace,
     /// The operation, or what it is that is none.
     pub name: &'r str,
-    /// Method.
     pub method: &'r str,
     /// Path without the query.
     pub path: &'r str,
@@ -28,7 +25,6 @@ pub struct Recorded<'r> {
     pub status: u16,
     /// Where the answer came from.
     pub source: &'static str,
-    /// Id of the request.
     pub request_id: &'r str,
     /// Product and version of the client; empty when calls are not counted.
     pub client: &'r str,

@@ -43,21 +43,11 @@ const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 pub enum TlsError {
     /// A file cannot be read, or is no PEM.
     #[error("{file} cannot be used: {cause}", file = .file.display())]
-    Unreadable {
-        /// The file.
-        file: PathBuf,
-        /// Why.
-        cause: String,
-    },
+    Unreadable { file: PathBuf, cause: String },
     /// The certificate and the key do not go together, or are of a kind that cannot be used.
     #[error("the certificate in {certificate} and the key in {key} cannot be used together: {cause}",
         certificate = .files.certificate_file.display(), key = .files.key_file.display())]
-    Unfit {
-        /// The files.
-        files: TlsSettings,
-        /// Why.
-        cause: rustls::Error,
-    },
+    Unfit { files: TlsSettings, cause: rustls::Error },
     /// The certificate, or one of its chain, has ended, and the one in use has not.
     #[error("the certificate in {file} has ended, and the one in use has not", file = .0.display())]
     Ended(PathBuf),
@@ -188,7 +178,6 @@ impl Tls {
         found.ok_or_else(|| TlsError::Hangs(self.0.files.clone()))
     }
 
-    /// Begins TLS on a connection.
     pub(super) async fn begin(&self, socket: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         let acceptor = self.0.current.read().acceptor.clone();
         acceptor.accept(socket).await

@@ -5,10 +5,8 @@ use super::query::Part;
 use crate::plan::Calls;
 use serde::Serialize;
 
-/// A variable of the path.
 #[derive(Debug, Serialize)]
 pub struct Variable {
-    /// Name.
     pub name: String,
     /// Value, as it is used.
     pub value: String,
@@ -17,26 +15,19 @@ pub struct Variable {
 /// Something the request would be refused for.
 #[derive(Debug, Serialize, PartialEq, Eq)]
 pub struct Refused {
-    /// Status of the answer.
     pub status: u16,
-    /// Code of the problem.
     pub code: &'static str,
     /// Field of the request it is about.
     pub field: Option<String>,
-    /// What is wrong.
     pub message: String,
 }
 
 /// What would happen to a request.
 #[derive(Debug, Serialize)]
 pub struct Explanation {
-    /// Id of the operation.
     pub operation: String,
-    /// What it does.
     pub summary: String,
-    /// Method.
     pub method: &'static str,
-    /// Its path with variables.
     pub path: String,
     /// File and line of the mapping.
     pub mapping: String,
@@ -50,7 +41,6 @@ pub struct Explanation {
     pub roles: &'static str,
     /// Mode of work item types a write needs.
     pub mode: Option<&'static str>,
-    /// Variables of the path.
     pub variables: Vec<Variable>,
     /// Each part of the query, and where it is evaluated.
     pub query: Vec<Part>,
@@ -70,6 +60,5 @@ pub struct Explanation {
     pub kept: Vec<&'static str>,
     /// What the mapping declares.
     pub cost: Option<Calls>,
-    /// Status of a success.
     pub success: u16,
 }

@@ -15,11 +15,10 @@ mod explanation;
 mod query;
 mod text;
 
-pub use before::{Lost, Renamed, Replacement, Successor};
+pub use before::{Lost, Replacement, Successor};
 pub use calls::ToldCall;
-pub use explanation::{Explanation, Refused, Variable};
-pub use query::{Part, Reading};
-pub use text::{before_text, run_text, text};
+pub(crate) use explanation::{Explanation, Refused, Variable};
+pub(crate) use text::{before_text, run_text, text};
 
 use crate::access::gate;
 use crate::edge::door;

@@ -8,29 +8,22 @@ use crate::v2::Parameters;
 use crate::v2::query::{self, ListCall};
 use serde::Serialize;
 
-/// One part of a query.
 #[derive(Debug, Serialize)]
 pub struct Part {
-    /// Parameter.
     pub name: String,
     /// Value in effect.
     pub value: String,
-    /// What it does.
     pub does: String,
-    /// Where it is evaluated.
     pub evaluated: &'static str,
 }
 
-/// A query, read.
 #[derive(Debug, Default)]
 pub struct Reading {
-    /// Its parts.
     pub parts: Vec<Part>,
     /// Why the query would be refused.
     pub refusal: Option<Refusal>,
     /// The list asked for, when it is a valid one.
     pub list: Option<ListCall>,
-    /// Names to expand.
     pub expand: Vec<String>,
     /// Words the operation itself reads, by parameter.
     pub options: Vec<(String, String)>,

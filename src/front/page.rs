@@ -33,7 +33,6 @@ pub(super) struct Nothing<'a> {
     pub(super) path: &'a str,
 }
 
-/// A page as an answer.
 pub(super) fn as_answer(status: StatusCode, page: &impl Template) -> Result<Response<Body>, Refusal> {
     let mut response = Response::new(full(page.render().map_err(Refusal::internal)?));
     *response.status_mut() = status;

@@ -22,7 +22,6 @@ const V2: &str = "/api/v2";
 /// Paths that never get a page: both interfaces and the authorization server answer for themselves.
 const OTHERS: [&str; 4] = ["/api/v1/", "/api/v2/", "/auth/", "/.well-known/"];
 
-/// The pages.
 #[derive(Debug, Clone, Copy)]
 pub struct Front;
 

@@ -24,13 +24,11 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Where the door is.
 const ROOT: &str = "/hints/v1/";
 /// Largest delivery in bytes.
 const LARGEST: usize = 1 << 20;
 /// Signed deliveries a second that are looked at, for each workspace.
 const PACE: NonZeroU32 = NonZeroU32::new(20).expect("not zero");
-/// The header with the signature.
 const SIGNATURE: &str = "x-plane-signature";
 
 /// Is told that something in this project was touched; to be returned from at once.

@@ -14,16 +14,10 @@ use std::path::{Path, PathBuf};
 pub enum SecretsError {
     /// The file cannot be read.
     #[error("the secrets of webhooks (setting hints.secrets_file) cannot be read: {}: {cause}", file.display())]
-    Unreadable {
-        /// The file.
-        file: PathBuf,
-        /// Why.
-        cause: std::io::Error,
-    },
+    Unreadable { file: PathBuf, cause: std::io::Error },
     /// A line has another form.
     #[error("{}, line {line}: write the slug of a workspace, a space, and the secret of its webhook", file.display())]
     Line {
-        /// The file.
         file: PathBuf,
         /// Number of the line, from 1.
         line: usize,
@@ -41,7 +35,6 @@ impl fmt::Debug for HintSecrets {
 }
 
 impl HintSecrets {
-    /// Those of a file.
     pub fn read(file: &Path) -> Result<Self, SecretsError> {
         let unreadable = |cause| SecretsError::Unreadable { file: file.to_owned(), cause };
         Self::of(&std::fs::read_to_string(file).map_err(unreadable)?)

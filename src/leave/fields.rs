@@ -109,7 +109,6 @@ impl Difference {
     }
 }
 
-/// A value in a line.
 pub(super) fn short(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(60) {

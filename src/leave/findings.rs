@@ -53,13 +53,10 @@ pub struct Line {
     pub impossible: usize,
 }
 
-/// All of one workspace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Findings {
-    /// Numbers by kind.
     #[serde(skip)]
     pub lines: BTreeMap<Kind, Line>,
-    /// Words.
     pub told: Vec<(Class, String)>,
 }
 

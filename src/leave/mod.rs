@@ -23,9 +23,11 @@ mod types;
 mod values;
 mod work;
 
-pub use findings::{Class, Findings, Line};
+pub use findings::Class;
+pub(crate) use findings::Findings;
 pub use ids::Kind;
-pub use report::{Report, Result as Outcome, Wanted, Wish, WorkspaceReport};
+pub(crate) use report::WorkspaceReport;
+pub use report::{Report, Result as Outcome, Wanted, Wish};
 pub use text::text;
 
 use crate::catalogue::shapes;

@@ -49,12 +49,9 @@ pub enum Result {
     Unlike,
 }
 
-/// All about one workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkspaceReport {
-    /// Its slug.
     pub slug: String,
-    /// What it came to.
     pub outcome: Result,
     /// What was found when both sides were looked at last.
     pub findings: Findings,

@@ -22,7 +22,6 @@ const DOUBTED_PART: i64 = 100;
 /// How many slots a bucket has and how they come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
-    /// Slots.
     pub slots: i64,
     /// Microseconds for one slot to come back.
     pub interval: i64,

@@ -22,7 +22,6 @@ const REMEMBERED: u64 = 100_000;
 /// How long a proven credential is known after its last use.
 const KNOWN: Duration = Duration::from_secs(86_400);
 
-/// Attempts of all addresses.
 pub struct Attempts {
     buckets: Option<Buckets<IpAddr>>,
     refused: Cache<IpAddr, Instant>,

@@ -52,7 +52,6 @@ pub enum Class {
 }
 
 impl Class {
-    /// Every class.
     pub const ALL: [Self; 5] = [Self::ApiKey, Self::OAuth, Self::Workspace, Self::Service, Self::External];
 
     /// Name of the setting and of the policy in headers.
@@ -140,7 +139,6 @@ impl<K: Hash + Eq + Clone> Buckets<K> {
         self.limiter.len() >= MANY
     }
 
-    /// Buckets held.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.limiter.len()

@@ -35,7 +35,6 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Limits as `settings` say.
     pub fn new(settings: &RateSettings) -> Self {
         let classes = Class::ALL.map(|class| Buckets::new(class.rate(settings)));
         let (passed, refused) = Default::default();

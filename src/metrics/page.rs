@@ -30,7 +30,6 @@ const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// What is looked at when somebody asks.
 #[derive(Clone)]
 pub struct Parts {
-    /// Requests of clients.
     pub requests: Arc<Requests>,
     /// Connections and places.
     pub stack: Stack,
@@ -38,11 +37,9 @@ pub struct Parts {
     pub tls: Option<Tls>,
     /// Memory of requests, and how much it may be.
     pub memory: (Memory, usize),
-    /// Limits of credentials and addresses.
     pub limits: Arc<Limits>,
     /// Events of the authorization server by their number.
     pub events: Arc<[Counter]>,
-    /// Calls to v1.
     pub calls: Arc<Calls>,
     /// The client for v1, with its budget.
     pub client: Client,
@@ -54,7 +51,6 @@ pub struct Parts {
     pub runner: Arc<Runner>,
     /// What is kept of work items.
     pub indexes: Indexes,
-    /// The store.
     pub store: Store,
     /// What came of comparing answers.
     pub compared: Tally,
@@ -86,11 +82,9 @@ impl Parts {
     }
 }
 
-/// The figures of a gateway.
 pub struct MetricsPage(Parts);
 
 impl MetricsPage {
-    /// Of these parts.
     pub fn new(parts: Parts) -> Self {
         Self(parts)
     }

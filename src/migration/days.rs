@@ -15,7 +15,6 @@ pub fn date(day: i64) -> String {
     date.map_or_else(|| day.to_string(), |date| date.to_string())
 }
 
-/// A day in JSON: its date.
 pub(super) fn as_date<S: Serializer>(day: &i64, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(&date(*day))
 }

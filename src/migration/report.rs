@@ -51,9 +51,7 @@ pub struct CallerLine {
 /// Calls of one operation of v2.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OperationLine {
-    /// Its id.
     pub operation: String,
-    /// Calls.
     pub calls: i64,
 }
 

@@ -8,8 +8,9 @@
 //! (which workspaces have been left).
 
 mod modes;
-pub mod probe;
+pub(crate) mod probe;
 mod way;
 
-pub use modes::{Modes, is_kept};
-pub use way::Native;
+pub(crate) use modes::Modes;
+pub use modes::is_kept;
+pub(crate) use way::Native;

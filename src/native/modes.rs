@@ -20,7 +20,6 @@ enum Reach {
     Operation,
 }
 
-/// What is said of one operation.
 #[derive(Debug, Default)]
 struct Said {
     everywhere: Option<(Reach, Mode)>,

@@ -18,10 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Largest answer that is read, in bytes.
 const LARGEST: usize = 64 * 1024;
 
-/// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
-    /// A v2.
     V2,
     /// Nobody answered, or somebody who fails at present: nothing is known.
     Silence(String),

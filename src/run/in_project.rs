@@ -12,7 +12,6 @@ use std::sync::Arc;
 #[derive(Clone, Copy)]
 pub struct InProject<'j> {
     job: &'j Job,
-    /// What the caller is in the project.
     pub(super) card: &'j Arc<ProjectCard>,
 }
 
@@ -46,7 +45,6 @@ pub(super) struct Inside {
 }
 
 impl Inside {
-    /// A call inside the project of `card`.
     pub(super) fn new(runner: Arc<Runner>, call: Call, card: Arc<ProjectCard>) -> Self {
         let call = Call { standing: Standing::Project(Arc::clone(&card)), ..call };
         Self { job: Job::new(runner, call), card }

@@ -33,15 +33,12 @@ pub struct Call {
     pub variables: Vec<(String, String)>,
     /// Its query string.
     pub parameters: Parameters,
-    /// Who asks.
     pub caller: Caller,
     /// What the caller is at the place that the path names.
     pub standing: Standing,
-    /// `Content-Type`.
     pub content_type: Option<String>,
     /// The body, or why it could not be read; judged only when the addressed record is known to exist (O2).
     pub body: Result<Bytes, Refusal>,
-    /// From where.
     pub origin: Origin,
     /// Deadline and accounting.
     pub ctx: Context,
@@ -75,7 +72,6 @@ impl Call {
 /// Where a request came from, for the audit log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// Address of the client.
     pub ip: Option<IpAddr>,
     /// What sent it, empty when it does not say.
     pub user_agent: String,
@@ -116,7 +112,6 @@ pub struct Job {
 }
 
 impl Job {
-    /// Takes a call on.
     pub fn new(runner: Arc<Runner>, call: Call) -> Self {
         let call = Box::new(call);
         let (touched, turn) = (Arc::default(), Arc::default());
@@ -136,7 +131,6 @@ impl Job {
         self.call.origin.actor(user.id, Some(user))
     }
 
-    /// The operation that is asked for.
     pub fn operation(&self) -> &Operation {
         &self.runner.plan.operations[self.call.operation]
     }

@@ -26,7 +26,6 @@ mod writes;
 pub use items::fields::settle_left_open;
 pub use job::{Call, Job, Origin};
 pub use kept::collection::Collection;
-pub use kept::shelf::{Audience, Place, Shelf};
 pub use own::forget_project;
 pub use reads::ahead::keep_ahead;
 pub use reads::hinted;

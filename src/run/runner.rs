@@ -52,9 +52,7 @@ pub struct RunnerSettings {
     pub strict_query: bool,
     /// Time allowed to work that several requests share, and to a write whose client left.
     pub shared_work: Duration,
-    /// Workflow rules of projects.
     pub workflow: WorkflowSettings,
-    /// Work item types.
     pub types: TypeSettings,
     /// How long v1 may still carry out a write whose answer was lost.
     pub late_write: Duration,
@@ -122,7 +120,6 @@ fn restless(time: Duration) -> Cache<(Arc<str>, Audience), Refusal> {
 }
 
 impl Runner {
-    /// Puts the parts together.
     pub fn new(
         plan: Arc<Plan>,
         client: Client,

@@ -16,6 +16,7 @@ mod names;
 mod tally;
 mod writer;
 
-pub use client::client_of;
-pub use counting::{UnknownKeys, Usage, beginning, today};
-pub use writer::Writer;
+pub(crate) use client::client_of;
+pub use counting::today;
+pub(crate) use counting::{Usage, beginning};
+pub(crate) use writer::Writer;

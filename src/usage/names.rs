@@ -86,7 +86,6 @@ impl Operations {
         Arc::ptr_eq(&self.plan, plan)
     }
 
-    /// A call of v1.
     pub(super) fn of_v1(&self, names: &Names, method: &str, path: &str) -> u32 {
         if let V1Found::Operation { operation, .. } = self.plan.v1.find(method, path) {
             return self.v1[operation];

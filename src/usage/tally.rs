@@ -52,7 +52,6 @@ impl Tally {
         }
     }
 
-    /// Takes all counts.
     pub(super) fn take(&self) -> HashMap<Key, i64> {
         let mut all = HashMap::new();
         for part in &self.parts {

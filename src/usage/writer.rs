@@ -41,7 +41,6 @@ struct Open {
 }
 
 impl Writer {
-    /// Of `usage`, into `store`.
     pub fn new(usage: Usage, store: Store, settings: UsageSettings) -> Self {
         Self { usage, store, settings, process: Uuid::new_v4(), open: Mutex::default() }
     }

@@ -19,21 +19,16 @@ pub struct Gateway {
     key: Option<String>,
 }
 
-/// What it answered.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// Status.
     pub status: u16,
-    /// Headers.
     pub headers: HeaderMap,
     /// Body; null when there is none or it is no JSON.
     pub json: Value,
-    /// Time it took.
     pub took: Duration,
 }
 
 impl Answer {
-    /// A header as text.
     pub fn header(&self, name: &str) -> Option<String> {
         Some(self.headers.get(name)?.to_str().ok()?.to_owned())
     }

@@ -16,8 +16,9 @@ mod report;
 mod shape;
 mod writes;
 
-pub use client::{Answer, Gateway};
-pub use proof::Proof;
+pub(crate) use client::Answer;
+pub use client::Gateway;
+pub(crate) use proof::Proof;
 pub use report::{Line, Report, Verdict, Wanted};
 
 use crate::plan::{Operation, Plan};

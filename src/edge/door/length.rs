@@ -6,7 +6,6 @@ use crate::refusal::Refusal;
 use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
 
-/// How a body ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Body {
     None,

@@ -35,7 +35,7 @@ impl Log {
         let log = Self::default();
         let writer = log.clone();
         let settings = LogSettings { format: LogFormat::Json, ..Settings::default().log };
-        let subscriber = telemetry::subscriber(&settings, move || writer.clone());
+        let (subscriber, _) = telemetry::subscriber(&settings, move || writer.clone());
         (log, (tracing::subscriber::set_default(subscriber), elsewhere))
     }
 

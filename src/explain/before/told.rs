@@ -10,9 +10,7 @@ use serde_json::Value;
 pub struct Renamed {
     /// Where it stands: `query`, `body` or `answer`.
     pub place: &'static str,
-    /// Name in v1.
     pub v1: String,
-    /// Name in v2.
     pub v2: String,
 }
 

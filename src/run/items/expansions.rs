@@ -88,7 +88,6 @@ pub(in crate::run) fn calls(job: &InProject<'_>) -> Result<usize, Refusal> {
     Ok(wanted(job)?.into_iter().filter_map(list).map(|list| list.v1.len()).sum())
 }
 
-/// The operation that declares what can be expanded.
 fn declaring<'j>(job: &'j InProject<'_>) -> &'j Operation {
     outlook::expanding(job.runner.plan(), job.operation())
 }

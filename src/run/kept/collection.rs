@@ -55,7 +55,6 @@ impl Collection {
         Self { only_for: Some(key), ..self }
     }
 
-    /// The record with `id`.
     pub fn get(&self, id: Uuid) -> Option<&Arc<Held>> {
         self.by_id.get(&id).map(|&index| &self.rows[index])
     }
@@ -73,7 +72,6 @@ impl Collection {
         })
     }
 
-    /// All records.
     pub fn rows(&self) -> &[Arc<Held>] {
         &self.rows
     }
@@ -90,7 +88,6 @@ impl Collection {
         Self { only_for: self.only_for, ..Self::new(rows) }
     }
 
-    /// The collection without the record `id`.
     pub fn without(&self, id: Uuid) -> Self {
         let rows = self.rows.iter().filter(|held| held.record.id != id).cloned().collect();
         Self { only_for: self.only_for, ..Self::new(rows) }

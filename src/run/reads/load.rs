@@ -37,7 +37,6 @@ pub(in crate::run) fn looking_through(records: usize, bytes: usize, call: &ListC
     records * ROW + bytes / each
 }
 
-/// The records of one page of v1, each as a `T`.
 pub(in crate::run) fn records_of<T: DeserializeOwned>(page: &[u8]) -> Result<Vec<T>, Refusal> {
     incoming::records(page).map_err(|fault| bad_data(&fault))
 }

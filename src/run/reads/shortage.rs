@@ -33,7 +33,6 @@ const OWN_PROOF: Duration = Duration::from_secs(2);
 /// How often whoever waits for quota looks whether somebody else has begun.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How a thing is read.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::run) struct Reading {
     /// How much older than the thing the rights may be that it is held against.

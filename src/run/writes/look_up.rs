@@ -30,7 +30,6 @@ const PAGES: usize = 100;
 /// Members that tell a new record from others.
 const TELLING: [&str; 5] = ["name", "display_name", "comment_html", "external_id", "external_source"];
 
-/// What looking found.
 #[derive(Debug)]
 pub enum Looked {
     /// The write was carried out; this is its answer.

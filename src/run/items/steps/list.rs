@@ -87,7 +87,6 @@ async fn one(
     envelope(job, call, &selection, &recorded).await.map(Some)
 }
 
-/// A page from the index.
 async fn indexed(job: &InProject<'_>, call: &ListCall, pairing: &mut Pairing) -> Result<Option<Reply>, Refusal> {
     let needs = Needs::of(call, &job.resource().columns);
     let scope = job.index_scope()?;
