@@ -23,11 +23,9 @@ mod runner;
 mod special;
 mod writes;
 
-pub use items::fields::settle_left_open;
 pub use job::{Call, Job, Origin};
 pub use kept::collection::Collection;
 pub use own::forget_project;
-pub use reads::ahead::keep_ahead;
-pub use reads::hinted;
+pub use reads::ahead::{keep_ahead, settle_left_open, touched};
 pub use runner::{Runner, RunnerSettings};
 pub use writes::look_up::Looked;

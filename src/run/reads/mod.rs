@@ -6,7 +6,6 @@
 pub(super) mod ahead;
 pub(super) mod catch_up;
 pub(super) mod flagged;
-pub mod hinted;
 pub(super) mod list;
 pub(super) mod load;
 pub(super) mod outage;

@@ -1,8 +1,7 @@
 //! Types and custom values of work items: what v1 does not have of them, joined with what it shows.
 //!
 //! `asked` reads them from a body, `shown` writes them into answers, `types` knows the types of a project,
-//! `begun` notes writes that concern v1 and the store, `settle` ends those whose answer was lost, `pass` does so
-//! at start with the gateway's own key, `pairing` shows readers both halves of one moment, `missing` marks what v1
+//! `begun` notes writes that concern v1 and the store, `settle` ends those whose answer was lost, `pairing` shows readers both halves of one moment, `missing` marks what v1
 //! does not show any more.
 //!
 //! May use: what `run` may use.
@@ -11,7 +10,6 @@ mod asked;
 mod begun;
 mod missing;
 mod pairing;
-mod pass;
 mod records;
 mod settle;
 mod shown;
@@ -21,7 +19,6 @@ pub(in crate::run) use asked::{Asked, ask};
 pub(in crate::run) use begun::Begun;
 pub(in crate::run) use missing::mark_absences;
 pub(in crate::run) use pairing::Pairing;
-pub use pass::settle_left_open;
 pub(in crate::run) use settle::{Looking, Newest, newest, note_absence, settle_all, settle_open_writes};
 pub(in crate::run) use shown::custom_fields;
 pub(in crate::run) use types::expanded;

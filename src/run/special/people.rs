@@ -1,0 +1,73 @@
+//! Rosters, and the current user. May use: what `run` may use.
+
+use crate::access::Role;
+use crate::refusal::Refusal;
+use crate::run::Job;
+use crate::run::in_project::InProject;
+use crate::run::members::bad_data;
+use crate::translate::members::{self, Person};
+use crate::translate::users;
+use crate::v2::{Reply, page};
+use std::collections::HashMap;
+use std::time::Instant;
+use uuid::Uuid;
+
+/// Roster of a project. v1 tells no role on it (trap 52, `members_seeded_project`): the caller's own is on the
+/// project card, those of other people are the workspace's, in project words (O89).
+pub(super) async fn of_project(job: &InProject<'_>) -> Result<Reply, Refusal> {
+    let list = job.list_call()?;
+    let card = job.card;
+    let people = job.project_people().await?;
+    let roles = workspace_roles(job).await?;
+    let own = (job.call.caller.user.id, card.require_member()?);
+    let role_of = |person: &Person| role(person, own, &roles).project_slug();
+    let records = members::memberships(job.resource(), card.id, &people, role_of);
+    Ok(Reply::json(200, page::answer(records.iter(), &list)))
+}
+
+fn role(person: &Person, own: (Uuid, Role), roles: &HashMap<Uuid, i64>) -> Role {
+    if person.id == own.0 {
+        return own.1;
+    }
+    Role(roles.get(&person.id).copied().unwrap_or_default())
+}
+
+/// Role numbers of the workspace; empty for its guests, to whom v1 does not show them.
+async fn workspace_roles(job: &InProject<'_>) -> Result<HashMap<Uuid, i64>, Refusal> {
+    let (max_age, asked) = (job.collection_age(), Instant::now());
+    let card = job.runner.access.workspace_within(&job.call.caller, job.slug(), max_age, &job.call.ctx).await?;
+    let Some(roster) = &card.roster else { return Ok(HashMap::new()) };
+    job.uses(card.read_at, asked, job.runner.settings.collection_ttl);
+    let people = members::read(roster).map_err(|fault| bad_data(&fault))?;
+    Ok(members::roles(&people))
+}
+
+/// Roster of a workspace. The workspace card is the roster: v1 shows it to members, and being on it is the
+/// proof of being one.
+pub(super) async fn of_workspace(job: &Job) -> Result<Reply, Refusal> {
+    let (runner, call) = (&job.runner, &job.call);
+    let (max_age, asked) = (job.collection_age(), Instant::now());
+    let card = runner.access.workspace_within(&call.caller, job.slug(), max_age, &call.ctx).await?;
+    let Some(roster) = &card.roster else {
+        // v1 does not show it to guests (trap 52, `members_workspace_guest`).
+        return Err(Refusal::Forbidden { detail: "Guests may not read the roster of the workspace.".into() });
+    };
+    // A caller who may not read it is told so before the query is judged (O2).
+    let list = job.list_call()?;
+    job.uses(card.read_at, asked, runner.settings.collection_ttl);
+    let workspace = runner.access.workspace_id(&call.caller, job.slug(), &call.ctx).await?;
+    let people = members::read(roster).map_err(|fault| bad_data(&fault))?;
+    let role_of = |person: &Person| Role(person.role.unwrap_or_default()).workspace_slug();
+    let records = members::memberships(job.resource(), workspace, &people, role_of);
+    Ok(Reply::json(200, page::answer(records.iter(), &list)))
+}
+
+/// Current user: what the credential check has read already, so no v1 call.
+pub(super) fn current_user(job: &Job) -> Result<Reply, Refusal> {
+    let caller = &job.call.caller;
+    let user = &caller.user;
+    let mut scopes: Vec<String> = caller.scopes.iter().flat_map(|scopes| scopes.iter().cloned()).collect();
+    scopes.sort();
+    let json = users::current_user(user.id, &user.email, &user.display_name, caller.kind.into(), &scopes);
+    Ok(job.record_reply(json.into()))
+}
