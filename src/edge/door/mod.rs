@@ -12,14 +12,12 @@
 mod chunks;
 mod gate;
 mod head;
-mod host;
 mod length;
-mod limits;
 mod scan;
 mod target;
 
 pub use gate::{Gate, Verdicts};
-pub use limits::Limits;
+pub use length::Limits;
 
 use super::pools::is_pass_through;
 use crate::refusal::Refusal;
@@ -44,7 +42,7 @@ pub fn admit(request: &mut Parts, settings: EdgeSettings) -> Result<(), Refusal>
         length::one_number(&request.headers)?;
     }
     line(&request.method, &request.uri)?;
-    host::check(request)
+    target::check_host(request)
 }
 
 /// Says why a request with this method and target would not be let in, whatever else it has: for those who tell

@@ -5,7 +5,7 @@
 use super::chunks::{Chunks, Step};
 use super::head::{Refused, Search};
 use super::length::Body;
-use super::limits::Limits;
+use super::length::Limits;
 
 /// How HTTP/2 begins; the bytes behind it are hyper's business.
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
