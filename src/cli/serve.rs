@@ -1,14 +1,17 @@
 //! `causeway serve`: the gateway in front of an existing deployment, until it is told to stop.
 //!
-//! SIGHUP reads settings, mappings and secrets again. May use: what `cli` may use.
+//! SIGHUP reads settings, mappings and secrets again. Systemd hands the listening socket over and is told how the process
+//! is; without it none of that does anything. May use: what `cli` may use.
 
 use super::arguments::{Outcome, SettingArgs, block_on, stop_signal};
-use super::supervisor;
 use crate::app::{App, Reloader};
 use crate::doctor;
 use crate::settings::Settings;
 use crate::telemetry::{self, Log, field};
+use listenfd::ListenFd;
+use sd_notify::NotifyState;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::TcpListener;
 
 pub(super) fn run(args: &SettingArgs) -> Outcome {
@@ -35,19 +38,18 @@ pub(super) fn run(args: &SettingArgs) -> Outcome {
         summarize(&app, &settings);
         tracing::info!(%address, upstream = %app.upstream(), "serving v2");
         let status = format!("serving {} on {address}", app.upstream());
-        supervisor::ready(&status);
+        ready(&status);
         let (reloader, asking) = (app.reloader(), app.ask_v1());
         let reloading = async move {
             while hangups.next().await {
                 reload(&args, &reloader, &log).await;
-                supervisor::ready(&status);
+                ready(&status);
             }
         };
-        let beside =
-            tokio::spawn(async move { tokio::join!(supervisor::watched(), reloading, tell_of_v1(asking)) });
+        let beside = tokio::spawn(async move { tokio::join!(watched(), reloading, tell_of_v1(asking)) });
         let stopped = async {
             stop_signal().await;
-            supervisor::stopping();
+            stopping();
         };
         let served = app.serve(listener, stopped).await.map_err(|fault| format!("serving ended: {fault}"));
         beside.abort();
@@ -57,7 +59,7 @@ pub(super) fn run(args: &SettingArgs) -> Outcome {
 
 /// The socket that was handed over, or one of its own.
 async fn listener(settings: &Settings) -> Result<TcpListener, String> {
-    if let Some(handed) = supervisor::listener()? {
+    if let Some(handed) = handed_listener()? {
         tracing::info!("listening on the socket that was handed over; listen.address is not used");
         return TcpListener::from_std(handed).map_err(|fault| fault.to_string());
     }
@@ -93,7 +95,7 @@ async fn tell_of_v1(asking: impl Future<Output = Result<u16, String>>) {
 
 /// Reads everything again; a fault in it changes nothing.
 async fn reload(args: &SettingArgs, reloader: &Reloader, log: &Log) {
-    supervisor::reloading();
+    reloading();
     let args = args.clone();
     // A file may take its time, and nothing else waits for it.
     let reading = tokio::task::spawn_blocking(move || args.load_again());
@@ -137,5 +139,58 @@ impl Hangups {
         return self.0.recv().await.is_some();
         #[cfg(not(unix))]
         return false;
+    }
+}
+
+/// The listening socket that systemd holds for the gateway (`LISTEN_FDS`), so that it stays open over restarts.
+fn handed_listener() -> Result<Option<std::net::TcpListener>, String> {
+    let mut handed = ListenFd::from_env();
+    if handed.len() == 0 {
+        return Ok(None);
+    }
+    if handed.len() > 1 {
+        return Err(format!("{} sockets were handed over (LISTEN_FDS); hand over one", handed.len()));
+    }
+    let listener = handed.take_tcp_listener(0);
+    let listener = listener.map_err(|fault| format!("the socket that was handed over cannot be used: {fault}"))?;
+    if let Some(listener) = &listener {
+        listener.set_nonblocking(true).map_err(|fault| fault.to_string())?;
+    }
+    Ok(listener)
+}
+
+/// Requests are answered.
+fn ready(status: &str) {
+    tell(&[NotifyState::Ready, NotifyState::Status(status)]);
+}
+
+/// Settings are being read again; [`ready`] tells the end of it.
+fn reloading() {
+    match NotifyState::monotonic_usec_now() {
+        Ok(now) => tell(&[NotifyState::Reloading, now]),
+        Err(_) => tell(&[NotifyState::Reloading]),
+    }
+}
+
+/// Nothing new is taken in.
+fn stopping() {
+    tell(&[NotifyState::Stopping]);
+}
+
+/// Tells again and again that the process lives, when systemd wants to know (`WatchdogSec=`).
+async fn watched() {
+    let mut micros = 0;
+    if !sd_notify::watchdog_enabled(false, &mut micros) {
+        return std::future::pending().await;
+    }
+    loop {
+        tell(&[NotifyState::Watchdog]);
+        tokio::time::sleep(Duration::from_micros(micros / 2)).await;
+    }
+}
+
+fn tell(state: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(false, state) {
+        tracing::debug!({ field::CAUSE } = %error, "systemd could not be told");
     }
 }

@@ -7,24 +7,20 @@
 //! network with a client of its own, because the gateway's own hides what is looked for here.
 
 mod asking;
-mod disk;
 mod files;
 mod listening;
 mod native;
 mod public;
 mod report;
-mod secrets;
-mod shared;
 mod stored;
 mod upstream;
 
 pub(crate) use files::{index_trouble, look as files};
 pub(crate) use listening::certificate;
-pub(crate) use native::look as native;
+pub(crate) use native::{look as native, shared};
 pub use report::{Report, State, Wanted};
-pub(crate) use secrets::look as secrets;
-pub(crate) use shared::look as shared;
 pub use stored::look as store;
+pub(crate) use stored::secrets;
 
 use crate::app;
 use crate::settings::Settings;
@@ -45,10 +41,10 @@ pub async fn examine(settings: &Settings, wanted: &Wanted) -> Report {
             report.fault("mappings", fault.to_string(), "correct the files, or leave out the setting `mappings`")
         }
     }
-    secrets::look(settings, &mut report);
+    stored::secrets(settings, &mut report);
     files::look(settings, &mut report);
     stored::look(settings, &mut report).await;
-    shared::look(settings, &mut report).await;
+    native::shared(settings, &mut report).await;
     listening::look(settings, &mut report).await;
     upstream::look(settings, wanted, &mut report).await;
     public::look(settings, wanted, &mut report).await;

@@ -1,6 +1,7 @@
-//! The deployment's own v2, where one is named: there, a v2, and asked only for what it has.
+//! What else a gateway can lean on where one is named: the deployment's own v2, there, a v2, and asked only for what it
+//! has; and the place that is shared with other processes, where it is connected to and asked for its version.
 //!
-//! May use: `hop`, `native`, `plan`, `settings`, `store`, `report`.
+//! May use: `hop`, `native`, `plan`, `settings`, `shared`, `store`, `report`.
 
 use super::report::Report;
 use crate::hop::Instance;
@@ -8,6 +9,7 @@ use crate::native::Modes;
 use crate::native::probe::{Found, ask};
 use crate::plan::Plan;
 use crate::settings::Settings;
+use crate::shared::Shared;
 use crate::store::{LeftWorkspace, Store, file_of};
 use std::sync::Arc;
 
@@ -40,4 +42,23 @@ async fn left(settings: &Settings) -> Vec<LeftWorkspace> {
     let left = store.left_workspaces().await.unwrap_or_default();
     store.close().await;
     left
+}
+
+/// Looks at the place that `settings` name; nothing is said where none is named.
+pub async fn shared(settings: &Settings, report: &mut Report) {
+    // The address may hold a password, so it is not told.
+    let Some(url) = &settings.shared.url else { return };
+    match Shared::look(url.expose()).await {
+        Ok(None) => report.fine("shared", "the Redis of shared.url can be used"),
+        Ok(Some(cause)) => report.warn(
+            "shared",
+            format!("the Redis of shared.url does not answer ({cause}); until it does, each process counts alone"),
+            "see whether it runs, and whether host and port are right",
+        ),
+        Err(fault) => report.fault(
+            "shared",
+            format!("the Redis of shared.url cannot be used: {fault}"),
+            "correct the setting shared.url; docs/several-gateways.md says what its user must be allowed",
+        ),
+    }
 }

@@ -1,11 +1,10 @@
-//! The store: whether it is there, can be used and belongs to this v1.
+//! The store, whether it is there, can be used and belongs to this v1; and the secrets under which v1 keys are kept in it.
 //!
-//! A store that is not there is not made. May use: `amount`, `oauth` (kept keys), `settings`, `store`, `disk`,
-//! `report`, `secrets` (who may read a file).
+//! A store that is not there is not made. May use: `amount`, `oauth` (the keyring, kept keys), `settings`, `store`,
+//! `files` (who may read a file), `report`.
 
-use super::disk::{MOUNT, holds_read_only, is_read_only};
+use super::files::{MOUNT, holds_read_only, is_private, is_read_only};
 use super::report::Report;
-use super::secrets::is_private;
 use crate::amount::amount;
 use crate::oauth::{Keyring, unopened_keys};
 use crate::settings::Settings;
@@ -14,6 +13,7 @@ use rustix::fs::statvfs;
 use std::path::Path;
 
 const PART: &str = "store";
+const SECRETS: &str = "secrets";
 /// Less room than this on the disk of the store is a fault, for writes will soon fail.
 const TOO_LITTLE: u64 = 64 << 20;
 /// Less room than this is a warning.
@@ -88,7 +88,7 @@ async fn unopened(store: &Store, settings: &Settings, report: &mut Report) -> Re
             amount(count, "v1 key")
         );
         report.warn(
-            "secrets",
+            SECRETS,
             found,
             "put the secret back that sealed them, or have their owners allow their apps again",
         );
@@ -140,4 +140,22 @@ async fn opened(store: &Store, settings: &Settings, report: &mut Report) -> Resu
         }
     }
     Ok(())
+}
+
+/// Looks whether the secrets can be read, and by whom.
+pub fn secrets(settings: &Settings, report: &mut Report) {
+    match Keyring::open(&settings.secrets) {
+        Err(fault) => return report.fault(SECRETS, fault.found(), fault.remedy()),
+        Ok(None) => {
+            return report.fine(
+                SECRETS,
+                "none is set: OAuth and gateway keys are switched off (settings secrets.key_file, secrets.key)",
+            );
+        }
+        Ok(Some(_)) => {}
+    }
+    match settings.secrets.key_file.as_deref().filter(|_| settings.secrets.key.is_none()) {
+        Some(file) if !is_private(SECRETS, file, report) => {}
+        _ => report.fine(SECRETS, "can be read"),
+    }
 }

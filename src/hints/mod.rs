@@ -8,7 +8,6 @@
 //!
 //! May use: `context`, `edge`, `refusal`; what a hint does is told to it.
 
-mod delivery;
 mod secrets;
 
 pub use secrets::{HintSecrets, SecretsError};
@@ -16,10 +15,10 @@ pub use secrets::{HintSecrets, SecretsError};
 use crate::context::Context;
 use crate::edge::{Body, Pages, empty, read_body};
 use crate::refusal::Refusal;
-use delivery::project_of;
 use futures_util::future::BoxFuture;
 use governor::{DefaultKeyedRateLimiter, Quota};
 use http::{Method, Request, Response};
+use serde::Deserialize;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -84,5 +83,67 @@ impl Pages for HintDoor {
     fn answer(&self, request: Request<Body>, _: Context) -> BoxFuture<'static, Result<Response<Body>, Refusal>> {
         let door = self.clone();
         Box::pin(async move { door.take(request).await })
+    }
+}
+
+#[derive(Deserialize)]
+struct Delivery {
+    event: String,
+    data: Data,
+}
+
+#[derive(Deserialize)]
+struct Data {
+    id: Option<Uuid>,
+    /// An id, or the record with its id.
+    project: Option<Named>,
+    project_id: Option<Uuid>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Named {
+    Id(Uuid),
+    Record { id: Uuid },
+}
+
+/// The project that a delivery is about; none for what is not understood, which is no fault.
+fn project_of(body: &[u8]) -> Option<Uuid> {
+    let Delivery { event, data } = serde_json::from_slice(body).ok()?;
+    match (data.project, data.project_id) {
+        (Some(Named::Id(id) | Named::Record { id }), _) | (None, Some(id)) => Some(id),
+        (None, None) if event == "project" => data.id,
+        (None, None) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_real_v1_sent_names_its_project() {
+        let recorded: serde_json::Value =
+            serde_json::from_str(include_str!("../../fixtures/webhooks.json")).expect("JSON");
+        for delivery in recorded["deliveries"].as_array().expect("deliveries") {
+            let raw = delivery["raw"].as_str().expect("a body");
+            assert!(project_of(raw.as_bytes()).is_some(), "{raw}");
+        }
+    }
+
+    #[test]
+    fn the_project_is_found_in_each_kind_of_delivery() {
+        let id = Uuid::from_u128(7);
+        for (body, found) in [
+            (format!(r#"{{"event": "issue", "data": {{"id": "{}", "project": "{id}"}}}}"#, Uuid::nil()), Some(id)),
+            (format!(r#"{{"event": "issue", "data": {{"project": {{"id": "{id}", "name": "n"}}}}}}"#), Some(id)),
+            (format!(r#"{{"event": "cycle", "data": {{"project_id": "{id}"}}}}"#), Some(id)),
+            (format!(r#"{{"event": "project", "data": {{"id": "{id}"}}}}"#), Some(id)),
+            (format!(r#"{{"event": "issue", "data": {{"id": "{id}"}}}}"#), None),
+            ("[]".to_owned(), None),
+            ("no JSON".to_owned(), None),
+        ] {
+            assert_eq!(project_of(body.as_bytes()), found, "{body}");
+        }
     }
 }

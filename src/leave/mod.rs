@@ -14,7 +14,6 @@ mod ids;
 mod item;
 mod marks;
 mod properties;
-mod report;
 mod scope;
 mod seen;
 mod side;
@@ -23,17 +22,15 @@ mod types;
 mod values;
 mod work;
 
-pub use findings::Class;
-pub(crate) use findings::Findings;
+pub use findings::{Class, Outcome, Report, Wanted, Wish};
 pub use ids::Kind;
-pub(crate) use report::WorkspaceReport;
-pub use report::{Report, Result as Outcome, Wanted, Wish};
 pub use text::text;
 
 use crate::catalogue::shapes;
 use crate::plan::Plan;
 use crate::settings::HttpAddress;
 use crate::store::Store;
+use findings::{Findings, WorkspaceReport};
 use ids::Ids;
 use scope::Scope;
 use seen::Seen;

@@ -2,9 +2,8 @@
 //!
 //! May use: `printable`, this folder.
 
-use super::findings::{Class, Findings};
+use super::findings::{Class, Findings, Outcome, Report, Wish, WorkspaceReport};
 use super::ids::Kind;
-use super::report::{Report, Result, Wish, WorkspaceReport};
 use crate::printable::printable;
 use std::fmt::Write;
 use strum::VariantArray;
@@ -83,29 +82,29 @@ fn class(text: &mut String, findings: &Findings, this: Class, heading: &str) {
 fn verdict(one: &WorkspaceReport, wish: Wish) -> &'static str {
     let stays = one.findings.count(Class::Left) > 0;
     match (one.outcome, wish, &one.carried) {
-        (Result::Planned, ..) if stays && one.findings.carries() => {
+        (Outcome::Planned, ..) if stays && one.findings.carries() => {
             "Nothing was written. Without --dry-run the rest is carried, and what stands under \"Not carried\" is not: put \
              that right first."
         }
-        (Result::Planned, ..) if stays => {
+        (Outcome::Planned, ..) if stays => {
             "Nothing was written. What stands under \"Not carried\" would stay here alone: put that right first."
         }
-        (Result::Planned, ..) if one.findings.carries() => {
+        (Outcome::Planned, ..) if one.findings.carries() => {
             "Nothing was written. Without --dry-run this is carried."
         }
-        (Result::Planned, ..) => "Nothing was written, and there is nothing to carry.",
-        (Result::Stopped, ..) => {
+        (Outcome::Planned, ..) => "Nothing was written, and there is nothing to carry.",
+        (Outcome::Stopped, ..) => {
             "Nothing was written, because of the conflicts. Make both sides alike, or let --update overwrite what is \
              there."
         }
-        (Result::Alike, Wish::Carry, None) => {
+        (Outcome::Alike, Wish::Carry, None) => {
             "There was nothing to do: both sides are alike. The workspace is left."
         }
-        (Result::Alike, ..) => "Both sides are alike. The workspace is left.",
-        (Result::Unlike, Wish::Check, _) => {
+        (Outcome::Alike, ..) => "Both sides are alike. The workspace is left.",
+        (Outcome::Unlike, Wish::Check, _) => {
             "The sides are not alike. Run the command without --check to carry the rest."
         }
-        (Result::Unlike, ..) => {
+        (Outcome::Unlike, ..) => {
             "The sides are not alike: the lines above say what is not there as it is here. Run the command again when \
              that is put right."
         }
@@ -123,7 +122,7 @@ mod tests {
         let told = |findings: &Findings| {
             let one = WorkspaceReport {
                 slug: "acme".into(),
-                outcome: Result::Planned,
+                outcome: Outcome::Planned,
                 findings: findings.clone(),
                 carried: None,
             };

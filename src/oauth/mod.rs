@@ -10,7 +10,6 @@
 
 mod admin;
 mod attempts;
-mod audited;
 mod events;
 mod http;
 mod keyring;
@@ -20,7 +19,7 @@ mod service;
 
 pub(crate) use admin::unopened_keys;
 pub use admin::{AdminError, Minting, Rotation};
-pub(crate) use audited::Audited;
+pub(crate) use events::Audited;
 pub(crate) use events::{Event, Events, Origin, What};
 pub(crate) use http::OAuthPages;
 pub use keyring::Keyring;

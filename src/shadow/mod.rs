@@ -14,24 +14,21 @@
 
 mod compare;
 mod found;
-mod kinds;
 mod offer;
 mod report;
 mod rows;
-mod same;
 mod tally;
+mod values;
 mod walk;
 mod words;
 mod work;
-mod writer;
 
 pub use compare::{Side, compare};
 pub use found::{Difference, Outcome};
 pub(crate) use offer::{Again, Chosen, Shadow};
 pub(crate) use report::Told;
 pub use report::{Line, Report, text};
-pub(crate) use tally::Tally;
+pub(crate) use tally::{Tally, Writer};
 pub use walk::Rules;
 pub use words::Words;
 pub(crate) use work::Work;
-pub(crate) use writer::Writer;

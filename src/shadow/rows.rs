@@ -4,9 +4,9 @@
 //! field that orders them follow in the same order, and rows with the same value may stand in any order. At the ends of
 //! a page that is not the whole list, rows with the same value as the last one may be others.
 //!
-//! May use: `shadow::same`, `shadow::walk`.
+//! May use: `shadow::values`, `shadow::walk`.
 
-use super::same::same;
+use super::values::same;
 use super::walk::{Walk, by_key, key};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;

@@ -3,8 +3,8 @@
 //! May use: this folder.
 
 use super::found::Difference;
-use super::kinds::{exact, kinds};
-use super::same::same;
+use super::values::same;
+use super::values::{exact, kinds};
 use super::words::Words;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;

@@ -6,7 +6,6 @@
 //!
 //! May use: `plan`, `v2`.
 
-mod body;
 mod query;
 mod request;
 mod told;
