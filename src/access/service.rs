@@ -8,8 +8,10 @@ use super::credential::{Credentials, Presented, presented};
 use super::remembered::{Ages, Remembered, Verdict};
 use super::shared_proofs::{SharedProofs, Sharing};
 use super::workspace_card::ProjectsPage;
-use super::{Caller, PrincipalKind, ProjectCard, User, WorkspaceCard};
-use super::{VisibleProjects, caller, paths, project_card, visible_projects, workspace_card};
+use super::{
+    Caller, PrincipalKind, ProjectCard, User, VisibleProjects, WorkspaceCard, caller, paths, project_card,
+    visible_projects, workspace_card,
+};
 use crate::context::Context;
 use crate::fresh::{Changed, Changes, Figures, Kept, Moment};
 use crate::refusal::Refusal;

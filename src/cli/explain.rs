@@ -2,10 +2,9 @@
 
 use super::arguments::{Outcome, SettingArgs, block_on, server};
 use super::out::{print_out, say};
-use crate::app;
-use crate::explain;
 use crate::settings::HttpAddress;
 use crate::verify::Gateway;
+use crate::{app, explain};
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::Path;

@@ -7,8 +7,7 @@
 
 use crate::tally::Spread;
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::text;
-use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
+use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use std::fmt;

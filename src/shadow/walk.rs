@@ -3,8 +3,7 @@
 //! May use: this folder.
 
 use super::found::Difference;
-use super::values::same;
-use super::values::{exact, kinds};
+use super::values::{exact, kinds, same};
 use super::words::Words;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;

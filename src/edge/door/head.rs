@@ -3,8 +3,7 @@
 //!
 //! May use: `refusal`, `edge::door`.
 
-use super::length::Limits;
-use super::length::{self, Body};
+use super::length::{self, Body, Limits};
 use super::target;
 use crate::refusal::Refusal;
 use http::{Method, Uri};

@@ -7,8 +7,7 @@
 use crate::context::Context;
 use crate::edge::body::{Body, Watch, watched};
 use crate::edge::connection::Peer;
-use crate::edge::dispatch::{Arrived, Counting, Sender, Surface};
-use crate::edge::dispatch::{Recorded, Traces};
+use crate::edge::dispatch::{Arrived, Counting, Recorded, Sender, Surface, Traces};
 use crate::settings::LogSettings;
 use crate::tally::{Kind, Requests, Source};
 use crate::telemetry::field;
