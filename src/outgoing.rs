@@ -2,10 +2,12 @@
 //!
 //! May use: nothing of this crate.
 
+use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
-use reqwest::{Client, ClientBuilder};
+use reqwest::{Client, ClientBuilder, RequestBuilder};
+use serde_json::Value;
 use std::error::Error;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A client to be changed further, whose answers may take so long. It follows no redirect, for that could carry a key
 /// elsewhere.
@@ -32,4 +34,66 @@ pub fn client_for(base: &str, patience: Duration) -> Result<Client, String> {
 /// than that a request could not be sent.
 pub fn causes(fault: &reqwest::Error) -> Vec<String> {
     std::iter::successors(Some(fault as &dyn Error), |error| (*error).source()).map(ToString::to_string).collect()
+}
+
+/// What a service has answered.
+#[derive(Debug, Clone, Default)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    /// Null when there is no body or it is no JSON.
+    pub json: Value,
+    pub took: Duration,
+}
+
+/// Sends `request`, with an API key and a JSON body where there are.
+pub async fn ask(
+    mut request: RequestBuilder,
+    key: Option<&str>,
+    body: Option<&Value>,
+) -> Result<Answer, reqwest::Error> {
+    if let Some(key) = key {
+        request = request.header("X-Api-Key", key);
+    }
+    if let Some(body) = body {
+        request = request.header("Content-Type", "application/json").body(body.to_string());
+    }
+    let started = Instant::now();
+    let answer = request.send().await?;
+    let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
+    let json = serde_json::from_slice(&answer.bytes().await?).unwrap_or_default();
+    Ok(Answer { status, headers, json, took: started.elapsed() })
+}
+
+impl Answer {
+    /// A header as text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// The seconds after which it says to come again.
+    pub fn retry_after(&self) -> Option<u64> {
+        self.header("Retry-After")?.parse().ok()
+    }
+
+    /// A member of the body as text; empty when it is not there.
+    pub fn text(&self, name: &str) -> &str {
+        self.json[name].as_str().unwrap_or_default()
+    }
+
+    /// Whether a gateway of this kind has made it, and did not pass it on.
+    pub fn is_of_a_gateway(&self) -> bool {
+        self.headers.contains_key("causeway-v1-calls")
+    }
+
+    /// What it is, in a few words.
+    pub fn brief(&self) -> String {
+        let errors = self.json["errors"].as_array().into_iter().flatten();
+        let told: Vec<String> = errors
+            .filter_map(|error| Some(format!("{}: {}", error["field"].as_str()?, error["message"].as_str()?)))
+            .take(3)
+            .collect();
+        let detail = if told.is_empty() { self.text("detail").to_owned() } else { told.join("; ") };
+        format!("{} {} {detail}", self.status, self.text("code")).trim().replace("  ", " ")
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::arguments::{Outcome, SettingArgs, block_on, server};
 use super::out::{print_out, say};
+use crate::outgoing::Answer;
 use crate::settings::HttpAddress;
 use crate::verify::Gateway;
 use crate::{app, explain};
@@ -94,14 +95,11 @@ fn read_from(folder: &Path, built_in: String) -> String {
     if folder.join(file).is_file() { folder.join(place).display().to_string() } else { built_in }
 }
 
-fn print(args: &ExplainArgs, mut document: Value, text: &str, answer: Option<&crate::verify::Answer>) {
-    let headers = |answer: &crate::verify::Answer| TOLD.map(|name| (name, answer.header(name)));
+fn print(args: &ExplainArgs, mut document: Value, text: &str, answer: Option<&Answer>) {
     if args.json {
         if let Some(answer) = answer {
-            let headers: serde_json::Map<String, Value> = headers(answer)
-                .into_iter()
-                .filter_map(|(name, value)| Some((name.to_owned(), value?.into())))
-                .collect();
+            let told = TOLD.into_iter().filter_map(|name| Some((name.to_owned(), answer.header(name)?.into())));
+            let headers: serde_json::Map<String, Value> = told.collect();
             document["answer"] = json!({
                 "status": answer.status,
                 "milliseconds": answer.took.as_secs_f64() * 1000.0,
@@ -114,7 +112,8 @@ fn print(args: &ExplainArgs, mut document: Value, text: &str, answer: Option<&cr
     }
     print_out!("{text}");
     if let Some(answer) = answer {
+        let headers = TOLD.map(|name| (name, answer.header(name)));
         let problem = (answer.status >= 400).then(|| answer.json.to_string());
-        print_out!("{}", explain::run_text(answer.status, &headers(answer), answer.took, problem.as_deref()));
+        print_out!("{}", explain::run_text(answer.status, &headers, answer.took, problem.as_deref()));
     }
 }

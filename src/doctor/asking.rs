@@ -2,37 +2,12 @@
 //!
 //! May use: `outgoing`.
 
-use crate::outgoing;
-use reqwest::header::HeaderMap;
+use crate::outgoing::{self, Answer};
 use reqwest::{Client, ClientBuilder, RequestBuilder};
-use serde_json::Value;
 use std::time::Duration;
 
 /// Longest wait for one answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) headers: HeaderMap,
-    /// The body; null when it is no JSON.
-    pub(super) json: Value,
-}
-
-impl Answer {
-    /// A header as text; empty when it is not there.
-    pub(super) fn header(&self, name: &str) -> &str {
-        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
-    }
-
-    /// Whether a gateway of this kind has made it, and did not pass it on.
-    pub(super) fn is_of_a_gateway(&self) -> bool {
-        self.headers.contains_key("causeway-v1-calls")
-    }
-
-    pub(super) fn text(&self, name: &str) -> &str {
-        self.json[name].as_str().unwrap_or_default()
-    }
-}
 
 /// Why there was no answer, and what to do.
 pub(super) struct Silence {
@@ -51,10 +26,7 @@ pub(super) fn client_of(change: impl FnOnce(ClientBuilder) -> ClientBuilder) -> 
 }
 
 pub(super) async fn ask(request: RequestBuilder) -> Result<Answer, Silence> {
-    let answer = request.send().await.map_err(|fault| silence(&fault))?;
-    let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
-    let body = answer.bytes().await.map_err(|fault| silence(&fault))?;
-    Ok(Answer { status, headers, json: serde_json::from_slice(&body).unwrap_or_default() })
+    outgoing::ask(request, None, None).await.map_err(|fault| silence(&fault))
 }
 
 fn silence(fault: &reqwest::Error) -> Silence {

@@ -3,8 +3,9 @@
 //!
 //! May use: `settings`, `asking`, `report`.
 
-use super::asking::{Answer, ask, client};
+use super::asking::{ask, client};
 use super::report::{Report, Wanted};
+use crate::outgoing::Answer;
 use crate::settings::Settings;
 use bytes::Bytes;
 use reqwest::{Body, Client};

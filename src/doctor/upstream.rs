@@ -2,10 +2,11 @@
 //!
 //! May use: `access` (paths), `amount`, `settings`, `units`, `asking`, `report`.
 
-use super::asking::{Answer, ask, client};
+use super::asking::{ask, client};
 use super::report::{Report, Wanted};
 use crate::access::paths;
 use crate::amount::amount;
+use crate::outgoing::Answer;
 use crate::settings::Settings;
 use crate::units::since_1970;
 use reqwest::Client;
@@ -49,11 +50,11 @@ pub(super) async fn look(settings: &Settings, wanted: &Wanted, report: &mut Repo
 
 /// Whether the answer to an unknown key is one of v1's.
 fn is_v1(base: &str, answer: &Answer, report: &mut Report) -> bool {
-    let media = answer.header("content-type");
+    let media = answer.header("content-type").unwrap_or_default();
     match answer.status {
         300..=399 => report.fault(
             PART,
-            format!("{base} redirects to {}", answer.header("location")),
+            format!("{base} redirects to {}", answer.header("location").unwrap_or_default()),
             "name the address it redirects to, scheme and host, in upstream.base_url",
         ),
         429 => report.warn(PART, format!("{base} refuses to answer now (429)"), "ask again in a minute"),
@@ -84,7 +85,7 @@ fn is_v1(base: &str, answer: &Answer, report: &mut Report) -> bool {
 }
 
 fn clock(answer: &Answer, report: &mut Report) {
-    let Some(theirs) = httpdate(answer.header("date")) else { return };
+    let Some(theirs) = answer.header("date").and_then(httpdate) else { return };
     let ours = since_1970().as_secs();
     let apart = ours.abs_diff(theirs);
     if apart > CLOCKS {
@@ -135,8 +136,8 @@ async fn with_key(client: &Client, me: &str, key: &str, report: &mut Report) {
         );
     }
     let quota = match answer.header("x-ratelimit-remaining") {
-        "" => "it tells no quota".to_owned(),
-        left => format!("{} left in this minute", amount(left, "call")),
+        None => "it tells no quota".to_owned(),
+        Some(left) => format!("{} left in this minute", amount(left, "call")),
     };
     report.fine(PART, format!("the key is that of {}; {quota}", answer.text("email")));
 }

@@ -101,10 +101,10 @@ fn call(call: &ToldCall) -> String {
 }
 
 /// What a request that was sent led to, for people: status, headers that were there, time it took.
-pub fn run_text(status: u16, headers: &[(&str, Option<String>)], took: Duration, problem: Option<&str>) -> String {
+pub fn run_text(status: u16, headers: &[(&str, Option<&str>)], took: Duration, problem: Option<&str>) -> String {
     let mut lines = Lines::default();
     lines.add("answer", format!("{status} after {:.1} ms", took.as_secs_f64() * 1000.0));
-    for (name, value) in headers.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
+    for (name, value) in headers.iter().filter_map(|(name, value)| Some((name, (*value)?))) {
         lines.add("header", format!("{name}: {value}"));
     }
     if let Some(problem) = problem {

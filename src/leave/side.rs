@@ -4,7 +4,7 @@
 //! not, because it may have been carried out: the next run looks what is there.
 //! May use: `outgoing`, `settings` (addresses).
 
-use crate::outgoing;
+use crate::outgoing::{self, Answer};
 use crate::settings::HttpAddress;
 use reqwest::{Client, Method};
 use serde_json::{Map, Value};
@@ -28,29 +28,7 @@ pub(super) struct Side {
     name: &'static str,
 }
 
-#[derive(Debug, Clone)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    /// Null when there is no body or it is no JSON.
-    pub(super) json: Value,
-}
-
 impl Answer {
-    /// What it is, in a few words.
-    pub(super) fn brief(&self) -> String {
-        let errors = self.json["errors"].as_array().into_iter().flatten();
-        let told: Vec<String> = errors
-            .filter_map(|error| Some(format!("{}: {}", error["field"].as_str()?, error["message"].as_str()?)))
-            .take(3)
-            .collect();
-        let detail = match (told.is_empty(), self.json["detail"].as_str()) {
-            (false, _) => told.join("; "),
-            (true, detail) => detail.unwrap_or_default().to_owned(),
-        };
-        let code = self.json["code"].as_str().unwrap_or_default();
-        format!("{} {code} {detail}", self.status).trim().replace("  ", " ")
-    }
-
     /// Whether a refusal is in v1's own words, and not those of what stands before it.
     pub(super) fn is_of_v1(&self) -> bool {
         ["error", "detail"].iter().any(|key| self.json[*key].is_string())
@@ -183,31 +161,23 @@ impl Side {
     async fn send(&self, method: Method, path: &str, body: Option<&Value>, again: bool) -> Result<Answer, String> {
         let mut waited = Duration::ZERO;
         loop {
-            let mut request = self.http.request(method.clone(), format!("{}{path}", self.base));
-            request = request.header("X-Api-Key", &self.key);
-            if let Some(body) = body {
-                request = request.header("Content-Type", "application/json").body(body.to_string());
-            }
-            let unreachable = |fault: reqwest::Error| {
+            let request = self.http.request(method.clone(), format!("{}{path}", self.base));
+            let answer = outgoing::ask(request, Some(&self.key), body).await.map_err(|fault| {
                 format!(
                     "{} gave no answer to {method} {path}: {}; when it does again, run the command again, it goes on \
                      where it stopped",
                     self.named(),
                     outgoing::causes(&fault.without_url()).join(": ")
                 )
-            };
-            let answer = request.send().await.map_err(unreachable)?;
-            let status = answer.status().as_u16();
-            let seconds = answer.headers().get("Retry-After").and_then(|text| text.to_str().ok()?.parse().ok());
-            let later = status == 429 || status == 503 && again && seconds.is_some();
+            })?;
+            let seconds = answer.retry_after();
+            let later = answer.status == 429 || answer.status == 503 && again && seconds.is_some();
             let pause = Duration::from_secs(seconds.unwrap_or(5)).max(Duration::from_secs(1));
-            if later && waited + pause <= LONGEST_WAIT {
-                waited += pause;
-                tokio::time::sleep(pause).await;
-                continue;
+            if !later || waited + pause > LONGEST_WAIT {
+                return Ok(answer);
             }
-            let bytes = answer.bytes().await.map_err(unreachable)?;
-            return Ok(Answer { status, json: serde_json::from_slice(&bytes).unwrap_or_default() });
+            waited += pause;
+            tokio::time::sleep(pause).await;
         }
     }
 }
@@ -255,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_refusal_of_a_proxy_is_not_v1s() {
-        let is_of_v1 = |json| Answer { status: 404, json }.is_of_v1();
+        let is_of_v1 = |json| Answer { json, ..Answer::default() }.is_of_v1();
         assert!(is_of_v1(json!({"error": "The requested resource does not exist."})));
         assert!(is_of_v1(json!({"detail": "Not found."})));
         for other in [Value::Null, json!({}), json!({"message": "no route"}), json!({"error": {"code": 5}})] {

@@ -1,10 +1,9 @@
 //! A gateway as a client meets it. May use: `outgoing`.
 
-use crate::outgoing;
-use reqwest::header::HeaderMap;
-use reqwest::{Client, Method, StatusCode};
+use crate::outgoing::{self, Answer};
+use reqwest::{Client, Method};
 use serde_json::Value;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Longest time for one answer.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -19,35 +18,13 @@ pub struct Gateway {
     key: Option<String>,
 }
 
-#[derive(Debug, Clone)]
-pub struct Answer {
-    pub status: u16,
-    pub headers: HeaderMap,
-    /// Body; null when there is none or it is no JSON.
-    pub json: Value,
-    pub took: Duration,
-}
-
 impl Answer {
-    pub fn header(&self, name: &str) -> Option<String> {
-        Some(self.headers.get(name)?.to_str().ok()?.to_owned())
-    }
-
     pub(super) fn code(&self) -> &str {
-        self.json["code"].as_str().unwrap_or_default()
+        self.text("code")
     }
 
     pub(super) fn rows(&self) -> &[Value] {
         self.json["data"].as_array().map(Vec::as_slice).unwrap_or_default()
-    }
-
-    /// What it is, in a few words.
-    pub(super) fn brief(&self) -> String {
-        match (self.code(), self.json["detail"].as_str()) {
-            ("", _) => self.status.to_string(),
-            (code, Some(detail)) => format!("{} {code} ({detail})", self.status),
-            (code, None) => format!("{} {code}", self.status),
-        }
     }
 }
 
@@ -77,9 +54,7 @@ impl Gateway {
     ) -> Result<Answer, String> {
         for _ in 0..WAITS {
             let answer = self.send(method, target, body).await?;
-            let later = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE];
-            let seconds = answer.header("Retry-After").and_then(|text| text.parse().ok());
-            match seconds.filter(|_| later.iter().any(|status| status.as_u16() == answer.status)) {
+            match answer.retry_after().filter(|_| matches!(answer.status, 429 | 503)) {
                 Some(seconds) => tokio::time::sleep(Duration::from_secs(seconds).min(PATIENCE)).await,
                 None => return Ok(answer),
             }
@@ -90,23 +65,11 @@ impl Gateway {
     /// Sends a request.
     pub async fn send(&self, method: &str, target: &str, body: Option<&Value>) -> Result<Answer, String> {
         let word = Method::from_bytes(method.as_bytes()).map_err(|_| format!("{method} is no method"))?;
-        let mut request = self.http.request(word, format!("{}{target}", self.base));
-        if let Some(key) = &self.key {
-            request = request.header("X-Api-Key", key);
-        }
-        if let Some(body) = body {
-            request = request.header("Content-Type", "application/json").body(body.to_string());
-        }
-        let started = Instant::now();
-        let unreachable = |fault: reqwest::Error| {
+        let request = self.http.request(word, format!("{}{target}", self.base));
+        outgoing::ask(request, self.key.as_deref(), body).await.map_err(|fault| {
             let fault = outgoing::causes(&fault.without_url()).join(": ");
             format!("{} gave no answer to {method} {target}: {fault}; check --against", self.base)
-        };
-        let answer = request.send().await.map_err(unreachable)?;
-        let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
-        let bytes = answer.bytes().await.map_err(unreachable)?;
-        let json = serde_json::from_slice(&bytes).unwrap_or_default();
-        Ok(Answer { status, headers, json, took: started.elapsed() })
+        })
     }
 }
 

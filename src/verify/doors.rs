@@ -1,10 +1,11 @@
 //! Doors: what every operation refuses, and what writes refuse when nothing may be written. May use: `plan`, this
 //! folder.
 
-use super::client::{Answer, Gateway};
+use super::client::Gateway;
 use super::place::{self, Place};
 use super::report::{Checked, Finding};
 use super::{bodies, shape};
+use crate::outgoing::Answer;
 use crate::plan::{BodyRule, Method, Operation, Plan};
 use serde_json::json;
 

@@ -16,7 +16,6 @@ mod report;
 mod shape;
 mod writes;
 
-pub(crate) use client::Answer;
 pub use client::Gateway;
 pub(crate) use proof::Proof;
 pub use report::{Line, Report, Verdict, Wanted};
@@ -28,7 +27,7 @@ use report::Checked;
 /// Verifies the gateway behind `gateway`.
 pub async fn verify(plan: &Plan, gateway: &Gateway, wanted: &Wanted) -> Result<Report, String> {
     let me = gateway.send("GET", "/api/v2/users/me/", None).await?;
-    if me.header("Causeway-V1-Calls").is_none() {
+    if !me.is_of_a_gateway() {
         let answered = me.brief().lines().next().unwrap_or_default().to_owned();
         return Err(format!(
             "{} is no causeway (it answers /api/v2/users/me/ with {answered}); check --against",

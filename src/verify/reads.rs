@@ -1,10 +1,11 @@
 //! Reads: lists with their envelopes, cursors and refusals; single records. May use: `amount`, `plan`, this folder.
 
-use super::client::{Answer, Gateway};
+use super::client::Gateway;
 use super::place::Place;
 use super::report::{Checked, Finding};
 use super::{doors, shape};
 use crate::amount::amount;
+use crate::outgoing::Answer;
 use crate::plan::{Operation, Plan};
 use serde_json::Value;
 
