@@ -16,18 +16,17 @@ use crate::describe::openapi::Document;
 use crate::edge::{ClientAddress, V2Answer, client_agent};
 use crate::idempotency::{Idempotency, Key};
 use crate::limits::{Class, CredentialId, Limits};
-use crate::native::Native;
 use crate::plan::routes::{Found, Routes};
 use crate::plan::{BodyRule, Extent, Method, Operation, OwnRecords, Plan, Surface, V1Found, V1Operation};
 use crate::refusal::Refusal;
 use crate::run::{Call, Job, Origin, Runner};
 use crate::settings::Mode;
-use crate::shadow::{Again, Shadow};
+use crate::shadow::Again;
 use crate::usage::{Usage, beginning};
-use crate::v1::Budget;
 use crate::v2::tag::{self, IfMatch};
 use crate::v2::{Parameters, Reply};
-use beside::{Beside, Route};
+pub(crate) use beside::Beside;
+use beside::Route;
 use bytes::Bytes;
 use collapsed::{Asked, Collapsed};
 use http::HeaderValue;
@@ -47,34 +46,24 @@ pub struct V2 {
     document: Arc<Document>,
     idempotency: Idempotency,
     usage: Option<Usage>,
-    beside: Option<Beside>,
+    beside: Beside,
     reads: Collapsed<(Caller, Standing)>,
 }
 
 impl V2 {
-    /// Puts the parts together; `document` is the OpenAPI document of the runner's plan.
+    /// Puts the parts together; `document` is the OpenAPI document of the runner's plan, and `usage` is told who is
+    /// behind the credentials.
     pub fn new(
         runner: Arc<Runner>,
         access: Access,
         limits: Arc<Limits>,
         document: Arc<Document>,
         idempotency: Idempotency,
+        usage: Option<Usage>,
+        beside: Beside,
     ) -> Self {
-        let routes = Arc::new(Routes::new(runner.plan()));
-        let (usage, beside, reads) = (None, None, Collapsed::default());
+        let (routes, reads) = (Arc::new(Routes::new(runner.plan())), Collapsed::default());
         Self { runner, routes, access, limits, document, idempotency, usage, beside, reads }
-    }
-
-    /// The same, with `usage` told who is behind the credentials.
-    #[must_use]
-    pub fn counted_by(self, usage: Option<Usage>) -> Self {
-        Self { usage, ..self }
-    }
-
-    /// The same, with `native` answering what it answers, and reads compared by `shadow`; `budget` is v1's.
-    #[must_use]
-    pub fn beside(self, native: Option<Arc<Native>>, shadow: Option<Shadow>, budget: Budget) -> Self {
-        Self { beside: Some(Beside { native, shadow, budget }), ..self }
     }
 
     /// Answers one request; `body` is only awaited when the operation takes one.
@@ -149,14 +138,14 @@ impl V2 {
         if !operation.works() {
             return Err(Refusal::NotImplemented { operation: operation.id.clone() });
         }
-        let chosen = match self.beside.as_ref().map(|beside| (beside.mode(&route, operation, &caller), beside)) {
-            Some((Mode::Native, beside)) => {
-                return Box::pin(beside.passed((&self.access, &caller), &route, head, body, &ctx)).await;
+        let chosen = match self.beside.mode(&route, operation, &caller) {
+            Mode::Native => {
+                return Box::pin(self.beside.passed((&self.access, &caller), &route, head, body, &ctx)).await;
             }
-            Some((Mode::Shadow, beside)) => {
-                beside.chosen((route.0, operation), &caller, &head, || self.again(&caller, &route, &head))
+            Mode::Shadow => {
+                self.beside.chosen((route.0, operation), &caller, &head, || self.again(&caller, &route, &head))
             }
-            Some((Mode::Translated, _)) | None => None,
+            Mode::Translated => None,
         };
         let (index, limited) = (route.0, caller.workspace.is_some());
         let answer = self.translated(caller, route, &head, body, (ctx.clone(), begun)).await;
@@ -173,7 +162,7 @@ impl V2 {
             let (v2, caller, route, head) = (v2.clone(), caller.clone(), route.clone(), head.clone());
             Box::pin(async move {
                 let operation = &v2.runner.plan().operations[route.0];
-                let ctx = v2.beside.as_ref().and_then(|beside| beside.spare(&caller, operation))?;
+                let ctx = v2.beside.spare(&caller, operation)?;
                 let (nothing, limited) = (std::future::ready(Ok(Bytes::new())), caller.workspace.is_some());
                 let answer = v2.translated(caller, route, &head, nothing, (ctx.clone(), Instant::now())).await;
                 beside::side(&answer, limited, &ctx)

@@ -84,10 +84,10 @@ impl CutOver {
                 (Some(shadow), Some(work))
             }
         };
-        let way = PassThrough::new(address, &settings.upstream, settings.public.clone())
-            .map_err(StartError::PassThrough)?
-            .named(client.instance().clone())
-            .observed_by(Arc::new(NativeWrites(writes)));
+        let mut way = PassThrough::new(address, &settings.upstream, settings.public.clone())
+            .map_err(StartError::PassThrough)?;
+        way.instance = client.instance().clone();
+        way.observer = Arc::new(NativeWrites(writes));
         Ok(Self { native: Some(Arc::new(Native::new(modes, way))), shadow, work })
     }
 

@@ -17,7 +17,7 @@ use super::peers::Peers;
 use super::proofs::Proofs;
 use super::shared_indexes::SharedIndexes;
 use super::start::{Compiled, StartError};
-use super::surface::{Counted, ForeignCalls, KeysOfV1, Operations, Ready, counters, hint_door};
+use super::surface::{Counted, ForeignCalls, Operations, Ready, counters, hint_door, keys_of_v1_only};
 use crate::access::{Access, AccessSettings};
 use crate::admin::AdminPage;
 use crate::board::Board;
@@ -30,10 +30,10 @@ use crate::idempotency::Idempotency;
 use crate::index::Indexes;
 use crate::limits::Limits;
 use crate::load::{Memory, Share};
-use crate::metrics::{MetricsPage, Parts};
+use crate::metrics::MetricsPage;
 use crate::oauth::{Audited, Events, Keyring, OAuth, OAuthPages};
 use crate::plan::{Plan, Source};
-use crate::request::V2;
+use crate::request::{Beside, V2};
 use crate::retirement::Retirement;
 use crate::run::{Runner, keep_ahead, settle_left_open};
 use crate::settings::Settings;
@@ -263,22 +263,22 @@ impl Service {
         let (changes, breaker) = (self.access.changes().clone(), self.lasting.client.breaker().clone());
         let observer = foreign_writes(&self.runner, &self.access);
         let (budget, calls) = (self.lasting.client.budget().clone(), Arc::clone(&self.calls));
-        let pass_through = PassThrough::new(upstream, &settings.upstream, settings.public.clone())
-            .map_err(StartError::PassThrough)?
-            .named(self.lasting.client.instance().clone())
-            .observed_by(Arc::new(observer))
-            .counted_by(Arc::new(ForeignCalls { budget, breaker: breaker.clone(), changes, calls }))
-            .admitting(Arc::new(KeysOfV1))
-            .telling(self.retirement.clone().map(|told| told as Arc<dyn Notices>));
+        let mut pass_through = PassThrough::new(upstream, &settings.upstream, settings.public.clone())
+            .map_err(StartError::PassThrough)?;
+        pass_through.instance = self.lasting.client.instance().clone();
+        pass_through.observer = Arc::new(observer);
+        pass_through.calls = Some(Arc::new(ForeignCalls { budget, breaker: breaker.clone(), changes, calls }));
+        pass_through.admit = keys_of_v1_only;
+        pass_through.notices = self.retirement.clone().map(|told| told as Arc<dyn Notices>);
         let (runner, access, limits) = (Arc::clone(&self.runner), self.access.clone(), Arc::clone(&self.limits));
         let usage = self.counts.as_ref().map(|counts| counts.usage.clone());
-        let v2 = V2::new(runner, access, limits, Arc::clone(&document), self.idempotency.clone())
-            .counted_by(usage.clone())
-            .beside(
-                self.cut_over.native.clone(),
-                self.cut_over.shadow.clone(),
-                self.lasting.client.budget().clone(),
-            );
+        let beside = Beside {
+            native: self.cut_over.native.clone(),
+            shadow: self.cut_over.shadow.clone(),
+            budget: self.lasting.client.budget().clone(),
+        };
+        let (idempotency, counted) = (self.idempotency.clone(), usage.clone());
+        let v2 = V2::new(runner, access, limits, Arc::clone(&document), idempotency, counted, beside);
         let mut pages: Vec<Arc<dyn Pages>> = vec![
             Arc::new(OAuthPages::new(self.oauth.clone())),
             Arc::new(DocsPage::new(document, self.oauth.clone())),
@@ -298,7 +298,7 @@ impl Service {
     }
 
     pub(super) fn operators_pages(&self, stack: &Stack, tls: Option<&Tls>) -> Vec<Arc<dyn AdminPage>> {
-        let metrics = MetricsPage::new(Parts {
+        let metrics = MetricsPage {
             requests: Arc::clone(&self.requests),
             stack: stack.clone(),
             tls: tls.cloned(),
@@ -314,7 +314,7 @@ impl Service {
             store: self.lasting.store.clone(),
             compared: self.lasting.compared.tally.clone(),
             retirement: self.retirement.clone(),
-        });
+        };
         let board = Board::new(Arc::clone(&self.compiled.plan), self.lasting.store.clone());
         vec![Arc::new(metrics), Arc::new(board)]
     }

@@ -6,9 +6,7 @@
 
 use crate::access::credential::presents_own;
 use crate::context::Context;
-use crate::edge::{
-    Admission, Body, CallObserver, CallUnderWay, Condition, Pages, Readiness, V2Answer, V2Service, read_body,
-};
+use crate::edge::{Body, CallObserver, CallUnderWay, Condition, Pages, Readiness, V2Answer, V2Service, read_body};
 use crate::fresh::{Changed, Changes};
 use crate::hints::{HintDoor, HintSecrets, SecretsError};
 use crate::oauth::{Event, Events, Origin, What};
@@ -41,17 +39,13 @@ impl V2Service for Operations {
 }
 
 /// A secret that the gateway gave out itself is of no use at v1, and v1 must not learn of it.
-pub(super) struct KeysOfV1;
-
-impl Admission for KeysOfV1 {
-    fn admit(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        if !presents_own(headers) {
-            return Ok(());
-        }
-        Err(Refusal::misplaced_token(
-            "Keys and tokens of this gateway open /api/v2/ only; /api/v1/ takes keys of the service behind.",
-        ))
+pub(super) fn keys_of_v1_only(headers: &HeaderMap) -> Result<(), Refusal> {
+    if !presents_own(headers) {
+        return Ok(());
     }
+    Err(Refusal::misplaced_token(
+        "Keys and tokens of this gateway open /api/v2/ only; /api/v1/ takes keys of the service behind.",
+    ))
 }
 
 /// Ready means: the store can be read, and written and v1 used where that is asked for.

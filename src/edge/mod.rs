@@ -40,7 +40,7 @@ pub(crate) use dispatch::{Recorded, Traces};
 pub use forwarding::request_headers as forwarded_headers;
 pub use listen::serve;
 pub use pass_through::PassThrough;
-pub(crate) use pass_through::{Admission, CallObserver, CallUnderWay, Notice, Notices, WriteObserver};
+pub(crate) use pass_through::{CallObserver, CallUnderWay, Notice, Notices, WriteObserver};
 pub(crate) use pools::Kind;
 pub(crate) use public_base::PublicBase;
 pub(crate) use stack::Stack;

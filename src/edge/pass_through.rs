@@ -74,12 +74,6 @@ pub trait CallUnderWay: Send {
     fn unreachable(self: Box<Self>);
 }
 
-/// Decides whether a request may go through at all, by its headers.
-pub trait Admission: Send + Sync + 'static {
-    /// Success lets the request through; credentials of the gateway itself are of no use behind it.
-    fn admit(&self, headers: &HeaderMap) -> Result<(), Refusal>;
-}
-
 /// What is said of one call.
 #[derive(Debug, Clone, Default)]
 pub struct Notice {
@@ -117,11 +111,17 @@ pub struct PassThrough {
     target: Target,
     head_timeout: Duration,
     public: PublicSettings,
-    observer: Arc<dyn WriteObserver>,
-    calls: Option<Arc<dyn CallObserver>>,
-    admission: Option<Arc<dyn Admission>>,
-    notices: Option<Arc<dyn Notices>>,
-    instance: Instance,
+    /// Is told of writes.
+    pub(crate) observer: Arc<dyn WriteObserver>,
+    /// Is told of every call.
+    pub(crate) calls: Option<Arc<dyn CallObserver>>,
+    /// Decides by its headers whether a request may go through: credentials of the gateway itself are of no use behind
+    /// it.
+    pub(crate) admit: fn(&HeaderMap) -> Result<(), Refusal>,
+    /// Tells clients of the end of v1.
+    pub(crate) notices: Option<Arc<dyn Notices>>,
+    /// In whose name is sent.
+    pub(crate) instance: Instance,
     repetitions: Retries,
 }
 
@@ -136,17 +136,11 @@ impl PassThrough {
             public,
             observer: Arc::new(Unobserved),
             calls: None,
-            admission: None,
+            admit: |_| Ok(()),
             notices: None,
             instance: Instance::default(),
             repetitions: Retries::default(),
         })
-    }
-
-    /// The same, sending in the name of `instance`.
-    #[must_use]
-    pub fn named(self, instance: Instance) -> Self {
-        Self { instance, ..self }
     }
 
     /// Refuses a request that this gateway has sent itself: the service behind is the gateway, or leads back to it.
@@ -162,36 +156,12 @@ impl PassThrough {
         ))
     }
 
-    /// The same, with `observer` told of writes.
-    #[must_use]
-    pub fn observed_by(self, observer: Arc<dyn WriteObserver>) -> Self {
-        Self { observer, ..self }
-    }
-
-    /// The same, with `calls` told of every call.
-    #[must_use]
-    pub fn counted_by(self, calls: Arc<dyn CallObserver>) -> Self {
-        Self { calls: Some(calls), ..self }
-    }
-
-    /// The same, with `admission` deciding what may go through.
-    #[must_use]
-    pub fn admitting(self, admission: Arc<dyn Admission>) -> Self {
-        Self { admission: Some(admission), ..self }
-    }
-
-    /// The same, with `notices` telling clients of the end of v1.
-    #[must_use]
-    pub fn telling(self, notices: Option<Arc<dyn Notices>>) -> Self {
-        Self { notices, ..self }
-    }
-
     /// Sends `request` to v1 and brings the answer back, both as streams.
     ///
     /// # Errors
-    /// What `admission` refuses; v1 unreachable, broken or silent.
+    /// What is not admitted; v1 unreachable, broken or silent.
     pub async fn forward(&self, request: Request<Body>, context: &Context) -> Result<Response<Body>, Refusal> {
-        self.admission.iter().try_for_each(|admission| admission.admit(request.headers()))?;
+        (self.admit)(request.headers())?;
         let notices = self.notices.as_ref();
         let notice = notices.and_then(|of| of.of(request.method(), request.uri().path(), request.headers()));
         if let Some(gone) = notice.as_ref().and_then(|notice| notice.refusal(&request, &context.request_id)) {

@@ -1,4 +1,4 @@
-//! The operators' figures at `/metrics`, in the text forms of Prometheus and OpenMetrics.
+//! The operators' page `/metrics`, in the text forms of Prometheus and OpenMetrics.
 //!
 //! The counting happens elsewhere, in `tally` and in the parts themselves; here the figures get names and labels.
 //! Labels are words of the gateway alone (operations, kinds, outcomes), so their number is known beforehand.
@@ -6,11 +6,112 @@
 //! May use: `access`, `admin`, `edge`, `fresh`, `index`, `limits`, `load`, `oauth`, `retirement`, `run`, `shadow`,
 //! `store`, `tally`, `v1`.
 
-mod caches;
 mod family;
-mod page;
-mod process;
+mod inner;
 mod surface;
-mod upstream;
 
-pub use page::{MetricsPage, Parts};
+use crate::access::Access;
+use crate::admin::{AdminPage, text};
+use crate::edge::{Stack, Tls};
+use crate::index::Indexes;
+use crate::limits::Limits;
+use crate::load::Memory;
+use crate::oauth::OAuth;
+use crate::retirement::Retirement;
+use crate::run::Runner;
+use crate::shadow::Tally;
+use crate::store::Store;
+use crate::tally::{Calls, Counter, Requests};
+use crate::v1::Client;
+use bytes::Bytes;
+use family::{Family, openmetrics, prometheus};
+use futures_util::future::BoxFuture;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use std::sync::Arc;
+
+const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// The page, and what is looked at when somebody asks.
+pub struct MetricsPage {
+    pub requests: Arc<Requests>,
+    /// Connections and places.
+    pub stack: Stack,
+    /// The certificate of the listener, when it has one.
+    pub tls: Option<Tls>,
+    /// Memory of requests, and how much it may be.
+    pub memory: (Memory, usize),
+    pub limits: Arc<Limits>,
+    /// Events of the authorization server by their number.
+    pub events: Arc<[Counter]>,
+    pub calls: Arc<Calls>,
+    /// The client for v1, with its budget.
+    pub client: Client,
+    /// What is kept of access.
+    pub access: Access,
+    /// What is kept of credentials.
+    pub oauth: OAuth,
+    /// What is kept of v1.
+    pub runner: Arc<Runner>,
+    /// What is kept of work items.
+    pub indexes: Indexes,
+    pub store: Store,
+    /// What came of comparing answers.
+    pub compared: Tally,
+    /// What was announced and refused.
+    pub retirement: Option<Arc<Retirement>>,
+}
+
+impl MetricsPage {
+    fn gathered(&self) -> Vec<Family> {
+        let mut kept = vec![("credentials", self.oauth.figures())];
+        kept.extend(self.access.figures());
+        kept.extend(self.runner.figures());
+        let families = [
+            inner::process(),
+            surface::requests(&self.requests),
+            surface::places(&self.stack, &self.memory.0, self.memory.1),
+            surface::certificate(self.tls.as_ref()),
+            surface::limits(&self.limits),
+            surface::events(&self.events),
+            inner::calls(&self.calls),
+            inner::state(&self.client),
+            inner::caches(&kept),
+            inner::indexes(&self.indexes),
+            inner::store(&self.store),
+            surface::compared(&self.compared),
+            surface::brownouts(self.retirement.as_deref()),
+        ];
+        families.into_iter().flatten().collect()
+    }
+
+    fn respond(&self, request: &Request<Bytes>) -> Response<Bytes> {
+        if request.method() != Method::GET {
+            return text(StatusCode::METHOD_NOT_ALLOWED, "The figures are only read.\n");
+        }
+        let Ok(written) = openmetrics(self.gathered()) else {
+            return text(StatusCode::INTERNAL_SERVER_ERROR, "The figures could not be written.\n");
+        };
+        let mut accepted = request.headers().get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+        let open = accepted.any(|value| value.contains("application/openmetrics-text"));
+        let (written, media) = if open { (written, OPENMETRICS) } else { (prometheus(&written), PROMETHEUS) };
+        let mut response = text(StatusCode::OK, written);
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
+        response
+    }
+}
+
+impl AdminPage for MetricsPage {
+    fn path(&self) -> &'static str {
+        "/metrics"
+    }
+
+    fn title(&self) -> &'static str {
+        "Figures for Prometheus"
+    }
+
+    fn answer(&self, request: Request<Bytes>) -> BoxFuture<'static, Response<Bytes>> {
+        Box::pin(std::future::ready(self.respond(&request)))
+    }
+}

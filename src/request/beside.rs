@@ -28,12 +28,12 @@ const SPARE: usize = 10;
 /// An operation of the plan and the variables of its path.
 pub(super) type Route = (usize, Vec<(String, String)>);
 
-/// Who answers beside the translation.
+/// Who answers beside the translation, or is compared with it; `budget` is v1's.
 #[derive(Clone)]
-pub(super) struct Beside {
-    pub(super) native: Option<Arc<Native>>,
-    pub(super) shadow: Option<Shadow>,
-    pub(super) budget: Budget,
+pub(crate) struct Beside {
+    pub(crate) native: Option<Arc<Native>>,
+    pub(crate) shadow: Option<Shadow>,
+    pub(crate) budget: Budget,
 }
 
 fn workspace(route: &Route) -> Option<&str> {

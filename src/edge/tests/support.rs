@@ -3,7 +3,7 @@
 
 use crate::context::Context;
 use crate::edge::{
-    Admission, AlwaysReady, Body, Pages, PassThrough, Readiness, Stack, Surface, V2Answer, V2Service, WriteObserver,
+    AlwaysReady, Body, Pages, PassThrough, Readiness, Stack, Surface, V2Answer, V2Service, WriteObserver,
 };
 use crate::edge::{full, read_body, serve, stack};
 use crate::load::{Memory, Share};
@@ -84,13 +84,9 @@ impl Pages for OnePage {
 }
 
 /// Refuses what looks like a token of the gateway's own.
-struct NoGatewayTokens;
-
-impl Admission for NoGatewayTokens {
-    fn admit(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        let own = headers.get("authorization").is_some_and(|value| value == "Bearer own");
-        if own { Err(Refusal::Unauthorized { detail: "Not for v1.".into() }) } else { Ok(()) }
-    }
+fn no_gateway_tokens(headers: &HeaderMap) -> Result<(), Refusal> {
+    let own = headers.get("authorization").is_some_and(|value| value == "Bearer own");
+    if own { Err(Refusal::Unauthorized { detail: "Not for v1.".into() }) } else { Ok(()) }
 }
 
 /// A running gateway; stops when told or dropped.
@@ -171,10 +167,10 @@ fn surface(
     memory: Memory,
 ) -> Stack {
     let base = HttpAddress::parse(upstream).unwrap();
-    let way = PassThrough::new(&base, &settings.upstream, settings.public.clone()).unwrap();
-    let mut pass_through = way.admitting(Arc::new(NoGatewayTokens));
+    let mut pass_through = PassThrough::new(&base, &settings.upstream, settings.public.clone()).unwrap();
+    pass_through.admit = no_gateway_tokens;
     if let Some(observer) = observer {
-        pass_through = pass_through.observed_by(observer);
+        pass_through.observer = observer;
     }
     let readiness: Arc<dyn Readiness> = Arc::new(AlwaysReady);
     let surface = Surface {
