@@ -62,7 +62,7 @@ impl V2 {
         usage: Option<Usage>,
         beside: Beside,
     ) -> Self {
-        let (routes, reads) = (Arc::new(Routes::new(runner.plan())), Collapsed::default());
+        let (routes, reads) = (Arc::new(Routes::new(&runner.plan)), Collapsed::default());
         Self { runner, routes, access, limits, document, idempotency, usage, beside, reads }
     }
 
@@ -77,7 +77,7 @@ impl V2 {
         let ctx = ctx.with_priority(if read { Priority::Read } else { Priority::Write }).tolerating(read);
         // A write waits until its turn has come, whatever it waits for.
         ctx.meter.only_wait();
-        let plan = self.runner.plan();
+        let plan = &*self.runner.plan;
         // Found before the credential is proven, because that costs a call already; judged after.
         let route = self.route(&head);
         let credential = presented_id(&head.headers);
@@ -127,7 +127,7 @@ impl V2 {
             return schema::answer(&self.document, &head).map(V2Answer::from);
         }
         let route = route?;
-        let operation = &self.runner.plan().operations[route.0];
+        let operation = &self.runner.plan.operations[route.0];
         if let Err(refusal) = gate::check_scope(operation, &caller) {
             // No card is asked for that would prove the key.
             let credential = presented_id(&head.headers);
@@ -161,7 +161,7 @@ impl V2 {
         Box::new(move || {
             let (v2, caller, route, head) = (v2.clone(), caller.clone(), route.clone(), head.clone());
             Box::pin(async move {
-                let operation = &v2.runner.plan().operations[route.0];
+                let operation = &v2.runner.plan.operations[route.0];
                 let ctx = v2.beside.spare(&caller, operation)?;
                 let (nothing, limited) = (std::future::ready(Ok(Bytes::new())), caller.workspace.is_some());
                 let answer = v2.translated(caller, route, &head, nothing, (ctx.clone(), Instant::now())).await;
@@ -179,7 +179,7 @@ impl V2 {
         body: impl Future<Output = Result<Bytes, Refusal>>,
         (ctx, begun): (Context, Instant),
     ) -> Result<Reply, Refusal> {
-        let plan = self.runner.plan();
+        let plan = &*self.runner.plan;
         let operation = &plan.operations[index];
         gate::check_ids(plan.resource_of(operation), &mut variables)?;
         let standing = gate::check_visible(&self.access, operation, &caller, &variables, &ctx).await?;
@@ -287,21 +287,21 @@ impl V2 {
     /// Tells the workspace that a path names of a credential that was good once.
     async fn note_refused(&self, refused: &Refusal, head: &Parts) {
         let Refusal::InvalidToken { ended: Some(ended), .. } = refused else { return };
-        let Ok((_, variables)) = self.route(head) else { return };
-        if let Some((_, slug)) = variables.iter().find(|(name, _)| name == "slug") {
+        let Ok(route) = self.route(head) else { return };
+        if let Some(slug) = beside::workspace(&route) {
             self.runner.credential_refused(ended, slug, &origin(head)).await;
         }
     }
 
     /// Tells the workspace that a path names of a change of its features that a scope did not allow (O81).
-    async fn note_out_of_scope(&self, (index, variables): &Route, caller: &Caller, head: &Parts) {
-        let plan = self.runner.plan();
-        let operation = &plan.operations[*index];
+    async fn note_out_of_scope(&self, route: &Route, caller: &Caller, head: &Parts) {
+        let plan = &*self.runner.plan;
+        let operation = &plan.operations[route.0];
         let records = plan.resource_of(operation).records;
         if records != Some(OwnRecords::Features) || !operation.method.writes() {
             return;
         }
-        if let Some((_, slug)) = variables.iter().find(|(name, _)| name == "slug") {
+        if let Some(slug) = beside::workspace(route) {
             self.runner.features_out_of_scope(caller, slug, &origin(head)).await;
         }
     }
@@ -311,7 +311,7 @@ impl V2 {
         let nothing = self.routes.no_such_path(head.uri.path());
         let Some(rest) = head.uri.path().strip_prefix("/api/v2/") else { return nothing };
         let path = format!("/api/v1/{rest}");
-        let v1 = &self.runner.plan().v1;
+        let v1 = &self.runner.plan.v1;
         let V1Found::Operation { operation, .. } = v1.find(head.method.as_str(), &path) else { return nothing };
         match &v1.all()[operation] {
             V1Operation { extent: Extent::None(why), served: true, .. } => {

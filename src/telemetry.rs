@@ -68,12 +68,6 @@ impl Log {
     }
 }
 
-impl std::fmt::Debug for Log {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Log").finish_non_exhaustive()
-    }
-}
-
 /// Sends the log to standard error as `settings` say, for the whole process. Panics are logged too.
 pub fn start(settings: &LogSettings) -> Result<Log, tracing::subscriber::SetGlobalDefaultError> {
     let (batch, _flush) = Batch::start(std::io::stderr());

@@ -15,7 +15,6 @@ use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use opentelemetry_otlp::{ExporterBuildError, Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{BatchSpanProcessor, SpanData, SpanEvents, SpanLinks, SpanProcessor};
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
@@ -158,18 +157,12 @@ fn of_status(status: u16) -> Status {
 }
 
 /// A client whose requests run on the gateway's runtime, because the SDK's thread has none.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 struct OnRuntime {
     client: reqwest::Client,
     runtime: Handle,
     /// Whether the collector did not take the last batch; the log says so once.
     refused: Arc<AtomicBool>,
-}
-
-impl fmt::Debug for OnRuntime {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OnRuntime").finish_non_exhaustive()
-    }
 }
 
 impl OnRuntime {

@@ -18,17 +18,11 @@ const FIRST: Duration = Duration::from_secs(1);
 const NEXT: Duration = Duration::from_millis(250);
 
 /// Tells the end; clones are the same.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Ending(Arc<watch::Sender<bool>>);
 
 /// Hears of the end. As long as there is one, its connection has not ended.
 pub(super) struct Told(watch::Receiver<bool>);
-
-impl Default for Ending {
-    fn default() -> Self {
-        Self(Arc::new(watch::Sender::new(false)))
-    }
-}
 
 impl Ending {
     /// For one connection more.

@@ -12,14 +12,8 @@ const LONGEST: usize = 255;
 
 /// A key as a client sent it.
 #[derive(Clone, PartialEq, Eq)]
+#[cfg_attr(test, derive(Debug))]
 pub struct Key(String);
-
-impl std::fmt::Debug for Key {
-    /// Shows nothing: answers can be sealed under it.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Key(…)")
-    }
-}
 
 impl Key {
     /// Reads the header; none when it was not sent.

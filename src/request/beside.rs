@@ -36,7 +36,7 @@ pub(crate) struct Beside {
     pub(crate) budget: Budget,
 }
 
-fn workspace(route: &Route) -> Option<&str> {
+pub(super) fn workspace(route: &Route) -> Option<&str> {
     route.1.iter().find(|(name, _)| name == "slug").map(|(_, slug)| slug.as_str())
 }
 

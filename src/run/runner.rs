@@ -76,25 +76,26 @@ impl RunnerSettings {
 }
 
 /// Everything calls are carried out with.
+#[derive(Clone)]
 pub struct Runner {
-    pub(super) plan: Arc<Plan>,
-    pub(super) shapes: Vec<ReadShape>,
+    pub(crate) plan: Arc<Plan>,
+    pub(super) shapes: Arc<[ReadShape]>,
     pub(super) client: Client,
     pub(super) access: Access,
     pub(super) store: Store,
     pub(super) indexes: Indexes,
     pub(super) heavy: Heavy,
-    pub(super) collections: Shelf<Collection>,
-    pub(super) rosters: Shelf<Vec<Person>>,
-    pub(super) sets: Shelf<HashSet<Uuid>>,
+    pub(super) collections: Arc<Shelf<Collection>>,
+    pub(super) rosters: Arc<Shelf<Vec<Person>>>,
+    pub(super) sets: Arc<Shelf<HashSet<Uuid>>>,
     pub(super) answers: Answers,
     pub(super) own_lists: KeptLists,
     /// Labels deleted a moment ago, which v1 may still show on items.
     pub(super) deleted_labels: DeletedLabels,
     /// Records made a moment ago by requests of this process, each the answer of one request only.
-    made: Cache<Uuid, ()>,
-    /// Work items made by requests of this process that have neither type nor values.
-    plain: Cache<Uuid, ()>,
+    pub(super) made: Cache<Uuid, ()>,
+    /// Work items made by requests of this process that have neither type nor values, and so are no other request's.
+    pub(super) plain: Cache<Uuid, ()>,
     /// Projects whose recorded items were held against an index lately.
     pub(super) compared: Cache<Uuid, ()>,
     /// Lists that kept changing while they were read lately, by v1 path and those v1 shows the same.
@@ -131,9 +132,9 @@ impl Runner {
         let changes = access.changes().clone();
         Self {
             shapes: plan.resources.iter().map(ReadShape::of).collect(),
-            collections: Shelf::new(settings.collection_ttl, settings.longest(), &changes),
-            rosters: Shelf::new(settings.collection_ttl, settings.longest(), &changes),
-            sets: Shelf::new(settings.collection_ttl, settings.longest(), &changes),
+            collections: Arc::new(Shelf::new(settings.collection_ttl, settings.longest(), &changes)),
+            rosters: Arc::new(Shelf::new(settings.collection_ttl, settings.longest(), &changes)),
+            sets: Arc::new(Shelf::new(settings.collection_ttl, settings.longest(), &changes)),
             answers: Answers::new(settings.stale_if_error, &changes),
             own_lists: KeptLists::default(),
             deleted_labels: DeletedLabels::default(),
@@ -169,30 +170,16 @@ impl Runner {
             (settings.collection_ttl == self.settings.collection_ttl, settings.collection_ttl);
         Self {
             shapes: plan.resources.iter().map(ReadShape::of).collect(),
-            collections: self.collections.with_ages(time_to_live, settings.longest(), same),
-            rosters: self.rosters.with_ages(time_to_live, settings.longest(), same),
-            sets: self.sets.with_ages(time_to_live, settings.longest(), same),
+            collections: Arc::new(self.collections.with_ages(time_to_live, settings.longest(), same)),
+            rosters: Arc::new(self.rosters.with_ages(time_to_live, settings.longest(), same)),
+            sets: Arc::new(self.sets.with_ages(time_to_live, settings.longest(), same)),
             answers: self.answers.with_age(settings.stale_if_error),
             own_lists: if same { self.own_lists.clone() } else { KeptLists::default() },
-            deleted_labels: self.deleted_labels.clone(),
-            made: self.made.clone(),
-            plain: self.plain.clone(),
-            compared: self.compared.clone(),
-            begun_ahead: self.begun_ahead.clone(),
-            beginners: self.beginners.clone(),
             restless: if fresh { self.restless.clone() } else { restless(time_to_live) },
             plan,
-            client: self.client.clone(),
             access,
-            store: self.store.clone(),
-            indexes: self.indexes.clone(),
-            heavy: self.heavy.clone(),
-            changes: self.changes.clone(),
-            epochs: self.epochs.clone(),
-            losses: self.losses.clone(),
-            writes: self.writes.clone(),
             settings,
-            identifiers: self.identifiers.clone(),
+            ..self.clone()
         }
     }
 
@@ -206,21 +193,6 @@ impl Runner {
         if tokio::time::timeout_at(patience.into(), self.writes.wait()).await.is_err() {
             tracing::warn!(left = self.writes.len(), "drain time over, leaving writes in the middle");
         }
-    }
-
-    /// Takes a new record for the one that a create has made; false when another create was told of it.
-    pub(super) fn claim_new(&self, id: Uuid) -> bool {
-        self.made.insert_new(id, ())
-    }
-
-    /// A request without type and values has made this work item.
-    pub(super) fn note_plain(&self, item: Uuid) {
-        self.plain.insert(item, ());
-    }
-
-    /// Whether it did, so that the item is never taken for what another request has made.
-    pub(super) fn is_plain(&self, item: Uuid) -> bool {
-        self.plain.contains(&item)
     }
 
     /// Remembers which project an identifier belongs to.
@@ -244,10 +216,5 @@ impl Runner {
             ("sets", self.sets.figures()),
             ("answers", self.answers.figures()),
         ]
-    }
-
-    /// The plan calls are carried out by.
-    pub fn plan(&self) -> &Plan {
-        &self.plan
     }
 }

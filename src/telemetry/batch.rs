@@ -30,7 +30,7 @@ struct Inner {
 
 /// Writes what waits when it is dropped.
 #[must_use = "the last lines are written when this is dropped"]
-pub struct Flush(Option<Batch>);
+pub struct Flush(Batch);
 
 impl Batch {
     /// Lines to `to`, and a thread that writes them.
@@ -44,7 +44,7 @@ impl Batch {
             batch.write_now();
             let _ = writeln!(io::stderr(), "no thread for the log: {error}");
         }
-        (batch.clone(), Flush(Some(batch)))
+        (batch.clone(), Flush(batch))
     }
 
     fn write_on(&self) {
@@ -79,9 +79,7 @@ impl Batch {
 
 impl Drop for Flush {
     fn drop(&mut self) {
-        if let Some(batch) = self.0.take() {
-            batch.write_now();
-        }
+        self.0.write_now();
     }
 }
 

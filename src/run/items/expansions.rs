@@ -83,13 +83,13 @@ pub(in crate::run) fn wanted(job: &InProject<'_>) -> Result<Vec<usize>, Refusal>
 
 /// How many calls expanding the answer can take, with nothing kept.
 pub(in crate::run) fn calls(job: &InProject<'_>) -> Result<usize, Refusal> {
-    let (plan, names) = (job.runner.plan(), &declaring(job).expand);
+    let (plan, names) = (&job.runner.plan, &declaring(job).expand);
     let list = |index: usize| plan.list_of(outlook::expanded_from(names.get(index)?)?);
     Ok(wanted(job)?.into_iter().filter_map(list).map(|list| list.v1.len()).sum())
 }
 
 fn declaring<'j>(job: &'j InProject<'_>) -> &'j Operation {
-    outlook::expanding(job.runner.plan(), job.operation())
+    outlook::expanding(&job.runner.plan, job.operation())
 }
 
 /// For each of `items`, the keys that `wanted` (indices into the operation's `expand`) adds.

@@ -52,6 +52,7 @@ impl Question {
 /// An answer and what voids it.
 type Answer = (V1Response, Arc<[Changed]>);
 
+#[derive(Clone)]
 pub(in crate::run) struct Answers {
     kept: Fresh<Question, Answer, Refusal>,
     /// Reads that are shared; nothing is kept of them here.
@@ -76,8 +77,7 @@ impl Answers {
 
     /// Another one that keeps for `age`, with what is kept here.
     pub fn with_age(&self, age: Duration) -> Self {
-        let (kept, reads) = (self.kept.clone(), self.reads.clone());
-        Self { kept: kept.useless_after(age), reads, changes: self.changes.clone(), age }
+        Self { kept: self.kept.clone().useless_after(age), age, ..self.clone() }
     }
 
     pub fn figures(&self) -> Figures {

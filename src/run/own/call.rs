@@ -72,7 +72,7 @@ impl<'j> OwnCall<'j> {
     pub(super) fn hold_precondition(&self, catalogue: &Arc<Catalogue>) -> Result<(), Refusal> {
         let job = self.job;
         let Some(condition) = &job.condition else { return Ok(()) };
-        let Some(showing) = job.runner.plan().showing(job.operation()) else { return Ok(()) };
+        let Some(showing) = job.runner.plan.showing(job.operation()) else { return Ok(()) };
         let reading = job.as_operation(showing, Parameters::default());
         let Some(records) = reading.resource().records else { return Ok(()) };
         let call = OwnCall {

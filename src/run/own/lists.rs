@@ -49,7 +49,7 @@ impl OwnCall<'_> {
         }
         let (runner, of, surface) = (Arc::clone(&job.runner), Arc::clone(&self.catalogue), self.surface());
         let build = move || {
-            let resource = &runner.plan().resources[resource];
+            let resource = &runner.plan.resources[resource];
             let rows: Arc<[Record]> =
                 rows(surface, &of, within).into_iter().map(|row| record(resource, row)).collect();
             let size = rows.iter().map(|row| row.json.len()).sum();

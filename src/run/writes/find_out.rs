@@ -120,7 +120,7 @@ impl Job {
         let checked = confirm::check(resource, sent, &record);
         let as_sent = checked.missing.is_empty() && are_sets(resource, &checked.lost);
         // A record that another request has been told of is not this one's.
-        Ok((as_sent && self.runner.claim_new(id_of(row)?)).then_some(record))
+        Ok((as_sent && self.runner.made.insert_new(id_of(row)?, ())).then_some(record))
     }
 
     /// Whether this caller has made the record since then.

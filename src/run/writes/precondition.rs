@@ -30,7 +30,7 @@ impl Job {
     /// 412; 404 when there is no such record; faults of the read.
     pub(in crate::run) async fn hold_precondition(&self) -> Result<(), Refusal> {
         let Some(condition) = &self.condition else { return Ok(()) };
-        let Some(showing) = self.runner.plan().showing(self.operation()) else { return Ok(()) };
+        let Some(showing) = self.runner.plan.showing(self.operation()) else { return Ok(()) };
         if self.is_own() {
             // Compared after role and mode, and again inside the transaction.
             return Ok(());

@@ -236,7 +236,7 @@ fn is_as_before(update: &Intent, item: &Item) -> bool {
 fn is_written_elsewhere(job: &InProject<'_>, items: &[Item], looking: Looking, recorded: &ProjectItems) -> bool {
     let Some(since) = job.runner.store.away_since() else { return false };
     let known_until = now_micros() - micros(since.elapsed());
-    let is_ours = |item: &Item| recorded.knows(item.id) || job.runner.is_plain(item.id);
+    let is_ours = |item: &Item| recorded.knows(item.id) || job.runner.plain.contains(&item.id);
     // An index that is used was read before, whatever v1's clock says.
     let changed_until = if looking == Looking::Indexed { known_until } else { known_until - SKEW };
     items.iter().any(|item| {
@@ -316,7 +316,7 @@ fn concerns(job: &InProject<'_>, intent: &Intent, items: &[Item], recorded: &Pro
 
 /// Whether a create whose outcome is not known may have made an item: one that is not known to be another's.
 fn may_have_made(job: &InProject<'_>, intent: &Intent, item: &Newest, recorded: &ProjectItems) -> bool {
-    let is_anothers = recorded.knows(item.id) || job.runner.is_plain(item.id);
+    let is_anothers = recorded.knows(item.id) || job.runner.plain.contains(&item.id);
     !is_anothers && matches(intent, item, late(job))
 }
 

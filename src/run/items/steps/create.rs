@@ -79,7 +79,7 @@ async fn make<'j>(
     let resource = job.resource();
     let id = post(job, given, body).await?;
     if is_plain {
-        job.runner.note_plain(id);
+        job.runner.plain.insert(id, ());
     }
     let stored = job.read_record_fields(resource, id, work_items::WHOLE).await.map_err(|refusal| {
         let what = format!("The service behind told the id {id} for the new work item, but did not show the item.");
