@@ -19,9 +19,9 @@ mod remembered;
 mod service;
 mod shared_proofs;
 mod visible_projects;
-mod waiting;
 mod workspace_card;
 
+pub(crate) use asked_again::Waiting;
 pub use caller::{Caller, PrincipalKind, Role, User};
 pub use credential::Presented;
 pub(crate) use credential::{Acting, Credentials, presented_id};
@@ -30,6 +30,5 @@ pub use project_card::ProjectCard;
 pub use service::{Access, AccessSettings, Named};
 pub(crate) use shared_proofs::{Found, SharedProofs};
 pub(crate) use visible_projects::VisibleProjects;
-pub(crate) use waiting::Waiting;
 pub(crate) use workspace_card::WorkspaceCard;
 pub use workspace_card::WorkspaceRole;

@@ -1,10 +1,15 @@
-//! What several commands share: flags that override settings, how a command ends, and the runtime it runs on. May use:
-//! what `cli` may use.
+//! What several commands share: flags that override settings, how a command ends, the runtime it runs on, the store it
+//! looks at, and what it prints: text for a terminal or the next program. May use: what `cli` may use.
 
 use crate::settings::{HttpAddress, LoadArgs, Loaded, Settings};
+use crate::store::{Store, file_of};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use std::path::PathBuf;
+use std::fmt::Arguments;
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Write, stdout};
+use std::path::{Path, PathBuf};
+use std::process::exit;
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -140,4 +145,68 @@ pub(super) async fn stop_signal() {
     {
         let _ = interrupt.await;
     }
+}
+
+/// Writes to standard output. When the reader has left, as `head` does, the process ends with 1 and says nothing.
+pub(super) fn write(text: Arguments<'_>) {
+    if let Err(fault) = stdout().lock().write_fmt(text) {
+        if fault.kind() != ErrorKind::BrokenPipe {
+            eprintln!("the output could not be written: {fault}");
+        }
+        exit(1);
+    }
+}
+
+/// Prints text as [`std::print`] does, where the reader may have left.
+macro_rules! print_out {
+    ($($text:tt)*) => { $crate::cli::arguments::write(format_args!($($text)*)) };
+}
+
+/// The same with the end of a line.
+macro_rules! say {
+    ($($text:tt)*) => { $crate::cli::arguments::write(format_args!("{}\n", format_args!($($text)*))) };
+}
+
+pub(super) use {print_out, say};
+
+/// A new file for its owner's eyes only.
+pub(super) fn create(file: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file)
+}
+
+/// A mistyped path must not make an empty store that then looks sound.
+pub(super) fn expect_there(url: &str) -> Outcome {
+    match absent(url) {
+        Some(file) => Err(format!("there is no store at {}; see --store", file.display())),
+        None => Ok(()),
+    }
+}
+
+/// Opens the store at `url`, which has to be there, works with it and closes it.
+pub(super) async fn with_store<T>(
+    url: &str,
+    work: impl AsyncFnOnce(&Store) -> Result<T, String>,
+) -> Result<T, String> {
+    expect_there(url)?;
+    with_any_store(url, work).await
+}
+
+/// The same for one that is made when it is not there.
+pub(super) async fn with_any_store<T>(
+    url: &str,
+    work: impl AsyncFnOnce(&Store) -> Result<T, String>,
+) -> Result<T, String> {
+    let store = Store::open_for_upkeep(url).await?;
+    let outcome = work(&store).await;
+    store.close().await;
+    outcome
+}
+
+/// The file of the store at `url`, when there is none yet.
+pub(super) fn absent(url: &str) -> Option<PathBuf> {
+    file_of(url).filter(|file| !file.exists())
 }

@@ -1,7 +1,7 @@
 //! `causeway explain`: what would happen to a request, and with `--run` what did. May use: what `cli` may use.
 
 use super::arguments::{Outcome, SettingArgs, block_on, server};
-use super::out::{print_out, say};
+use super::arguments::{print_out, say};
 use crate::outgoing::Answer;
 use crate::settings::HttpAddress;
 use crate::verify::Gateway;

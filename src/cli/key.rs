@@ -1,8 +1,8 @@
 //! `causeway key`: gateway keys, which open less than the v1 key behind them. May use: what `cli` may use.
 
+use super::arguments::say;
 use super::arguments::{Outcome, SettingArgs, block_on, id};
 use super::oauth::{opened, opened_or_made, told};
-use super::out::say;
 use crate::context::Context;
 use crate::oauth::Minting;
 use crate::printable::printable;

@@ -14,14 +14,11 @@ mod manual;
 mod migration;
 mod oauth;
 mod openapi;
-mod out;
 mod restore;
-mod sandbox;
 mod secrets;
 mod serve;
 mod shadow;
 mod store;
-mod store_files;
 mod verify;
 
 use crate::store::{Kind, last_step};
@@ -52,7 +49,7 @@ enum Command {
     /// Try it out: an embedded v1 with sample data and the gateway in front of it
     Demo(demo::DemoArgs),
     /// Serve only the embedded v1, as a stand-in of a deployment for tests
-    Sandbox(sandbox::SandboxArgs),
+    Sandbox(demo::SandboxArgs),
     /// Check settings, mappings and store, and with --upstream that the backend answers as expected
     Check(check::CheckArgs),
     /// Look at everything an installation stands on: settings, store, secrets, v1, proxy; say what to put right
@@ -103,7 +100,7 @@ impl Cli {
         let outcome = match self.command {
             Command::Serve(args) => serve::run(&args),
             Command::Demo(args) => demo::run(&args),
-            Command::Sandbox(args) => sandbox::run(&args),
+            Command::Sandbox(args) => demo::sandbox(&args),
             Command::Check(args) => check::run(&args),
             Command::Store(args) => store::run(&args),
             Command::Operations(args) => openapi::operations(&args),

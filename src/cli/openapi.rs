@@ -1,8 +1,8 @@
 //! `causeway openapi` and `causeway operations`: what a gateway serves, without a running one. May use: what `cli` may
 //! use.
 
+use super::arguments::print_out;
 use super::arguments::{Outcome, one_of, server};
-use super::out::print_out;
 use crate::app;
 use crate::describe::openapi::{Document, Format};
 use crate::describe::operations;

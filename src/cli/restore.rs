@@ -6,8 +6,8 @@
 //! May use: what `cli` may use.
 
 use super::arguments::Outcome;
-use super::out::say;
-use super::store_files::{absent, create, with_any_store};
+use super::arguments::say;
+use super::arguments::{absent, create, with_any_store};
 use crate::amount::amount;
 use crate::store::{Store, folder_of, url_of};
 use std::fs::File;

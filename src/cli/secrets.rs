@@ -1,9 +1,9 @@
 //! `causeway secrets`: the secrets under which v1 keys are kept. May use: what `cli` may use.
 
+use super::arguments::create;
+use super::arguments::say;
 use super::arguments::{Outcome, SettingArgs, block_on};
 use super::oauth::opened;
-use super::out::say;
-use super::store_files::create;
 use crate::oauth::Keyring;
 use clap::{Args, Subcommand};
 use std::fs::{File, Metadata};

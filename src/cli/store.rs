@@ -1,9 +1,9 @@
 //! `causeway store`: what an operator does with the gateway's own data. May use: what `cli` may use.
 
+use super::arguments::say;
 use super::arguments::{Outcome, SettingArgs, block_on};
-use super::out::say;
+use super::arguments::{create, with_any_store, with_store};
 use super::restore;
-use super::store_files::{create, with_any_store, with_store};
 use crate::amount::amount;
 use crate::run::forget_project;
 use crate::store::{DumpError, Intent, IntentKind, IntentState, Kind, Settled, Store, StoreError, in_words};

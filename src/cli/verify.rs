@@ -1,7 +1,7 @@
 //! `causeway verify`: acceptance of a running gateway. May use: what `cli` may use.
 
+use super::arguments::say;
 use super::arguments::{block_on, id, server, slug, stop_signal};
-use super::out::say;
 use crate::amount::amount;
 use crate::app;
 use crate::settings::HttpAddress;

@@ -10,22 +10,22 @@
 //!
 //! May use: `context`, `describe`, `edge`, `oauth`, `refusal`, `v2::tag`.
 
-mod assets;
-
 use crate::context::Context;
 use crate::describe::openapi::{Document, Format};
 use crate::edge::{Body, Pages, PublicBase, empty, full};
 use crate::oauth::OAuth;
 use crate::refusal::Refusal;
 use crate::v2::tag;
-use assets::{DOCUMENT, Part};
+use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, REFERRER_POLICY,
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use http::{HeaderValue, Request, Response, StatusCode};
+use rust_embed::RustEmbed;
 use serde_json::json;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 const ROOT: &str = "/api/v2/docs/";
@@ -105,7 +105,7 @@ impl DocsPage {
             let tag = self.document.tag(Format::Json, base);
             return Ok(Part { bytes: text.into(), media: "application/json", tag });
         }
-        assets::find(name).ok_or_else(|| Refusal::NotFound { detail: "The documentation has no such part.".into() })
+        find(name).ok_or_else(|| Refusal::NotFound { detail: "The documentation has no such part.".into() })
     }
 }
 
@@ -126,5 +126,75 @@ impl Pages for DocsPage {
 
     fn answer(&self, request: Request<Body>, _: Context) -> BoxFuture<'static, Result<Response<Body>, Refusal>> {
         Box::pin(self.clone().respond(request.map(drop)))
+    }
+}
+
+#[derive(RustEmbed)]
+#[folder = "src/docs/assets/page/"]
+struct Files;
+
+/// The file called `name`; the page itself when it is empty.
+fn find(name: &str) -> Option<Part> {
+    let name = if name.is_empty() { "index.html" } else { name };
+    let file = Files::get(name)?;
+    let hash = hex::encode(&file.metadata.sha256_hash()[..8]);
+    let bytes = match file.data {
+        Cow::Borrowed(bytes) => Bytes::from_static(bytes),
+        Cow::Owned(bytes) => Bytes::from(bytes),
+    };
+    Some(Part { bytes, media: media(name), tag: format!("\"{hash}\"") })
+}
+
+fn media(name: &str) -> &'static str {
+    match name.rsplit('.').next() {
+        Some("html") => "text/html; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        _ => "text/plain; charset=utf-8",
+    }
+}
+
+/// The document, below the page.
+const DOCUMENT: &str = "openapi.json";
+
+/// One file as it is sent.
+struct Part {
+    bytes: Bytes,
+    media: &'static str,
+    tag: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_the_page_names_is_in_the_program() {
+        let page = find("").expect("the page");
+        let text = String::from_utf8(page.bytes.to_vec()).unwrap();
+        let named: Vec<&str> = ["src=\"", "href=\""]
+            .iter()
+            .flat_map(|attribute| text.split(attribute).skip(1))
+            .filter_map(|rest| rest.split('"').next())
+            .filter(|name| *name != DOCUMENT)
+            .collect();
+        assert!(named.len() >= 5, "{named:?}");
+        for name in named {
+            assert!(!name.contains(':') && !name.starts_with('/'), "{name} is not beside the page");
+            assert!(find(name).is_some(), "{name} is missing");
+        }
+    }
+
+    #[test]
+    fn no_style_loads_anything_from_elsewhere() {
+        for name in ["page.css", "swagger-ui/swagger-ui.css"] {
+            let text = String::from_utf8(find(name).unwrap().bytes.to_vec()).unwrap();
+            assert!(!text.contains("@import"), "{name}");
+            for target in text.split("url(").skip(1) {
+                let target = target.trim_start_matches(['"', '\'']);
+                assert!(target.starts_with("data:"), "{name}: {}", target.chars().take(40).collect::<String>());
+            }
+        }
     }
 }

@@ -7,7 +7,6 @@
 //! May use: `catalogue`, `outgoing`, `plan` (paths, the type mode), `settings` (addresses), `store`.
 
 mod contexts;
-mod features;
 mod fields;
 mod findings;
 mod ids;

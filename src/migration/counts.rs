@@ -1,9 +1,12 @@
-//! The counts that are wanted, with who is behind them.
+//! The counts that are wanted, with who is behind them; and days, which are numbers since 1970 in the program and dates
+//! for people and programs.
 //!
 //! May use: `plan`, `store`.
 
 use crate::plan::Plan;
 use crate::store::{Store, StoreError, UsageCaller, UsageRow};
+use jiff::civil::Date;
+use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What part of the counts is wanted.
@@ -68,4 +71,33 @@ fn is_v1(plan: &Plan, operation: &str) -> bool {
     // One that the mappings no longer have was counted under its name.
     let is_gone = || operation.starts_with("v1_") && plan.operation(operation).is_none();
     operation.starts_with("v1 ") || plan.v1.by_id(operation).is_some() || is_gone()
+}
+
+fn first() -> Date {
+    jiff::civil::date(1970, 1, 1)
+}
+
+/// The date of a day, such as `2026-11-22`.
+pub fn date(day: i64) -> String {
+    let date = jiff::Span::new().try_days(day).ok().and_then(|span| first().checked_add(span).ok());
+    date.map_or_else(|| day.to_string(), |date| date.to_string())
+}
+
+pub(super) fn as_date<S: Serializer>(day: &i64, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&date(*day))
+}
+
+/// The same; null for none.
+pub(super) fn as_date_or_null<S: Serializer>(day: &Option<i64>, to: S) -> Result<S::Ok, S::Error> {
+    day.map(date).serialize(to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_is_a_date() {
+        assert_eq!((date(0).as_str(), date(20_779).as_str()), ("1970-01-01", "2026-11-22"));
+    }
 }

@@ -4,7 +4,7 @@
 //! May use: `printable`, `store`, this folder.
 
 use super::counts::Counts;
-use super::days::date;
+use super::counts::date;
 use crate::printable::printable;
 
 /// Every count in a line.

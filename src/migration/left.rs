@@ -3,7 +3,7 @@
 //! May use: `plan`, this folder.
 
 use super::counts::Counts;
-use super::days::{as_date, date};
+use super::counts::{as_date, date};
 use crate::plan::{Extent, Fill, Plan, V1Operation};
 use serde::Serialize;
 use std::collections::BTreeMap;

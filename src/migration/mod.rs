@@ -8,14 +8,13 @@
 
 mod counts;
 mod csv;
-mod days;
 mod left;
 mod report;
 mod text;
 
+pub use counts::date;
 pub use counts::{Counts, Wanted};
 pub use csv::csv;
-pub use days::date;
 pub use left::Left;
 pub(crate) use left::left;
 pub use report::{CallerLine, ClientLine, Report};

@@ -2,7 +2,7 @@
 //!
 //! May use: `amount`, `printable`, this folder.
 
-use super::days::date;
+use super::counts::date;
 use super::left::Left;
 use super::report::{Report, moved};
 use crate::amount::amount;

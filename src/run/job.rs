@@ -1,4 +1,5 @@
-//! One call on its way, and what every step reads off it: operation, path, caller, body.
+//! One call on its way, and what every step reads off it: operation, path, caller, body. Inside a project the card comes
+//! with it that the gate has asked for; code that needs the card takes an [`InProject`], so that it cannot be without.
 //!
 //! May use: what `run` may use, but no step.
 
@@ -19,6 +20,7 @@ use crate::v2::tag::{self, IfMatch};
 use crate::v2::{Parameters, Reply};
 use bytes::Bytes;
 use std::net::IpAddr;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -304,5 +306,52 @@ impl Job {
     /// Time for work that several requests share.
     pub(super) fn shared_ctx(&self) -> Context {
         self.call.ctx.for_shared_work(self.runner.settings.shared_work)
+    }
+}
+
+/// A call being carried out inside a project.
+#[derive(Clone, Copy)]
+pub struct InProject<'j> {
+    job: &'j Job,
+    pub(super) card: &'j Arc<ProjectCard>,
+}
+
+impl Deref for InProject<'_> {
+    type Target = Job;
+
+    fn deref(&self) -> &Job {
+        self.job
+    }
+}
+
+impl InProject<'_> {
+    /// The same call for work beside it, which may take longer than the call.
+    pub(super) fn aside(&self) -> Inside {
+        let job = self.as_operation(self.call.operation, self.call.parameters.clone());
+        Inside { job, card: Arc::clone(self.card) }
+    }
+}
+
+impl Job {
+    /// This call with its project card; none when its path lies in no project.
+    pub(super) fn in_project(&self) -> Option<InProject<'_>> {
+        self.call.card().map(|card| InProject { job: self, card })
+    }
+}
+
+/// An [`InProject`] that owns its call.
+pub(super) struct Inside {
+    job: Job,
+    card: Arc<ProjectCard>,
+}
+
+impl Inside {
+    pub(super) fn new(runner: Arc<Runner>, call: Call, card: Arc<ProjectCard>) -> Self {
+        let call = Call { standing: Standing::Project(Arc::clone(&card)), ..call };
+        Self { job: Job::new(runner, call), card }
+    }
+
+    pub(super) fn here(&self) -> InProject<'_> {
+        InProject { job: &self.job, card: &self.card }
     }
 }

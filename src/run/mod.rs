@@ -10,7 +10,6 @@
 
 mod audit;
 mod dispatch;
-mod in_project;
 mod items;
 mod job;
 mod kept;

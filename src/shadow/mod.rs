@@ -16,7 +16,6 @@ mod compare;
 mod found;
 mod offer;
 mod report;
-mod rows;
 mod tally;
 mod values;
 mod walk;

@@ -1,4 +1,5 @@
-//! Marks calls when they arrive and counts them when they are answered; both only touch memory.
+//! Marks calls when they arrive and counts them when they are answered; both only touch memory. The counts since the last
+//! write are in several parts so that threads rarely meet.
 //!
 //! May use: `access` (who a credential belongs to), `context`, `edge` (its traits), `plan`, `units`, `v1` (keys), this
 //! folder.
@@ -6,7 +7,6 @@
 use super::callers::{Callers, Proof};
 use super::client::Clients;
 use super::names::{Names, Operations};
-use super::tally::{Key, Tally};
 use crate::access::Caller;
 use crate::access::credential::presented_id;
 use crate::context::Context;
@@ -14,9 +14,13 @@ use crate::edge::{Arrived, Counting, Sender};
 use crate::plan::Plan;
 use crate::units::since_1970;
 use crate::v1::{KeyId, V1Key};
+use foldhash::fast::RandomState;
 use http::header::USER_AGENT;
 use http::{HeaderMap, Method};
+use parking_lot::Mutex;
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::mpsc;
 
 const DAY: u64 = 86_400;
@@ -136,5 +140,66 @@ fn credential(arrived: &Arrived, context: &Context) -> u64 {
     match arrived.v1 {
         true => arrived.credential,
         false => context.meter.spender().map_or(0, |spender| spender.credential),
+    }
+}
+
+const PARTS: usize = 16;
+/// Most counts of a part: while the store cannot be written, further ones are not kept.
+const MOST: usize = 20_000;
+
+/// What a call is counted under.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    pub(super) day: u32,
+    pub(super) operation: u32,
+    pub(super) class: u8,
+    pub(super) caller: u32,
+    pub(super) client: u32,
+}
+
+/// Counts of some threads, in lines of the processor's cache that no other part is in.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Part(Mutex<HashMap<Key, i64, RandomState>>);
+
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    parts: [Part; PARTS],
+    lost: AtomicUsize,
+}
+
+thread_local! {
+    static PART: usize = {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        NEXT.fetch_add(1, Ordering::Relaxed) % PARTS
+    };
+}
+
+impl Tally {
+    pub(super) fn add(&self, key: Key) {
+        let part = PART.with(|part| *part);
+        let mut part = self.parts[part].0.lock();
+        if let Some(calls) = part.get_mut(&key) {
+            *calls += 1;
+        } else if part.len() < MOST {
+            part.insert(key, 1);
+        } else {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn take(&self) -> HashMap<Key, i64> {
+        let mut all = HashMap::new();
+        for part in &self.parts {
+            for (key, calls) in std::mem::take(&mut *part.0.lock()) {
+                *all.entry(key).or_default() += calls;
+            }
+        }
+        all
+    }
+
+    /// Calls that could not be counted since this was last asked.
+    pub(super) fn lost(&self) -> usize {
+        self.lost.swap(0, Ordering::Relaxed)
     }
 }

@@ -13,7 +13,6 @@ mod callers;
 mod client;
 mod counting;
 mod names;
-mod tally;
 mod writer;
 
 pub(crate) use client::client_of;

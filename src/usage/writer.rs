@@ -4,8 +4,8 @@
 //! adds no number twice. While the store cannot be written, the counts wait in memory, within bounds.
 //! May use: `access`, `context`, `settings`, `store`, `v1`.
 
+use super::counting::Key;
 use super::counting::{UnknownKeys, Usage, today};
-use super::tally::Key;
 use crate::access::Access;
 use crate::context::{Context, Priority};
 use crate::settings::UsageSettings;

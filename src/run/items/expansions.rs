@@ -7,8 +7,8 @@
 
 use crate::plan::{Known, Operation};
 use crate::refusal::Refusal;
-use crate::run::in_project::InProject;
 use crate::run::items::fields::{self, Pairing};
+use crate::run::job::InProject;
 use crate::run::kept::collection::Collection;
 use crate::run::outlook;
 use crate::run::reads::list;

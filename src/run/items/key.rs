@@ -13,7 +13,7 @@ use crate::context::Note;
 use crate::fresh::Changed;
 use crate::plan::PathTemplate;
 use crate::refusal::Refusal;
-use crate::run::in_project::InProject;
+use crate::run::job::InProject;
 use crate::run::job::Job;
 use crate::run::kept::answers::Shown;
 use crate::run::members::bad_data;

@@ -5,8 +5,8 @@
 
 use crate::plan::{Column, Known, Resource};
 use crate::refusal::Refusal;
-use crate::run::in_project::InProject;
 use crate::run::items::key::{another, is_pair};
+use crate::run::job::InProject;
 use crate::translate::work_items::Item;
 use crate::v2::query::{Condition, ListCall, Test};
 use crate::v2::record::Cell;

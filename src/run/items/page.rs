@@ -8,7 +8,7 @@
 
 use crate::index::{Index, Selection};
 use crate::refusal::Refusal;
-use crate::run::in_project::InProject;
+use crate::run::job::InProject;
 use crate::run::members::{bad_data, refused_list};
 use crate::run::reads::outage::Answered;
 use crate::translate::incoming;

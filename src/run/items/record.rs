@@ -6,7 +6,7 @@
 use crate::index::{Index, Scope};
 use crate::plan::{Known, Resource};
 use crate::refusal::Refusal;
-use crate::run::in_project::InProject;
+use crate::run::job::InProject;
 use crate::run::job::Job;
 use crate::run::kept::shelf::Audience;
 use crate::run::members::bad_data;

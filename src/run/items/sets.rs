@@ -7,7 +7,7 @@
 
 use crate::plan::{Known, Resource};
 use crate::refusal::Refusal;
-use crate::run::in_project::InProject;
+use crate::run::job::InProject;
 use crate::run::kept::empty_lists::OLDER;
 use crate::run::members::refused_read;
 use crate::run::reads::load::records_of;

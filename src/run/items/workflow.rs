@@ -5,7 +5,7 @@
 
 use crate::plan::Known;
 use crate::refusal::Refusal;
-use crate::run::in_project::InProject;
+use crate::run::job::InProject;
 use crate::run::kept::collection::Collection;
 use crate::settings::ProjectWorkflow;
 use crate::translate::Held;

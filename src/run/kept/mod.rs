@@ -8,6 +8,5 @@ pub(super) mod beginners;
 pub(super) mod collection;
 pub(super) mod empty_lists;
 pub(super) mod losses;
-pub(super) mod ready;
 pub(super) mod roster;
 pub(super) mod shelf;

@@ -2,15 +2,16 @@
 //!
 //! The rules are `catalogue`'s, the data is the store's; this folder says who may, in which mode, in which order things
 //! are refused (O2), and what clients see. A project's surface and the workspace's share every function: an [`OwnCall`]
-//! knows which one it is on. One file a resource.
+//! knows which one it is on. One file a resource, or two that go together.
+//!
+//! v1 tells nobody that a project was deleted: its card looks like that of a project one may not see. Only the answer to
+//! the delete itself, which comes by on the pass-through, is proof.
 //!
 //! May use: what `run` may use.
 
-mod attachments;
 mod audit;
 mod call;
 mod contexts;
-mod deleted_project;
 pub(super) mod kept_lists;
 mod lists;
 mod options;
@@ -19,20 +20,22 @@ mod schema;
 mod types;
 mod verbs;
 
-pub use deleted_project::forget_project;
-
 use super::audit::features_refused;
 use super::job::Job;
 use crate::catalogue::shapes;
 use crate::plan::{OwnRecords, Special, Step};
 use crate::refusal::Refusal;
+use crate::run::Runner;
+use crate::run::audit::SYSTEM;
+use crate::store::{AuditActor, Store};
 use crate::v2::Reply;
-use attachments::Attachments;
+use crate::v2::time::Micros;
 use call::OwnCall;
 use contexts::Contexts;
 use options::Options;
-use properties::Properties;
+use properties::{Attachments, Properties};
 use types::Types;
+use uuid::Uuid;
 
 /// Carries out a step of the language on records of this kind.
 pub(super) async fn run(records: OwnRecords, step: Step, job: &Job) -> Result<Reply, Refusal> {
@@ -96,4 +99,36 @@ async fn update_features(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
     let given = call.job.given()?;
     let (_, after) = call.edit(|edit| edit.update_features(&given)).await?;
     Ok(call.reply(shapes::features(&after.features)))
+}
+
+impl Runner {
+    /// v1 has deleted the project. Contexts forget it (O84), and its own definitions go; everything recorded on its work
+    /// items counts as missing from now on, so that a sweep can take it.
+    pub async fn project_deleted(&self, project: Uuid) -> Result<(), Refusal> {
+        forget_project(&self.store, project).await
+    }
+
+    /// v1 has deleted a record of the project. When it is a work item, everything kept of it counts as missing from now
+    /// on, so that a sweep can take it.
+    pub async fn record_deleted(&self, project: Uuid, record: Uuid) -> Result<(), Refusal> {
+        if self.store.project_items(project).await?.knows(record) {
+            self.store.mark_missing(project, &[record], &[], Micros::MAX).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Takes away what a project that v1 has deleted has defined, and what names it; see [`Runner::project_deleted`].
+pub async fn forget_project(store: &Store, project: Uuid) -> Result<(), Refusal> {
+    for workspace in store.workspaces_naming(project).await? {
+        let forgotten = store.edit(workspace, |edit| {
+            let before = edit.after.clone();
+            edit.forget_project(project);
+            // Nobody asked for it: it follows from what somebody did at v1.
+            let nobody = AuditActor { kind: SYSTEM, ..AuditActor::default() };
+            Ok(((), audit::definitions(nobody, &before, &edit.after)))
+        });
+        forgotten.await?;
+    }
+    Ok(store.miss_project(project).await?)
 }

@@ -11,7 +11,7 @@ use crate::fresh::{Changed, or_older};
 use crate::index::{Index, Scope};
 use crate::plan::{Known, Source};
 use crate::refusal::Refusal;
-use crate::run::in_project::InProject;
+use crate::run::job::InProject;
 use crate::run::job::Job;
 use crate::run::kept::answers::{Question, Shown};
 use crate::run::runner::Runner;

@@ -9,7 +9,7 @@ use crate::fresh::Kept;
 use crate::index::{Index, Scope};
 use crate::plan::Known;
 use crate::refusal::Refusal;
-use crate::run::in_project::InProject;
+use crate::run::job::InProject;
 use crate::run::job::Job;
 use crate::run::kept::empty_lists::OLDER;
 use crate::run::kept::shelf::{Place, Shelf, Shelved};

@@ -5,7 +5,7 @@
 
 use crate::plan::{Extra, Resource};
 use crate::refusal::Refusal;
-use crate::run::in_project::InProject;
+use crate::run::job::InProject;
 use crate::run::members::{Members, id_of};
 use crate::run::reads::list;
 use crate::run::writes::write::created_but;

@@ -2,7 +2,7 @@
 
 use crate::plan::Extra;
 use crate::refusal::Refusal;
-use crate::run::in_project::InProject;
+use crate::run::job::InProject;
 use crate::run::members::{Members, id_of};
 use crate::run::rules;
 use crate::run::writes::write::{created_but, partly_done};

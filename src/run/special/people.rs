@@ -3,7 +3,7 @@
 use crate::access::Role;
 use crate::refusal::Refusal;
 use crate::run::Job;
-use crate::run::in_project::InProject;
+use crate::run::job::InProject;
 use crate::run::members::bad_data;
 use crate::translate::members::{self, Person};
 use crate::translate::users;

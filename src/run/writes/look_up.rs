@@ -10,8 +10,8 @@
 
 use crate::plan::{Answer, BodyRule, Input, Known, Method, OnCreate, OwnRecords, Source, Special, Step};
 use crate::refusal::Refusal;
-use crate::run::in_project::InProject;
 use crate::run::items::fields::{Newest, newest};
+use crate::run::job::InProject;
 use crate::run::job::Job;
 use crate::run::members::SKEW;
 use crate::translate::comments;

@@ -5,7 +5,7 @@ use super::{records, types};
 use crate::catalogue::values::{self, Wish};
 use crate::catalogue::{Applicable, Catalogue};
 use crate::refusal::{FieldError, FieldErrors, Refusal};
-use crate::run::in_project::InProject;
+use crate::run::job::InProject;
 use crate::store::{Element, OwnWrite, TypeChange};
 use crate::translate::html;
 use crate::v2::body::Given;

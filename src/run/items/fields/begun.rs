@@ -3,7 +3,7 @@
 use super::settle::late;
 use crate::fresh::Changed;
 use crate::refusal::Refusal;
-use crate::run::in_project::InProject;
+use crate::run::job::InProject;
 use crate::run::members::SKEW;
 use crate::store::{Intent, IntentKind, IntentState, OwnWrite, RunningIntent, Settled, StoreError};
 use crate::translate::work_items::Item;

@@ -4,7 +4,7 @@
 use super::settle::drop_unmade;
 use crate::index::Index;
 use crate::refusal::Refusal;
-use crate::run::in_project::InProject;
+use crate::run::job::InProject;
 use crate::run::kept::shelf::Audience;
 use crate::units::now_micros;
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use super::settle::{Looking, PATIENCE, Reading, settled};
 use crate::fresh::Changed;
 use crate::refusal::Refusal;
 use crate::run::Runner;
-use crate::run::in_project::InProject;
+use crate::run::job::InProject;
 use crate::store::{ItemValues, ProjectItems};
 use crate::translate::work_items::Item;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Records that custom values stand for: people of the project and its work items. May use: what `run` may use.
 
 use crate::refusal::Refusal;
-use crate::run::in_project::InProject;
 use crate::run::items::record::if_live;
+use crate::run::job::InProject;
 use crate::translate::members::Person;
 use crate::translate::work_items::Item;
 use crate::translate::work_items_key::HumanKey;

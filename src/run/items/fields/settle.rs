@@ -7,7 +7,7 @@
 
 use crate::index::Index;
 use crate::refusal::Refusal;
-use crate::run::in_project::InProject;
+use crate::run::job::InProject;
 use crate::run::members::SKEW;
 use crate::run::reads::load::{AT_ONCE, records_of};
 use crate::run::reads::outage::store_is_away;

@@ -4,7 +4,7 @@ use super::records;
 use crate::catalogue::values::{self, ValueKind};
 use crate::catalogue::{Applicable, PropertyOption};
 use crate::refusal::Refusal;
-use crate::run::in_project::InProject;
+use crate::run::job::InProject;
 use crate::store::{Element, ItemValues};
 use crate::translate::members::Person;
 use crate::translate::work_items::Item;

@@ -2,7 +2,7 @@
 
 use crate::catalogue::{Catalogue, WorkItemType};
 use crate::refusal::{FieldError, Refusal};
-use crate::run::in_project::InProject;
+use crate::run::job::InProject;
 use crate::run::job::Job;
 use crate::store::ProjectItems;
 use crate::translate::work_items::Item;

@@ -6,9 +6,9 @@
 
 use crate::plan::Known;
 use crate::refusal::Refusal;
-use crate::run::in_project::InProject;
 use crate::run::items::expansions;
 use crate::run::items::fields::{Looking, settle_open_writes};
+use crate::run::job::InProject;
 use crate::run::reads::list;
 use crate::store::ArchivedItem;
 use crate::translate::work_items::Item;

@@ -11,9 +11,9 @@
 
 use crate::plan::{Extra, WriteKind};
 use crate::refusal::{FieldError, Refusal};
-use crate::run::in_project::InProject;
 use crate::run::items::fields::Begun;
 use crate::run::items::{expansions, names, workflow};
+use crate::run::job::InProject;
 use crate::run::members::{Members, id_of, members};
 use crate::run::writes::write::{created_but, in_words};
 use crate::run::writes::{checks, find_out};

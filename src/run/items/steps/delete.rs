@@ -10,8 +10,8 @@
 use crate::access::Role;
 use crate::plan::Extra;
 use crate::refusal::Refusal;
-use crate::run::in_project::InProject;
 use crate::run::items::fields::{Begun, Looking, settle_open_writes};
+use crate::run::job::InProject;
 use crate::run::writes::write::half_deleted;
 use crate::store::Settled;
 use crate::translate::work_items::Item;

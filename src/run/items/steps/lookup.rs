@@ -8,9 +8,9 @@
 use crate::index::Index;
 use crate::refusal::Refusal;
 use crate::run::Job;
-use crate::run::in_project::{InProject, Inside};
 use crate::run::items::expansions;
 use crate::run::items::fields::Pairing;
+use crate::run::job::{InProject, Inside};
 use crate::run::members::SKEW;
 use crate::translate::work_items::Item;
 use crate::translate::work_items_key::HumanKey;

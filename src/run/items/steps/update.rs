@@ -10,10 +10,10 @@
 use crate::fresh::Changed;
 use crate::plan::{Extra, WriteKind};
 use crate::refusal::Refusal;
-use crate::run::in_project::InProject;
 use crate::run::items::fields::{Begun, Looking, settle_open_writes};
 use crate::run::items::key::is_pair;
 use crate::run::items::{expansions, names, workflow};
+use crate::run::job::InProject;
 use crate::run::members::{Members, members};
 use crate::run::writes::checks;
 use crate::run::writes::write::in_words;
