@@ -31,7 +31,7 @@ use crate::oauth::OAuth;
 use crate::settings::{Loaded, Settings};
 use crate::store::Joined;
 use crate::v1::{V1Key, V1Request};
-use background::AbortOnDrop;
+use background::until_dropped;
 use parking_lot::Mutex;
 use reload::Current;
 use service::Service;
@@ -135,7 +135,7 @@ impl App {
             tokio::select! { () = shutdown => {}, () = superseded => {} }
             let _ = telling.set(Instant::now());
         };
-        let watched = self.tls.clone().map(|tls| AbortOnDrop::begin(tls.watch()));
+        let watched = self.tls.clone().map(|tls| until_dropped(tls.watch()));
         let outcome = serve(listener, self.stack, &self.settings, self.memory, self.tls, shutdown).await;
         drop(watched);
         let current = self.current.lock().take();

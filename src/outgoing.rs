@@ -36,7 +36,6 @@ pub fn causes(fault: &reqwest::Error) -> Vec<String> {
     std::iter::successors(Some(fault as &dyn Error), |error| (*error).source()).map(ToString::to_string).collect()
 }
 
-/// What a service has answered.
 #[derive(Debug, Clone, Default)]
 pub struct Answer {
     pub status: u16,
@@ -66,7 +65,6 @@ pub async fn ask(
 }
 
 impl Answer {
-    /// A header as text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }

@@ -25,13 +25,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Most bytes of a collector's answer that are read; the usual one has two.
 const LONGEST_ANSWER: usize = 64 * 1024;
 
-/// Why traces cannot be sent.
 #[derive(Debug, thiserror::Error)]
 pub enum TracesError {
-    /// The client could not be made.
     #[error("traces cannot be sent: {0}")]
     Client(#[from] reqwest::Error),
-    /// The exporter could not be made.
     #[error("traces cannot be sent to traces.endpoint: {0}")]
     Exporter(#[from] ExporterBuildError),
 }

@@ -23,7 +23,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinSet;
+use tokio_util::task::AbortOnDropHandle;
 
 /// Connections at once; operators are few.
 const CONNECTIONS: usize = 64;
@@ -40,10 +41,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 /// Why the operators cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum AdminError {
-    /// There is no token although one is set.
     #[error(transparent)]
     Token(#[from] TokenError),
-    /// The address cannot be listened on.
     #[error("admin.listen {address} cannot be used: {cause}; choose another address or port")]
     Listen { address: SocketAddr, cause: io::Error },
 }
@@ -52,7 +51,7 @@ pub enum AdminError {
 pub struct Admin {
     address: SocketAddr,
     shown: Shown,
-    accepting: JoinHandle<()>,
+    _accepting: AbortOnDropHandle<()>,
 }
 
 /// What requests are led to; it may change while the listener runs.
@@ -72,8 +71,8 @@ impl Admin {
         let listener = TcpListener::bind(address).await.map_err(unusable)?;
         let address = listener.local_addr().map_err(unusable)?;
         let shown: Shown = Arc::new(RwLock::new(Arc::new(Site { door, pages: Vec::new() })));
-        let accepting = tokio::spawn(accept(listener, shown.clone()));
-        Ok(Some(Self { address, shown, accepting }))
+        let _accepting = AbortOnDropHandle::new(tokio::spawn(accept(listener, shown.clone())));
+        Ok(Some(Self { address, shown, _accepting }))
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -88,12 +87,6 @@ impl Admin {
         let door = Door::new(settings, self.address.ip().to_canonical().is_loopback())?;
         *self.shown.write() = Arc::new(Site { door, pages });
         Ok(())
-    }
-}
-
-impl Drop for Admin {
-    fn drop(&mut self) {
-        self.accepting.abort();
     }
 }
 

@@ -46,7 +46,6 @@ pub fn rendered(page: &impl Template) -> Response<Bytes> {
     }
 }
 
-/// Plain text.
 pub fn text(status: StatusCode, text: impl Into<Bytes>) -> Response<Bytes> {
     of_type(status, "text/plain; charset=utf-8", text.into())
 }

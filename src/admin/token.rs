@@ -10,13 +10,10 @@ use http::header::AUTHORIZATION;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// Why there is no token.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
-    /// The file cannot be read.
     #[error("admin.token_file {path} cannot be read: {cause}; correct the path, or make the file readable")]
     Unreadable { path: String, cause: String },
-    /// The file holds something else.
     #[error("admin.token_file {path} holds no token; write {TOKEN_FORM}")]
     Malformed { path: String },
 }

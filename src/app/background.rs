@@ -5,7 +5,7 @@
 use crate::store::Store;
 use crate::v1::Budget;
 use std::time::Duration;
-use tokio::task::JoinHandle;
+use tokio_util::task::AbortOnDropHandle;
 
 /// Time from one line about v1's quota to the next.
 const REPORT: Duration = Duration::from_secs(60);
@@ -16,24 +16,9 @@ const FORGET: Duration = Duration::from_secs(3600);
 /// Pairs of operation and credential in such a line.
 const MOST_REPORTED: usize = 10;
 
-/// Work that ends when this is dropped.
-pub(super) struct AbortOnDrop(JoinHandle<()>);
-
-impl AbortOnDrop {
-    pub(super) fn begin(work: impl Future<Output = ()> + Send + 'static) -> Self {
-        Self(tokio::spawn(work))
-    }
-
-    /// Ends the work before its time.
-    pub(super) fn end(&self) {
-        self.0.abort();
-    }
-}
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
+/// Work that ends when what is returned is dropped.
+pub(super) fn until_dropped(work: impl Future<Output = ()> + Send + 'static) -> AbortOnDropHandle<()> {
+    AbortOnDropHandle::new(tokio::spawn(work))
 }
 
 /// Has the store forget writes that were settled long ago, again and again.

@@ -4,7 +4,7 @@
 //!
 //! May use: `access`, `plan`, `settings`, `store`, `usage`, `v1`; it is composition.
 
-use super::background::AbortOnDrop;
+use super::background::until_dropped;
 use crate::access::Access;
 use crate::plan::Plan;
 use crate::settings::Settings;
@@ -12,13 +12,14 @@ use crate::store::Store;
 use crate::usage::{Usage, Writer};
 use crate::v1::Budget;
 use std::sync::Arc;
+use tokio_util::task::AbortOnDropHandle;
 
 /// What counts, who writes it, and the work beside requests; cheap to clone.
 #[derive(Clone)]
 pub(super) struct Counts {
     pub(super) usage: Usage,
     writer: Arc<Writer>,
-    work: Arc<[AbortOnDrop]>,
+    work: Arc<[AbortOnDropHandle<()>]>,
 }
 
 /// Counts as `settings` say. A store that cannot give the secret of the fingerprints is told of, and nothing is
@@ -44,10 +45,10 @@ pub(super) async fn begin(
     let writer = Arc::new(Writer::new(usage.clone(), store.clone(), settings.usage));
     let mut work = Vec::new();
     if settings.usage.learn {
-        work.push(AbortOnDrop::begin(Writer::learn(usage.clone(), unknown, access.clone(), budget.clone())));
+        work.push(until_dropped(Writer::learn(usage.clone(), unknown, access.clone(), budget.clone())));
     }
     let writing = Arc::clone(&writer);
-    work.push(AbortOnDrop::begin(async move { writing.run().await }));
+    work.push(until_dropped(async move { writing.run().await }));
     Some(Counts { usage, writer, work: work.into() })
 }
 
@@ -59,7 +60,7 @@ impl Counts {
 
     /// Writes what was counted since the last time, and ends the work beside requests: the store is closed next.
     pub(super) async fn write_the_last(&self) {
-        self.work.iter().for_each(AbortOnDrop::end);
+        self.work.iter().for_each(AbortOnDropHandle::abort);
         if let Err(fault) = self.writer.write().await {
             tracing::warn!(%fault, "the last counts of calls could not be written");
         }

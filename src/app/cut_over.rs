@@ -2,7 +2,7 @@
 //!
 //! May use: `edge`, `native`, `plan`, `settings`, `shadow`, `store`, `v1`; it is composition.
 
-use super::background::AbortOnDrop;
+use super::background::until_dropped;
 use super::foreign_writes::ForeignWrites;
 use super::start::StartError;
 use crate::edge::{PassThrough, WriteObserver};
@@ -16,6 +16,7 @@ use crate::v1::Client;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio_util::task::AbortOnDropHandle;
 
 /// How much longer than anything is kept a difference waits to be looked at once more.
 const MARGIN: Duration = Duration::from_secs(1);
@@ -103,7 +104,7 @@ impl CutOver {
 pub(super) struct Compared {
     pub(super) tally: Tally,
     writer: Arc<Writer>,
-    work: AbortOnDrop,
+    work: AbortOnDropHandle<()>,
 }
 
 impl Compared {
@@ -113,12 +114,12 @@ impl Compared {
         let (flush, days) = (settings.usage.flush, settings.usage.days);
         let writer = Arc::new(Writer::new(tally.clone(), store.clone(), flush, days));
         let writing = Arc::clone(&writer);
-        Self { tally, writer, work: AbortOnDrop::begin(async move { writing.run().await }) }
+        Self { tally, writer, work: until_dropped(async move { writing.run().await }) }
     }
 
     /// Writes what was found since the last time, and then no more: the store is closed next.
     pub(super) async fn write_the_last(&self) {
-        self.work.end();
+        self.work.abort();
         if let Err(fault) = self.writer.write().await {
             tracing::warn!(%fault, "the last comparisons could not be written");
         }

@@ -6,7 +6,7 @@
 //!
 //! May use: everything but `cli` and `sandbox`; it is composition.
 
-use super::background::{AbortOnDrop, forget_settled, report_spending};
+use super::background::{forget_settled, report_spending, until_dropped};
 use super::counts::{self, Counts};
 use super::cut_over::{Compared, CutOver, look};
 use super::derived::{
@@ -44,6 +44,7 @@ use crate::traces::Exporter;
 use crate::v1::{Budget, Client};
 use std::sync::Arc;
 use std::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
 
 /// The parts of a gateway that are the same as long as the process lives.
 pub(super) struct Lasting {
@@ -78,7 +79,7 @@ pub(super) struct Service {
     retirement: Option<Arc<Retirement>>,
     /// Sends operations to the deployment's own v2, where that answers them.
     cut_over: CutOver,
-    background: Vec<AbortOnDrop>,
+    background: Vec<AbortOnDropHandle<()>>,
 }
 
 impl Service {
@@ -239,17 +240,17 @@ impl Service {
         self.lasting.client.count_in(Arc::clone(&self.calls));
         self.lasting.client.budget().serve(service_key(&self.settings).map(|key| key.id()));
         self.background = vec![
-            AbortOnDrop::begin(report_spending(self.lasting.client.budget().clone())),
-            AbortOnDrop::begin(self.idempotency.clone().sweep()),
-            AbortOnDrop::begin(forget_settled(self.lasting.store.clone())),
+            until_dropped(report_spending(self.lasting.client.budget().clone())),
+            until_dropped(self.idempotency.clone().sweep()),
+            until_dropped(forget_settled(self.lasting.store.clone())),
         ];
         self.cut_over.begin();
-        self.background.extend(self.retirement.clone().map(|told| AbortOnDrop::begin(told.report())));
+        self.background.extend(self.retirement.clone().map(|told| until_dropped(told.report())));
         let heard = self.proofs.clone().map(|proofs| proofs.listen(self.access.changes().clone()));
-        self.background.extend(heard.map(AbortOnDrop::begin));
+        self.background.extend(heard.map(until_dropped));
         if let Some(key) = service_key(&self.settings) {
             let runner = Arc::clone(&self.runner);
-            self.background.push(AbortOnDrop::begin(async move {
+            self.background.push(until_dropped(async move {
                 settle_left_open(Arc::clone(&runner), key.clone()).await;
                 keep_ahead(runner, key).await;
             }));

@@ -11,52 +11,36 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-/// Why the gateway cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The mappings do not compile.
     #[error("the mappings are faulty:\n{0}")]
     Mappings(#[from] crate::mapping::Faults),
-    /// The folder of mappings cannot be read.
     #[error("{0}; the folder is the setting `mappings`")]
     Unreadable(#[from] crate::mapping::Unreadable),
-    /// A setting is missing or wrong.
     #[error(transparent)]
     Settings(#[from] crate::settings::SettingsError),
-    /// The client for v1 cannot be made.
     #[error("upstream.base_url cannot be used: {0}")]
     Client(#[from] crate::v1::ClientError),
-    /// The store cannot be opened.
     #[error(transparent)]
     Store(#[from] crate::store::StoreError),
-    /// The secrets cannot be read.
     #[error(transparent)]
     Secrets(#[from] KeyringError),
-    /// The operators cannot be served.
     #[error(transparent)]
     Admin(#[from] AdminError),
-    /// The operators' token cannot be read.
     #[error(transparent)]
     Token(#[from] TokenError),
-    /// The end of v1 is announced for an operation that there is not.
     #[error("{0}")]
     Retirement(String),
-    /// The settings say something of the deployment's own v2 that cannot be.
     #[error("{0}")]
     Native(String),
-    /// The secrets of webhooks cannot be read.
     #[error(transparent)]
     Hints(#[from] crate::hints::SecretsError),
-    /// The place that is shared with other processes cannot be used.
     #[error("the shared place (setting shared.url) cannot be used: {0}")]
     Shared(#[from] crate::shared::SharedError),
-    /// The certificate of the listener cannot be used.
     #[error(transparent)]
     Tls(#[from] crate::edge::TlsError),
-    /// Traces cannot be sent.
     #[error(transparent)]
     Traces(#[from] crate::traces::TracesError),
-    /// The pass-through cannot be made.
     #[error("the pass-through cannot be set up: {0}")]
     PassThrough(io::Error),
 }

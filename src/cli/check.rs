@@ -1,8 +1,7 @@
 //! `causeway check` and `causeway doctor`: settings, mappings, what stands beside the program, and on request the backend,
 //! before anything is served; and everything an installation stands on. May use: what `cli` may use.
 
-use super::arguments::say;
-use super::arguments::{Outcome, SettingArgs, block_on, server};
+use super::arguments::{Outcome, SettingArgs, block_on, say, server};
 use crate::access::paths;
 use crate::app;
 use crate::context::Context;

@@ -1,7 +1,6 @@
 //! `causeway explain`: what would happen to a request, and with `--run` what did. May use: what `cli` may use.
 
-use super::arguments::{Outcome, SettingArgs, block_on, server};
-use super::arguments::{print_out, say};
+use super::arguments::{Outcome, SettingArgs, block_on, print_out, say, server};
 use crate::outgoing::Answer;
 use crate::settings::HttpAddress;
 use crate::verify::Gateway;

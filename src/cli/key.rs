@@ -1,7 +1,6 @@
 //! `causeway key`: gateway keys, which open less than the v1 key behind them. May use: what `cli` may use.
 
-use super::arguments::say;
-use super::arguments::{Outcome, SettingArgs, block_on, id};
+use super::arguments::{Outcome, SettingArgs, block_on, id, say};
 use super::oauth::{opened, opened_or_made, told};
 use crate::context::Context;
 use crate::oauth::Minting;

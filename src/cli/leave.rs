@@ -1,8 +1,6 @@
 //! `causeway leave`: carries what only the store holds to a v2 of the deployment's own. May use: what `cli` may use.
 
-use super::arguments::with_store;
-use super::arguments::{Outcome, SettingArgs, block_on, server};
-use super::arguments::{print_out, say};
+use super::arguments::{Outcome, SettingArgs, block_on, print_out, say, server, with_store};
 use crate::app;
 use crate::leave::{self, Place, Wanted, Wish};
 use crate::plan::Plan;

@@ -1,8 +1,6 @@
 //! `causeway migration`: who still calls v1, and what replaces it. May use: what `cli` may use.
 
-use super::arguments::with_store;
-use super::arguments::{Outcome, SettingArgs, block_on};
-use super::arguments::{print_out, say};
+use super::arguments::{Outcome, SettingArgs, block_on, print_out, say, with_store};
 use crate::app;
 use crate::migration::{self, Counts, Report, Wanted};
 use crate::plan::Plan;

@@ -1,8 +1,6 @@
 //! `causeway oauth`: the apps that people may allow to act for them. May use: what `cli` may use.
 
-use super::arguments::say;
-use super::arguments::{Outcome, SettingArgs, block_on};
-use super::arguments::{absent, expect_there};
+use super::arguments::{Outcome, SettingArgs, absent, block_on, expect_there, say};
 use crate::app;
 use crate::oauth::protocol::registration::{Metadata, judge};
 use crate::oauth::{AdminError, OAuth};

@@ -1,8 +1,7 @@
 //! `causeway openapi` and `causeway operations`: what a gateway serves, without a running one. May use: what `cli` may
 //! use.
 
-use super::arguments::print_out;
-use super::arguments::{Outcome, one_of, server};
+use super::arguments::{Outcome, one_of, print_out, server};
 use crate::app;
 use crate::describe::openapi::{Document, Format};
 use crate::describe::operations;

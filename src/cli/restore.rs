@@ -5,9 +5,7 @@
 //!
 //! May use: what `cli` may use.
 
-use super::arguments::Outcome;
-use super::arguments::say;
-use super::arguments::{absent, create, with_any_store};
+use super::arguments::{Outcome, absent, create, say, with_any_store};
 use crate::amount::amount;
 use crate::store::{Store, folder_of, url_of};
 use std::fs::File;

@@ -1,8 +1,6 @@
 //! `causeway secrets`: the secrets under which v1 keys are kept. May use: what `cli` may use.
 
-use super::arguments::create;
-use super::arguments::say;
-use super::arguments::{Outcome, SettingArgs, block_on};
+use super::arguments::{Outcome, SettingArgs, block_on, create, say};
 use super::oauth::opened;
 use crate::oauth::Keyring;
 use clap::{Args, Subcommand};

@@ -1,9 +1,7 @@
 //! `causeway shadow`: what has come of comparing answers with those of the deployment's own v2. May use: what `cli`
 //! may use.
 
-use super::arguments::with_store;
-use super::arguments::{Outcome, SettingArgs, block_on};
-use super::arguments::{print_out, say};
+use super::arguments::{Outcome, SettingArgs, block_on, print_out, say, with_store};
 use crate::shadow::{Report, text};
 use clap::{Args, Subcommand};
 use serde_json::json;

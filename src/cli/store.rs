@@ -1,8 +1,6 @@
 //! `causeway store`: what an operator does with the gateway's own data. May use: what `cli` may use.
 
-use super::arguments::say;
-use super::arguments::{Outcome, SettingArgs, block_on};
-use super::arguments::{create, with_any_store, with_store};
+use super::arguments::{Outcome, SettingArgs, block_on, create, say, with_any_store, with_store};
 use super::restore;
 use crate::amount::amount;
 use crate::run::forget_project;

@@ -1,7 +1,6 @@
 //! `causeway verify`: acceptance of a running gateway. May use: what `cli` may use.
 
-use super::arguments::say;
-use super::arguments::{block_on, id, server, slug, stop_signal};
+use super::arguments::{block_on, id, say, server, slug, stop_signal};
 use crate::amount::amount;
 use crate::app;
 use crate::settings::HttpAddress;

@@ -369,7 +369,6 @@ enum Failure {
     Unreachable(String),
     /// The client's body ended too early.
     Body,
-    /// The connection broke.
     Broken(String),
     /// The time was over.
     Silent,

@@ -39,17 +39,13 @@ const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 /// Why a certificate cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file cannot be read, or is no PEM.
     #[error("{file} cannot be used: {cause}", file = .file.display())]
     Unreadable { file: PathBuf, cause: String },
-    /// The certificate and the key do not go together, or are of a kind that cannot be used.
     #[error("the certificate in {certificate} and the key in {key} cannot be used together: {cause}",
         certificate = .files.certificate_file.display(), key = .files.key_file.display())]
     Unfit { files: TlsSettings, cause: rustls::Error },
-    /// The certificate, or one of its chain, has ended, and the one in use has not.
     #[error("the certificate in {file} has ended, and the one in use has not", file = .0.display())]
     Ended(PathBuf),
-    /// The files could not be read in time.
     #[error("{certificate} and {key} cannot be used: they could not be read within {READING:?}",
         certificate = .0.certificate_file.display(), key = .0.key_file.display())]
     Hangs(TlsSettings),

@@ -33,7 +33,6 @@ const SIGNATURE: &str = "x-plane-signature";
 /// Is told that something in this project was touched; to be returned from at once.
 type Hinted = dyn Fn(Uuid) + Send + Sync;
 
-/// The door.
 #[derive(Clone)]
 pub struct HintDoor(Arc<Inner>);
 

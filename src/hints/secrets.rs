@@ -12,10 +12,8 @@ use std::path::{Path, PathBuf};
 /// Why the secrets cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretsError {
-    /// The file cannot be read.
     #[error("the secrets of webhooks (setting hints.secrets_file) cannot be read: {}: {cause}", file.display())]
     Unreadable { file: PathBuf, cause: std::io::Error },
-    /// A line has another form.
     #[error("{}, line {line}: write the slug of a workspace, a space, and the secret of its webhook", file.display())]
     Line {
         file: PathBuf,

@@ -3,8 +3,7 @@
 //! A cell that a spreadsheet would take for a formula gets an apostrophe in front.
 //! May use: `printable`, `store`, this folder.
 
-use super::counts::Counts;
-use super::counts::date;
+use super::counts::{Counts, date};
 use crate::printable::printable;
 
 /// Every count in a line.

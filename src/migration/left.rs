@@ -2,8 +2,7 @@
 //!
 //! May use: `plan`, this folder.
 
-use super::counts::Counts;
-use super::counts::{as_date, date};
+use super::counts::{Counts, as_date, date};
 use crate::plan::{Extent, Fill, Plan, V1Operation};
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -2,8 +2,7 @@
 //!
 //! May use: `plan`, this folder.
 
-use super::counts::Counts;
-use super::counts::{as_date, as_date_or_null};
+use super::counts::{Counts, as_date, as_date_or_null};
 use super::left::{Left, left};
 use crate::plan::Plan;
 use serde::Serialize;

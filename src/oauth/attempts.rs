@@ -14,7 +14,6 @@ use std::time::Duration;
 
 /// How long failures count, from the first.
 pub const WINDOW: Duration = Duration::from_secs(60);
-/// Addresses remembered at once.
 const ADDRESSES: u64 = 20_000;
 
 /// Counts failures by address.

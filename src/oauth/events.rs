@@ -37,9 +37,7 @@ pub enum What {
     CodeMisused,
     /// A refresh token was presented again: its grant has ended.
     RefreshReused,
-    /// A gateway key was made.
     KeyMinted,
-    /// A gateway key was revoked.
     KeyRevoked,
     /// A known token or key was presented when it was no longer good.
     CredentialRefused(Dead),

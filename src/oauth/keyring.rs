@@ -23,10 +23,8 @@ use std::time::SystemTime;
 
 const NONCE: usize = 24;
 
-/// Why there is no keyring.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyringError {
-    /// The file cannot be read.
     #[error("{}; {}", self.found(), self.remedy())]
     Unreadable {
         path: String,
@@ -34,7 +32,6 @@ pub enum KeyringError {
         /// Whether it is there, and this user may not read it.
         denied: bool,
     },
-    /// A secret has not the right form.
     #[error("{}; {}", self.found(), self.remedy())]
     Malformed {
         /// Where it stands.

@@ -44,9 +44,7 @@ pub struct Told {
     /// What the other side says.
     pub theirs: String,
     pub requests: i64,
-    /// When it was first seen.
     pub first: String,
-    /// When it was last seen.
     pub last: String,
 }
 

@@ -130,7 +130,6 @@ impl Writer {
         self.keep.store(i64::try_from(differences).unwrap_or(i64::MAX), Ordering::Relaxed);
     }
 
-    /// Writes again and again.
     pub async fn run(&self) {
         let mut failing = false;
         loop {

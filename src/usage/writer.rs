@@ -4,8 +4,7 @@
 //! adds no number twice. While the store cannot be written, the counts wait in memory, within bounds.
 //! May use: `access`, `context`, `settings`, `store`, `v1`.
 
-use super::counting::Key;
-use super::counting::{UnknownKeys, Usage, today};
+use super::counting::{Key, UnknownKeys, Usage, today};
 use crate::access::Access;
 use crate::context::{Context, Priority};
 use crate::settings::UsageSettings;
@@ -45,7 +44,6 @@ impl Writer {
         Self { usage, store, settings, process: Uuid::new_v4(), open: Mutex::default() }
     }
 
-    /// Writes again and again.
     pub async fn run(&self) {
         let mut bounded = tokio::time::Instant::now();
         let mut failing = false;

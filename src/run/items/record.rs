@@ -6,8 +6,7 @@
 use crate::index::{Index, Scope};
 use crate::plan::{Known, Resource};
 use crate::refusal::Refusal;
-use crate::run::job::InProject;
-use crate::run::job::Job;
+use crate::run::job::{InProject, Job};
 use crate::run::kept::shelf::Audience;
 use crate::run::members::bad_data;
 use crate::run::reads::load::AT_ONCE;

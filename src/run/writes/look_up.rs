@@ -11,8 +11,7 @@
 use crate::plan::{Answer, BodyRule, Input, Known, Method, OnCreate, OwnRecords, Source, Special, Step};
 use crate::refusal::Refusal;
 use crate::run::items::fields::{Newest, newest};
-use crate::run::job::InProject;
-use crate::run::job::Job;
+use crate::run::job::{InProject, Job};
 use crate::run::members::SKEW;
 use crate::translate::comments;
 use crate::units::now_micros;

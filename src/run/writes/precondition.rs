@@ -11,8 +11,7 @@
 use crate::plan::{Known, Special, Step};
 use crate::refusal::Refusal;
 use crate::run::items::fields::{Looking, settle_open_writes};
-use crate::run::job::InProject;
-use crate::run::job::Job;
+use crate::run::job::{InProject, Job};
 use crate::run::reads::list;
 use crate::run::rules;
 use crate::store::{ItemValues, ProjectItems};

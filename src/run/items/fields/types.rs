@@ -2,8 +2,7 @@
 
 use crate::catalogue::{Catalogue, WorkItemType};
 use crate::refusal::{FieldError, Refusal};
-use crate::run::job::InProject;
-use crate::run::job::Job;
+use crate::run::job::{InProject, Job};
 use crate::store::ProjectItems;
 use crate::translate::work_items::Item;
 use crate::v2::body::Given;
