@@ -2,19 +2,15 @@
 //! before anything is served; and everything an installation stands on. May use: what `cli` may use.
 
 use super::arguments::{Outcome, SettingArgs, block_on, say, server};
-use crate::access::paths;
 use crate::app;
-use crate::context::Context;
 use crate::doctor::{self, Report, State};
 use crate::plan::Plan;
 use crate::retirement::Retirement;
 use crate::settings::{HttpAddress, Settings};
-use crate::v1::{Client, ClientSettings, ConcurrencySettings, V1Key, V1Request};
 use clap::Args;
 use serde_json::json;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Arguments of `check`.
 #[derive(Debug, Args)]
@@ -35,15 +31,9 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
     }
     let mut faults = Vec::new();
     let plan = check_mappings(&settings, &mut faults);
+    let wanted = doctor::Wanted { key: args.key.clone(), through: None };
     block_on(async {
-        check_beside(&settings, plan.as_ref(), &mut faults).await;
-        match &settings.upstream.base_url {
-            None => say!("backend   not checked: no --upstream given"),
-            Some(base) => {
-                let checked = check_backend(&settings, base.as_str().to_owned(), args.key.as_deref()).await;
-                faults.extend(checked.err());
-            }
-        }
+        faults.extend(look(&settings, plan.as_ref(), &wanted).await);
         if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
     })
 }
@@ -63,17 +53,13 @@ fn check_mappings(settings: &Settings, faults: &mut Vec<String>) -> Option<Arc<P
     Some(plan)
 }
 
-/// Looks at what stands beside the program: the certificate, secrets, files, the store (opened when it is there, and
-/// not made), Redis, and the deployment's own v2.
-async fn check_beside(settings: &Settings, plan: Option<&Arc<Plan>>, faults: &mut Vec<String>) {
-    let mut report = Report::default();
+/// Looks at the certificate, at what stands beside the program and at v1, and tells it; what is wrong.
+async fn look(settings: &Settings, plan: Option<&Arc<Plan>>, wanted: &doctor::Wanted) -> Vec<String> {
+    let (mut report, mut faults) = (Report::default(), Vec::new());
     doctor::certificate(settings, &mut report);
-    doctor::secrets(settings, &mut report);
-    doctor::files(settings, &mut report);
-    doctor::store(settings, &mut report).await;
-    doctor::shared(settings, &mut report).await;
-    if let Some(plan) = plan {
-        doctor::native(settings, plan, &mut report).await;
+    doctor::beside(settings, plan, &mut report).await;
+    if settings.upstream.base_url.is_some() {
+        doctor::upstream(settings, wanted, &mut report).await;
     }
     for check in &report.checks {
         let remedy = check.remedy.as_deref().unwrap_or_default();
@@ -85,56 +71,10 @@ async fn check_beside(settings: &Settings, plan: Option<&Arc<Plan>>, faults: &mu
             State::Fault => faults.push(format!("{}; {remedy}", check.found)),
         }
     }
-}
-
-async fn check_backend(settings: &Settings, base: String, key: Option<&str>) -> Outcome {
-    let client = Client::new(ClientSettings {
-        base_url: base.clone(),
-        connect_timeout: settings.upstream.connect_timeout,
-        response_cap: settings.upstream.max_response_size,
-        pool_per_host: 1,
-        retry_jitter: Duration::from_millis(50),
-        concurrency: ConcurrencySettings::default(),
-    })
-    .map_err(|fault| format!("upstream.base_url: {fault}"))?;
-    expect_refusal(&client, &base, settings.limits.deadline).await?;
-    say!("backend   answers at {base} and refuses unknown keys as v1 does");
-    match key {
-        None => say!("key       not checked: give one with --key or CAUSEWAY_CHECK_KEY"),
-        Some(key) => {
-            say!("key       accepted: it belongs to {}", owner(&client, key, settings.limits.deadline).await?)
-        }
+    if settings.upstream.base_url.is_none() {
+        say!("backend   not checked: no --upstream given");
     }
-    Ok(())
-}
-
-/// v1 answers an unknown key with 403 and a text of its own (trap 1, `auth_wrong_key`).
-async fn expect_refusal(client: &Client, base: &str, allowed: Duration) -> Outcome {
-    let ctx = Context::new("check", allowed);
-    let nobody = V1Key::new("causeway-check-no-such-key");
-    let answer = client.call(&nobody, V1Request::get(paths::IDENTITY, ""), &ctx).await;
-    let answer = answer.map_err(|fault| {
-        format!("{base} cannot be reached: {fault}; check --upstream (scheme, host, port) and the network")
-    })?;
-    match (answer.status, answer.is_json) {
-        (401 | 403, true) => Ok(()),
-        (429, _) => Err(format!("{base} refuses to answer now (429); try again in a minute")),
-        (status, _) => Err(format!(
-            "{base} does not answer like v1: /api/v1/users/me/ gave {status} to an unknown key; check --upstream, \
-             which is the address without /api/v1"
-        )),
-    }
-}
-
-async fn owner(client: &Client, key: &str, allowed: Duration) -> Result<String, String> {
-    let ctx = Context::new("check", allowed);
-    let answer = client.ask(&V1Key::new(key), V1Request::get(paths::IDENTITY, ""), &ctx).await;
-    let answer = answer.map_err(|refusal| match refusal.status() {
-        401 => "the key is not accepted by v1; check --key".to_owned(),
-        _ => format!("the key could not be checked: v1 answered {}", refusal.code()),
-    })?;
-    let user: serde_json::Value = serde_json::from_slice(&answer.body).map_err(|fault| fault.to_string())?;
-    Ok(user.get("email").and_then(serde_json::Value::as_str).unwrap_or("somebody without an address").to_owned())
+    faults
 }
 
 /// Arguments of `doctor`.

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use std::path::Path;
 
 /// Looks at the files and folders that `settings` name; nothing is said of those they do not name.
-pub fn look(settings: &Settings, report: &mut Report) {
+pub(super) fn look(settings: &Settings, report: &mut Report) {
     token(settings, report);
     hints(settings, report);
     indices(settings, report);

@@ -3,8 +3,8 @@
 //! Nothing is changed: no store is made, no table brought up to date, and v1 is asked a handful of times.
 //!
 //! May use: `access` (paths of v1), `admin` (the token), `amount`, `app` (mappings), `edge` (the certificate), `hints`
-//! (their secrets), `hop`, `native`, `oauth` (secrets), `outgoing`, `settings`, `shared` (a look), `store`, `units`; the
-//! network with a client of its own, because the gateway's own hides what is looked for here.
+//! (their secrets), `hop`, `native`, `oauth` (secrets), `outgoing`, `plan`, `settings`, `shared` (a look), `store`,
+//! `units`; the network with a client of its own, because the gateway's own hides what is looked for here.
 
 mod asking;
 mod files;
@@ -15,15 +15,16 @@ mod report;
 mod stored;
 mod upstream;
 
-pub(crate) use files::{index_trouble, look as files};
+pub(crate) use files::index_trouble;
 pub(crate) use listening::certificate;
-pub(crate) use native::{look as native, shared};
 pub use report::{Report, State, Wanted};
 pub use stored::look as store;
-pub(crate) use stored::secrets;
+pub(crate) use upstream::look as upstream;
 
 use crate::app;
+use crate::plan::Plan;
 use crate::settings::Settings;
+use std::sync::Arc;
 
 /// Looks at everything that `settings` name.
 pub async fn examine(settings: &Settings, wanted: &Wanted) -> Report {
@@ -32,21 +33,28 @@ pub async fn examine(settings: &Settings, wanted: &Wanted) -> Report {
     for warning in settings.warnings() {
         report.warn("settings", warning, "see docs/configuration.md");
     }
-    match app::compile_plan(settings.mappings.as_deref()) {
-        Ok(plan) => {
-            report.fine("mappings", format!("{} operations", plan.operations.len()));
-            native::look(settings, &plan, &mut report).await;
-        }
+    let plan = app::compile_plan(settings.mappings.as_deref());
+    match &plan {
+        Ok(plan) => report.fine("mappings", format!("{} operations", plan.operations.len())),
         Err(fault) => {
             report.fault("mappings", fault.to_string(), "correct the files, or leave out the setting `mappings`")
         }
     }
-    stored::secrets(settings, &mut report);
-    files::look(settings, &mut report);
-    stored::look(settings, &mut report).await;
-    native::shared(settings, &mut report).await;
+    beside(settings, plan.ok().as_ref(), &mut report).await;
     listening::look(settings, &mut report).await;
     upstream::look(settings, wanted, &mut report).await;
     public::look(settings, wanted, &mut report).await;
     report
+}
+
+/// Looks at what stands beside the program: secrets, files, the store (opened when it is there, and not made), Redis, and
+/// with mappings that can be used the deployment's own v2.
+pub(crate) async fn beside(settings: &Settings, plan: Option<&Arc<Plan>>, report: &mut Report) {
+    stored::secrets(settings, report);
+    files::look(settings, report);
+    stored::look(settings, report).await;
+    native::shared(settings, report).await;
+    if let Some(plan) = plan {
+        native::look(settings, plan, report).await;
+    }
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 const PART: &str = "native";
 
 /// Looks at the v2 that `settings` name; nothing is said where none is named.
-pub async fn look(settings: &Settings, plan: &Arc<Plan>, report: &mut Report) {
+pub(super) async fn look(settings: &Settings, plan: &Arc<Plan>, report: &mut Report) {
     let Some(address) = &settings.native.base_url else { return };
     let remedy = "correct `native.base_url` or `native.serve`; docs/cut-over.md says how they work";
     if let Err(fault) = Modes::new(&settings.native, plan, &left(settings).await) {
@@ -45,7 +45,7 @@ async fn left(settings: &Settings) -> Vec<LeftWorkspace> {
 }
 
 /// Looks at the place that `settings` name; nothing is said where none is named.
-pub async fn shared(settings: &Settings, report: &mut Report) {
+pub(super) async fn shared(settings: &Settings, report: &mut Report) {
     // The address may hold a password, so it is not told.
     let Some(url) = &settings.shared.url else { return };
     match Shared::look(url.expose()).await {

@@ -143,7 +143,7 @@ async fn opened(store: &Store, settings: &Settings, report: &mut Report) -> Resu
 }
 
 /// Looks whether the secrets can be read, and by whom.
-pub fn secrets(settings: &Settings, report: &mut Report) {
+pub(super) fn secrets(settings: &Settings, report: &mut Report) {
     match Keyring::open(&settings.secrets) {
         Err(fault) => return report.fault(SECRETS, fault.found(), fault.remedy()),
         Ok(None) => {

@@ -17,7 +17,7 @@ const NOBODY: &str = "causeway-doctor-no-such-key";
 /// Most seconds by which the clocks may differ: everything said of times and ends of keys is off by that.
 const CLOCKS: u64 = 30;
 
-pub(super) async fn look(settings: &Settings, wanted: &Wanted, report: &mut Report) {
+pub async fn look(settings: &Settings, wanted: &Wanted, report: &mut Report) {
     let Some(base) = &settings.upstream.base_url else {
         return report.fault(PART, "no v1 deployment is named", "set upstream.base_url, or give --upstream URL");
     };

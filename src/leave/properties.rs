@@ -9,7 +9,7 @@ use super::fields::{Difference, create, differences, update};
 use super::ids::{Kind, digest};
 use super::scope::text;
 use super::seen::{self, Record};
-use super::types::mode_of;
+use super::types::{mode_of, pair_of};
 use super::work::{Intended, Verdict, Work};
 use crate::catalogue::{Property, PropertyOption, shapes, slug};
 use reqwest::Method;
@@ -262,10 +262,7 @@ impl Work<'_> {
                 if owner.is_some() && option.is_default {
                     entry.insert("is_default".to_owned(), json!(true));
                 }
-                let pair = [("external_id", &option.external_id), ("external_source", &option.external_source)];
-                entry.extend(
-                    pair.into_iter().filter_map(|(name, text)| Some((name.to_owned(), json!(text.as_ref()?)))),
-                );
+                entry.extend(pair_of(&option.external_id, &option.external_source));
                 Value::Object(entry)
             });
             body.insert("options".to_owned(), entries.collect());

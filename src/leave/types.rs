@@ -26,10 +26,10 @@ fn name_of(kind: &WorkItemType, scope: &Scope<'_>) -> String {
     format!("type `{}` of {}", kind.name, scope.owner_in_words(kind.project))
 }
 
-/// The members of a body that say where a type came from, as far as it is known.
-fn pair_of(kind: &WorkItemType) -> impl Iterator<Item = (String, Value)> {
-    let pair = [("external_id", &kind.external_id), ("external_source", &kind.external_source)];
-    pair.into_iter().filter_map(|(name, text)| Some((name.to_owned(), json!(text.as_ref()?))))
+/// The members of a body that say where a record came from, as far as it is known.
+pub(super) fn pair_of(id: &Option<String>, source: &Option<String>) -> Record {
+    let pair = [("external_id", id), ("external_source", source)];
+    pair.into_iter().filter_map(|(name, text)| Some((name.to_owned(), json!(text.as_ref()?)))).collect()
 }
 
 /// The mode in which an owner's definitions can be written.
@@ -92,7 +92,7 @@ impl Work<'_> {
                 let unlike = unlike.iter().filter(|one| kind.is_active || one.field != "is_active").cloned();
                 if let Some(mut body) = update(&ours, &unlike.collect::<Vec<_>>()) {
                     self.switch(mode_of(owner)).await?;
-                    body.extend(pair_of(kind));
+                    body.extend(pair_of(&kind.external_id, &kind.external_source));
                     let path = format!("{base}/work-item-types/{}/", text(found, "id"));
                     changed = self.write((Kind::Type, name), Method::PATCH, &path, &Value::Object(body)).await?;
                 }
@@ -124,7 +124,7 @@ impl Work<'_> {
         self.set_level(kind.level).await?;
         let mut body = create(Kind::Type, &shapes::work_item_type(kind));
         body.insert("is_active".to_owned(), json!(true));
-        body.extend(pair_of(kind));
+        body.extend(pair_of(&kind.external_id, &kind.external_source));
         let body = Value::Object(body);
         // The switch may have made one of this name.
         let there = self.seen.of(owner).types.iter().find(|record| text(record, "name") == kind.name);

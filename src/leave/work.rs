@@ -304,9 +304,7 @@ impl Work<'_> {
     pub(super) fn extra(&mut self, words: String) {
         self.findings.tell(Class::Extra, words);
     }
-}
 
-impl Work<'_> {
     /// The switches as they are here; to be called last among the definitions, because their making switches some.
     pub(super) async fn features(&mut self) -> Result<(), String> {
         let (intended, verdict) = self.judge_features();

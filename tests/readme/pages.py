@@ -29,7 +29,7 @@ def getting_started(shell, names):
     check, doctor, serve, curl, verify, verify_by_writing, explain, explain_and_run = [
         replaced(command, names) for command in commands(page("getting-started.md"))
     ]
-    same("check", "accepted: it belongs to ada@acme.test" in shell.run(check), True)
+    same("check", "the key is that of ada@acme.test" in shell.run(check), True)
     same("doctor", "the key is that of ada@acme.test" in shell.run(doctor), True)
     with shell.served(serve):
         same("the first call", shell.json(curl)["email"], "ada@acme.test")

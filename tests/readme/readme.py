@@ -52,7 +52,7 @@ def in_front_of_a_deployment(shell, check, serve):
     with Running(sandbox, address, alive="/api/v1/users/me/") as deployment:
         names = {DEPLOYMENT: deployment.base, KEY: "demo-admin-key"}
         said = shell.run(replaced(check, names))
-        same("check", "accepted: it belongs to ada@acme.test" in said, True)
+        same("check", "the key is that of ada@acme.test" in said, True)
         with shell.served(replaced(serve, names)) as gateway:
             answer = shell.json(f"curl -s -H 'X-Api-Key: demo-member-key' {gateway.base}/api/v2/users/me/")
             same("serve", answer["email"], "ben@acme.test")
