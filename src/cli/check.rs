@@ -1,5 +1,5 @@
-//! `causeway check` and `causeway doctor`: settings, mappings, what stands beside the program, and on request the backend,
-//! before anything is served; and everything an installation stands on. May use: what `cli` may use.
+//! `causeway check` and `causeway doctor`: settings, mappings, what stands beside the program, and on request the
+//! backend, before anything is served; and everything an installation stands on. May use: what `cli` may use.
 
 use super::arguments::{Outcome, SettingArgs, block_on, say, server};
 use crate::app;

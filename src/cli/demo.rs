@@ -1,5 +1,5 @@
-//! `causeway demo`: the embedded v1 with sample data, and the gateway in front of it; and `causeway sandbox`: the embedded
-//! v1 alone. May use: what `cli` may use.
+//! `causeway demo`: the embedded v1 with sample data, and the gateway in front of it; and `causeway sandbox`: the
+//! embedded v1 alone. May use: what `cli` may use.
 
 use super::arguments::{Outcome, block_on, one_of, print_out, say, stop_signal};
 use super::demo_app::{DemoApp, STATE, redirect};

@@ -1,7 +1,7 @@
 //! `causeway serve`: the gateway in front of an existing deployment, until it is told to stop.
 //!
-//! SIGHUP reads settings, mappings and secrets again. Systemd hands the listening socket over and is told how the process
-//! is; without it none of that does anything. May use: what `cli` may use.
+//! SIGHUP reads settings, mappings and secrets again. Systemd hands the listening socket over and is told how the
+//! process is; without it none of that does anything. May use: what `cli` may use.
 
 use super::arguments::{Outcome, SettingArgs, block_on, stop_signal};
 use crate::app::{App, Reloader};

@@ -1,5 +1,5 @@
-//! Files and folders beside the store: the operators' token, the secrets of webhooks, and where indices are kept; who may
-//! read a file, and why one cannot be written.
+//! Files and folders beside the store: the operators' token, the secrets of webhooks, and where indices are kept; who
+//! may read a file, and why one cannot be written.
 //!
 //! No folder is made. May use: `admin` (the token), `hints` (the secrets), `settings`, `store` (where files lie, and
 //! whether they can be written), `report`.

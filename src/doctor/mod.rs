@@ -47,8 +47,8 @@ pub async fn examine(settings: &Settings, wanted: &Wanted) -> Report {
     report
 }
 
-/// Looks at what stands beside the program: secrets, files, the store (opened when it is there, and not made), Redis, and
-/// with mappings that can be used the deployment's own v2.
+/// Looks at what stands beside the program: secrets, files, the store (opened when it is there, and not made), Redis,
+/// and with mappings that can be used the deployment's own v2.
 pub(crate) async fn beside(settings: &Settings, plan: Option<&Arc<Plan>>, report: &mut Report) {
     stored::secrets(settings, report);
     files::look(settings, report);

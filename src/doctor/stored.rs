@@ -1,4 +1,5 @@
-//! The store, whether it is there, can be used and belongs to this v1; and the secrets under which v1 keys are kept in it.
+//! The store, whether it is there, can be used and belongs to this v1; and the secrets under which v1 keys are kept in
+//! it.
 //!
 //! A store that is not there is not made. May use: `amount`, `oauth` (the keyring, kept keys), `settings`, `store`,
 //! `files` (who may read a file), `report`.

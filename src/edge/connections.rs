@@ -148,8 +148,8 @@ const AT_ONCE: u32 = 20;
 /// Holders that are remembered before those are forgotten who may replace as many as ever.
 const REMEMBERED: usize = 1024;
 
-/// How often somebody who has their share of the connections may put a new one in the place of an old one. The old one is
-/// closed, and its client comes again: without a bound a few addresses with more clients than places would make the
+/// How often somebody who has their share of the connections may put a new one in the place of an old one. The old one
+/// is closed, and its client comes again: without a bound a few addresses with more clients than places would make the
 /// gateway begin and end connections all the time. A client beyond the bound is turned away before anything is read.
 ///
 /// Holds what each holder has replaced lately.

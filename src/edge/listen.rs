@@ -4,8 +4,8 @@
 //! can accept nobody, and a client that would be refused politely waits instead; so the gateway stays below.
 //!
 //! May use: `load`, `refusal`, `settings`, `telemetry`, `edge::connection`, `edge::connections`, `edge::door`,
-//! `edge::ending`, `edge::leftover`, `edge::outgoing`, `edge::public_base`, `edge::reception`, `edge::stack`, `edge::tls`,
-//! `edge::workers`.
+//! `edge::ending`, `edge::leftover`, `edge::outgoing`, `edge::public_base`, `edge::reception`, `edge::stack`,
+//! `edge::tls`, `edge::workers`.
 
 use super::body::Body;
 use super::connection::{Clock, Peer, Timed};

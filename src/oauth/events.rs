@@ -1,8 +1,8 @@
 //! What happens to grants and credentials, and the entries of the audit logs that it becomes.
 //!
 //! The gateway learns of these without a workspace: a grant is a person's and not a workspace's, so it is told to the
-//! workspaces this process has seen the person in; a key for one workspace is told there. Entries that cannot be written
-//! are in the log of the process. May use: `access`, `store`.
+//! workspaces this process has seen the person in; a key for one workspace is told there. Entries that cannot be
+//! written are in the log of the process. May use: `access`, `store`.
 
 use crate::access::Access;
 use crate::store::oauth::{Client, GatewayKey};

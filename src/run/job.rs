@@ -1,5 +1,6 @@
-//! One call on its way, and what every step reads off it: operation, path, caller, body. Inside a project the card comes
-//! with it that the gate has asked for; code that needs the card takes an [`InProject`], so that it cannot be without.
+//! One call on its way, and what every step reads off it: operation, path, caller, body. Inside a project the card
+//! comes with it that the gate has asked for; code that needs the card takes an [`InProject`], so that it cannot be
+//! without.
 //!
 //! May use: what `run` may use, but no step.
 

@@ -3,9 +3,9 @@
 //! The status, the media type and the body are compared. Errors are compared by their code, for their prose is nobody's
 //! contract. Lists inside a record have no order. Cursors are opaque, so only whether there is one counts.
 //!
-//! The rows of two pages are held against each other by their id. Their order counts as far as the contract has one: the
-//! values of the field that orders them follow in the same order, and rows with the same value may stand in any order. At
-//! the ends of a page that is not the whole list, rows with the same value as the last one may be others.
+//! The rows of two pages are held against each other by their id. Their order counts as far as the contract has one:
+//! the values of the field that orders them follow in the same order, and rows with the same value may stand in any
+//! order. At the ends of a page that is not the whole list, rows with the same value as the last one may be others.
 //!
 //! May use: this folder.
 

@@ -1,5 +1,5 @@
-//! What has come of comparisons since the last write, and since the process began; and who brings it into the store, some
-//! time after it was made.
+//! What has come of comparisons since the last write, and since the process began; and who brings it into the store,
+//! some time after it was made.
 //!
 //! A batch is written once: when it is not known whether it was, it is sent again under the same number, and the store
 //! adds no number twice.

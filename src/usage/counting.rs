@@ -1,5 +1,5 @@
-//! Marks calls when they arrive and counts them when they are answered; both only touch memory. The counts since the last
-//! write are in several parts so that threads rarely meet.
+//! Marks calls when they arrive and counts them when they are answered; both only touch memory. The counts since the
+//! last write are in several parts so that threads rarely meet.
 //!
 //! May use: `access` (who a credential belongs to), `context`, `edge` (its traits), `plan`, `units`, `v1` (keys), this
 //! folder.

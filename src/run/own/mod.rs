@@ -4,8 +4,8 @@
 //! are refused (O2), and what clients see. A project's surface and the workspace's share every function: an [`OwnCall`]
 //! knows which one it is on. One file a resource, or two that go together.
 //!
-//! v1 tells nobody that a project was deleted: its card looks like that of a project one may not see. Only the answer to
-//! the delete itself, which comes by on the pass-through, is proof.
+//! v1 tells nobody that a project was deleted: its card looks like that of a project one may not see. Only the answer
+//! to the delete itself, which comes by on the pass-through, is proof.
 //!
 //! May use: what `run` may use.
 

@@ -44,8 +44,8 @@ fn keep_pair(_: &Resource, outgoing: &mut Outgoing, answer: &V1Response) -> bool
     taken
 }
 
-/// Edits a comment and stamps `edited_at`, which v1 never does (trap 33, `comments_patch_html`). The comment is read first:
-/// v1 would let anyone edit it (trap 35). A body without a known member changes nothing and stamps nothing.
+/// Edits a comment and stamps `edited_at`, which v1 never does (trap 33, `comments_patch_html`). The comment is read
+/// first: v1 would let anyone edit it (trap 35). A body without a known member changes nothing and stamps nothing.
 pub(super) async fn update(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let write = job.begin_write().await?;
     let stored = list::read_addressed_record(job).await?;

@@ -1,5 +1,5 @@
-//! The scopes of the service: those that gate operations, and all that a token may carry, each with what it opens in one
-//! plain sentence for the person who is asked to allow it. May use: nothing of this crate.
+//! The scopes of the service: those that gate operations, and all that a token may carry, each with what it opens in
+//! one plain sentence for the person who is asked to allow it. May use: nothing of this crate.
 
 /// Scopes that gate live operations (contract, chapter 3).
 const GATING: [(&str, &str); 27] = [

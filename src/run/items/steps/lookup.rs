@@ -1,9 +1,9 @@
 //! One live work item: by its id, and by its human key anywhere in the workspace.
 //!
 //! v1 hides archived, draft and triage items itself (trap 53, `archived_get`). For a key every fault (the form, the
-//! project, the caller's place in it, the number, an archived item) gives the same 404, never 403. v1's answer names the
-//! project; the caller's own card of it decides whether it may be shown, and an archived project is not there (trap 58).
-//! May use: what `run` may use.
+//! project, the caller's place in it, the number, an archived item) gives the same 404, never 403. v1's answer names
+//! the project; the caller's own card of it decides whether it may be shown, and an archived project is not there (trap
+//! 58). May use: what `run` may use.
 
 use crate::index::Index;
 use crate::refusal::Refusal;
