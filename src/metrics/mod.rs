@@ -6,9 +6,11 @@
 //! May use: `access`, `admin`, `edge`, `fresh`, `index`, `limits`, `load`, `oauth`, `retirement`, `run`, `shadow`,
 //! `store`, `tally`, `v1`.
 
+mod caches;
 mod family;
-mod inner;
+mod process;
 mod surface;
+mod upstream;
 
 use crate::access::Access;
 use crate::admin::{AdminPage, text};
@@ -69,17 +71,17 @@ impl MetricsPage {
         kept.extend(self.access.figures());
         kept.extend(self.runner.figures());
         let families = [
-            inner::process(),
+            process::process(),
             surface::requests(&self.requests),
             surface::places(&self.stack, &self.memory.0, self.memory.1),
             surface::certificate(self.tls.as_ref()),
             surface::limits(&self.limits),
             surface::events(&self.events),
-            inner::calls(&self.calls),
-            inner::state(&self.client),
-            inner::caches(&kept),
-            inner::indexes(&self.indexes),
-            inner::store(&self.store),
+            upstream::calls(&self.calls),
+            upstream::state(&self.client),
+            caches::caches(&kept),
+            caches::indexes(&self.indexes),
+            caches::store(&self.store),
             surface::compared(&self.compared),
             surface::brownouts(self.retirement.as_deref()),
         ];

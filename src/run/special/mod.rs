@@ -1,10 +1,15 @@
-//! What the mapping language cannot say: named functions, each with its v1 calls declared in the
+//! What the mapping language cannot say: one named function a file, each with its v1 calls declared in the
 //! mapping that names it. May use: what `run` may use.
 
-mod audit_logs;
-mod comments;
-mod cycles;
-mod people;
+mod audit_logs_list;
+mod audit_logs_retrieve;
+mod comment_create;
+mod comment_update;
+mod current_user;
+mod cycle_create;
+mod cycle_update;
+mod project_members;
+mod workspace_members;
 
 use super::items::steps;
 use super::job::Job;
@@ -18,25 +23,25 @@ pub(super) async fn run(special: Special, job: &Job) -> Result<Reply, Refusal> {
     // The mappings are refused when such a step is not on a path inside a project.
     let within = || job.in_project().ok_or_else(|| Refusal::internal("a step of projects outside of one"));
     match special {
-        Special::AuditLogsList => Box::pin(audit_logs::list(job)).await,
-        Special::AuditLogsRetrieve => Box::pin(audit_logs::retrieve(job)).await,
-        Special::CommentCreate => Box::pin(comments::create(&within()?)).await,
-        Special::CommentUpdate => Box::pin(comments::update(&within()?)).await,
-        Special::CurrentUser => people::current_user(job),
-        Special::CycleCreate => Box::pin(cycles::create(&within()?)).await,
-        Special::CycleUpdate => Box::pin(cycles::update(&within()?)).await,
-        Special::ProjectMembers => Box::pin(people::of_project(&within()?)).await,
+        Special::AuditLogsList => Box::pin(audit_logs_list::run(job)).await,
+        Special::AuditLogsRetrieve => Box::pin(audit_logs_retrieve::run(job)).await,
+        Special::CommentCreate => Box::pin(comment_create::run(&within()?)).await,
+        Special::CommentUpdate => Box::pin(comment_update::run(&within()?)).await,
+        Special::CurrentUser => current_user::run(job),
+        Special::CycleCreate => Box::pin(cycle_create::run(&within()?)).await,
+        Special::CycleUpdate => Box::pin(cycle_update::run(&within()?)).await,
+        Special::ProjectMembers => Box::pin(project_members::run(&within()?)).await,
         Special::TypesEnable | Special::TypesImport | Special::TypesMarkDefault | Special::TypesSchema => {
             Box::pin(own::on_types(special, job)).await
         }
         Special::WorkItemArchive => Box::pin(steps::archive::run(&within()?)).await,
         Special::WorkItemCreate => Box::pin(steps::create::run(&within()?)).await,
         Special::WorkItemDelete => Box::pin(steps::delete::run(&within()?)).await,
-        Special::WorkItemLookup => Box::pin(steps::lookup::look_up(job)).await,
-        Special::WorkItemRetrieve => Box::pin(steps::lookup::retrieve(&within()?)).await,
+        Special::WorkItemLookup => Box::pin(steps::lookup::run(job)).await,
+        Special::WorkItemRetrieve => Box::pin(steps::retrieve::run(&within()?)).await,
         Special::WorkItemUnarchive => Box::pin(steps::archive::bring_back(&within()?)).await,
         Special::WorkItemUpdate => Box::pin(steps::update::run(&within()?)).await,
         Special::WorkItemsList => Box::pin(steps::list::run(&within()?)).await,
-        Special::WorkspaceMembers => Box::pin(people::of_workspace(job)).await,
+        Special::WorkspaceMembers => Box::pin(workspace_members::run(job)).await,
     }
 }

@@ -1,16 +1,15 @@
-//! One live work item: by its id, and by its human key anywhere in the workspace.
+//! A work item by its human key, anywhere in the workspace.
 //!
-//! v1 hides archived, draft and triage items itself (trap 53, `archived_get`). For a key every fault (the form, the
-//! project, the caller's place in it, the number, an archived item) gives the same 404, never 403. v1's answer names
-//! the project; the caller's own card of it decides whether it may be shown, and an archived project is not there (trap
-//! 58). May use: what `run` may use.
+//! Every fault (the form, the project, the caller's place in it, the number, an archived item) gives the same 404,
+//! never 403. v1's answer names the project; the caller's own card of it decides whether it may be shown, and an
+//! archived project is not there (trap 58). May use: what `run` may use.
 
 use crate::index::Index;
 use crate::refusal::Refusal;
 use crate::run::Job;
 use crate::run::items::expansions;
 use crate::run::items::fields::Pairing;
-use crate::run::job::{InProject, Inside};
+use crate::run::job::Inside;
 use crate::run::members::SKEW;
 use crate::translate::work_items::Item;
 use crate::translate::work_items_key::HumanKey;
@@ -19,21 +18,7 @@ use crate::v2::Reply;
 use std::sync::Arc;
 use uuid::Uuid;
 
-pub(in crate::run) async fn retrieve(job: &InProject<'_>) -> Result<Reply, Refusal> {
-    let id = job.pk()?;
-    let mut pairing = Pairing::begin(job).await?;
-    loop {
-        let item = match job.item_in_shortage(|index| index.get(id)).await? {
-            Some(item) => item,
-            None => job.read_item(id).await?,
-        };
-        if let Some(reply) = expansions::paired(job, &item, &mut pairing).await? {
-            return Ok(reply);
-        }
-    }
-}
-
-pub(in crate::run) async fn look_up(job: &Job) -> Result<Reply, Refusal> {
+pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let key = job.variable("identifier").and_then(HumanKey::parse).ok_or_else(Refusal::not_found)?;
     let mut pairing = match job.runner.project_with(job.slug(), &key.project) {
         Some(project) => Some(Pairing::of(&job.runner, project).await?),

@@ -7,4 +7,5 @@ pub(in crate::run) mod create;
 pub(in crate::run) mod delete;
 pub(in crate::run) mod list;
 pub(in crate::run) mod lookup;
+pub(in crate::run) mod retrieve;
 pub(in crate::run) mod update;

@@ -1,6 +1,6 @@
 //! The audit log of a workspace: the query is read as for every list and answered by the store, which holds
 //! far more entries than fit into memory. Entries may be large, so a page is read, redacted and written as heavy work.
-//! One entry is found by its record id; the id of the event finds nothing. May use: what `run` may use.
+//! The retrieve has some of it in common. May use: what `run` may use.
 
 use crate::access::{VisibleProjects, WorkspaceRole};
 use crate::heavy::Input;
@@ -8,16 +8,17 @@ use crate::plan::Resource;
 use crate::refusal::Refusal;
 use crate::run::Job;
 use crate::store::{AuditColumn, AuditFilter, AuditOrder, AuditPage, AuditQuery, AuditRecord, AuditStart};
+use crate::v2::Reply;
 use crate::v2::cursor::Cursor;
+use crate::v2::page;
 use crate::v2::query::{Condition, ListCall, PageCall, Test};
 use crate::v2::record::Cell;
-use crate::v2::{Reply, page, query};
 use std::sync::Arc;
 use uuid::Uuid;
 
 const ENTRY: usize = 1024;
 
-pub(super) async fn list(job: &Job) -> Result<Reply, Refusal> {
+pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let workspace = require_audit_reader(job).await?;
     let list = job.list_call()?;
     let mut query = query_of(job.resource(), &list)?;
@@ -124,7 +125,7 @@ fn token(record: &AuditRecord) -> Cursor {
 }
 
 /// The workspace whose log may be read: v1 has no audit log, so the role decides alone (O13).
-async fn require_audit_reader(job: &Job) -> Result<Uuid, Refusal> {
+pub(super) async fn require_audit_reader(job: &Job) -> Result<Uuid, Refusal> {
     let (access, call) = (&job.runner.access, &job.call);
     let card = access.workspace(&call.caller, job.slug(), &call.ctx).await?;
     if card.role != WorkspaceRole::Admin {
@@ -141,12 +142,15 @@ pub(super) async fn visible(job: &Job) -> Result<Arc<VisibleProjects>, Refusal> 
 }
 
 /// The projects that the reader sees, when entries name any; else v1 is not asked.
-async fn visible_if(job: &Job, named: bool) -> Result<Option<Arc<VisibleProjects>>, Refusal> {
+pub(super) async fn visible_if(job: &Job, named: bool) -> Result<Option<Arc<VisibleProjects>>, Refusal> {
     if named { visible(job).await.map(Some) } else { Ok(None) }
 }
 
 /// Leaves out of the entries what belongs to other projects than the visible ones; `None` when no entry names any.
-fn leave_out_hidden(visible: Option<&VisibleProjects>, records: &mut [AuditRecord]) -> Result<(), Refusal> {
+pub(super) fn leave_out_hidden(
+    visible: Option<&VisibleProjects>,
+    records: &mut [AuditRecord],
+) -> Result<(), Refusal> {
     let Some(visible) = visible else { return Ok(()) };
     for record in records {
         record.leave_out_hidden(&|project| visible.contains(project))?;
@@ -155,17 +159,6 @@ fn leave_out_hidden(visible: Option<&VisibleProjects>, records: &mut [AuditRecor
 }
 
 /// Appends the read shape of an entry to `out`.
-fn write(record: &AuditRecord, out: &mut Vec<u8>) -> Result<(), Refusal> {
+pub(super) fn write(record: &AuditRecord, out: &mut Vec<u8>) -> Result<(), Refusal> {
     serde_json::to_writer(out, record).map_err(Refusal::internal)
-}
-
-pub(super) async fn retrieve(job: &Job) -> Result<Reply, Refusal> {
-    let workspace = require_audit_reader(job).await?;
-    let mut record = job.runner.store.audit_record(workspace, job.pk()?).await?.ok_or_else(Refusal::not_found)?;
-    query::read_single(job.operation(), &job.call.parameters)?;
-    let visible = visible_if(job, record.names_projects()).await?;
-    leave_out_hidden(visible.as_deref(), std::slice::from_mut(&mut record))?;
-    let mut json = Vec::new();
-    write(&record, &mut json)?;
-    Ok(job.record_reply(json.into()))
 }

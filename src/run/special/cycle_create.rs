@@ -1,0 +1,56 @@
+//! Creates a cycle.
+//!
+//! v1 does not guard names (trap 5, `cycles_create_duplicate_name_accepted`), wants the project id in the
+//! body (trap 24) and loses the time of day of dates sent together (trap 25). So: a fresh list for the name,
+//! the create without dates, each date in a PATCH of its own, and the record read back. When v1 refuses a date then,
+//! the new cycle is deleted again. May use: what `run` may use.
+
+use crate::plan::Extra;
+use crate::refusal::Refusal;
+use crate::run::job::InProject;
+use crate::run::members::id_of;
+use crate::run::rules;
+use crate::run::writes::write::created_but;
+use crate::run::writes::{checks, create};
+use crate::translate::{confirm, cycles, outgoing};
+use crate::v2::Reply;
+use serde_json::Value;
+use uuid::Uuid;
+
+pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
+    let mut given = job.given()?;
+    cycles::settle_dates(&mut given, None)?;
+    checks::order_of_dates(job.resource(), &given, None)?;
+    rules::feature_is_on(job)?;
+    let resource = job.resource();
+    let mut write = job.begin_write().await?;
+    rules::against_others(job, &mut write, &mut given).await?;
+
+    let mut outgoing = outgoing::create(resource, &given);
+    let dates = cycles::take_dates(&mut outgoing.body);
+    outgoing.body.insert("project_id".to_owned(), job.card.id.to_string().into());
+    let again = create::repeats(resource, &outgoing.body);
+    let _room = job.room_for(&[(Extra::Date, dates.len()), (Extra::RefusedValue, again)], 0).await?;
+    let answer = create::post(job, resource, &mut outgoing, create::keep_refused).await?;
+    let id = id_of(&answer)?;
+    let failed = created_but(id);
+    for mut date in dates {
+        if date.values().all(Value::is_null) {
+            continue;
+        }
+        cycles::carry(&mut date, &answer);
+        if let Err(refusal) = job.patch(resource, id, &date).await {
+            return Err(take_back(job, id, refusal).await);
+        }
+    }
+    let v1 = job.read_record(resource, id).await.map_err(&failed)?;
+    confirm::check(resource, &outgoing.body, &v1).confirm(resource).map_err(&failed)?;
+    job.keep(resource, id, &outgoing, &v1).await.map_err(&failed)?;
+    create::finish(job, write, &v1).await.map_err(failed)
+}
+
+/// A date that v1 refuses only now is the client's to change, and nothing of the cycle stays behind.
+async fn take_back(job: &InProject<'_>, id: Uuid, refusal: Refusal) -> Refusal {
+    let refused = matches!(refusal, Refusal::Validation { .. });
+    if refused && job.delete(job.resource(), id, true).await.is_ok() { refusal } else { created_but(id)(refusal) }
+}

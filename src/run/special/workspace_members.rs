@@ -1,0 +1,28 @@
+//! Roster of a workspace. The workspace card is the roster: v1 shows it to members, and being on it is the
+//! proof of being one. May use: what `run` may use.
+
+use crate::access::Role;
+use crate::refusal::Refusal;
+use crate::run::Job;
+use crate::run::members::bad_data;
+use crate::translate::members;
+use crate::v2::{Reply, page};
+use std::time::Instant;
+
+pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
+    let (runner, call) = (&job.runner, &job.call);
+    let (max_age, asked) = (job.collection_age(), Instant::now());
+    let card = runner.access.workspace_within(&call.caller, job.slug(), max_age, &call.ctx).await?;
+    let Some(roster) = &card.roster else {
+        // v1 does not show it to guests (trap 52, `members_workspace_guest`).
+        return Err(Refusal::Forbidden { detail: "Guests may not read the roster of the workspace.".into() });
+    };
+    // A caller who may not read it is told so before the query is judged (O2).
+    let list = job.list_call()?;
+    job.uses(card.read_at, asked, runner.settings.collection_ttl);
+    let workspace = runner.access.workspace_id(&call.caller, job.slug(), &call.ctx).await?;
+    let people = members::read(roster).map_err(|fault| bad_data(&fault))?;
+    let role_of = |person: &members::Person| Role(person.role.unwrap_or_default()).workspace_slug();
+    let records = members::memberships(job.resource(), workspace, &people, role_of);
+    Ok(Reply::json(200, page::answer(records.iter(), &list)))
+}
