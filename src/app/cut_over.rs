@@ -110,7 +110,7 @@ impl Compared {
     /// Nothing yet, and somebody who writes it into `store`.
     pub(super) fn begin(settings: &Settings, store: &Store) -> Self {
         let tally = Tally::default();
-        let (flush, days) = (settings.usage.flush, settings.usage.days);
+        let (flush, days) = (settings.usage.flush, settings.usage.days as i64);
         let writer = Arc::new(Writer::new(tally.clone(), store.clone(), flush, days));
         let writing = Arc::clone(&writer);
         Self { tally, writer, work: AbortOnDrop::begin(async move { writing.run().await }) }
