@@ -28,7 +28,7 @@ pub(super) async fn look(
     client: &Client,
 ) -> Result<Vec<LeftWorkspace>, StartError> {
     let Some(address) = &settings.native.base_url else { return Ok(Vec::new()) };
-    match probe::ask(address, client.instance()).await.map_err(StartError::Native)? {
+    match probe::ask(address, &client.instance).await.map_err(StartError::Native)? {
         Found::V2 => {}
         Found::Silence(cause) => tracing::warn!(
             address = address.as_str(),
@@ -75,7 +75,7 @@ impl CutOver {
         let (shadow, work) = match modes.any(Mode::Shadow) {
             false => (None, None),
             true => {
-                let to = (address.clone(), client.instance().clone());
+                let to = (address.clone(), client.instance.clone());
                 let pause = settings.cache.collection.max(settings.index.freshness) + MARGIN;
                 let times = (settings.upstream.connect_timeout, pause);
                 let tally = compared.tally.clone();
@@ -86,7 +86,7 @@ impl CutOver {
         };
         let way = PassThrough::new(address, &settings.upstream, settings.public.clone())
             .map_err(StartError::PassThrough)?
-            .named(client.instance().clone())
+            .named(client.instance.clone())
             .observed_by(Arc::new(NativeWrites(writes)));
         Ok(Self { native: Some(Arc::new(Native::new(modes, way))), shadow, work })
     }

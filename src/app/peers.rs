@@ -54,7 +54,7 @@ impl Peers {
     /// who share it.
     pub(super) fn know(self: &Arc<Self>, store: Store, client: &Client) {
         if self.store.set(store.clone()).is_ok() && store.shares_parts() {
-            client.budget().divide(Arc::clone(self) as _);
+            client.budget.divide(Arc::clone(self) as _);
             tokio::spawn(share_limit(Arc::downgrade(self), client.clone()));
         }
     }
@@ -139,9 +139,9 @@ async fn share_limit(peers: std::sync::Weak<Peers>, client: Client) {
         if let Some(words) = peers.words() {
             let others = words.into_iter().filter(|(id, _)| *id != me);
             let found = others.filter_map(|(_, word)| Word::read(&word?).calls);
-            client.concurrency().hear(found.collect());
+            client.concurrency.hear(found.collect());
         }
-        let found = client.concurrency().measured();
+        let found = client.concurrency.measured();
         peers.say(|word| word.calls = Some(found));
     }
 }

@@ -116,7 +116,7 @@ impl Service {
             false => indexes,
         };
         let (plan, how) = (Arc::clone(&compiled.plan), runner_settings(settings));
-        let counts = counts::begin(settings, &plan, &store, &access, client.budget()).await;
+        let counts = counts::begin(settings, &plan, &store, &access, &client.budget).await;
         let retirement = retirement(settings, &plan)?;
         let left = look(settings, &store, &client).await?;
         let runner = Runner::new(plan, client.clone(), access.clone(), store.clone(), indexes.clone(), how);
@@ -237,9 +237,9 @@ impl Service {
     /// From now on this is the one that serves: its work beside the requests begins.
     pub(super) fn begin(&mut self) {
         self.lasting.client.count_in(Arc::clone(&self.calls));
-        self.lasting.client.budget().serve(service_key(&self.settings).map(|key| key.id()));
+        self.lasting.client.budget.serve(service_key(&self.settings).map(|key| key.id()));
         self.background = vec![
-            AbortOnDrop::begin(report_spending(self.lasting.client.budget().clone())),
+            AbortOnDrop::begin(report_spending(self.lasting.client.budget.clone())),
             AbortOnDrop::begin(self.idempotency.clone().sweep()),
             AbortOnDrop::begin(forget_settled(self.lasting.store.clone())),
         ];
@@ -260,12 +260,12 @@ impl Service {
         let settings = &self.settings;
         let upstream = settings.upstream.needed_base_url()?;
         let document = Arc::clone(&self.document);
-        let (changes, breaker) = (self.access.changes().clone(), self.lasting.client.breaker().clone());
+        let (changes, breaker) = (self.access.changes().clone(), self.lasting.client.breaker.clone());
         let observer = foreign_writes(&self.runner, &self.access);
-        let (budget, calls) = (self.lasting.client.budget().clone(), Arc::clone(&self.calls));
+        let (budget, calls) = (self.lasting.client.budget.clone(), Arc::clone(&self.calls));
         let pass_through = PassThrough::new(upstream, &settings.upstream, settings.public.clone())
             .map_err(StartError::PassThrough)?
-            .named(self.lasting.client.instance().clone())
+            .named(self.lasting.client.instance.clone())
             .observed_by(Arc::new(observer))
             .counted_by(Arc::new(ForeignCalls { budget, breaker: breaker.clone(), changes, calls }))
             .admitting(Arc::new(KeysOfV1))
@@ -274,11 +274,7 @@ impl Service {
         let usage = self.counts.as_ref().map(|counts| counts.usage.clone());
         let v2 = V2::new(runner, access, limits, Arc::clone(&document), self.idempotency.clone())
             .counted_by(usage.clone())
-            .beside(
-                self.cut_over.native.clone(),
-                self.cut_over.shadow.clone(),
-                self.lasting.client.budget().clone(),
-            );
+            .beside(self.cut_over.native.clone(), self.cut_over.shadow.clone(), self.lasting.client.budget.clone());
         let mut pages: Vec<Arc<dyn Pages>> = vec![
             Arc::new(OAuthPages::new(self.oauth.clone())),
             Arc::new(DocsPage::new(document, self.oauth.clone())),

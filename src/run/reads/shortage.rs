@@ -60,11 +60,11 @@ impl Job {
 
     /// Whether the quota of this call's key is counted, so that it can be waited for.
     fn is_paced(&self) -> bool {
-        self.runner.client.budget().paces(self.key().id())
+        self.runner.client.budget.paces(self.key().id())
     }
 
     fn is_short_for(&self, key: &V1Key) -> bool {
-        self.may_stretch() && self.runner.client.budget().is_short(key.id())
+        self.may_stretch() && self.runner.client.budget.is_short(key.id())
     }
 
     /// The answer uses data of `read_at` that was asked for at `asked`; with quota at hand it would be at most
@@ -222,7 +222,7 @@ impl Job {
         key: &V1Key,
         is_begun: impl Fn() -> bool,
     ) -> Result<Option<Room>, Refusal> {
-        let (budget, ctx) = (self.runner.client.budget(), &self.call.ctx);
+        let (budget, ctx) = (&self.runner.client.budget, &self.call.ctx);
         // A write waits for room before it reads, and keeps its own.
         if ctx.priority != Priority::Read {
             return Ok(None);

@@ -194,7 +194,7 @@ impl Indexes {
         let has_pages = entry.progress.held().await;
         // As urgent as its next page will be.
         let priority = if has_pages { Priority::Index } else { ctx.priority };
-        let has_room = self.inner.client.budget().wait(key.id(), priority).is_zero();
+        let has_room = self.inner.client.budget.wait(key.id(), priority).is_zero();
         if has_room && entry.is_read_by_another(key.id()) {
             entry.progress.give_way();
         }
@@ -370,7 +370,7 @@ impl Inner {
     /// Which list of which deployment an index is of, and who sees it.
     fn identity(&self, scope: &Scope) -> String {
         let audience = if scope.members { "members" } else { "guests" };
-        let base = self.client.base_url().as_str();
+        let base = self.client.base_url.as_str();
         [base, &scope.workspace, &scope.project.to_string(), &scope.path, audience].join("\n")
     }
 

@@ -4,7 +4,7 @@
 //! after which it does not rely on silence. A subscription on which nothing comes is asked every few seconds whether it
 //! still lives: a firewall may have forgotten its connection without a word. May use: `link`.
 
-use super::link::Inner;
+use super::link::Link;
 use futures_util::StreamExt;
 use redis::aio::PubSub;
 use redis::{Client, RedisError, Value};
@@ -33,7 +33,7 @@ impl News {
 }
 
 /// Listens to `channel`.
-pub(super) fn listen(inner: Weak<Inner>, channel: String) -> News {
+pub(super) fn listen(inner: Weak<Link>, channel: String) -> News {
     let (tell, told) = mpsc::channel(WAITING);
     tokio::spawn(async move {
         loop {

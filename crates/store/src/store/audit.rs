@@ -145,7 +145,7 @@ pub(super) async fn append(
             ("search_text", &search_text(searched)),
             ("created_at", &at),
         ];
-        insert("audit_log", row).execute(&mut *writing).await?;
+        writing.run(insert("audit_log", row)).await?;
     }
     Ok(())
 }

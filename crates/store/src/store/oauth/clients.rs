@@ -83,12 +83,12 @@ impl OAuthStore {
         writing.voids(Changed::Credentials);
         let at = now_micros();
         let text = "UPDATE oauth_client SET deleted_at = $2 WHERE id = $1 AND deleted_at IS NULL";
-        let done = query(text, &[&id, &at]).execute(&mut *writing).await?;
+        let done = writing.run(query(text, &[&id, &at])).await?;
         let text = "UPDATE oauth_grant SET revoked_at = $2, revoked_reason = 'client_deleted', sealed_key = '' \
                     WHERE client_id = $1 AND revoked_at IS NULL";
-        query(text, &[&id, &at]).execute(&mut *writing).await?;
+        writing.run(query(text, &[&id, &at])).await?;
         writing.commit().await?;
-        Ok(done.rows_affected() > 0)
+        Ok(done > 0)
     }
 }
 

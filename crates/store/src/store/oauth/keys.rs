@@ -85,11 +85,11 @@ impl OAuthStore {
         writing.voids(Changed::Credentials);
         let text = "UPDATE gateway_key SET revoked_at = $3, sealed_key = '' WHERE id = $1 AND (user_id = $2 \
                     OR $2 = '') AND revoked_at IS NULL";
-        let done = query(text, &[&key, &user.map(|user| user.to_string()).unwrap_or_default(), &now_micros()])
-            .execute(&mut *writing)
+        let done = writing
+            .run(query(text, &[&key, &user.map(|user| user.to_string()).unwrap_or_default(), &now_micros()]))
             .await?;
         writing.commit().await?;
-        Ok(done.rows_affected() > 0)
+        Ok(done > 0)
     }
 }
 

@@ -22,12 +22,12 @@ impl OAuthStore {
     /// Whether this process knows of every revocation that was answered: it has the store to itself, or hears what
     /// others write.
     pub fn hears_revocations(&self) -> bool {
-        self.engine.kind() == Kind::Sqlite || self.engine.peers.lease().is_held()
+        self.engine.kind() == Kind::Sqlite || self.engine.peers.lease.is_held()
     }
 
     /// Where revocations are told in this process, its own and those of others.
     pub fn changes(&self) -> &Changes {
-        self.engine.peers.changes()
+        &self.engine.peers.changes
     }
 }
 
