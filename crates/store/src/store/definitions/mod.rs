@@ -183,6 +183,6 @@ fn newest(catalogue: &Catalogue) -> i64 {
     let options = catalogue.options.values().map(|record| record.created_at);
     let contexts = catalogue.contexts.values().map(|record| record.created_at);
     let links = catalogue.attachments.values().map(|record| record.created_at);
-    let imports = catalogue.imports.values().map(|record| record.created_at);
+    let imports = catalogue.imports.values().copied();
     types.chain(properties).chain(options).chain(contexts).chain(links).chain(imports).max().unwrap_or(0)
 }

@@ -119,22 +119,26 @@ fn other_options(context: &Arc<Context>, counterpart: Option<&Arc<Context>>) -> 
 }
 
 async fn links_new(connection: &mut Session, before: &Catalogue, after: &Catalogue) -> Result<(), StoreError> {
-    for (_, link) in after.attachments.iter().filter(|(key, link)| before.attachments.get(key) != Some(link)) {
+    for ((type_id, property), link) in
+        after.attachments.iter().filter(|(key, link)| before.attachments.get(key) != Some(link))
+    {
         let row: NewRow = &[
-            ("type_id", &link.type_id),
-            ("property_id", &link.property),
+            ("type_id", type_id),
+            ("property_id", property),
             ("workspace_id", &after.workspace),
             ("sort_order", &link.sort_order),
             ("created_at", &link.created_at),
         ];
         connection.run(insert("type_property", row)).await?;
     }
-    for (_, link) in after.imports.iter().filter(|(key, link)| before.imports.get(key) != Some(link)) {
+    for ((project, type_id), since) in
+        after.imports.iter().filter(|(key, since)| before.imports.get(key) != Some(since))
+    {
         let row: NewRow = &[
-            ("project_id", &link.project),
-            ("type_id", &link.type_id),
+            ("project_id", project),
+            ("type_id", type_id),
             ("workspace_id", &after.workspace),
-            ("created_at", &link.created_at),
+            ("created_at", since),
         ];
         connection.run(insert("type_import", row)).await?;
     }
