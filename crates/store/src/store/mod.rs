@@ -5,8 +5,8 @@
 //! one v1 deployment and refuses any other. One interface and one SQL text whatever holds the data: a SQLite
 //! file or a PostgreSQL database; `engine` knows what differs.
 //!
-//! May use: `catalogue`, `fresh`, `refusal`, `trace`, `v1` (the base URL), `v2` (times). May not use: `translate`,
-//! `run`, `edge`.
+//! May use: `catalogue`, `fresh`, `refusal`, `trace`, `v1` (the base URL, the parts of its quota), `v2` (times). May not
+//! use: `translate`, `run`, `edge`.
 
 mod archived;
 mod asked;
@@ -68,7 +68,6 @@ pub use opening::is_stopped;
 pub use overlay::{OverlayValue, Overlays, overlay_wins};
 pub use peers::Joined;
 pub use place::{file_of, folder_of, in_words, url_of};
-pub use quota_parts::{PartsChange, PartsRow};
 pub use recorded::{Element, ItemValues, OwnWrite, TypeChange};
 pub use repeatable::{Attempt, KeptAnswer, Repeatable, RepeatableBounds, RepeatableRequest};
 pub use service::Store;
