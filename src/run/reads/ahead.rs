@@ -59,7 +59,7 @@ async fn begin(runner: &Runner, scope: &Scope, key: V1Key, items: usize) -> Resu
 
 /// Keeps indices in use ahead of their readers, until dropped.
 pub async fn keep_ahead(runner: Arc<Runner>, key: V1Key) {
-    let pause = (runner.indexes.freshness() / 4).max(SHORTEST);
+    let pause = (runner.indexes.settings().freshness / 4).max(SHORTEST);
     loop {
         tokio::time::sleep(pause).await;
         for scope in runner.indexes.in_use(IN_USE) {

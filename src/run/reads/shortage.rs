@@ -299,7 +299,7 @@ impl InProject<'_> {
                 self.kept_index(scope).ok_or(refusal)
             }
             Ok(index) => {
-                let read_at = indexes.kept_within(scope, indexes.freshness()).map(|kept| kept.began.at);
+                let read_at = indexes.kept_within(scope, indexes.settings().freshness).map(|kept| kept.began.at);
                 if let Some(read_at) = read_at {
                     ctx.meter.used(read_at);
                 }
@@ -334,7 +334,7 @@ impl InProject<'_> {
     /// The index as it is, when it is not too old even for a time of shortage.
     fn kept_index(&self, scope: &Scope) -> Option<Arc<Index>> {
         let kept = self.stretched_index(scope)?;
-        self.uses(kept.began.at, Instant::now(), self.runner.indexes.freshness());
+        self.uses(kept.began.at, Instant::now(), self.runner.indexes.settings().freshness);
         Some(kept.value)
     }
 
@@ -357,7 +357,7 @@ impl InProject<'_> {
             return Ok(None);
         };
         let item = self.with_live_labels(item).await?;
-        self.uses(read_at, Instant::now(), indexes.freshness());
+        self.uses(read_at, Instant::now(), indexes.settings().freshness);
         self.call.ctx.meter.note(Note::Index);
         Ok(Some(item))
     }

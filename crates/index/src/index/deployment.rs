@@ -7,9 +7,9 @@
 //!
 //! May use: `store` (what it tells of refreshes), this folder.
 
+use super::files::{checksum_of, of_bytes, to_bytes};
 use super::progress::{Progress, Told};
 use super::refresh::Verified;
-use super::snapshot::{checksum_of, of_bytes, to_bytes};
 use super::whole_file::{DIGEST, file_name};
 use crate::store::{DeltaTurn, StoredDelta, TakenTurn};
 use futures_util::future::BoxFuture;

@@ -9,14 +9,13 @@ mod reading;
 mod sharing;
 
 use super::deployment::Deployment;
-use super::entry::{Entry, Files};
+use super::entry::Entry;
 use super::figures::{Figures, Reads};
+use super::files::Files;
 use super::known::{Got, Known, Shown};
-use super::leftover::Leftover;
 use super::local_write::LocalWrite;
 use super::pace::Pace;
 use super::project_index::Index;
-use super::snapshot::Snapshot;
 use super::source::V1Source;
 use crate::context::{Context, Priority};
 use crate::fresh::{Changed, Changes, Fresh, Kept, Landed, Lost, Moment, Need, Reading};
@@ -221,14 +220,9 @@ impl Indexes {
         Figures::of(kept.map(|kept| (kept.value, kept.began.at)), &inner.reads)
     }
 
-    /// The freshness window.
-    pub fn freshness(&self) -> Duration {
-        self.inner.settings.freshness
-    }
-
-    /// Time from one comparison of all ids to the next.
-    pub fn sweep(&self) -> Duration {
-        self.inner.settings.sweep
+    /// The settings.
+    pub fn settings(&self) -> &IndexSettings {
+        &self.inner.settings
     }
 
     /// Brings an index up to date before requests have to wait for it: once it is older than half the
@@ -287,7 +281,7 @@ impl Indexes {
 
     /// Whether an index exists, of any age, so that lists should prefer it to direct pages.
     pub fn is_built(&self, scope: &Scope) -> bool {
-        self.inner.any(scope).is_some() || self.inner.files(scope).is_some_and(|files| files.snapshot.exists())
+        self.inner.any(scope).is_some() || self.inner.files(scope).is_some_and(|files| files.index.exists())
     }
 
     /// The index as it is, of any age; none when none is in memory.
@@ -362,9 +356,7 @@ impl Inner {
 
     fn files(&self, scope: &Scope) -> Option<Files> {
         let directory = self.settings.directory.as_deref()?;
-        let identity = self.identity(scope);
-        let leftover = Leftover::of(directory, identity.clone());
-        Some(Files { snapshot: Snapshot::of(directory, identity), leftover })
+        Some(Files::of(directory, self.identity(scope)))
     }
 
     /// Which list of which deployment an index is of, and who sees it.

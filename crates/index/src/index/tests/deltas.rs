@@ -227,7 +227,7 @@ fn nothing_damaged_or_of_another_list_is_read() {
             assert!(of_bytes("list", &damaged).is_err(), "byte {at}");
             assert!(of_bytes("list", &whole[..at]).is_err(), "cut off at {at}");
         }
-        let index = crate::index::snapshot::to_bytes("list", &teller.verified).expect("bytes");
+        let index = crate::index::files::to_bytes("list", &teller.verified).expect("bytes");
         assert!(of_bytes("list", &index).is_err(), "an index is no delta");
     });
 }

@@ -2,7 +2,7 @@
 //! May use: `mapping`, this folder.
 
 use super::draft::{Case, Draft};
-use crate::mapping::{Faults, Order, Special, Step, Trail};
+use crate::mapping::{Faults, Order, Special, Step};
 use crate::plan::Column;
 
 /// Finds the column of each cell of work items.
@@ -14,7 +14,7 @@ pub(super) fn choose(draft: &mut Draft, faults: &mut Faults) {
         let (resource, file, mut columns) = (&mut draft.resources[index], &files.resources[index], Vec::new());
         let cells = resource.cells.iter().map(|&field| &resource.fields[field]);
         for field in cells.filter(|field| file.fields[&field.name].sound) {
-            let trail = Trail::file(&resource.file).then("fields").then(field.name.as_str());
+            let trail = file.trail_of(&field.name);
             match field.name.parse::<Column>() {
                 Ok(column) if column.value() == field.value => columns.push(column),
                 Ok(_) => faults.add(&trail, "the column of the index holds values of another kind"),

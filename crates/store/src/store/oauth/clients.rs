@@ -2,7 +2,7 @@
 //!
 //! May use: `fresh`, `units`, this folder, the engine.
 
-use super::tables::{OAuthStore, joined, words};
+use super::tables::{OAuthStore, words};
 use crate::fresh::Changed;
 use crate::store::error::StoreError;
 use crate::store::rows::{Cells, NewRow, insert, query, sql};
@@ -41,7 +41,7 @@ impl OAuthStore {
             ("name", &client.name),
             ("secret_hash", &client.secret_hash.clone().unwrap_or_default()),
             ("redirect_uris", &client.redirect_uris),
-            ("scopes", &joined(&client.scopes)),
+            ("scopes", &client.scopes.join(" ")),
             ("self_registered", &client.self_registered),
             ("created_at", &now_micros()),
         ];

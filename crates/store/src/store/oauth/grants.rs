@@ -3,7 +3,7 @@
 //! May use: `fresh`, `units`, this folder, the engine.
 
 use super::sealed::Sealed;
-use super::tables::{OAuthStore, joined, words};
+use super::tables::{OAuthStore, words};
 use crate::fresh::Changed;
 use crate::store::engine::Writing;
 use crate::store::error::StoreError;
@@ -67,7 +67,7 @@ impl OAuthStore {
             ("id", &grant.id),
             ("client_id", &grant.client_id),
             ("user_id", &grant.user),
-            ("scopes", &joined(&grant.scopes)),
+            ("scopes", &grant.scopes.join(" ")),
             ("sealed_key", &grant.sealed.text),
             ("sealed_with", &grant.sealed.with),
             ("created_at", &now_micros()),

@@ -3,7 +3,7 @@
 //! May use: `fresh`, `units`, this folder, the engine.
 
 use super::sealed::Sealed;
-use super::tables::{OAuthStore, joined, words};
+use super::tables::{OAuthStore, words};
 use crate::fresh::Changed;
 use crate::store::error::StoreError;
 use crate::store::rows::{Cells, NewRow, insert, query, read_id, sql};
@@ -53,7 +53,7 @@ impl OAuthStore {
             ("title", &key.title),
             ("user_id", &key.user),
             ("user_name", &key.user_name),
-            ("scopes", &joined(&key.scopes)),
+            ("scopes", &key.scopes.join(" ")),
             ("workspace_id", &workspace),
             ("workspace_slug", &slug),
             ("sealed_key", &key.sealed.text),

@@ -31,11 +31,7 @@ impl OAuthStore {
     }
 }
 
-/// A list of words as one text.
-pub(super) fn joined(words: &[String]) -> String {
-    words.join(" ")
-}
-
+/// The words of a list, which stand with blanks between them.
 pub(super) fn words(text: String) -> Vec<String> {
     text.split_ascii_whitespace().map(str::to_owned).collect()
 }
