@@ -12,7 +12,7 @@ use super::overlay::OverlayValue;
 use super::peers::{Alone, CARRIES, NotTaken};
 use super::place::file_of;
 use super::recorded::{Element, ItemValues};
-use super::rows::{Cells, all, at_once, cells, query, rows_of_places, sql, with_cells};
+use super::rows::{Cells, all, at_once, cells, query, read_from_its_columns, rows_of_places, sql, with_cells};
 use super::service::Store;
 use super::snapshots::AloneAmongAll;
 use crate::units::now_micros;
@@ -44,7 +44,7 @@ pub struct RecordedItem {
     /// The item.
     pub id: Uuid,
     /// Its project.
-    pub project: Uuid,
+    pub project_id: Uuid,
     /// Its type.
     pub type_id: Option<Uuid>,
     /// When it was archived through the gateway.
@@ -74,6 +74,9 @@ pub struct LeftWorkspace {
     /// Where its records went.
     pub url: String,
 }
+
+read_from_its_columns!(RecordedItem: id, project_id, type_id, archived_at, archived_number, archived_name);
+read_from_its_columns!(LeftWorkspace: slug, url);
 
 const COLUMNS: &str = "target, workspace_id, kind, own_id, target_id, digest, done_at";
 
@@ -126,19 +129,9 @@ impl Store {
 
     /// What is recorded about work items of a workspace.
     pub async fn recorded_items(&self, workspace: Uuid) -> Result<Vec<RecordedItem>, StoreError> {
-        let text = "SELECT id, project_id, type_id, archived_at, archived_number, archived_name FROM work_item \
-                    WHERE workspace_id = $1 ORDER BY project_id, id";
-        all(self.engine.pool(), query(text, &[&workspace]), |cells| {
-            Ok(RecordedItem {
-                id: cells.next()?,
-                project: cells.next()?,
-                type_id: cells.next()?,
-                archived_at: cells.next()?,
-                archived_number: cells.next()?,
-                archived_name: cells.next()?,
-            })
-        })
-        .await
+        let columns = RecordedItem::COLUMNS;
+        let text = format!("SELECT {columns} FROM work_item WHERE workspace_id = $1 ORDER BY project_id, id");
+        all(self.engine.pool(), query(sql(text), &[&workspace]), RecordedItem::read).await
     }
 
     /// Custom values of all work items of a project; items without any are left out.
@@ -200,11 +193,8 @@ impl Store {
 
     /// All workspaces that have been left, in the order of their names.
     pub async fn left_workspaces(&self) -> Result<Vec<LeftWorkspace>, StoreError> {
-        let text = "SELECT slug, url FROM left_workspaces ORDER BY slug";
-        all(self.engine.pool(), query(text, &[]), |cells| {
-            Ok(LeftWorkspace { slug: cells.next()?, url: cells.next()? })
-        })
-        .await
+        let text = format!("SELECT {} FROM left_workspaces ORDER BY slug", LeftWorkspace::COLUMNS);
+        all(self.engine.pool(), query(sql(text), &[]), LeftWorkspace::read).await
     }
 
     async fn counted(&self, text: &'static str, workspace: Uuid) -> Result<i64, StoreError> {

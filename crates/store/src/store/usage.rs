@@ -139,8 +139,8 @@ impl Store {
     /// under `other`, day by day and operation by operation, so that sums stay; rows that are too many even then go.
     pub async fn bound_usage(&self, oldest: i64, most: i64) -> Result<UsageBound, StoreError> {
         let mut writing = self.engine.writing().await?;
-        let mut bound = UsageBound::default();
-        bound.old = writing.run(query("DELETE FROM usage_count WHERE day < $1", &[&oldest])).await?;
+        let old = writing.run(query("DELETE FROM usage_count WHERE day < $1", &[&oldest])).await?;
+        let mut bound = UsageBound { old, ..UsageBound::default() };
         let text = "DELETE FROM usage_writer WHERE seen_at < $1";
         writing.run(query(text, &[&(now_micros() - WRITERS_KEPT)])).await?;
         let text = "DELETE FROM usage_caller WHERE seen_at < $1 AND fingerprint IN (SELECT fingerprint \
