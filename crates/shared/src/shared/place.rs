@@ -1,23 +1,36 @@
-//! The shared place as the gateway uses it.
+//! The shared place as the gateway uses it, and what one process tells all others at once there.
 //!
-//! May use: `link`, `news`, `script`.
+//! A message that is sent while a process is cut off from Redis does not reach it; a user of this needs an age as well,
+//! after which it does not rely on silence. A subscription on which nothing comes is asked every few seconds whether it
+//! still lives: a firewall may have forgotten its connection without a word. May use: `link`, `script`.
 
 use super::link::{Link, SharedError, keep_up};
-use super::news::{self, News};
 use super::script::Script;
-use redis::{Client, IntoConnectionInfo};
+use futures_util::StreamExt;
+use redis::aio::PubSub;
+use redis::{Client, IntoConnectionInfo, RedisError, Value};
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
+use tokio::sync::mpsc;
 use uuid::Uuid;
 
 /// Time from one word of a process that it is there to the next.
 const PULSE: Duration = Duration::from_secs(1);
 /// How long a process counts after its last word.
 const COUNTS: Duration = Duration::from_secs(5);
+
+/// Time until a lost subscription is taken out again.
+const PAUSE: Duration = Duration::from_millis(250);
+/// Time from one look whether a subscription lives to the next, and the longest wait for its answer.
+const LOOK: Duration = Duration::from_secs(2);
+/// Longest time to take a subscription out.
+const SUBSCRIBING: Duration = Duration::from_secs(2);
+/// Messages that wait to be looked at; beyond it Redis waits.
+const WAITING: usize = 1024;
 
 static PRESENT: Script = Script::new(include_str!("processes.lua"));
 
@@ -82,7 +95,7 @@ impl Shared {
 
     /// Listens to what the scripts of this deployment publish on the channel with this name.
     pub fn listen(&self, name: &str) -> News {
-        news::listen(Arc::downgrade(&self.0), self.0.key("news", name))
+        listen(Arc::downgrade(&self.0), self.0.key("news", name))
     }
 }
 
@@ -104,5 +117,63 @@ async fn pulse(place: Weak<Link>) {
         }
         drop(link);
         tokio::time::sleep(PULSE).await;
+    }
+}
+
+/// Messages of the other processes, and of this one.
+#[derive(Debug)]
+pub struct News(mpsc::Receiver<Vec<u8>>);
+
+impl News {
+    /// The next message; none when nobody uses the place any more.
+    pub async fn next(&mut self) -> Option<Vec<u8>> {
+        self.0.recv().await
+    }
+}
+
+/// Listens to `channel`.
+fn listen(inner: Weak<Link>, channel: String) -> News {
+    let (tell, told) = mpsc::channel(WAITING);
+    tokio::spawn(async move {
+        loop {
+            let client = match inner.upgrade() {
+                Some(inner) => inner.client.clone(),
+                None => return,
+            };
+            let subscribed = tokio::time::timeout(SUBSCRIBING, subscribe(client, &channel)).await;
+            if let Ok(Ok(subscription)) = subscribed {
+                pass_on(subscription, &tell).await;
+            }
+            if tell.is_closed() {
+                return;
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    });
+    News(told)
+}
+
+async fn subscribe(client: Client, channel: &str) -> Result<PubSub, RedisError> {
+    let mut subscription = client.get_async_pubsub().await?;
+    subscription.subscribe(channel).await?;
+    Ok(subscription)
+}
+
+/// Passes messages on until nobody wants them or the subscription is lost.
+async fn pass_on(subscription: PubSub, tell: &mpsc::Sender<Vec<u8>>) {
+    let (mut asking, mut messages) = subscription.split();
+    loop {
+        match tokio::time::timeout(LOOK, messages.next()).await {
+            Ok(Some(message)) => {
+                if tell.send(message.get_payload_bytes().to_vec()).await.is_err() {
+                    return;
+                }
+            }
+            Ok(None) => return,
+            Err(_) => match tokio::time::timeout(LOOK, asking.ping::<Value>()).await {
+                Ok(Ok(_)) if !tell.is_closed() => {}
+                _ => return,
+            },
+        }
     }
 }

@@ -13,7 +13,6 @@ mod asked;
 mod audit;
 mod audit_reads;
 mod audit_record;
-mod audit_search;
 mod definitions;
 mod deltas;
 mod dump;

@@ -2,8 +2,7 @@
 //!
 //! May use: `fresh`, `units`, this folder, the engine.
 
-use super::sealed::Sealed;
-use super::tables::{OAuthStore, words};
+use super::tables::{OAuthStore, Sealed, words};
 use crate::fresh::Changed;
 use crate::store::error::StoreError;
 use crate::store::rows::{Cells, NewRow, insert, query, read_id, sql};

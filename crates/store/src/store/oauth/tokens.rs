@@ -3,8 +3,7 @@
 //! May use: `fresh`, `units`, this folder, the engine.
 
 use super::grants;
-use super::sealed::Sealed;
-use super::tables::{OAuthStore, words};
+use super::tables::{OAuthStore, Sealed, words};
 use crate::fresh::Changed;
 use crate::store::engine::Writing;
 use crate::store::error::StoreError;
