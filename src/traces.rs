@@ -83,7 +83,7 @@ impl Exporter {
 
     fn step(&self, request: &Recorded<'_>, step: Step) -> SpanData {
         let trace = request.trace;
-        let span = |name| self.span(trace.id(), step.span, trace.span(), name, step.time);
+        let span = |name| self.span(trace.id, step.span, trace.span, name, step.time);
         match step.detail {
             Detail::Nothing => span(step.name.into()),
             Detail::Call { method, path, status } => {
@@ -120,9 +120,9 @@ impl Traces for Exporter {
     fn ended(&self, request: Recorded<'_>) {
         let trace = request.trace;
         let Some((begun, steps)) = trace.recorded() else { return };
-        let parent = trace.parent().map_or(0, |parent| parent.span);
+        let parent = trace.parent.as_ref().map_or(0, |parent| parent.span);
         let time = (begun, SystemTime::now());
-        let mut whole = self.span(trace.id(), trace.span(), parent, request.name.into(), time);
+        let mut whole = self.span(trace.id, trace.span, parent, request.name.into(), time);
         whole.parent_span_is_remote = parent != 0;
         whole.span_kind = SpanKind::Server;
         whole.status = of_status(if request.status < 500 { 200 } else { request.status });

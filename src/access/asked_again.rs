@@ -58,7 +58,7 @@ impl Access {
     /// Whether `id` stands in for the id of the workspace because the caller sees no project there. A record stored
     /// under it would be out of sight as soon as a project shows the real one.
     pub fn is_stand_in(&self, slug: &str, id: Uuid) -> bool {
-        id == workspace_card::derived_id(self.inner.client.base_url(), slug)
+        id == workspace_card::derived_id(&self.inner.client.base_url, slug)
     }
 }
 

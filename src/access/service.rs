@@ -107,7 +107,7 @@ impl Access {
         let card_ages = Ages { value: card_ttl, longest: card_ttl, refusal: REFUSED_CARD.min(card_ttl), grace };
         let id_ages = Ages { value: ID_TTL, longest: ID_TTL, refusal: REFUSED_CARD, grace };
         let capacity = settings.capacity;
-        let budget = client.budget();
+        let budget = &client.budget;
         let inner = Inner {
             identities: Remembered::new(capacity, |_| 1, identity_ages, changes, budget),
             projects: Remembered::new(capacity, |_| 1, card_ages, changes, budget),
@@ -449,7 +449,7 @@ impl Access {
     /// left is told when there is room, as if it had waited alone. Room that others wait for too may just have opened.
     fn late_for_the_quota<T>(&self, key: KeyId, ctx: &Context, outcome: Result<T, Refusal>) -> Result<T, Refusal> {
         let Err(Refusal::DeadlineExceeded { maybe_done: false }) = outcome else { return outcome };
-        let budget = self.inner.client.budget();
+        let budget = &self.inner.client.budget;
         match budget.wait(key, ctx.priority) {
             Duration::ZERO if !budget.is_short(key) => Err(V1Error::Timeout { maybe_done: false }.refusal()),
             wait => Err(V1Error::Limited(wait.max(SOON)).refusal()),
@@ -482,7 +482,7 @@ impl Inner {
     fn known_id(&self, page: ProjectsPage, slug: &str) -> KnownId {
         match page.workspace {
             Some(id) => KnownId { id, derived: false },
-            None => KnownId { id: workspace_card::derived_id(self.client.base_url(), slug), derived: true },
+            None => KnownId { id: workspace_card::derived_id(&self.client.base_url, slug), derived: true },
         }
     }
 }

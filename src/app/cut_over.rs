@@ -29,7 +29,7 @@ pub(super) async fn look(
     client: &Client,
 ) -> Result<Vec<LeftWorkspace>, StartError> {
     let Some(address) = &settings.native.base_url else { return Ok(Vec::new()) };
-    match probe::ask(address, client.instance()).await.map_err(StartError::Native)? {
+    match probe::ask(address, &client.instance).await.map_err(StartError::Native)? {
         Found::V2 => {}
         Found::Silence(cause) => tracing::warn!(
             address = address.as_str(),
@@ -76,7 +76,7 @@ impl CutOver {
         let (shadow, work) = match modes.any(Mode::Shadow) {
             false => (None, None),
             true => {
-                let to = (address.clone(), client.instance().clone());
+                let to = (address.clone(), client.instance.clone());
                 let pause = settings.cache.collection.max(settings.index.freshness) + MARGIN;
                 let times = (settings.upstream.connect_timeout, pause);
                 let tally = compared.tally.clone();
@@ -87,7 +87,7 @@ impl CutOver {
         };
         let mut way = PassThrough::new(address, &settings.upstream, settings.public.clone())
             .map_err(StartError::PassThrough)?;
-        way.instance = client.instance().clone();
+        way.instance = client.instance.clone();
         way.observer = Arc::new(NativeWrites(writes));
         Ok(Self { native: Some(Arc::new(Native::new(modes, way))), shadow, work })
     }
@@ -111,7 +111,7 @@ impl Compared {
     /// Nothing yet, and somebody who writes it into `store`.
     pub(super) fn begin(settings: &Settings, store: &Store) -> Self {
         let tally = Tally::default();
-        let (flush, days) = (settings.usage.flush, settings.usage.days);
+        let (flush, days) = (settings.usage.flush, settings.usage.days as i64);
         let writer = Arc::new(Writer::new(tally.clone(), store.clone(), flush, days));
         let writing = Arc::clone(&writer);
         Self { tally, writer, work: until_dropped(async move { writing.run().await }) }

@@ -6,7 +6,7 @@
 //! `store`, `v1`; it is composition.
 
 use crate::shared::Shared;
-use crate::store::{PartsChange, Store};
+use crate::store::Store;
 use crate::v1::budget::{Change, Members, Seen};
 use crate::v1::{Client, Ledger, Measured, Processes};
 use parking_lot::Mutex;
@@ -54,7 +54,7 @@ impl Peers {
     /// who share it.
     pub(super) fn know(self: &Arc<Self>, store: Store, client: &Client) {
         if self.store.set(store.clone()).is_ok() && store.shares_parts() {
-            client.budget().divide(Arc::clone(self) as _);
+            client.budget.divide(Arc::clone(self) as _);
             tokio::spawn(share_limit(Arc::downgrade(self), client.clone()));
         }
     }
@@ -106,26 +106,10 @@ impl Ledger for Peers {
         since: i64,
     ) -> Pin<Box<dyn Future<Output = Option<Seen>> + Send + '_>> {
         Box::pin(async move {
-            let change =
-                |change: Change| PartsChange { name: change.name, version: change.version, parts: change.text };
-            let changes: Vec<PartsChange> = changes.into_iter().map(change).collect();
-            let rows = match self.store.get()?.exchange_parts(&changes, since).await {
-                Ok(rows) => rows,
-                Err(fault) => {
-                    tracing::debug!(%fault, "the parts of v1's quota could not be exchanged");
-                    return None;
-                }
-            };
-            let mut seen = Seen::default();
-            for row in rows {
-                seen.now = row.now;
-                match row.parts {
-                    Some(text) => seen.rows.push((row.name, row.version, text)),
-                    None if row.name.is_empty() => {}
-                    None => seen.written.push((row.name, row.version)),
-                }
-            }
-            Some(seen)
+            let exchanged = self.store.get()?.exchange_parts(&changes, since).await;
+            exchanged
+                .inspect_err(|fault| tracing::debug!(%fault, "the parts of v1's quota could not be exchanged"))
+                .ok()
         })
     }
 }
@@ -139,9 +123,9 @@ async fn share_limit(peers: std::sync::Weak<Peers>, client: Client) {
         if let Some(words) = peers.words() {
             let others = words.into_iter().filter(|(id, _)| *id != me);
             let found = others.filter_map(|(_, word)| Word::read(&word?).calls);
-            client.concurrency().hear(found.collect());
+            client.concurrency.hear(found.collect());
         }
-        let found = client.concurrency().measured();
+        let found = client.concurrency.measured();
         peers.say(|word| word.calls = Some(found));
     }
 }

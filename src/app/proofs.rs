@@ -99,7 +99,7 @@ impl Proofs {
     async fn find(self, key: String, of: String, max_age: Duration) -> Option<Found> {
         let patience = Instant::now() + ASKING;
         loop {
-            let look = LOOK.on(&key).text(&of).number(millis(ASKING)).number(millis(max_age));
+            let look = LOOK.on([&key]).text(&of).number(millis(ASKING)).number(millis(max_age));
             let told = self.shared.run_one(look).await.ok()?;
             match told.number(0)? {
                 1 => {
@@ -126,12 +126,12 @@ impl SharedProofs for Proofs {
         let (age, (key, of)) = (age + SENDING, self.place(key, of));
         let asked = unix_millis().saturating_sub(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
         let Some(sealed) = self.seal(&Written { proof: proof.to_owned(), asked }, &of) else { return };
-        self.send(KEEP.on(&key).text(&of).number(millis(age)).number(millis(lasts)).text(sealed));
+        self.send(KEEP.on([&key]).text(&of).number(millis(age)).number(millis(lasts)).text(sealed));
     }
 
     fn give_up(&self, key: KeyId, of: &str) {
         let (key, of) = self.place(key, of);
-        self.send(KEEP.on(&key).text(&of).number(0).number(0).text(""));
+        self.send(KEEP.on([&key]).text(&of).number(0).number(0).text(""));
     }
 
     fn refused(&self, key: KeyId, of: Option<&str>) {
@@ -139,7 +139,7 @@ impl SharedProofs for Proofs {
         let told = Refused { by: self.process, key: key.0, all: of.is_none() };
         let Some(message) = self.seal(&told, REFUSALS) else { return };
         let name = if of.is_some() { name } else { String::new() };
-        let call = REFUSE.on(&place).text(name).number(millis(REMEMBERED));
+        let call = REFUSE.on([&place]).text(name).number(millis(REMEMBERED));
         self.send(call.text(self.shared.channel(REFUSALS)).text(message));
     }
 }

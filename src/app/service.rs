@@ -117,7 +117,7 @@ impl Service {
             false => indexes,
         };
         let (plan, how) = (Arc::clone(&compiled.plan), runner_settings(settings));
-        let counts = counts::begin(settings, &plan, &store, &access, client.budget()).await;
+        let counts = counts::begin(settings, &plan, &store, &access, &client.budget).await;
         let retirement = retirement(settings, &plan)?;
         let left = look(settings, &store, &client).await?;
         let runner = Runner::new(plan, client.clone(), access.clone(), store.clone(), indexes.clone(), how);
@@ -238,9 +238,9 @@ impl Service {
     /// From now on this is the one that serves: its work beside the requests begins.
     pub(super) fn begin(&mut self) {
         self.lasting.client.count_in(Arc::clone(&self.calls));
-        self.lasting.client.budget().serve(service_key(&self.settings).map(|key| key.id()));
+        self.lasting.client.budget.serve(service_key(&self.settings).map(|key| key.id()));
         self.background = vec![
-            until_dropped(report_spending(self.lasting.client.budget().clone())),
+            until_dropped(report_spending(self.lasting.client.budget.clone())),
             until_dropped(self.idempotency.clone().sweep()),
             until_dropped(forget_settled(self.lasting.store.clone())),
         ];
@@ -261,12 +261,12 @@ impl Service {
         let settings = &self.settings;
         let upstream = settings.upstream.needed_base_url()?;
         let document = Arc::clone(&self.document);
-        let (changes, breaker) = (self.access.changes().clone(), self.lasting.client.breaker().clone());
+        let (changes, breaker) = (self.access.changes().clone(), self.lasting.client.breaker.clone());
         let observer = foreign_writes(&self.runner, &self.access);
-        let (budget, calls) = (self.lasting.client.budget().clone(), Arc::clone(&self.calls));
+        let (budget, calls) = (self.lasting.client.budget.clone(), Arc::clone(&self.calls));
         let mut pass_through = PassThrough::new(upstream, &settings.upstream, settings.public.clone())
             .map_err(StartError::PassThrough)?;
-        pass_through.instance = self.lasting.client.instance().clone();
+        pass_through.instance = self.lasting.client.instance.clone();
         pass_through.observer = Arc::new(observer);
         pass_through.calls = Some(Arc::new(ForeignCalls { budget, breaker: breaker.clone(), changes, calls }));
         pass_through.admit = keys_of_v1_only;
@@ -276,7 +276,7 @@ impl Service {
         let beside = Beside {
             native: self.cut_over.native.clone(),
             shadow: self.cut_over.shadow.clone(),
-            budget: self.lasting.client.budget().clone(),
+            budget: self.lasting.client.budget.clone(),
         };
         let (idempotency, counted) = (self.idempotency.clone(), usage.clone());
         let v2 = V2::new(runner, access, limits, Arc::clone(&document), idempotency, counted, beside);

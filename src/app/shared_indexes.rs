@@ -2,8 +2,8 @@
 //!
 //! May use: `index`, `store`; it is composition.
 
-use crate::index::{Deployment, RefreshTurn, Refresher, SharedDelta, Turn};
-use crate::store::{Store, TakenTurn};
+use crate::index::{Deployment, Turn};
+use crate::store::{DeltaTurn, Store, StoredDelta, TakenTurn};
 use futures_util::future::BoxFuture;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -42,28 +42,17 @@ impl Deployment for SharedIndexes {
         })
     }
 
-    fn deltas(&self, name: String, after: i64, within: Duration) -> BoxFuture<'static, Option<Vec<SharedDelta>>> {
+    fn deltas(&self, name: String, after: i64, within: Duration) -> BoxFuture<'static, Option<Vec<StoredDelta>>> {
         let store = self.0.clone();
-        Box::pin(async move {
-            let told = timeout(QUICK, store.deltas(&name, after, within)).await.ok()?.ok()?.into_iter();
-            Some(told.map(|one| SharedDelta { number: one.number, age: one.age, bytes: one.bytes }).collect())
-        })
+        Box::pin(async move { timeout(QUICK, store.deltas(&name, after, within)).await.ok()?.ok() })
     }
 
-    fn refresher(&self, name: String) -> BoxFuture<'static, Refresher> {
+    fn refresher(&self, name: String) -> BoxFuture<'static, Option<TakenTurn>> {
         let store = self.0.clone();
-        Box::pin(async move {
-            match timeout(QUICK, store.take_delta_turn(&name)).await {
-                Ok(Ok(TakenTurn::Mine(turn))) => {
-                    Refresher::ThisProcess(RefreshTurn { holder: turn.holder, number: turn.number })
-                }
-                Ok(Ok(TakenTurn::Others(for_so_long))) => Refresher::Others(for_so_long),
-                _ => Refresher::Unknown,
-            }
-        })
+        Box::pin(async move { timeout(QUICK, store.take_delta_turn(&name)).await.ok()?.ok() })
     }
 
-    fn renew(&self, name: String, turn: RefreshTurn) -> BoxFuture<'static, ()> {
+    fn renew(&self, name: String, turn: DeltaTurn) -> BoxFuture<'static, ()> {
         let store = self.0.clone();
         Box::pin(async move {
             // A turn that is lost is found out when it is to be told what was read.
@@ -71,7 +60,7 @@ impl Deployment for SharedIndexes {
         })
     }
 
-    fn end(&self, name: String, turn: RefreshTurn, told: Option<Vec<u8>>) -> BoxFuture<'static, Option<i64>> {
+    fn end(&self, name: String, turn: DeltaTurn, told: Option<Vec<u8>>) -> BoxFuture<'static, Option<i64>> {
         let store = self.0.clone();
         Box::pin(async move {
             match told {

@@ -11,7 +11,7 @@ use super::forwarding::{request_headers, strip_hop_by_hop};
 use super::layers::REQUEST_ID;
 use super::problem;
 use super::public_base::PublicBase;
-use crate::context::Context;
+use crate::context::{Context, Note};
 use crate::hop::{Hop, HopError, HopSettings, Instance, Retries, Versions, chain};
 use crate::refusal::Refusal;
 use crate::settings::{HttpAddress, PublicSettings, UpstreamSettings};
@@ -214,7 +214,7 @@ impl PassThrough {
             answer = self.hop.send(request) => answer.map_err(Failure::of),
             () = progress.stalled(self.head_timeout) => Err(Failure::Silent),
         };
-        if !context.meter.is_native() {
+        if !context.meter.has(Note::Native) {
             context.meter.record(begun.elapsed());
         }
         if let Some(trace) = context.meter.trace().filter(|trace| trace.is_recorded()) {
@@ -249,7 +249,7 @@ impl PassThrough {
         }
         if let Some(trace) = context.meter.trace() {
             // The state that other systems add belongs to the trace; without the trace it came with it says nothing.
-            if trace.parent().is_none() {
+            if trace.parent.is_none() {
                 headers.remove(TRACESTATE);
             }
             if let Ok(value) = HeaderValue::from_bytes(&trace.header(span)) {

@@ -69,8 +69,8 @@ impl Work<'_> {
     pub(super) async fn archives(&mut self, recorded: &[RecordedItem]) -> Result<(), String> {
         for item in recorded.iter().filter(|item| item.archived_at.is_some()) {
             self.findings.of(Kind::Archive).here += 1;
-            let name = self.scope.project_in_words(item.project);
-            let Some(items) = self.items_of(item.project).await? else {
+            let name = self.scope.project_in_words(item.project_id);
+            let Some(items) = self.items_of(item.project_id).await? else {
                 self.findings.leave(Kind::Archive, 1, format!("archived work items of project {name}"));
                 continue;
             };

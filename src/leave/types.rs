@@ -305,8 +305,8 @@ impl Work<'_> {
     /// Types of the workspace in a project, in the order in which they were imported.
     pub(super) async fn imports(&mut self, project: Uuid) -> Result<(), String> {
         let links = self.catalogue.imports.range((project, Uuid::nil())..=(project, Uuid::max()));
-        let mut links: Vec<_> = links.map(|(_, import)| *import).collect();
-        links.sort_by_key(|import| (import.created_at, import.type_id));
+        let mut links: Vec<(i64, Uuid)> = links.map(|((_, type_id), since)| (*since, *type_id)).collect();
+        links.sort_unstable();
         let name = self.scope.owner_in_words(Some(project));
         self.findings.of(Kind::Import).here += links.len();
         let Some(base) = self.scope.base(Some(project)) else {
@@ -315,7 +315,7 @@ impl Work<'_> {
             return Ok(());
         };
         let there = self.seen.of(Some(project)).imported.clone();
-        let ours: Vec<Uuid> = links.iter().map(|link| link.type_id).collect();
+        let ours: Vec<Uuid> = links.iter().map(|(_, type_id)| *type_id).collect();
         let (wanted, missing, unmade) = self.held_against(Kind::Type, &ours, &there);
         self.findings.of(Kind::Import).alike += wanted.len() - missing.len();
         let extra = there.iter().filter(|id| !wanted.contains(id)).count();

@@ -45,7 +45,7 @@ impl Work<'_> {
     pub(super) async fn values(&mut self, recorded: &[RecordedItem]) -> Result<(), String> {
         let mut projects: BTreeMap<Uuid, Vec<&RecordedItem>> = BTreeMap::new();
         for item in recorded {
-            projects.entry(item.project).or_default().push(item);
+            projects.entry(item.project_id).or_default().push(item);
         }
         for (project, recorded) in projects {
             let values = self.store.recorded_values(project).await?;
@@ -284,7 +284,7 @@ impl Work<'_> {
             return Ok(());
         }
         let Some(items) = self.items_of(project).await? else { return Ok(()) };
-        let typed_here = recorded.iter().filter(|item| item.project == project && item.type_id.is_some());
+        let typed_here = recorded.iter().filter(|item| item.project_id == project && item.type_id.is_some());
         let typed_here: std::collections::HashSet<Uuid> =
             typed_here.filter_map(|item| items.theirs(item.id)).collect();
         let only_there = items.there.iter().filter(|(id, kind)| kind.is_some() && !typed_here.contains(id)).count();

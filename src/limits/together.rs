@@ -114,7 +114,7 @@ impl Inner {
             let (owed, wanted) = account.charge();
             let waiting = std::mem::take(&mut account.waiting);
             let Shape { slots, interval } = account.shape;
-            let call = EXCHANGE.on(&self.key(&place)).number(interval).number(slots).number(owed).number(wanted);
+            let call = EXCHANGE.on([&self.key(&place)]).number(interval).number(slots).number(owed).number(wanted);
             Some((call, Told { place, waiting }))
         });
         told.unzip()

@@ -27,7 +27,7 @@ pub(super) fn calls(calls: &Calls) -> Vec<Family> {
 }
 
 pub(super) fn state(client: &Client) -> Vec<Family> {
-    let (budget, places) = (client.budget().figures(), client.concurrency().figures());
+    let (budget, places) = (client.budget.figures(), client.concurrency.figures());
     let left = Family::new(
         Kind::Gauge,
         "causeway_v1_budget_calls_left",
@@ -38,7 +38,7 @@ pub(super) fn state(client: &Client) -> Vec<Family> {
     let waiting =
         Family::new(Kind::Gauge, "causeway_v1_budget_waiting", "Calls that wait for v1's quota, by urgency");
     let lanes = ["write", "read", "index"].into_iter().zip(budget.waiting);
-    let usable = match client.breaker().health() {
+    let usable = match client.breaker.health() {
         Health::Unreachable(_) => 0.0,
         Health::Ok | Health::Unknown => 1.0,
     };

@@ -140,7 +140,7 @@ impl Runner {
             deleted_labels: DeletedLabels::default(),
             made: Cache::new(Bounds::of(MADE).for_time(settings.late_write * 2 + REMEMBERED)),
             plain: Cache::new(Bounds::of(PLAIN).for_time(PLAIN_FOR)),
-            compared: Cache::new(Bounds::of(COMPARED).for_time(indexes.sweep())),
+            compared: Cache::new(Bounds::of(COMPARED).for_time(indexes.settings().sweep)),
             begun_ahead: Cache::new(Bounds::of(COMPARED).for_time(BEGUN)),
             restless: restless(settings.collection_ttl),
             beginners: Beginners::default(),

@@ -106,8 +106,8 @@ impl Writer {
     }
 
     async fn bound(&self) {
-        let oldest = i64::from(today()) - self.settings.days + 1;
-        match self.store.bound_usage(oldest, self.settings.rows).await {
+        let oldest = i64::from(today()) - self.settings.days as i64 + 1;
+        match self.store.bound_usage(oldest, self.settings.rows as i64).await {
             Ok(bound) if bound.folded > 0 => tracing::warn!(
                 folded = bound.folded,
                 dropped = bound.dropped,

@@ -55,7 +55,7 @@ const RULES: [(&str, Rule); 55] = [
     ("v2", Only(&["plan", "refusal"])),
     ("store", Only(&["cache", "catalogue", "fresh", "refusal", "tally", "trace", "units", "v1", "v2"])),
     ("translate", Only(&["plan", "refusal", "store", "v1", "v2"])),
-    ("index", Only(&["context", "fresh", "plan", "refusal", "tally", "translate", "units", "v1", "v2"])),
+    ("index", Only(&["context", "fresh", "plan", "refusal", "store", "tally", "translate", "units", "v1", "v2"])),
     // What serves requests.
     ("access", Only(&["cache", "context", "fresh", "plan", "refusal", "settings", "v1"])),
     ("run", AllBut(&["app", "cli", "edge", "limits", "mapping", "oauth", "request", "sandbox"])),
@@ -139,12 +139,14 @@ const RULES: [(&str, Rule); 55] = [
 ];
 
 /// Where a folder may be used, but only these names of it.
-const NAMES: [(&str, &str, &[&str]); 16] = [
+const NAMES: [(&str, &str, &[&str]); 17] = [
     // Messages are values; the client is not.
     ("translate", "v1", &["Method", "Object", "V1Request", "V1Response", "present"]),
     ("translate", "store", &["OverlayValue", "overlay_wins"]),
     // The typed item; the index translates nothing.
     ("index", "translate", &["work_items"]),
+    // What processes tell each other through the store is told in its words.
+    ("index", "store", &["DeltaTurn", "StoredDelta", "TakenTurn"]),
     // Which columns its lists have.
     ("index", "plan", &["Column"]),
     // Tokens lead to v1 keys; v1 itself is asked by `access` alone.
@@ -160,8 +162,8 @@ const NAMES: [(&str, &str, &[&str]); 16] = [
     ("doctor", "hints", &["HintSecrets"]),
     ("doctor", "shared", &["Shared"]),
     ("doctor", "oauth", &["Keyring", "unopened_keys"]),
-    // The store records which deployment it belongs to.
-    ("store", "v1", &["BaseUrl", "BaseUrlError"]),
+    // The store records which deployment it belongs to, and keeps the parts of v1's quota.
+    ("store", "v1", &["BaseUrl", "BaseUrlError", "PartsChange", "PartsSeen"]),
 ];
 
 /// No file is longer, and there are no exceptions.

@@ -126,6 +126,6 @@ async fn it_converges_under_concurrent_writers() {
     tokio::join!(writing, reading);
     tokio::time::sleep(Duration::from_millis(400)).await;
     assert_eq!(items(&world.fresh(&indexes).await.unwrap()), world.truth().await);
-    world.write(Method::Post, "", json!({"name": "The last"})).await;
+    world.write(Method::POST, "", json!({"name": "The last"})).await;
     assert_eq!(items(&world.fresh(&indexes).await.unwrap()), world.truth().await);
 }

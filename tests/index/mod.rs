@@ -104,12 +104,12 @@ impl World {
     }
 
     async fn create(&self, name: &str) -> Uuid {
-        let made = self.write(Method::Post, "", json!({"name": name})).await;
+        let made = self.write(Method::POST, "", json!({"name": name})).await;
         made["id"].as_str().expect("an id").parse().expect("a UUID")
     }
 
     async fn patch(&self, id: Uuid, body: Value) {
-        self.write(Method::Patch, &format!("{id}/"), body).await;
+        self.write(Method::PATCH, &format!("{id}/"), body).await;
     }
 
     async fn delete(&self, id: Uuid) {

@@ -30,12 +30,3 @@ fn every_example_compiles() {
         compiled(&texts, []);
     }
 }
-
-/// Keys and words of the language, as the structs that read it know them.
-#[test]
-fn every_key_is_explained() {
-    let text = include_str!("../../mappings/README.md");
-    for key in causeway::mapping::known_keys() {
-        assert!(text.contains(&format!("`{key}`")), "mappings/README.md does not explain `{key}`");
-    }
-}

@@ -136,7 +136,7 @@ async fn a_429_is_waited_for_and_sent_again_writes_included() {
     v1.expect(Exchange::post("labels/").reply(201, json!({})));
     v1.expect(limited("45"));
     let client = paced(v1.base_url(), 60, 0);
-    let write = || V1Request::write(Method::Post, "labels/", "{}");
+    let write = || V1Request::write(Method::POST, "labels/", "{}");
     let (key, begun) = (V1Key::new("ada"), Instant::now());
     let done = client.write(&key, write(), &context()).await;
     assert!(matches!(done, Outcome::Done(answer) if answer.status == 201));

@@ -22,7 +22,7 @@ fn read() -> V1Request {
 }
 
 fn write() -> V1Request {
-    V1Request::write(Method::Post, "labels/", r#"{"name":"bug"}"#)
+    V1Request::write(Method::POST, "labels/", r#"{"name":"bug"}"#)
 }
 
 #[tokio::test]

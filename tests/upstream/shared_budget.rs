@@ -162,7 +162,7 @@ async fn a_429_that_one_gets_holds_all_back() {
     let limited = json!({"error_code": 5900, "error_message": "RATE_LIMIT_EXCEEDED"});
     v1.expect(Exchange::post("labels/").reply(429, limited).header("retry-after", "30"));
     let all = three(&redis, &v1, &settings(MINUTE, Quota::Fixed(10), Quota::Unlimited)).await;
-    let write = V1Request::write(Method::Post, "labels/", "{}");
+    let write = V1Request::write(Method::POST, "labels/", "{}");
     let outcome = all[0].1.write(&V1Key::new("ada"), write, &impatient()).await;
     assert!(matches!(outcome, Outcome::NotDone(NotDone::Refused(_))), "{outcome:?}");
     // Told without being waited for.
@@ -227,7 +227,7 @@ async fn the_quota_of_all_keys_holds_for_all_processes() {
     }
     assert_eq!(made, 8);
     // The first has long made its calls; it hears of the others when somebody reads there.
-    let (budget, anybody) = (all[0].1.budget(), V1Key::new("anybody").id());
+    let (budget, anybody) = (&all[0].1.budget, V1Key::new("anybody").id());
     until("reads make do with what is kept", || budget.is_short(anybody)).await;
     v1.finish();
 }
@@ -252,7 +252,7 @@ async fn a_call_that_is_not_made_after_all_is_given_back() {
     v1.expect(me().repeated());
     let all = three(&redis, &v1, &settings(MINUTE, Quota::Fixed(4), Quota::Unlimited)).await;
     let (key, ctx) = (V1Key::new("ada").id(), impatient());
-    let room = all[0].1.budget().keep_room(key, 3, &ctx).await.expect("room");
+    let room = all[0].1.budget.keep_room(key, 3, &ctx).await.expect("room");
     assert_eq!(use_up(&all[1].1, "ada").await, 1, "the others have what is left");
     drop(room);
     tokio::time::sleep(Duration::from_millis(100)).await;

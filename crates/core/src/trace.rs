@@ -66,9 +66,12 @@ fn number(hex: &str) -> Option<u128> {
 /// The trace of one request.
 #[derive(Debug)]
 pub struct Trace {
-    id: u128,
-    span: u64,
-    parent: Option<Parent>,
+    /// Its id.
+    pub id: u128,
+    /// Id of the request itself among the steps.
+    pub span: u64,
+    /// Who the request comes from.
+    pub parent: Option<Parent>,
     sampled: bool,
     recording: Option<Steps>,
 }
@@ -164,21 +167,6 @@ impl Trace {
         let recording = || Recording { at: SystemTime::now(), begun: Instant::now(), steps: Mutex::default() };
         let recording = (sampled && exported).then(|| Steps(Arc::new(recording())));
         Self { id, span: new_span(), parent, sampled, recording }
-    }
-
-    /// Id of the trace.
-    pub fn id(&self) -> u128 {
-        self.id
-    }
-
-    /// Id of the request itself among the steps.
-    pub fn span(&self) -> u64 {
-        self.span
-    }
-
-    /// Who the request comes from.
-    pub fn parent(&self) -> Option<&Parent> {
-        self.parent.as_ref()
     }
 
     /// What other systems have added; passed on to v1 as it came.
@@ -279,7 +267,7 @@ mod tests {
         assert_eq!(&trace.header(0xab), b"00-4bf92f3577b34da6a3ce929d0e0e4736-00000000000000ab-00");
         assert!(Trace::new(None, true, false).header(1).ends_with(b"-0000000000000001-01"));
         assert_eq!(trace.to_string(), GOOD[3..35]);
-        assert_ne!(Trace::new(None, true, true).id(), Trace::new(None, true, true).id());
+        assert_ne!(Trace::new(None, true, true).id, Trace::new(None, true, true).id);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! Neither headers nor the query get into the log, for both can hold secrets. May use: `context`, `settings`, `tally`,
 //! `telemetry`, `trace`, this folder.
 
-use crate::context::Context;
+use crate::context::{Context, Note};
 use crate::edge::body::{Body, Watch, watched};
 use crate::edge::connection::Peer;
 use crate::edge::dispatch::{Arrived, Counting, Recorded, Sender, Surface, Traces};
@@ -132,11 +132,11 @@ impl Ending {
         let operation = meter.operation();
         if meter.is_stale() {
             Source::Stale
-        } else if meter.is_native() {
+        } else if meter.has(Note::Native) {
             Source::Native
         } else if operation.is_some_and(|operation| self.requests.is_own(operation)) {
             Source::Own
-        } else if meter.is_from_index() {
+        } else if meter.has(Note::Index) {
             Source::Index
         } else if meter.asks_v1() {
             Source::V1

@@ -125,7 +125,7 @@ impl InProject<'_> {
         let kept = self.is_short().then(|| indexes.kept_within(&scope, self.runner.settings.stretch));
         let kept = kept.flatten()?;
         let item = kept.value.get(id)?;
-        self.uses(kept.began.at, Instant::now(), indexes.freshness());
+        self.uses(kept.began.at, Instant::now(), indexes.settings().freshness);
         Some(item)
     }
 

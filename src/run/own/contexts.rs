@@ -50,7 +50,7 @@ impl Records for Contexts {
     }
 
     async fn sent(call: &OwnCall<'_>) -> Result<Sent, Refusal> {
-        let given = call.given_definition(EntryForm::InContext)?;
+        let given = call.given_definition(EntryForm::IN_CONTEXT)?;
         let projects = visible(call, &given).await?;
         Ok(Sent { given, projects })
     }

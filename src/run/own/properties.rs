@@ -4,7 +4,7 @@ use super::call::{OwnCall, Surface, found};
 use super::lists::Row;
 use super::types::ids;
 use super::verbs::{Records, Sent};
-use crate::catalogue::{Catalogue, Edit, EntryForm, Property, PropertyOf, shapes};
+use crate::catalogue::{Catalogue, Edit, EntryForm, Property, shapes};
 use crate::plan::Step;
 use crate::refusal::Refusal;
 use crate::v2::Reply;
@@ -49,11 +49,7 @@ impl Records for Properties {
     }
 
     async fn sent(call: &OwnCall<'_>) -> Result<Sent, Refusal> {
-        let owner = PropertyOf::owner(call.project);
-        let form = match call.job.operation().step {
-            Step::Create => EntryForm::New(owner),
-            _ => EntryForm::Restated(owner),
-        };
+        let form = EntryForm::inline(call.project, call.job.operation().step == Step::Create);
         Ok(Sent { given: call.given_definition(form)?, projects: HashSet::new() })
     }
 

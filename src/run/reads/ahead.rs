@@ -64,7 +64,7 @@ async fn begin(runner: &Runner, scope: &Scope, key: V1Key, items: usize) -> Resu
         _ => key,
     };
     let calls = items.div_ceil(ONE_CALL) + 1;
-    if !runner.client.budget().spares(key.id(), Priority::Index, calls) {
+    if !runner.client.budget.spares(key.id(), Priority::Index, calls) {
         return Ok(());
     }
     runner.indexes.begin(scope, &key, &ctx).await
@@ -72,7 +72,7 @@ async fn begin(runner: &Runner, scope: &Scope, key: V1Key, items: usize) -> Resu
 
 /// Keeps indices in use ahead of their readers, until dropped.
 pub async fn keep_ahead(runner: Arc<Runner>, key: V1Key) {
-    let pause = (runner.indexes.freshness() / 4).max(SHORTEST);
+    let pause = (runner.indexes.settings().freshness / 4).max(SHORTEST);
     loop {
         tokio::time::sleep(pause).await;
         for scope in runner.indexes.in_use(IN_USE) {
@@ -93,7 +93,7 @@ pub(in crate::run) async fn renew(
     let what = if hinted { "refresh-hinted" } else { "refresh-ahead" };
     let ctx = Context::new(what, runner.settings.shared_work).with_priority(Priority::Index);
     // Requests share the read that is under way, so it must not be one that waits for quota.
-    if runner.client.budget().is_short(key.id()) || !sees_the_same(runner, key, scope, &ctx).await? {
+    if runner.client.budget.is_short(key.id()) || !sees_the_same(runner, key, scope, &ctx).await? {
         return Ok(());
     }
     match hinted {

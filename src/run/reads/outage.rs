@@ -89,7 +89,7 @@ impl Job {
 
     /// Whether calls for this caller wait for the quota, so that v1 is not asked.
     fn is_queued(&self) -> bool {
-        self.runner.client.budget().is_queued(self.key().id())
+        self.runner.client.budget.is_queued(self.key().id())
     }
 
     /// The index as it is, for a time of trouble, and when it was read.
@@ -190,7 +190,7 @@ impl Job {
             return ask(request).await;
         }
         let asking = async {
-            if runner.client.breaker().is_troubled() {
+            if runner.client.breaker.is_troubled() {
                 match Box::pin(runner.answers.share(question, || asking(runner, self, request.clone()))).await {
                     Some(Ok(answer)) if answer.status == 200 => return Ok(answer),
                     Some(Err(refusal)) if refusal.is_trouble() => return Err(refusal),

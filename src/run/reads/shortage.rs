@@ -58,11 +58,11 @@ impl Job {
 
     /// Whether the quota of this call's key is counted, so that it can be waited for.
     fn is_paced(&self) -> bool {
-        self.runner.client.budget().paces(self.key().id())
+        self.runner.client.budget.paces(self.key().id())
     }
 
     fn is_short_for(&self, key: &V1Key) -> bool {
-        self.may_stretch() && self.runner.client.budget().is_short(key.id())
+        self.may_stretch() && self.runner.client.budget.is_short(key.id())
     }
 
     /// The answer uses data of `read_at` that was asked for at `asked`; with quota at hand it would be at most
@@ -220,7 +220,7 @@ impl Job {
         key: &V1Key,
         is_begun: impl Fn() -> bool,
     ) -> Result<Option<Room>, Refusal> {
-        let (budget, ctx) = (self.runner.client.budget(), &self.call.ctx);
+        let (budget, ctx) = (&self.runner.client.budget, &self.call.ctx);
         // A write waits for room before it reads, and keeps its own.
         if ctx.priority != Priority::Read {
             return Ok(None);
@@ -297,7 +297,7 @@ impl InProject<'_> {
                 self.kept_index(scope).ok_or(refusal)
             }
             Ok(index) => {
-                let read_at = indexes.kept_within(scope, indexes.freshness()).map(|kept| kept.began.at);
+                let read_at = indexes.kept_within(scope, indexes.settings().freshness).map(|kept| kept.began.at);
                 if let Some(read_at) = read_at {
                     ctx.meter.used(read_at);
                 }
@@ -332,7 +332,7 @@ impl InProject<'_> {
     /// The index as it is, when it is not too old even for a time of shortage.
     fn kept_index(&self, scope: &Scope) -> Option<Arc<Index>> {
         let kept = self.stretched_index(scope)?;
-        self.uses(kept.began.at, Instant::now(), self.runner.indexes.freshness());
+        self.uses(kept.began.at, Instant::now(), self.runner.indexes.settings().freshness);
         Some(kept.value)
     }
 
@@ -355,7 +355,7 @@ impl InProject<'_> {
             return Ok(None);
         };
         let item = self.with_live_labels(item).await?;
-        self.uses(read_at, Instant::now(), indexes.freshness());
+        self.uses(read_at, Instant::now(), indexes.settings().freshness);
         self.call.ctx.meter.note(Note::Index);
         Ok(Some(item))
     }

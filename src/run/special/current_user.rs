@@ -2,14 +2,20 @@
 
 use crate::refusal::Refusal;
 use crate::run::Job;
-use crate::translate::users;
 use crate::v2::Reply;
+use serde_json::json;
 
 pub(super) fn run(job: &Job) -> Result<Reply, Refusal> {
     let caller = &job.call.caller;
     let user = &caller.user;
     let mut scopes: Vec<String> = caller.scopes.iter().flat_map(|scopes| scopes.iter().cloned()).collect();
     scopes.sort();
-    let json = users::current_user(user.id, &user.email, &user.display_name, caller.kind.into(), &scopes);
-    Ok(job.record_reply(json.into()))
+    let shown = json!({
+        "id": user.id,
+        "email": user.email,
+        "display_name": user.display_name,
+        "principal_kind": <&str>::from(caller.kind),
+        "scopes": scopes,
+    });
+    Ok(job.record_reply(shown.to_string().into()))
 }

@@ -38,7 +38,7 @@ impl Job {
     /// will be refused. A quota that is used up for longer than there is time is the write's own business, which may need
     /// no call.
     pub(in crate::run) async fn wait_for_quota(&self) -> Result<Option<InLine>, Refusal> {
-        let (budget, key) = (self.runner.client.budget(), self.key().id());
+        let (budget, key) = (&self.runner.client.budget, self.key().id());
         let of_many = |turn: &Declared| !turn.shared && !matches!(turn.of, TurnOf::Record);
         if !self.operation().turns.iter().any(of_many)
             || self.v1_project().is_none()

@@ -31,7 +31,7 @@ impl Job {
     ) -> Result<V1Response, Refusal> {
         let path = self.collection_path(resource)?;
         let began = now_micros();
-        let doubt = match self.write(V1Request::write(Method::Post, path, json(body))).await {
+        let doubt = match self.write(V1Request::write(Method::POST, path, json(body))).await {
             Outcome::Done(answer) => match members(&answer).and_then(|shown| id_of(&shown)) {
                 Ok(id) if self.runner.made.insert_new(id, ()) => return Ok(answer),
                 _ => Doubt::answered(
@@ -66,7 +66,7 @@ impl Job {
         body: &Members,
     ) -> Result<V1Response, Refusal> {
         let path = self.record_path(resource, id)?;
-        let doubt = match self.write(V1Request::write(Method::Patch, path, json(body))).await {
+        let doubt = match self.write(V1Request::write(Method::PATCH, path, json(body))).await {
             Outcome::Done(answer) => {
                 let shown = members(&answer).unwrap_or_default();
                 let checked = confirm::check(resource, body, &shown);
@@ -146,7 +146,7 @@ impl Job {
     /// only when it can be ended.
     pub(in crate::run) async fn room_for(&self, extras: &[(Extra, usize)], shows: usize) -> Result<Room, Refusal> {
         let calls = self.operation().calls_of_the_write(extras) + shows;
-        let (budget, ctx) = (self.runner.client.budget(), &self.call.ctx);
+        let (budget, ctx) = (&self.runner.client.budget, &self.call.ctx);
         let kept = budget.keep_room(self.key().id(), calls, ctx).await;
         kept.map_err(|wait| V1Error::Limited(wait).refusal())
     }

@@ -176,9 +176,9 @@ impl Meter {
         self.note(note);
     }
 
-    /// Whether the answer comes from the local index.
-    pub fn is_from_index(&self) -> bool {
-        self.told().notes.contains(&Note::Index)
+    /// Whether this was noted.
+    pub fn has(&self, note: Note) -> bool {
+        self.told().notes.contains(&note)
     }
 
     /// The answer is that of an equal request, whose meter `other` is.
@@ -195,11 +195,6 @@ impl Meter {
     /// Whether v1 was asked for this request, or for the equal one whose answer this is.
     pub fn asks_v1(&self) -> bool {
         self.calls() > 0 || self.told().equal_asked
-    }
-
-    /// Whether the deployment's own v2 was asked for the answer.
-    pub fn is_native(&self) -> bool {
-        self.told().notes.contains(&Note::Native)
     }
 
     /// Whether the answer relies on something older because v1 did not give anything newer, its quota aside.

@@ -2,153 +2,160 @@
 //!
 //! Purpose: one checked value, [`Settings`], made once at start; a fault names the setting, where its
 //! value came from and the remedy, and all faults are reported at once. `config/causeway.toml` documents
-//! every setting and is compiled in as the default. Each concern has its own small struct and file.
+//! every setting and is compiled in as the default.
 //!
 //! Own layering rather than a general crate, because those lose the line or variable a value came from.
 //!
 //! May use: nothing of this crate. May be used by every folder.
 
-mod admin;
-mod bounded;
-mod cache;
-mod cors;
-mod edge;
 mod error;
-mod hints;
-mod idempotency;
-mod index;
-mod limits;
-mod listen;
-mod loaded;
-mod log;
+mod keeping;
 mod native;
-mod oauth;
-mod origin;
-mod pipes;
-mod public;
-mod rate;
 mod reader;
-mod ready;
 mod retirement;
-mod secrets;
-mod shared;
+mod serving;
 mod source;
-mod store;
 mod tables;
-mod traces;
-mod types;
 mod upstream;
-mod usage;
 mod value;
-mod words;
 mod workflow;
 
-pub use admin::{AdminSettings, TOKEN_FORM, is_token};
-pub use cache::CacheSettings;
-pub use cors::CorsSettings;
-pub use edge::{EdgeSettings, Underscores};
-pub use error::{SettingFault, SettingsError};
-pub use hints::HintSettings;
-pub use idempotency::IdempotencySettings;
-pub use index::IndexSettings;
-pub use limits::LimitSettings;
-pub use listen::{ListenSettings, TlsSettings};
-pub use log::{LogFormat, LogSettings};
+pub use error::{Origin, SettingFault, SettingsError};
+pub use keeping::{
+    CacheSettings, HintSettings, IdempotencySettings, IndexSettings, OAuthSettings, SecretSettings, SharedSettings,
+    StoreSettings, TypeSettings, UsageSettings,
+};
 pub use native::{Mode, NativeSettings, Serve, ShadowSettings};
-pub use oauth::OAuthSettings;
-pub use origin::Origin;
-pub use public::PublicSettings;
-pub use rate::RateSettings;
-pub use ready::ReadySettings;
+pub use reader::most_similar;
 pub use retirement::{Brownout, EVERY, Notice, RetirementSettings};
-pub use secrets::SecretSettings;
-pub use shared::SharedSettings;
+pub use serving::{
+    AdminSettings, CorsSettings, EdgeSettings, LimitSettings, ListenSettings, LogFormat, LogSettings,
+    PublicSettings, RateSettings, ReadySettings, TOKEN_FORM, TlsSettings, TraceSettings, Underscores, is_token,
+};
 pub use source::{DEFAULTS, ENVIRONMENT_PREFIX, FILE_VARIABLE};
-pub use store::StoreSettings;
-pub use traces::TraceSettings;
-pub use types::TypeSettings;
 pub use upstream::UpstreamSettings;
-pub use usage::UsageSettings;
 pub use value::{HttpAddress, Secret, path_of};
-pub use words::most_similar;
 pub use workflow::{Move, ProjectWorkflow, WorkflowSettings};
 
-use reader::Reader;
+use native::native;
+use reader::{Reader, settings};
 use source::Entries;
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// Settings files that are used when they exist and no other is named, the first one found.
 pub const USUAL_FILES: [&str; 2] = ["causeway.toml", "config/causeway.toml"];
 
-/// Everything that can be set.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
-    /// The listener.
-    pub listen: ListenSettings,
-    /// The listener for operators.
-    pub admin: AdminSettings,
-    /// Counts of who calls which operation.
-    pub usage: UsageSettings,
-    /// The end of operations of v1.
-    pub retirement: RetirementSettings,
-    /// A v2 of the deployment's own.
-    pub native: NativeSettings,
-    /// The strictness of the door.
-    pub edge: EdgeSettings,
-    /// The public address.
-    pub public: PublicSettings,
-    /// The service behind.
-    pub upstream: UpstreamSettings,
-    /// The store.
-    pub store: StoreSettings,
-    /// What several processes share beside it.
-    pub shared: SharedSettings,
-    /// Limits of requests.
-    pub limits: LimitSettings,
-    /// Ages of cached answers.
-    pub cache: CacheSettings,
-    /// Requests that clients may repeat.
-    pub idempotency: IdempotencySettings,
-    /// Hints from v1's webhooks.
-    pub hints: HintSettings,
-    /// The index of work items.
-    pub index: IndexSettings,
-    /// Whether lists refuse unknown query parameters (O6).
-    pub strict_query: bool,
-    /// The authorization server.
-    pub oauth: OAuthSettings,
-    /// The secrets under which v1 keys are kept.
-    pub secrets: SecretSettings,
-    /// When it is ready.
-    pub ready: ReadySettings,
-    /// Cross-origin access.
-    pub cors: CorsSettings,
-    /// The log.
-    pub log: LogSettings,
-    /// Where traces go.
-    pub traces: TraceSettings,
-    /// Work item types.
-    pub types: TypeSettings,
-    /// Workflow rules of projects.
-    pub workflow: WorkflowSettings,
-    /// Folder with mapping files that are laid over the built-in ones.
-    pub mappings: Option<PathBuf>,
-    /// Names of secrets that are arguments.
-    exposed: Vec<String>,
+settings! {
+    /// Everything that can be set.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    Settings {
+        /// The listener.
+        listen: ListenSettings = ListenSettings::read,
+        /// The listener for operators.
+        admin: AdminSettings = AdminSettings::read,
+        /// Counts of who calls which operation.
+        usage: UsageSettings = UsageSettings::read,
+        /// The end of operations of v1.
+        retirement: RetirementSettings = RetirementSettings::read,
+        /// The public address.
+        public: PublicSettings = PublicSettings::read,
+        /// A v2 of the deployment's own.
+        native: NativeSettings = native(&listen, &public),
+        /// The strictness of the door.
+        edge: EdgeSettings = EdgeSettings::read,
+        /// The service behind.
+        upstream: UpstreamSettings = UpstreamSettings::read,
+        /// The store.
+        store: StoreSettings = StoreSettings::read,
+        /// What several processes share beside it.
+        shared: SharedSettings = SharedSettings::read,
+        /// Limits of requests.
+        limits: LimitSettings = LimitSettings::read,
+        /// Ages of cached answers.
+        cache: CacheSettings = CacheSettings::read,
+        /// Requests that clients may repeat.
+        idempotency: IdempotencySettings = IdempotencySettings::read,
+        /// Hints from v1's webhooks.
+        hints: HintSettings = HintSettings::read,
+        /// The index of work items.
+        index: IndexSettings = IndexSettings::read,
+        /// Whether lists refuse unknown query parameters (O6).
+        strict_query: bool = Reader::get,
+        /// The authorization server.
+        oauth: OAuthSettings = OAuthSettings::read,
+        /// The secrets under which v1 keys are kept.
+        secrets: SecretSettings = SecretSettings::read,
+        /// When it is ready.
+        ready: ReadySettings = ReadySettings::read,
+        /// Cross-origin access.
+        cors: CorsSettings = CorsSettings::read,
+        /// The log.
+        log: LogSettings = LogSettings::read,
+        /// Where traces go.
+        traces: TraceSettings = TraceSettings::read,
+        /// Work item types.
+        types: TypeSettings = TypeSettings::read,
+        /// Workflow rules of projects.
+        workflow: WorkflowSettings = WorkflowSettings::read,
+        /// Folder with mapping files that are laid over the built-in ones.
+        mappings: Option<PathBuf> = Reader::optional,
+        /// Names of secrets that are arguments.
+        exposed: Vec<String> = Reader::exposed,
+    }
 }
+
+/// Settings, or whole tables of them, that can change while the gateway serves.
+const RELOADED: [&str; 32] = [
+    "admin.hosts",
+    "admin.token",
+    "admin.token_file",
+    "brownout",
+    "cache.",
+    "cors.",
+    "edge.",
+    "hints.",
+    "idempotency.",
+    "index.ahead",
+    "limits.body",
+    "limits.body_grace",
+    "limits.body_pace",
+    "limits.body_pause",
+    "limits.body_time",
+    "limits.rate.",
+    "limits.writers_waiting",
+    "log.filter",
+    "log.owner",
+    "log.slow",
+    "mappings",
+    "native.",
+    "oauth.",
+    "public_url",
+    "ready.",
+    "retirement",
+    "secrets.",
+    "strict_query",
+    "trusted_proxies",
+    "types.",
+    "upstream.service_key",
+    "workflow",
+];
 
 /// Settings and what stood there, to be compared with a later reading.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     /// The settings.
     pub settings: Settings,
-    values: loaded::Values,
+    /// As they are written, by name.
+    values: BTreeMap<String, String>,
 }
 
 impl Loaded {
     /// Names of the settings that are written differently than in `before`.
     pub fn changed_from(&self, before: &Self) -> Vec<String> {
-        loaded::changed(&self.values, &before.values)
+        let names: BTreeSet<&String> = self.values.keys().chain(before.values.keys()).collect();
+        names.into_iter().filter(|name| self.values.get(*name) != before.values.get(*name)).cloned().collect()
     }
 }
 
@@ -179,7 +186,7 @@ impl Settings {
     pub fn load_from(args: LoadArgs<impl IntoIterator<Item = (String, String)>>) -> Result<Loaded, SettingsError> {
         let file = read_file(args.file.as_deref())?;
         let mut reader = Reader::new([file, source::environment(args.env), source::flags(args.overrides)]);
-        let settings = Self::read(&mut reader);
+        let settings = Self::read(&mut reader, "");
         let values = reader.values();
         Ok(Loaded { settings: reader.finish(settings)?, values })
     }
@@ -190,7 +197,7 @@ impl Settings {
     /// As [`Settings::load`], and for a file that is a pipe: it has been read, and reading it again would wait for ever.
     pub fn load_again(args: LoadArgs<impl IntoIterator<Item = (String, String)>>) -> Result<Loaded, SettingsError> {
         if let Some(path) = args.file.as_deref() {
-            pipes::refuse(&path.display().to_string(), path)?;
+            refuse_pipe(&path.display().to_string(), path)?;
         }
         let loaded = Self::load_from(args)?;
         let settings = &loaded.settings;
@@ -200,7 +207,7 @@ impl Settings {
             ("hints.secrets_file", &settings.hints.secrets_file),
         ] {
             if let Some(path) = path {
-                pipes::refuse(name, path)?;
+                refuse_pipe(name, path)?;
             }
         }
         Ok(loaded)
@@ -208,7 +215,8 @@ impl Settings {
 
     /// Whether the setting `name` can change while the gateway serves; the others need a restart.
     pub fn reloads(name: &str) -> bool {
-        loaded::reloads(name)
+        let is = |known: &&str| if known.ends_with('.') { name.starts_with(*known) } else { name == *known };
+        RELOADED.iter().any(is)
     }
 
     /// What is allowed and probably not wanted, a sentence each.
@@ -225,44 +233,12 @@ impl Settings {
         });
         open.then_some(warning).into_iter().chain(exposed).collect()
     }
-
-    fn read(from: &mut Reader) -> Self {
-        let (listen, public) = (ListenSettings::read(from), PublicSettings::read(from));
-        Self {
-            native: NativeSettings::read(from, &listen, &public),
-            upstream: UpstreamSettings::read(from),
-            listen,
-            admin: AdminSettings::read(from),
-            usage: UsageSettings::read(from),
-            retirement: RetirementSettings::read(from),
-            edge: EdgeSettings::read(from),
-            public,
-            store: StoreSettings::read(from),
-            shared: SharedSettings::read(from),
-            limits: LimitSettings::read(from),
-            cache: CacheSettings::read(from),
-            idempotency: IdempotencySettings::read(from),
-            hints: HintSettings::read(from),
-            index: IndexSettings::read(from),
-            strict_query: from.get("strict_query"),
-            oauth: OAuthSettings::read(from),
-            secrets: SecretSettings::read(from),
-            ready: ReadySettings::read(from),
-            cors: CorsSettings::read(from),
-            log: LogSettings::read(from),
-            traces: TraceSettings::read(from),
-            types: TypeSettings::read(from),
-            workflow: WorkflowSettings::read(from),
-            mappings: from.optional("mappings"),
-            exposed: from.exposed(),
-        }
-    }
 }
 
 impl Default for Settings {
     /// The compiled-in defaults alone.
     fn default() -> Self {
-        Self::read(&mut Reader::new([]))
+        Self::read(&mut Reader::new([]), "")
     }
 }
 
@@ -278,6 +254,17 @@ fn read_file(named: Option<&Path>) -> Result<Entries, SettingsError> {
         )
     })?;
     source::file(path, &text)
+}
+
+/// Refuses a pipe at `path`, which `setting` names. Whoever reads it again waits until somebody writes to it.
+fn refuse_pipe(setting: &str, path: &Path) -> Result<(), SettingsError> {
+    match std::fs::metadata(path) {
+        Ok(there) if there.file_type().is_fifo() => {
+            let problem = format!("{} is a pipe, which cannot be read again", path.display());
+            Err(SettingFault::new(setting, problem, "name a file, or restart the gateway").into())
+        }
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

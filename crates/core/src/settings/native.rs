@@ -1,15 +1,12 @@
 //! A v2 of the deployment's own: where it is, and which operations it answers.
 //!
-//! May use: `settings::bounded`, `settings::listen`, `settings::public`, `settings::reader`, `settings::source`,
-//! `settings::tables`, `settings::value`.
+//! May use: `settings::reader`, `settings::serving`, `settings::source`, `settings::tables`, `settings::value`.
 
-use super::bounded::whole;
-use super::listen::ListenSettings;
-use super::public::PublicSettings;
-use super::reader::Reader;
+use super::reader::{Reader, settings, whole};
+use super::serving::{ListenSettings, PublicSettings};
 use super::source::Raw;
-use super::tables::{Table, Tables, known, optional, tables, text, texts};
-use super::value::{HttpAddress, Setting};
+use super::tables::{Row, Table, known, optional, text, texts};
+use super::value::HttpAddress;
 use std::net::{IpAddr, SocketAddr};
 use strum::{EnumString, IntoStaticStr};
 
@@ -58,38 +55,41 @@ impl Mode {
     }
 }
 
-/// How answers are compared (`[native.shadow]`).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ShadowSettings {
-    /// How many of the reads, in per cent.
-    pub share: usize,
-    /// Most comparisons a second.
-    pub rate: usize,
-    /// Most differences that are kept.
-    pub keep: usize,
-    /// Whether values are kept as they are.
-    pub values: bool,
+settings! {
+    /// How answers are compared (`[native.shadow]`).
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    ShadowSettings {
+        /// How many of the reads, in per cent.
+        share: usize = whole(1..=100),
+        /// Most comparisons a second.
+        rate: usize = whole(1..=10_000),
+        /// Most differences that are kept.
+        keep: usize = whole(1..=100_000),
+        /// Whether values are kept as they are.
+        values: bool = Reader::get,
+    }
 }
 
-impl NativeSettings {
-    pub(super) fn read(from: &mut Reader, listen: &ListenSettings, public: &PublicSettings) -> Self {
+/// Reads the table `[native]`, which must not lead to the gateway that serves there.
+pub(super) fn native(
+    listen: &ListenSettings,
+    public: &PublicSettings,
+) -> impl Fn(&mut Reader, &str) -> NativeSettings {
+    move |from, _| {
         let form = "an address such as \"https://v2.example.com\", without /api/v2, credentials or query";
         let base_url = from.optional_where(BASE_URL, form, |address: &HttpAddress| {
             !address.as_str().ends_with("/api/v2") && !address.as_str().ends_with("/api")
         });
-        let serve = from.optional::<Tables<Serve>>(SERVE).map_or_else(Vec::new, |tables| tables.0);
+        let serve: Vec<Serve> = from.tables(SERVE);
         if let Some(address) = &base_url {
             judge(from, address, listen, public);
         } else if let Some(serve) = serve.iter().find(|serve| serve.mode != Mode::Translated) {
-            let problem = format!("{} cannot be {} without a v2 to ask", words(serve), serve.mode.word());
+            let (operations, mode) = (serve.operations.join(", "), serve.mode.word());
+            let problem = format!("{operations} cannot be {mode} without a v2 to ask");
             from.fault(SERVE, &problem, &format!("set {BASE_URL} to the address of the deployment's own v2"));
         }
-        Self { base_url, serve, shadow: ShadowSettings::read(from) }
+        NativeSettings { base_url, serve, shadow: ShadowSettings::read(from, "native.shadow") }
     }
-}
-
-fn words(serve: &Serve) -> String {
-    serve.operations.join(", ")
 }
 
 /// Refuses an address that shows credentials to those on the way, or is this gateway.
@@ -104,35 +104,20 @@ fn judge(from: &mut Reader, address: &HttpAddress, listen: &ListenSettings, publ
     }
 }
 
-impl ShadowSettings {
-    fn read(from: &mut Reader) -> Self {
-        Self {
-            share: whole(from, "native.shadow.share", 1..=100),
-            rate: whole(from, "native.shadow.rate", 1..=10_000),
-            keep: whole(from, "native.shadow.keep", 1..=100_000),
-            values: from.get("native.shadow.values"),
-        }
-    }
-}
-
-impl Setting for Tables<Serve> {
+impl Row for Serve {
     const FORM: &'static str = "one table per group of operations with `operations` (a list of names of operations or \
                                 resources, or [\"all\"]) and `mode` (\"translated\", \"shadow\" or \"native\"), and if \
                                 wanted `workspaces` (a list)";
 
-    fn from_raw(raw: &Raw) -> Option<Self> {
-        tables(raw, serve).map(Self)
+    fn of(table: &Table) -> Option<Self> {
+        known(table, &["operations", "mode", "workspaces"])?;
+        let some = |raw: &Raw| texts(raw).filter(|names| !names.is_empty());
+        Some(Self {
+            operations: some(table.get("operations")?)?,
+            mode: text(table.get("mode")?)?.parse().ok()?,
+            workspaces: optional(table, "workspaces", some)?.unwrap_or_default(),
+        })
     }
-}
-
-fn serve(table: &Table) -> Option<Serve> {
-    known(table, &["operations", "mode", "workspaces"])?;
-    let some = |raw: &Raw| texts(raw).filter(|names| !names.is_empty());
-    Some(Serve {
-        operations: some(table.get("operations")?)?,
-        mode: text(table.get("mode")?)?.parse().ok()?,
-        workspaces: optional(table, "workspaces", some)?.unwrap_or_default(),
-    })
 }
 
 impl HttpAddress {
@@ -180,6 +165,8 @@ impl HttpAddress {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tables::Tables;
+    use super::super::value::Setting;
     use super::*;
 
     #[test]

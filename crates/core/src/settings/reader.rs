@@ -3,14 +3,33 @@
 //! Each concern asks for its own settings by name; a setting that nobody asked for is unknown. A faulty value is
 //! reported and its default used meanwhile, so that one run reports all faults.
 //!
-//! May use: `settings::source`, `settings::value`, `settings::words`, `settings::error`.
+//! May use: `settings::source`, `settings::tables`, `settings::value`, `settings::error`.
 
-use super::error::{SettingFault, SettingsError};
-use super::origin::Origin;
+use super::error::{Origin, SettingFault, SettingsError};
 use super::source::{self, Entries, Entry};
-use super::value::{Secret, Setting};
-use super::words::most_similar;
+use super::tables::{Row, Tables};
+use super::value::{Secret, Setting, Size};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+/// A table of settings. Behind each setting stands the function that reads it; it may use those before it.
+macro_rules! settings {
+    ($(#[$about:meta])* $table:ident { $($(#[$what:meta])* $name:ident: $type:ty = $read:expr,)* }) => {
+        $(#[$about])*
+        pub struct $table {
+            $($(#[$what])* pub $name: $type,)*
+        }
+
+        impl $table {
+            pub(in $crate::settings) fn read(from: &mut Reader, table: &str) -> Self {
+                $(let $name = ($read)(from, &$crate::settings::source::dotted(table, stringify!($name)));)*
+                Self { $($name),* }
+            }
+        }
+    };
+}
+pub(super) use settings;
 
 /// The setting that everybody writes; of several with the same last part it is meant.
 const NEEDED: &str = "upstream.base_url";
@@ -71,6 +90,11 @@ impl Reader {
         value
     }
 
+    /// The tables of the list `key`; none are given by default.
+    pub(super) fn tables<T: Row>(&mut self, key: &str) -> Vec<T> {
+        self.optional::<Tables<T>>(key).map_or_else(Vec::new, |tables| tables.0)
+    }
+
     /// The secret `key`, which has no default and is noted when it comes from a flag.
     pub(super) fn secret(&mut self, key: &str) -> Option<Secret> {
         let value = self.optional(key);
@@ -80,8 +104,8 @@ impl Reader {
         value
     }
 
-    /// Secrets so far that come from a flag.
-    pub(super) fn exposed(&self) -> Vec<String> {
+    /// Names of the secrets so far that come from a flag.
+    pub(super) fn exposed(&mut self, _: &str) -> Vec<String> {
         self.exposed.clone()
     }
 
@@ -184,4 +208,48 @@ fn nearest<'a>(key: &str, known: &'a BTreeSet<String>) -> Option<&'a String> {
     let last = |name: &str| name.rsplit('.').next().map(str::to_owned);
     let misplaced = known.iter().filter(|name| last(name) == last(key)).min_by_key(|name| *name != NEEDED);
     misplaced.or_else(|| most_similar(key, known))
+}
+
+/// Similarity (0 to 1) from which a word counts as a misspelling of another.
+const SIMILAR: f64 = 0.6;
+
+/// The one of `known` that is most similar to `word`, when one is similar enough.
+pub fn most_similar<K: AsRef<str>>(word: &str, known: impl IntoIterator<Item = K>) -> Option<K> {
+    let scored =
+        known.into_iter().map(|known| (strsim::normalized_damerau_levenshtein(word, known.as_ref()), known));
+    let similar = scored.filter(|(score, _)| *score >= SIMILAR);
+    similar.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known)
+}
+
+/// A whole number of a range.
+pub(super) fn whole(range: RangeInclusive<usize>) -> impl Fn(&mut Reader, &str) -> usize {
+    let form = format!("a whole number from {} to {}", range.start(), range.end());
+    move |from, key| from.get_where(key, &form, |number| range.contains(number))
+}
+
+pub(super) fn at_once(from: &mut Reader, key: &str) -> usize {
+    whole(1..=1_000_000)(from, key)
+}
+
+/// A size that must not be zero.
+pub(super) fn some_bytes(from: &mut Reader, key: &str) -> usize {
+    let form = "a size above zero such as 4096, \"64KiB\", \"1MiB\" or \"2GiB\"";
+    from.get_where(key, form, |size: &Size| size.0 > 0).0
+}
+
+/// A duration that must not be zero.
+pub(super) fn positive(from: &mut Reader, key: &str) -> Duration {
+    from.get_where(key, "a duration above zero, such as \"30s\"", |time: &Duration| !time.is_zero())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_is_recognised_and_another_word_is_not() {
+        let known = ["states", "labels", "cycles"];
+        assert_eq!(most_similar("lables", known), Some("labels"));
+        assert_eq!(most_similar("webhooks", known), None);
+    }
 }

@@ -1,11 +1,10 @@
 //! How operations of v1 end: what their clients are told, and windows in which they are refused on trial.
 //!
-//! May use: `settings::reader`, `settings::source`, `settings::tables`, `settings::value`.
+//! May use: `settings::reader`, `settings::source`, `settings::tables`.
 
 use super::reader::Reader;
 use super::source::Raw;
-use super::tables::{Table, Tables, flag, known, optional, tables, text, texts};
-use super::value::Setting;
+use super::tables::{Row, Table, flag, known, optional, text, texts};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -53,9 +52,9 @@ pub struct Brownout {
 }
 
 impl RetirementSettings {
-    pub(super) fn read(from: &mut Reader) -> Self {
-        let notices = from.optional::<Tables<Notice>>("retirement").map_or_else(Vec::new, |tables| tables.0);
-        let brownouts = from.optional::<Tables<Brownout>>("brownout").map_or_else(Vec::new, |tables| tables.0);
+    pub(super) fn read(from: &mut Reader, _: &str) -> Self {
+        let notices: Vec<Notice> = from.tables("retirement");
+        let brownouts: Vec<Brownout> = from.tables("brownout");
         for (index, notice) in notices.iter().enumerate() {
             if notice.sunset.is_some_and(|sunset| sunset < notice.deprecated) {
                 let problem = format!("`sunset` of {} lies before `deprecated`", notice.operation);
@@ -66,11 +65,8 @@ impl RetirementSettings {
                 from.fault("retirement", &problem, "add `sunset`");
             }
             if notices[..index].iter().any(|other| other.operation == notice.operation) {
-                from.fault(
-                    "retirement",
-                    &format!("{} is there twice", notice.operation),
-                    "write one table for each",
-                );
+                let problem = format!("{} is there twice", notice.operation);
+                from.fault("retirement", &problem, "write one table for each");
             }
         }
         for (index, window) in brownouts.iter().enumerate() {
@@ -102,46 +98,38 @@ impl Brownout {
     }
 }
 
-impl Setting for Tables<Notice> {
+impl Row for Notice {
     const FORM: &'static str = "one table per operation of v1, or for \"all\", with `operation` and `deprecated` (a date or \
                                 an instant such as 2027-01-31T12:00:00Z), and if wanted `sunset`, `link` (an https address) \
                                 and `refuse`";
 
-    fn from_raw(raw: &Raw) -> Option<Self> {
-        tables(raw, notice).map(Self)
+    fn of(table: &Table) -> Option<Self> {
+        known(table, &["operation", "deprecated", "sunset", "link", "refuse"])?;
+        let link = optional(table, "link", |raw| text(raw).filter(|link| is_address(link)).map(str::to_owned))?;
+        Some(Self {
+            operation: text(table.get("operation")?)?.to_owned(),
+            deprecated: instant(table.get("deprecated")?)?,
+            sunset: optional(table, "sunset", instant)?,
+            link,
+            refuse: optional(table, "refuse", flag)?.unwrap_or(false),
+        })
     }
 }
 
-impl Setting for Tables<Brownout> {
+impl Row for Brownout {
     const FORM: &'static str = "one table per window with `operation` (of v1, or \"all\"), `from` and `until` (each a \
                                 date or an instant such as 2027-01-31T12:00:00Z), and if wanted `clients` (a list) and `dry_run`";
 
-    fn from_raw(raw: &Raw) -> Option<Self> {
-        tables(raw, brownout).map(Self)
+    fn of(table: &Table) -> Option<Self> {
+        known(table, &["operation", "from", "until", "clients", "dry_run"])?;
+        Some(Self {
+            operation: text(table.get("operation")?)?.to_owned(),
+            from: instant(table.get("from")?)?,
+            until: instant(table.get("until")?)?,
+            clients: optional(table, "clients", texts)?.unwrap_or_default(),
+            dry_run: optional(table, "dry_run", flag)?.unwrap_or(false),
+        })
     }
-}
-
-fn notice(table: &Table) -> Option<Notice> {
-    known(table, &["operation", "deprecated", "sunset", "link", "refuse"])?;
-    let link = optional(table, "link", |raw| text(raw).filter(|link| is_address(link)).map(str::to_owned))?;
-    Some(Notice {
-        operation: text(table.get("operation")?)?.to_owned(),
-        deprecated: instant(table.get("deprecated")?)?,
-        sunset: optional(table, "sunset", instant)?,
-        link,
-        refuse: optional(table, "refuse", flag)?.unwrap_or(false),
-    })
-}
-
-fn brownout(table: &Table) -> Option<Brownout> {
-    known(table, &["operation", "from", "until", "clients", "dry_run"])?;
-    Some(Brownout {
-        operation: text(table.get("operation")?)?.to_owned(),
-        from: instant(table.get("from")?)?,
-        until: instant(table.get("until")?)?,
-        clients: optional(table, "clients", texts)?.unwrap_or_default(),
-        dry_run: optional(table, "dry_run", flag)?.unwrap_or(false),
-    })
 }
 
 /// An instant, or a date for the beginning of its day in UTC. A time without its zone is neither.
@@ -163,6 +151,8 @@ fn is_address(link: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tables::Tables;
+    use super::super::value::Setting;
     use super::*;
 
     fn notices(text: &str) -> Option<Vec<Notice>> {

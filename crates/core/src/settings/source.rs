@@ -3,8 +3,7 @@
 //!
 //! Goal: an error can always say which line or variable to change. May use: `settings::error`.
 
-use super::error::{SettingFault, SettingsError};
-use super::origin::Origin;
+use super::error::{Origin, SettingFault, SettingsError};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
@@ -143,8 +142,7 @@ fn flatten(text: &str, origin: impl Fn(usize) -> Origin) -> Result<Entries, toml
 
 fn flatten_table(prefix: &str, table: &DeTable<'_>, origin: &dyn Fn(usize) -> Origin, into: &mut Entries) {
     for (key, value) in table {
-        let name =
-            if prefix.is_empty() { key.get_ref().to_string() } else { format!("{prefix}.{}", key.get_ref()) };
+        let name = dotted(prefix, key.get_ref());
         match value.get_ref() {
             DeValue::Table(inner) => flatten_table(&name, inner, origin, into),
             _ => {
@@ -152,6 +150,11 @@ fn flatten_table(prefix: &str, table: &DeTable<'_>, origin: &dyn Fn(usize) -> Or
             }
         }
     }
+}
+
+/// The name of `key` in `table`, which is empty for what stands in none.
+pub(super) fn dotted(table: &str, key: &str) -> String {
+    if table.is_empty() { key.to_owned() } else { format!("{table}.{key}") }
 }
 
 /// A value that is written in TOML although it comes from the environment or a flag.

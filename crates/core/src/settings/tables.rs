@@ -1,33 +1,44 @@
 //! Lists of tables, such as `[[retirement]]`, each table read strictly by one function.
 //!
-//! May use: `settings::source`.
+//! May use: `settings::source`, `settings::value`.
 
 use super::source::{self, Raw};
+use super::value::Setting;
 use std::collections::BTreeMap;
 
 /// A table as it is written.
 pub(super) type Table = BTreeMap<String, Raw>;
 
-/// A list of tables, each read by one function.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What one table of a list says.
+pub(super) trait Row: Sized {
+    /// How a list of such tables is written, completing "write …".
+    const FORM: &'static str;
+
+    /// What `table` says, when it has the right form.
+    fn of(table: &Table) -> Option<Self>;
+}
+
+/// A list of tables.
 pub(super) struct Tables<T>(pub Vec<T>);
 
-/// The tables of `raw`; in an environment variable or a flag it is the list as TOML writes it.
-pub(super) fn tables<T>(raw: &Raw, one: fn(&Table) -> Option<T>) -> Option<Vec<T>> {
-    match raw {
-        Raw::List(tables) => tables
-            .iter()
-            .map(|raw| match raw {
-                Raw::Table(table) => one(table),
-                _ => None,
-            })
-            .collect(),
-        Raw::Bare(text) => {
-            let raw = source::inline(text).filter(|raw| !matches!(raw, Raw::Bare(_)))?;
-            tables(&raw, one)
+impl<T: Row> Setting for Tables<T> {
+    const FORM: &'static str = T::FORM;
+
+    /// In an environment variable or a flag it is the list as TOML writes it.
+    fn from_raw(raw: &Raw) -> Option<Self> {
+        match raw {
+            Raw::Bare(text) => tables(&source::inline(text)?, T::of),
+            raw => tables(raw, T::of),
         }
-        _ => None,
+        .map(Self)
     }
+}
+
+/// The tables of a list.
+pub(super) fn tables<T>(raw: &Raw, one: fn(&Table) -> Option<T>) -> Option<Vec<T>> {
+    let Raw::List(tables) = raw else { return None };
+    let one = |raw: &Raw| if let Raw::Table(table) = raw { one(table) } else { None };
+    tables.iter().map(one).collect()
 }
 
 /// Whether a table has no other members than these.

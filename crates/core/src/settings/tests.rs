@@ -36,7 +36,7 @@ fn documented() -> BTreeSet<String> {
 #[test]
 fn the_default_file_documents_exactly_what_is_read() {
     let mut reader = Reader::new([]);
-    Settings::read(&mut reader);
+    Settings::read(&mut reader, "");
     assert_eq!(documented(), *reader.asked());
 }
 

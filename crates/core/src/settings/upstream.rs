@@ -1,8 +1,7 @@
 //! The existing deployment behind the gateway. May use: this folder.
 
-use super::bounded::{positive, some_bytes};
 use super::error::{SettingFault, SettingsError};
-use super::reader::Reader;
+use super::reader::{Reader, positive, settings, some_bytes};
 use super::source::variable;
 use super::value::{HttpAddress, Secret};
 use std::net::SocketAddr;
@@ -10,55 +9,38 @@ use std::time::Duration;
 
 const BASE_URL: &str = "upstream.base_url";
 
-/// The service behind (`[upstream]`).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UpstreamSettings {
-    /// Its address without `/api/v1`; needed to serve, see [`UpstreamSettings::needed_base_url`].
-    pub base_url: Option<HttpAddress>,
-    /// Time to establish a connection.
-    pub connect_timeout: Duration,
-    /// Largest v1 answer read for translation, in bytes.
-    pub max_response_size: usize,
-    /// Idle connections kept for reuse.
-    pub pool_size: usize,
-    /// Least and most calls under way at once; how many it is in between is found out.
-    pub concurrency_min: usize,
-    /// See [`UpstreamSettings::concurrency_min`].
-    pub concurrency_max: usize,
-    /// Time until the head of a pass-through answer, counted from the last piece of the request.
-    pub pass_through_timeout: Duration,
-    /// A v1 key of the gateway's own, for work ahead of requests; none does no such work.
-    pub service_key: Option<Secret>,
-    /// Requests a minute that v1 is sent with one key, 0 for any number; none for as many as v1 says it takes.
-    pub quota: Option<usize>,
-    /// The same for `service_key`.
-    pub service_quota: Option<usize>,
-    /// The same for all keys together, 0 or none for any number.
-    pub total_quota: Option<usize>,
-    /// How many of the quota only writes may use.
-    pub write_reserve: usize,
+settings! {
+    /// The service behind (`[upstream]`).
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    UpstreamSettings {
+        /// Its address without `/api/v1`; needed to serve, see [`UpstreamSettings::needed_base_url`].
+        base_url: Option<HttpAddress> = base_url,
+        /// Time to establish a connection.
+        connect_timeout: Duration = positive,
+        /// Largest v1 answer read for translation, in bytes.
+        max_response_size: usize = some_bytes,
+        /// Idle connections kept for reuse.
+        pool_size: usize = Reader::get,
+        /// Most calls under way at once.
+        concurrency_max: usize = at_once(100_000),
+        /// Least calls under way at once; how many it is in between is found out.
+        concurrency_min: usize = at_once(concurrency_max),
+        /// Time until the head of a pass-through answer, counted from the last piece of the request.
+        pass_through_timeout: Duration = positive,
+        /// A v1 key of the gateway's own, for work ahead of requests; none does no such work.
+        service_key: Option<Secret> = Reader::secret,
+        /// Requests a minute that v1 is sent with one key, 0 for any number; none for as many as v1 says it takes.
+        quota: Option<usize> = a_minute,
+        /// The same for `service_key`.
+        service_quota: Option<usize> = a_minute,
+        /// The same for all keys together, 0 or none for any number.
+        total_quota: Option<usize> = a_minute,
+        /// How many of the quota only writes may use.
+        write_reserve: usize = Reader::get,
+    }
 }
 
 impl UpstreamSettings {
-    pub(super) fn read(from: &mut Reader) -> Self {
-        let concurrency_max = at_once(from, "upstream.concurrency_max", 100_000);
-        let concurrency_min = at_once(from, "upstream.concurrency_min", concurrency_max).min(concurrency_max);
-        Self {
-            base_url: base_url(from),
-            connect_timeout: positive(from, "upstream.connect_timeout"),
-            max_response_size: some_bytes(from, "upstream.max_response_size"),
-            pool_size: from.get("upstream.pool_size"),
-            concurrency_min,
-            concurrency_max,
-            pass_through_timeout: positive(from, "upstream.pass_through_timeout"),
-            service_key: from.secret("upstream.service_key"),
-            quota: a_minute(from, "upstream.quota"),
-            service_quota: a_minute(from, "upstream.service_quota"),
-            total_quota: a_minute(from, "upstream.total_quota"),
-            write_reserve: from.get("upstream.write_reserve"),
-        }
-    }
-
     /// The address of the service behind.
     ///
     /// # Errors
@@ -84,9 +66,9 @@ impl UpstreamSettings {
     }
 }
 
-fn base_url(from: &mut Reader) -> Option<HttpAddress> {
+fn base_url(from: &mut Reader, key: &str) -> Option<HttpAddress> {
     let form = "an address such as \"https://v1.example.com\", without /api/v1, credentials or query";
-    from.optional_where(BASE_URL, form, |address: &HttpAddress| {
+    from.optional_where(key, form, |address: &HttpAddress| {
         !address.as_str().ends_with("/api/v1") && !address.as_str().ends_with("/api")
     })
 }
@@ -97,7 +79,8 @@ fn a_minute(from: &mut Reader, key: &str) -> Option<usize> {
     })
 }
 
-fn at_once(from: &mut Reader, key: &str, most: usize) -> usize {
+fn at_once(most: usize) -> impl Fn(&mut Reader, &str) -> usize {
     let form = format!("a whole number of calls from 1 to {most}");
-    from.get_where(key, &form, |calls| (1..=most).contains(calls))
+    // A faulty number is replaced by its default, which may be more.
+    move |from, key| from.get_where(key, &form, |calls| (1..=most).contains(calls)).min(most)
 }

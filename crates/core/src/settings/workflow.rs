@@ -1,11 +1,9 @@
 //! Workflow rules of projects: in which states items may begin, and between which they may move (O44).
 //!
-//! May use: `settings::reader`, `settings::source`, `settings::tables`, `settings::value`.
+//! May use: `settings::reader`, `settings::tables`.
 
 use super::reader::Reader;
-use super::source::Raw;
-use super::tables::{Table, known, optional, tables, text, texts};
-use super::value::Setting;
+use super::tables::{Row, Table, Tables, known, optional, tables, text, texts};
 use uuid::Uuid;
 
 /// All rules (`[[workflow]]`); none are given by default.
@@ -33,13 +31,13 @@ pub struct Move {
 }
 
 impl WorkflowSettings {
-    pub(super) fn read(from: &mut Reader) -> Self {
-        let unique = |rules: &Self| {
+    pub(super) fn read(from: &mut Reader, key: &str) -> Self {
+        let unique = |rules: &Tables<ProjectWorkflow>| {
             let mut projects: Vec<Uuid> = rules.0.iter().map(|rules| rules.project).collect();
             projects.sort_unstable();
             projects.windows(2).all(|pair| pair[0] != pair[1])
         };
-        from.optional_where("workflow", Self::FORM, unique).unwrap_or_default()
+        from.optional_where(key, ProjectWorkflow::FORM, unique).map_or_else(Self::default, |rules| Self(rules.0))
     }
 
     /// The rules of `project`, when it has any.
@@ -48,39 +46,32 @@ impl WorkflowSettings {
     }
 }
 
-impl Setting for WorkflowSettings {
+impl Row for ProjectWorkflow {
     const FORM: &'static str = "one table per project with `project` (its id) and `initial` (a list of states), \
                                 `moves` (a list of `{ from = \"…\", to = \"…\" }`), or both";
 
-    fn from_raw(raw: &Raw) -> Option<Self> {
-        tables(raw, rules).map(Self)
+    fn of(table: &Table) -> Option<Self> {
+        known(table, &["project", "initial", "moves"])?;
+        let project = Uuid::try_parse(text(table.get("project")?)?).ok()?;
+        let moves = optional(table, "moves", |moves| tables(moves, one_move))?;
+        let initial = optional(table, "initial", texts)?;
+        (initial.is_some() || moves.is_some()).then_some(Self { project, initial, moves })
     }
 }
 
-fn rules(table: &Table) -> Option<ProjectWorkflow> {
-    known(table, &["project", "initial", "moves"])?;
-    let project = Uuid::try_parse(text(table.get("project")?)?).ok()?;
-    let (initial, moves) = (optional(table, "initial", texts)?, optional(table, "moves", moves)?);
-    (initial.is_some() || moves.is_some()).then_some(ProjectWorkflow { project, initial, moves })
-}
-
-fn one_move(raw: &Raw) -> Option<Move> {
-    let Raw::Table(table) = raw else { return None };
+fn one_move(table: &Table) -> Option<Move> {
     known(table, &["from", "to"])?;
     Some(Move { from: text(table.get("from")?)?.to_owned(), to: text(table.get("to")?)?.to_owned() })
 }
 
-fn moves(raw: &Raw) -> Option<Vec<Move>> {
-    let Raw::List(moves) = raw else { return None };
-    moves.iter().map(one_move).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::source::Raw;
+    use super::super::value::Setting;
     use super::*;
 
     fn read(text: &str) -> Option<WorkflowSettings> {
-        WorkflowSettings::from_raw(&Raw::Bare(text.to_owned()))
+        Tables::from_raw(&Raw::Bare(text.to_owned())).map(|rules| WorkflowSettings(rules.0))
     }
 
     #[test]

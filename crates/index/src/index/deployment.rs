@@ -5,18 +5,18 @@
 //! it and look now and then whether the index is there, and how far it has come. An index that cannot be loaded is
 //! built anew. How they go on together from there is in `shared_reads`.
 //!
-//! May use: this folder.
+//! May use: `store` (what it tells of refreshes), this folder.
 
+use super::files::{checksum_of, of_bytes, to_bytes};
 use super::progress::{Progress, Told};
 use super::refresh::Verified;
-use super::snapshot::{checksum_of, of_bytes, to_bytes};
 use super::whole_file::{DIGEST, file_name};
+use crate::store::{DeltaTurn, StoredDelta, TakenTurn};
 use futures_util::future::BoxFuture;
 use std::any::Any;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
-use uuid::Uuid;
 
 /// Time from one look at what another process builds to the next.
 const LOOK: Duration = Duration::from_millis(500);
@@ -39,47 +39,17 @@ pub trait Deployment: Send + Sync + 'static {
 
     /// What was told under `name` after the number `after`, in turns that began within `within`, in the order of their
     /// numbers; none when nobody can say.
-    fn deltas(&self, name: String, after: i64, within: Duration) -> BoxFuture<'static, Option<Vec<SharedDelta>>>;
+    fn deltas(&self, name: String, after: i64, within: Duration) -> BoxFuture<'static, Option<Vec<StoredDelta>>>;
 
-    /// Takes this process for the one that refreshes what is kept under `name`.
-    fn refresher(&self, name: String) -> BoxFuture<'static, Refresher>;
+    /// Takes this process for the one that refreshes what is kept under `name`. None when nobody can say, so that each
+    /// refreshes for itself.
+    fn refresher(&self, name: String) -> BoxFuture<'static, Option<TakenTurn>>;
 
     /// The turn goes on; one that is not renewed for three seconds is lost.
-    fn renew(&self, name: String, turn: RefreshTurn) -> BoxFuture<'static, ()>;
+    fn renew(&self, name: String, turn: DeltaTurn) -> BoxFuture<'static, ()>;
 
     /// Ends the turn, with what was read in it if there is anything to tell; the number under which it was told.
-    fn end(&self, name: String, turn: RefreshTurn, told: Option<Vec<u8>>) -> BoxFuture<'static, Option<i64>>;
-}
-
-/// What a process has told of a refresh.
-#[derive(Debug, Clone)]
-pub struct SharedDelta {
-    /// Its number, one more than that of the one before.
-    pub number: i64,
-    /// How long ago the turn began in which it was read, at least when it was asked for.
-    pub age: Duration,
-    /// What was told.
-    pub bytes: Vec<u8>,
-}
-
-/// Whether this process refreshes.
-#[derive(Debug, Clone, Copy)]
-pub enum Refresher {
-    /// It does.
-    ThisProcess(RefreshTurn),
-    /// Another one has been at it for so long.
-    Others(Duration),
-    /// Nobody can say, so each refreshes for itself.
-    Unknown,
-}
-
-/// The turn of this process to refresh.
-#[derive(Debug, Clone, Copy)]
-pub struct RefreshTurn {
-    /// What it is known by.
-    pub holder: Uuid,
-    /// Number of what was told last before it began.
-    pub number: i64,
+    fn end(&self, name: String, turn: DeltaTurn, told: Option<Vec<u8>>) -> BoxFuture<'static, Option<i64>>;
 }
 
 /// Whether this process builds.
@@ -222,19 +192,19 @@ mod tests {
             Box::pin(std::future::ready(Turn::Others))
         }
 
-        fn deltas(&self, _: String, _: i64, _: Duration) -> BoxFuture<'static, Option<Vec<SharedDelta>>> {
+        fn deltas(&self, _: String, _: i64, _: Duration) -> BoxFuture<'static, Option<Vec<StoredDelta>>> {
             Box::pin(std::future::ready(None))
         }
 
-        fn refresher(&self, _: String) -> BoxFuture<'static, Refresher> {
-            Box::pin(std::future::ready(Refresher::Unknown))
+        fn refresher(&self, _: String) -> BoxFuture<'static, Option<TakenTurn>> {
+            Box::pin(std::future::ready(None))
         }
 
-        fn renew(&self, _: String, _: RefreshTurn) -> BoxFuture<'static, ()> {
+        fn renew(&self, _: String, _: DeltaTurn) -> BoxFuture<'static, ()> {
             Box::pin(std::future::ready(()))
         }
 
-        fn end(&self, _: String, _: RefreshTurn, _: Option<Vec<u8>>) -> BoxFuture<'static, Option<i64>> {
+        fn end(&self, _: String, _: DeltaTurn, _: Option<Vec<u8>>) -> BoxFuture<'static, Option<i64>> {
             Box::pin(std::future::ready(None))
         }
     }

@@ -2,12 +2,11 @@
 //!
 //! May use: `v2`, `v1` (keys), this folder.
 
-use super::leftover::{Leftover, can_go_on};
+use super::files::{Files, can_go_on};
 use super::local_write::{LocalWrite, LocalWriteLog};
 use super::progress::Progress;
 use super::project_index::Index;
 use super::refresh::Verified;
-use super::snapshot::Snapshot;
 use super::walk::Walk;
 use crate::v1::KeyId;
 use crate::v2::time::Micros;
@@ -19,12 +18,6 @@ use uuid::Uuid;
 
 /// Time between two writings of the pages of a build.
 const EVERY: Duration = Duration::from_secs(10);
-
-/// Where what is known of one scope is kept on disk.
-pub(super) struct Files {
-    pub snapshot: Snapshot,
-    pub leftover: Leftover,
-}
 
 /// What is known of one scope.
 pub(super) struct Entry {
@@ -158,7 +151,7 @@ impl Entry {
     /// Reads the file. Waits for the disk.
     pub fn load(&self) -> Option<Verified> {
         let _file = self.file.lock();
-        self.files.as_ref()?.snapshot.load()
+        self.files.as_ref()?.load_index()
     }
 
     /// Writes the file when it is older than the rows of `index`; when this returns, it is not. Waits for the disk.
@@ -167,7 +160,7 @@ impl Entry {
         if let (Some(files), true) = (&self.files, self.take_unsaved())
             && let Some(index) = index()
         {
-            files.snapshot.save(&index.verified);
+            files.save_index(&index.verified);
         }
     }
 
@@ -175,7 +168,7 @@ impl Entry {
     pub fn save_evicted(&self, index: &Index, is_superseded: impl FnOnce() -> bool) {
         let _file = self.file.lock();
         if let Some(files) = self.files.as_ref().filter(|_| !is_superseded()) {
-            files.snapshot.save(&index.verified);
+            files.save_index(&index.verified);
         }
     }
 
@@ -217,7 +210,7 @@ impl Entry {
             state.walk_unsaved.take().and_then(|_| state.walk.clone())
         };
         if let Some(walk) = walk {
-            files.leftover.save(&walk);
+            files.save_pages(&walk);
         }
     }
 
@@ -227,7 +220,7 @@ impl Entry {
         let walk = self.state().walk.clone();
         match walk {
             Some(walk) => Some(walk).filter(|walk| can_go_on(walk, size, now)),
-            None => self.files.as_ref()?.leftover.load(size, now),
+            None => self.files.as_ref()?.load_pages(size, now),
         }
     }
 
@@ -239,7 +232,7 @@ impl Entry {
             (state.walk, state.walk_unsaved) = (None, None);
         }
         if let Some(files) = &self.files {
-            files.leftover.remove();
+            files.pages.remove();
         }
     }
 }

@@ -5,7 +5,8 @@
 //! (`rows`) and on disk (`snapshot`), and list calls are answered from them (`select`). A caller that asks has proven
 //! before that v1 shows it these rows; the [`Scope`] says which audience they belong to.
 //!
-//! May use: `context`, `fresh`, `refusal`, `v1`, `plan` (columns), `v2` (list calls), `translate::work_items`.
+//! May use: `context`, `fresh`, `refusal`, `v1`, `plan` (columns), `store` (what it tells of refreshes), `v2` (list
+//! calls), `translate::work_items`.
 
 mod bits;
 mod build;
@@ -15,9 +16,9 @@ mod delta;
 mod deployment;
 mod entry;
 mod figures;
+mod files;
 mod filter;
 mod known;
-mod leftover;
 mod local_write;
 mod lookups;
 mod moves;
@@ -33,7 +34,6 @@ mod rows;
 mod select;
 mod service;
 mod shared_reads;
-mod snapshot;
 mod sorted;
 mod source;
 mod sweep;
@@ -41,7 +41,7 @@ mod view;
 mod walk;
 mod whole_file;
 
-pub use deployment::{Alone, Deployment, RefreshTurn, Refresher, SharedDelta, Turn};
+pub use deployment::{Alone, Deployment, Turn};
 pub use figures::Figures;
 pub use lookups::{Lookups, Memberships, Needs, SetNeeds};
 pub use project_index::Index;

@@ -9,14 +9,13 @@ mod reading;
 mod sharing;
 
 use super::deployment::Deployment;
-use super::entry::{Entry, Files};
+use super::entry::Entry;
 use super::figures::{Figures, Reads};
+use super::files::Files;
 use super::known::{Got, Known, Shown};
-use super::leftover::Leftover;
 use super::local_write::LocalWrite;
 use super::pace::Pace;
 use super::project_index::Index;
-use super::snapshot::Snapshot;
 use super::source::V1Source;
 use crate::context::{Context, Priority};
 use crate::fresh::{Changed, Changes, Fresh, Kept, Landed, Lost, Moment, Need, Reading};
@@ -194,7 +193,7 @@ impl Indexes {
         let has_pages = entry.progress.held().await;
         // As urgent as its next page will be.
         let priority = if has_pages { Priority::Index } else { ctx.priority };
-        let has_room = self.inner.client.budget().wait(key.id(), priority).is_zero();
+        let has_room = self.inner.client.budget.wait(key.id(), priority).is_zero();
         if has_room && entry.is_read_by_another(key.id()) {
             entry.progress.give_way();
         }
@@ -221,14 +220,9 @@ impl Indexes {
         Figures::of(kept.map(|kept| (kept.value, kept.began.at)), &inner.reads)
     }
 
-    /// The freshness window.
-    pub fn freshness(&self) -> Duration {
-        self.inner.settings.freshness
-    }
-
-    /// Time from one comparison of all ids to the next.
-    pub fn sweep(&self) -> Duration {
-        self.inner.settings.sweep
+    /// The settings.
+    pub fn settings(&self) -> &IndexSettings {
+        &self.inner.settings
     }
 
     /// Brings an index up to date before requests have to wait for it: once it is older than half the
@@ -287,7 +281,7 @@ impl Indexes {
 
     /// Whether an index exists, of any age, so that lists should prefer it to direct pages.
     pub fn is_built(&self, scope: &Scope) -> bool {
-        self.inner.any(scope).is_some() || self.inner.files(scope).is_some_and(|files| files.snapshot.exists())
+        self.inner.any(scope).is_some() || self.inner.files(scope).is_some_and(|files| files.index.exists())
     }
 
     /// The index as it is, of any age; none when none is in memory.
@@ -362,15 +356,13 @@ impl Inner {
 
     fn files(&self, scope: &Scope) -> Option<Files> {
         let directory = self.settings.directory.as_deref()?;
-        let identity = self.identity(scope);
-        let leftover = Leftover::of(directory, identity.clone());
-        Some(Files { snapshot: Snapshot::of(directory, identity), leftover })
+        Some(Files::of(directory, self.identity(scope)))
     }
 
     /// Which list of which deployment an index is of, and who sees it.
     fn identity(&self, scope: &Scope) -> String {
         let audience = if scope.members { "members" } else { "guests" };
-        let base = self.client.base_url().as_str();
+        let base = self.client.base_url.as_str();
         [base, &scope.workspace, &scope.project.to_string(), &scope.path, audience].join("\n")
     }
 

@@ -5,12 +5,13 @@
 //! and one clock, that of the place itself, tells how old something is. A note that is damaged, or of another list, is
 //! passed over with a line in the log; where there is too much to tell, the index itself is kept and its checksum told.
 //!
-//! May use: this folder.
+//! May use: `store` (what it tells of refreshes), this folder.
 
 use super::delta::{Delta, MOST, Told, of_bytes, to_bytes};
-use super::deployment::{RefreshTurn, Refresher, SharedPlace};
+use super::deployment::SharedPlace;
 use super::known::{Heard, Known};
 use super::refresh::Verified;
+use crate::store::{DeltaTurn, TakenTurn};
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
@@ -49,13 +50,13 @@ impl SharedPlace {
         Some(heard)
     }
 
-    /// Takes this process for the one that refreshes.
-    pub async fn refresher(&self) -> Refresher {
+    /// Takes this process for the one that refreshes; none when nobody can say.
+    pub async fn refresher(&self) -> Option<TakenTurn> {
         self.deployment.refresher(self.name()).await
     }
 
     /// Keeps the turn, until this is dropped.
-    pub async fn keep(&self, turn: RefreshTurn) -> Infallible {
+    pub async fn keep(&self, turn: DeltaTurn) -> Infallible {
         loop {
             tokio::time::sleep(BEAT).await;
             self.deployment.renew(self.name(), turn).await;
@@ -63,13 +64,13 @@ impl SharedPlace {
     }
 
     /// Ends the turn without anything to tell.
-    pub async fn give_up(&self, turn: RefreshTurn) {
+    pub async fn give_up(&self, turn: DeltaTurn) {
         self.deployment.end(self.name(), turn, None).await;
     }
 
     /// Ends the turn and tells what v1 has answered in it, or where that is too much, that it led to `verified`. The
     /// number under which it was told, unless the turn was lost before.
-    pub async fn tell_read(&self, turn: RefreshTurn, delta: Option<Delta>, verified: &Verified) -> Option<i64> {
+    pub async fn tell_read(&self, turn: DeltaTurn, delta: Option<Delta>, verified: &Verified) -> Option<i64> {
         let answers = delta.and_then(|delta| to_bytes(&self.identity, Told::Answers(delta)).ok());
         let told = match answers.filter(|bytes| bytes.len() <= MOST) {
             Some(answers) => Some(answers),

@@ -18,7 +18,6 @@ pub mod modules;
 pub mod outgoing;
 mod pages;
 pub mod refusal;
-pub mod users;
 pub mod work_items;
 pub mod work_items_key;
 pub mod work_items_text;

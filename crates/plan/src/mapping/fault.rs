@@ -81,6 +81,12 @@ impl Faults {
         }
     }
 
+    /// Keeps that a text is no TOML, or not of the form wanted.
+    pub(super) fn add_unreadable(&mut self, trail: &Trail, text: &str, error: &toml::de::Error) {
+        let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
+        self.add(trail, format!("line {line}: {}", error.message().trim()));
+    }
+
     /// The faults, file by file (files in alphabetical order), within a file as they were found.
     pub fn by_file(&self) -> Vec<&Fault> {
         let mut faults: Vec<&Fault> = self.0.iter().collect();

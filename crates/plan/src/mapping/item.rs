@@ -5,23 +5,23 @@
 
 use super::fault::{Faults, Trail};
 use serde::de::value::Error;
-use serde::de::{Deserializer, Error as _, Visitor};
-use serde::{Deserialize, forward_to_deserialize_any};
+use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
+use serde::forward_to_deserialize_any;
 use toml::{Table, Value};
 
-/// A struct that mirrors a table: every key optional to serde, the required ones named here.
-pub(super) trait Item: for<'de> Deserialize<'de> + Default {
-    /// Keys that must be there.
-    const REQUIRED: &'static [&'static str] = &[];
-}
-
-/// Reads `table` into `T`, except for the keys in `parts`, which the caller reads itself. The flag says
-/// whether no fault was found.
-pub(super) fn read<T: Item>(table: Table, parts: &[&str], trail: &Trail, faults: &mut Faults) -> (T, bool) {
+/// Reads `table` into `T`, to which every key is optional, except for the keys in `parts`, which the caller reads itself.
+/// The keys in `required` must be there. The flag says whether no fault was found.
+pub(super) fn read<T: DeserializeOwned + Default>(
+    table: Table,
+    required: &[&str],
+    parts: &[&str],
+    trail: &Trail,
+    faults: &mut Faults,
+) -> (T, bool) {
     let known: Vec<&str> = keys_of::<T>().iter().chain(parts).copied().collect();
     let mut sound = true;
     let mut good = Table::new();
-    for required in T::REQUIRED.iter().filter(|key| !table.contains_key(**key)) {
+    for required in required.iter().filter(|key| !table.contains_key(**key)) {
         faults.add(trail, format!("lacks the key `{required}`"));
         sound = false;
     }
@@ -36,7 +36,7 @@ pub(super) fn read<T: Item>(table: Table, parts: &[&str], trail: &Trail, faults:
     (Value::Table(good).try_into().unwrap_or_default(), sound)
 }
 
-fn check<T: Item>(key: &str, value: &Value, known: &[&str]) -> Result<(), String> {
+fn check<T: DeserializeOwned>(key: &str, value: &Value, known: &[&str]) -> Result<(), String> {
     if !known.contains(&key) {
         return Err(unknown(key, known));
     }
@@ -70,7 +70,7 @@ pub(super) fn unknown(key: &str, known: &[&str]) -> String {
 }
 
 /// Names of the keys `T` mirrors.
-pub(super) fn keys_of<T: for<'de> Deserialize<'de>>() -> &'static [&'static str] {
+pub(super) fn keys_of<T: DeserializeOwned>() -> &'static [&'static str] {
     let mut keys: &'static [&'static str] = &[];
     // Always an error: the catcher never has a value to give.
     let _ = T::deserialize(KeyCatcher(&mut keys));

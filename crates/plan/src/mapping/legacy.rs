@@ -55,9 +55,6 @@ pub struct V1Row {
 
 /// Reads the table.
 pub(super) fn read(text: &str, faults: &mut Faults) -> V1Table {
-    toml::from_str(text).unwrap_or_else(|error: toml::de::Error| {
-        let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
-        faults.add(&Trail::file(FILE), format!("line {line}: {}", error.message().trim()));
-        V1Table::default()
-    })
+    let unreadable = |error| faults.add_unreadable(&Trail::file(FILE), text, &error);
+    toml::from_str(text).map_err(unreadable).unwrap_or_default()
 }

@@ -1,23 +1,25 @@
 //! Reads the texts of mapping files: first as a generic table, then every item on its own. May use: this folder.
 
 use super::fault::{Faults, Trail};
-use super::item::{self, Item};
+use super::item;
 use super::legacy::{self, V1Table};
-use super::model::{
-    Common, ErrorCase, FieldSpec, Head, InputSpec, OperationHead, OperationSpec, Order, ParamSpec, Read,
-    ResourceFile, V1Refusal, V1Spec,
-};
+use super::model::{Common, ErrorCase, InputSpec, OperationSpec, Read, ResourceFile, V1Spec};
 use super::shapes::{self, ShapeSpec};
 use super::surfaces;
 use super::texts::Texts;
 use super::words::Surface;
 use indexmap::IndexMap;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use toml::{Spanned, Table, Value};
 
 /// Name of the file that is no resource.
 const COMMON: &str = "common.toml";
+/// Keys that must be there, where it is not a single one.
+const OF_A_RESOURCE: [&str; 5] = ["resource", "about", "source", "surface", "shape"];
+const OF_A_REFUSAL: [&str; 4] = ["on", "status", "code", "detail"];
+const OF_AN_OPERATION: [&str; 8] = ["id", "method", "path", "summary", "scopes", "status", "answer", "step"];
+const OF_AN_ORDER: [&str; 3] = ["allowed", "default", "cursor"];
 /// Said of what should be an error.
 const NO_ERROR: &str = "is not [status, \"code\", \"when\"]";
 
@@ -100,20 +102,13 @@ impl Reader<'_> {
     }
 
     fn parse(&mut self, text: &str) -> Option<Table> {
-        match text.parse::<Table>() {
-            Ok(table) => Some(table),
-            Err(error) => {
-                let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
-                self.fault(format!("line {line}: {}", error.message().trim()));
-                None
-            }
-        }
+        text.parse().map_err(|error| self.faults.add_unreadable(&self.trail, text, &error)).ok()
     }
 
     fn common(&mut self, mut table: Table) -> Common {
-        let paging = self.items(table.remove("paging"), "paging");
-        let order_by = self.section(table.remove("order_by"), "order_by").value;
-        let expand = self.section(table.remove("expand"), "expand").value;
+        let paging = self.items(table.remove("paging"), "paging", &["type"]);
+        let order_by = self.section(table.remove("order_by"), "order_by", &["notes"]).value;
+        let expand = self.section(table.remove("expand"), "expand", &["notes"]).value;
         let mut errors = self.table(table.remove("errors"), "errors");
         let every_operation = self.at("errors").errors(errors.remove("every_operation"), "every_operation");
         let modes = self.at("errors").errors_of_modes(errors.remove("mode"));
@@ -152,13 +147,13 @@ impl Reader<'_> {
     fn resource(&mut self, file: &str, text: &str, mut table: Table, surface: Option<Surface>) -> ResourceFile {
         let has_v1 = table.contains_key("v1");
         let mut v1 = self.table(table.remove("v1"), "v1");
-        let refusals = self.at("v1").list(v1.remove("refusals"), "refusals");
-        let fields = self.items(table.remove("fields"), "fields");
-        let inputs: IndexMap<String, Read<InputSpec>> = self.items(table.remove("inputs"), "inputs");
+        let refusals = self.at("v1").list(v1.remove("refusals"), "refusals", &OF_A_REFUSAL);
+        let fields = self.items(table.remove("fields"), "fields", &["type"]);
+        let inputs: IndexMap<String, Read<InputSpec>> = self.items(table.remove("inputs"), "inputs", &[]);
         self.inputs_have_types(&inputs);
         let operations = self.operations(table.remove("operations"), &lines_of_operations(text), surface);
-        let head = self.item(table, &["surfaces", "v1", "fields", "inputs", "operations"]);
-        let v1: Option<Read<V1Spec>> = has_v1.then(|| self.at("v1").item(v1, &["refusals"]));
+        let head = self.item(table, &OF_A_RESOURCE, &["surfaces", "v1", "fields", "inputs", "operations"]);
+        let v1: Option<Read<V1Spec>> = has_v1.then(|| self.at("v1").item(v1, &[], &["refusals"]));
         ResourceFile { file: file.into(), surface, head, v1, refusals, fields, inputs, operations }
     }
 
@@ -194,24 +189,29 @@ impl Reader<'_> {
     }
 
     fn operation(&mut self, mut table: Table, line: usize) -> OperationSpec {
-        let order = table.remove("order").map(|value| self.section(Some(value), "order"));
+        let order = table.remove("order").map(|value| self.section(Some(value), "order", &OF_AN_ORDER));
         let errors = self.errors(table.remove("errors"), "errors");
-        let query = self.items(table.remove("query"), "query");
-        let body = table.remove("body").map(|value| self.items(Some(value), "body"));
-        let head = self.item(table, &["order", "errors", "query", "body"]);
+        let query = self.items(table.remove("query"), "query", &["type"]);
+        let body = table.remove("body").map(|value| self.items(Some(value), "body", &[]));
+        let head = self.item(table, &OF_AN_OPERATION, &["order", "errors", "query", "body"]);
         OperationSpec { line, head, order, errors, query, body }
     }
 
-    fn item<T: Item>(&mut self, table: Table, parts: &[&str]) -> Read<T> {
-        let (value, sound) = item::read(table, parts, &self.trail, self.faults);
+    fn item<T: DeserializeOwned + Default>(&mut self, table: Table, required: &[&str], parts: &[&str]) -> Read<T> {
+        let (value, sound) = item::read(table, required, parts, &self.trail, self.faults);
         Read { value, sound }
     }
 
-    fn section<T: Item>(&mut self, value: Option<Value>, part: &str) -> Read<T> {
+    fn section<T: DeserializeOwned + Default>(
+        &mut self,
+        value: Option<Value>,
+        part: &str,
+        required: &[&str],
+    ) -> Read<T> {
         match value {
             None | Some(Value::Table(_)) => {
                 let table = self.table(value, part);
-                self.at(part).item(table, &[])
+                self.at(part).item(table, required, &[])
             }
             // Reported as what it is; its missing keys are no news then.
             other => {
@@ -221,19 +221,29 @@ impl Reader<'_> {
         }
     }
 
-    fn items<T: Item>(&mut self, value: Option<Value>, part: &str) -> IndexMap<String, Read<T>> {
+    fn items<T: DeserializeOwned + Default>(
+        &mut self,
+        value: Option<Value>,
+        part: &str,
+        required: &[&str],
+    ) -> IndexMap<String, Read<T>> {
         let mut items = IndexMap::new();
         for (name, value) in self.table(value, part) {
-            let read = self.at(part).section(Some(value), &name);
+            let read = self.at(part).section(Some(value), &name, required);
             items.insert(name, read);
         }
         items
     }
 
-    fn list<T: Item>(&mut self, value: Option<Value>, part: &str) -> Vec<Read<T>> {
+    fn list<T: DeserializeOwned + Default>(
+        &mut self,
+        value: Option<Value>,
+        part: &str,
+        required: &[&str],
+    ) -> Vec<Read<T>> {
         let mut items = Vec::new();
         for (index, table) in self.tables(value, part).into_iter().enumerate() {
-            items.push(self.at(&format!("{part}.{}", index + 1)).item(table, &[]));
+            items.push(self.at(&format!("{part}.{}", index + 1)).item(table, required, &[]));
         }
         items
     }
@@ -296,32 +306,29 @@ impl Reader<'_> {
     }
 }
 
-/// Every key of the language, for the test that holds its description against it.
-pub fn known_keys() -> Vec<&'static str> {
-    let structs = [
-        item::keys_of::<Head>(),
-        item::keys_of::<V1Spec>(),
-        item::keys_of::<V1Refusal>(),
-        item::keys_of::<FieldSpec>(),
-        item::keys_of::<InputSpec>(),
-        item::keys_of::<ParamSpec>(),
-        item::keys_of::<OperationHead>(),
-        item::keys_of::<Order>(),
-    ];
-    let mut keys: Vec<&str> = structs.concat();
-    keys.extend([
-        "surfaces",
-        "v1",
-        "refusals",
-        "fields",
-        "inputs",
-        "operations",
-        "errors",
-        "order",
-        "query",
-        "body",
-    ]);
-    keys.sort_unstable();
-    keys.dedup();
-    keys
+#[cfg(test)]
+mod tests {
+    use super::super::model::{FieldSpec, Head, OperationHead, Order, ParamSpec, V1Refusal};
+    use super::*;
+
+    /// Keys and words of the language, as the structs that read it know them.
+    #[test]
+    fn every_key_is_explained() {
+        let text = include_str!("../../../../mappings/README.md");
+        let structs = [
+            item::keys_of::<Head>(),
+            item::keys_of::<V1Spec>(),
+            item::keys_of::<V1Refusal>(),
+            item::keys_of::<FieldSpec>(),
+            item::keys_of::<InputSpec>(),
+            item::keys_of::<ParamSpec>(),
+            item::keys_of::<OperationHead>(),
+            item::keys_of::<Order>(),
+        ];
+        let tables =
+            ["surfaces", "v1", "refusals", "fields", "inputs", "operations", "errors", "order", "query", "body"];
+        for key in structs.concat().into_iter().chain(tables) {
+            assert!(text.contains(&format!("`{key}`")), "mappings/README.md does not explain `{key}`");
+        }
+    }
 }

@@ -13,7 +13,6 @@ mod item;
 mod legacy;
 mod load;
 mod model;
-mod rules;
 mod shapes;
 mod step;
 mod surfaces;
@@ -22,12 +21,11 @@ mod words;
 
 pub use fault::{Fault, Faults, Trail};
 pub use legacy::{FILE as V1_FILE, V1Row, V1Table};
-pub use load::{Files, known_keys};
+pub use load::Files;
 pub use model::{
-    Common, ErrorCase, FieldSpec, Head, InputSpec, Notes, OperationHead, OperationSpec, Order, ParamSpec, Read,
-    ResourceFile, V1Refusal, V1Spec,
+    Common, ErrorCase, FieldSpec, Head, InputSpec, MaySpec, Notes, OneOfAllSpec, OperationHead, OperationSpec,
+    Order, ParamSpec, Read, RequiresSpec, ResourceFile, V1Refusal, V1Spec,
 };
-pub use rules::{MaySpec, OneOfAllSpec, RequiresSpec};
 pub use shapes::ShapeSpec;
 pub use step::{Special, Step};
 pub use texts::{Texts, Unreadable};

@@ -1,13 +1,11 @@
-//! Structs that mirror the tables of a mapping file, one to one. Every key is optional here; which ones
-//! are required is said beside each struct, and what they mean in `plan`. May use: this folder.
+//! Structs that mirror the tables of a mapping file, one to one. Every key is optional here; which ones are required is
+//! said where they are read, and what they mean in `plan`. May use: this folder.
 
 use super::fault::Trail;
-use super::item::Item;
-use super::rules::{MaySpec, OneOfAllSpec, RequiresSpec};
 use super::step::Step;
 use super::words::{
     Answer, Feature, Keep, Method, OnCreate, OwnRecords, ReadOneBy, Rows, Source, Surface, TypeMode, TypeWord,
-    WriteKind,
+    WhoWord, WriteKind,
 };
 use indexmap::IndexMap;
 use serde::Deserialize;
@@ -73,6 +71,11 @@ impl ResourceFile {
         Trail::file(&self.file).on(self.surface)
     }
 
+    /// The field of this name.
+    pub fn trail_of(&self, field: &str) -> Trail {
+        self.trail().then("fields").then(field)
+    }
+
     /// Name that the file must have: that of the resource, without the surface when it is about several.
     pub fn right_name(&self) -> String {
         let name = self.head.value.resource.as_str();
@@ -109,6 +112,38 @@ pub struct Head {
     pub exclusive: Option<OneOfAllSpec>,
     /// A record that must be there for every operation.
     pub requires: Option<RequiresSpec>,
+}
+
+/// `unique = { … }`, `exclusive = { … }`: a field whose value says something about all records of a collection.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OneOfAllSpec {
+    /// The field.
+    pub field: String,
+    /// Told to a client that asks for what the rule forbids.
+    pub detail: String,
+}
+
+/// `requires = { … }`: a record that must be there.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequiresSpec {
+    /// Resource of the record.
+    pub live: String,
+    /// Variable of the path that holds its id.
+    pub id: String,
+}
+
+/// `may = { … }`: who may write to a record.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MaySpec {
+    /// Who.
+    pub who: WhoWord,
+    /// Field that holds the author.
+    pub author: String,
+    /// Told to everybody else.
+    pub detail: String,
 }
 
 /// `[v1]`.
@@ -338,37 +373,4 @@ impl From<(u16, String, String)> for ErrorCase {
     fn from((status, code, when): (u16, String, String)) -> Self {
         Self { status, code, when }
     }
-}
-
-impl Item for Notes {
-    const REQUIRED: &'static [&'static str] = &["notes"];
-}
-
-impl Item for Head {
-    const REQUIRED: &'static [&'static str] = &["resource", "about", "source", "surface", "shape"];
-}
-
-impl Item for V1Spec {}
-
-impl Item for V1Refusal {
-    const REQUIRED: &'static [&'static str] = &["on", "status", "code", "detail"];
-}
-
-impl Item for FieldSpec {
-    const REQUIRED: &'static [&'static str] = &["type"];
-}
-
-impl Item for InputSpec {}
-
-impl Item for ParamSpec {
-    const REQUIRED: &'static [&'static str] = &["type"];
-}
-
-impl Item for OperationHead {
-    const REQUIRED: &'static [&'static str] =
-        &["id", "method", "path", "summary", "scopes", "status", "answer", "step"];
-}
-
-impl Item for Order {
-    const REQUIRED: &'static [&'static str] = &["allowed", "default", "cursor"];
 }

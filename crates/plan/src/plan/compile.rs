@@ -11,7 +11,6 @@
 //! folder.
 
 mod bodies;
-mod columns;
 mod costs;
 mod draft;
 mod fields;
@@ -43,7 +42,7 @@ pub fn compile(files: &Files, named: impl IntoIterator<Item = Special>) -> Resul
     resources::build(&mut draft, &mut faults);
     operations::build(&mut draft, &mut faults);
     resources::choose_cells(&mut draft);
-    columns::choose(&mut draft, &mut faults);
+    lists::choose_columns(&mut draft, &mut faults);
     let shapes = shapes::build(&draft, &mut faults);
     for rule in RULES {
         rule(&draft, &mut faults);

@@ -9,7 +9,6 @@ pub mod codes;
 mod column;
 mod compile;
 mod kind;
-mod known;
 mod legacy;
 mod meant;
 mod operation;
@@ -21,7 +20,6 @@ pub mod schema;
 pub mod scopes;
 mod service;
 mod tree;
-mod v1_slug;
 
 /// Words that mean just what a mapping file says.
 pub use crate::mapping::{
@@ -30,8 +28,7 @@ pub use crate::mapping::{
 };
 pub use column::Column;
 pub use compile::compile;
-pub use kind::{Kind, ValueType};
-pub use known::Known;
+pub use kind::{Kind, Known, ValueType};
 pub use legacy::{Extent, Fill, V1Found, V1Operation, V1Operations};
 pub use operation::{
     BodyRule, Calls, Extra, Filter, FilterTest, Input, Made, Operation, Param, ParamRole, PlannedCall, Turn, TurnOf,

@@ -3,11 +3,11 @@
 use super::kind::ValueType;
 use super::path::PathTemplate;
 use super::rules::May;
-use super::v1_slug::slug_length;
 use crate::mapping::{Answer, ErrorCase, Feature, Method, Order, Step, Surface, TypeMode};
 use serde::Serialize;
 use serde_json::Value;
 use strum::{EnumString, IntoStaticStr};
+use unicode_normalization::UnicodeNormalization;
 
 /// How many v1 calls an operation usually costs, proofs of access excluded; follows from the calls it makes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -300,5 +300,33 @@ impl Operation {
     /// Whether it is a list.
     pub fn is_list(&self) -> bool {
         self.answer == Answer::Page
+    }
+}
+
+/// Length of the slug v1 derives: compatibility-decomposed, ASCII letters, digits, `_` and `-` kept, runs of
+/// blanks and hyphens one hyphen, hyphens and underscores trimmed (`states_create_name_255_cyrillic`).
+fn slug_length(name: &str) -> usize {
+    let mut slug = String::with_capacity(name.len());
+    for c in name.nfkd().filter(char::is_ascii).map(|c| c.to_ascii_lowercase()) {
+        let gap = c.is_ascii_whitespace() || c == '-';
+        if gap && !slug.ends_with('-') {
+            slug.push('-');
+        } else if c.is_ascii_alphanumeric() || c == '_' {
+            slug.push(c);
+        }
+    }
+    slug.trim_matches(['-', '_']).len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_letters_that_reach_the_slug_count() {
+        assert_eq!(slug_length(&"c".repeat(101)), 101);
+        assert_eq!(slug_length(&"ж".repeat(255)), 0);
+        assert_eq!(slug_length("  In -- Review!  "), "in-review".len());
+        assert_eq!(slug_length("Über_"), "uber".len());
     }
 }

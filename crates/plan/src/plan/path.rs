@@ -65,6 +65,11 @@ impl PathTemplate {
         &self.segments
     }
 
+    /// The path without its variables: two with the same can take the same request.
+    pub fn shape(&self) -> String {
+        self.fill_known(|_| Some(""))
+    }
+
     /// Names of its variables, in order.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.segments.iter().filter_map(Segment::name)
@@ -72,15 +77,7 @@ impl PathTemplate {
 
     /// The path with its variables filled in and percent-encoded; `None` when one is missing.
     pub fn fill<'v>(&self, value_of: impl Fn(&str) -> Option<&'v str>) -> Option<String> {
-        let mut path = String::with_capacity(self.text.len() + 64);
-        for segment in &self.segments {
-            match segment {
-                Segment::Literal(text) => path.push_str(text),
-                Segment::Variable(name) => path.extend(utf8_percent_encode(value_of(name)?, SEGMENT)),
-            }
-            path.push('/');
-        }
-        Some(path)
+        self.variables().all(|name| value_of(name).is_some()).then(|| self.fill_known(value_of))
     }
 
     /// The path with the variables that are known filled in; the others stay as they are written.

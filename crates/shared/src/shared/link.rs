@@ -36,7 +36,7 @@ const OLDEST: u32 = 6;
 pub struct SharedError(pub(super) String);
 
 /// The connection, and what is known of those who share the place.
-pub(super) struct Inner {
+pub struct Link {
     pub(super) client: Client,
     pub(super) deployment: String,
     /// The connection, and since when there is one.
@@ -70,7 +70,7 @@ impl From<RedisError> for Unfit {
     }
 }
 
-impl Inner {
+impl Link {
     /// What the processes of `deployment` share, without a connection yet.
     pub(super) fn new(client: Client, deployment: String) -> Self {
         Self {
@@ -112,16 +112,18 @@ impl Inner {
         }
     }
 
-    pub(super) fn is_up(&self) -> bool {
+    /// Whether Redis is there, as far as is known.
+    pub fn is_up(&self) -> bool {
         self.connection.lock().is_some()
     }
 
-    /// How often Redis was asked.
-    pub(super) fn asked(&self) -> u64 {
+    /// How often Redis was asked: scripts that go together count once.
+    pub fn asked(&self) -> u64 {
         self.asked.load(Ordering::Relaxed)
     }
 
-    pub(super) fn key(&self, kind: &str, tag: &str) -> String {
+    /// The key of the `kind` of thing that `tag` names; all of it goes to one place of a cluster.
+    pub fn key(&self, kind: &str, tag: &str) -> String {
         format!("causeway:{}:{kind}:{{{}.{tag}}}", self.deployment, self.deployment)
     }
 
@@ -153,11 +155,19 @@ impl Inner {
         }
     }
 
-    pub(super) async fn run_one(&self, call: Call) -> Result<Answer, Away> {
+    /// Runs one script.
+    ///
+    /// # Errors
+    /// As [`Link::run`].
+    pub async fn run_one(&self, call: Call) -> Result<Answer, Away> {
         self.run(vec![call]).await?.pop().ok_or(Away)
     }
 
-    pub(super) async fn run(&self, calls: Vec<Call>) -> Result<Vec<Answer>, Away> {
+    /// Runs scripts, all sent at once, each by itself.
+    ///
+    /// # Errors
+    /// [`Away`] when Redis does not answer in time or refuses one of them.
+    pub async fn run(&self, calls: Vec<Call>) -> Result<Vec<Answer>, Away> {
         let (connection, since) = self.connection.lock().clone().ok_or(Away)?;
         self.asked.fetch_add(1, Ordering::Relaxed);
         match tokio::time::timeout(PATIENCE, answers(connection, &calls)).await {
@@ -213,7 +223,7 @@ impl Inner {
 }
 
 /// Makes the connection anew whenever it is gone, until nobody uses the place any more.
-pub(super) async fn keep_up(place: Weak<Inner>) {
+pub(super) async fn keep_up(place: Weak<Link>) {
     loop {
         let Some(inner) = place.upgrade() else { return };
         if inner.connection.lock().is_some() {

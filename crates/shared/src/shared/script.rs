@@ -22,20 +22,11 @@ impl Script {
         Self { code, hash: OnceLock::new() }
     }
 
-    /// One run of it, on the key `key`.
-    pub fn on(&'static self, key: &str) -> Call {
-        self.on_all(&[key])
-    }
-
-    /// One run of it, on two keys of one tag.
-    pub fn on_both(&'static self, first: &str, second: &str) -> Call {
-        self.on_all(&[first, second])
-    }
-
-    fn on_all(&'static self, keys: &[&str]) -> Call {
+    /// One run of it, on keys of one tag.
+    pub fn on<const N: usize>(&'static self, keys: [&str; N]) -> Call {
         let hash = self.hash.get_or_init(|| redis::Script::new(self.code).get_hash().to_owned());
         let mut command = redis::cmd("EVALSHA");
-        command.arg(hash).arg(keys.len()).arg(keys);
+        command.arg(hash).arg(N).arg(&keys);
         Call { code: self.code, command }
     }
 }

@@ -1,9 +1,8 @@
 //! Rules of property contexts (chapter 15): scope, name, pair, choices. May use: `refusal`, `v2`, this folder.
 
-use super::attachments::STEP;
 use super::choices::Choices;
 use super::defaults;
-use super::edit::{Edit, Effect};
+use super::edit::{Edit, Effect, STEP};
 use super::faults::{self, Entry, EntryForm, Faults, flag, nullable_text, take, text};
 use super::model::{Context, ContextOption, Property, PropertyType};
 use super::options::Renamed;
@@ -114,7 +113,7 @@ impl Edit {
         let mut faults = Faults::default();
         assign(&mut context, given, &mut faults);
         scope::assign(&self.after, &mut context, given, projects, &mut faults);
-        let entries = faults::entries(given, EntryForm::InContext, &mut faults);
+        let entries = faults::entries(given, EntryForm::IN_CONTEXT, &mut faults);
         if let Some(entries) = &entries {
             if owner.property_type != PropertyType::Option && !entries.is_empty() {
                 faults.add("options", "only a property of type OPTION has options");

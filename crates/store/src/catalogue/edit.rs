@@ -4,6 +4,9 @@ use super::model::Catalogue;
 use crate::v2::time::Micros;
 use uuid::Uuid;
 
+/// Distance between neighbours in an order the service assigns.
+pub(super) const STEP: f64 = 10_000.0;
+
 /// A change being made: a copy of the catalogue, and what the store must do beside saving it.
 #[derive(Debug)]
 pub struct Edit {

@@ -96,48 +96,29 @@ pub(super) struct Entry {
     pub(super) external_source: Option<Option<String>>,
 }
 
-/// Which members an entry may carry; others change nothing (O6).
+/// Which members an entry may carry beside its name, text and flag; others change nothing (O6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EntryForm {
-    /// Inline with a new property: a name, no id yet.
-    New(PropertyOf),
-    /// Inline with an existing property: id or name.
-    Restated(PropertyOf),
-    /// In a context: id or name, no external pair.
-    InContext,
-}
-
-/// Whose property entries come inline with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PropertyOf {
-    /// A project's: entries may carry an external pair.
-    Project,
-    /// The workspace's: they may not.
-    Workspace,
-}
-
-impl PropertyOf {
-    /// By the project that owns the property; none for the workspace.
-    pub fn owner(project: Option<Uuid>) -> Self {
-        if project.is_some() { Self::Project } else { Self::Workspace }
-    }
+pub struct EntryForm {
+    /// Whether the property is new, so that an entry has a name and no id yet.
+    is_new: bool,
+    takes_pair: bool,
 }
 
 impl EntryForm {
+    /// In a context: id or name, no external pair.
+    pub const IN_CONTEXT: Self = Self { is_new: false, takes_pair: false };
+
+    /// Inline with a property of this project, which takes an external pair; none for one of the workspace.
+    pub fn inline(project: Option<Uuid>, is_new: bool) -> Self {
+        Self { is_new, takes_pair: project.is_some() }
+    }
+
     fn takes(self, member: &str) -> bool {
         match member {
-            "id" => !self.is_new(),
-            "external_id" | "external_source" => self.takes_pair(),
+            "id" => !self.is_new,
+            "external_id" | "external_source" => self.takes_pair,
             other => ["name", "description", "is_default"].contains(&other),
         }
-    }
-
-    fn is_new(self) -> bool {
-        matches!(self, Self::New(_))
-    }
-
-    fn takes_pair(self) -> bool {
-        matches!(self, Self::New(PropertyOf::Project) | Self::Restated(PropertyOf::Project))
     }
 }
 
@@ -195,7 +176,7 @@ fn entry(index: usize, members: &Map<String, Value>, form: EntryForm, faults: &m
     let at = |member: &str| format!("options.{index}.{member}");
     let mut entry = Entry { index, ..Entry::default() };
     let mut id_sent = false;
-    if let (Some(value), true) = (members.get("id"), !form.is_new()) {
+    if let (Some(value), true) = (members.get("id"), !form.is_new) {
         id_sent = true;
         entry.id = value.as_str().and_then(read_uuid);
         if entry.id.is_none() {
@@ -204,7 +185,7 @@ fn entry(index: usize, members: &Map<String, Value>, form: EntryForm, faults: &m
     }
     match members.get("name") {
         Some(value) => entry.name = read_name(&at("name"), value, faults),
-        None if !id_sent && form.is_new() => faults.add(at("name"), "is required"),
+        None if !id_sent && form.is_new => faults.add(at("name"), "is required"),
         None if !id_sent => faults.add(at("name"), "is required, unless `id` is given"),
         None => {}
     }
@@ -217,7 +198,7 @@ fn entry(index: usize, members: &Map<String, Value>, form: EntryForm, faults: &m
             faults.add(at("is_default"), "must be true or false");
         }
     }
-    if form.takes_pair() {
+    if form.takes_pair {
         entry.external_id = external(members, "external_id", &at("external_id"), faults);
         entry.external_source = external(members, "external_source", &at("external_source"), faults);
     }

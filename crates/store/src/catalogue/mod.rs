@@ -9,7 +9,6 @@
 //! May use: `plan` (the type mode), `refusal`, `v2` (bodies, times, values). May not use: `store`, `run`, `v1`,
 //! `edge`.
 
-mod attachments;
 mod check;
 mod choices;
 mod contexts;
@@ -20,24 +19,22 @@ mod lookup;
 mod model;
 mod options;
 mod properties;
-mod reach;
 mod resolution;
 mod restated;
 pub mod schema;
 mod scope;
 pub mod shapes;
-mod slug;
 mod text_forms;
 mod types;
 pub mod values;
 
 pub use edit::{Edit, Effect};
-pub use faults::{EntryForm, PropertyOf, faults_inside, ignored_inside};
+pub use faults::{EntryForm, faults_inside, ignored_inside};
 pub use model::{
-    Attachment, Catalogue, Context, ContextOption, FLAGS, Features, Import, Property, PropertyOption, PropertyType,
+    Attachment, Catalogue, Context, ContextOption, FLAGS, Features, Property, PropertyOption, PropertyType,
     RelationType, WorkItemType,
 };
+pub use properties::slug;
 pub use resolution::{Applicable, Offered};
 pub use scope::named_projects;
-pub use slug::slug;
 pub use types::PROVISIONED;

@@ -26,8 +26,8 @@ pub struct Catalogue {
     pub contexts: BTreeMap<Uuid, Arc<Context>>,
     /// Properties on types, by type and property.
     pub attachments: BTreeMap<(Uuid, Uuid), Attachment>,
-    /// Workspace types available in projects, by project and type.
-    pub imports: BTreeMap<(Uuid, Uuid), Import>,
+    /// Workspace types available in projects, by project and type, and since when.
+    pub imports: BTreeMap<(Uuid, Uuid), Micros>,
 }
 
 /// Names of the ten flags, in the order of the read shape.
@@ -246,23 +246,8 @@ pub struct ContextOption {
 /// A property on a type.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Attachment {
-    /// The type.
-    pub type_id: Uuid,
-    /// The property.
-    pub property: Uuid,
     /// Place on the type.
     pub sort_order: f64,
     /// When it was attached.
-    pub created_at: Micros,
-}
-
-/// A workspace type available in a project.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Import {
-    /// The project.
-    pub project: Uuid,
-    /// The type.
-    pub type_id: Uuid,
-    /// When it was imported.
     pub created_at: Micros,
 }

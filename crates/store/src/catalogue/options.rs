@@ -4,10 +4,9 @@
 //! inline with the property belongs to the context that covers everything, and an option is gone when no context offers
 //! it any more. May use: `refusal`, `v2`, this folder.
 
-use super::attachments::STEP;
 use super::choices::Choices;
 use super::defaults;
-use super::edit::{Edit, Effect};
+use super::edit::{Edit, Effect, STEP};
 use super::faults::{Entry, flag, nullable_text, take, text};
 use super::model::{ContextOption, Property, PropertyOption, PropertyType};
 use crate::refusal::Refusal;

@@ -1,18 +1,17 @@
 //! Rules of custom properties (14.3): kinds, defaults, inline options, the context seeded with them. May use:
 //! `refusal`, `v2`, this folder.
 
-use super::attachments::STEP;
 use super::choices::Choices;
 use super::defaults;
-use super::edit::{Edit, Effect};
-use super::faults::{self, Entry, EntryForm, Faults, PropertyOf, flag, nullable_text, take, text};
+use super::edit::{Edit, Effect, STEP};
+use super::faults::{self, Entry, EntryForm, Faults, flag, nullable_text, take, text};
 use super::model::{Context, Property, PropertyType};
-use super::slug::slug;
 use super::values::ValueKind;
 use crate::refusal::Refusal;
 use crate::v2::body::Given;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -32,7 +31,7 @@ impl Edit {
         let mut faults = Faults::default();
         let mut property = self.blank_property(owner, &text(given, "display_name").unwrap_or_default());
         assign(&mut property, given, &mut faults);
-        let form = EntryForm::New(PropertyOf::owner(owner));
+        let form = EntryForm::inline(owner, true);
         let entries = faults::entries(given, form, &mut faults).unwrap_or_default();
         judge_entries(&property, &entries, &mut faults);
         let id = property.id;
@@ -63,7 +62,7 @@ impl Edit {
         let mut property = before.clone();
         take(&mut property.display_name, text(given, "display_name"));
         assign(&mut property, given, &mut faults);
-        let entries = faults::entries(given, EntryForm::Restated(PropertyOf::owner(property.project)), &mut faults);
+        let entries = faults::entries(given, EntryForm::inline(property.project, false), &mut faults);
         self.after.properties.insert(id, Arc::new(property.clone()));
         self.follow(&before, &property);
         if let Some(entries) = entries {
@@ -239,4 +238,52 @@ fn assign(property: &mut Property, given: &Given, faults: &mut Faults) {
 /// A word of an enumeration, checked with the body.
 fn word<T: DeserializeOwned>(given: &Given, name: &str) -> Option<T> {
     given.get(name).filter(|value| !value.is_null()).and_then(|value: &Value| T::deserialize(value).ok())
+}
+
+/// The name of a property: the slug of its label (O64) that is none of `taken`.
+pub fn slug(label: &str, taken: &HashSet<&str>) -> String {
+    let mut stem = String::with_capacity(label.len());
+    for c in label.chars().map(|c| c.to_ascii_lowercase()) {
+        if c.is_ascii_alphanumeric() {
+            stem.push(c);
+        } else if !stem.is_empty() && !stem.ends_with('_') {
+            stem.push('_');
+        }
+    }
+    let stem = match stem.trim_end_matches('_') {
+        "" => "property",
+        stem => stem,
+    };
+    if !taken.contains(stem) {
+        return stem.to_owned();
+    }
+    (2_u64..).map(|n| format!("{stem}_{n}")).find(|name| !taken.contains(name.as_str())).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slug_is_the_label_in_lower_case_with_runs_of_other_characters_as_one_underscore() {
+        let none = HashSet::new();
+        for (label, name) in [
+            ("Story points", "story_points"),
+            ("  Due -- (by)  ", "due_by"),
+            ("R2D2", "r2d2"),
+            ("Größe", "gr_e"),
+            ("___", "property"),
+            ("名前", "property"),
+        ] {
+            assert_eq!(slug(label, &none), name, "{label}");
+        }
+    }
+
+    #[test]
+    fn a_clashing_slug_counts_up_from_two() {
+        let taken = HashSet::from(["risk", "risk_2", "property"]);
+        assert_eq!(slug("Risk!", &taken), "risk_3");
+        assert_eq!(slug("?", &taken), "property_2");
+        assert_eq!(slug("risk 2", &taken), "risk_2_2");
+    }
 }

@@ -1,9 +1,9 @@
-//! Rules of work item types (14.1): names, defaults, enabling, importing, deleting; and of the features record (16.2),
-//! which turns them on. May use: `plan`, `refusal`, `v2`, this folder.
+//! Rules of work item types (14.1): names, defaults, enabling, importing, deleting; of properties on them (14.5); and of
+//! the features record (16.2), which turns them on. May use: `plan`, `refusal`, `v2`, this folder.
 
-use super::edit::{Edit, Effect};
+use super::edit::{Edit, Effect, STEP};
 use super::faults::{flag, listed, nullable_text, take, text};
-use super::model::{FLAGS, Import, WorkItemType};
+use super::model::{Attachment, FLAGS, WorkItemType};
 use crate::plan::TypeMode;
 use crate::refusal::Refusal;
 use crate::v2::body::Given;
@@ -102,8 +102,8 @@ impl Edit {
         }
         for type_id in types {
             if !self.after.imports.contains_key(&(project, *type_id)) {
-                let import = Import { project, type_id: *type_id, created_at: self.stamp() };
-                self.after.imports.insert((project, *type_id), import);
+                let since = self.stamp();
+                self.after.imports.insert((project, *type_id), since);
             }
         }
         Ok(())
@@ -183,6 +183,50 @@ impl Edit {
             if pair.is_some() && pair == other.external_id.as_ref().zip(other.external_source.as_ref()) {
                 return Err(conflict("Another type has this external_id and external_source."));
             }
+        }
+        Ok(())
+    }
+}
+
+impl Edit {
+    /// Puts properties of the type's owner on the type, behind those it has; repeats are harmless.
+    ///
+    /// # Errors
+    /// 404 for the type; 400 for no properties or one that the owner does not have, and then none is attached.
+    pub fn attach(&mut self, type_id: Uuid, properties: &[Uuid]) -> Result<(), Refusal> {
+        let kind = self.work_item_type(type_id)?;
+        if properties.is_empty() {
+            return Err(Refusal::field("properties", "must not be empty"));
+        }
+        let owned = |id: &Uuid| self.after.properties.get(id).is_some_and(|found| found.project == kind.project);
+        let foreign: Vec<Uuid> = properties.iter().copied().filter(|id| !owned(id)).collect();
+        if !foreign.is_empty() {
+            let owner = if kind.project.is_some() { "project" } else { "workspace" };
+            let message = format!("not properties of this {owner}: {}", listed(&foreign));
+            return Err(Refusal::field("properties", message));
+        }
+        for property in properties.iter().copied() {
+            if self.after.attachments.contains_key(&(type_id, property)) {
+                continue;
+            }
+            let places = self.after.attachments.range((type_id, Uuid::nil())..=(type_id, Uuid::max()));
+            let sort_order = places.map(|(_, link)| link.sort_order).fold(0.0, f64::max) + STEP;
+            let link = Attachment { sort_order, created_at: self.stamp() };
+            self.after.attachments.insert((type_id, property), link);
+        }
+        Ok(())
+    }
+
+    /// Takes a property off a type. On a project its values on items of the type go; on the workspace they are
+    /// kept and show again once it is re-attached (O75).
+    ///
+    /// # Errors
+    /// 404 when the type does not carry the property.
+    pub fn detach(&mut self, type_id: Uuid, property: Uuid) -> Result<(), Refusal> {
+        let kind = self.work_item_type(type_id)?;
+        self.after.attachments.remove(&(type_id, property)).ok_or_else(Refusal::not_found)?;
+        if kind.project.is_some() {
+            self.effects.push(Effect::Detached { type_id, property });
         }
         Ok(())
     }

@@ -45,7 +45,7 @@ impl Store {
         let (instant, name) = archived.map(|archived| (archived.at, archived.name.clone())).unzip();
         let number = archived.map(|archived| archived.sequence_id);
         let parent = archived.and_then(|archived| archived.parent);
-        query(text, &[&item, &instant, &name, &number, &parent]).execute(&mut *writing).await?;
+        writing.run(query(text, &[&item, &instant, &name, &number, &parent])).await?;
         writing.commit().await?;
         let is_archived = archived.is_some();
         self.carry(project, version, move |items| {

@@ -2,8 +2,8 @@
 //!
 //! May use: this folder, `v2` (times).
 
+use super::audit::{BETWEEN, folded};
 use super::audit_record::{AuditRecord, size};
-use super::audit_search::{BETWEEN, folded};
 use super::engine::{Engine, Kind};
 use super::error::StoreError;
 use super::rows::{Cell, Parameter, all, query, read_all, sql, value, with_cells};

@@ -201,14 +201,12 @@ impl Growing {
 
     async fn surpass(&self, writing: &mut Session) -> Result<(), StoreError> {
         let text = "UPDATE workspace SET version = version + $1 WHERE $1 > 0";
-        query(text, &[&self.version]).execute(&mut *writing).await?;
+        writing.run(query(text, &[&self.version])).await?;
         let text = "UPDATE project SET items = items + $1, epoch = epoch + $2";
-        query(text, &[&self.items, &self.epoch]).execute(writing).await?;
-        Ok(())
+        writing.run(query(text, &[&self.items, &self.epoch])).await.map(drop)
     }
 }
 
 async fn run(writing: &mut Session, text: &str) -> Result<(), StoreError> {
-    sqlx::query(sql(text.to_owned())).execute(writing).await?;
-    Ok(())
+    writing.run(query(sql(text.to_owned()), &[])).await.map(drop)
 }

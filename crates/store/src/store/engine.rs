@@ -8,7 +8,6 @@
 //! at its row. May use: `fresh`, `tally`, this folder.
 
 use super::error::{StoreError, is_undone};
-use super::in_place::InPlace;
 pub use super::kind::Kind;
 use super::opening::{
     READ_ONLY, chosen_by_us, connected, creating, is_only_read, options_of, pool_options, target_of,
@@ -17,7 +16,7 @@ use super::peers::{Awaited, NOTES, Peers, Serving};
 use super::place::file_of;
 use super::rows::{Cells, Statement, all, query};
 use super::session::{Pool, Session};
-use super::unchanged::{Ending, Log, Seen, Writes};
+use super::unchanged::{Ending, InPlace, Log, Seen, Writes};
 use super::writable::Writable;
 use crate::fresh::{Changed, Changes};
 use crate::tally::{Counter, Durations};
@@ -51,7 +50,7 @@ pub struct Engine {
     log: Log,
     in_place: InPlace,
     /// The other processes on the same database.
-    pub(super) peers: Peers,
+    pub(super) peers: Arc<Peers>,
     /// The URL of a database server; it may hold a password.
     server: Option<Secret>,
     used: Arc<Used>,
@@ -163,7 +162,7 @@ impl Engine {
     }
 
     fn usable(&self) -> Pool<'_> {
-        let is_shut = self.writable.is_behind() || self.peers.lease().is_away() || !self.in_place.is_kept();
+        let is_shut = self.writable.is_behind() || self.peers.lease.is_away() || !self.in_place.is_kept();
         Pool::new(if is_shut { &self.shut } else { &self.pool }, self.kind)
     }
 
@@ -189,7 +188,7 @@ impl Engine {
             tokio::select! {
                 biased;
                 outcome = work => outcome.map_err(E::into),
-                () = self.peers.lease().until_away() => Err(StoreError::Unavailable("the database does not answer".into())),
+                () = self.peers.lease.until_away() => Err(StoreError::Unavailable("the database does not answer".into())),
             }
         }
     }
@@ -263,9 +262,9 @@ impl Engine {
     /// A transaction of one statement that writes; how many rows it changed.
     pub(super) async fn write(&self, statement: Statement) -> Result<u64, StoreError> {
         let mut writing = self.writing().await?;
-        let done = statement.execute(&mut *writing).await?;
+        let changed = writing.run(statement).await?;
         writing.commit().await?;
-        Ok(done.rows_affected())
+        Ok(changed)
     }
 
     /// How the file of a store in SQLite is now; where others may write at any time there is nothing to see.

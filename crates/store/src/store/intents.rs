@@ -35,7 +35,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the store cannot be written, or does not say whether it has; then v1 must not be asked.
     pub async fn begin_intent(&self, intent: Intent) -> Result<Option<RunningIntent>, StoreError> {
-        let intent = Intent { process: Some(self.engine.peers.me()), ..intent };
+        let intent = Intent { process: Some(self.engine.peers.me), ..intent };
         let running = RunningIntent { running: Arc::clone(&self.running), intent };
         let intent = &running.intent;
         self.running.with(|ids| ids.insert(intent.id));
@@ -59,7 +59,7 @@ impl Store {
             ("began_at", &intent.began_at),
             ("process_id", &intent.process),
         ];
-        insert("intent", row).execute(&mut *writing).await?;
+        writing.run(insert("intent", row)).await?;
         match writing.commit().await {
             Ok(()) => {
                 let open = intent.clone();
@@ -159,7 +159,7 @@ impl Store {
         let mut writing = self.engine.writing().await?;
         let version = bump(&mut writing, intent.project).await?;
         let text = "UPDATE intent SET state = $2 WHERE id = $1 AND settled_at IS NULL";
-        query(text, &[&intent.id, &state.word()]).execute(&mut *writing).await?;
+        writing.run(query(text, &[&intent.id, &state.word()])).await?;
         writing.commit().await?;
         let id = intent.id;
         self.carry(intent.project, version, move |items| {
@@ -183,7 +183,7 @@ impl Store {
         }
         let peers = &self.engine.peers;
         let lives = match intent.process {
-            Some(id) if id == peers.me() => Some(false),
+            Some(id) if id == peers.me => Some(false),
             Some(id) => peers.lives(id, intent.began_at),
             None => None,
         };

@@ -182,7 +182,7 @@ impl Store {
                 self.engine.kind().elements("$2")
             );
             let before = if since.is_some() { before } else { i64::MAX };
-            query(sql(text), &[&project, &items, &since, &before, &since.is_some()]).execute(&mut *writing).await?;
+            writing.run(query(sql(text), &[&project, &items, &since, &before, &since.is_some()])).await?;
         }
         writing.commit().await
     }
@@ -206,8 +206,8 @@ impl Store {
     pub async fn miss_project(&self, project: Uuid) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
         let text = "UPDATE work_item SET missing_since = $2 WHERE project_id = $1 AND missing_since IS NULL";
-        let missed = query(text, &[&project, &now_micros()]).execute(&mut *writing).await?;
-        if missed.rows_affected() == 0 {
+        let missed = writing.run(query(text, &[&project, &now_micros()])).await?;
+        if missed == 0 {
             return writing.rollback().await;
         }
         bump(&mut writing, project).await?;
@@ -255,7 +255,7 @@ pub(super) async fn touch(
     let at = now_micros();
     let text = "INSERT INTO work_item (id, workspace_id, project_id, changed_at) VALUES ($1, $2, $3, $4) \
                 ON CONFLICT (id) DO UPDATE SET missing_since = NULL, changed_at = excluded.changed_at";
-    query(text, &[&item, &workspace, &project, &at]).execute(&mut **writing).await?;
+    writing.run(query(text, &[&item, &workspace, &project, &at])).await?;
     Ok(at)
 }
 
@@ -272,7 +272,7 @@ pub(super) async fn apply(
     let type_id = type_after(writing, item, own).await?.unwrap_or_default();
     for (property, elements) in &own.values {
         let text = "DELETE FROM custom_value WHERE work_item_id = $1 AND property_id = $2";
-        query(text, &[&item, &property]).execute(&mut **writing).await?;
+        writing.run(query(text, &[&item, &property])).await?;
         let Some(options) = catalogue.takes(*property, project, type_id) else { continue };
         let offered = |element: &&Element| element.option.is_none_or(|option| options.contains(&option));
         let placed: Vec<(i64, &Element)> = (0..).zip(elements.iter().filter(offered)).collect();
@@ -284,7 +284,7 @@ pub(super) async fn apply(
             let cells = some.iter().flat_map(|(position, element)| {
                 cells([&item, property, position, &element.value, &element.option])
             });
-            with_cells(sql(text), cells).execute(&mut **writing).await?;
+            writing.run(with_cells(sql(text), cells)).await?;
         }
     }
     Ok(at)
@@ -294,7 +294,7 @@ pub(super) async fn apply(
 async fn type_after(writing: &mut Writing, item: Uuid, own: &OwnWrite) -> Result<Option<Uuid>, StoreError> {
     if let TypeChange::Set(type_id) = own.type_id {
         let text = "UPDATE work_item SET type_id = $2 WHERE id = $1";
-        query(text, &[&item, &type_id]).execute(&mut **writing).await?;
+        writing.run(query(text, &[&item, &type_id])).await?;
         return Ok(type_id);
     }
     let row = query("SELECT type_id FROM work_item WHERE id = $1", &[&item]).fetch_one(&mut **writing).await?;
@@ -304,7 +304,7 @@ async fn type_after(writing: &mut Writing, item: Uuid, own: &OwnWrite) -> Result
 /// Removes type, values and marks of an item.
 pub(super) async fn purge(writing: &mut Writing, item: Uuid) -> Result<(), StoreError> {
     for text in ["DELETE FROM custom_value WHERE work_item_id = $1", "DELETE FROM work_item WHERE id = $1"] {
-        query(text, &[&item]).execute(&mut **writing).await?;
+        writing.run(query(text, &[&item])).await?;
     }
     Ok(())
 }

@@ -1,17 +1,26 @@
 //! What is carried to a deployment's own v2: all that is held of a workspace, how far the carrying has come, and which
 //! workspaces have been left so.
 //!
+//! One run at a time carries: two would make the same records there twice. With PostgreSQL it is a lock of a session, with
+//! SQLite one on a file beside the store; both are gone when the process is.
+//!
 //! May use: `units`, `v2` (times), this folder.
 
 use super::error::StoreError;
+use super::kind::Kind;
 use super::overlay::OverlayValue;
+use super::peers::{Alone, CARRIES, NotTaken};
+use super::place::file_of;
 use super::recorded::{Element, ItemValues};
-use super::rows::{Cells, all, at_once, cells, query, rows_of_places, sql, with_cells};
+use super::rows::{Cells, all, at_once, cells, query, read_from_its_columns, rows_of_places, sql, with_cells};
 use super::service::Store;
+use super::snapshots::AloneAmongAll;
 use crate::units::now_micros;
 use crate::v2::time::Micros;
 use sqlx::Row;
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 /// How far one record was carried.
@@ -35,7 +44,7 @@ pub struct RecordedItem {
     /// The item.
     pub id: Uuid,
     /// Its project.
-    pub project: Uuid,
+    pub project_id: Uuid,
     /// Its type.
     pub type_id: Option<Uuid>,
     /// When it was archived through the gateway.
@@ -65,6 +74,9 @@ pub struct LeftWorkspace {
     /// Where its records went.
     pub url: String,
 }
+
+read_from_its_columns!(RecordedItem: id, project_id, type_id, archived_at, archived_number, archived_name);
+read_from_its_columns!(LeftWorkspace: slug, url);
 
 const COLUMNS: &str = "target, workspace_id, kind, own_id, target_id, digest, done_at";
 
@@ -103,7 +115,7 @@ impl Store {
                 let done_at = record.is_done.then(now_micros);
                 cells([&target, &workspace, &record.kind, &record.own, &record.theirs, &record.digest, &done_at])
             });
-            with_cells(sql(text), cells).execute(&mut *writing).await?;
+            writing.run(with_cells(sql(text), cells)).await?;
         }
         writing.commit().await
     }
@@ -117,19 +129,9 @@ impl Store {
 
     /// What is recorded about work items of a workspace.
     pub async fn recorded_items(&self, workspace: Uuid) -> Result<Vec<RecordedItem>, StoreError> {
-        let text = "SELECT id, project_id, type_id, archived_at, archived_number, archived_name FROM work_item \
-                    WHERE workspace_id = $1 ORDER BY project_id, id";
-        all(self.engine.pool(), query(text, &[&workspace]), |cells| {
-            Ok(RecordedItem {
-                id: cells.next()?,
-                project: cells.next()?,
-                type_id: cells.next()?,
-                archived_at: cells.next()?,
-                archived_number: cells.next()?,
-                archived_name: cells.next()?,
-            })
-        })
-        .await
+        let columns = RecordedItem::COLUMNS;
+        let text = format!("SELECT {columns} FROM work_item WHERE workspace_id = $1 ORDER BY project_id, id");
+        all(self.engine.pool(), query(sql(text), &[&workspace]), RecordedItem::read).await
     }
 
     /// Custom values of all work items of a project; items without any are left out.
@@ -191,14 +193,53 @@ impl Store {
 
     /// All workspaces that have been left, in the order of their names.
     pub async fn left_workspaces(&self) -> Result<Vec<LeftWorkspace>, StoreError> {
-        let text = "SELECT slug, url FROM left_workspaces ORDER BY slug";
-        all(self.engine.pool(), query(text, &[]), |cells| {
-            Ok(LeftWorkspace { slug: cells.next()?, url: cells.next()? })
-        })
-        .await
+        let text = format!("SELECT {} FROM left_workspaces ORDER BY slug", LeftWorkspace::COLUMNS);
+        all(self.engine.pool(), query(sql(text), &[]), LeftWorkspace::read).await
     }
 
     async fn counted(&self, text: &'static str, workspace: Uuid) -> Result<i64, StoreError> {
         Ok(query(text, &[&workspace]).fetch_one(self.engine.pool()).await?.try_get(0)?)
+    }
+}
+
+/// How long a run waits: a server may need a moment to notice that a killed one is gone.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Time from one try to the next.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// The right to carry; given up when this is dropped or the process ends.
+pub struct CarryingAlone {
+    _on_server: Option<AloneAmongAll>,
+    _beside_file: Option<Alone>,
+}
+
+impl Store {
+    /// Takes the store at `url`, which is this one, for a run that carries; none while another run has it. A store that
+    /// can only be read is not locked: a run fails at its first note.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be asked, or the lock cannot be opened.
+    pub async fn carrying_alone(&self, url: &str) -> Result<Option<CarryingAlone>, StoreError> {
+        if self.engine.kind() == Kind::Postgres {
+            let end = Instant::now() + PATIENCE;
+            loop {
+                let taken = self.alone_among_all("causeway leave").await?;
+                if taken.is_some() || Instant::now() > end {
+                    return Ok(taken.map(|taken| CarryingAlone { _on_server: Some(taken), _beside_file: None }));
+                }
+                sleep(AGAIN).await;
+            }
+        }
+        let beside = match file_of(url).filter(|_| !self.is_read_only()) {
+            None => None,
+            Some(file) => match Alone::take(&file, CARRIES, PATIENCE).await {
+                Ok(taken) => Some(taken),
+                Err(NotTaken::Taken) => return Ok(None),
+                Err(NotTaken::Unusable { lock, cause }) => {
+                    return Err(StoreError::NoLock { lock, cause: cause.to_string() });
+                }
+            },
+        };
+        Ok(Some(CarryingAlone { _on_server: None, _beside_file: beside }))
     }
 }

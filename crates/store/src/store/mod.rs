@@ -5,36 +5,30 @@
 //! one v1 deployment and refuses any other. One interface and one SQL text whatever holds the data: a SQLite
 //! file or a PostgreSQL database; `engine` knows what differs.
 //!
-//! May use: `catalogue`, `fresh`, `refusal`, `trace`, `v1` (the base URL), `v2` (times). May not use: `translate`,
-//! `run`, `edge`.
+//! May use: `catalogue`, `fresh`, `refusal`, `trace`, `v1` (the base URL, the parts of its quota), `v2` (times). May not
+//! use: `translate`, `run`, `edge`.
 
 mod archived;
 mod asked;
 mod audit;
 mod audit_reads;
 mod audit_record;
-mod audit_search;
-mod audit_sight;
 mod definitions;
 mod deltas;
 mod dump;
 mod engine;
 mod epochs;
 mod error;
-mod in_place;
 mod intent;
 mod intents;
 mod items;
 mod items_kept;
 mod kind;
 mod leaving;
-mod leaving_alone;
 mod lines;
-mod migrations;
 pub mod oauth;
 mod opening;
 mod overlay;
-mod overlays;
 mod peers;
 mod place;
 mod quota_parts;
@@ -68,16 +62,14 @@ pub use error::StoreError;
 pub use intent::{Intent, IntentKind, IntentState, RunningIntent, Settled};
 pub use items_kept::{ProjectItems, WrittenSince};
 pub use kind::Kind;
-pub use leaving::{HeldOverlay, LeaveRecord, LeftWorkspace, RecordedItem};
-pub use leaving_alone::CarryingAlone;
+pub use leaving::{CarryingAlone, HeldOverlay, LeaveRecord, LeftWorkspace, RecordedItem};
 pub use opening::is_stopped;
-pub use overlay::{OverlayValue, overlay_wins};
+pub use overlay::{OverlayValue, Overlays, overlay_wins};
 pub use peers::Joined;
 pub use place::{file_of, folder_of, in_words, url_of};
-pub use quota_parts::{PartsChange, PartsRow};
 pub use recorded::{Element, ItemValues, OwnWrite, TypeChange};
 pub use repeatable::{Attempt, KeptAnswer, Repeatable, RepeatableBounds, RepeatableRequest};
-pub use service::{Overlays, Store};
+pub use service::Store;
 pub use session::{Pool, Session};
 pub use shadow::{ShadowCount, ShadowDifference};
 pub use snapshots::AloneAmongAll;

@@ -1,8 +1,14 @@
-//! When an overlay value counts: the rule that keeps it from masking a change made on v1.
+//! Overlay values in the database, and when one counts: the rule that keeps it from masking a change made on v1.
 //!
-//! Pure. May use: nothing of this crate.
+//! May use: `units`, this folder.
 
+use super::error::StoreError;
+use super::rows::{Statement, all, query, sql};
+use super::service::Store;
+use crate::units::now_micros;
 use serde_json::{Number, Value};
+use std::collections::HashMap;
+use uuid::Uuid;
 
 /// One overlaid field of one record.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +28,9 @@ impl OverlayValue {
         Self { field: field.into(), value, seen }
     }
 }
+
+/// Overlaid fields by the id of the v1 record.
+pub type Overlays = HashMap<Uuid, Vec<OverlayValue>>;
 
 /// Whether an overlay value written while v1 showed `seen` still counts now that v1 shows `current`: only
 /// as long as v1 still shows the same. Numbers are compared by value (v1 shows `65535.0` where it was
@@ -50,6 +59,89 @@ fn same_number(one: &Number, other: &Number) -> bool {
 
 fn whole(number: &Number) -> Option<i128> {
     number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from))
+}
+
+impl Store {
+    /// All overlay values of one kind of record in a workspace.
+    pub async fn overlay_of(&self, workspace: Uuid, kind: &str) -> Result<Overlays, StoreError> {
+        let text = "SELECT record_id, field, value, seen FROM overlay WHERE workspace_id = $1 AND kind = $2 \
+                    ORDER BY record_id, field";
+        self.overlays(query(text, &[&workspace, &kind])).await
+    }
+
+    /// The overlay values of these records only, for pages of large collections.
+    pub async fn overlay_of_records(
+        &self,
+        workspace: Uuid,
+        kind: &str,
+        records: &[Uuid],
+    ) -> Result<Overlays, StoreError> {
+        let text = format!(
+            "SELECT record_id, field, value, seen FROM overlay WHERE workspace_id = $1 AND kind = $2 \
+             AND record_id IN {} ORDER BY record_id, field",
+            self.engine.kind().elements("$3")
+        );
+        self.overlays(query(sql(text), &[&workspace, &kind, &records])).await
+    }
+
+    async fn overlays(&self, reading: Statement) -> Result<Overlays, StoreError> {
+        let rows: Vec<(Uuid, OverlayValue)> = all(self.engine.pool(), reading, |cells| {
+            let record = cells.next()?;
+            Ok((record, OverlayValue { field: cells.next()?, value: cells.next()?, seen: cells.next()? }))
+        })
+        .await?;
+        let mut found = Overlays::new();
+        for (record, value) in rows {
+            found.entry(record).or_default().push(value);
+        }
+        Ok(found)
+    }
+
+    /// Writes these fields of a record, all or none; other fields of the record stay.
+    pub async fn put_overlay(
+        &self,
+        workspace: Uuid,
+        kind: &str,
+        record: Uuid,
+        fields: &[OverlayValue],
+    ) -> Result<(), StoreError> {
+        let mut writing = self.engine.writing().await?;
+        for field in fields {
+            let text = "INSERT INTO overlay (workspace_id, kind, record_id, field, value, seen, written_at) \
+                        VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (workspace_id, kind, record_id, field) \
+                        DO UPDATE SET value = excluded.value, seen = excluded.seen, \
+                        written_at = excluded.written_at";
+            writing
+                .run(query(
+                    text,
+                    &[&workspace, &kind, &record, &field.field, &field.value, &field.seen, &now_micros()],
+                ))
+                .await?;
+        }
+        writing.commit().await
+    }
+
+    /// Removes all fields of a record, because the record was deleted.
+    pub async fn delete_overlay(&self, workspace: Uuid, kind: &str, record: Uuid) -> Result<(), StoreError> {
+        let text = "DELETE FROM overlay WHERE workspace_id = $1 AND kind = $2 AND record_id = $3";
+        self.engine.write(query(text, &[&workspace, &kind, &record])).await.map(drop)
+    }
+
+    /// Removes these fields of a record, because v1 now holds the value itself: an old overlay value would
+    /// return as soon as v1 shows the value seen back then again.
+    pub async fn delete_overlay_fields(
+        &self,
+        workspace: Uuid,
+        kind: &str,
+        record: Uuid,
+        fields: &[&str],
+    ) -> Result<(), StoreError> {
+        let text = format!(
+            "DELETE FROM overlay WHERE workspace_id = $1 AND kind = $2 AND record_id = $3 AND field IN {}",
+            self.engine.kind().elements("$4")
+        );
+        self.engine.write(query(sql(text), &[&workspace, &kind, &record, &fields])).await.map(drop)
+    }
 }
 
 #[cfg(test)]

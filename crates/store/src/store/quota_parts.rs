@@ -3,41 +3,17 @@
 //! The content of a row does not concern the store. A row is written only as the next version of the one that was read,
 //! and rows that somebody else is just writing are left alone, so that nobody waits for anybody. Only with PostgreSQL.
 //!
-//! May use: `peers` (the clock), this folder.
+//! May use: `v1` (what is exchanged), this folder.
 
 use super::error::StoreError;
 use super::kind::Kind;
 use super::peers::DATABASE_NOW;
 use super::rows::{Cells, query, sql};
 use super::service::Store;
-use serde::Serialize;
+use crate::v1::{PartsChange, PartsSeen};
 
 /// Age from which a row that was not written is nobody's, in microseconds.
 const OLD: i64 = 15 * 60 * 1_000_000;
-
-/// A row to be written.
-#[derive(Debug, Clone, Serialize)]
-pub struct PartsChange {
-    /// Its name.
-    pub name: String,
-    /// The version that it takes the place of; 0 for none.
-    pub version: i64,
-    /// What is in it.
-    pub parts: String,
-}
-
-/// A row as it is, or that it was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PartsRow {
-    /// Its name; empty in a row that tells the time alone.
-    pub name: String,
-    /// Its version.
-    pub version: i64,
-    /// What is in it; none when it is what was just written.
-    pub parts: Option<String>,
-    /// Microseconds since 1970 by the clock of the database.
-    pub now: i64,
-}
 
 impl Store {
     /// Whether processes can share parts.
@@ -51,7 +27,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] when the database does not answer; then nobody knows what was written.
-    pub async fn exchange_parts(&self, changes: &[PartsChange], since: i64) -> Result<Vec<PartsRow>, StoreError> {
+    pub async fn exchange_parts(&self, changes: &[PartsChange], since: i64) -> Result<PartsSeen, StoreError> {
         let text = format!(
             "WITH given AS (SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(name text, version bigint, parts text)), \
              free AS (SELECT q.name FROM quota_part q JOIN given g ON g.name = q.name AND g.version = q.version \
@@ -72,9 +48,18 @@ impl Store {
         );
         let given = serde_json::to_string(changes).unwrap_or_default();
         let asking = query(sql(text), &[&given, &since, &self.me()]);
-        let row = |cells: &mut Cells<'_>| {
-            Ok(PartsRow { name: cells.next()?, version: cells.next()?, parts: cells.next()?, now: cells.next()? })
-        };
-        self.engine.rows(asking, row).await
+        let row = |cells: &mut Cells<'_>| Ok((cells.next()?, cells.next()?, cells.next()?, cells.next()?));
+        let rows: Vec<(String, i64, Option<String>, i64)> = self.engine.rows(asking, row).await?;
+        let mut seen = PartsSeen::default();
+        for (name, version, parts, now) in rows {
+            seen.now = now;
+            match parts {
+                Some(text) => seen.rows.push((name, version, text)),
+                // The row that tells the time alone.
+                None if name.is_empty() => {}
+                None => seen.written.push((name, version)),
+            }
+        }
+        Ok(seen)
     }
 }

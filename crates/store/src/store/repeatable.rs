@@ -94,7 +94,7 @@ impl Store {
         self.wait_for_turn_of(&mut writing, request.user).await?;
         let now = now_micros();
         let text = "DELETE FROM repeatable_request WHERE user_id = $1 AND expires_at <= $2";
-        query(text, &[&request.user, &now]).execute(&mut *writing).await?;
+        writing.run(query(text, &[&request.user, &now])).await?;
         let text = "SELECT fingerprint, state, ends_at, began_at, answer, sealed_with FROM repeatable_request \
                     WHERE id = $1";
         let row = query(text, &[&request.id]).fetch_optional(&mut *writing).await?;
@@ -135,9 +135,7 @@ impl Store {
                 let attempt = Attempt { request, id: Uuid::new_v4(), began_at, earlier_until: ends_at + late };
                 let text = "UPDATE repeatable_request SET state = 'running', attempt = $2, ends_at = $3 \
                             WHERE id = $1";
-                query(text, &[&attempt.request.id, &attempt.id, &(now + bounds.attempt)])
-                    .execute(&mut **writing)
-                    .await?;
+                writing.run(query(text, &[&attempt.request.id, &attempt.id, &(now + bounds.attempt)])).await?;
                 Ok(Repeatable::Unknown(attempt))
             }
         }
@@ -172,7 +170,7 @@ impl Store {
             ("sealed_with", &""),
             ("size", &0_i64),
         ];
-        insert("repeatable_request", row).execute(&mut **writing).await?;
+        writing.run(insert("repeatable_request", row)).await?;
         Ok(Repeatable::New(attempt))
     }
 

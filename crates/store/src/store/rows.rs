@@ -4,6 +4,7 @@
 //! May use: this folder.
 
 use super::error::StoreError;
+use super::session::Session;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use sqlx::any::{AnyArguments, AnyRow};
@@ -194,6 +195,13 @@ pub(super) fn with_cells(text: impl SqlSafeStr, cells: impl IntoIterator<Item = 
 
 /// A statement that can be sent.
 pub(super) type Statement = Query<'static, Any, AnyArguments>;
+
+impl Session {
+    /// Carries out a statement that writes; how many rows it changed.
+    pub(super) async fn run(&mut self, statement: Statement) -> Result<u64, StoreError> {
+        Ok(statement.execute(self).await?.rows_affected())
+    }
+}
 
 /// Columns and what they are to hold.
 pub(super) type NewRow<'r> = &'r [(&'r str, &'r dyn Parameter)];

@@ -10,7 +10,6 @@ use super::error::StoreError;
 use super::intent::Running;
 use super::items_kept::ProjectItems;
 use super::lines::Turns;
-use super::overlay::OverlayValue;
 use super::place::opening;
 use super::repeated::Repeated;
 use super::rows::query;
@@ -25,9 +24,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
-
-/// Overlaid fields by the id of the v1 record.
-pub type Overlays = HashMap<Uuid, Vec<OverlayValue>>;
 
 /// The store; cheap to clone, all clones share the connections.
 #[derive(Debug, Clone)]
@@ -125,13 +121,13 @@ impl Store {
             carried(async move { reading.end(engine.while_there(asking).await.map_err(|_| Unanswered)) })
         };
         // An answer from before it is known whether this process hears the others at all counts for nothing.
-        let age = if self.engine.peers.lease().is_held() { Duration::MAX } else { Duration::ZERO };
+        let age = if self.engine.peers.lease.is_held() { Duration::MAX } else { Duration::ZERO };
         let need = self.changes.need(&[Changed::Stored(key), Changed::AnyStored], age);
         match answers.get(&key, need, read).await {
             Ok(kept) => Ok(kept.value),
             Err(Unanswered) => match self.engine.while_there(question(self.clone())).await {
                 // Reads make do with it and say so; writes need the store anyhow, and are refused.
-                Err(fault) if self.engine.peers.lease().is_away() => {
+                Err(fault) if self.engine.peers.lease.is_away() => {
                     answers.any(&key).map(|kept| kept.value).ok_or(fault)
                 }
                 outcome => outcome,
@@ -148,17 +144,17 @@ impl Store {
 
     /// Up to when all of the store was known, while its database does not answer.
     pub fn away_since(&self) -> Option<Instant> {
-        self.engine.peers.lease().away_since()
+        self.engine.peers.lease.away_since()
     }
 
     /// How often its database was found not to answer.
     pub fn outages(&self) -> u64 {
-        self.engine.peers.lease().outages()
+        self.engine.peers.lease.outages()
     }
 
     /// Id of this process among those that serve this store; it has a new one whenever it opens a store.
     pub fn me(&self) -> Uuid {
-        self.engine.peers.me()
+        self.engine.peers.me
     }
 
     /// What this process tells the others of itself from now on, at the latest with the next renewal of its lease.

@@ -72,19 +72,17 @@ impl Store {
             let text = "INSERT INTO shadow_count (day, operation, outcome, requests) VALUES ($1, $2, $3, $4) \
                         ON CONFLICT (day, operation, \
                         outcome) DO UPDATE SET requests = shadow_count.requests + excluded.requests";
-            query(text, &[&count.day, &count.operation, &count.outcome, &count.requests])
-                .execute(&mut *writing)
-                .await?;
+            writing.run(query(text, &[&count.day, &count.operation, &count.outcome, &count.requests])).await?;
         }
         for difference in differences {
             add(&mut writing, difference).await?;
         }
         let text = "DELETE FROM shadow_count WHERE day <= $1";
-        query(text, &[&(now_micros() / DAY - days)]).execute(&mut *writing).await?;
+        writing.run(query(text, &[&(now_micros() / DAY - days)])).await?;
         let text = "DELETE FROM shadow_difference WHERE (operation, place, ours, theirs) IN \
                     (SELECT operation, place, ours, theirs FROM shadow_difference \
                     ORDER BY last_at DESC, operation, place, ours, theirs LIMIT 100000 OFFSET $1)";
-        query(text, &[&keep]).execute(&mut *writing).await?;
+        writing.run(query(text, &[&keep])).await?;
         writing.commit().await
     }
 
@@ -105,8 +103,8 @@ impl Store {
     /// Forgets all counts and differences, so that a new comparison begins.
     pub async fn clear_shadow(&self) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
-        sqlx::query("DELETE FROM shadow_count").execute(&mut *writing).await?;
-        sqlx::query("DELETE FROM shadow_difference").execute(&mut *writing).await?;
+        writing.run(query("DELETE FROM shadow_count", &[])).await?;
+        writing.run(query("DELETE FROM shadow_difference", &[])).await?;
         writing.commit().await
     }
 }
@@ -117,8 +115,5 @@ async fn add(writing: &mut Writing, difference: ShadowDifference) -> Result<(), 
                 DO UPDATE SET requests = shadow_difference.requests + excluded.requests, \
                 last_at = excluded.last_at";
     let ShadowDifference { operation, place, ours, theirs, requests, first_at, last_at } = difference;
-    query(text, &[&operation, &place, &ours, &theirs, &requests, &first_at, &last_at])
-        .execute(&mut **writing)
-        .await?;
-    Ok(())
+    writing.run(query(text, &[&operation, &place, &ours, &theirs, &requests, &first_at, &last_at])).await.map(drop)
 }

@@ -58,10 +58,10 @@ impl Store {
         if young.is_some() {
             return writing.rollback().await;
         }
-        query("DELETE FROM index_snapshot WHERE name = $1", &[&name]).execute(&mut *writing).await?;
+        writing.run(query("DELETE FROM index_snapshot WHERE name = $1", &[&name])).await?;
         for (part, bytes) in (0_i64..).zip(bytes.chunks(PART)) {
             let row: NewRow = &[("name", &name), ("part", &part), ("bytes", &bytes), ("saved_at", &now_micros())];
-            insert("index_snapshot", row).execute(&mut *writing).await?;
+            writing.run(insert("index_snapshot", row)).await?;
         }
         writing.commit().await
     }

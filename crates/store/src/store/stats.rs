@@ -100,7 +100,7 @@ impl Store {
         let row = sqlx::query("SELECT v1_base_url FROM service WHERE id = 1").fetch_optional(&mut *writing).await?;
         let Some(row) = row else { return Err(StoreError::Unclaimed) };
         let before: String = row.try_get(0)?;
-        query("UPDATE service SET v1_base_url = $1 WHERE id = 1", &[&address]).execute(&mut *writing).await?;
+        writing.run(query("UPDATE service SET v1_base_url = $1 WHERE id = 1", &[&address])).await?;
         writing.commit().await?;
         Ok((before, address))
     }

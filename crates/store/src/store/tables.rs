@@ -122,8 +122,7 @@ impl Table {
         let columns: Vec<_> = object.keys().map(String::as_str).collect();
         let places = rows_of_places(1, columns.len());
         let text = format!("INSERT INTO {} ({}) VALUES {places}", self.name, columns.join(", "));
-        with_cells(sql(text), cells).execute(connection).await?;
-        Ok(())
+        connection.run(with_cells(sql(text), cells)).await.map(drop)
     }
 }
 

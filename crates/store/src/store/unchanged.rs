@@ -3,15 +3,20 @@
 //! A counter read after the last write of this process is what a SQLite file says, unless somebody else has written to
 //! the file: a command such as `causeway store sweep`. Every write shows in the size or time of the log beside the
 //! file, which costs a microsecond to look at. Times of files are coarse, so a counter counts for a second at most.
-//! Behind PostgreSQL there may be other processes at any time, so there nothing is known without a statement. May use:
+//! Behind PostgreSQL there may be other processes at any time, so there nothing is known without a statement.
+//!
+//! And whether the file is still where it was opened. One that was removed, renamed or replaced goes on for those who
+//! have it open, and what is written to it then is lost with them; connections that are made later lead to another file.
+//! So the store cannot be used from then on, until the program is restarted, also when the file is put back. May use:
 //! `place`.
 
 use super::place::file_of;
 use parking_lot::Mutex;
 use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 use uuid::Uuid;
 
@@ -103,6 +108,51 @@ impl Unchanged {
             counters.insert(key, Counter { value, seen, at });
         }
     }
+}
+
+/// Where a file was when it was opened, and which one it was; nothing for a store without a file.
+#[derive(Debug, Clone)]
+pub(super) struct InPlace(Option<Arc<Opened>>);
+
+#[derive(Debug)]
+struct Opened {
+    file: Box<Path>,
+    id: FileId,
+    /// Whether it was found not to be there.
+    is_lost: AtomicBool,
+}
+
+/// Device and number of a file.
+type FileId = (u64, u64);
+
+impl InPlace {
+    /// The file of the store at `url`, which is open now.
+    pub(super) fn of(url: &str) -> Self {
+        let opened =
+            |file: PathBuf| Some(Opened { id: file_id(&file)?, file: file.into(), is_lost: AtomicBool::default() });
+        Self(file_of(url).and_then(opened).map(Arc::new))
+    }
+
+    /// Whether it was there all the time. A look at a file takes about a microsecond.
+    pub(super) fn is_kept(&self) -> bool {
+        let Some(opened) = &self.0 else { return true };
+        if opened.is_lost.load(Ordering::Relaxed) {
+            return false;
+        }
+        let is_there = file_id(&opened.file) == Some(opened.id);
+        if !is_there && !opened.is_lost.swap(true, Ordering::Relaxed) {
+            tracing::error!(
+                file = %opened.file.display(),
+                "the file of the store was removed or replaced while it was open; the store cannot be used until \
+                 the file is put back and the gateway is restarted"
+            );
+        }
+        is_there
+    }
+}
+
+fn file_id(file: &Path) -> Option<FileId> {
+    std::fs::metadata(file).ok().map(|file| (file.dev(), file.ino()))
 }
 
 #[cfg(test)]

@@ -168,11 +168,11 @@ impl Store {
         let mut writing = self.engine.writing().await?;
         let text = "DELETE FROM custom_value WHERE work_item_id IN (SELECT id FROM work_item \
                     WHERE missing_since < $1)";
-        let values = query(text, &[&before]).execute(&mut *writing).await?;
+        let values = writing.run(query(text, &[&before])).await?;
         let text = "DELETE FROM work_item WHERE missing_since < $1";
-        let items = query(text, &[&before]).execute(&mut *writing).await?;
+        let work_items = writing.run(query(text, &[&before])).await?;
         writing.commit().await?;
-        Ok(Swept { work_items: items.rows_affected(), values: values.rows_affected() })
+        Ok(Swept { work_items, values })
     }
 }
 

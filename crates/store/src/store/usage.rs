@@ -106,8 +106,8 @@ impl Store {
                         VALUES ($1, $2, $3, $4, $5) ON CONFLICT (fingerprint) \
                         DO UPDATE SET kind = excluded.kind, person = excluded.person, title = excluded.title, \
                         seen_at = excluded.seen_at";
-            query(text, &[&caller.fingerprint, &caller.kind, &caller.person, &title, &now_micros()])
-                .execute(&mut *writing)
+            writing
+                .run(query(text, &[&caller.fingerprint, &caller.kind, &caller.person, &title, &now_micros()]))
                 .await?;
         }
         writing.commit().await
@@ -139,14 +139,13 @@ impl Store {
     /// under `other`, day by day and operation by operation, so that sums stay; rows that are too many even then go.
     pub async fn bound_usage(&self, oldest: i64, most: i64) -> Result<UsageBound, StoreError> {
         let mut writing = self.engine.writing().await?;
-        let mut bound = UsageBound::default();
-        let old = query("DELETE FROM usage_count WHERE day < $1", &[&oldest]).execute(&mut *writing).await?;
-        bound.old = old.rows_affected();
+        let old = writing.run(query("DELETE FROM usage_count WHERE day < $1", &[&oldest])).await?;
+        let mut bound = UsageBound { old, ..UsageBound::default() };
         let text = "DELETE FROM usage_writer WHERE seen_at < $1";
-        query(text, &[&(now_micros() - WRITERS_KEPT)]).execute(&mut *writing).await?;
+        writing.run(query(text, &[&(now_micros() - WRITERS_KEPT)])).await?;
         let text = "DELETE FROM usage_caller WHERE seen_at < $1 AND fingerprint IN (SELECT fingerprint \
                     FROM usage_caller EXCEPT SELECT caller FROM usage_count)";
-        query(text, &[&(now_micros() - CALLERS_KEPT)]).execute(&mut *writing).await?;
+        writing.run(query(text, &[&(now_micros() - CALLERS_KEPT)])).await?;
         let too_many = count(&mut writing).await? - most;
         let columns = UsageRow::COLUMNS;
         if too_many > 0 {
@@ -194,8 +193,7 @@ impl Writing {
         let text = "INSERT INTO usage_writer (process, batch, seen_at) VALUES ($1, $2, $3) ON CONFLICT (process) \
                     DO UPDATE SET batch = excluded.batch, seen_at = excluded.seen_at \
                     WHERE usage_writer.batch < excluded.batch";
-        let first = query(text, &[&process, &batch, &now_micros()]).execute(&mut **self).await?;
-        Ok(first.rows_affected() > 0)
+        Ok(self.run(query(text, &[&process, &batch, &now_micros()])).await? > 0)
     }
 }
 
@@ -210,7 +208,7 @@ async fn add(writing: &mut Writing, rows: &[UsageRow]) -> Result<(), StoreError>
         let cells = rows
             .iter()
             .flat_map(|row| cells([&row.day, &row.operation, &row.class, &row.caller, &row.client, &row.calls]));
-        with_cells(sql(text), cells).execute(&mut **writing).await?;
+        writing.run(with_cells(sql(text), cells)).await?;
     }
     Ok(())
 }
@@ -218,8 +216,7 @@ async fn add(writing: &mut Writing, rows: &[UsageRow]) -> Result<(), StoreError>
 async fn remove(writing: &mut Writing, row: &UsageRow) -> Result<(), StoreError> {
     let text = "DELETE FROM usage_count WHERE day = $1 AND operation = $2 AND class = $3 AND caller = $4 \
                 AND client = $5";
-    query(text, &[&row.day, &row.operation, &row.class, &row.caller, &row.client]).execute(&mut **writing).await?;
-    Ok(())
+    writing.run(query(text, &[&row.day, &row.operation, &row.class, &row.caller, &row.client])).await.map(drop)
 }
 
 async fn count(writing: &mut Writing) -> Result<i64, StoreError> {

@@ -1,14 +1,53 @@
 //! The version of the tables: brought up to date, and whether another version may use them.
 //!
+//! The steps that build them are in the folder `migrations`: one folder for each kind of database, one file for each step,
+//! named `NUMBER_what_it_does.sql`. Road not taken: `sqlx::migrate!` does the same while compiling, and for that builds
+//! SQLite and both drivers a second time.
+//!
 //! May use: this folder.
 
 use super::engine::Engine;
 use super::error::StoreError;
 use super::kind::Kind;
-use super::migrations::{MIN_READER, MIN_WRITER, POSTGRES, SQLITE};
 use super::rows::query;
-use sqlx::Row;
-use sqlx::migrate::{MigrateError, Migrator};
+use rust_embed::RustEmbed;
+use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
+use sqlx::{AssertSqlSafe, Row, SqlSafeStr};
+use std::sync::LazyLock;
+
+/// The last step that a program must know to read these tables rightly, and to write them: a step that only adds what
+/// older versions can ignore leaves both as they are, one that changes the meaning of what is there raises them. Steps
+/// that take something away come in a later release than the one that stops using it.
+const MIN_READER: i64 = 5;
+/// See [`MIN_READER`].
+const MIN_WRITER: i64 = 5;
+
+#[derive(RustEmbed)]
+#[folder = "src/store/migrations/sqlite"]
+struct Sqlite;
+
+#[derive(RustEmbed)]
+#[folder = "src/store/migrations/postgres"]
+struct Postgres;
+
+static SQLITE: LazyLock<Migrator> = LazyLock::new(steps::<Sqlite>);
+static POSTGRES: LazyLock<Migrator> = LazyLock::new(steps::<Postgres>);
+
+fn steps<Folder: RustEmbed>() -> Migrator {
+    Migrator::with_migrations(Folder::iter().filter_map(|name| step::<Folder>(&name)).collect())
+}
+
+fn step<Folder: RustEmbed>(file: &str) -> Option<Migration> {
+    let (number, what) = file.strip_suffix(".sql")?.split_once('_')?;
+    let text = String::from_utf8(Folder::get(file)?.data.into_owned()).ok()?;
+    Some(Migration::new(
+        number.parse().ok()?,
+        what.replace('_', " ").into(),
+        MigrationType::Simple,
+        AssertSqlSafe(text).into_sql_str(),
+        false,
+    ))
+}
 
 impl Engine {
     /// Creates or changes the tables to what this version needs.
@@ -117,4 +156,19 @@ fn migrations_of(kind: Kind) -> &'static Migrator {
 /// The last step of the tables that this version of the program knows; the same on both kinds.
 pub fn last_step(kind: Kind) -> i64 {
     migrations_of(kind).iter().map(|step| step.version).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_file_is_a_step_and_both_kinds_have_the_same() {
+        let names = |migrator: &Migrator| -> Vec<(i64, String)> {
+            migrator.iter().map(|step| (step.version, step.description.to_string())).collect()
+        };
+        assert_eq!(names(&SQLITE).len(), Sqlite::iter().count());
+        assert_eq!(names(&SQLITE), names(&POSTGRES));
+        assert!(names(&SQLITE).iter().zip(1..).all(|((version, _), number)| *version == number));
+    }
 }

@@ -20,9 +20,11 @@ pub struct BaseUrlError(String);
 pub struct BaseUrl {
     text: String,
     path: String,
-    scheme: Scheme,
+    /// `http` or `https`.
+    pub scheme: Scheme,
     authority: Authority,
-    host: Option<HeaderValue>,
+    /// `Host` of requests to it, where it certainly belongs.
+    pub(super) host: Option<HeaderValue>,
 }
 
 impl BaseUrl {
@@ -51,16 +53,6 @@ impl BaseUrl {
         // Over TLS v1 may speak HTTP/2, where the address itself says it.
         let host = (scheme == Scheme::HTTP).then(|| HeaderValue::from_str(authority.as_str()).ok()).flatten();
         Ok(Self { text, path, scheme, authority, host })
-    }
-
-    /// `Host` of requests to it, where it certainly belongs.
-    pub(super) fn host(&self) -> Option<&HeaderValue> {
-        self.host.as_ref()
-    }
-
-    /// `http` or `https`.
-    pub fn scheme(&self) -> &Scheme {
-        &self.scheme
     }
 
     /// The normal form, without a trailing slash.

@@ -122,7 +122,8 @@ pub struct Breaker(Arc<Inner>);
 pub struct Pass {
     breaker: Breaker,
     path: u64,
-    probe: bool,
+    /// Whether this call is the one that finds out how v1 is.
+    pub probe: bool,
     /// Whether v1 owes the gateway itself an answer.
     own: bool,
     begun: Instant,
@@ -344,11 +345,6 @@ impl State {
 }
 
 impl Pass {
-    /// Whether this call is the one that finds out how v1 is.
-    pub fn is_probe(&self) -> bool {
-        self.probe
-    }
-
     /// The call ended so.
     pub fn ended(mut self, how: Ended) {
         self.open = false;

@@ -12,19 +12,19 @@ use super::base_url::{BaseUrl, BaseUrlError};
 use super::breaker::{Breaker, Ended, SILENCE};
 use super::budget::{Budget, Permit};
 use super::concurrency::{Concurrency, ConcurrencySettings, Slot};
-use super::message::{Method, V1Error, V1Request, V1Response};
+use super::message::{V1Error, V1Request, V1Response};
 use super::outcome::Outcome;
-use super::{API_KEY, V1Key, refusals, retry, traced};
+use super::{API_KEY, V1Key, refusals, retry};
 use crate::context::{Context, Priority};
 use crate::hop::{Hop, HopSettings, Instance, Retries, Versions, chain};
 use crate::load::{Asker, Memory};
 use crate::refusal::Refusal;
 use crate::tally::{Called, Calls};
 use crate::trace::new_span;
-use answers::{counted, ended, is_json, lost, retry_after, without_echo};
+use answers::{counted, ended, is_json, lost, record, retry_after, tell, without_echo};
 use bytes::{Bytes, BytesMut};
 use http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderName, HeaderValue, USER_AGENT};
-use http::{Request, Response, Version};
+use http::{Method, Request, Response, Version};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body as _, Incoming};
 use parking_lot::RwLock;
@@ -77,16 +77,21 @@ const AGENT: HeaderValue = HeaderValue::from_static(concat!("causeway/", env!("C
 #[derive(Debug, Clone)]
 pub struct Client {
     hop: Hop<Full<Bytes>>,
-    base: BaseUrl,
+    /// The deployment it talks to.
+    pub base_url: BaseUrl,
     response_cap: usize,
     retry_jitter: Duration,
-    budget: Budget,
-    breaker: Breaker,
-    concurrency: Concurrency,
+    /// What paces the calls.
+    pub budget: Budget,
+    /// What is known of v1, and what keeps calls from it while it is in trouble.
+    pub breaker: Breaker,
+    /// How many calls may be under way at once.
+    pub concurrency: Concurrency,
     retries: Arc<Retries>,
     memory: Memory,
     calls: Arc<RwLock<Arc<Calls>>>,
-    instance: Instance,
+    /// In whose name it sends.
+    pub instance: Instance,
 }
 
 impl Client {
@@ -95,18 +100,18 @@ impl Client {
     /// # Errors
     /// [`ClientError`] when the base URL is unfit or TLS cannot be set up.
     pub fn new(settings: ClientSettings) -> Result<Self, ClientError> {
-        let base = BaseUrl::parse(&settings.base_url)?;
+        let base_url = BaseUrl::parse(&settings.base_url)?;
         let hop = HopSettings {
             connect_timeout: settings.connect_timeout,
             pool_size: settings.pool_per_host,
             idle: IDLE,
             versions: Versions::Http1And2,
         };
-        let hop = Hop::new(base.scheme(), &hop).map_err(|cause| ClientError::SetUp(chain(&cause)))?;
+        let hop = Hop::new(&base_url.scheme, &hop).map_err(|cause| ClientError::SetUp(chain(&cause)))?;
         let (response_cap, retry_jitter) = (settings.response_cap, settings.retry_jitter);
         Ok(Self {
             hop,
-            base,
+            base_url,
             response_cap,
             retry_jitter,
             budget: Budget::unlimited(),
@@ -117,11 +122,6 @@ impl Client {
             calls: Arc::new(RwLock::new(Arc::new(Calls::new(Vec::new())))),
             instance: Instance::default(),
         })
-    }
-
-    /// In whose name it sends.
-    pub fn instance(&self) -> &Instance {
-        &self.instance
     }
 
     /// The same, with its calls paced by `budget`.
@@ -141,29 +141,9 @@ impl Client {
         *self.calls.write() = calls;
     }
 
-    /// How many calls may be under way at once.
-    pub fn concurrency(&self) -> &Concurrency {
-        &self.concurrency
-    }
-
-    /// What paces the calls.
-    pub fn budget(&self) -> &Budget {
-        &self.budget
-    }
-
-    /// What is known of v1, and what keeps calls from it while it is in trouble.
-    pub fn breaker(&self) -> &Breaker {
-        &self.breaker
-    }
-
     /// Whether anything but index work was asked of v1 within `time`, here or by the pass-through.
     pub fn is_urgent_within(&self, time: Duration) -> bool {
         self.concurrency.is_urgent_within(time) || self.budget.is_foreign_within(time)
-    }
-
-    /// The deployment this client talks to.
-    pub fn base_url(&self) -> &BaseUrl {
-        &self.base
     }
 
     /// Carries out one read, repeating it once where that is safe (see `retry`). Every attempt waits for the
@@ -174,7 +154,7 @@ impl Client {
     /// [`V1Error`] when there is no complete answer. Any complete answer is `Ok`, whatever its status. A write is
     /// not sent: see [`Client::write`].
     pub async fn call(&self, key: &V1Key, request: V1Request, ctx: &Context) -> Result<V1Response, V1Error> {
-        if request.method != Method::Get {
+        if request.method != Method::GET {
             return Err(V1Error::Unsendable("a write is not made as a read".into()));
         }
         self.attempts(key, request, ctx).await
@@ -184,13 +164,13 @@ impl Client {
     /// made, or v1's own throttle refused it. Some of the time that is left to `ctx` is kept back, so that it can
     /// be looked up what became of a write that is not answered.
     pub async fn write(&self, key: &V1Key, request: V1Request, ctx: &Context) -> Outcome {
-        let (method, left) = (request.method, ctx.remaining());
-        if method == Method::Get {
-            return Outcome::of(method, Err(V1Error::Unsendable("a read is not made as a write".into())));
+        let (method, left) = (request.method.clone(), ctx.remaining());
+        if method == Method::GET {
+            return Outcome::of(&method, Err(V1Error::Unsendable("a read is not made as a write".into())));
         }
         let kept_back = (left / 4).min(FINDING_OUT);
         let ctx = ctx.for_shared_work(left.saturating_sub(kept_back));
-        Outcome::of(method, self.attempts(key, request, &ctx).await)
+        Outcome::of(&method, self.attempts(key, request, &ctx).await)
     }
 
     async fn attempts(&self, key: &V1Key, request: V1Request, ctx: &Context) -> Result<V1Response, V1Error> {
@@ -199,14 +179,14 @@ impl Client {
         loop {
             let outcome = Box::pin(self.measured_attempt(key, &request, ctx)).await;
             let throttled = |answer: &V1Response| match request.method {
-                Method::Get => answer.status == 429,
+                Method::GET => answer.status == 429,
                 _ => refusals::is_own_throttle(answer),
             };
             if self.budget.paces(key.id()) && ctx.waits_for_v1() && outcome.as_ref().is_ok_and(throttled) {
                 continue;
             }
             left -= 1;
-            if left == 0 || !retry::may_repeat(request.method, &outcome) {
+            if left == 0 || !retry::may_repeat(&request.method, &outcome) {
                 return outcome;
             }
             let pause = retry::jitter(self.retry_jitter);
@@ -249,7 +229,7 @@ impl Client {
         ctx: &Context,
     ) -> Result<V1Response, V1Error> {
         let (span, mut prepared) = (new_span(), self.prepare(key, request, ctx)?);
-        traced::tell(prepared.headers_mut(), ctx, span);
+        tell(prepared.headers_mut(), ctx, span);
         if ctx.remaining().is_zero() {
             return Err(V1Error::Timeout { maybe_done: false });
         }
@@ -263,13 +243,13 @@ impl Client {
         let begun = Instant::now();
         ctx.sends(begun);
         // Only a read that changes nothing on the way may be given up for want of memory.
-        let refusable = request.method == Method::Get && ctx.priority == Priority::Read;
+        let refusable = request.method == Method::GET && ctx.priority == Priority::Read;
         let attempt = self.attempt(prepared, permit, refusable);
-        let outcome = self.in_time(attempt, request.method, pass.is_probe(), ctx).await;
+        let outcome = self.in_time(attempt, &request.method, pass.probe, ctx).await;
         let took = begun.elapsed();
         ctx.meter.record(took);
-        self.calls.read().add(called(ctx), request.method == Method::Get, counted(&outcome), took);
-        traced::ended(ctx, span, begun, request, &outcome);
+        self.calls.read().add(called(ctx), request.method == Method::GET, counted(&outcome), took);
+        record(ctx, span, begun, request, &outcome);
         let ended = ended(&outcome, took);
         slot.ended(took, matches!(ended, Some(Ended::Failed | Ended::Broken | Ended::Unreachable)));
         if let Some(ended) = ended {
@@ -299,12 +279,12 @@ impl Client {
     async fn in_time(
         &self,
         attempt: impl Future<Output = Result<V1Response, V1Error>>,
-        method: Method,
+        method: &Method,
         probe: bool,
         ctx: &Context,
     ) -> Result<V1Response, V1Error> {
         let mut attempt = std::pin::pin!(attempt);
-        let read = method == Method::Get;
+        let read = method == Method::GET;
         loop {
             let left = ctx.remaining();
             if left.is_zero() {
@@ -322,18 +302,18 @@ impl Client {
 
     fn prepare(&self, key: &V1Key, request: &V1Request, ctx: &Context) -> Result<Request<Full<Bytes>>, V1Error> {
         let address = self
-            .base
+            .base_url
             .address(&request.path, &request.query)
             .ok_or_else(|| V1Error::Unsendable(format!("its path {:?} is no v1 path", request.path)))?;
         let mut prepared = Request::new(Full::new(request.body.clone().unwrap_or_default()));
-        *prepared.method_mut() = http_method(request.method);
+        *prepared.method_mut() = request.method.clone();
         *prepared.uri_mut() = address;
         let headers = prepared.headers_mut();
         headers.reserve(FIELDS);
         let mut secret = HeaderValue::from_str(key.expose())
             .map_err(|_| V1Error::Unsendable("its key cannot stand in a header".into()))?;
         secret.set_sensitive(true);
-        headers.extend(self.base.host().map(|host| (HOST, host.clone())));
+        headers.extend(self.base_url.host.as_ref().map(|host| (HOST, host.clone())));
         headers.insert(API_KEY, secret);
         headers.insert(ACCEPT, JSON);
         headers.insert(USER_AGENT, AGENT);
@@ -414,13 +394,4 @@ fn of_path(path: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     path.hash(&mut hasher);
     hasher.finish().max(1)
-}
-
-fn http_method(method: Method) -> http::Method {
-    match method {
-        Method::Get => http::Method::GET,
-        Method::Post => http::Method::POST,
-        Method::Patch => http::Method::PATCH,
-        Method::Delete => http::Method::DELETE,
-    }
 }

@@ -76,7 +76,6 @@ struct State {
     over: usize,
     /// Most calls that were under way or waited since this was told last.
     peak: usize,
-    index_under_way: usize,
     /// Calls under way by key, of each priority.
     by_key: [HashMap<u64, usize>; KINDS],
     queues: [InTurns<oneshot::Sender<Slot>>; KINDS],
@@ -148,7 +147,6 @@ impl Concurrency {
             under_way: 0,
             over: 0,
             peak: 0,
-            index_under_way: 0,
             by_key: Default::default(),
             queues: Default::default(),
             round: Round::default(),
@@ -211,27 +209,23 @@ impl Concurrency {
     /// Whether a call that is no index work is under way, or was within `time`.
     pub fn is_urgent_within(&self, time: Duration) -> bool {
         let state = self.state();
-        state.under_way > state.index_under_way || state.urgent.is_some_and(|at| at.elapsed() <= time)
-    }
-
-    #[cfg(test)]
-    fn limit(&self) -> usize {
-        self.state().limit
+        let urgent = state.by_key[..Priority::Index as usize].iter().any(|held| !held.is_empty());
+        urgent || state.urgent.is_some_and(|at| at.elapsed() <= time)
     }
 }
 
 impl State {
     fn has_room_for(&self, priority: Priority, key: u64) -> bool {
-        let index = self.limit - self.limit / 4;
         let free = (self.limit + self.over).saturating_sub(self.under_way);
-        let held = self.by_key[priority as usize].get(&key).copied().unwrap_or(0);
-        held < free * SHARE && (priority != Priority::Index || self.index_under_way < index)
+        let all = &self.by_key[priority as usize];
+        let is_beside_others = || all.values().sum::<usize>() < self.limit - self.limit / 4;
+        let held = all.get(&key).copied().unwrap_or(0);
+        held < free * SHARE && (priority != Priority::Index || is_beside_others())
     }
 
     fn enter(&mut self, own: &Arc<Mutex<Self>>, priority: Priority, key: u64) -> Slot {
         self.under_way += 1;
         self.note_peak();
-        self.index_under_way += usize::from(priority == Priority::Index);
         *self.by_key[priority as usize].entry(key).or_insert(0) += 1;
         self.find_over_again();
         self.note_urgent(priority);
@@ -310,7 +304,6 @@ impl State {
 
     fn leave(&mut self, priority: Priority, key: u64) {
         self.under_way -= 1;
-        self.index_under_way -= usize::from(priority == Priority::Index);
         if let Entry::Occupied(mut held) = self.by_key[priority as usize].entry(key) {
             *held.get_mut() -= 1;
             if *held.get() == 0 {

@@ -1,37 +1,13 @@
 //! Requests to v1 and answers from it, as plain values. May use: nothing of this crate.
 
 use bytes::Bytes;
-use std::fmt;
+use http::Method;
 use std::time::Duration;
-
-/// Methods v1 knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Method {
-    /// Reads; the only method that may be repeated.
-    Get,
-    /// Creates.
-    Post,
-    /// Updates.
-    Patch,
-    /// Deletes.
-    Delete,
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Get => "GET",
-            Self::Post => "POST",
-            Self::Patch => "PATCH",
-            Self::Delete => "DELETE",
-        })
-    }
-}
 
 /// One call to v1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct V1Request {
-    /// Method.
+    /// Method; only reads (GET) may be repeated.
     pub method: Method,
     /// Path below `/api/v1/`, percent-encoded, ending with a slash (v1 answers 301 without it, trap 13,
     /// `errors_slash_missing_post`). Ids in it are lower case (trap 12, `errors_upper_case_uuid_path`).
@@ -45,7 +21,7 @@ pub struct V1Request {
 impl V1Request {
     /// A read of `path`.
     pub fn get(path: impl Into<String>, query: impl Into<String>) -> Self {
-        Self { method: Method::Get, path: path.into(), query: query.into(), body: None }
+        Self { method: Method::GET, path: path.into(), query: query.into(), body: None }
     }
 
     /// A write of `body` (JSON) to `path`.
@@ -55,7 +31,7 @@ impl V1Request {
 
     /// A delete of `path`.
     pub fn delete(path: impl Into<String>) -> Self {
-        Self { method: Method::Delete, path: path.into(), query: String::new(), body: None }
+        Self { method: Method::DELETE, path: path.into(), query: String::new(), body: None }
     }
 }
 

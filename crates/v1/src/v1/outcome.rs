@@ -5,9 +5,10 @@
 //! wrong form, no answer) proves nothing, because a proxy and v1 itself may fail after the write was stored.
 //! May use: `message`, `refusal`, `refusals`.
 
-use super::message::{Method, V1Error, V1Response};
+use super::message::{V1Error, V1Response};
 use super::refusals;
 use crate::refusal::Refusal;
+use http::Method;
 use serde_json::{Map, Value};
 
 /// How a write ended.
@@ -59,7 +60,7 @@ impl Doubt {
 
 impl Outcome {
     /// Judges what became of a write made with `method`.
-    pub(super) fn of(method: Method, ended: Result<V1Response, V1Error>) -> Self {
+    pub(super) fn of(method: &Method, ended: Result<V1Response, V1Error>) -> Self {
         match ended {
             Ok(answer) => of_answer(method, answer),
             Err(lost) => of_silence(&lost),
@@ -83,7 +84,7 @@ fn of_silence(lost: &V1Error) -> Outcome {
     Outcome::Unknown(Doubt { what: what.into(), cause: lost.to_string(), timed_out, answered: false })
 }
 
-fn of_answer(method: Method, answer: V1Response) -> Outcome {
+fn of_answer(method: &Method, answer: V1Response) -> Outcome {
     if answer.is_success() {
         return match success(method, &answer) {
             Ok(()) => Outcome::Done(answer),
@@ -110,10 +111,10 @@ fn of_answer(method: Method, answer: V1Response) -> Outcome {
 }
 
 /// The success v1 gives: 204 to a delete (`states_delete`), 200 or 201 with an object to the rest.
-fn success(method: Method, answer: &V1Response) -> Result<(), String> {
+fn success(method: &Method, answer: &V1Response) -> Result<(), String> {
     match (method, answer.status) {
-        (Method::Delete, 204) if answer.body.is_empty() => Ok(()),
-        (Method::Post, 200 | 201) | (Method::Patch, 200) if answer.is_json => {
+        (&Method::DELETE, 204) if answer.body.is_empty() => Ok(()),
+        (&Method::POST, 200 | 201) | (&Method::PATCH, 200) if answer.is_json => {
             object(answer).map(drop).map_err(|fault| fault.to_string())
         }
         _ if !answer.is_json => Err("something that is not JSON".into()),
@@ -134,7 +135,7 @@ mod tests {
         V1Response { status, body: Bytes::from_static(body.as_bytes()), is_json: true, retry_after: Some(9) }
     }
 
-    fn ended(method: Method, answer: V1Response) -> &'static str {
+    fn ended(method: &Method, answer: V1Response) -> &'static str {
         match Outcome::of(method, Ok(answer)) {
             Outcome::Done(_) => "done",
             Outcome::NotDone(_) => "not done",
@@ -145,23 +146,23 @@ mod tests {
     #[test]
     fn only_the_success_v1_gives_is_one() {
         for (method, status, body, expected) in [
-            (Method::Post, 201, r#"{"id": 1}"#, "done"),
-            (Method::Post, 200, r#"{"id": 1}"#, "done"),
-            (Method::Patch, 200, "{}", "done"),
-            (Method::Delete, 204, "", "done"),
-            (Method::Post, 202, "{}", "unknown"),
-            (Method::Post, 204, "", "unknown"),
-            (Method::Patch, 201, "{}", "unknown"),
-            (Method::Patch, 204, "", "unknown"),
-            (Method::Patch, 200, "null", "unknown"),
-            (Method::Patch, 200, "[]", "unknown"),
-            (Method::Patch, 200, "{} {}", "unknown"),
-            (Method::Delete, 200, "{}", "unknown"),
+            (Method::POST, 201, r#"{"id": 1}"#, "done"),
+            (Method::POST, 200, r#"{"id": 1}"#, "done"),
+            (Method::PATCH, 200, "{}", "done"),
+            (Method::DELETE, 204, "", "done"),
+            (Method::POST, 202, "{}", "unknown"),
+            (Method::POST, 204, "", "unknown"),
+            (Method::PATCH, 201, "{}", "unknown"),
+            (Method::PATCH, 204, "", "unknown"),
+            (Method::PATCH, 200, "null", "unknown"),
+            (Method::PATCH, 200, "[]", "unknown"),
+            (Method::PATCH, 200, "{} {}", "unknown"),
+            (Method::DELETE, 200, "{}", "unknown"),
         ] {
-            assert_eq!(ended(method, answer(status, body)), expected, "{method} {status} {body}");
+            assert_eq!(ended(&method, answer(status, body)), expected, "{method} {status} {body}");
         }
         let page = V1Response { is_json: false, ..answer(200, "{}") };
-        assert_eq!(ended(Method::Patch, page), "unknown");
+        assert_eq!(ended(&Method::PATCH, page), "unknown");
     }
 
     #[test]
@@ -181,19 +182,19 @@ mod tests {
             (503, r#"{"error": "busy"}"#, "unknown"),
             (302, "", "unknown"),
         ] {
-            assert_eq!(ended(Method::Post, answer(status, body)), expected, "{status} {body}");
+            assert_eq!(ended(&Method::POST, answer(status, body)), expected, "{status} {body}");
         }
     }
 
     #[test]
     fn what_was_not_sent_was_not_done() {
-        let unsent = Outcome::of(Method::Post, Err(V1Error::Unreachable("x".into())));
+        let unsent = Outcome::of(&Method::POST, Err(V1Error::Unreachable("x".into())));
         assert!(matches!(unsent, Outcome::NotDone(NotDone::Refused(Refusal::UpstreamUnavailable { .. }))));
-        let unsent = Outcome::of(Method::Post, Err(V1Error::Timeout { maybe_done: false }));
+        let unsent = Outcome::of(&Method::POST, Err(V1Error::Timeout { maybe_done: false }));
         let Outcome::NotDone(NotDone::Refused(Refusal::UpstreamTimeout { detail })) = unsent else { panic!() };
         assert!(detail.contains("Nothing was changed"), "{detail}");
         for lost in [V1Error::Broken("x".into()), V1Error::Timeout { maybe_done: true }, V1Error::TooLarge(1)] {
-            let Outcome::Unknown(doubt) = Outcome::of(Method::Patch, Err(lost)) else { panic!() };
+            let Outcome::Unknown(doubt) = Outcome::of(&Method::PATCH, Err(lost)) else { panic!() };
             let Refusal::OutcomeUnknown { detail, .. } = doubt.refusal() else { panic!() };
             assert!(detail.contains("may have been carried out") && detail.contains("Look the record up"));
         }

@@ -4,7 +4,8 @@
 //! v1 has no idempotency keys, so a write repeated after the request was sent could be carried out
 //! twice. May use: `message` only.
 
-use super::message::{Method, V1Error, V1Response};
+use super::message::{V1Error, V1Response};
+use http::Method;
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -12,11 +13,11 @@ use uuid::Uuid;
 pub(super) const ATTEMPTS: u32 = 2;
 
 /// Whether a call that went like this may be made once more.
-pub(super) fn may_repeat(method: Method, outcome: &Result<V1Response, V1Error>) -> bool {
+pub(super) fn may_repeat(method: &Method, outcome: &Result<V1Response, V1Error>) -> bool {
     match outcome {
         Err(V1Error::Unreachable(_)) => true,
-        Err(V1Error::Broken(_)) => method == Method::Get,
-        Ok(answer) => method == Method::Get && matches!(answer.status, 502..=504),
+        Err(V1Error::Broken(_)) => *method == Method::GET,
+        Ok(answer) => *method == Method::GET && matches!(answer.status, 502..=504),
         Err(_) => false,
     }
 }
@@ -38,25 +39,25 @@ mod tests {
 
     #[test]
     fn a_write_is_repeated_only_when_it_certainly_was_not_sent() {
-        for method in [Method::Post, Method::Patch, Method::Delete] {
-            assert!(may_repeat(method, &Err(V1Error::Unreachable(String::new()))));
-            assert!(!may_repeat(method, &Err(V1Error::Broken(String::new()))));
-            assert!(!may_repeat(method, &Err(V1Error::Timeout { maybe_done: true })));
+        for method in [Method::POST, Method::PATCH, Method::DELETE] {
+            assert!(may_repeat(&method, &Err(V1Error::Unreachable(String::new()))));
+            assert!(!may_repeat(&method, &Err(V1Error::Broken(String::new()))));
+            assert!(!may_repeat(&method, &Err(V1Error::Timeout { maybe_done: true })));
             for status in [500, 502, 503, 504] {
-                assert!(!may_repeat(method, &answer(status)), "{method} {status}");
+                assert!(!may_repeat(&method, &answer(status)), "{method} {status}");
             }
         }
     }
 
     #[test]
     fn a_read_is_repeated_for_a_lost_connection_or_a_gateway_error() {
-        assert!(may_repeat(Method::Get, &Err(V1Error::Unreachable(String::new()))));
-        assert!(may_repeat(Method::Get, &Err(V1Error::Broken(String::new()))));
+        assert!(may_repeat(&Method::GET, &Err(V1Error::Unreachable(String::new()))));
+        assert!(may_repeat(&Method::GET, &Err(V1Error::Broken(String::new()))));
         for (status, again) in [(502, true), (503, true), (504, true), (500, false), (429, false), (200, false)] {
-            assert_eq!(may_repeat(Method::Get, &answer(status)), again, "{status}");
+            assert_eq!(may_repeat(&Method::GET, &answer(status)), again, "{status}");
         }
-        assert!(!may_repeat(Method::Get, &Err(V1Error::TooLarge(1))));
-        assert!(!may_repeat(Method::Get, &Err(V1Error::Timeout { maybe_done: false })));
+        assert!(!may_repeat(&Method::GET, &Err(V1Error::TooLarge(1))));
+        assert!(!may_repeat(&Method::GET, &Err(V1Error::Timeout { maybe_done: false })));
     }
 
     #[test]

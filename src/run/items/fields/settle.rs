@@ -331,7 +331,7 @@ fn matches(intent: &Intent, item: &Newest, late: Micros) -> bool {
 /// Settles a change or an end of an item that v1 shows; `lagging` when it may be a little older than now.
 async fn settle_change(job: &InProject<'_>, intent: &Intent, item: &Item, lagging: bool) -> Result<bool, Refusal> {
     let store = &job.runner.store;
-    let freshness = if lagging { micros(job.runner.indexes.freshness()) } else { 0 };
+    let freshness = if lagging { micros(job.runner.indexes.settings().freshness) } else { 0 };
     let is_late = now_micros() - intent.began_at > late(job) + freshness;
     let evidence = match of_update(intent, item) {
         Evidence::Unseen => match Box::pin(job.read_item(item.id)).await {
@@ -425,7 +425,7 @@ pub(super) async fn drop_unmade(
     recorded: &ProjectItems,
 ) -> Result<(), Refusal> {
     let now = now_micros();
-    let settled_by = 2 * late(job) + micros(job.runner.indexes.freshness()) + SKEW;
+    let settled_by = 2 * late(job) + micros(job.runner.indexes.settings().freshness) + SKEW;
     for intent in recorded.open.iter().filter(|intent| intent.kind == IntentKind::Create) {
         if now - intent.began_at < settled_by || job.runner.store.is_running(intent, settled_by) {
             continue;

@@ -4,7 +4,7 @@
 
 use super::super::build::{Build, SIZES};
 use super::super::delta::{MOST, Recorder};
-use super::super::deployment::{RefreshTurn, Refresher, SharedPlace};
+use super::super::deployment::SharedPlace;
 use super::super::entry::Entry;
 use super::super::known::{Got, Heard, Known, Shown};
 use super::super::local_write::removed;
@@ -15,6 +15,7 @@ use super::super::walk::Walk;
 use super::{Inner, with_files};
 use crate::fresh::{Moment, Need};
 use crate::refusal::Refusal;
+use crate::store::{DeltaTurn, TakenTurn};
 use crate::units::unix_micros;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -95,8 +96,8 @@ impl Inner {
                 return Ok(got);
             }
             match place.refresher().await {
-                Refresher::Unknown => return self.by_itself(&known, asking, Why::NoAnswer).await,
-                Refresher::ThisProcess(turn) => {
+                None => return self.by_itself(&known, asking, Why::NoAnswer).await,
+                Some(TakenTurn::Mine(turn)) => {
                     // Something may have been told just before.
                     if turn.number > last
                         && self.hear(&place, &mut known, asking.1).await.is_some()
@@ -109,10 +110,10 @@ impl Inner {
                 }
                 // Also for one that began too early to be of use here, as in one process: the next read is then shared
                 // by all who wait, and begins with what that one has found.
-                Refresher::Others(for_so_long) if for_so_long.max(begun.elapsed()) >= PATIENCE => {
+                Some(TakenTurn::Others(for_so_long)) if for_so_long.max(begun.elapsed()) >= PATIENCE => {
                     return self.by_itself(&known, asking, Why::TooSlow).await;
                 }
-                Refresher::Others(_) => {}
+                Some(TakenTurn::Others(_)) => {}
             }
             tokio::time::sleep(pause).await;
             pause = (pause * 3 / 2).min(LOOKS.1);
@@ -149,7 +150,7 @@ impl Inner {
     async fn for_all(
         &self,
         place: &SharedPlace,
-        turn: RefreshTurn,
+        turn: DeltaTurn,
         known: &Known,
         (source, entry): Asking<'_>,
     ) -> Result<Got, Refusal> {

@@ -23,7 +23,7 @@ impl Indexes {
     /// Writes what is not yet on disk.
     pub async fn close(&self) {
         for (scope, entry) in self.inner.entries_where(|_| true) {
-            self.inner.share_at_the_end(&scope).await;
+            self.inner.share(&scope).await;
             let inner = Arc::clone(&self.inner);
             let save = move || {
                 entry.save_walk();
@@ -41,16 +41,11 @@ impl Inner {
         Some(SharedPlace { deployment, identity: self.identity(scope) })
     }
 
-    /// Keeps the index for other processes, unless what they have is younger than `age`.
-    async fn share(&self, scope: &Scope, age: Duration) {
+    /// Keeps the index for other processes, unless what they have is young enough.
+    async fn share(&self, scope: &Scope) {
         if let (Some(place), Some(index)) = (self.shared(scope), self.any(scope)) {
-            place.save(index.verified.clone(), age).await;
+            place.save(index.verified.clone(), YOUNG).await;
         }
-    }
-
-    /// Keeps the index for other processes when this one ends.
-    pub(super) async fn share_at_the_end(&self, scope: &Scope) {
-        self.share(scope, YOUNG).await;
     }
 
     /// Sees to it that the index is kept for other processes after some time.
@@ -63,7 +58,7 @@ impl Inner {
         drop(runtime.spawn(async move {
             tokio::time::sleep(LATER).await;
             entry.unschedule_sharing();
-            self.share(&scope, YOUNG).await;
+            self.share(&scope).await;
         }));
     }
 

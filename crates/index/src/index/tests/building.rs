@@ -4,7 +4,7 @@
 use super::cases;
 use super::model::{Model, SMALL, Write, content, run, writes};
 use crate::index::build::Build;
-use crate::index::leftover::Leftover;
+use crate::index::files::Files;
 use crate::index::pace::Pace;
 use crate::index::progress::Progress;
 use crate::index::refresh::{Refresh, Refreshed, Verified};
@@ -168,27 +168,28 @@ fn pages_on_disk_are_gone_on_with_and_nothing_damaged_or_old_is() {
     run(async {
         let (model, directory) = (Model::of(40), tempfile::tempdir().unwrap());
         model.world().clock += 60_000_000;
-        let leftover = Leftover::of(directory.path(), "one".into());
+        let files = Files::of(directory.path(), "one".into());
         let (now, hour) = (model.world().clock, 3_600_000_000);
-        assert!(leftover.load(SMALL.page, now).is_none());
+        assert!(files.load_pages(SMALL.page, now).is_none());
         let walk = interrupted(&model, 7).await.unwrap();
-        leftover.save(&walk);
+        files.save_pages(&walk);
         model.calls();
         model.now(&[Write::Update(3, 0)]);
-        let found = built(&model, leftover.load(SMALL.page, now).unwrap()).await.unwrap();
+        let found = built(&model, files.load_pages(SMALL.page, now).unwrap()).await.unwrap();
         assert_eq!((content(&found.verified), model.calls()), (model.truth(), 4));
-        assert!(leftover.load(SMALL.page + 1, now).is_none(), "of other pages");
-        assert!(leftover.load(SMALL.page, now + hour).is_none(), "old");
-        let whole = std::fs::read(leftover.path()).unwrap();
-        std::fs::write(Leftover::of(directory.path(), "two".into()).path(), &whole).unwrap();
-        assert!(Leftover::of(directory.path(), "two".into()).load(SMALL.page, now).is_none(), "of another list");
+        assert!(files.load_pages(SMALL.page + 1, now).is_none(), "of other pages");
+        assert!(files.load_pages(SMALL.page, now + hour).is_none(), "old");
+        let whole = std::fs::read(files.pages.path()).unwrap();
+        let other = Files::of(directory.path(), "two".into());
+        std::fs::write(other.pages.path(), &whole).unwrap();
+        assert!(other.load_pages(SMALL.page, now).is_none(), "of another list");
         for at in [0, 20, whole.len() / 2, whole.len() - 1] {
             let mut damaged = whole.clone();
             damaged[at] ^= 1;
-            std::fs::write(leftover.path(), damaged).unwrap();
-            assert!(leftover.load(SMALL.page, now).is_none() && !leftover.path().exists(), "byte {at}");
+            std::fs::write(files.pages.path(), damaged).unwrap();
+            assert!(files.load_pages(SMALL.page, now).is_none() && !files.pages.path().exists(), "byte {at}");
         }
-        std::fs::write(leftover.path(), &whole[..whole.len() / 2]).unwrap();
-        assert!(leftover.load(SMALL.page, now).is_none(), "half of it");
+        std::fs::write(files.pages.path(), &whole[..whole.len() / 2]).unwrap();
+        assert!(files.load_pages(SMALL.page, now).is_none(), "half of it");
     });
 }

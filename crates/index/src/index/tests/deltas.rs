@@ -6,7 +6,7 @@ use super::model::{Model, SMALL, Write, content, run};
 use super::{building, id, plain_item};
 use crate::fresh::{Changes, Clock, Moment};
 use crate::index::delta::{Delta, MOST, Recorder, Told, of_bytes, to_bytes};
-use crate::index::deployment::{Refresher, SharedPlace};
+use crate::index::deployment::SharedPlace;
 use crate::index::known::{Heard, Known, Shown};
 use crate::index::local_write::LocalWrite;
 use crate::index::local_write::removed;
@@ -15,6 +15,7 @@ use crate::index::progress::Progress;
 use crate::index::refresh::{Refresh, Verified};
 use crate::index::shared_reads::What;
 use crate::index::source::Source;
+use crate::store::TakenTurn;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
@@ -226,7 +227,7 @@ fn nothing_damaged_or_of_another_list_is_read() {
             assert!(of_bytes("list", &damaged).is_err(), "byte {at}");
             assert!(of_bytes("list", &whole[..at]).is_err(), "cut off at {at}");
         }
-        let index = crate::index::snapshot::to_bytes("list", &teller.verified).expect("bytes");
+        let index = crate::index::files::to_bytes("list", &teller.verified).expect("bytes");
         assert!(of_bytes("list", &index).is_err(), "an index is no delta");
     });
 }
@@ -274,14 +275,14 @@ fn where_there_is_too_much_the_index_is_kept_and_only_that_one_is_believed() {
         let memory = Memory::new(teller.clock.clone());
         let place = SharedPlace { deployment: Arc::clone(&memory) as _, identity: "list".into() };
         teller.reads(&[Write::Delete(1), Write::Create], &[]).await;
-        let Refresher::ThisProcess(turn) = place.refresher().await else { panic!("nobody else") };
+        let Some(TakenTurn::Mine(turn)) = place.refresher().await else { panic!("nobody else") };
         assert_eq!(place.tell_read(turn, None, &teller.verified).await, Some(1));
         let mut hearer = Hearer { local: Vec::new(), ..hearer };
         hearer.known = Known::found(hearer.known.base(None), Changes::new(teller.clock.clone()).now());
         // Only turns that began after the end of the known read are told; here one sees that there is nothing else.
         assert_eq!(place.told(&hearer.known, teller.clock.now()).await.map(|told| told.len()), Some(0));
         teller.clock.advance(Duration::from_secs(1));
-        let Refresher::ThisProcess(turn) = place.refresher().await else { panic!("nobody else") };
+        let Some(TakenTurn::Mine(turn)) = place.refresher().await else { panic!("nobody else") };
         assert_eq!(place.tell_read(turn, None, &teller.verified).await, Some(2));
         let told = place.told(&hearer.known, teller.clock.now()).await.expect("an answer");
         let [Heard { number: 2, what: What::Whole(whole), .. }] = &told[..] else { panic!("an index") };

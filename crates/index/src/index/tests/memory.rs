@@ -1,7 +1,8 @@
-//! The place that processes share, in memory, with what may happen on the way to it. May use: `fresh`, this folder.
+//! The place that processes share, in memory, with what may happen on the way to it. May use: `fresh`, `store`, this folder.
 
 use crate::fresh::Clock;
-use crate::index::deployment::{Deployment, RefreshTurn, Refresher, SharedDelta, Turn};
+use crate::index::deployment::{Deployment, Turn};
+use crate::store::{DeltaTurn, StoredDelta, TakenTurn};
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -70,14 +71,14 @@ impl Deployment for Memory {
         ready(Turn::Unknown)
     }
 
-    fn deltas(&self, _: String, after: i64, within: Duration) -> BoxFuture<'static, Option<Vec<SharedDelta>>> {
+    fn deltas(&self, _: String, after: i64, within: Duration) -> BoxFuture<'static, Option<Vec<StoredDelta>>> {
         let (state, now) = (self.state.lock(), self.clock.now());
-        let told = state.told.iter().map(|(number, began, bytes)| SharedDelta {
+        let told = state.told.iter().map(|(number, began, bytes)| StoredDelta {
             number: *number,
             age: now - *began,
             bytes: bytes.clone(),
         });
-        let mut told: Vec<SharedDelta> = told.filter(|one| one.number > after && one.age <= within).collect();
+        let mut told: Vec<StoredDelta> = told.filter(|one| one.number > after && one.age <= within).collect();
         match state.way {
             None | Some(Way::Well) => {}
             Some(Way::Away) => return ready(None),
@@ -93,24 +94,24 @@ impl Deployment for Memory {
         ready(Some(told))
     }
 
-    fn refresher(&self, _: String) -> BoxFuture<'static, Refresher> {
+    fn refresher(&self, _: String) -> BoxFuture<'static, Option<TakenTurn>> {
         let (mut state, now) = (self.state.lock(), self.clock.now());
         ready(match (state.way, state.turn) {
-            (Some(Way::Away), _) => Refresher::Unknown,
-            (_, Some((_, taken))) => Refresher::Others(now - taken),
+            (Some(Way::Away), _) => None,
+            (_, Some((_, taken))) => Some(TakenTurn::Others(now - taken)),
             _ => {
                 let holder = Uuid::new_v4();
                 state.turn = Some((holder, now));
-                Refresher::ThisProcess(RefreshTurn { holder, number: state.number })
+                Some(TakenTurn::Mine(DeltaTurn { holder, number: state.number }))
             }
         })
     }
 
-    fn renew(&self, _: String, _: RefreshTurn) -> BoxFuture<'static, ()> {
+    fn renew(&self, _: String, _: DeltaTurn) -> BoxFuture<'static, ()> {
         ready(())
     }
 
-    fn end(&self, _: String, turn: RefreshTurn, told: Option<Vec<u8>>) -> BoxFuture<'static, Option<i64>> {
+    fn end(&self, _: String, turn: DeltaTurn, told: Option<Vec<u8>>) -> BoxFuture<'static, Option<i64>> {
         let mut state = self.state.lock();
         let Some((_, taken)) = state.turn.take_if(|(holder, _)| *holder == turn.holder) else { return ready(None) };
         let Some(bytes) = told else { return ready(None) };

@@ -10,7 +10,7 @@ use super::model::{Model, SMALL, Write, content, run};
 use super::{building, cases};
 use crate::fresh::{Changed, Changes, Clock, Moment};
 use crate::index::delta::{MOST, Recorder};
-use crate::index::deployment::{RefreshTurn, Refresher, SharedPlace};
+use crate::index::deployment::SharedPlace;
 use crate::index::known::{Heard, Known, Shown};
 use crate::index::local_write::LocalWrite;
 use crate::index::local_write::{LocalWriteLog, removed};
@@ -18,6 +18,7 @@ use crate::index::pace::Pace;
 use crate::index::progress::Progress;
 use crate::index::refresh::{Refresh, Refreshed, Verified};
 use crate::index::shared_reads::What;
+use crate::store::{DeltaTurn, TakenTurn};
 use crate::translate::work_items::Item;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -116,7 +117,7 @@ struct Kept {
 struct Reading {
     asked: Instant,
     refreshed: Refreshed<Moment>,
-    recorder: Option<(crate::index::delta::Delta, RefreshTurn)>,
+    recorder: Option<(crate::index::delta::Delta, DeltaTurn)>,
     ended: Instant,
     /// Local writes since it began.
     amendments: Vec<LocalWrite>,
@@ -250,7 +251,7 @@ impl World {
             return self.judge(which, &kept, asked);
         }
         let turn = match self.place.refresher().await {
-            Refresher::ThisProcess(turn) => Some(turn),
+            Some(TakenTurn::Mine(turn)) => Some(turn),
             _ => None,
         };
         let (since, clock) = (self.clock.now(), || self.clock.now());

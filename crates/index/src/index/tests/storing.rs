@@ -1,9 +1,9 @@
 //! Rows come back as the items they were, through any changes and through a file. May use: `translate`, this folder.
 
 use super::{any_items, cases, id, plain_item};
+use crate::index::files::Files;
 use crate::index::refresh::Verified;
 use crate::index::rows::Rows;
-use crate::index::snapshot::Snapshot;
 use crate::translate::work_items::Item;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
@@ -79,12 +79,12 @@ fn pools_do_not_grow_with_what_was() {
 #[test]
 fn a_file_holds_the_rows_and_nothing_damaged_is_believed() {
     let directory = tempfile::tempdir().unwrap();
-    let snapshot = Snapshot::of(directory.path(), "one".into());
-    assert!(snapshot.load().is_none() && !snapshot.exists());
+    let files = Files::of(directory.path(), "one".into());
+    assert!(files.load_index().is_none() && !files.index.exists());
     let mut rows = Rows::default();
     rows.apply(many(1000), &HashSet::new());
-    snapshot.save(&Verified::new(rows.clone(), 7));
-    let loaded = snapshot.load().unwrap();
+    files.save_index(&Verified::new(rows.clone(), 7));
+    let loaded = files.load_index().unwrap();
     assert_eq!((content(&loaded.rows), loaded.watermark), (content(&rows), 7));
     let path = std::fs::read_dir(directory.path()).unwrap().next().unwrap().unwrap().path();
     let whole = std::fs::read(&path).unwrap();
@@ -92,13 +92,14 @@ fn a_file_holds_the_rows_and_nothing_damaged_is_believed() {
         let mut damaged = whole.clone();
         damaged[at] ^= damage;
         std::fs::write(&path, damaged).unwrap();
-        assert!(snapshot.load().is_none(), "byte {at}");
-        assert!(!snapshot.exists());
+        assert!(files.load_index().is_none(), "byte {at}");
+        assert!(!files.index.exists());
     }
     std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
-    assert!(snapshot.load().is_none());
-    std::fs::write(Snapshot::of(directory.path(), "two".into()).path(), &whole).unwrap();
-    assert!(Snapshot::of(directory.path(), "two".into()).load().is_none(), "of another list");
+    assert!(files.load_index().is_none());
+    let other = Files::of(directory.path(), "two".into());
+    std::fs::write(other.index.path(), &whole).unwrap();
+    assert!(other.load_index().is_none(), "of another list");
 }
 
 /// Collects what is logged.
@@ -119,15 +120,15 @@ impl std::io::Write for Log {
 #[test]
 fn a_damaged_file_is_said_to_be_damaged() {
     let directory = tempfile::tempdir().unwrap();
-    let snapshot = Snapshot::of(directory.path(), "one".into());
-    snapshot.save(&Verified::default());
-    let mut bytes = std::fs::read(snapshot.path()).unwrap();
+    let files = Files::of(directory.path(), "one".into());
+    files.save_index(&Verified::default());
+    let mut bytes = std::fs::read(files.index.path()).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
-    std::fs::write(snapshot.path(), bytes).unwrap();
+    std::fs::write(files.index.path(), bytes).unwrap();
     let log = Log::default();
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
-    tracing::subscriber::with_default(subscriber, || assert!(snapshot.load().is_none()));
+    tracing::subscriber::with_default(subscriber, || assert!(files.load_index().is_none()));
     let said = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
     assert!(said.contains("WARN") && said.contains("built anew") && said.contains("checksum"), "{said}");
 }

@@ -38,7 +38,7 @@ fn source_fits(resource: &Resource, file: &ResourceFile, faults: &mut Faults) {
 }
 
 fn field_is_consistent(file: &ResourceFile, field: &Field, faults: &mut Faults) {
-    let trail = file.trail().then("fields").then(field.name.as_str());
+    let trail = file.trail_of(&field.name);
     if field.keep != Keep::V1 && field.v1.is_none() {
         faults.add(&trail.then("keep"), "an overlay lies over a v1 field; name it with `v1`");
     }
@@ -59,7 +59,7 @@ fn v1_names_are_written_once(resource: &Resource, file: &ResourceFile, faults: &
     for field in resource.fields.iter().filter(|field| !field.read_only && !field.hidden) {
         let Some(v1) = field.v1.as_deref() else { continue };
         if let Some((_, first)) = written.iter().find(|(known, _)| *known == v1) {
-            let trail = file.trail().then("fields").then(field.name.as_str()).then("v1");
+            let trail = file.trail_of(&field.name).then("v1");
             faults.add(&trail, format!("`{first}` is written under this name already"));
         }
         written.push((v1, &field.name));
@@ -68,7 +68,7 @@ fn v1_names_are_written_once(resource: &Resource, file: &ResourceFile, faults: &
 
 /// A field of the own store is declared by its surface only; where its value comes from is code.
 fn field_fits_the_store(file: &ResourceFile, field: &Field, faults: &mut Faults) {
-    let trail = file.trail().then("fields").then(field.name.as_str());
+    let trail = file.trail_of(&field.name);
     let of_v1 = [
         ("v1", field.v1.is_some()),
         ("keep", field.keep != Keep::V1),
@@ -83,7 +83,7 @@ fn field_fits_the_store(file: &ResourceFile, field: &Field, faults: &mut Faults)
 fn fields_are_written(resource: &Resource, file: &ResourceFile, faults: &mut Faults) {
     for field in resource.fields.iter().filter(|field| file.fields[&field.name].sound) {
         if !field.read_only && !field.hidden && !file.inputs.contains_key(&field.name) {
-            let trail = file.trail().then("fields").then(field.name.as_str());
+            let trail = file.trail_of(&field.name);
             faults.add(&trail, "no input writes it; declare one, or `read_only = true`");
         }
     }
@@ -92,7 +92,7 @@ fn fields_are_written(resource: &Resource, file: &ResourceFile, faults: &mut Fau
 fn fields_are_read(draft: &Draft, index: usize, file: &ResourceFile, faults: &mut Faults) {
     let generic = draft.cases_of(index).find(|case| reads_generically(*case));
     for field in draft.resources[index].fields.iter().filter(|field| file.fields[&field.name].sound) {
-        let trail = file.trail().then("fields").then(field.name.as_str());
+        let trail = file.trail_of(&field.name);
         if let (None, Keep::V1, Some(case)) = (&field.v1, field.keep, generic) {
             let message =
                 format!("`{}` has no `v1` name to read it from; only a special step could", case.operation.id);

@@ -6,7 +6,7 @@
 
 use crate::mapping::{Faults, Method, Source, Step, Trail, V1_FILE, V1Row, V1Table};
 use crate::plan::legacy::{Extent, Fill, V1Operation, V1Operations};
-use crate::plan::{Operation, PathTemplate, Resource, Segment};
+use crate::plan::{Operation, PathTemplate, Resource};
 
 /// What is said of a call that v2 operations make and none stands for.
 const ONLY_A_PART: &str = "No operation of v2 stands for it.";
@@ -89,7 +89,7 @@ fn stands_for(operation: &Operation, resource: &Resource) -> Option<(Method, Pat
 
 /// The row of a call, made when there is none.
 fn row_of<'r>(rows: &'r mut Vec<V1Operation>, method: Method, path: &PathTemplate) -> &'r mut V1Operation {
-    let known = rows.iter().position(|row| row.method == method && shape(&row.path) == shape(path));
+    let known = rows.iter().position(|row| row.method == method && row.path.shape() == path.shape());
     let at = known.unwrap_or_else(|| {
         rows.push(V1Operation {
             id: format!("v1_{}_{}", method.as_str().to_ascii_lowercase(), words(path)),
@@ -110,19 +110,10 @@ fn row_of<'r>(rows: &'r mut Vec<V1Operation>, method: Method, path: &PathTemplat
     &mut rows[at]
 }
 
-/// The path without the names of its variables.
-fn shape(path: &PathTemplate) -> Vec<Option<&str>> {
-    fn part(segment: &Segment) -> Option<&str> {
-        match segment {
-            Segment::Literal(text) => Some(text),
-            Segment::Variable(_) => None,
-        }
-    }
-    path.segments().iter().map(part).collect()
-}
-
 fn words(path: &PathTemplate) -> String {
-    shape(path).into_iter().flatten().collect::<Vec<_>>().join("_").replace('-', "_")
+    let shape = path.shape();
+    let words: Vec<&str> = shape.split('/').filter(|word| !word.is_empty()).collect();
+    words.join("_").replace('-', "_")
 }
 
 /// Adds what is declared.

@@ -1,8 +1,9 @@
-//! Rules of lists: order, paging, filters, search, expansion. May use: `mapping`, this folder.
+//! Rules of lists: order, paging, filters, search, expansion; and where they come from the index, which column each cell
+//! is, and whether it can do what is asked. May use: `mapping`, this folder.
 
 use super::draft::{Case, Draft};
-use crate::mapping::{Faults, Order, Read, Trail};
-use crate::plan::{Filter, FilterTest, Kind, Param, ParamRole, ValueType};
+use crate::mapping::{Faults, Order, Read, Special, Step, Trail};
+use crate::plan::{Column, Filter, FilterTest, Kind, Param, ParamRole, ValueType};
 
 pub(super) fn check(draft: &Draft, faults: &mut Faults) {
     for case in draft.cases() {
@@ -138,5 +139,45 @@ fn default_is_allowed(param: &Param, trail: &Trail, faults: &mut Faults) {
     let Some(default) = param.default.as_ref().and_then(|default| default.as_str()) else { return };
     if !param.allowed.is_empty() && !param.allowed.iter().any(|value| value == default) {
         faults.add(&trail.then("default"), format!("`{default}` is not among the values it takes"));
+    }
+}
+
+/// Finds the column of each cell of work items.
+pub(super) fn choose_columns(draft: &mut Draft, faults: &mut Faults) {
+    let from_the_index = |case: &Case| case.operation.step == Step::Special(Special::WorkItemsList);
+    let lists: Vec<usize> = draft.cases().filter(from_the_index).map(|case| case.operation.resource).collect();
+    let files = draft.files;
+    for index in lists {
+        let (resource, file, mut columns) = (&mut draft.resources[index], &files.resources[index], Vec::new());
+        let cells = resource.cells.iter().map(|&field| &resource.fields[field]);
+        for field in cells.filter(|field| file.fields[&field.name].sound) {
+            let trail = file.trail_of(&field.name);
+            match field.name.parse::<Column>() {
+                Ok(column) if column.value() == field.value => columns.push(column),
+                Ok(_) => faults.add(&trail, "the column of the index holds values of another kind"),
+                Err(_) => faults.add(&trail, "a list looks at it, but the index has no such column"),
+            }
+        }
+        resource.columns = columns.into();
+    }
+    for case in draft.cases().filter(from_the_index) {
+        columns_fit(case, faults);
+    }
+}
+
+/// The index can order by, resume from and search in what the list names.
+fn columns_fit(case: Case, faults: &mut Faults) {
+    let can = |field: &String, able: fn(Column) -> bool| field.parse().is_ok_and(able);
+    if let Some(Order { allowed, cursor, .. }) = &case.operation.order {
+        let trail = case.trail().then("order");
+        for field in allowed.iter().filter(|field| !can(field, Column::is_ordered)) {
+            faults.add(&trail.then("allowed"), format!("the index cannot order by `{field}`"));
+        }
+        for field in cursor.iter().filter(|field| !can(field, Column::is_resumed)) {
+            faults.add(&trail.then("cursor"), format!("the index cannot resume from `{field}`"));
+        }
+    }
+    for field in case.operation.search.iter().filter(|field| !can(field, |column| column == Column::Name)) {
+        faults.add(&case.trail().then("search"), format!("the index cannot search in `{field}`"));
     }
 }

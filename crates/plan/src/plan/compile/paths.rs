@@ -2,7 +2,6 @@
 
 use super::draft::{Case, Draft};
 use crate::mapping::{Faults, Method, Step, Surface};
-use crate::plan::{PathTemplate, Segment};
 use std::collections::HashMap;
 
 /// Variables every file may use; further ones are declared under `variables`.
@@ -58,7 +57,7 @@ fn shapes_are_unique(draft: &Draft, faults: &mut Faults) {
     let mut texts: HashMap<String, (&str, &str)> = HashMap::new();
     for case in draft.cases() {
         let operation = case.operation;
-        let shape = shape(&operation.path);
+        let shape = operation.path.shape();
         let trail = case.trail().then("path");
         if let Some(first) = operations.insert((operation.method, shape.clone()), &operation.id) {
             faults.add(&trail, format!("`{first}` has the same method and path"));
@@ -76,14 +75,6 @@ fn shapes_are_unique(draft: &Draft, faults: &mut Faults) {
             }
         }
     }
-}
-
-fn shape(path: &PathTemplate) -> String {
-    let segment = |segment: &Segment| match segment {
-        Segment::Literal(text) => text.clone(),
-        Segment::Variable(_) => "{}".into(),
-    };
-    path.segments().iter().map(segment).collect::<Vec<_>>().join("/")
 }
 
 /// A value that a step fills into v1's paths must come from v2's path, and the other way round nothing of v2's path may

@@ -81,7 +81,7 @@ pub(super) fn check(draft: &Draft, faults: &mut Faults) {
         }
         let firsts = resource.fields.iter().filter(|field| field.on_create == OnCreate::IfFirst);
         for field in firsts.filter(|_| !has(Step::Create)) {
-            let trail = trail.then("fields").then(field.name.as_str()).then("on_create");
+            let trail = file.trail_of(&field.name).then("on_create");
             faults.add(&trail, "no operation has the step `create`");
         }
     }

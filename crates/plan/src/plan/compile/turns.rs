@@ -4,8 +4,7 @@
 //! of a body matter. Where nothing is declared, it is the whole collection for a write to v1, and the record for one to
 //! the own store: never too little. May use: `mapping`, this folder.
 
-use super::draft::Builder;
-use super::draft::{Case, Draft};
+use super::draft::{Builder, Case, Draft};
 use crate::mapping::{Faults, Method, Source};
 use crate::plan::{BodyRule, PathTemplate, Turn, TurnOf};
 
@@ -19,7 +18,7 @@ pub(super) fn build(builder: &Builder, method: Method, path: Option<&PathTemplat
         return declared.iter().map(|text| turn(text, resource)).collect();
     }
     let own = builder.file.head.value.source == Some(Source::Own);
-    let names_a_record = path.is_some_and(|path| path.to_string().contains(RECORD));
+    let names_a_record = path.is_some_and(|path| path.as_str().contains(RECORD));
     let of = match (own, names_a_record) {
         (true, true) => TurnOf::Record,
         (true, false) => return Vec::new(),
@@ -55,7 +54,7 @@ pub(super) fn check(draft: &Draft, faults: &mut Faults) {
 fn turn_fits(draft: &Draft, case: Case, turn: &Turn, faults: &mut Faults) {
     let trail = case.trail().then("turns");
     match &turn.of {
-        TurnOf::Record if !case.operation.path.to_string().contains(RECORD) => {
+        TurnOf::Record if !case.operation.path.as_str().contains(RECORD) => {
             faults.add(&trail, format!("the path names no record: it lacks {RECORD}"));
         }
         TurnOf::Collection(name) if !draft.resources.iter().any(|resource| resource.name == *name) => {

@@ -67,8 +67,7 @@ pub(super) async fn carry_out(
 pub(super) async fn items_changed(connection: &mut Session, project: Uuid) -> Result<(), StoreError> {
     let text = "INSERT INTO project (id, items, epoch) VALUES ($1, 1, 0) ON CONFLICT (id) \
                 DO UPDATE SET items = project.items + 1";
-    query(text, &[&project]).execute(connection).await?;
-    Ok(())
+    connection.run(query(text, &[&project])).await.map(drop)
 }
 
 struct Values<'c> {
@@ -107,8 +106,7 @@ impl Values<'_> {
         }
         self.touched.extend(projects);
         let delete = format!("DELETE FROM custom_value WHERE property_id = $1 AND {these}");
-        query(sql(delete), &parameters).execute(&mut *self.connection).await?;
-        Ok(())
+        self.connection.run(query(sql(delete), &parameters)).await.map(drop)
     }
 
     /// Numbers the elements of each item's value from 0 again. Rows with a gap step aside below zero first,
@@ -124,7 +122,7 @@ impl Values<'_> {
              FROM custom_value WHERE property_id = $1 AND position < 0",
             "DELETE FROM custom_value WHERE property_id = $1 AND position < 0",
         ] {
-            query(text, &[&property]).execute(&mut *self.connection).await?;
+            self.connection.run(query(text, &[&property])).await?;
         }
         Ok(())
     }

@@ -1,12 +1,13 @@
 //! Reading the definitions of a workspace.
 //!
-//! May use: `catalogue`, this folder.
+//! May use: `catalogue`, `v2` (times), this folder.
 
 use super::super::error::StoreError;
 use super::super::rows::{Cells, all, query, sql, value};
 use super::super::session::Session;
 use super::tables::Definition;
-use crate::catalogue::{Attachment, Catalogue, Context, ContextOption, FLAGS, Features, Import};
+use crate::catalogue::{Attachment, Catalogue, Context, ContextOption, FLAGS, Features};
+use crate::v2::time::Micros;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -95,18 +96,13 @@ async fn attachments(
 ) -> Result<BTreeMap<(Uuid, Uuid), Attachment>, StoreError> {
     let text = "SELECT type_id, property_id, sort_order, created_at FROM type_property WHERE workspace_id = $1";
     all(connection, query(text, &[&workspace]), |cells| {
-        let (type_id, property) = (cells.next()?, cells.next()?);
-        let attachment = Attachment { type_id, property, sort_order: cells.next()?, created_at: cells.next()? };
-        Ok(((type_id, property), attachment))
+        let key = (cells.next()?, cells.next()?);
+        Ok((key, Attachment { sort_order: cells.next()?, created_at: cells.next()? }))
     })
     .await
 }
 
-async fn imports(connection: &mut Session, workspace: Uuid) -> Result<BTreeMap<(Uuid, Uuid), Import>, StoreError> {
+async fn imports(connection: &mut Session, workspace: Uuid) -> Result<BTreeMap<(Uuid, Uuid), Micros>, StoreError> {
     let text = "SELECT project_id, type_id, created_at FROM type_import WHERE workspace_id = $1";
-    all(connection, query(text, &[&workspace]), |cells| {
-        let (project, type_id) = (cells.next()?, cells.next()?);
-        Ok(((project, type_id), Import { project, type_id, created_at: cells.next()? }))
-    })
-    .await
+    all(connection, query(text, &[&workspace]), |cells| Ok(((cells.next()?, cells.next()?), cells.next()?))).await
 }

@@ -143,9 +143,7 @@ impl Store {
         let first = self.memory.first(workspace);
         let text = "INSERT INTO workspace (id, version, flags, default_level, created_at) \
                     VALUES ($1, 0, '{}', $2, $3) ON CONFLICT (id) DO NOTHING";
-        query(text, &[&workspace, &first.features.default_level, &first.features.created_at])
-            .execute(&mut **writing)
-            .await?;
+        writing.run(query(text, &[&workspace, &first.features.default_level, &first.features.created_at])).await?;
         let version = raise(writing, workspace).await?;
         version.ok_or_else(|| StoreError::Internal("the row of the workspace is not there".into()))
     }
@@ -185,6 +183,6 @@ fn newest(catalogue: &Catalogue) -> i64 {
     let options = catalogue.options.values().map(|record| record.created_at);
     let contexts = catalogue.contexts.values().map(|record| record.created_at);
     let links = catalogue.attachments.values().map(|record| record.created_at);
-    let imports = catalogue.imports.values().map(|record| record.created_at);
+    let imports = catalogue.imports.values().copied();
     types.chain(properties).chain(options).chain(contexts).chain(links).chain(imports).max().unwrap_or(0)
 }

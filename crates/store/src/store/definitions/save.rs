@@ -39,8 +39,7 @@ async fn features(connection: &mut Session, after: &Catalogue) -> Result<(), Sto
     let flags = FLAGS.iter().zip(after.features.flags).map(|(name, on)| ((*name).to_owned(), Value::Bool(on)));
     let flags: Map<String, Value> = flags.collect();
     let text = "UPDATE workspace SET flags = $2, default_level = $3 WHERE id = $1";
-    query(text, &[&after.workspace, &flags, &after.features.default_level]).execute(connection).await?;
-    Ok(())
+    connection.run(query(text, &[&after.workspace, &flags, &after.features.default_level])).await.map(drop)
 }
 
 struct Saving<'c> {
@@ -79,16 +78,14 @@ impl Saving<'_> {
             T::TABLE,
             self.kind.elements("$3")
         );
-        query(sql(text), &[&self.now, &self.workspace, &ids]).execute(&mut *self.connection).await?;
-        Ok(())
+        self.connection.run(query(sql(text), &[&self.now, &self.workspace, &ids])).await.map(drop)
     }
 
     async fn update<T: Definition>(&mut self, id: Uuid, record: &T) -> Result<(), StoreError> {
         let set: Vec<_> = T::COLUMNS.iter().zip(3..).map(|(column, at)| format!("{column} = ${at}")).collect();
         let text = format!("UPDATE {} SET {} WHERE id = $1 AND workspace_id = $2", T::TABLE, set.join(", "));
         let cells = cells([&id, &self.workspace]).into_iter().chain(record.cells());
-        with_cells(sql(text), cells).execute(&mut *self.connection).await?;
-        Ok(())
+        self.connection.run(with_cells(sql(text), cells)).await.map(drop)
     }
 
     async fn insert<T: Definition>(&mut self, records: &[(&Uuid, &Arc<T>)]) -> Result<(), StoreError> {
@@ -96,8 +93,7 @@ impl Saving<'_> {
         let text = format!("INSERT INTO {} (id, workspace_id, {}) VALUES {rows}", T::TABLE, T::COLUMNS.join(", "));
         let cells =
             records.iter().flat_map(|(id, record)| cells([id, &self.workspace]).into_iter().chain(record.cells()));
-        with_cells(sql(text), cells).execute(&mut *self.connection).await?;
-        Ok(())
+        self.connection.run(with_cells(sql(text), cells)).await.map(drop)
     }
 }
 
@@ -105,14 +101,14 @@ impl Saving<'_> {
 async fn links_gone(connection: &mut Session, before: &Catalogue, after: &Catalogue) -> Result<(), StoreError> {
     for (key, _) in before.attachments.iter().filter(|(key, link)| after.attachments.get(key) != Some(link)) {
         let text = "DELETE FROM type_property WHERE type_id = $1 AND property_id = $2";
-        query(text, &[&key.0, &key.1]).execute(&mut *connection).await?;
+        connection.run(query(text, &[&key.0, &key.1])).await?;
     }
     for (key, _) in before.imports.iter().filter(|(key, link)| after.imports.get(key) != Some(link)) {
         let text = "DELETE FROM type_import WHERE project_id = $1 AND type_id = $2";
-        query(text, &[&key.0, &key.1]).execute(&mut *connection).await?;
+        connection.run(query(text, &[&key.0, &key.1])).await?;
     }
     for (id, _) in before.contexts.iter().filter(|(id, old)| other_options(old, after.contexts.get(id))) {
-        query("DELETE FROM context_option WHERE context_id = $1", &[&id]).execute(&mut *connection).await?;
+        connection.run(query("DELETE FROM context_option WHERE context_id = $1", &[&id])).await?;
     }
     Ok(())
 }
@@ -123,24 +119,28 @@ fn other_options(context: &Arc<Context>, counterpart: Option<&Arc<Context>>) -> 
 }
 
 async fn links_new(connection: &mut Session, before: &Catalogue, after: &Catalogue) -> Result<(), StoreError> {
-    for (_, link) in after.attachments.iter().filter(|(key, link)| before.attachments.get(key) != Some(link)) {
+    for ((type_id, property), link) in
+        after.attachments.iter().filter(|(key, link)| before.attachments.get(key) != Some(link))
+    {
         let row: NewRow = &[
-            ("type_id", &link.type_id),
-            ("property_id", &link.property),
+            ("type_id", type_id),
+            ("property_id", property),
             ("workspace_id", &after.workspace),
             ("sort_order", &link.sort_order),
             ("created_at", &link.created_at),
         ];
-        insert("type_property", row).execute(&mut *connection).await?;
+        connection.run(insert("type_property", row)).await?;
     }
-    for (_, link) in after.imports.iter().filter(|(key, link)| before.imports.get(key) != Some(link)) {
+    for ((project, type_id), since) in
+        after.imports.iter().filter(|(key, since)| before.imports.get(key) != Some(since))
+    {
         let row: NewRow = &[
-            ("project_id", &link.project),
-            ("type_id", &link.type_id),
+            ("project_id", project),
+            ("type_id", type_id),
             ("workspace_id", &after.workspace),
-            ("created_at", &link.created_at),
+            ("created_at", since),
         ];
-        insert("type_import", row).execute(&mut *connection).await?;
+        connection.run(insert("type_import", row)).await?;
     }
     for (id, context) in after.contexts.iter().filter(|(id, new)| other_options(new, before.contexts.get(id))) {
         for options in at_once(&context.options) {
@@ -151,7 +151,7 @@ async fn links_new(connection: &mut Session, before: &Catalogue, after: &Catalog
             let cells = options.iter().flat_map(|option| {
                 cells([id, &option.option, &after.workspace, &option.is_default, &option.sort_order])
             });
-            with_cells(sql(text), cells).execute(&mut *connection).await?;
+            connection.run(with_cells(sql(text), cells)).await?;
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 //!
 //! May use: `fresh`, `units`, this folder, the engine.
 
-use super::tables::{OAuthStore, joined, words};
+use super::tables::{OAuthStore, words};
 use crate::fresh::Changed;
 use crate::store::error::StoreError;
 use crate::store::rows::{Cells, NewRow, insert, query, sql};
@@ -41,7 +41,7 @@ impl OAuthStore {
             ("name", &client.name),
             ("secret_hash", &client.secret_hash.clone().unwrap_or_default()),
             ("redirect_uris", &client.redirect_uris),
-            ("scopes", &joined(&client.scopes)),
+            ("scopes", &client.scopes.join(" ")),
             ("self_registered", &client.self_registered),
             ("created_at", &now_micros()),
         ];
@@ -83,12 +83,12 @@ impl OAuthStore {
         writing.voids(Changed::Credentials);
         let at = now_micros();
         let text = "UPDATE oauth_client SET deleted_at = $2 WHERE id = $1 AND deleted_at IS NULL";
-        let done = query(text, &[&id, &at]).execute(&mut *writing).await?;
+        let done = writing.run(query(text, &[&id, &at])).await?;
         let text = "UPDATE oauth_grant SET revoked_at = $2, revoked_reason = 'client_deleted', sealed_key = '' \
                     WHERE client_id = $1 AND revoked_at IS NULL";
-        query(text, &[&id, &at]).execute(&mut *writing).await?;
+        writing.run(query(text, &[&id, &at])).await?;
         writing.commit().await?;
-        Ok(done.rows_affected() > 0)
+        Ok(done > 0)
     }
 }
 

@@ -2,8 +2,7 @@
 //!
 //! May use: `fresh`, `units`, this folder, the engine.
 
-use super::sealed::Sealed;
-use super::tables::{OAuthStore, joined, words};
+use super::tables::{OAuthStore, Sealed, words};
 use crate::fresh::Changed;
 use crate::store::engine::Writing;
 use crate::store::error::StoreError;
@@ -67,13 +66,13 @@ impl OAuthStore {
             ("id", &grant.id),
             ("client_id", &grant.client_id),
             ("user_id", &grant.user),
-            ("scopes", &joined(&grant.scopes)),
+            ("scopes", &grant.scopes.join(" ")),
             ("sealed_key", &grant.sealed.text),
             ("sealed_with", &grant.sealed.with),
             ("created_at", &now_micros()),
             ("revoked_reason", &""),
         ];
-        insert("oauth_grant", row).execute(&mut *writing).await?;
+        writing.run(insert("oauth_grant", row)).await?;
         let row: NewRow = &[
             ("hash", &code.hash),
             ("grant_id", &grant.id),
@@ -81,7 +80,7 @@ impl OAuthStore {
             ("challenge", &code.challenge.clone().unwrap_or_default()),
             ("expires_at", &code.expires_at),
         ];
-        insert("oauth_code", row).execute(&mut *writing).await?;
+        writing.run(insert("oauth_code", row)).await?;
         writing.commit().await
     }
 
@@ -108,8 +107,7 @@ impl OAuthStore {
         let mut writing = self.engine.writing().await?;
         let text = "UPDATE oauth_grant SET revoked_at = $3, revoked_reason = 'person', sealed_key = '' \
                     WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL";
-        let done = query(text, &[&grant, &user, &now_micros()]).execute(&mut *writing).await?;
-        let ended = done.rows_affected() > 0;
+        let ended = writing.run(query(text, &[&grant, &user, &now_micros()])).await? > 0;
         tell_end(&mut writing, ended, ENDED_LATELY, &grant.to_string()).await?;
         writing.commit().await?;
         Ok(ended)
@@ -120,8 +118,7 @@ impl OAuthStore {
 pub(super) async fn revoke(writing: &mut Writing, grant: &str, reason: &str) -> Result<bool, StoreError> {
     let text = "UPDATE oauth_grant SET revoked_at = $2, revoked_reason = $3, sealed_key = '' WHERE id = $1 \
                 AND revoked_at IS NULL";
-    let done = query(text, &[&grant, &now_micros(), &reason]).execute(&mut **writing).await?;
-    let ended = done.rows_affected() > 0;
+    let ended = writing.run(query(text, &[&grant, &now_micros(), &reason])).await? > 0;
     tell_end(writing, ended, ENDED_LATELY, grant).await?;
     Ok(ended)
 }

@@ -2,8 +2,7 @@
 //!
 //! May use: `fresh`, `units`, this folder, the engine.
 
-use super::sealed::Sealed;
-use super::tables::{OAuthStore, joined, words};
+use super::tables::{OAuthStore, Sealed, words};
 use crate::fresh::Changed;
 use crate::store::error::StoreError;
 use crate::store::rows::{Cells, NewRow, insert, query, read_id, sql};
@@ -53,7 +52,7 @@ impl OAuthStore {
             ("title", &key.title),
             ("user_id", &key.user),
             ("user_name", &key.user_name),
-            ("scopes", &joined(&key.scopes)),
+            ("scopes", &key.scopes.join(" ")),
             ("workspace_id", &workspace),
             ("workspace_slug", &slug),
             ("sealed_key", &key.sealed.text),
@@ -85,11 +84,11 @@ impl OAuthStore {
         writing.voids(Changed::Credentials);
         let text = "UPDATE gateway_key SET revoked_at = $3, sealed_key = '' WHERE id = $1 AND (user_id = $2 \
                     OR $2 = '') AND revoked_at IS NULL";
-        let done = query(text, &[&key, &user.map(|user| user.to_string()).unwrap_or_default(), &now_micros()])
-            .execute(&mut *writing)
+        let done = writing
+            .run(query(text, &[&key, &user.map(|user| user.to_string()).unwrap_or_default(), &now_micros()]))
             .await?;
         writing.commit().await?;
-        Ok(done.rows_affected() > 0)
+        Ok(done > 0)
     }
 }
 

@@ -9,13 +9,11 @@
 mod clients;
 mod grants;
 mod keys;
-mod sealed;
 mod tables;
 mod tokens;
 
 pub use clients::Client;
 pub use grants::{Grant, NewCode, NewGrant};
 pub use keys::GatewayKey;
-pub use sealed::{Sealed, SealedRow};
-pub use tables::OAuthStore;
+pub use tables::{OAuthStore, Sealed, SealedRow};
 pub use tokens::{Code, Exchange, NewToken, Refresh, Token, TokenKind, Verdict};

@@ -3,8 +3,7 @@
 //! May use: `fresh`, `units`, this folder, the engine.
 
 use super::grants;
-use super::sealed::Sealed;
-use super::tables::{OAuthStore, words};
+use super::tables::{OAuthStore, Sealed, words};
 use crate::fresh::Changed;
 use crate::store::engine::Writing;
 use crate::store::error::StoreError;
@@ -140,8 +139,8 @@ impl OAuthStore {
             return Ok(Exchange::Refused);
         }
         let text = "UPDATE oauth_code SET used_at = $2 WHERE hash = $1 AND used_at IS NULL";
-        let taken = query(text, &[&hash, &now_micros()]).execute(&mut *writing).await?;
-        if taken.rows_affected() == 0 || verdict == Verdict::Burn {
+        let taken = writing.run(query(text, &[&hash, &now_micros()])).await?;
+        if taken == 0 || verdict == Verdict::Burn {
             grants::revoke(&mut writing, &code.grant.to_string(), "code_misused").await?;
             return Ok(Exchange::Ended(code, writing.commit().await));
         }
@@ -177,9 +176,9 @@ impl OAuthStore {
         }
         let text = "UPDATE oauth_token SET used_at = $2 WHERE hash = $1 AND used_at IS NULL \
                     AND revoked_at IS NULL";
-        let taken = query(text, &[&hash, &at]).execute(&mut *writing).await?;
+        let taken = writing.run(query(text, &[&hash, &at])).await?;
         let answer_lost = || revoked_at == 0 && at - if used_at == 0 { at } else { used_at } <= retry;
-        let again = taken.rows_affected() == 0;
+        let again = taken == 0;
         if again && !(retry > 0 && answer_lost() && replace_successors(&mut writing, hash).await?) {
             grants::revoke(&mut writing, &token.grant.to_string(), "refresh_token_reused").await?;
             return Ok(Refresh::Reused(writing.commit().await));
@@ -208,8 +207,7 @@ impl OAuthStore {
                 let text = "UPDATE oauth_token SET revoked_at = $2 WHERE hash = $1 AND revoked_at IS NULL \
                             AND NOT EXISTS (SELECT 1 FROM oauth_grant g WHERE g.id = grant_id \
                             AND g.revoked_at IS NOT NULL)";
-                let done = query(text, &[&hash, &now_micros()]).execute(&mut *writing).await?;
-                let ended = done.rows_affected() > 0;
+                let ended = writing.run(query(text, &[&hash, &now_micros()])).await? > 0;
                 let text = "SELECT hash FROM oauth_token WHERE hash = $1 AND revoked_at > $2";
                 grants::tell_end(&mut writing, ended, text, hash).await?;
                 ended
@@ -231,7 +229,7 @@ impl OAuthStore {
              AND NOT EXISTS (SELECT 1 FROM oauth_token t WHERE t.grant_id = oauth_grant.id) \
              AND NOT EXISTS (SELECT 1 FROM oauth_code c WHERE c.grant_id = oauth_grant.id)",
         ] {
-            gone += query(text, &[&before]).execute(&mut *writing).await?.rows_affected();
+            gone += writing.run(query(text, &[&before])).await?;
         }
         writing.commit().await?;
         Ok(gone)
@@ -245,8 +243,7 @@ async fn hold_family(writing: &mut Writing, table: &str, hash: &str) -> Result<(
     let text = format!(
         "UPDATE oauth_grant SET revoked_at = revoked_at WHERE id = (SELECT grant_id FROM {table} WHERE hash = $1)"
     );
-    query(sql(text), &[&hash]).execute(&mut **writing).await?;
-    Ok(())
+    writing.run(query(sql(text), &[&hash])).await.map(drop)
 }
 
 /// Ends the successors of a refresh token; false when the refresh token among them was presented already.
@@ -255,11 +252,11 @@ async fn replace_successors(writing: &mut Writing, parent: &str) -> Result<bool,
     let at = now_micros();
     let text = "UPDATE oauth_token SET revoked_at = $2 WHERE parent = $1 AND kind = 'refresh' \
                 AND used_at IS NULL AND revoked_at IS NULL";
-    let replaced = query(text, &[&parent, &at]).execute(&mut **writing).await?;
+    let replaced = writing.run(query(text, &[&parent, &at])).await?;
     let text = "UPDATE oauth_token SET revoked_at = $2 WHERE parent = $1 AND kind = 'access' \
                 AND revoked_at IS NULL";
-    query(text, &[&parent, &at]).execute(&mut **writing).await?;
-    Ok(replaced.rows_affected() > 0)
+    writing.run(query(text, &[&parent, &at])).await?;
+    Ok(replaced > 0)
 }
 
 async fn add(writing: &mut Writing, grant: Uuid, parent: &str, token: &NewToken) -> Result<(), StoreError> {
@@ -272,8 +269,7 @@ async fn add(writing: &mut Writing, grant: Uuid, parent: &str, token: &NewToken)
         ("issued_at", &now_micros()),
         ("expires_at", &token.expires_at),
     ];
-    insert("oauth_token", row).execute(&mut **writing).await?;
-    Ok(())
+    writing.run(insert("oauth_token", row)).await.map(drop)
 }
 
 fn read_code(cells: &mut Cells<'_>) -> Result<(Code, i64, i64), StoreError> {

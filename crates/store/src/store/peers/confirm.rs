@@ -49,8 +49,8 @@ impl Engine {
     /// Waits until every process that answers from memory has heard this note, which is committed.
     pub(in crate::store) async fn wait_until_confirmed(&self, awaited: Awaited) {
         let end = Instant::now() + LEASE;
-        let state = self.peers.state();
-        let asked = timeout_at(end, leases(self.pool_of_any_version(), state.me)).await;
+        let peers = &self.peers;
+        let asked = timeout_at(end, leases(self.pool_of_any_version(), peers.me)).await;
         let Ok(Ok(leases)) = asked else {
             // Nobody can say who has a lease; by then those who have one heard the note.
             return tokio::time::sleep_until(end).await;
@@ -58,11 +58,11 @@ impl Engine {
         if leases.is_empty() {
             return;
         }
-        if !state.listens.load(Ordering::Acquire) {
-            return renewed_twice(self.pool_of_any_version(), state.me, leases, end).await;
+        if !peers.listens.load(Ordering::Acquire) {
+            return renewed_twice(self.pool_of_any_version(), peers.me, leases, end).await;
         }
         loop {
-            let heard = state.heard.notified();
+            let heard = peers.heard.notified();
             tokio::pin!(heard);
             // Told from here on, also of what comes before it is waited for.
             heard.as_mut().enable();
@@ -77,7 +77,7 @@ impl Engine {
         if self.tables_version().await? < PROCESSES {
             return Ok(false);
         }
-        let leases = leases(self.pool_of_any_version(), self.peers.state().me).await?;
+        let leases = leases(self.pool_of_any_version(), self.peers.me).await?;
         Ok(!leases.is_empty())
     }
 }

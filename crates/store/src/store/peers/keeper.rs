@@ -10,7 +10,7 @@ use super::alone::{Alone, NotTaken, SERVES, Serving};
 use super::confirm::DATABASE_NOW;
 use super::lease::LEASE;
 use super::note::{HEARD, Heard, NOTES, Note};
-use super::state::{Peers, State};
+use super::state::Peers;
 use crate::fresh::{Changed, Changes};
 use sqlx::postgres::{PgConnectOptions, PgListener, PgNotification, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions, Executor, Row};
@@ -87,8 +87,7 @@ impl Store {
         let url = engine.url_of_postgres().unwrap_or_default();
         let options = PgConnectOptions::from_str(url)?.disable_statement_logging();
         let keeper = Keeper {
-            state: Arc::clone(engine.peers.state()),
-            peers: engine.peers.clone(),
+            peers: Arc::clone(&engine.peers),
             changes: changes.clone(),
             options,
             superseded: tell,
@@ -143,14 +142,14 @@ impl Engine {
     /// Whether there is a lease soon, or a reason why there is none. Notes that do not come back although statements
     /// are answered go through something that shares connections between clients.
     async fn first_lease(&self) -> bool {
-        let (end, state) = (Instant::now() + FIRST, self.peers.state());
+        let (end, peers) = (Instant::now() + FIRST, &self.peers);
         while Instant::now() < end {
-            if state.lease.is_held() || state.lease.is_away() || state.refused.load(Ordering::Acquire) {
+            if peers.lease.is_held() || peers.lease.is_away() || peers.refused.load(Ordering::Acquire) {
                 return true;
             }
             sleep(Duration::from_millis(5)).await;
         }
-        !state.listened.load(Ordering::Acquire)
+        !peers.listened.load(Ordering::Acquire)
     }
 }
 
@@ -170,11 +169,11 @@ impl Joined {
         let Some(keeping) = self.keeping.take() else { return };
         keeping.abort();
         let _ = keeping.await;
-        let state = self.engine.peers.state();
-        state.listens.store(false, Ordering::Release);
-        state.lease.lost();
+        let peers = &self.engine.peers;
+        peers.listens.store(false, Ordering::Release);
+        peers.lease.lost();
         let gone = sqlx::query("DELETE FROM process WHERE id = $1")
-            .bind(state.me.to_string())
+            .bind(peers.me.to_string())
             .execute(self.engine.pool_of_any_version());
         let _ = timeout(WAIT, gone).await;
     }
@@ -184,7 +183,7 @@ impl Drop for Joined {
     fn drop(&mut self) {
         if let Some(keeping) = self.keeping.take() {
             keeping.abort();
-            self.engine.peers.state().lease.lost();
+            self.engine.peers.lease.lost();
         }
         *self.engine.serving.lock() = Serving::No;
     }
@@ -199,8 +198,7 @@ async fn lock_of(file: &Path, patience: Duration) -> Result<Alone, StoreError> {
 }
 
 struct Keeper {
-    state: Arc<State>,
-    peers: Peers,
+    peers: Arc<Peers>,
     changes: Changes,
     options: PgConnectOptions,
     superseded: watch::Sender<bool>,
@@ -214,13 +212,13 @@ impl Keeper {
     async fn keep(mut self) {
         loop {
             let Err(lost) = self.session().await;
-            self.state.listens.store(false, Ordering::Release);
-            self.state.lease.lost();
+            self.peers.listens.store(false, Ordering::Release);
+            self.peers.lease.lost();
             match lost {
                 lost if lost.was_answered() => {
                     // It can be read, but not written or listened to: no lease, and every counter is asked for.
-                    self.state.lease.back();
-                    self.state.refused.store(true, Ordering::Release);
+                    self.peers.lease.back();
+                    self.peers.refused.store(true, Ordering::Release);
                     if !std::mem::replace(&mut self.said, true) {
                         tracing::warn!(cause = %lost, "the store answers, but this process cannot hear of others' writes; every read asks the store");
                     }
@@ -228,10 +226,10 @@ impl Keeper {
                 lost => {
                     // A connection may be cut alone; a process that cannot make another one is away from the database.
                     let there = timeout(WAIT, self.options.connect()).await.is_ok_and(|made| made.is_ok());
-                    if !there && self.state.lease.gone() {
+                    if !there && self.peers.lease.gone() {
                         tracing::warn!(cause = %lost, "the store does not answer; reads make do with what is in memory, the rest is refused");
                     }
-                    if there && self.state.lease.back() {
+                    if there && self.peers.lease.back() {
                         tracing::info!("the store answers again");
                     }
                 }
@@ -256,16 +254,16 @@ impl Keeper {
             let _ = within(listener.execute(statement)).await;
         }
         within(listener.listen_all([NOTES, HEARD])).await?;
-        let number = self.state.me.as_u128() as i32;
+        let number = self.peers.me.as_u128() as i32;
         let lock = format!("SELECT pg_try_advisory_lock({LIVES}, {number})");
         within(listener.execute(AssertSqlSafe(lock))).await?;
         // Notes from before were not heard.
         self.tell(&[Changed::AnyStored, Changed::Credentials]);
-        if self.state.lease.back() {
+        if self.peers.lease.back() {
             tracing::info!("the store answers again");
         }
-        self.state.listens.store(true, Ordering::Release);
-        self.state.listened.store(true, Ordering::Release);
+        self.peers.listens.store(true, Ordering::Release);
+        self.peers.listened.store(true, Ordering::Release);
         let mut beats = interval(BEAT);
         beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut sent: HashMap<u64, Instant> = HashMap::new();
@@ -302,8 +300,8 @@ impl Keeper {
              SELECT pg_notify($3, $4)::text FROM renewed",
             LEASE.as_micros()
         );
-        let renewal = sqlx::query(AssertSqlSafe(renewal)).bind(self.state.me.to_string()).bind(i64::from(number));
-        let renewal = renewal.bind(NOTES).bind(note).bind(self.state.word.lock().clone());
+        let renewal = sqlx::query(AssertSqlSafe(renewal)).bind(self.peers.me.to_string()).bind(i64::from(number));
+        let renewal = renewal.bind(NOTES).bind(note).bind(self.peers.word.lock().clone());
         within(renewal.fetch_one(&mut *listener)).await?;
         Ok(note_number)
     }
@@ -327,7 +325,7 @@ impl Keeper {
             (now, min_writer) = (row.try_get(1)?, row.try_get(2)?);
         }
         if !rows.is_empty() {
-            self.state.living_are(words, now, at);
+            self.peers.living_are(words, now, at);
         }
         if min_writer > self.version && !*self.superseded.borrow() {
             tracing::error!(
@@ -344,8 +342,8 @@ impl Keeper {
         match note.channel() {
             HEARD => {
                 let Ok(told) = serde_json::from_str::<Heard>(note.payload()) else { return };
-                if told.of == self.state.me {
-                    self.state.was_heard(&told);
+                if told.of == self.peers.me {
+                    self.peers.was_heard(&told);
                 }
             }
             _ => {
@@ -353,12 +351,12 @@ impl Keeper {
                     // Of another version: nobody can say what it means.
                     return self.tell(&[Changed::AnyStored, Changed::Credentials]);
                 };
-                if note.from == self.state.me {
+                if note.from == self.peers.me {
                     if let Some(begun) = sent.remove(&note.number) {
                         sent.retain(|number, _| *number > note.number);
-                        self.state.lease.renewed(begun);
+                        self.peers.lease.renewed(begun);
                     }
-                    if self.state.was_undecided(note.number) {
+                    if self.peers.was_undecided(note.number) {
                         // Only now is it certain that it was carried out.
                         self.tell(&note.changed);
                     }
@@ -379,7 +377,7 @@ impl Keeper {
     }
 
     async fn confirm(&self, listener: &mut PgListener, heard: HashMap<Uuid, Vec<u64>>) -> Result<(), Lost> {
-        let messages = heard.iter().flat_map(|(of, numbers)| Heard::messages(self.state.me, *of, numbers));
+        let messages = heard.iter().flat_map(|(of, numbers)| Heard::messages(self.peers.me, *of, numbers));
         for text in messages {
             let told = sqlx::query("SELECT pg_notify($1, $2)").bind(HEARD).bind(text);
             within(told.execute(&mut *listener)).await?;

@@ -19,16 +19,14 @@ const CURRENT: Duration = Duration::from_secs(2);
 /// Most transactions that are remembered as undecided: many were never carried out, and their notes never come.
 const MOST_UNDECIDED: usize = 10_000;
 
-/// This process among those that share the store; cheap to clone, all clones are the same.
-#[derive(Debug, Clone)]
-pub(in crate::store) struct Peers(Arc<State>);
-
+/// This process among those that share the store.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(in crate::store) struct Peers {
     /// Id of this process; it has a new one whenever it opens a store.
     pub me: Uuid,
     /// Events by which the counters in memory become void.
     pub changes: Changes,
+    /// While it is held, counters in memory are those of the database, as long as no change of them was told.
     pub lease: Lease,
     /// Whether this process listens, so that it hears confirmations.
     pub listens: AtomicBool,
@@ -64,20 +62,20 @@ struct Living {
 /// A note of this process; as long as there is this, it is noted who hears it.
 #[derive(Debug)]
 pub(in crate::store) struct Awaited {
-    state: Arc<State>,
+    peers: Arc<Peers>,
     number: u64,
 }
 
 impl Awaited {
     /// Whether all of these processes have heard it.
     pub(super) fn is_heard_by<'i>(&self, mut ids: impl Iterator<Item = &'i Uuid>) -> bool {
-        let awaited = self.state.awaited.lock();
+        let awaited = self.peers.awaited.lock();
         awaited.get(&self.number).is_some_and(|by| ids.all(|id| by.contains(id)))
     }
 
     /// Nobody knows whether the transaction with this note is carried out: if it comes, it is news to this process too.
     pub fn undecided(&self) {
-        let mut undecided = self.state.undecided.lock();
+        let mut undecided = self.peers.undecided.lock();
         undecided.insert(self.number);
         if undecided.len() > MOST_UNDECIDED {
             undecided.pop_first();
@@ -87,98 +85,73 @@ impl Awaited {
 
 impl Drop for Awaited {
     fn drop(&mut self) {
-        self.state.awaited.lock().remove(&self.number);
+        self.peers.awaited.lock().remove(&self.number);
     }
 }
 
 impl Peers {
-    pub fn new(changes: &Changes) -> Self {
-        Self(Arc::new(State {
-            me: Uuid::new_v4(),
-            changes: changes.clone(),
-            count: AtomicUsize::new(1),
-            ..State::default()
-        }))
-    }
-
-    pub(super) fn state(&self) -> &Arc<State> {
-        &self.0
-    }
-
-    /// Id of this process.
-    pub fn me(&self) -> Uuid {
-        self.0.me
-    }
-
-    /// Events by which what is kept in memory of the store becomes void.
-    pub fn changes(&self) -> &Changes {
-        &self.0.changes
-    }
-
-    /// While it is held, counters in memory are those of the database, as long as no change of them was told.
-    pub fn lease(&self) -> &Lease {
-        &self.0.lease
+    pub fn new(changes: &Changes) -> Arc<Self> {
+        let (me, changes, count) = (Uuid::new_v4(), changes.clone(), AtomicUsize::new(1));
+        Arc::new(Self { me, changes, count, ..Self::default() })
     }
 
     /// How many processes share the store, this one included.
     pub fn count(&self) -> usize {
-        self.0.count.load(Ordering::Relaxed)
+        self.count.load(Ordering::Relaxed)
     }
 
     /// What this process says of itself from now on.
     pub fn say(&self, word: String) {
-        *self.0.word.lock() = word;
+        *self.word.lock() = word;
     }
 
     /// The living processes, this one included, with what each says of itself; none while this one has no lease.
     pub fn words(&self) -> Option<HashMap<Uuid, Option<String>>> {
-        if !self.lease().is_held() {
+        if !self.lease.is_held() {
             return None;
         }
-        let living = self.0.living.lock();
+        let living = self.living.lock();
         let living = living.as_ref().filter(|living| living.at.elapsed() < CURRENT)?;
         let mut words = living.words.clone();
-        words.entry(self.0.me).or_default();
+        words.entry(self.me).or_default();
         Some(words)
     }
 
     /// A note of what has changed, with its number.
     pub fn note(&self, changed: Vec<Changed>) -> (u64, String) {
-        let number = self.0.notes.fetch_add(1, Ordering::SeqCst) + 1;
-        (number, Note { from: self.0.me, number, changed }.text())
+        let number = self.notes.fetch_add(1, Ordering::SeqCst) + 1;
+        (number, Note { from: self.me, number, changed }.text())
     }
 
     /// A note of what has changed, of which it is noted from now on who hears it.
-    pub fn awaited_note(&self, changed: Vec<Changed>) -> (Awaited, String) {
+    pub fn awaited_note(self: &Arc<Self>, changed: Vec<Changed>) -> (Awaited, String) {
         let (number, note) = self.note(changed);
-        self.0.awaited.lock().insert(number, HashSet::new());
-        (Awaited { state: Arc::clone(&self.0), number }, note)
+        self.awaited.lock().insert(number, HashSet::new());
+        (Awaited { peers: Arc::clone(self), number }, note)
     }
 
     /// Voids what is kept in this process.
     pub fn tell_here(&self, changed: &[Changed]) {
         for one in changed {
-            self.0.changes.tell(one.clone());
+            self.changes.tell(one.clone());
         }
     }
 
     /// Whether the process `id`, which has begun something at `began_at`, still lives; none when nobody can say.
     pub fn lives(&self, id: Uuid, began_at: Micros) -> Option<bool> {
-        let living = self.0.living.lock();
+        let living = self.living.lock();
         let living = living.as_ref().filter(|living| living.at.elapsed() < CURRENT)?;
         // One that came later than the list was made.
         Some(living.words.contains_key(&id) || began_at >= living.asked_at)
     }
-}
 
-impl State {
     /// Whether the note, which has come now, is of a transaction of which nobody knew whether it was carried out.
     pub fn was_undecided(&self, number: u64) -> bool {
         self.undecided.lock().remove(&number)
     }
 
     /// Another process has heard notes of this one.
-    pub fn was_heard(&self, told: &Heard) {
+    pub(super) fn was_heard(&self, told: &Heard) {
         let mut awaited = self.awaited.lock();
         for number in told.notes() {
             if let Some(by) = awaited.get_mut(number) {
@@ -205,7 +178,7 @@ mod tests {
         let (first, _) = peers.awaited_note(Vec::new());
         let (second, _) = peers.awaited_note(Vec::new());
         let heard = |by, number| {
-            peers.state().was_heard(&Heard { by, of: peers.me(), number, numbers: vec![number] });
+            peers.was_heard(&Heard { by, of: peers.me, number, numbers: vec![number] });
         };
         // The second one's transaction has ended first.
         heard(other, second.number);
@@ -217,6 +190,6 @@ mod tests {
         let number = first.number;
         drop((first, second));
         heard(other, number);
-        assert!(peers.state().awaited.lock().is_empty());
+        assert!(peers.awaited.lock().is_empty());
     }
 }

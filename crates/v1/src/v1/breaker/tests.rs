@@ -98,7 +98,7 @@ async fn one_call_at_a_time_finds_out_and_a_good_answer_closes_it() {
     let breaker = opened();
     advance(PAUSE).await;
     let probe = breaker.admit(1).unwrap();
-    assert!(probe.is_probe() && breaker.admit(2).is_err());
+    assert!(probe.probe && breaker.admit(2).is_err());
     probe.ended(Ended::Unreachable);
     assert_eq!(breaker.admit(1).unwrap_err(), 2 * PAUSE, "the pause grows");
     advance(2 * PAUSE).await;
@@ -106,7 +106,7 @@ async fn one_call_at_a_time_finds_out_and_a_good_answer_closes_it() {
     drop(breaker.admit(1).unwrap());
     let probe = breaker.admit(1).unwrap();
     probe.ended(Ended::Answered);
-    assert!(!breaker.admit(1).unwrap().is_probe());
+    assert!(!breaker.admit(1).unwrap().probe);
     assert_eq!(breaker.health(), Health::Ok);
     for _ in 0..20 {
         advance(LONGEST).await;
@@ -124,7 +124,7 @@ async fn what_passes_through_is_never_held_back_and_closes_it_too() {
     assert!(breaker.admit(1).is_err(), "it may have begun before");
     advance(PAUSE).await;
     breaker.observe().ended(Ended::Answered);
-    assert!(!breaker.admit(1).unwrap().is_probe());
+    assert!(!breaker.admit(1).unwrap().probe);
     // It tells of connections that cannot be made.
     for _ in 0..UNREACHABLE {
         breaker.observe().ended(Ended::Unreachable);

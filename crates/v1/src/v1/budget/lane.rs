@@ -17,6 +17,7 @@ use super::pool::{PoolWindow, Reserved, Ticket};
 use super::window::{Counted, Quota, Told, Window};
 use crate::context::{Meter, Priority, RequestNumber};
 pub(super) use others::Others;
+pub use others::Processes;
 use parking_lot::{Mutex, MutexGuard};
 use state::{KINDS, State};
 use std::sync::Arc;

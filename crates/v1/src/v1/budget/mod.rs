@@ -5,22 +5,20 @@
 //! with the same key are counted as far as they go through this gateway; the rest is seen in v1's own figures.
 //!
 //! Several processes that share a Redis reserve their calls there (`pool`); those that share a database alone divide
-//! the quota by demand (`parts`), and while neither is there evenly, by their number (`processes`). With a quota for
+//! the quota by demand (`parts`), and while neither is there evenly, by their number. With a quota for
 //! the deployment as a whole, every call also waits in a lane of all keys.
 //!
 //! May use: `context`, `shared`, the key.
 
-mod divided;
 mod lane;
 mod parts;
 mod pool;
-mod processes;
 mod pruned;
 mod spent;
 mod window;
 
+pub use lane::Processes;
 pub use parts::{Change, Ledger, Members, Seen};
-pub use processes::Processes;
 pub use spent::{Share, Spent};
 pub use window::{Quota, Told};
 
@@ -29,7 +27,7 @@ use crate::context::{Context, Priority};
 use crate::shared::Shared;
 use lane::{Lane, Others, Permit as LanePermit, Room as LaneRoom};
 use parking_lot::Mutex;
-use parts::Held;
+use parts::{Demand, Held, Lanes};
 use pool::Pool;
 use pruned::PrunedMap;
 use std::collections::HashMap;
@@ -208,12 +206,8 @@ impl Budget {
 
     /// The lane of `key` when it has made calls, and that of all keys.
     fn known_lanes(&self, key: KeyId) -> impl Iterator<Item = Arc<Lane>> {
-        self.known(key).into_iter().chain(self.inner.total.clone())
-    }
-
-    /// The lane of `key`, when it has made calls.
-    fn known(&self, key: KeyId) -> Option<Arc<Lane>> {
-        self.inner.lanes.lock().get(&key).cloned()
+        let known = self.inner.lanes.lock().get(&key).cloned();
+        known.into_iter().chain(self.inner.total.clone())
     }
 
     /// Waits until `key` may make a call for `ctx`.
@@ -333,4 +327,27 @@ impl Inner {
 /// Until when a call for `ctx` may wait.
 fn deadline(ctx: &Context) -> Instant {
     Instant::now() + ctx.time_to_be_let_through()
+}
+
+/// Lanes by the name of their row, at one moment.
+impl Lanes for HashMap<String, Arc<Lane>> {
+    fn demands(&self) -> HashMap<String, Demand> {
+        self.iter().map(|(name, lane)| (name.clone(), lane.demand())).collect()
+    }
+
+    fn used(&self, name: &str) -> usize {
+        self.get(name).map_or(0, |lane| lane.demand().used)
+    }
+
+    fn told(&self, name: &str, elsewhere: usize, learned: usize) {
+        if let Some(lane) = self.get(name) {
+            lane.hear(elsewhere, learned);
+        }
+    }
+
+    fn grown(&self, name: &str) {
+        if let Some(lane) = self.get(name) {
+            lane.look_again();
+        }
+    }
 }

@@ -117,7 +117,7 @@ impl PoolWindow {
     }
 
     fn wish(&self, ticket: &Ticket, limit: i64, learned: usize) -> Call {
-        let call = RESERVE.on_both(&self.key, &self.learned).number(millis(self.length)).number(limit);
+        let call = RESERVE.on([&self.key, &self.learned]).number(millis(self.length)).number(limit);
         let call = call.number(i64::try_from(ticket.calls.len()).unwrap_or(i64::MAX)).number(millis(LONGEST));
         let first = ticket.calls.first().copied().unwrap_or_default();
         let call = call.text(&self.pool.0.process).number(i64::try_from(first).unwrap_or_default());
@@ -136,7 +136,7 @@ impl PoolWindow {
         if calls.is_empty() {
             return;
         }
-        let call = SETTLE.on(&self.key).number(millis(counts)).number(millis(closed)).text(&self.pool.0.process);
+        let call = SETTLE.on([&self.key]).number(millis(counts)).number(millis(closed)).text(&self.pool.0.process);
         let call = calls.iter().fold(call, |call, number| call.number(i64::try_from(*number).unwrap_or_default()));
         self.send(call);
     }

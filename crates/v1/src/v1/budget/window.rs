@@ -120,15 +120,7 @@ impl Window {
 
     /// When `more` calls can be made by one who may use up to `share` by itself.
     pub(super) fn opens_for_own(&self, more: usize, share: usize, now: Instant) -> Instant {
-        let Some(leaving) = (self.own() + more).checked_sub(share).filter(|leaving| *leaving > 0) else {
-            return now;
-        };
-        let mut gone = 0;
-        let enough = self.counted.iter().filter(|counted| !counted.foreign).find(|counted| {
-            gone += counted.calls;
-            gone >= leaving
-        });
-        enough.map_or(now + self.length, |counted| counted.until)
+        self.left((self.own() + more).saturating_sub(share), true, now)
     }
 
     /// Until when v1 has said that it takes nothing.
@@ -142,22 +134,22 @@ impl Window {
             // Those who go before must first count no longer themselves.
             return self.opens(more - share, share, now) + self.length;
         }
-        let opens = match (self.used() + more).checked_sub(share) {
-            None | Some(0) => now,
-            // Calls under way count for a whole window from their answer.
-            Some(leaving) => self.left(leaving).unwrap_or(now + self.length),
-        };
+        let opens = self.left((self.used() + more).saturating_sub(share), false, now);
         self.closed.map_or(opens, |closed| opens.max(closed))
     }
 
-    /// When so many of what is counted will count no longer.
-    fn left(&self, leaving: usize) -> Option<Instant> {
+    /// When so many of what counts, or of our `own` calls, will count no longer.
+    fn left(&self, leaving: usize, own: bool, now: Instant) -> Instant {
+        if leaving == 0 {
+            return now;
+        }
         let mut gone = 0;
-        let enough = self.counted.iter().find(|counted| {
+        let enough = self.counted.iter().filter(|counted| !(own && counted.foreign)).find(|counted| {
             gone += counted.calls;
             gone >= leaving
         });
-        enough.map(|counted| counted.until)
+        // Calls under way count for a whole window from their answer.
+        enough.map_or(now + self.length, |counted| counted.until)
     }
 
     /// So many calls are sent, or will be for certain.

@@ -1,16 +1,19 @@
-//! What an attempt and its answer tell: for the breaker, for the counts, of the quota, and in words.
+//! What an attempt and its answer tell: for the breaker, for the counts, of the quota, in words, and as a step of a
+//! trace.
 //!
-//! May use: `hop`, `tally`, `units` and the messages of the folder above.
+//! May use: `context`, `hop`, `tally`, `trace`, `units` and the messages of the folder above.
 
+use crate::context::Context;
 use crate::hop::{HopError, chain};
 use crate::tally;
+use crate::trace::{Detail, TRACEPARENT, TRACESTATE};
 use crate::units::since_1970;
 use crate::v1::V1Key;
 use crate::v1::breaker::Ended;
 use crate::v1::budget::Told;
-use crate::v1::message::{V1Error, V1Response};
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, RETRY_AFTER};
-use std::time::Duration;
+use crate::v1::message::{V1Error, V1Request, V1Response};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use std::time::{Duration, Instant};
 
 /// A call that ended by its deadline before this says nothing about v1.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -80,4 +83,32 @@ pub fn told(status: u16, headers: &HeaderMap) -> Told {
 /// Only a connection that was never made is certain not to have carried the request.
 pub(super) fn lost(error: &HopError) -> V1Error {
     if error.is_connect() { V1Error::Unreachable(chain(error)) } else { V1Error::Broken(chain(error)) }
+}
+
+/// Tells v1 which trace a call belongs to, when it belongs to one; in it the call is `span`.
+pub(super) fn tell(headers: &mut HeaderMap, ctx: &Context, span: u64) {
+    let Some(trace) = ctx.meter.trace() else { return };
+    if let Ok(value) = HeaderValue::from_bytes(&trace.header(span)) {
+        headers.insert(HeaderName::from_static(TRACEPARENT), value);
+    }
+    if let Some(Ok(state)) = trace.state().map(HeaderValue::from_str) {
+        headers.insert(HeaderName::from_static(TRACESTATE), state);
+    }
+}
+
+/// Records a call that began at `begun`, where that is wanted.
+pub(super) fn record(
+    ctx: &Context,
+    span: u64,
+    begun: Instant,
+    request: &V1Request,
+    outcome: &Result<V1Response, V1Error>,
+) {
+    let Some(trace) = ctx.meter.trace() else { return };
+    let status = outcome.as_ref().map_or(0, |answer| answer.status);
+    trace.call(span, begun, || Detail::Call {
+        method: request.method.to_string(),
+        path: format!("/api/v1/{}", request.path),
+        status,
+    });
 }

@@ -12,7 +12,7 @@ fn of(min: usize, max: usize) -> Concurrency {
 async fn round(limit: &Concurrency, took: Duration, failed: bool) {
     for _ in 0..ROUND {
         let mut slots = Vec::new();
-        while slots.len() < limit.limit() {
+        while slots.len() < limit.figures().limit {
             slots.push(limit.enter(Priority::Write, slots.len() as u64).await);
         }
         slots.pop().unwrap().ended(took, failed);
@@ -22,19 +22,19 @@ async fn round(limit: &Concurrency, took: Duration, failed: bool) {
 #[tokio::test]
 async fn the_limit_grows_while_it_is_used_and_v1_keeps_up() {
     let limit = of(2, 160);
-    assert_eq!(limit.limit(), 10);
+    assert_eq!(limit.figures().limit, 10);
     for _ in 0..5 {
         round(&limit, MS, false).await;
     }
-    assert_eq!(limit.limit(), 15);
+    assert_eq!(limit.figures().limit, 15);
     for _ in 0..ROUND {
         limit.enter(Priority::Read, 0).await.ended(MS, false);
     }
-    assert!(limit.limit() <= 16, "one call at a time asks for no more");
+    assert!(limit.figures().limit <= 16, "one call at a time asks for no more");
     for _ in 0..200 {
         round(&limit, MS, false).await;
     }
-    assert_eq!(limit.limit(), 160);
+    assert_eq!(limit.figures().limit, 160);
 }
 
 #[tokio::test]
@@ -42,13 +42,13 @@ async fn it_shrinks_when_calls_fail_or_slow_down_and_keeps_its_bounds() {
     for (took, failed) in [(MS, true), (MS * 10, false)] {
         let limit = of(4, 400);
         round(&limit, MS, false).await;
-        let before = limit.limit();
+        let before = limit.figures().limit;
         round(&limit, took, failed).await;
-        assert!(limit.limit() < before, "{failed}");
+        assert!(limit.figures().limit < before, "{failed}");
         for _ in 0..60 {
             round(&limit, Duration::from_secs(5), true).await;
         }
-        assert_eq!(limit.limit(), 4);
+        assert_eq!(limit.figures().limit, 4);
     }
 }
 
@@ -62,7 +62,7 @@ fn tell(processes: &[Concurrency]) {
 }
 
 fn limits(processes: &[Concurrency]) -> Vec<usize> {
-    processes.iter().map(Concurrency::limit).collect()
+    processes.iter().map(|process| process.figures().limit).collect()
 }
 
 #[tokio::test]
@@ -94,7 +94,7 @@ async fn most_at_once(processes: usize, tells: bool) -> usize {
     for turn in 0..300 {
         let mut slots = Vec::new();
         for process in &processes {
-            while process.figures().under_way < process.limit() {
+            while process.figures().under_way < process.figures().limit {
                 slots.push(process.enter(Priority::Read, slots.len() as u64).await);
             }
         }
@@ -174,7 +174,7 @@ async fn calls_that_hang_leave_places_to_other_keys_also_when_the_limit_shrinks(
     }
     // Another process wants as many places, so this one has half of them.
     limit.hear(vec![Measured { limit: 16.0, wants: 16 }]);
-    assert_eq!(limit.limit(), 8);
+    assert_eq!(limit.figures().limit, 8);
     let enter = async |priority, key| tokio::time::timeout(MS, limit.enter(priority, key)).await;
     assert!(enter(Priority::Read, 1).await.is_err(), "its calls hang");
     let others =

@@ -1,11 +1,24 @@
 //! The other processes that use the same key, and how much of its quota this one may use beside them.
 //!
-//! May use: `parts`, `pool`, `processes`.
+//! May use: `parts`, `pool`, `shared`.
 
+use crate::shared::Shared;
 use crate::v1::budget::parts::Held;
 use crate::v1::budget::pool::PoolWindow;
-use crate::v1::budget::processes::Processes;
+use std::fmt::Debug;
 use std::sync::Arc;
+
+/// Somebody who knows how many gateway processes use the same keys at v1.
+pub trait Processes: Debug + Send + Sync {
+    /// How many there are, this one included, or were when that was last known.
+    fn processes(&self) -> usize;
+}
+
+impl Processes for Shared {
+    fn processes(&self) -> usize {
+        Self::processes(self)
+    }
+}
 
 /// The other processes that use the same key.
 #[derive(Debug, Default, Clone)]

@@ -2,6 +2,7 @@
 //!
 //! May use: nothing of this folder.
 
+use serde::Serialize;
 use std::collections::HashSet;
 use std::pin::Pin;
 use uuid::Uuid;
@@ -18,13 +19,14 @@ pub struct Members {
 }
 
 /// A row to be written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
     /// Name of the row.
     pub name: String,
     /// Version of the row that it takes the place of; 0 for none.
     pub version: i64,
     /// What is in it.
+    #[serde(rename = "parts")]
     pub text: String,
 }
 

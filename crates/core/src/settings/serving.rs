@@ -1,0 +1,336 @@
+//! How clients are served: listeners, addresses, limits, and what is told of it. May use: this folder.
+
+use super::reader::{Reader, at_once, positive, settings, some_bytes, whole};
+use super::source::Raw;
+use super::value::{HttpAddress, Secret, Setting, Size};
+use ipnet::IpNet;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+use strum::EnumString;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+
+settings! {
+    /// The listener (`[listen]`).
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    ListenSettings {
+        /// Address and port.
+        address: SocketAddr = Reader::get,
+        /// Time for a complete request head: the first from when the client has connected, later ones once begun.
+        header_timeout: Duration = positive,
+        /// Largest request head in bytes.
+        max_header_size: usize = head_size,
+        /// Most header fields in a request.
+        max_headers: usize = whole(10..=1000),
+        /// Time an open connection may stay without a request.
+        idle_timeout: Duration = positive,
+        /// Longest time a client may leave an answer unread, and by which it may fall behind its pace.
+        send_timeout: Duration = positive,
+        /// Bytes a second that a client has to read on average.
+        send_pace: usize = some_bytes,
+        /// Most connections at once.
+        max_connections: usize = at_once,
+        /// Time running requests get to finish after a stop signal.
+        drain_time: Duration = Reader::get,
+        /// TLS; without it connections are plain.
+        tls: Option<TlsSettings> = tls,
+    }
+}
+
+/// Smallest request head limit: below it ordinary requests fail.
+const SMALLEST_HEAD: usize = 8 * 1024;
+/// Largest request head limit.
+const LARGEST_HEAD: usize = 1024 * 1024;
+
+fn head_size(from: &mut Reader, key: &str) -> usize {
+    let allowed = |size: &Size| (SMALLEST_HEAD..=LARGEST_HEAD).contains(&size.0);
+    from.get_where(key, "a size from \"8KiB\" to \"1MiB\"", allowed).0
+}
+
+/// The certificate of the listener (`[listen.tls]`), as PEM.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsSettings {
+    /// File with the certificate, followed by those of its issuers.
+    pub certificate_file: PathBuf,
+    /// File with its private key.
+    pub key_file: PathBuf,
+}
+
+fn tls(from: &mut Reader, _: &str) -> Option<TlsSettings> {
+    const FILES: [&str; 2] = ["listen.tls.certificate_file", "listen.tls.key_file"];
+    match FILES.map(|name| from.optional(name)) {
+        [Some(certificate_file), Some(key_file)] => Some(TlsSettings { certificate_file, key_file }),
+        [None, None] => None,
+        [certificate, _] => {
+            let (given, missing) = if certificate.is_some() { (0, 1) } else { (1, 0) };
+            from.fault(FILES[missing], &format!("missing beside {}", FILES[given]), "name both files, or neither");
+            None
+        }
+    }
+}
+
+settings! {
+    /// The listener for operators (`[admin]`).
+    #[derive(Debug, Clone, PartialEq, Eq, Default)]
+    AdminSettings {
+        /// Names by which it may be asked, besides addresses and `localhost`.
+        hosts: Vec<String> = Reader::get,
+        /// File with the token.
+        token_file: Option<PathBuf> = Reader::optional,
+        /// The token as text; wins over the file.
+        token: Option<Secret> = token,
+        /// Address and port; none for no such listener.
+        listen: Option<SocketAddr> = admin_listen(token_file.is_some() || token.is_some()),
+    }
+}
+
+/// Shortest token: guessing one takes longer than any gateway runs.
+const SHORTEST_TOKEN: usize = 16;
+
+/// How a token is written.
+pub const TOKEN_FORM: &str =
+    "at least 16 printable characters without spaces, for example from `openssl rand -hex 24`";
+
+/// Whether `text` will do as a token.
+pub fn is_token(text: &str) -> bool {
+    text.len() >= SHORTEST_TOKEN && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+fn token(from: &mut Reader, key: &str) -> Option<Secret> {
+    from.off_the_command_line(key, TOKEN_FORM, |token: &Secret| is_token(token.expose()))
+}
+
+fn admin_listen(has_token: bool) -> impl Fn(&mut Reader, &str) -> Option<SocketAddr> {
+    move |from, key| {
+        let address: Option<SocketAddr> = from.optional(key);
+        if !has_token && address.is_some_and(|address| !address.ip().to_canonical().is_loopback()) {
+            from.fault(
+                key,
+                "other machines can reach it, and there is no token",
+                "set admin.token_file or the variable CAUSEWAY_ADMIN__TOKEN, or listen on 127.0.0.1",
+            );
+        }
+        address
+    }
+}
+
+settings! {
+    /// The door (`[edge]`).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    EdgeSettings {
+        /// Headers whose names have underscores.
+        underscores: Underscores = Reader::get,
+        /// Whether answers of v2 are sent as gzip or zstd to clients that take it.
+        compress: bool = Reader::get,
+    }
+}
+
+/// What becomes of headers whose names have underscores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, EnumString)]
+#[strum(serialize_all = "snake_case")]
+pub enum Underscores {
+    /// The request is refused.
+    #[default]
+    Refuse,
+    /// The request goes on without them.
+    Drop,
+}
+
+impl Setting for Underscores {
+    const FORM: &'static str = "\"refuse\" or \"drop\"";
+
+    fn from_raw(raw: &Raw) -> Option<Self> {
+        String::from_raw(raw)?.parse().ok()
+    }
+}
+
+/// Under which address clients reach the gateway, and whom to believe about it (`public_url`, `trusted_proxies`).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PublicSettings {
+    /// Fixed public address; `None` takes it from each request.
+    pub url: Option<HttpAddress>,
+    /// Reverse proxies whose forwarding headers are believed.
+    pub trusted_proxies: Vec<IpNet>,
+}
+
+impl PublicSettings {
+    pub(super) fn read(from: &mut Reader, _: &str) -> Self {
+        Self { url: from.optional("public_url"), trusted_proxies: from.get("trusted_proxies") }
+    }
+
+    /// Whether forwarding headers from `peer` are believed; an IPv4 address mapped into IPv6 counts as
+    /// IPv4.
+    pub fn trusts(&self, peer: IpAddr) -> bool {
+        let peer = peer.to_canonical();
+        self.trusted_proxies.iter().any(|network| network.contains(&peer))
+    }
+}
+
+settings! {
+    /// Which pages may call the gateway from a browser (`[cors]`).
+    #[derive(Debug, Clone, PartialEq, Eq, Default)]
+    CorsSettings {
+        /// Origins such as `https://app.example.com`; `*` stands for any.
+        allowed_origins: Vec<String> = origins,
+    }
+}
+
+impl CorsSettings {
+    /// Whether pages of `origin` may call.
+    pub fn allows(&self, origin: &str) -> bool {
+        self.allowed_origins.iter().any(|allowed| allowed == "*" || allowed == origin)
+    }
+}
+
+fn origins(from: &mut Reader, key: &str) -> Vec<String> {
+    let form = "origins of scheme, host and optional port, such as \"https://app.example.com\", or \"*\"";
+    from.get_where(key, form, |list: &Vec<String>| list.iter().all(|origin| is_origin(origin)))
+}
+
+/// Browsers send origins in exactly the normal form, so nothing else could ever match.
+fn is_origin(text: &str) -> bool {
+    let plain = |address: HttpAddress| address.as_str() == text && address.path().is_empty();
+    text == "*" || HttpAddress::parse(text).is_some_and(plain)
+}
+
+settings! {
+    /// When the gateway counts as ready (`[ready]`).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    ReadySettings {
+        /// Whether it is not ready while v1 cannot be used.
+        needs_v1: bool = Reader::get,
+        /// Whether it is not ready while the store can only be read.
+        needs_writes: bool = Reader::get,
+    }
+}
+
+settings! {
+    /// How much one request may take, and how many there may be at once (`[limits]`).
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    LimitSettings {
+        /// Time until a v2 request must be answered.
+        deadline: Duration = positive,
+        /// v2 requests served at once.
+        concurrency: usize = at_once,
+        /// Requests passed through at once, besides those whose body is still on its way.
+        pass_through: usize = at_once,
+        /// Requests to the authorization server served at once.
+        oauth: usize = at_once,
+        /// Requests for documentation and for unknown paths served at once.
+        pages: usize = at_once,
+        /// Bodies on their way at once, for each of the four.
+        bodies: usize = at_once,
+        /// Answers being sent at once.
+        answers: usize = at_once,
+        /// How much of each of these one address or credential may have once half is taken, in per cent of what is
+        /// still free.
+        share: usize = per_cent,
+        /// Most bytes of bodies, answers and v1's answers at once.
+        memory: usize = some_bytes,
+        /// Largest v2 request body in bytes.
+        body: usize = body_within(memory),
+        /// Longest pause between two pieces of a request body, the pass-through's excepted.
+        body_pause: Duration = positive,
+        /// Time for which a body may fall behind its pace.
+        body_grace: Duration = positive,
+        /// Bytes a second that a request body has to keep.
+        body_pace: usize = some_bytes,
+        /// Longest time a request body may take, the pass-through's excepted.
+        body_time: Duration = positive,
+        /// Most writes that wait for the same record or rule.
+        writers_waiting: usize = at_once,
+        /// Requests a minute.
+        rate: RateSettings = RateSettings::read,
+    }
+}
+
+fn per_cent(from: &mut Reader, key: &str) -> usize {
+    from.get_where(key, "per cent, a whole number from 1 to 100", |share| (1..=100).contains(share))
+}
+
+fn body_within(memory: usize) -> impl Fn(&mut Reader, &str) -> usize {
+    move |from, key| {
+        let body = some_bytes(from, key);
+        if body > memory {
+            let problem = format!("a body of {body} bytes never fits into limits.memory, which is {memory} bytes");
+            from.fault(key, &problem, "write a smaller size, or a larger limits.memory");
+        }
+        body
+    }
+}
+
+settings! {
+    /// How many requests a minute this gateway takes (`[limits.rate]`); 0 is no limit.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    RateSettings {
+        /// Of one v1 API key.
+        api_key: u32 = a_minute,
+        /// Of one token of the authorization server.
+        oauth: u32 = a_minute,
+        /// Of one key for a workspace.
+        workspace: u32 = a_minute,
+        /// Of one key of a service.
+        service: u32 = a_minute,
+        /// Of one token from elsewhere.
+        external: u32 = a_minute,
+        /// Without a valid credential, of one address.
+        unauthenticated: u32 = a_minute,
+    }
+}
+
+fn a_minute(from: &mut Reader, key: &str) -> u32 {
+    let form = "a whole number of requests a minute up to 1000000, 0 for no limit";
+    from.get_where(key, form, |rate: &usize| *rate <= 1_000_000) as u32
+}
+
+settings! {
+    /// What is logged, and in which form (`[log]`).
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    LogSettings {
+        /// Form of the lines.
+        format: LogFormat = Reader::get,
+        /// What is logged: a level, and levels for parts of the program; valid.
+        filter: String = log_filter,
+        /// Waiting for an answer from which a request is told as a warning; zero for none.
+        slow: Duration = Reader::get,
+        /// Whether lines name the person behind a credential.
+        owner: bool = Reader::get,
+    }
+}
+
+/// Form of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, EnumString)]
+#[strum(serialize_all = "snake_case")]
+pub enum LogFormat {
+    /// Lines for people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+impl Setting for LogFormat {
+    const FORM: &'static str = "\"text\" or \"json\"";
+
+    fn from_raw(raw: &Raw) -> Option<Self> {
+        String::from_raw(raw)?.parse().ok()
+    }
+}
+
+fn log_filter(from: &mut Reader, key: &str) -> String {
+    // A word alone would be taken for a part of the program, and switch all others off.
+    let is_level = |part: &str| part.contains('=') || part.trim().parse::<LevelFilter>().is_ok();
+    let valid = |filter: &String| filter.split(',').all(is_level) && filter.parse::<Targets>().is_ok();
+    from.get_where(key, "levels such as \"info\" or \"info,causeway=debug\"", valid)
+}
+
+settings! {
+    /// Where traces go (`[traces]`).
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    TraceSettings {
+        /// Where a collector takes OTLP over HTTP; none for nowhere.
+        endpoint: Option<HttpAddress> = Reader::optional,
+        /// One of so many requests is recorded; 0 for none.
+        one_in: usize = Reader::get,
+    }
+}
