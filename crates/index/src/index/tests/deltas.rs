@@ -1,5 +1,5 @@
 //! What one process has read, with another that has missed some of it, changed something or got it spoilt. May use:
-//! `fresh`, this folder.
+//! `fresh`, `store` (turns and what is told), this folder.
 
 use super::memory::Memory;
 use super::model::{Model, SMALL, Write, content, run};

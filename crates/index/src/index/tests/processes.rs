@@ -3,7 +3,8 @@
 //!
 //! The plain reference is the history of each item. An answer stands for the moment at which its read began; every
 //! version of an item it shows must have been there then or later, and no earlier than the last write to that item that
-//! was acknowledged before the request. May use: `fresh`, `translate`, this folder.
+//! was acknowledged before the request. May use: `fresh`, `store` (turns), `translate`, this
+//! folder.
 
 use super::memory::{Memory, Way};
 use super::model::{Model, SMALL, Write, content, run};
