@@ -6,6 +6,7 @@
 //!
 //! May use: `plan`, `v2`.
 
+mod body;
 mod query;
 mod request;
 mod told;

@@ -1,10 +1,9 @@
-//! A call of v1, taken apart, which v2 requests replace it, its body in v2's words, and what is different about their
-//! answer.
+//! A call of v1, taken apart, which v2 requests replace it, and what is different about their answer.
 //!
 //! May use: `plan`, this folder.
 
 use super::told::{Replacement, Successor};
-use crate::plan::{Answer, BodyRule, Extent, Fill, Input, Operation, Plan, Resource, Rows, V1Operation};
+use crate::plan::{Answer, Extent, Fill, Operation, Plan, Rows, V1Operation};
 use serde_json::{Map, Value};
 
 /// A call of v1, taken apart.
@@ -133,62 +132,4 @@ fn tell(plan: &Plan, operation: &Operation, told: &mut Replacement) {
          says 403; a wrong key is 401, where v1 says 403."
             .into(),
     );
-}
-
-impl Call<'_> {
-    /// The body of the v2 request; none where v2 takes none.
-    pub(super) fn body(
-        &self,
-        operation: &Operation,
-        resource: &Resource,
-        members: Map<String, Value>,
-        told: &mut Replacement,
-    ) -> Option<Value> {
-        let BodyRule::Members(inputs) = &operation.body else {
-            for name in members.keys() {
-                told.lose("body", name, format!("{} {} takes no body", operation.method, operation.path));
-            }
-            return None;
-        };
-        let mut body = Map::new();
-        for (name, value) in members {
-            match self.input(resource, inputs, &name) {
-                Some(input) => {
-                    if input.name != name {
-                        told.rename("body", name, &input.name);
-                    }
-                    body.insert(input.name.clone(), value);
-                }
-                None => {
-                    let in_path = self.variables.iter().any(|(variable, _)| *variable == name);
-                    let read_only =
-                        || resource.fields.iter().any(|f| f.v1.as_deref() == Some(&name) && f.read_only);
-                    let why = if in_path {
-                        "the path says it"
-                    } else if read_only() {
-                        "v2 sets it itself"
-                    } else {
-                        "v2 has no such member"
-                    };
-                    told.lose("body", name, why);
-                }
-            }
-        }
-        Some(Value::Object(body))
-    }
-
-    /// The member of v2's body that takes what v1 calls `name`.
-    fn input<'i>(&self, resource: &Resource, inputs: &'i [Input], name: &str) -> Option<&'i Input> {
-        let called = |wanted: &str| inputs.iter().find(|input| input.name == wanted);
-        if let Some(wanted) = self.plan.v1.input(&resource.name, name) {
-            return called(wanted);
-        }
-        let named = |input: &&Input| {
-            let field = input.field.map(|index| &resource.fields[index]);
-            field.is_some_and(|field| field.v1.as_deref() == Some(name))
-        };
-        // A member of v2 that only has the same name means something else where v1's name is that of another field.
-        let alone = || called(name).filter(|input| input.field.is_none());
-        inputs.iter().find(named).or_else(alone)
-    }
 }
