@@ -4,9 +4,10 @@
 //! when there is no place for a newcomer, an idle one is closed: the oldest one of the client that has most. A client
 //! that has its share already can replace only its own, and only so many a second.
 //!
-//! May use: `load`, `settings`, `tally`, `edge::connection`.
+//! May use: `load`, `settings`, `tally`, `edge::connection`, `edge::turnover`.
 
 use super::connection::Clock;
+use super::turnover::Turnover;
 use crate::load::{Asker, Holder, Lack, Place, Pool, Share};
 use crate::settings::{PublicSettings, Settings};
 use crate::tally::Traffic;
@@ -15,8 +16,6 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
-use tokio::time::Instant;
 
 /// Connections looked at to find one to close; with more open ones, some of them each time.
 const LOOKED_AT: usize = 256;
@@ -141,41 +140,6 @@ impl Drop for Open {
     }
 }
 
-/// Time after which one more connection may be replaced.
-const GAP: Duration = Duration::from_millis(100);
-/// How many may be replaced at once by somebody who has replaced none lately.
-const AT_ONCE: u32 = 20;
-/// Holders that are remembered before those are forgotten who may replace as many as ever.
-const REMEMBERED: usize = 1024;
-
-/// How often somebody who has their share of the connections may put a new one in the place of an old one. The old one
-/// is closed, and its client comes again: without a bound a few addresses with more clients than places would make the
-/// gateway begin and end connections all the time. A client beyond the bound is turned away before anything is read.
-///
-/// Holds what each holder has replaced lately.
-#[derive(Debug, Default)]
-struct Turnover {
-    /// When all that was replaced is made up for.
-    settled: HashMap<Holder, Instant>,
-}
-
-impl Turnover {
-    /// Whether `holder` may replace one now; if so, that counts.
-    fn may(&mut self, holder: Holder) -> bool {
-        let now = Instant::now();
-        if self.settled.len() >= REMEMBERED {
-            self.settled.retain(|_, settled| *settled > now);
-        }
-        let settled = self.settled.entry(holder).or_insert(now);
-        let next = (*settled).max(now) + GAP;
-        let may = next <= now + GAP * AT_ONCE;
-        if may {
-            *settled = next;
-        }
-        may
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -284,30 +248,5 @@ mod tests {
         assert!(connections.admit(from(2), &Clock::start(&settings.listen)).is_none());
         drop(open);
         assert!(connections.admit(from(2), &Clock::start(&settings.listen)).is_some());
-    }
-
-    fn holder(last: u8) -> Holder {
-        Holder::of_address([10, 0, 0, last].into()).expect("somebody")
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn some_at_once_and_then_a_few_a_second_for_each_holder() {
-        let mut turnover = Turnover::default();
-        let mut at_once = |last| (0..100).filter(|_| turnover.may(holder(last))).count();
-        assert_eq!((at_once(1), at_once(2)), (20, 20));
-        tokio::time::advance(Duration::from_secs(1)).await;
-        assert_eq!(at_once(1), 10);
-        tokio::time::advance(Duration::from_secs(3600)).await;
-        assert_eq!(at_once(1), 20);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn who_has_not_replaced_any_lately_is_forgotten() {
-        let mut turnover = Turnover::default();
-        for number in 0..5000_u32 {
-            tokio::time::advance(GAP).await;
-            assert!(turnover.may(Holder::Credential(number.into())));
-        }
-        assert!(turnover.settled.len() <= REMEMBERED, "{}", turnover.settled.len());
     }
 }

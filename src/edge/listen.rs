@@ -1,15 +1,13 @@
 //! Accepts connections (HTTP/1.1 and HTTP/2, plain or with TLS) and lets running requests finish when told to stop.
 //!
-//! Each connection takes a file descriptor, and so do the connections to v1 and the store. A process that has none left
-//! can accept nobody, and a client that would be refused politely waits instead; so the gateway stays below.
-//!
-//! May use: `load`, `refusal`, `settings`, `telemetry`, `edge::connection`, `edge::connections`, `edge::door`,
-//! `edge::ending`, `edge::leftover`, `edge::outgoing`, `edge::public_base`, `edge::reception`, `edge::stack`,
-//! `edge::tls`, `edge::workers`.
+//! May use: `load`, `refusal`, `settings`, `telemetry`, `edge::connection`, `edge::connections`, `edge::descriptors`,
+//! `edge::door`, `edge::ending`, `edge::leftover`, `edge::outgoing`, `edge::public_base`, `edge::reception`,
+//! `edge::stack`, `edge::tls`, `edge::workers`.
 
 use super::body::Body;
 use super::connection::{Clock, Peer, Timed};
 use super::connections::Connections;
+use super::descriptors::affordable;
 use super::door::{Gate, Limits, Unreadable, Verdicts};
 use super::ending::Ending;
 use super::leftover::read_on;
@@ -29,7 +27,6 @@ use http::{HeaderValue, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
@@ -274,33 +271,5 @@ async fn drain(ending: &Ending, workers: &Workers, time: Duration) {
     tracing::info!(connections = ending.left(), "draining");
     if tokio::time::timeout(time, ending.end()).await.is_err() {
         tracing::warn!(connections = workers.carried(), "drain time over, closing what is left");
-    }
-}
-
-/// Connections of the `wanted` ones that there can be: three quarters of the descriptors, after asking the system
-/// for as many as that takes.
-fn affordable(wanted: usize) -> usize {
-    let needed = u64::try_from(wanted).unwrap_or(u64::MAX).saturating_mul(4) / 3 + 1;
-    let limit = getrlimit(Resource::Nofile);
-    if limit.current.is_some_and(|current| current < needed) {
-        let raised = limit.maximum.map_or(needed, |most| most.min(needed));
-        if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: Some(raised), ..limit }) {
-            tracing::debug!(%error, "the limit of open files could not be raised");
-        }
-    }
-    match getrlimit(Resource::Nofile).current {
-        Some(current) => wanted.min(usize::try_from(current / 4 * 3).unwrap_or(usize::MAX)).max(1),
-        None => wanted,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn never_more_than_wanted_and_never_none() {
-        assert_eq!(affordable(1), 1);
-        assert!((1..=usize::MAX / 8).contains(&affordable(usize::MAX / 8)));
     }
 }

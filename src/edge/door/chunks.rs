@@ -5,7 +5,7 @@
 //!
 //! May use: `edge::door`.
 
-use super::length::Limits;
+use super::limits::Limits;
 use http::HeaderName;
 
 /// Longest line with a size and its extensions, in bytes.

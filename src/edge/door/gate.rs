@@ -12,7 +12,7 @@
 //! May use: `edge::door`, `load`, `refusal`.
 
 use super::head::Refused;
-use super::length::Limits;
+use super::limits::Limits;
 use super::scan::{Scan, Then};
 use crate::load::Reservation;
 use crate::refusal::Refusal;

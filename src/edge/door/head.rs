@@ -3,7 +3,8 @@
 //!
 //! May use: `refusal`, `edge::door`.
 
-use super::length::{self, Body, Limits};
+use super::length::{self, Body};
+use super::limits::Limits;
 use super::target;
 use crate::refusal::Refusal;
 use http::{Method, Uri};

@@ -1,10 +1,8 @@
-//! How large a head may be, and where the body of a message ends (RFC 9112, 6): by one `Content-Length` or by chunks,
-//! never by both.
+//! Where the body of a message ends (RFC 9112, 6): by one `Content-Length` or by chunks, never by both.
 //!
-//! May use: `refusal`, `settings`.
+//! May use: `refusal`.
 
 use crate::refusal::Refusal;
-use crate::settings::ListenSettings;
 use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
 
@@ -54,24 +52,5 @@ pub(super) fn one_number(headers: &HeaderMap) -> Result<(), Refusal> {
         (_, Some(_)) => Err(Refusal::invalid("The request has more than one Content-Length.")),
         (Some(length), None) if number(length.as_bytes()).is_none() => Err(Refusal::invalid(NO_NUMBER)),
         _ => Ok(()),
-    }
-}
-
-/// How large a head may be.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// Bytes of a head, or of the trailers of a body.
-    pub(super) head: usize,
-    pub(super) fields: usize,
-    /// Bytes that a connection of HTTP/2 may hold at most before anybody has asked for them.
-    pub(super) http2: usize,
-}
-
-impl Limits {
-    /// As `settings` say; a connection of HTTP/2 may hold a head and besides it `beside` bytes.
-    pub fn of(settings: &ListenSettings, beside: u32) -> Self {
-        let beside = usize::try_from(beside).unwrap_or(usize::MAX);
-        let http2 = settings.max_header_size.saturating_add(beside);
-        Self { head: settings.max_header_size, fields: settings.max_headers, http2 }
     }
 }

@@ -12,12 +12,14 @@
 mod chunks;
 mod gate;
 mod head;
+mod host;
 mod length;
+mod limits;
 mod scan;
 mod target;
 
 pub use gate::{Gate, Verdicts};
-pub use length::Limits;
+pub use limits::Limits;
 
 use super::pools::is_pass_through;
 use crate::refusal::Refusal;
@@ -42,7 +44,7 @@ pub fn admit(request: &mut Parts, settings: EdgeSettings) -> Result<(), Refusal>
         length::one_number(&request.headers)?;
     }
     line(&request.method, &request.uri)?;
-    target::check_host(request)
+    host::check(request)
 }
 
 /// Says why a request with this method and target would not be let in, whatever else it has: for those who tell

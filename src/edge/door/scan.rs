@@ -4,7 +4,8 @@
 
 use super::chunks::{Chunks, Step};
 use super::head::{Refused, Search};
-use super::length::{Body, Limits};
+use super::length::Body;
+use super::limits::Limits;
 
 /// How HTTP/2 begins; the bytes behind it are hyper's business.
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

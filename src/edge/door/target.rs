@@ -1,16 +1,12 @@
-//! For what a request is: its host, one name or address, said once, or twice in the same way; and its path, where every
-//! one is refused that a server behind could resolve to another one than was judged here. Everything else goes on byte
-//! for byte.
+//! Paths: refuses every path that a server behind could resolve to another one than was judged here. Everything else
+//! goes on byte for byte.
 //!
 //! May use: `refusal`, `edge::pools`.
 
 use crate::edge::pools::is_v2;
 use crate::refusal::Refusal;
-use http::header::HOST;
-use http::request::Parts;
-use http::{Method, Uri, Version};
+use http::{Method, Uri};
 use percent_encoding::percent_decode_str;
-use std::net::Ipv6Addr;
 
 /// The target of a request as it stands in its first line.
 pub(super) fn read(text: &str) -> Result<Uri, Refusal> {
@@ -71,71 +67,4 @@ fn whole_escapes(path: &str) -> bool {
     let digits =
         |rest: &str| matches!(rest.as_bytes(), [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit());
     path.split('%').skip(1).all(digits)
-}
-
-/// Longest name, in bytes (RFC 1035).
-const LONGEST_NAME: usize = 253;
-
-/// Refuses a request without a host, with two, with one that is none, or with another in its address.
-pub(super) fn check_host(request: &Parts) -> Result<(), Refusal> {
-    host_of(request).map_err(Refusal::invalid)
-}
-
-fn host_of(request: &Parts) -> Result<(), &'static str> {
-    let mut headers = request.headers.get_all(HOST).iter();
-    let (header, second) = (headers.next(), headers.next());
-    if second.is_some() {
-        return Err("The request has more than one Host.");
-    }
-    let (version, uri) = (request.version, &request.uri);
-    let needed = version == Version::HTTP_11 || version > Version::HTTP_11 && uri.authority().is_none();
-    let named = |text: &str| Named::parse(text).ok_or("The host of the request is malformed.");
-    let header = header.map(|value| named(value.to_str().unwrap_or_default())).transpose()?;
-    let address = uri.authority().map(|authority| named(authority.as_str())).transpose()?;
-    match (header, address) {
-        (None, _) if needed => Err("The request has no Host."),
-        (Some(header), Some(address)) if !header.is(&address, uri) => {
-            Err("Host and the address of the request name different hosts.")
-        }
-        _ => Ok(()),
-    }
-}
-
-struct Named {
-    host: String,
-    port: Option<u16>,
-}
-
-impl Named {
-    fn parse(text: &str) -> Option<Self> {
-        let end = match text.strip_prefix('[') {
-            Some(rest) => rest.find(']')? + 2,
-            None => text.find(':').unwrap_or(text.len()),
-        };
-        let (host, port) = text.split_at(end);
-        let known = match host.strip_prefix('[') {
-            Some(address) => address.trim_end_matches(']').parse::<Ipv6Addr>().is_ok(),
-            None => is_name(host),
-        };
-        let port = if port.is_empty() { None } else { Some(number(port.strip_prefix(':')?)?) };
-        known.then(|| Self { host: host.to_ascii_lowercase(), port })
-    }
-
-    /// Whether both are the same under the scheme of `uri`, whose port need not be said.
-    fn is(&self, other: &Self, uri: &Uri) -> bool {
-        let usual = if uri.scheme_str() == Some("https") { 443 } else { 80 };
-        self.host == other.host && self.port.unwrap_or(usual) == other.port.unwrap_or(usual)
-    }
-}
-
-/// A name of labels, of which the last may be followed by a dot; underscores are no names of the DNS but of
-/// containers.
-fn is_name(text: &str) -> bool {
-    let sane = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    let name = text.strip_suffix('.').unwrap_or(text);
-    text.len() <= LONGEST_NAME && name.split('.').all(|label| !label.is_empty() && label.bytes().all(sane))
-}
-
-fn number(digits: &str) -> Option<u16> {
-    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
 }

@@ -7,7 +7,8 @@
 use crate::context::{Context, Note};
 use crate::edge::body::{Body, Watch, watched};
 use crate::edge::connection::Peer;
-use crate::edge::dispatch::{Arrived, Counting, Recorded, Sender, Surface, Traces};
+use crate::edge::dispatch::{Arrived, Counting, Sender, Surface};
+use crate::edge::recording::{Recorded, Traces};
 use crate::settings::LogSettings;
 use crate::tally::{Kind, Requests, Source};
 use crate::telemetry::field;

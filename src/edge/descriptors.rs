@@ -1,0 +1,36 @@
+//! How many connections the operating system allows.
+//!
+//! Each takes a file descriptor, and so do the connections to v1 and the store. A process that has none left can
+//! accept nobody, and a client that would be refused politely waits instead; so the gateway stays below.
+//!
+//! May use: nothing of this crate.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Connections of the `wanted` ones that there can be: three quarters of the descriptors, after asking the system
+/// for as many as that takes.
+pub(super) fn affordable(wanted: usize) -> usize {
+    let needed = u64::try_from(wanted).unwrap_or(u64::MAX).saturating_mul(4) / 3 + 1;
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_some_and(|current| current < needed) {
+        let raised = limit.maximum.map_or(needed, |most| most.min(needed));
+        if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: Some(raised), ..limit }) {
+            tracing::debug!(%error, "the limit of open files could not be raised");
+        }
+    }
+    match getrlimit(Resource::Nofile).current {
+        Some(current) => wanted.min(usize::try_from(current / 4 * 3).unwrap_or(usize::MAX)).max(1),
+        None => wanted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn never_more_than_wanted_and_never_none() {
+        assert_eq!(affordable(1), 1);
+        assert!((1..=usize::MAX / 8).contains(&affordable(usize::MAX / 8)));
+    }
+}

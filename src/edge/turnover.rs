@@ -1,0 +1,73 @@
+//! How often somebody who has their share of the connections may put a new one in the place of an old one.
+//!
+//! The old connection is closed, and its client comes again: without a bound a few addresses with more clients than
+//! places would make the gateway begin and end connections all the time, each with whatever its client asks first. A
+//! client beyond the bound is turned away before anything is read.
+//!
+//! May use: `load`.
+
+use crate::load::Holder;
+use std::collections::HashMap;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Time after which one more connection may be replaced.
+const GAP: Duration = Duration::from_millis(100);
+/// How many may be replaced at once by somebody who has replaced none lately.
+const AT_ONCE: u32 = 20;
+/// Holders that are remembered before those are forgotten who may replace as many as ever.
+const REMEMBERED: usize = 1024;
+
+/// What each holder has replaced lately.
+#[derive(Debug, Default)]
+pub(super) struct Turnover {
+    /// When all that was replaced is made up for.
+    settled: HashMap<Holder, Instant>,
+}
+
+impl Turnover {
+    /// Whether `holder` may replace one now; if so, that counts.
+    pub(super) fn may(&mut self, holder: Holder) -> bool {
+        let now = Instant::now();
+        if self.settled.len() >= REMEMBERED {
+            self.settled.retain(|_, settled| *settled > now);
+        }
+        let settled = self.settled.entry(holder).or_insert(now);
+        let next = (*settled).max(now) + GAP;
+        let may = next <= now + GAP * AT_ONCE;
+        if may {
+            *settled = next;
+        }
+        may
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holder(last: u8) -> Holder {
+        Holder::of_address([10, 0, 0, last].into()).expect("somebody")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn some_at_once_and_then_a_few_a_second_for_each_holder() {
+        let mut turnover = Turnover::default();
+        let mut at_once = |last| (0..100).filter(|_| turnover.may(holder(last))).count();
+        assert_eq!((at_once(1), at_once(2)), (20, 20));
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(at_once(1), 10);
+        tokio::time::advance(Duration::from_secs(3600)).await;
+        assert_eq!(at_once(1), 20);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_has_not_replaced_any_lately_is_forgotten() {
+        let mut turnover = Turnover::default();
+        for number in 0..5000_u32 {
+            tokio::time::advance(GAP).await;
+            assert!(turnover.may(Holder::Credential(number.into())));
+        }
+        assert!(turnover.settled.len() <= REMEMBERED, "{}", turnover.settled.len());
+    }
+}
