@@ -1,7 +1,7 @@
 //! The address that clients use, through whatever stands between: the right gateway, told the right host and scheme,
 //! and not kept waiting for whole bodies.
 //!
-//! May use: `settings`, `asking`, `report`.
+//! May use: `outgoing`, `settings`, `asking`, `report`.
 
 use super::asking::{ask, client};
 use super::report::{Report, Wanted};

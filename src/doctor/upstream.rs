@@ -1,6 +1,6 @@
 //! v1: reached, of the habits that are known of it, with calls to spare, and neither this gateway nor another.
 //!
-//! May use: `access` (paths), `amount`, `settings`, `units`, `asking`, `report`.
+//! May use: `access` (paths), `amount`, `outgoing`, `settings`, `units`, `asking`, `report`.
 
 use super::asking::{ask, client};
 use super::report::{Report, Wanted};

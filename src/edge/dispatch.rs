@@ -1,14 +1,13 @@
 //! Tells v2 from the pass-through and from everything else, by the beginning of the path.
 //!
 //! May use: `context`, `refusal`, `tally`, `trace`, `v2::Reply`, `edge::body`, `edge::coding`, `edge::pass_through`,
-//! `edge::pools`, `edge::recording`.
+//! `edge::pools`, `edge::layers`.
 
 use super::body::{self, Body};
 use super::coding::{Accepted, Codings};
-use super::layers::context;
+use super::layers::{Traces, context};
 use super::pass_through::PassThrough;
 use super::pools::{Kind, is_pass_through, is_v2};
-use super::recording::Traces;
 use crate::context::Context;
 use crate::refusal::Refusal;
 use crate::tally::Requests;

@@ -7,8 +7,9 @@ use super::kept::collection::Collection;
 use super::kept::losses::Losses;
 use super::kept::shelf::{Audience, Shelf};
 use super::own::kept_lists::KeptLists;
-use crate::access::{Access, ProjectCard};
+use crate::access::{Access, Caller, Named, ProjectCard};
 use crate::cache::{Bounds, Cache};
+use crate::context::Context;
 use crate::fresh::{Changes, Figures};
 use crate::heavy::Heavy;
 use crate::index::{Indexes, Scope};
@@ -19,6 +20,7 @@ use crate::store::Store;
 use crate::translate::ReadShape;
 use crate::translate::members::Person;
 use crate::v1::{Client, V1Key};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -193,6 +195,20 @@ impl Runner {
         if tokio::time::timeout_at(patience.into(), self.writes.wait()).await.is_err() {
             tracing::warn!(left = self.writes.len(), "drain time over, leaving writes in the middle");
         }
+    }
+
+    /// Whether v1 shows the owner of `key` the rows of `scope`: a member of the same kind.
+    pub(super) async fn sees_the_same(&self, key: &V1Key, scope: &Scope, ctx: &Context) -> Result<bool, Refusal> {
+        let caller = self.prove(key, ctx).await?;
+        let card = self.access.project(&caller, &scope.workspace, scope.project, ctx).await?;
+        Ok(card.require_member()?.is_above_guest() == scope.members)
+    }
+
+    /// Who the gateway's own key belongs to.
+    pub(super) async fn prove(&self, key: &V1Key, ctx: &Context) -> Result<Caller, Refusal> {
+        let key = HeaderValue::from_str(key.expose()).map_err(|_| Refusal::internal("an odd key"))?;
+        let headers = HeaderMap::from_iter([(HeaderName::from_static("x-api-key"), key)]);
+        self.access.identify(&headers, None, Named::Lately, ctx).await
     }
 
     /// Remembers which project an identifier belongs to.

@@ -1,5 +1,5 @@
-//! Doors: what every operation refuses, and what writes refuse when nothing may be written. May use: `plan`, this
-//! folder.
+//! Doors: what every operation refuses, and what writes refuse when nothing may be written. May use: `outgoing`,
+//! `plan`, this folder.
 
 use super::client::Gateway;
 use super::place::{self, Place};

@@ -1,4 +1,5 @@
-//! Reads: lists with their envelopes, cursors and refusals; single records. May use: `amount`, `plan`, this folder.
+//! Reads: lists with their envelopes, cursors and refusals; single records. May use: `amount`, `outgoing`,
+//! `plan`, this folder.
 
 use super::client::Gateway;
 use super::place::Place;

@@ -4,11 +4,11 @@
 //! Neither headers nor the query get into the log, for both can hold secrets. May use: `context`, `settings`, `tally`,
 //! `telemetry`, `trace`, this folder.
 
+use super::companion::{Recorded, Traces};
 use crate::context::{Context, Note};
 use crate::edge::body::{Body, Watch, watched};
 use crate::edge::connection::Peer;
 use crate::edge::dispatch::{Arrived, Counting, Sender, Surface};
-use crate::edge::recording::{Recorded, Traces};
 use crate::settings::LogSettings;
 use crate::tally::{Kind, Requests, Source};
 use crate::telemetry::field;

@@ -1,4 +1,5 @@
-//! Gives each request what accompanies it: its id, its context, the address it came by and that of its client.
+//! Gives each request what accompanies it: its id, its context, the address it came by and that of its client; and the
+//! interface of whoever takes the traces that are recorded.
 //! May use: `context`, `settings`, `trace`, this folder.
 
 use crate::context::Context;
@@ -6,7 +7,6 @@ use crate::edge::body::Body;
 use crate::edge::client_address::ClientAddress;
 use crate::edge::connection::Peer;
 use crate::edge::public_base::PublicBase;
-use crate::edge::recording::Traces;
 use crate::settings::PublicSettings;
 use crate::trace::{Parent, TRACEPARENT, TRACESTATE, Trace};
 use http::request::Parts;
@@ -19,6 +19,32 @@ use uuid::Uuid;
 pub(in crate::edge) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 const LONGEST_ID: usize = 128;
+
+/// Takes the traces that are recorded; called at the end of a request, so it must not wait for anything.
+pub trait Traces: Send + Sync + 'static {
+    /// Whether the request that begins now is to be recorded, when nobody that is believed has decided it.
+    fn samples(&self) -> bool;
+
+    /// A request that was recorded has ended.
+    fn ended(&self, request: Recorded<'_>);
+}
+
+#[derive(Debug)]
+pub struct Recorded<'r> {
+    pub trace: &'r Trace,
+    /// The operation, or what it is that is none.
+    pub name: &'r str,
+    pub method: &'r str,
+    /// Path without the query.
+    pub path: &'r str,
+    /// Status, 499 when the client left before the answer.
+    pub status: u16,
+    /// Where the answer came from.
+    pub source: &'static str,
+    pub request_id: &'r str,
+    /// Product and version of the client; empty when calls are not counted.
+    pub client: &'r str,
+}
 
 /// What goes with one request from its arrival to its answer.
 pub(in crate::edge) struct Companion {

@@ -4,8 +4,7 @@
 //! Inside [`catching`] answers may be refusals, outside they never are.
 //!
 //! May use: `context`, `load`, `refusal`, `settings`, `tally`, `telemetry`, `trace`, `edge::body`,
-//! `edge::dispatch`, `edge::intake`, `edge::outgoing`, `edge::pools`, `edge::problem`,
-//! `edge::public_base`, `edge::recording`.
+//! `edge::dispatch`, `edge::intake`, `edge::outgoing`, `edge::pools`, `edge::problem`, `edge::public_base`.
 
 mod access_log;
 mod around;
@@ -18,6 +17,7 @@ mod overload;
 pub(super) use access_log::Line;
 pub(super) use around::{as_get, catching, in_time, without_body};
 pub(super) use companion::{Companion, REQUEST_ID, context};
+pub(crate) use companion::{Recorded, Traces};
 pub(super) use cors::Cors;
 pub(super) use cost::Costs;
 pub(super) use health::{Examination, is_examination};

@@ -1,6 +1,10 @@
-//! The complete v1 collection of a resource, as it is kept.
+//! The complete v1 collection of a resource, as it is kept, and answers that were given a moment ago, ready to be given
+//! again: pages of it as bytes.
 //!
-//! May use: `translate`, `v1` (keys), `ready`, `shelf`.
+//! They go with the collection, so everything that voids it voids them, and everybody who may see it may see them. The
+//! query is the key as it was read, so that one that would be refused finds nothing.
+//!
+//! May use: `translate`, `v1` (keys), `v2`, `shelf`.
 
 use super::shelf::Shelved;
 use crate::translate::Held;

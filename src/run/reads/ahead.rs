@@ -12,7 +12,7 @@
 //! The key is proved like any other. Only projects whose card shows the same rows to the owner of the key are
 //! refreshed, and only when `upstream.service_key` is set. May use: what `run` may use.
 
-use crate::access::{Caller, Named, Standing};
+use crate::access::Standing;
 use crate::context::{Context, Priority};
 use crate::index::Scope;
 use crate::refusal::Refusal;
@@ -23,7 +23,6 @@ use crate::store::Intent;
 use crate::v1::V1Key;
 use crate::v2::Parameters;
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue};
 use parking_lot::Mutex;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -60,7 +59,7 @@ impl InProject<'_> {
 async fn begin(runner: &Runner, scope: &Scope, key: V1Key, items: usize) -> Result<(), Refusal> {
     let ctx = Context::new("index-ahead", runner.settings.shared_work).with_priority(Priority::Index);
     let key = match &runner.settings.service_key {
-        Some(service) if sees_the_same(runner, service, scope, &ctx).await == Ok(true) => service.clone(),
+        Some(service) if runner.sees_the_same(service, scope, &ctx).await == Ok(true) => service.clone(),
         _ => key,
     };
     let calls = items.div_ceil(ONE_CALL) + 1;
@@ -93,32 +92,13 @@ pub(in crate::run) async fn renew(
     let what = if hinted { "refresh-hinted" } else { "refresh-ahead" };
     let ctx = Context::new(what, runner.settings.shared_work).with_priority(Priority::Index);
     // Requests share the read that is under way, so it must not be one that waits for quota.
-    if runner.client.budget.is_short(key.id()) || !sees_the_same(runner, key, scope, &ctx).await? {
+    if runner.client.budget.is_short(key.id()) || !runner.sees_the_same(key, scope, &ctx).await? {
         return Ok(());
     }
     match hinted {
         true => runner.indexes.renew_now(scope, key, &ctx).await,
         false => runner.indexes.renew(scope, key, &ctx).await,
     }
-}
-
-/// Whether v1 shows the owner of `key` the rows of `scope`: a member of the same kind.
-pub(in crate::run) async fn sees_the_same(
-    runner: &Runner,
-    key: &V1Key,
-    scope: &Scope,
-    ctx: &Context,
-) -> Result<bool, Refusal> {
-    let caller = prove(runner, key, ctx).await?;
-    let card = runner.access.project(&caller, &scope.workspace, scope.project, ctx).await?;
-    Ok(card.require_member()?.is_above_guest() == scope.members)
-}
-
-/// Who the gateway's own key belongs to.
-pub(in crate::run) async fn prove(runner: &Runner, key: &V1Key, ctx: &Context) -> Result<Caller, Refusal> {
-    let mut headers = HeaderMap::new();
-    headers.insert("X-Api-Key", HeaderValue::from_str(key.expose()).map_err(|_| Refusal::internal("an odd key"))?);
-    runner.access.identify(&headers, None, Named::Lately, ctx).await
 }
 
 /// Shortest time from one refresh of a project to the next.
@@ -200,7 +180,7 @@ pub async fn settle_left_open(runner: Arc<Runner>, key: V1Key) {
 /// A call that lists the project, as the owner of the key may.
 async fn listing(runner: &Arc<Runner>, key: &V1Key, project: Uuid, slug: &str) -> Result<Inside, Refusal> {
     let ctx = Context::new("settle", runner.settings.shared_work);
-    let caller = prove(runner, key, &ctx).await?;
+    let caller = runner.prove(key, &ctx).await?;
     let card = runner.access.project(&caller, slug, project, &ctx).await?;
     card.require_member()?;
     let operation = runner.plan.operations.iter().position(|operation| operation.id == "work_items_list");

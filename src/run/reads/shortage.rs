@@ -381,7 +381,7 @@ impl InProject<'_> {
         match &self.runner.settings.service_key {
             Some(service) if self.may_stretch() => {
                 let ctx = self.shared_ctx().with_priority(Priority::Index);
-                let sees = super::ahead::sees_the_same(&self.runner, service, scope, &ctx);
+                let sees = self.runner.sees_the_same(service, scope, &ctx);
                 match tokio::time::timeout(OWN_PROOF, sees).await {
                     Ok(Ok(true)) => service.clone(),
                     _ => self.key().clone(),

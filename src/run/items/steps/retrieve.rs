@@ -2,9 +2,9 @@
 //! may use.
 
 use crate::refusal::Refusal;
-use crate::run::job::InProject;
 use crate::run::items::expansions;
 use crate::run::items::fields::Pairing;
+use crate::run::job::InProject;
 use crate::v2::Reply;
 
 pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
