@@ -293,13 +293,13 @@ mod tests {
         }
         assert_eq!(heavy.entries(), 10);
         assert!(heavy.contains(&49) && !heavy.contains(&0));
-        let life = Duration::from_millis(50);
+        let life = Duration::from_secs(1);
         let short = Cache::<u8, ()>::new(Bounds::of(10).for_time(life));
-        let used = Cache::<u8, ()>::new(Bounds::of(10).while_used_within(life * 4));
+        let used = Cache::<u8, ()>::new(Bounds::of(10).while_used_within(life));
         short.insert(1, ());
         used.insert(1, ());
-        for _ in 0..4 {
-            std::thread::sleep(life);
+        for _ in 0..6 {
+            std::thread::sleep(life / 5);
             let _ = used.get(&1);
         }
         assert_eq!((short.get(&1), used.get(&1)), (None, Some(())));
