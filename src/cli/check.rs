@@ -68,7 +68,7 @@ async fn look(settings: &Settings, plan: Option<&Arc<Plan>>, wanted: &doctor::Wa
             State::Warning => say!("warning   {}; {remedy}", check.found),
             // A fault of `native` says itself what to do.
             State::Fault if check.part == "native" => faults.push(check.found.clone()),
-            State::Fault => faults.push(format!("{}; {remedy}", check.found)),
+            State::Fault | State::Unknown => faults.push(format!("{}; {remedy}", check.found)),
         }
     }
     if settings.upstream.base_url.is_none() {

@@ -23,6 +23,9 @@ pub enum State {
     Fine,
     /// It works, and is probably not what is wanted.
     Warning,
+    /// It could not be found out; told as a warning, but no proof that all is well.
+    #[serde(rename = "warning")]
+    Unknown,
     /// It keeps the gateway from serving as it should.
     Fault,
 }
@@ -60,6 +63,12 @@ impl Report {
         self.checks.push(Check { part, state: State::Warning, found: found.into(), remedy });
     }
 
+    /// Adds what could not be found out now.
+    pub fn unknown(&mut self, part: &'static str, found: impl Into<String>, remedy: impl Into<String>) {
+        let remedy = Some(remedy.into());
+        self.checks.push(Check { part, state: State::Unknown, found: found.into(), remedy });
+    }
+
     /// Adds what has to be put right.
     pub fn fault(&mut self, part: &'static str, found: impl Into<String>, remedy: impl Into<String>) {
         let remedy = Some(remedy.into());
@@ -72,7 +81,7 @@ impl fmt::Display for Report {
         for check in &self.checks {
             let word = match check.state {
                 State::Fine => "fine",
-                State::Warning => "warning",
+                State::Warning | State::Unknown => "warning",
                 State::Fault => "FAULT",
             };
             writeln!(f, "{word:<8} {:<9} {}", check.part, check.found.replace('\n', "\n                   "))?;
@@ -80,7 +89,8 @@ impl fmt::Display for Report {
                 writeln!(f, "{:<18} -> {remedy}", "")?;
             }
         }
-        let counts = [State::Fine, State::Warning, State::Fault].map(|state| self.count(state));
-        write!(f, "\n{} fine, {}, {}", counts[0], amount(counts[1], "warning"), amount(counts[2], "fault"))
+        let warnings = self.count(State::Warning) + self.count(State::Unknown);
+        let (fine, faults) = (self.count(State::Fine), self.count(State::Fault));
+        write!(f, "\n{fine} fine, {}, {}", amount(warnings, "warning"), amount(faults, "fault"))
     }
 }

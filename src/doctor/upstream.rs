@@ -57,7 +57,7 @@ fn is_v1(base: &str, answer: &Answer, report: &mut Report) -> bool {
             format!("{base} redirects to {}", answer.header("location").unwrap_or_default()),
             "name the address it redirects to, scheme and host, in upstream.base_url",
         ),
-        429 => report.warn(PART, format!("{base} refuses to answer now (429)"), "ask again in a minute"),
+        429 => report.unknown(PART, format!("{base} refuses to answer now (429)"), "ask again in a minute"),
         502 if answer.text("detail").contains("leads back to this gateway") => report.fault(
             PART,
             format!("{base} is this gateway itself"),
@@ -119,7 +119,7 @@ async fn with_key(client: &Client, me: &str, key: &str, report: &mut Report) {
     };
     if answer.status == 429 {
         let found = "the quota of the key is used up";
-        return report.warn(PART, found, "ask again in a minute; docs/limits.md says what spends it");
+        return report.unknown(PART, found, "ask again in a minute; docs/limits.md says what spends it");
     }
     if answer.status != 200 {
         let found = format!("the key is refused with {}", answer.status);

@@ -2,8 +2,9 @@
 
 use super::child::Child;
 use super::support::gateway::serve_sandbox;
+use super::support::scripted::{Exchange, ScriptedV1};
 use causeway::sandbox::{Config, Sandbox, Seed};
-use serde_json::Value;
+use serde_json::{Value, json as value};
 use std::process::{Command, Stdio};
 
 const KEY: &str = "demo-admin-key";
@@ -246,6 +247,16 @@ async fn check_opens_the_store_and_makes_none() {
     }
     let (code, out, _) = run(&["check", "--store", &url, "--set", "index.directory=/dev/null/index"]).await;
     assert!(code == 0 && out.contains("\nwarning   indices cannot be kept"), "{out}");
+}
+
+/// What could not be found out is no proof that v1 answers as it should.
+#[tokio::test]
+async fn check_fails_while_v1_refuses_to_answer() {
+    let v1 = ScriptedV1::start().await;
+    let refused = value!({"error_code": 5900, "error_message": "RATE_LIMIT_EXCEEDED"});
+    v1.expect(Exchange::get("/api/v1/users/me/").reply(429, refused).repeated());
+    let (code, _, err) = run(&["check", "--store", "sqlite::memory:", "--upstream", v1.base_url()]).await;
+    assert!(code == 1 && err.contains("refuses to answer now (429); ask again in a minute"), "{err}");
 }
 
 #[tokio::test]
