@@ -111,9 +111,9 @@ async fn a_read_that_takes_long_is_proven_again_when_its_card_has_grown_old() {
     let gateway = Gateway::with(v1.base_url(), &[("cache.card", "500ms")]).await;
     let path = format!("{WEB}/{}", first_item(WEB));
     let later = async {
-        // The user, the card, and the item.
+        // The user, the card, and the item; a read takes long that takes more than a second.
         v1.until_called(3).await;
-        tokio::time::sleep(Duration::from_millis(700)).await;
+        tokio::time::sleep(Duration::from_millis(1100)).await;
         gate.open();
     };
     let (answer, ()) = join(gateway.get("ada", &path), later).await;
