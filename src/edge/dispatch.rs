@@ -35,7 +35,7 @@ impl From<Reply> for V2Answer {
 
 /// What answers v2 requests. The request's extensions hold the `PublicBase` and the `Peer`.
 pub trait V2Service: Send + Sync + 'static {
-    /// Answers `request`, which is never HEAD. Read its body with [`super::read_body`].
+    /// Answers `request`, which is never HEAD. Read its body with `read_body`.
     fn answer(&self, request: Request<Body>, context: Context) -> BoxFuture<'static, Result<V2Answer, Refusal>>;
 }
 

@@ -1,7 +1,7 @@
 //! The HTTP surface: connections, layers, routing by prefix, problems, and the pass-through to v1.
 //!
 //! Purpose: everything about HTTP that is the same for every operation. [`serve`] accepts connections,
-//! [`stack()`] lists the layers in order, [`dispatch`] tells v2 from the pass-through, [`problem`] writes
+//! [`stack()`] lists the layers in order, `dispatch` tells v2 from the pass-through, `problem` writes
 //! every error body. The meaning of a v2 request is the business of the [`V2Service`] behind.
 //!
 //! May use: `context`, `hop`, `load`, `refusal`, `settings`, `tally`, `telemetry`, `trace`, `v2`

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{ChildStderr, Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
@@ -12,6 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub struct Child {
     process: std::process::Child,
     base: String,
+    log: Arc<Mutex<Vec<String>>>,
 }
 
 impl Child {
@@ -41,8 +43,8 @@ impl Child {
             .spawn()
             .expect("the program starts");
         let log = process.stderr.take().expect("a log");
-        let mut child = Self { process, base: String::new() };
-        match tokio::time::timeout(PATIENCE, told(log)).await {
+        let mut child = Self { process, base: String::new(), log: Arc::default() };
+        match tokio::time::timeout(PATIENCE, told(log, Arc::clone(&child.log))).await {
             Ok(Ok(address)) => child.base = format!("http://{address}"),
             Ok(Err(_)) => panic!("the gateway ended at its start: {:?}", child.process.wait()),
             Err(_) => panic!("the gateway does not listen after {PATIENCE:?}"),
@@ -70,6 +72,12 @@ impl Child {
     /// Where it listens.
     pub fn base(&self) -> &str {
         &self.base
+    }
+
+    /// Whether its log has said this since its start.
+    #[allow(dead_code)]
+    pub fn has_said(&self, words: &str) -> bool {
+        self.log.lock().expect("a log").iter().any(|line| line.contains(words))
     }
 
     /// Resident memory in bytes. Linux only.
@@ -117,15 +125,18 @@ impl Drop for Child {
     }
 }
 
-/// The address that the log tells; the rest of the log goes to the output of the test.
-fn told(log: ChildStderr) -> oneshot::Receiver<String> {
+/// The address that the log tells; the rest of the log goes to the output of the test, and is `kept`.
+fn told(log: ChildStderr, kept: Arc<Mutex<Vec<String>>>) -> oneshot::Receiver<String> {
     let (tell, told) = oneshot::channel();
     std::thread::spawn(move || {
         let mut tell = Some(tell);
         for line in BufReader::new(log).lines().map_while(Result::ok) {
             match address_in(&line).and_then(|address| Some((address, tell.take()?))) {
                 Some((address, tell)) => drop(tell.send(address)),
-                None => eprintln!("{line}"),
+                None => {
+                    eprintln!("{line}");
+                    kept.lock().expect("a log").push(line);
+                }
             }
         }
     });

@@ -35,8 +35,22 @@ async fn without_redis_a_process_that_uses_a_key_alone_gets_far_more_than_its_ev
     v1_refuses_nothing(None, 1, 0.8).await;
 }
 
+/// Rounds in which a Redis may be late: on a busy machine it then counts as away for a moment, and each process takes its
+/// even part of the quota beside what all have used.
+const ROUNDS: usize = 4;
+
 /// So many of three processes write; at least this part of the quota is used.
 async fn v1_refuses_nothing(redis: Option<&Redis>, writing: usize, used: f64) {
+    for _ in 0..ROUNDS {
+        if round(redis, writing, used).await {
+            return;
+        }
+    }
+    panic!("Redis was late in each of {ROUNDS} rounds");
+}
+
+/// Whether Redis was there all the time; else the round proves nothing.
+async fn round(redis: Option<&Redis>, writing: usize, used: f64) -> bool {
     let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: Some(QUOTA), ..Config::default() });
     let v1 = serve_sandbox(&sandbox).await;
     let database = super::support::postgres::Database::create().await;
@@ -93,8 +107,12 @@ async fn v1_refuses_nothing(redis: Option<&Redis>, writing: usize, used: f64) {
         "{made} made and {told} told to wait in {minutes:.1} min; {} calls of v1, {refused} refused",
         journal.len()
     );
+    if children.iter().any(|child| child.has_said("Redis is away")) {
+        return false;
+    }
     assert_eq!(refused, 0, "429 of v1");
     // The first minute's worth at once, and then as it comes back.
     let allowed = f64::from(QUOTA) * (minutes.floor() + 1.0);
     assert!(journal.len() as f64 >= allowed * used, "{} of {allowed} calls are used", journal.len());
+    true
 }

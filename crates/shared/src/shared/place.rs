@@ -76,7 +76,7 @@ impl Shared {
         Link::new(client_of(url)?, String::new()).look().await
     }
 
-    /// A tag for [`Shared::key`] that does not show what it is of; `purpose` keeps names of different things apart.
+    /// A tag for [`Link::key`] that does not show what it is of; `purpose` keeps names of different things apart.
     pub fn hidden_tag(purpose: &str, of: &[&[u8]]) -> String {
         let hash = Sha256::new().chain_update("causeway ").chain_update(purpose).chain_update(b"\0");
         let hash = of.iter().fold(hash, |hash, part| hash.chain_update(part)).finalize();
