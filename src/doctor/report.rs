@@ -54,25 +54,26 @@ impl Report {
 
     /// Adds a check that passed.
     pub fn fine(&mut self, part: &'static str, found: impl Into<String>) {
-        self.checks.push(Check { part, state: State::Fine, found: found.into(), remedy: None });
+        self.add(part, State::Fine, found.into(), None);
     }
 
     /// Adds what works and is probably not wanted.
     pub fn warn(&mut self, part: &'static str, found: impl Into<String>, remedy: impl Into<String>) {
-        let remedy = Some(remedy.into());
-        self.checks.push(Check { part, state: State::Warning, found: found.into(), remedy });
+        self.add(part, State::Warning, found.into(), Some(remedy.into()));
     }
 
     /// Adds what could not be found out now.
     pub fn unknown(&mut self, part: &'static str, found: impl Into<String>, remedy: impl Into<String>) {
-        let remedy = Some(remedy.into());
-        self.checks.push(Check { part, state: State::Unknown, found: found.into(), remedy });
+        self.add(part, State::Unknown, found.into(), Some(remedy.into()));
     }
 
     /// Adds what has to be put right.
     pub fn fault(&mut self, part: &'static str, found: impl Into<String>, remedy: impl Into<String>) {
-        let remedy = Some(remedy.into());
-        self.checks.push(Check { part, state: State::Fault, found: found.into(), remedy });
+        self.add(part, State::Fault, found.into(), Some(remedy.into()));
+    }
+
+    fn add(&mut self, part: &'static str, state: State, found: String, remedy: Option<String>) {
+        self.checks.push(Check { part, state, found, remedy });
     }
 }
 
