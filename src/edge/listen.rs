@@ -230,7 +230,7 @@ async fn answer(
     elsewhere: Elsewhere,
 ) -> Result<Response<Body>, Infallible> {
     let running = clock.request();
-    let mut request = read_on(request.map(super::body::incoming), &clock);
+    let (mut request, rest) = read_on(request.map(super::body::incoming), &clock);
     request.extensions_mut().insert(Peer(peer));
     let mut response = match elsewhere {
         Elsewhere::Workers(workers) if request.uri().path() != HEALTH => {
@@ -243,6 +243,7 @@ async fn answer(
         }
         _ => stack.answer(request).await,
     };
+    rest.come().await;
     if running.is_last {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
