@@ -42,6 +42,16 @@ async fn a_file_that_is_not_where_it_was_takes_no_writes() {
     define(&anew, "Task").await.unwrap();
 }
 
+/// In the words of the database alone: the driver adds a line of PostgreSQL's source.
+#[tokio::test]
+async fn a_database_that_is_not_there_is_told_with_what_to_do() {
+    let place = Place::postgres().await;
+    let refused = Store::open(&place.url().replacen("?", "_none?", 1), V1).await.unwrap_err();
+    let told = refused.to_string();
+    assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
+    assert!(told.contains("_none\" does not exist; make the database first"), "{told}");
+}
+
 /// As by a setting of the server that is read anew while the gateway runs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sessions_that_may_only_read_from_now_on_are_found_and_replaced() {

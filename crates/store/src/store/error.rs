@@ -150,7 +150,8 @@ impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         match &error {
             sqlx::Error::Database(cause) if cause.try_downcast_ref::<PgDatabaseError>().is_some() => {
-                of_postgres(cause.code().as_deref(), error.to_string())
+                // Its own text adds a line number of PostgreSQL's source.
+                of_postgres(cause.code().as_deref(), cause.message().to_owned())
             }
             sqlx::Error::Database(cause) => of_sqlite(cause.code().as_deref(), error.to_string()),
             sqlx::Error::PoolClosed => Self::Unavailable("it cannot be used at present".into()),
