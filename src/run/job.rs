@@ -110,7 +110,7 @@ pub struct Job {
     /// cannot be read is refused when it would be held against the record: a record that is not there is 404 whatever
     /// the header says.
     pub condition: Option<Result<IfMatch, Refusal>>,
-    /// The token or gateway key of the request, which may be revoked while a write waits for its turn.
+    /// The token or gateway key of the request, which may end while a write waits for its turn.
     pub waiting: Option<Waiting>,
 }
 
