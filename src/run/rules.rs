@@ -61,6 +61,19 @@ impl Job {
         Err(Refusal::Forbidden { detail: format!("Only admins of {who} may do this.") })
     }
 
+    /// Looks again whether the caller may do this, before an answer that was kept or found is given: the request may have
+    /// waited for its body, for v1 or for the store.
+    ///
+    /// # Errors
+    /// As any request is refused whose caller may not.
+    pub async fn hold_again(&mut self) -> Result<(), Refusal> {
+        self.is_still_allowed().await?;
+        if let Some(less) = Box::pin(self.prove_again()).await? {
+            self.call.standing = less;
+        }
+        Box::pin(self.hold_role()).await
+    }
+
     /// Proves again what was proven when a read came that has taken long: what it is answered from may have been read with
     /// another's key. A proof that is young enough still holds and costs nothing. Where v1 does not say in time, the first
     /// proof stands. Where the caller may see less now, what that is.

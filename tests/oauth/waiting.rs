@@ -8,6 +8,8 @@ use crate::support::switch::until;
 use futures_util::future::{join, join_all};
 use serde_json::json;
 use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 const ITEM: &str = "00000000-0000-4000-8000-00000000000e";
 const REVOKE: &str = "/auth/o/revoke/";
@@ -148,6 +150,61 @@ async fn a_write_that_waits_for_v1_in_its_turn_is_not_sent_after_its_grant_has_e
         gate.open();
     };
     expect_dead(join(writes(&stage, &tokens.access, "PATCH", &one(), &[]), ending).await.0);
+    v1.finish();
+}
+
+/// A type of the project, which the gateway's own store holds.
+fn types() -> String {
+    format!("{WEB}/work-item-types/")
+}
+
+const ONCE: (&str, &str) = ("idempotency-key", "once");
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kept_answer_is_not_given_to_a_repetition_that_waited_until_its_grant_had_ended() {
+    let (v1, gate) = (ScriptedV1::start().await, Gate::default());
+    v1.expect(me().repeated()).expect(get_card().reply(200, card(Some(20))));
+    let stage = before(&v1, &[("cache.card", "500ms")]).await;
+    let tokens = stage.tokens("read write").await;
+    writes(&stage, &tokens.access, "POST", &types(), &[ONCE]).await.expect(201);
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    v1.expect(get_card().reply(200, card(Some(20))).held(&gate));
+    let ending = async {
+        let cards = || v1.seen().iter().filter(|call| call.target.contains("is_member")).count();
+        until("v1 is asked for the card", async || cards() == 2).await;
+        stage.about(REVOKE, &tokens.refresh).await.expect(200);
+        gate.open();
+    };
+    expect_dead(join(writes(&stage, &tokens.access, "POST", &types(), &[ONCE]), ending).await.0);
+    v1.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kept_answer_is_not_given_to_somebody_removed_while_the_body_of_a_repetition_came() {
+    let v1 = ScriptedV1::start().await;
+    v1.expect(me().repeated()).expect(get_card().reply(200, card(Some(20))).times(2));
+    let stage = before(&v1, &[("cache.card", "500ms")]).await;
+    let (json, key) = (("content-type", "application/json"), ("x-api-key", "ada"));
+    let body = json!({"name": "new"}).to_string();
+    stage.send("POST", &types(), &[json, key, ONCE], body.clone()).await.expect(201);
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    let address = stage.gateway.base().trim_start_matches("http://");
+    let head = format!(
+        "POST {} HTTP/1.1\r\nhost: {address}\r\nx-api-key: ada\r\ncontent-type: application/json\r\n\
+         connection: close\r\nidempotency-key: once\r\ncontent-length: {}\r\n\r\n",
+        types(),
+        body.len()
+    );
+    let mut client = TcpStream::connect(address).await.expect("a connection");
+    client.write_all(head.as_bytes()).await.expect("a head");
+    let cards = || v1.seen().iter().filter(|call| call.target.contains("is_member")).count();
+    until("v1 is asked for the card", async || cards() == 2).await;
+    v1.expect(get_card().reply(200, card(None)));
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    client.write_all(body.as_bytes()).await.expect("a body");
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).await.expect("an answer");
+    assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
     v1.finish();
 }
 
