@@ -153,6 +153,22 @@ async fn a_write_that_waits_for_v1_in_its_turn_is_not_sent_after_its_grant_has_e
     v1.finish();
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_that_v1_lets_wait_is_not_sent_again_after_its_grant_has_ended() {
+    let (v1, stage) = stage_with(&[("upstream.quota", "60")]).await;
+    let tokens = stage.tokens("read write").await;
+    v1.expect(reads("old"));
+    let limited = json!({"error_code": 5900, "error_message": "RATE_LIMIT_EXCEEDED"});
+    let write = Exchange::patch(&format!("{V1}work-items/{ITEM}/"));
+    v1.expect(write.reply(429, limited).header("retry-after", "2"));
+    let ending = async {
+        arrived(&v1, "PATCH", 1).await;
+        stage.about(REVOKE, &tokens.refresh).await.expect(200);
+    };
+    expect_dead(join(writes(&stage, &tokens.access, "PATCH", &one(), &[]), ending).await.0);
+    v1.finish();
+}
+
 /// A type of the project, which the gateway's own store holds.
 fn types() -> String {
     format!("{WEB}/work-item-types/")
