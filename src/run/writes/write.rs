@@ -165,10 +165,11 @@ impl Job {
         // Its turn may have come long ago, and it may wait for v1 now. What was begun is ended, though.
         let look = || -> Looking<'_> {
             Box::pin(async {
-                match self.touched.load(Ordering::SeqCst) {
-                    true => Ok(()),
-                    false => self.is_still_allowed().await,
+                if !self.touched.load(Ordering::SeqCst) {
+                    self.is_still_allowed().await?;
                 }
+                self.sent.store(true, Ordering::SeqCst);
+                Ok(())
             })
         };
         let sending = Sending::begin(&self.touched);
