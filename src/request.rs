@@ -95,17 +95,16 @@ impl V2 {
             true => Named::AWhileAgo,
             false => Named::Lately,
         };
-        let since = self.access.comes_now();
         let caller = self.proven(&head, credential, named, &ctx).await?;
         let by_key = caller.kind == PrincipalKind::ApiKey;
-        let waiting = if by_key { None } else { self.access.waiting(&head.headers, credential, since) };
+        let waiting = if by_key { None } else { self.access.waiting(&head.headers, credential) };
         waiting.iter().for_each(|waiting| drop(head.extensions.insert(waiting.clone())));
         let mut answer = self.answer_to(caller, route, head, body, ctx, begun).await;
-        // A read may have waited, and been made from what v1 showed after the credential was revoked.
+        // A read may have waited, and been made from what v1 showed after the credential had ended.
         if let Some(waiting) = waiting.filter(|_| read)
-            && let Err(revoked) = Box::pin(waiting.still_good()).await
+            && let Err(ended) = Box::pin(waiting.still_good()).await
         {
-            answer = Err(revoked);
+            answer = Err(ended);
         }
         // The v1 key behind a token may die at any moment; its client is told about the token it knows.
         answer.map_err(|refusal| match refusal {

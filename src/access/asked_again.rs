@@ -1,19 +1,18 @@
 //! What is asked again.
 //!
 //! A request is judged when it comes. It may wait for its turn, for v1 or for an equal one, and its credential may be
-//! revoked meanwhile: then nothing is written for it any more, and it is shown nothing. Where it is known that nothing was
-//! revoked since, nobody is asked. A key of v1 is judged by v1 at each call.
+//! revoked or expire meanwhile: then nothing is written for it any more, and it is shown nothing. It is looked at as that
+//! of a new request, so that the store is seldom asked. A key of v1 is judged by v1 at each call.
 //!
 //! Before a write is refused for want of a project, what is remembered may be older than the project. Values that were
 //! asked for within the call are not asked for twice.
 //!
-//! May use: `context`, `fresh`, `refusal`, this folder.
+//! May use: `context`, `refusal`, this folder.
 
 use super::credential::{Credentials, Presented, presented};
 use super::service::Access;
 use super::{Caller, VisibleProjects, workspace_card};
 use crate::context::Context;
-use crate::fresh::Moment;
 use crate::refusal::Refusal;
 use http::HeaderMap;
 use std::collections::HashSet;
@@ -67,35 +66,26 @@ impl Access {
 pub struct Waiting {
     credentials: Arc<dyn Credentials>,
     presented: Presented,
-    since: Moment,
 }
 
 impl Access {
-    /// The moment from which on a revocation ends a request that comes now; none where there are no tokens and keys.
-    pub fn comes_now(&self) -> Option<Moment> {
-        Some(self.credentials.as_ref()?.now())
-    }
-
-    /// What the headers of a request present that came at `since`, with its [`presented_id`]; none for a key of v1.
+    /// What the headers of a request present, with its [`presented_id`]; none for a key of v1.
     ///
     /// [`presented_id`]: super::presented_id
-    pub fn waiting(&self, headers: &HeaderMap, id: Option<[u8; 32]>, since: Option<Moment>) -> Option<Waiting> {
-        let (credentials, since) = (Arc::clone(self.credentials.as_ref()?), since?);
+    pub fn waiting(&self, headers: &HeaderMap, id: Option<[u8; 32]>) -> Option<Waiting> {
+        let credentials = Arc::clone(self.credentials.as_ref()?);
         let own = |presented: &Presented| !matches!(presented, Presented::V1Key(_));
         let presented = presented(headers, id).ok().filter(own)?;
-        Some(Waiting { credentials, presented, since })
+        Some(Waiting { credentials, presented })
     }
 }
 
 impl Waiting {
-    /// Looks whether the credential was revoked meanwhile.
+    /// Looks whether the credential was revoked, or has expired, meanwhile.
     ///
     /// # Errors
     /// [`Refusal::InvalidToken`] when it was; faults of the store as they are.
     pub async fn still_good(&self) -> Result<(), Refusal> {
-        if !self.credentials.may_have_ended_since(self.since) {
-            return Ok(());
-        }
         self.credentials.resolve(self.presented.clone()).await.map(drop)
     }
 }

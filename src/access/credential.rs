@@ -1,10 +1,9 @@
 //! From the headers of a request to the credential it presents, without asking anyone; and the interface of
 //! whoever knows the gateway's own tokens and keys.
 //!
-//! May use: `fresh`, `refusal`, `v1`.
+//! May use: `refusal`, `v1`.
 
 use super::PrincipalKind;
-use crate::fresh::Moment;
 use crate::refusal::Refusal;
 use crate::v1::{API_KEY, KeyId, V1Key};
 use base64::Engine;
@@ -82,13 +81,6 @@ pub trait Credentials: Send + Sync + 'static {
     ///
     /// [`Refusal::InvalidToken`] when it is unknown, expired or revoked; faults of the store as they are.
     fn resolve(&self, presented: Presented) -> BoxFuture<'_, Result<Acting, Refusal>>;
-
-    /// The moment of now, for [`Self::may_have_ended_since`].
-    fn now(&self) -> Moment;
-
-    /// Whether any token or key may have been revoked after `moment`: this process was told of one, or would not be told
-    /// of every one.
-    fn may_have_ended_since(&self, moment: Moment) -> bool;
 }
 
 /// Reads the credential. A bearer token decides when there is one (O14). v1 itself ignores `Authorization`

@@ -118,10 +118,14 @@ impl Idempotency {
         on_its_own(self.clone().begin(job, key, request)).await
     }
 
-    async fn begin(self, job: Job, key: Key, request: RepeatableRequest) -> Result<Reply, Refusal> {
+    async fn begin(self, mut job: Job, key: Key, request: RepeatableRequest) -> Result<Reply, Refusal> {
         let place = request.id.clone();
         let repeated = |attempt| Repeated { kept: self.clone(), attempt, key: key.clone() };
-        match self.0.store.begin_repeatable(request, &self.0.bounds).await? {
+        let found = self.0.store.begin_repeatable(request, &self.0.bounds).await?;
+        if !matches!(found, Repeatable::New(_) | Repeatable::Unknown(_)) {
+            job.hold_again().await?;
+        }
+        match found {
             Repeatable::New(attempt) => repeated(attempt).carry_out(job).await,
             Repeatable::Unknown(attempt) => repeated(attempt).find_out(job).await,
             Repeatable::Done(kept) => {
@@ -181,8 +185,10 @@ impl Repeated {
         };
         let refusal = match looked.await {
             Ok(Looked::Found(reply)) => {
+                let answer = self.settle(Ok(reply), true).await?;
+                job.hold_again().await?;
                 job.call.ctx.meter.replay();
-                return self.settle(Ok(reply), true).await;
+                return Ok(answer);
             }
             Ok(Looked::Absent) => return self.carry_out(job).await,
             Ok(Looked::NotKnown) => {

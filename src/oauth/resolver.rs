@@ -11,7 +11,7 @@ use super::keyring::Keyring;
 use super::protocol::secret;
 use crate::access::credential::{ACCESS_TOKEN, GATEWAY_KEY};
 use crate::access::{Acting, Credentials, Presented, PrincipalKind};
-use crate::fresh::{Changed, Changes, Figures, Fresh, Lost, Moment};
+use crate::fresh::{Changed, Changes, Figures, Fresh, Lost};
 use crate::refusal::{EndedCredential, Refusal};
 use crate::store::oauth::{OAuthStore, Sealed, Token, TokenKind};
 use crate::units::now_micros;
@@ -142,18 +142,6 @@ impl Resolver {
 impl Credentials for Resolver {
     fn resolve(&self, presented: Presented) -> BoxFuture<'_, Result<Acting, Refusal>> {
         Box::pin(self.find(presented))
-    }
-
-    fn now(&self) -> Moment {
-        self.changes.now()
-    }
-
-    fn may_have_ended_since(&self, moment: Moment) -> bool {
-        // A command that works on the same file tells nobody; what is known of a credential is good for the delay.
-        let age = self.changes.now().at.saturating_duration_since(moment.at);
-        age >= self.delay
-            || !self.store.hears_revocations()
-            || self.changes.is_void(&[Changed::Credentials], moment)
     }
 }
 

@@ -50,7 +50,7 @@ impl Job {
     /// Whoever took a permission back is told that it has ended; nothing may begin after that.
     ///
     /// # Errors
-    /// [`Refusal::InvalidToken`] when the credential was revoked; faults of the store as they are.
+    /// [`Refusal::InvalidToken`] when the credential was revoked or has expired; faults of the store as they are.
     pub(super) async fn is_still_allowed(&self) -> Result<(), Refusal> {
         match &self.waiting {
             Some(waiting) => waiting.still_good().await,

@@ -100,6 +100,8 @@ pub struct Job {
     pub(super) runner: Arc<Runner>,
     /// In a place of its own, so that a job is cheap to hand on.
     pub call: Box<Call>,
+    /// Whether v1 was sent a write of this call.
+    pub(super) sent: Arc<AtomicBool>,
     /// Whether v1 may have carried out a write of this call.
     pub(super) touched: Arc<AtomicBool>,
     /// What this write has to itself, from before its first step until after its last.
@@ -110,15 +112,15 @@ pub struct Job {
     /// cannot be read is refused when it would be held against the record: a record that is not there is 404 whatever
     /// the header says.
     pub condition: Option<Result<IfMatch, Refusal>>,
-    /// The token or gateway key of the request, which may be revoked while a write waits for its turn.
+    /// The token or gateway key of the request, which may end while a write waits for its turn.
     pub waiting: Option<Waiting>,
 }
 
 impl Job {
     pub fn new(runner: Arc<Runner>, call: Call) -> Self {
         let call = Box::new(call);
-        let (touched, turn) = (Arc::default(), Arc::default());
-        Self { runner, call, touched, turn, parsed: None, condition: None, waiting: None }
+        let (sent, touched, turn) = (Arc::default(), Arc::default(), Arc::default());
+        Self { runner, call, sent, touched, turn, parsed: None, condition: None, waiting: None }
     }
 
     /// The same after a wait for the answer to an equal request.
@@ -245,7 +247,8 @@ impl Job {
     pub(super) async fn begin_write(&self) -> Result<Write<'_, Collection>, Refusal> {
         let place = self.place_of(self.resource())?;
         let (audience, key) = (self.audience()?, self.key().id());
-        Ok(self.runner.collections.begin_write(&place, audience, key, Arc::clone(&self.touched)).await)
+        let (sent, touched) = (Arc::clone(&self.sent), Arc::clone(&self.touched));
+        Ok(self.runner.collections.begin_write(&place, audience, key, sent, touched).await)
     }
 
     pub(super) fn list_call(&self) -> Result<ListCall, Refusal> {

@@ -26,11 +26,18 @@ impl Job {
     /// Looks whether the record is there that the resource requires. v1 does not: it lists, shows and takes comments of
     /// deleted and foreign work items (trap 36, `comments_list_random_item`, `comments_create_on_deleted_item`).
     pub(super) async fn hold_required(&self) -> Result<(), Refusal> {
-        let Some(required @ Required::WorkItem) = self.resource().requires else { return Ok(()) };
-        let (_, name) = required.place();
-        let id = self.variable(name).and_then(|id| Uuid::try_parse(id).ok()).ok_or_else(Refusal::not_found)?;
+        if self.resource().requires.is_none() {
+            return Ok(());
+        }
+        let id = self.required_item().ok_or_else(Refusal::not_found)?;
         let within = self.in_project().ok_or_else(Refusal::not_found)?;
         Box::pin(within.live_item(id)).await.map(drop)
+    }
+
+    /// The work item that must be there; none where the resource requires none.
+    pub(super) fn required_item(&self) -> Option<Uuid> {
+        let required @ Required::WorkItem = self.resource().requires?;
+        self.variable(required.place().1).and_then(|id| Uuid::try_parse(id).ok())
     }
 
     /// Whether the caller is an admin of the project or of the workspace (O13).
@@ -52,6 +59,19 @@ impl Job {
         }
         let who = if self.call.card().is_some() { "the project or the workspace" } else { "the workspace" };
         Err(Refusal::Forbidden { detail: format!("Only admins of {who} may do this.") })
+    }
+
+    /// Looks again whether the caller may do this, before an answer that was kept or found is given: the request may have
+    /// waited for its body, for v1 or for the store.
+    ///
+    /// # Errors
+    /// As any request is refused whose caller may not.
+    pub async fn hold_again(&mut self) -> Result<(), Refusal> {
+        self.is_still_allowed().await?;
+        if let Some(less) = Box::pin(self.prove_again()).await? {
+            self.call.standing = less;
+        }
+        Box::pin(self.hold_role()).await
     }
 
     /// Proves again what was proven when a read came that has taken long: what it is answered from may have been read with

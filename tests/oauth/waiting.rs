@@ -1,4 +1,4 @@
-//! Requests that wait while their token is revoked: nothing is read or written for them from then on, and they are told.
+//! Requests that wait while their token is revoked or expires: nothing is read or written for them from then on, and they are told.
 
 use crate::oauth::stage::{SECRET, Stage, Tokens, expect_dead};
 use crate::support::gateway::{Answer, Gateway, WEB};
@@ -8,6 +8,8 @@ use crate::support::switch::until;
 use futures_util::future::{join, join_all};
 use serde_json::json;
 use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 const ITEM: &str = "00000000-0000-4000-8000-00000000000e";
 const REVOKE: &str = "/auth/o/revoke/";
@@ -22,10 +24,14 @@ fn reads(name: &str) -> Exchange {
 
 /// A v1 that takes ada's key, and a gateway before it.
 async fn stage() -> (ScriptedV1, Stage) {
+    stage_with(&[]).await
+}
+
+async fn stage_with(settings: &[(&str, &str)]) -> (ScriptedV1, Stage) {
     let v1 = ScriptedV1::start().await;
     v1.expect(me().repeated());
     v1.expect(get_card().reply(200, card(Some(20))).repeated());
-    let stage = before(&v1, &[]).await;
+    let stage = before(&v1, settings).await;
     (v1, stage)
 }
 
@@ -95,12 +101,9 @@ async fn a_write_that_waits_for_its_turn_is_not_carried_out_after_its_grant_has_
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_that_waits_longer_than_a_command_is_noticed_is_not_carried_out() {
-    let v1 = ScriptedV1::start().await;
-    v1.expect(me().repeated());
-    v1.expect(get_card().reply(200, card(Some(20))).repeated());
     let folder = tempfile::tempdir().expect("a folder");
     let store = format!("sqlite:{}", folder.path().join("causeway.db").display());
-    let stage = before(&v1, &[("store.url", store.as_str()), ("oauth.revocation_delay", "200ms")]).await;
+    let (v1, stage) = stage_with(&[("store.url", store.as_str()), ("oauth.revocation_delay", "200ms")]).await;
     let ends = async |_: &Tokens| {
         // As a command does it: in another process, which cannot tell this one.
         let commands = stage.gateway.store().await.oauth();
@@ -113,6 +116,29 @@ async fn a_write_that_waits_longer_than_a_command_is_noticed_is_not_carried_out(
     a_write_waits_while_its_grant(&v1, &stage, ends).await;
 }
 
+/// How long a token is good in the tests in which it expires, and a time that is longer.
+const LIFE: (&str, &str) = ("oauth.access_token", "2s");
+const LONGER: Duration = Duration::from_millis(2100);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_read_that_takes_longer_than_its_token_is_good_is_shown_nothing() {
+    let ((v1, stage), gate) = (stage_with(&[LIFE]).await, Gate::default());
+    let tokens = stage.tokens("read").await;
+    v1.expect(reads("old").held(&gate));
+    let expiring = async {
+        tokio::time::sleep(LONGER).await;
+        gate.open();
+    };
+    expect_dead(join(stage.call(&tokens.access, &one()), expiring).await.0);
+    v1.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_that_waits_longer_than_its_token_is_good_is_not_carried_out() {
+    let (v1, stage) = stage_with(&[LIFE]).await;
+    a_write_waits_while_its_grant(&v1, &stage, async |_: &Tokens| tokio::time::sleep(LONGER).await).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_that_waits_for_v1_in_its_turn_is_not_sent_after_its_grant_has_ended() {
     let ((v1, stage), gate) = (stage().await, Gate::default());
@@ -123,12 +149,87 @@ async fn a_write_that_waits_for_v1_in_its_turn_is_not_sent_after_its_grant_has_e
         stage.about(REVOKE, &tokens.refresh).await.expect(200);
         gate.open();
     };
-    let bearer = format!("Bearer {}", tokens.access);
-    let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
-    let path = one();
-    let write = stage.send("PATCH", &path, &headers, json!({"name": "new"}).to_string());
-    expect_dead(join(write, ending).await.0);
+    expect_dead(join(writes(&stage, &tokens.access, "PATCH", &one(), &[]), ending).await.0);
     v1.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_that_v1_lets_wait_is_not_sent_again_after_its_grant_has_ended() {
+    let (v1, stage) = stage_with(&[("upstream.quota", "60")]).await;
+    let tokens = stage.tokens("read write").await;
+    v1.expect(reads("old"));
+    let limited = json!({"error_code": 5900, "error_message": "RATE_LIMIT_EXCEEDED"});
+    let write = Exchange::patch(&format!("{V1}work-items/{ITEM}/"));
+    v1.expect(write.reply(429, limited).header("retry-after", "2"));
+    let ending = async {
+        arrived(&v1, "PATCH", 1).await;
+        stage.about(REVOKE, &tokens.refresh).await.expect(200);
+    };
+    expect_dead(join(writes(&stage, &tokens.access, "PATCH", &one(), &[]), ending).await.0);
+    v1.finish();
+}
+
+/// A type of the project, which the gateway's own store holds.
+fn types() -> String {
+    format!("{WEB}/work-item-types/")
+}
+
+const ONCE: (&str, &str) = ("idempotency-key", "once");
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kept_answer_is_not_given_to_a_repetition_that_waited_until_its_grant_had_ended() {
+    let (v1, gate) = (ScriptedV1::start().await, Gate::default());
+    v1.expect(me().repeated()).expect(get_card().reply(200, card(Some(20))));
+    let stage = before(&v1, &[("cache.card", "500ms")]).await;
+    let tokens = stage.tokens("read write").await;
+    writes(&stage, &tokens.access, "POST", &types(), &[ONCE]).await.expect(201);
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    v1.expect(get_card().reply(200, card(Some(20))).held(&gate));
+    let ending = async {
+        let cards = || v1.seen().iter().filter(|call| call.target.contains("is_member")).count();
+        until("v1 is asked for the card", async || cards() == 2).await;
+        stage.about(REVOKE, &tokens.refresh).await.expect(200);
+        gate.open();
+    };
+    expect_dead(join(writes(&stage, &tokens.access, "POST", &types(), &[ONCE]), ending).await.0);
+    v1.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kept_answer_is_not_given_to_somebody_removed_while_the_body_of_a_repetition_came() {
+    let v1 = ScriptedV1::start().await;
+    v1.expect(me().repeated()).expect(get_card().reply(200, card(Some(20))).times(2));
+    let stage = before(&v1, &[("cache.card", "500ms")]).await;
+    let (json, key) = (("content-type", "application/json"), ("x-api-key", "ada"));
+    let body = json!({"name": "new"}).to_string();
+    stage.send("POST", &types(), &[json, key, ONCE], body.clone()).await.expect(201);
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    let address = stage.gateway.base().trim_start_matches("http://");
+    let head = format!(
+        "POST {} HTTP/1.1\r\nhost: {address}\r\nx-api-key: ada\r\ncontent-type: application/json\r\n\
+         connection: close\r\nidempotency-key: once\r\ncontent-length: {}\r\n\r\n",
+        types(),
+        body.len()
+    );
+    let mut client = TcpStream::connect(address).await.expect("a connection");
+    client.write_all(head.as_bytes()).await.expect("a head");
+    let cards = || v1.seen().iter().filter(|call| call.target.contains("is_member")).count();
+    until("v1 is asked for the card", async || cards() == 2).await;
+    v1.expect(get_card().reply(200, card(None)));
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    client.write_all(body.as_bytes()).await.expect("a body");
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).await.expect("an answer");
+    assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+    v1.finish();
+}
+
+/// A write of a name with a token.
+async fn writes(stage: &Stage, token: &str, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
+    let bearer = format!("Bearer {token}");
+    let own = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+    let headers: Vec<_> = own.iter().chain(headers).copied().collect();
+    stage.send(method, path, &headers, json!({"name": "new"}).to_string()).await
 }
 
 /// A write waits behind another one while its grant `ends`.

@@ -2,9 +2,11 @@
 //! that saves whole rows.
 
 use crate::support::gateway::{Gateway, WEB, serve_sandbox};
+use crate::support::losing::Losing;
 use crate::support::switch::{Line, Switch};
 use crate::together::scene::{Scene, at_once, statuses};
 use causeway::sandbox::{Config, Sandbox, Seed};
+use futures_util::future::join;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -227,4 +229,38 @@ async fn a_create_that_is_refused_takes_no_turn() {
     }
     assert!(!held.is_finished());
     held.abort();
+}
+
+/// A cycle with dates takes three writes and a read at v1; nobody is shown it without them, or with one of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_reads_cycles_in_the_middle_of_a_write_is_shown_a_whole_one() {
+    let v1 = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
+    let wire = Losing::before(&serve_sandbox(&v1).await).await;
+    let gateway = Gateway::before(wire.base_url()).await;
+    let cycles = format!("{WEB}/cycles/");
+    let made = json!({"name": "whole", "start_date": "2026-03-02T10:00:00Z", "end_date": "2026-03-09T10:00:00Z"});
+    let moved = json!({"start_date": "2026-04-02T10:00:00Z", "end_date": "2026-04-09T10:00:00Z"});
+    let dates = |cycle: &Value| [cycle["start_date"].clone(), cycle["end_date"].clone()];
+    let mut one = String::new();
+    for (method, body, month) in [("POST", made, "03"), ("PATCH", moved, "04")] {
+        // The answer to the write of the start.
+        wire.hold("PATCH");
+        let path = format!("{cycles}{one}");
+        let write = gateway.send(Some("ada"), method, &path, Some(&body));
+        let reads = async {
+            wire.held().await;
+            let later = async {
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                wire.let_go();
+            };
+            join(gateway.get("bob", &cycles), later).await.0.expect(200)
+        };
+        let (written, list) = join(write, reads).await;
+        let written = written.expect(if method == "POST" { 201 } else { 200 }).json;
+        let whole = ["02", "09"].map(|day| json!(format!("2026-{month}-{day}T10:00:00.000000Z")));
+        assert_eq!(dates(&written), whole, "{method}");
+        let shown = list.data().iter().find(|cycle| cycle["name"] == "whole").expect("the cycle");
+        assert_eq!(dates(shown), whole, "{method}");
+        one = format!("{}/", written["id"].as_str().expect("an id"));
+    }
 }

@@ -295,6 +295,18 @@ async fn trap_58_the_empty_lists_of_a_project_that_was_archived_a_moment_ago_are
     futures_util::future::join_all(shown).await;
 }
 
+/// The index vouches for the work item then, as it was a moment ago.
+#[tokio::test]
+async fn trap_58_no_comments_of_a_project_that_was_archived_a_moment_ago_are_404() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let item = "work-items/00000000-0000-4000-e000-000000000001/comments/";
+    gateway.get("ada", &web("work-items/?priority=none")).await.expect(200);
+    gateway.post("ada", &web(item), json!({"comment_html": "there"})).await.expect(201);
+    tokio::time::sleep(LONG_AGO).await;
+    in_web(gateway.sandbox(), "POST", "archive/", &Value::Null);
+    gateway.get("ada", &web(item)).await.expect_problem(404, "resource_not_found");
+}
+
 /// An empty list of a project that is there costs no look at the rights when those were asked for just now.
 #[tokio::test]
 async fn an_empty_list_beside_new_rights_is_one_call() {

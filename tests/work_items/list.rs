@@ -73,6 +73,23 @@ async fn direct_pages_and_the_index_give_the_same_walks() {
 }
 
 #[tokio::test]
+async fn a_row_is_not_in_a_range_that_begins_less_than_a_microsecond_after_it() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    tied_items(&gateway).await;
+    let found = async |begins: &str, ends: &str| {
+        let range =
+            format!("created_at__gte=2001-01-02T00:00:00{begins}Z&created_at__lte=2001-01-03T00:00:00{ends}Z");
+        listed(&gateway, &range).await.len()
+    };
+    assert_eq!(found("", "").await, 4);
+    assert_eq!(found(".0000001", ".0000001").await, 2);
+    assert_eq!(found(".0000000", ".0000000").await, 4);
+    // One that ends less than a microsecond before it.
+    let two = "created_at__gte=2001-01-02&created_at__lte=2001-01-02T23:59:59.9999999Z";
+    assert_eq!(listed(&gateway, two).await.len(), 2);
+}
+
+#[tokio::test]
 async fn trap_45_a_boundary_that_ties_is_not_left_to_v1() {
     let gateway = recorded().await;
     tied_items(&gateway).await;

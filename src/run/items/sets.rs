@@ -58,7 +58,7 @@ impl InProject<'_> {
         let Some(kind) = SetKind::of(resource) else { return Ok(()) };
         let place = self.place_at(self.members_path(kind, id)?);
         let (audience, key) = (self.audience()?, self.key().id());
-        let mut write = self.runner.sets.begin_write(&place, audience, key, Arc::default()).await;
+        let mut write = self.runner.sets.begin_write(&place, audience, key, Arc::default(), Arc::default()).await;
         write.known(HashSet::new());
         write.finish(HashSet::clone);
         Ok(())

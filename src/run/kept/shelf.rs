@@ -8,6 +8,9 @@
 //! change of a write is carried into the kept thing when nothing else happened meanwhile; otherwise the thing is
 //! dropped.
 //!
+//! A write may take several calls. Whoever reads while one is under way here waits for its end (`whole`), so that nobody
+//! sees a half of it. Those of other processes are not known here.
+//!
 //! May use: `cache`, `fresh`, `refusal`, `translate` (people), `v1` (keys).
 
 use crate::cache::{Bounds, Cache};
@@ -18,7 +21,7 @@ use crate::v1::KeyId;
 use std::collections::HashSet;
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use uuid::Uuid;
@@ -104,8 +107,32 @@ impl Shelved for Vec<Person> {
 pub struct Shelf<T> {
     things: Fresh<Key, Arc<T>, Refusal>,
     changes: Changes,
-    writers: Cache<Arc<str>, Arc<Mutex<()>>>,
+    writers: Cache<Arc<str>, Arc<Writers>>,
     time_to_live: Duration,
+}
+
+/// Those who write at one place, one after the other.
+#[derive(Default)]
+struct Writers {
+    turn: Arc<Mutex<()>>,
+    /// Whether v1 was sent anything yet by the one whose turn it is.
+    sent: parking_lot::Mutex<Option<Arc<AtomicBool>>>,
+    /// How many have ended that had sent something.
+    ended: AtomicU64,
+}
+
+impl Writers {
+    /// Whether one may have done a half of its write.
+    fn is_half_done(&self) -> bool {
+        self.sent.lock().as_ref().is_some_and(|sent| sent.load(Ordering::SeqCst))
+    }
+
+    fn end(&self) {
+        let sent = self.sent.lock().take();
+        if sent.is_some_and(|sent| sent.load(Ordering::SeqCst)) {
+            self.ended.fetch_add(1, Ordering::SeqCst);
+        }
+    }
 }
 
 impl<T: Shelved> Shelf<T> {
@@ -175,21 +202,44 @@ impl<T: Shelved> Shelf<T> {
         self.things.get(&(place.clone(), audience), need, read).await
     }
 
+    /// What `load` gives for `place`, once more after the writes under way there when one of them may have been half done
+    /// meanwhile. Not for a write, which would wait for itself.
+    pub async fn whole<F>(&self, place: &Place, load: impl Fn() -> F) -> Result<Kept<Arc<T>>, Refusal>
+    where
+        F: Future<Output = Result<Kept<Arc<T>>, Refusal>>,
+    {
+        let writers = || self.writers.get(&place.path);
+        let ended = || writers().map_or(0, |writers| writers.ended.load(Ordering::SeqCst));
+        let before = ended();
+        let loaded = load().await?;
+        match writers() {
+            Some(writers) if writers.is_half_done() || ended() != before => {
+                let _turn = writers.turn.lock().await;
+                load().await
+            }
+            _ => Ok(loaded),
+        }
+    }
+
     /// Begins a write with `key` at `place`: waits for other writes there, and from now on nothing read before counts.
-    /// `touched` tells, when the write is given up, whether v1 may have carried out any of it.
+    /// `sent` tells whether v1 was sent any of it, and `touched`, when the write is given up, whether v1 may have carried
+    /// out any of it.
     pub async fn begin_write(
         &self,
         place: &Place,
         audience: Audience,
         key: KeyId,
+        sent: Arc<AtomicBool>,
         touched: Arc<AtomicBool>,
     ) -> Write<'_, T> {
-        let guard = self.writers.get_or_insert(Arc::clone(&place.path), Arc::default).lock_owned().await;
+        let writers = self.writers.get_or_insert(Arc::clone(&place.path), Arc::default);
+        let guard = Arc::clone(&writers.turn).lock_owned().await;
+        *writers.sent.lock() = Some(sent);
         let kept = |age| self.kept_within(place, audience, age).filter(|kept| kept.value.counts_for(key));
         let (before, older) = (kept(self.time_to_live), kept(Duration::MAX));
         let begun = self.changes.tell(place.itself());
         let place = place.clone();
-        Write { shelf: self, place, audience, before, older, begun, touched, done: false, _guard: guard }
+        Write { shelf: self, place, audience, before, older, begun, touched, done: false, writers, _guard: guard }
     }
 }
 
@@ -204,6 +254,7 @@ pub struct Write<'s, T: Shelved> {
     begun: Moment,
     touched: Arc<AtomicBool>,
     done: bool,
+    writers: Arc<Writers>,
     _guard: OwnedMutexGuard<()>,
 }
 
@@ -253,14 +304,14 @@ impl<T: Shelved> Write<'_, T> {
 impl<T: Shelved> Drop for Write<'_, T> {
     /// A write given up: the kept thing stays when v1 certainly carried out nothing of it.
     fn drop(&mut self) {
-        if self.done {
-            return;
+        if !self.done {
+            if self.touched.load(Ordering::SeqCst) {
+                self.shelf.changes.tell(self.place.itself());
+            } else {
+                self.put_back(Arc::clone);
+            }
         }
-        if self.touched.load(Ordering::SeqCst) {
-            self.shelf.changes.tell(self.place.itself());
-        } else {
-            self.put_back(Arc::clone);
-        }
+        self.writers.end();
     }
 }
 
@@ -285,7 +336,8 @@ mod tests {
     }
 
     async fn write(shelf: &Shelf<u32>, touched: bool) -> Write<'_, u32> {
-        shelf.begin_write(&place(), Audience::Members, KeyId([0; 32]), Arc::new(AtomicBool::new(touched))).await
+        let touched = Arc::new(AtomicBool::new(touched));
+        shelf.begin_write(&place(), Audience::Members, KeyId([0; 32]), Arc::clone(&touched), touched).await
     }
 
     async fn read(shelf: &Shelf<u32>, value: u32) -> u32 {
@@ -379,6 +431,38 @@ mod tests {
         assert_eq!(read(&shelf, 4).await, 3, "v1 carried out nothing");
         drop(write(&shelf, true).await);
         assert_eq!(read(&shelf, 5).await, 5);
+    }
+
+    #[tokio::test]
+    async fn who_reads_while_a_write_is_half_done_waits_for_its_end() {
+        let shelf = shelf();
+        let whole = |value| {
+            let (shelf, at) = (&shelf, place());
+            async move {
+                let load = || shelf.load(&at, Audience::Members, Duration::ZERO, || async move { Ok(value) });
+                *shelf.whole(&at, load).await.unwrap().value
+            }
+        };
+        assert_eq!(whole(1).await, 1, "nobody has ever written");
+        let waits = write(&shelf, false).await;
+        assert_eq!(whole(2).await, 2, "v1 was sent nothing yet");
+        drop(waits);
+        let half = write(&shelf, true).await;
+        let reader = whole(3);
+        tokio::pin!(reader);
+        assert!(tokio::time::timeout(Duration::from_millis(20), &mut reader).await.is_err());
+        drop(half);
+        assert_eq!(reader.await, 3);
+        // It began and ended while somebody read.
+        let reads = std::sync::atomic::AtomicU32::new(0);
+        let load = || async {
+            let read = reads.fetch_add(1, Ordering::SeqCst);
+            if read == 0 {
+                drop(write(&shelf, true).await);
+            }
+            shelf.load(&place(), Audience::Members, Duration::ZERO, || async move { Ok(read) }).await
+        };
+        assert_eq!(*shelf.whole(&place(), load).await.unwrap().value, 1);
     }
 
     #[tokio::test]

@@ -9,7 +9,7 @@ use crate::plan::{Resource, Rows};
 use crate::refusal::Refusal;
 use crate::run::job::Job;
 use crate::run::kept::collection::Collection;
-use crate::run::kept::shelf::Shelved;
+use crate::run::kept::shelf::{Place, Shelved};
 use crate::run::members::{bad_data, refused_read};
 use crate::run::rules;
 use crate::run::runner::Runner;
@@ -95,8 +95,9 @@ impl Job {
 
     /// The collection of `resource` below this call's variables, kept or read.
     pub(in crate::run) async fn load(&self, resource: &Resource) -> Result<Kept<Arc<Collection>>, Refusal> {
-        let place = self.place_of(resource)?;
-        self.load_from(&self.runner.collections, &place, |how| self.reading(resource, how)).await
+        let (place, all) = (self.place_of(resource)?, &self.runner.collections);
+        let read = |how| self.reading(resource, how);
+        self.whole(&place, || self.load_from(all, &place, read)).await
     }
 
     /// The collection as a read shows it that began after `asked`, whatever is kept.
@@ -105,9 +106,20 @@ impl Job {
         resource: &Resource,
         asked: Instant,
     ) -> Result<Kept<Arc<Collection>>, Refusal> {
-        let place = self.place_of(resource)?;
+        let (place, all) = (self.place_of(resource)?, &self.runner.collections);
         let read = |how| self.reading(resource, how);
-        self.read_since(&self.runner.collections, &place, asked, read).await
+        self.whole(&place, || self.read_since(all, &place, asked, read)).await
+    }
+
+    /// What `load` gives for `place`, to a read without halves of writes. A write holds a place itself.
+    async fn whole<F>(&self, place: &Place, load: impl Fn() -> F) -> Result<Kept<Arc<Collection>>, Refusal>
+    where
+        F: Future<Output = Result<Kept<Arc<Collection>>, Refusal>>,
+    {
+        match self.operation().method.writes() {
+            true => load().await,
+            false => Box::pin(self.runner.collections.whole(place, load)).await,
+        }
     }
 
     /// A read that shares its work with others: owns everything it needs.

@@ -223,6 +223,7 @@ impl Job {
     fn on_record(&self, operation: usize, id: Uuid) -> Self {
         let mut job = self.as_operation(operation, self.call.parameters.clone());
         job.call.variables.push(("pk".to_owned(), id.to_string()));
+        job.waiting = self.waiting.clone();
         job
     }
 

@@ -10,7 +10,7 @@ use crate::store::OverlayValue;
 use crate::translate::outgoing::Outgoing;
 use crate::translate::{Held, confirm, refusal};
 use crate::units::now_micros;
-use crate::v1::{Doubt, Method, NotDone, Outcome, Room, V1Error, V1Request, V1Response};
+use crate::v1::{Doubt, Looking, Method, NotDone, Outcome, Room, V1Error, V1Request, V1Response};
 use serde_json::Value;
 use std::sync::atomic::Ordering;
 use uuid::Uuid;
@@ -162,14 +162,18 @@ impl Job {
         {
             return Outcome::NotDone(NotDone::Refused(fault.into()));
         }
-        // Its turn may have come long ago. What was begun is ended, though.
-        if !self.touched.load(Ordering::SeqCst)
-            && let Err(ended) = self.is_still_allowed().await
-        {
-            return Outcome::NotDone(NotDone::Refused(ended));
-        }
+        // Its turn may have come long ago, and it may wait for v1 now. What was begun is ended, though.
+        let look = || -> Looking<'_> {
+            Box::pin(async {
+                if !self.touched.load(Ordering::SeqCst) {
+                    self.is_still_allowed().await?;
+                }
+                self.sent.store(true, Ordering::SeqCst);
+                Ok(())
+            })
+        };
         let sending = Sending::begin(&self.touched);
-        let outcome = self.runner.client.write(self.key(), request, &self.call.ctx).await;
+        let outcome = self.runner.client.write_if(self.key(), request, &self.call.ctx, Some(&look)).await;
         sending.ended(!matches!(outcome, Outcome::NotDone(_)));
         match &outcome {
             Outcome::Done(_) => {}

@@ -116,6 +116,9 @@ async fn the_bounds_of_time_are_inclusive() {
     assert_eq!(log.found(&format!("created_before={}", at(2))).await, [0, 1, 2]);
     let one = format!("created_after={0}&created_before={0}", at(5).replace('Z', "%2B00:00"));
     assert_eq!(log.found(&one).await, [5]);
+    let after = at(5).replace('Z', "001Z");
+    assert_eq!(log.found(&format!("created_after={after}&created_before={}", at(6))).await, [6]);
+    assert_eq!(log.found(&format!("created_after={}&created_before={after}", at(5))).await, [5]);
     assert_eq!(log.found("created_after=2020-01-01&created_before=2020-01-02").await, Vec::<u64>::new());
     assert_eq!(log.found("created_after=2020-01-01").await.len(), 40);
 }

@@ -1,8 +1,11 @@
 //! Custom values: forms per type, required and default, contexts, and what hides or removes them.
 
 use super::{Place, members, web};
-use crate::support::gateway::Answer;
+use crate::support::gateway::{Answer, WEB};
 use crate::work_items::world::{ITEMS, id, one};
+use bytes::Bytes;
+use http::Request;
+use http_body_util::Full;
 use serde_json::{Value, json};
 
 fn property(name: &str, kind: &str) -> Value {
@@ -122,6 +125,53 @@ async fn every_kind_of_value_is_written_and_read_in_its_form() {
     }
     let listed = gateway.get("ada", &format!("{ITEMS}?per_page=1")).await.expect(200);
     assert_eq!(listed.data()[0]["custom_fields"], Value::Null);
+}
+
+/// What is read back has the digits that were written.
+#[tokio::test]
+async fn a_number_is_kept_with_all_its_digits_or_refused() {
+    let place = Place::new().await;
+    let gateway = &place.gateway;
+    let task = place.enabled().await;
+    place.new_property(task, property("decimal", "DECIMAL")).await;
+    let mut several = property("several", "DECIMAL");
+    several["is_multi"] = json!(true);
+    place.new_property(task, several).await;
+    let item = one(&gateway.post("ada", ITEMS, json!({"name": "n"})).await.expect(201).text("id"));
+    let patch = async |name: &str, written: &str| {
+        let body = format!(r#"{{"custom_fields": {{"{name}": {written}}}}}"#);
+        let request = Request::patch(format!("{}{item}", gateway.base())).header("x-api-key", "ada");
+        let request = request.header("content-type", "application/json");
+        gateway.request(request.body(Full::new(Bytes::from(body))).expect("a request")).await
+    };
+    for (written, value) in [
+        ("0.1", "0.1"),
+        ("1.10", "1.1"),
+        ("12345678901234567890", "12345678901234567890"),
+        ("0.30000000000000004", "0.30000000000000004"),
+        (r#""1234567890.123456""#, "1234567890.123456"),
+        (r#""1.10""#, "1.1"),
+    ] {
+        let changed = patch("decimal", written).await.expect(200);
+        assert_eq!(changed.json["custom_fields"]["decimal"]["value"].to_string(), value, "{written}");
+    }
+    for long in ["12345678901234567890.12", "0.1234567890123456789", "123456789012345678901", "9007199254740993.0"]
+    {
+        for written in [long.to_owned(), format!("{long:?}")] {
+            let refused = patch("decimal", &written).await.expect_problem(400, "validation_error");
+            assert_eq!(refused.error_fields(), ["custom_fields.decimal"], "{written}");
+            let refused =
+                patch("several", &format!("[0.5, {written}]")).await.expect_problem(400, "validation_error");
+            assert_eq!(refused.error_fields(), ["custom_fields.several.1"], "{written}");
+        }
+        let mut default = property("more", "DECIMAL");
+        default["default_value"] = json!([long]);
+        let properties = format!("{WEB}/work-item-properties/");
+        let refused = gateway.post("ada", &properties, default).await.expect_problem(400, "validation_error");
+        assert_eq!(refused.error_fields(), ["default_value.0"], "{long}");
+    }
+    let kept = gateway.get("ada", &item).await.expect(200);
+    assert_eq!(kept.json["custom_fields"]["decimal"]["value"], json!(1.1));
 }
 
 /// Nothing that was sent is lost without a word; a text of blanks alone is no value where one is needed.

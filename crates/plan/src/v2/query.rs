@@ -381,7 +381,7 @@ fn read_test(param: &Param, test: FilterTest, text: &str) -> Result<Option<Test>
     Ok(Some(match test {
         FilterTest::Equal => Test::AnyOf(vec![read(text)?]),
         FilterTest::IsNull => Test::Unset(value::read_boolean(text).ok_or("must be true or false")?),
-        FilterTest::AtLeast => Test::AtLeast(read(text)?),
+        FilterTest::AtLeast => Test::AtLeast(value::read_lower_bound(kind, &param.allowed, text)?),
         FilterTest::AtMost => Test::AtMost(read(text)?),
         FilterTest::In => {
             let elements = text.split(',').map(str::trim).filter(|element| !element.is_empty());

@@ -25,7 +25,7 @@ static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundl
 /// What a client wrote where an instant is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
-    /// A timestamp; one without an offset is read as UTC (O23).
+    /// A timestamp; one without an offset is read as UTC (O23). Of more than six fraction digits the first six count.
     Instant(Micros),
     /// A bare date.
     Day(Date),
@@ -37,13 +37,24 @@ pub fn read(text: &str) -> Option<Written> {
     if let Some(day) = read_date(text) {
         return Some(Written::Day(day));
     }
-    if text.len() < 16 || !text.is_ascii() || text.contains('[') || leaps(text) {
+    if text.len() < 16 || !text.is_ascii() || text.contains('[') || leaps(text) || has_parted_offset(text) {
         return None;
     }
     let micros = read_instant(text).or_else(|| in_pieces(text, Some(0)))?;
     // jiff takes offsets of a day and more, which no clock shows.
     let offset = Pieces::parse(text).ok()?.to_numeric_offset();
     offset.is_none_or(|offset| offset.seconds().abs() < DAY).then_some(Written::Instant(micros))
+}
+
+/// Reads what a range begins with: as [`read`], but for an instant between two microseconds the later one, because the
+/// earlier one lies before the range.
+pub fn read_not_before(text: &str) -> Option<Written> {
+    let fraction = text.split(['.', ',']).nth(1).unwrap_or_default();
+    let is_cut = fraction.bytes().take_while(u8::is_ascii_digit).skip(6).any(|digit| digit != b'0');
+    Some(match read(text)? {
+        Written::Instant(micros) if is_cut => Written::Instant(micros + 1),
+        written => written,
+    })
 }
 
 /// Whether the second is the 60th, as in `23:59:60`. v1 has no such seconds, and jiff would take the one before.
@@ -53,6 +64,12 @@ fn leaps(text: &str) -> bool {
     clock.len() == 6 && clock.ends_with(b"60")
 }
 
+/// Whether the offset has a fraction of a second, which jiff would round.
+fn has_parted_offset(text: &str) -> bool {
+    let clock = text.split(['T', 't', ' ']).nth(1).unwrap_or_default();
+    clock.rsplit_once(['+', '-']).is_some_and(|(_, offset)| offset.contains(['.', ',']))
+}
+
 /// Reads an instant of v1, which always carries an offset (trap 42, `tz_list_kim`).
 pub fn read_instant(text: &str) -> Option<Micros> {
     read_usual(text).or_else(|| read_any(text)).filter(|micros| YEARS.contains(micros))
@@ -60,7 +77,7 @@ pub fn read_instant(text: &str) -> Option<Micros> {
 
 /// An instant in any form.
 fn read_any(text: &str) -> Option<Micros> {
-    let instant = text.parse::<Timestamp>().ok().map(Timestamp::as_microsecond);
+    let instant = text.parse::<Timestamp>().ok().map(|instant| below(instant.as_nanosecond()));
     instant.or_else(|| in_pieces(text, None))
 }
 
@@ -139,7 +156,12 @@ fn in_pieces(text: &str, otherwise: Option<i64>) -> Option<Micros> {
 /// The instant at which clocks `offset` seconds ahead of UTC show `local`.
 fn since_epoch(local: DateTime, offset: i64) -> Option<Micros> {
     let since = local.duration_since(EPOCH).checked_sub(SignedDuration::from_secs(offset))?;
-    i64::try_from(since.as_micros()).ok()
+    Some(below(since.as_nanos()))
+}
+
+/// The last microsecond that is not after so many nanoseconds, also before the epoch.
+fn below(nanos: i128) -> Micros {
+    nanos.div_euclid(1000) as Micros
 }
 
 /// Reads `YYYY-MM-DD` and nothing else; v1 knows no year 0.
@@ -294,6 +316,27 @@ mod tests {
             assert_eq!(read(bad), None, "{bad}");
         }
         assert_eq!(read_instant("2026-01-05T08:00:00"), None, "v1 always tells the offset");
+    }
+
+    #[test]
+    fn of_more_than_six_digits_the_first_six_count_and_a_range_begins_behind_them() {
+        for (text, read_as, begins) in [
+            ("2026-01-05T08:00:00.123456Z", "2026-01-05T08:00:00.123456Z", 0),
+            ("2026-01-05T08:00:00.1234565Z", "2026-01-05T08:00:00.123456Z", 1),
+            ("2026-01-05 09:00:00,123456789+01:00", "2026-01-05T08:00:00.123456Z", 1),
+            ("2026-01-05T08:00:00.123456000", "2026-01-05T08:00:00.123456Z", 0),
+            ("2026-01-05T08:00:00.123456001", "2026-01-05T08:00:00.123456Z", 1),
+            ("1969-12-31T23:59:59.9999999Z", "1969-12-31T23:59:59.999999Z", 1),
+            ("1969-12-31T23:59:59.9999999", "1969-12-31T23:59:59.999999Z", 1),
+            ("9999-12-31T23:59:59.9999999Z", "9999-12-31T23:59:59.999999Z", 1),
+        ] {
+            let micros = read_instant(read_as).unwrap();
+            assert_eq!(read(text), Some(Written::Instant(micros)), "{text}");
+            assert_eq!(read_not_before(text), Some(Written::Instant(micros + begins)), "{text}");
+        }
+        assert_eq!(read_not_before("2026-01-05"), read("2026-01-05"));
+        assert_eq!(read("2026-01-05T08:00:00.1234567891Z"), None, "too many digits");
+        assert_eq!(read("2026-01-05T08:00:00+01:00:00.6"), None, "an offset has whole seconds");
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub fn read_filter(kind: Kind, allowed: &[String], text: &str) -> Result<Cell, S
             .map(|day| Cell::Text(day.to_string().into()))
             .ok_or_else(|| must_be("a date, YYYY-MM-DD")),
         Kind::DateTime => {
-            read_filter_instant(text).map(Cell::Instant).ok_or_else(|| must_be("an ISO 8601 timestamp"))
+            first_instant(time::read(text)).map(Cell::Instant).ok_or_else(|| must_be("an ISO 8601 timestamp"))
         }
         Kind::String | Kind::Email | Kind::Object | Kind::Any => Ok(Cell::Text(trimmed(text).into())),
     }
@@ -36,9 +36,20 @@ pub fn not_one_of(text: &str, allowed: &[String]) -> String {
     format!("`{}` is not one of {}", shorten(text), allowed.join(", "))
 }
 
+/// [`read_filter`] for what a range begins with.
+///
+/// # Errors
+/// As there.
+pub fn read_lower_bound(kind: Kind, allowed: &[String], text: &str) -> Result<Cell, String> {
+    match (kind, first_instant(time::read_not_before(text))) {
+        (Kind::DateTime, Some(instant)) => Ok(Cell::Instant(instant)),
+        _ => read_filter(kind, allowed, text),
+    }
+}
+
 /// A bare date in a timestamp range is its first instant, UTC (O23).
-fn read_filter_instant(text: &str) -> Option<time::Micros> {
-    match time::read(text)? {
+fn first_instant(written: Option<time::Written>) -> Option<time::Micros> {
+    match written? {
         time::Written::Instant(micros) => Some(micros),
         time::Written::Day(day) => time::day_begins(day, "UTC"),
     }

@@ -2,6 +2,7 @@
 //! May use: `v2`, this folder.
 
 use super::choices::Choices;
+use super::decimals;
 use super::faults::Faults;
 use super::model::{Context, Property, PropertyType, RelationType};
 use super::text_forms::{is_email, is_url};
@@ -32,7 +33,8 @@ pub(super) fn fault(property: &Property, options: &Choices, text: &str) -> Optio
     let (fits, message) = match property.property_type {
         PropertyType::Text | PropertyType::File => (true, ""),
         PropertyType::Datetime => (time::read(text).is_some(), "must be an ISO 8601 timestamp or a date"),
-        PropertyType::Decimal => (is_number(text), "must be a number, written as a string"),
+        PropertyType::Decimal if decimals::is_number(text) => (decimals::read(text).is_some(), decimals::TOO_LONG),
+        PropertyType::Decimal => (false, "must be a number, written as a string"),
         PropertyType::Boolean => {
             (["true", "false"].contains(&text.to_ascii_lowercase().as_str()), "must be \"true\" or \"false\"")
         }
@@ -44,8 +46,4 @@ pub(super) fn fault(property: &Property, options: &Choices, text: &str) -> Optio
         PropertyType::Formula => (false, "a formula takes no default"),
     };
     if fits { None } else { Some(message) }
-}
-
-fn is_number(text: &str) -> bool {
-    text.trim().parse::<f64>().is_ok_and(f64::is_finite)
 }

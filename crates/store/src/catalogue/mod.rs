@@ -12,6 +12,7 @@
 mod check;
 mod choices;
 mod contexts;
+mod decimals;
 mod defaults;
 mod edit;
 mod faults;

@@ -6,6 +6,7 @@
 //! this folder.
 
 use super::choices::{Choices, Named};
+use super::decimals;
 use super::model::{Property, PropertyType, RelationType};
 use super::resolution::Applicable;
 use super::text_forms::{is_email, is_url, reads_as_email, reads_as_url};
@@ -86,7 +87,8 @@ pub enum Wish {
     Html(String),
 }
 
-/// The elements that `value` writes to a property; none for null and `[]`, which clear it (O38).
+/// The elements that `value` writes to a property; none for null and `[]`, which clear it (O38). A number that has lost
+/// digits when it was read as JSON comes as its text.
 ///
 /// # Errors
 /// What is wrong, with the index of the element at fault when there is one.
@@ -152,7 +154,9 @@ fn one(kind: ValueKind, choices: &Choices, value: &Value) -> Result<Wish, String
             plain(kind, value).filter(|_| is_good).map(Wish::Plain).ok_or_else(|| form(kind).into())
         }
         ValueKind::Decimal | ValueKind::Boolean | ValueKind::Datetime => {
-            plain(kind, value).map(Wish::Plain).ok_or_else(|| form(kind).into())
+            let too_long = || kind == ValueKind::Decimal && value.as_str().is_some_and(decimals::is_number);
+            let why = || if too_long() { decimals::TOO_LONG } else { form(kind) };
+            plain(kind, value).map(Wish::Plain).ok_or_else(|| why().into())
         }
     }
 }
@@ -220,19 +224,11 @@ fn as_text(raw: &Value) -> Option<String> {
     }
 }
 
-/// A number, or its decimal notation as text.
+/// A number, or its decimal notation as text where it is kept with all its digits.
 fn number(raw: &Value) -> Option<Number> {
     match raw {
         Value::Number(number) => Some(number.clone()),
-        Value::String(text) => {
-            let text = text.trim();
-            let digits = |c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | 'e' | 'E');
-            if text.is_empty() || !text.chars().all(digits) {
-                return None;
-            }
-            let whole = text.parse::<i64>().map(Number::from).or_else(|_| text.parse::<u64>().map(Number::from));
-            whole.ok().or_else(|| text.parse::<f64>().ok().and_then(Number::from_f64))
-        }
+        Value::String(text) => decimals::read(text),
         _ => None,
     }
 }

@@ -29,6 +29,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::{Body as _, Incoming};
 use parking_lot::RwLock;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -72,6 +73,11 @@ const FIELDS: usize = 12;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("causeway/", env!("CARGO_PKG_VERSION")));
+
+/// What is looked at last before a write is sent, however long it has waited for that.
+pub type Look<'l> = &'l (dyn Fn() -> Looking<'l> + Send + Sync);
+/// Why the write must not be sent, when it must not.
+pub type Looking<'l> = Pin<Box<dyn Future<Output = Result<(), Refusal>> + Send + 'l>>;
 
 /// The client; cheap to clone, all clones share the connections.
 #[derive(Debug, Clone)]
@@ -157,27 +163,45 @@ impl Client {
         if request.method != Method::GET {
             return Err(V1Error::Unsendable("a write is not made as a read".into()));
         }
-        self.attempts(key, request, ctx).await
+        self.attempts(key, request, ctx, None).await
     }
 
     /// Carries out one write. It is sent again only when it certainly was not carried out: no connection was
     /// made, or v1's own throttle refused it. Some of the time that is left to `ctx` is kept back, so that it can
     /// be looked up what became of a write that is not answered.
     pub async fn write(&self, key: &V1Key, request: V1Request, ctx: &Context) -> Outcome {
+        self.write_if(key, request, ctx, None).await
+    }
+
+    /// The same, with a `look` each time that it would be sent, after every wait: for the quota, for a place among the
+    /// calls under way, for a v1 that has refused it. Nothing is sent once that refuses.
+    pub async fn write_if(
+        &self,
+        key: &V1Key,
+        request: V1Request,
+        ctx: &Context,
+        look: Option<Look<'_>>,
+    ) -> Outcome {
         let (method, left) = (request.method.clone(), ctx.remaining());
         if method == Method::GET {
             return Outcome::of(&method, Err(V1Error::Unsendable("a read is not made as a write".into())));
         }
         let kept_back = (left / 4).min(FINDING_OUT);
         let ctx = ctx.for_shared_work(left.saturating_sub(kept_back));
-        Outcome::of(&method, self.attempts(key, request, &ctx).await)
+        Outcome::of(&method, self.attempts(key, request, &ctx, look).await)
     }
 
-    async fn attempts(&self, key: &V1Key, request: V1Request, ctx: &Context) -> Result<V1Response, V1Error> {
+    async fn attempts(
+        &self,
+        key: &V1Key,
+        request: V1Request,
+        ctx: &Context,
+        look: Option<Look<'_>>,
+    ) -> Result<V1Response, V1Error> {
         let mut left = retry::ATTEMPTS;
         self.retries.earn();
         loop {
-            let outcome = Box::pin(self.measured_attempt(key, &request, ctx)).await;
+            let outcome = Box::pin(self.measured_attempt(key, &request, ctx, look)).await;
             let throttled = |answer: &V1Response| match request.method {
                 Method::GET => answer.status == 429,
                 _ => refusals::is_own_throttle(answer),
@@ -227,6 +251,7 @@ impl Client {
         key: &V1Key,
         request: &V1Request,
         ctx: &Context,
+        look: Option<Look<'_>>,
     ) -> Result<V1Response, V1Error> {
         let (span, mut prepared) = (new_span(), self.prepare(key, request, ctx)?);
         tell(prepared.headers_mut(), ctx, span);
@@ -239,6 +264,9 @@ impl Client {
         }
         let permit = self.budget.admit(key.id(), ctx).await.map_err(V1Error::Limited)?;
         let slot = self.enter(key, ctx).await?;
+        if let Some(look) = look {
+            look().await.map_err(|refusal| V1Error::Withdrawn(Box::new(refusal)))?;
+        }
         let pass = self.breaker.admit(path).map_err(V1Error::Paused)?;
         let begun = Instant::now();
         ctx.sends(begun);

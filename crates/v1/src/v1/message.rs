@@ -1,5 +1,6 @@
-//! Requests to v1 and answers from it, as plain values. May use: nothing of this crate.
+//! Requests to v1 and answers from it, as plain values. May use: `refusal`.
 
+use crate::refusal::Refusal;
 use bytes::Bytes;
 use http::Method;
 use std::time::Duration;
@@ -84,6 +85,9 @@ pub enum V1Error {
     /// The budget of the key allows no call before the deadline, only after this time. Nothing was sent.
     #[error("the quota at v1 allows the call in {0:?}")]
     Limited(Duration),
+    /// Whoever asked for the write may not do it any more, as was found just before it would have been sent.
+    #[error("the write was not sent: {0:?}")]
+    Withdrawn(Box<Refusal>),
     /// The gateway has no memory for the answer of a read.
     #[error("there is no memory for the answer of v1")]
     NoRoom,

@@ -25,7 +25,7 @@ pub use base_url::{BaseUrl, BaseUrlError};
 pub use breaker::{Breaker, Ended, Health, Pass};
 pub use budget::{Budget, BudgetSettings, Figures as BudgetFigures, Ledger, Processes, Quota, Room};
 pub use budget::{Change as PartsChange, Seen as PartsSeen};
-pub use client::{Client, ClientError, ClientSettings, told};
+pub use client::{Client, ClientError, ClientSettings, Look, Looking, told};
 pub use concurrency::{Concurrency, ConcurrencySettings, Figures as ConcurrencyFigures, Measured};
 pub use http::Method;
 pub use key::{API_KEY, KeyId, V1Key};

@@ -79,6 +79,7 @@ fn of_silence(lost: &V1Error) -> Outcome {
         | V1Error::Timeout { maybe_done: false }
         | V1Error::Unsendable(_)
         | V1Error::Paused(_)
+        | V1Error::Withdrawn(_)
         | V1Error::Limited(_) => return Outcome::NotDone(NotDone::Refused(lost.refusal())),
     };
     Outcome::Unknown(Doubt { what: what.into(), cause: lost.to_string(), timed_out, answered: false })

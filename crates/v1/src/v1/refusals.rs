@@ -25,6 +25,7 @@ impl V1Error {
                 cause: self.to_string(),
                 retry_after: (wait.as_secs_f64().ceil() as u64).max(1),
             },
+            Self::Withdrawn(refusal) => (**refusal).clone(),
             Self::Limited(wait) => quota_used_up(wait.as_secs_f64().ceil() as u64),
         }
     }

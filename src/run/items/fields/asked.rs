@@ -1,6 +1,7 @@
 //! Type and custom values in the body of a work item, judged before anything is written (O34–O39). May use: what `run`
 //! may use.
 
+use super::digits::Sent;
 use super::{records, types};
 use crate::catalogue::values::{self, Wish};
 use crate::catalogue::{Applicable, Catalogue};
@@ -84,7 +85,8 @@ pub(in crate::run) async fn ask(
     };
     let applicable = type_id.map(|id| catalogue.applicable(project, id)).unwrap_or_default();
     let applicable: Vec<_> = applicable.into_iter().map(Arc::new).collect();
-    let mut wished = wished(&catalogue, project, type_id, &applicable, fields, &mut asked);
+    let body = job.call.body.as_deref().unwrap_or_default();
+    let mut wished = wished(&catalogue, project, type_id, &applicable, (fields, body), &mut asked);
     if stored.is_none() {
         wished.extend(omitted(&applicable, fields));
     }
@@ -95,13 +97,13 @@ pub(in crate::run) async fn ask(
     Ok(asked)
 }
 
-/// What was sent, by property.
+/// What was sent in the custom fields of a body, by property.
 fn wished(
     catalogue: &Catalogue,
     project: Uuid,
     type_id: Option<Uuid>,
     applicable: &[Arc<Applicable>],
-    fields: Option<&Map<String, Value>>,
+    (fields, body): (Option<&Map<String, Value>>, &[u8]),
     asked: &mut Asked,
 ) -> Vec<Wished> {
     let Some(fields) = fields.filter(|fields| !fields.is_empty()) else { return Vec::new() };
@@ -109,7 +111,7 @@ fn wished(
         asked.errors.add("custom_fields", "custom properties are not switched on in this project");
         return Vec::new();
     }
-    let mut wished = Vec::new();
+    let (mut wished, sent) = (Vec::new(), Sent::of(body));
     let by_name: HashMap<&str, &Arc<Applicable>> =
         applicable.iter().rev().map(|one| (one.property.name.as_str(), one)).collect();
     for (name, value) in fields {
@@ -122,7 +124,7 @@ fn wished(
             asked.errors.add(field, why);
             continue;
         };
-        match values::written(property, value) {
+        match values::written(property, &sent.with_digits(property, value)) {
             Ok(wishes) => wished.push(Wished { property: Arc::clone(property), sent: true, wishes }),
             Err(faults) => {
                 asked.faulty.insert(property.property.id);

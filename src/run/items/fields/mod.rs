@@ -1,13 +1,14 @@
 //! Types and custom values of work items: what v1 does not have of them, joined with what it shows.
 //!
-//! `asked` reads them from a body, `shown` writes them into answers, `types` knows the types of a project,
-//! `begun` notes writes that concern v1 and the store, `settle` ends those whose answer was lost, `pairing` shows
-//! readers both halves of one moment, `missing` marks what v1 does not show any more.
+//! `asked` reads them from a body, `digits` the numbers among them, `shown` writes them into answers, `types` knows
+//! the types of a project, `begun` notes writes that concern v1 and the store, `settle` ends those whose answer was lost,
+//! `pairing` shows readers both halves of one moment, `missing` marks what v1 does not show any more.
 //!
 //! May use: what `run` may use.
 
 mod asked;
 mod begun;
+mod digits;
 mod missing;
 mod pairing;
 mod records;
