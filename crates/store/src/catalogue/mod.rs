@@ -14,11 +14,15 @@ mod choices;
 mod contexts;
 mod defaults;
 mod edit;
+mod entries;
+mod entry;
+mod entry_form;
 mod faults;
 mod lookup;
 mod model;
 mod options;
 mod properties;
+mod reach;
 mod resolution;
 mod restated;
 pub mod schema;
@@ -29,7 +33,8 @@ mod types;
 pub mod values;
 
 pub use edit::{Edit, Effect};
-pub use faults::{EntryForm, faults_inside, ignored_inside};
+pub use entries::faults_inside;
+pub use entry_form::{EntryForm, ignored_inside};
 pub use model::{
     Attachment, Catalogue, Context, ContextOption, FLAGS, Features, Property, PropertyOption, PropertyType,
     RelationType, WorkItemType,
