@@ -3,8 +3,8 @@
 //! May use: `edge` (the certificate), `settings`, `asking`, `files`, `report`.
 
 use super::asking::{ask, client_of};
-use super::files::is_private;
 use super::report::Report;
+use super::rights::is_private;
 use crate::edge::Tls;
 use crate::settings::Settings;
 use jiff::{SignedDuration, Timestamp};

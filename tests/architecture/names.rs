@@ -27,7 +27,7 @@ const NAMED: &[(&str, &str, usize, &str)] = &[
     ),
     ("access/paths.rs", "workspaces/{slug}/projects/{project_id}/", 1, "the role in the project"),
     (
-        "access/workspace_card.rs",
+        "access/projects_page.rs",
         "{base}/workspaces/{slug}",
         1,
         "no path: the name from which an id is made where v1 tells none",
