@@ -1,6 +1,6 @@
 //! Where the gateway listens: free, or taken by a gateway or by something else; and the certificate it shows there.
 //!
-//! May use: `edge` (the certificate), `settings`, `asking`, `files`, `report`.
+//! May use: `edge` (the certificate), `settings`, `asking`, `rights`, `report`.
 
 use super::asking::{ask, client_of};
 use super::report::Report;

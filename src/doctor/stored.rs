@@ -2,7 +2,7 @@
 //! it.
 //!
 //! A store that is not there is not made. May use: `amount`, `oauth` (the keyring, kept keys), `settings`, `store`,
-//! `files` (who may read a file), `report`.
+//! `rights` (who may read a file), `report`.
 
 use super::report::Report;
 use super::rights::{MOUNT, holds_read_only, is_private, is_read_only};

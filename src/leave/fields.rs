@@ -1,8 +1,7 @@
-//! Which fields of a record are carried, as tables, and how two records are compared.
+//! Which fields of a record are carried, as tables.
 //!
-//! Both sides are compared in the read shape of v2. Fields that are in no table are the service's own: ids, instants of
-//! creation, icons, and place numbers of options, of which the order counts and not the number. May use: `store`
-//! (equality of values), this folder.
+//! Fields that are in no table are the service's own: ids, instants of creation, icons, and place numbers of options, of
+//! which the order counts and not the number. May use: this folder.
 
 use super::ids::Kind;
 

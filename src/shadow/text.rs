@@ -7,7 +7,6 @@ use std::fmt::Write;
 
 /// Most lines of a table for a terminal.
 const MOST: usize = 40;
-
 /// Widest column for what one side says, in characters.
 const WIDE: usize = 24;
 

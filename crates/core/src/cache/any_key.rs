@@ -46,7 +46,7 @@ impl Borrow<dyn Comparable> for AnyKey {
 }
 
 /// What a cache asks of a key.
-pub trait Comparable: Any + Send + Sync {
+pub(super) trait Comparable: Any + Send + Sync {
     fn hash_into(&self, hasher: &mut dyn Hasher);
     fn is_same(&self, other: &dyn Any) -> bool;
 }

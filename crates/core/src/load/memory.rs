@@ -6,7 +6,7 @@
 //! The budget is shared as a pool is: anybody may have up to half of it; beyond that, a holder that has some gets no
 //! more than its [`Share`] of what is still free. A client that holds nothing yet is refused only when no room is left.
 //!
-//! May use: `refusal`, `load::asker`, `load::pool`.
+//! May use: `load::asker`, `load::pool`.
 
 pub(super) mod reservation;
 

@@ -1,4 +1,4 @@
-//! The form of what is kept: marked, with a checksum, and of one list.
+//! The form of a file: a mark of its kind and version, a checksum, what it is of, then the content.
 //!
 //! May use: nothing of this crate.
 

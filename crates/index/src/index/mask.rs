@@ -6,7 +6,6 @@ use super::chunk::ROWS;
 
 /// Words for a chunk.
 pub(super) const WORDS: usize = ROWS / 64;
-
 /// Bits of a word from which on testing all of its rows takes less time than looking for them.
 const MOST_OF_A_WORD: u32 = 16;
 

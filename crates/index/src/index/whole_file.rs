@@ -1,7 +1,7 @@
-//! A file that is whole or absent: a mark of its kind and version, a checksum, what it is of, then the content.
+//! A file that is whole or absent.
 //!
 //! It is written beside its place and moved there. One that is damaged, of another kind or of another list is removed
-//! with a line in the log. May use: nothing of this crate.
+//! with a line in the log. May use: this folder.
 
 use super::file_form::{decode, encode};
 use super::private::{private_folder, write_private};

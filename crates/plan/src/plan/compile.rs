@@ -3,7 +3,8 @@
 //! 1. `resources`: fields, paths at v1, refusals
 //! 2. `operations`: one operation each, with `params` (query) and `bodies`
 //! 3. `shapes`: read shapes, from fields and from `shapes/`
-//! 4. `paths`, `lists`, `fields`, `writes`, `turns`, `declared`, `costs`, `whole`: the rules, each over everything
+//! 4. `paths`, `lists` with `filters`, `fields`, `writes` with `members` and `refusals`, `turns`, `declared`, `costs`,
+//!    `whole`: the rules, each over everything; and `columns`, which the index has
 //! 5. `legacy`: the operations of v1, and what replaces each
 //!
 //! No stage stops at a fault. A rule about a single part is silent when that part was already reported

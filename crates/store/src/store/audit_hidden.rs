@@ -13,7 +13,6 @@ use uuid::Uuid;
 
 /// Members of values that name projects.
 const PROJECTS: &str = "project_ids";
-
 const PROJECT: &str = "project_id";
 
 impl AuditRecord {

@@ -11,7 +11,6 @@ use sqlx::Row;
 /// older versions can ignore leaves both as they are, one that changes the meaning of what is there raises them. Steps
 /// that take something away come in a later release than the one that stops using it.
 const MIN_READER: i64 = 5;
-
 /// See [`MIN_READER`].
 const MIN_WRITER: i64 = 5;
 

@@ -14,7 +14,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const SQLITE_CONNECTIONS: u32 = 4;
-
 const POSTGRES_CONNECTIONS: u32 = 16;
 
 /// How long a writer waits for another one, and anybody for a connection.

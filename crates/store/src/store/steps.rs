@@ -21,7 +21,6 @@ struct Sqlite;
 struct Postgres;
 
 static SQLITE: LazyLock<Migrator> = LazyLock::new(steps::<Sqlite>);
-
 static POSTGRES: LazyLock<Migrator> = LazyLock::new(steps::<Postgres>);
 
 fn steps<Folder: RustEmbed>() -> Migrator {

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 /// Repetitions that may be made at once after a time without any.
 const AT_ONCE: i64 = 10;
-
 /// Calls that earn one repetition.
 const CALLS: i64 = 10;
 

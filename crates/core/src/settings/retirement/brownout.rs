@@ -1,6 +1,6 @@
 //! Windows in which an operation of v1 is refused on trial.
 //!
-//! May use: `settings::raw`, `settings::tables`.
+//! May use: `settings::tables`.
 
 use super::super::tables::{Row, Table, flag, instant, known, optional, text, texts};
 use jiff::Timestamp;

@@ -3,13 +3,11 @@
 
 /// Largest text that is sanitised (O48).
 pub const MAX_BYTES: usize = 1024 * 1024;
-
 /// Most elements: reading HTML takes time with the square of the nesting.
 pub(super) const MAX_TAGS: usize = 10_000;
 
 /// Elements without content.
 const VOID: [&str; 8] = ["area", "br", "col", "hr", "img", "input", "source", "wbr"];
-
 /// Most elements times styled formatting elements: HTML opens the latter again in every paragraph.
 const MAX_REOPENED: usize = 100_000;
 

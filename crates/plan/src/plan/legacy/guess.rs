@@ -5,7 +5,6 @@ use percent_encoding::percent_decode_str;
 
 /// Most parts of a path that is not known that its name keeps.
 const MOST_PARTS: usize = 12;
-
 /// Methods whose names are kept; no others are known to HTTP clients.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 

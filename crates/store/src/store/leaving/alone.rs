@@ -14,7 +14,6 @@ use tokio::time::{Instant, sleep};
 
 /// How long a run waits: a server may need a moment to notice that a killed one is gone.
 const PATIENCE: Duration = Duration::from_secs(3);
-
 /// Time from one try to the next.
 const AGAIN: Duration = Duration::from_millis(100);
 

@@ -12,7 +12,6 @@ use sqlx::Row;
 
 /// How long it is remembered which batch a process has written last, in microseconds.
 const WRITERS_KEPT: i64 = 86_400 * 1_000_000;
-
 /// How long a caller is remembered of whom nothing is counted, in microseconds: the first request may still be under way.
 const CALLERS_KEPT: i64 = 3600 * 1_000_000;
 
