@@ -6,9 +6,9 @@ use crate::reading::{PLAN, TRANSLATED, chosen, headers};
 use causeway::idempotency::{Key, answer};
 use causeway::plan::{BodyRule, Operation, Rows};
 use causeway::translate::{ReadShape, html, work_items};
+use causeway::v2::IfMatch;
 use causeway::v2::cursor::Cursor;
 use causeway::v2::query::{read_list, read_single};
-use causeway::v2::tag::IfMatch;
 use causeway::v2::{Parameters, body};
 use std::hint::black_box;
 

@@ -23,7 +23,7 @@ use crate::run::{Call, Job, Origin, Runner};
 use crate::settings::Mode;
 use crate::shadow::Again;
 use crate::usage::{Usage, beginning};
-use crate::v2::tag::{self, IfMatch};
+use crate::v2::{IfMatch, tag};
 use crate::v2::{Parameters, Reply};
 pub(crate) use beside::Beside;
 use beside::Route;

@@ -11,7 +11,7 @@
 
 use super::credential::{Credentials, Presented, presented};
 use super::service::Access;
-use super::{Caller, VisibleProjects, workspace_card};
+use super::{Caller, VisibleProjects, projects_page};
 use crate::context::Context;
 use crate::refusal::Refusal;
 use http::HeaderMap;
@@ -57,7 +57,7 @@ impl Access {
     /// Whether `id` stands in for the id of the workspace because the caller sees no project there. A record stored
     /// under it would be out of sight as soon as a project shows the real one.
     pub fn is_stand_in(&self, slug: &str, id: Uuid) -> bool {
-        id == workspace_card::derived_id(&self.inner.client.base_url, slug)
+        id == projects_page::derived_id(&self.inner.client.base_url, slug)
     }
 }
 

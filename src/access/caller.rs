@@ -1,13 +1,6 @@
-//! Who is asking: the person and key behind a proven credential, as `GET users/me/` tells, and the roles people have.
-//!
-//! v1 answers it for every valid key, also of deactivated accounts (trap 59, `users_me_deactivated_user`);
-//! the cards decide what such a person may see. May use: `context`, `refusal`, `v1`, this folder.
+//! Who is asking: the person and key behind a proven credential, and the roles people have. May use: `v1`.
 
-use super::paths;
-use super::remembered::Verdict;
-use crate::context::Context;
-use crate::refusal::Refusal;
-use crate::v1::{Client, Object, V1Key, V1Request};
+use crate::v1::V1Key;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -89,31 +82,4 @@ impl Role {
     pub fn is_above_guest(self) -> bool {
         self.0 >= Self::MEMBER.0
     }
-}
-
-#[derive(Deserialize)]
-struct Me {
-    id: Uuid,
-    email: Option<String>,
-    display_name: Option<String>,
-}
-
-/// Asks v1. A refused key is a verdict (trap 1 makes it 401); everything else but a person is a fault.
-pub(super) async fn owner(client: Client, key: V1Key, ctx: Context) -> Result<Verdict<Arc<User>>, Refusal> {
-    let answer = match client.ask(&key, V1Request::get(paths::IDENTITY, ""), &ctx).await {
-        Ok(answer) => answer,
-        Err(refused @ Refusal::Unauthorized { .. }) => return Ok(Err(refused)),
-        Err(fault) => return Err(fault),
-    };
-    if !answer.is_success() {
-        let cause = format!("v1 answered users/me/ with {}", answer.status);
-        return Err(Refusal::upstream("The credential could not be checked.", cause));
-    }
-    let Object(me): Object<Me> = serde_json::from_slice(&answer.body)
-        .map_err(|cause| Refusal::upstream("The credential could not be checked.", cause))?;
-    Ok(Ok(Arc::new(User {
-        id: me.id,
-        email: me.email.unwrap_or_default(),
-        display_name: me.display_name.unwrap_or_default(),
-    })))
 }

@@ -13,13 +13,17 @@ mod asked_again;
 mod caller;
 pub mod credential;
 pub(crate) mod gate;
+mod owner;
 pub(crate) mod paths;
 mod project_card;
+mod projects_page;
 mod remembered;
 mod service;
 mod shared_proofs;
 mod visible_projects;
+mod workspace_asked;
 mod workspace_card;
+mod workspace_told;
 
 pub(crate) use asked_again::Waiting;
 pub use caller::{Caller, PrincipalKind, Role, User};

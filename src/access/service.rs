@@ -5,12 +5,12 @@
 
 use super::acquaintances::{Acquaintance, Acquaintances};
 use super::credential::{Credentials, Presented, presented};
+use super::projects_page::ProjectsPage;
 use super::remembered::{Ages, Remembered, Verdict};
 use super::shared_proofs::{SharedProofs, Sharing};
-use super::workspace_card::ProjectsPage;
 use super::{
-    Caller, PrincipalKind, ProjectCard, User, VisibleProjects, WorkspaceCard, caller, paths, project_card,
-    visible_projects, workspace_card,
+    Caller, PrincipalKind, ProjectCard, User, VisibleProjects, WorkspaceCard, owner, paths, project_card,
+    projects_page, visible_projects, workspace_asked, workspace_card, workspace_told,
 };
 use crate::context::Context;
 use crate::fresh::{Changed, Changes, Figures, Kept, Moment};
@@ -204,7 +204,7 @@ impl Access {
             Named::Lately => inner.identity_ttl,
             Named::AWhileAgo => inner.identity_ttl * OWNER_LASTS,
         };
-        let ask = |ctx| caller::owner(inner.client.clone(), key.clone(), ctx);
+        let ask = |ctx| owner::owner(inner.client.clone(), key.clone(), ctx);
         let share = || {
             Some(Sharing {
                 proofs: Arc::clone(self.proofs.as_ref()?),
@@ -317,7 +317,7 @@ impl Access {
             async move {
                 let began = inner.changes.now();
                 let verdict =
-                    workspace_card::ask(inner.client.clone(), key, user, place.1.to_string(), ctx).await?;
+                    workspace_asked::ask(inner.client.clone(), key, user, place.1.to_string(), ctx).await?;
                 if let Ok(workspace_card::Seen { projects: Some(page), .. }) = &verdict {
                     let known = inner.known_id(*page, &place.1);
                     inner.ids.learn(&place, known, began);
@@ -335,9 +335,9 @@ impl Access {
                 proofs,
                 key: place.0,
                 of: format!("workspace {}", place.1),
-                write: workspace_card::told,
+                write: workspace_told::told,
                 read: Box::new(move |proof, began| {
-                    let seen = workspace_card::heard(proof, user)?;
+                    let seen = workspace_told::heard(proof, user)?;
                     if let Some(page) = seen.projects {
                         inner.ids.learn(&place, inner.known_id(page, &place.1), began);
                     }
@@ -482,7 +482,7 @@ impl Inner {
     fn known_id(&self, page: ProjectsPage, slug: &str) -> KnownId {
         match page.workspace {
             Some(id) => KnownId { id, derived: false },
-            None => KnownId { id: workspace_card::derived_id(&self.client.base_url, slug), derived: true },
+            None => KnownId { id: projects_page::derived_id(&self.client.base_url, slug), derived: true },
         }
     }
 }

@@ -12,12 +12,14 @@ use super::cut_over::{Compared, CutOver, look};
 use super::derived::{
     access_settings, budget_settings, client_settings, index_settings, patience, runner_settings, service_key,
 };
+use super::foreign_calls::ForeignCalls;
 use super::foreign_writes::ForeignWrites;
 use super::peers::Peers;
 use super::proofs::Proofs;
+use super::ready::Ready;
 use super::shared_indexes::SharedIndexes;
 use super::start::{Compiled, StartError};
-use super::surface::{Counted, ForeignCalls, Operations, Ready, counters, hint_door, keys_of_v1_only};
+use super::surface::{Counted, Operations, counters, hint_door, keys_of_v1_only};
 use crate::access::{Access, AccessSettings};
 use crate::admin::AdminPage;
 use crate::board::Board;

@@ -1,15 +1,13 @@
-//! `causeway check` and `causeway doctor`: settings, mappings, what stands beside the program, and on request the
-//! backend, before anything is served; and everything an installation stands on. May use: what `cli` may use.
+//! `causeway check`: settings, mappings, what stands beside the program, and on request the backend, before anything is
+//! served. May use: what `cli` may use.
 
-use super::arguments::{Outcome, SettingArgs, block_on, say, server};
+use super::arguments::{Outcome, SettingArgs, block_on, say};
 use crate::app;
 use crate::doctor::{self, Report, State};
 use crate::plan::Plan;
 use crate::retirement::Retirement;
-use crate::settings::{HttpAddress, Settings};
+use crate::settings::Settings;
 use clap::Args;
-use serde_json::json;
-use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Arguments of `check`.
@@ -75,38 +73,4 @@ async fn look(settings: &Settings, plan: Option<&Arc<Plan>>, wanted: &doctor::Wa
         say!("backend   not checked: no --upstream given");
     }
     faults
-}
-
-/// Arguments of `doctor`.
-#[derive(Debug, Args)]
-pub struct DoctorArgs {
-    #[command(flatten)]
-    settings: SettingArgs,
-    /// A v1 API key to ask v1 with; without it the setting upstream.service_key
-    #[arg(long, value_name = "KEY", env = "CAUSEWAY_CHECK_KEY", hide_env_values = true)]
-    key: Option<String>,
-    /// Address that clients use, when it is not the setting public_url
-    #[arg(long, value_name = "URL", value_parser = server)]
-    through: Option<HttpAddress>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
-
-pub(super) fn examine(args: &DoctorArgs) -> Result<ExitCode, String> {
-    let mut report = Report::default();
-    match args.settings.load() {
-        // Nothing else can be looked at without them.
-        Err(faults) => report.fault("settings", faults, "each line above says what to write instead"),
-        Ok(settings) => {
-            let through = args.through.as_ref().map(|address| address.as_str().to_owned());
-            let wanted = doctor::Wanted { key: args.key.clone(), through };
-            report = block_on(async { Ok(doctor::examine(&settings, &wanted).await) })?;
-        }
-    }
-    match args.json {
-        true => say!("{:#}", json!(report)),
-        false => say!("{report}"),
-    }
-    Ok(if report.count(State::Fault) == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

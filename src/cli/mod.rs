@@ -7,6 +7,7 @@ mod arguments;
 mod check;
 mod demo;
 mod demo_app;
+mod doctor;
 mod explain;
 mod key;
 mod leave;
@@ -15,10 +16,12 @@ mod migration;
 mod oauth;
 mod openapi;
 mod restore;
+mod secret_file;
 mod secrets;
 mod serve;
 mod shadow;
 mod store;
+mod systemd;
 mod verify;
 
 use crate::store::{Kind, last_step};
@@ -53,7 +56,7 @@ enum Command {
     /// Check settings, mappings and store, and with --upstream that the backend answers as expected
     Check(check::CheckArgs),
     /// Look at everything an installation stands on: settings, store, secrets, v1, proxy; say what to put right
-    Doctor(check::DoctorArgs),
+    Doctor(doctor::DoctorArgs),
     /// Look after the gateway's own data: backup, restore, check and more
     Store(store::StoreArgs),
     /// List the operations: method, path, scopes, source, v1 calls, status
@@ -110,7 +113,7 @@ impl Cli {
             Command::Shadow(args) => shadow::run(&args),
             Command::Leave(args) => return ended(leave::run(&args)),
             Command::Verify(args) => return ended(verify::run(args)),
-            Command::Doctor(args) => return ended(check::examine(&args)),
+            Command::Doctor(args) => return ended(doctor::run(&args)),
             Command::Completions(args) => manual::completions(&args, Self::described()),
             Command::Man(args) => manual::man(&args, Self::described()),
             Command::OAuth(args) => oauth::run(args),

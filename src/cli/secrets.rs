@@ -1,13 +1,11 @@
 //! `causeway secrets`: the secrets under which v1 keys are kept. May use: what `cli` may use.
 
-use super::arguments::{Outcome, SettingArgs, block_on, create, say};
+use super::arguments::{Outcome, SettingArgs, block_on, say};
 use super::oauth::opened;
+use super::secret_file::put;
 use crate::oauth::Keyring;
 use clap::{Args, Subcommand};
-use std::fs::{File, Metadata};
-use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{MetadataExt, fchown};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Arguments of `secrets`.
 #[derive(Debug, Args)]
@@ -52,60 +50,6 @@ pub(super) fn run(args: SecretsArgs) -> Outcome {
     }
 }
 
-/// Writes beside the file that `path` leads to and renames, so that there is always a whole file, which belongs to whom it
-/// belonged. A file that holds something other than secrets is left as it is; false then.
-fn put(path: &Path, secret: &str) -> io::Result<bool> {
-    let old = there(path)?;
-    let path = old.as_ref().map_or(path, |(file, _)| file);
-    let before = if old.is_some() { std::fs::read(path)? } else { Vec::new() };
-    let Some(before) = std::str::from_utf8(&before).ok().filter(|text| Keyring::are_secrets(text)) else {
-        return Ok(false);
-    };
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(format!(".{}", uuid::Uuid::new_v4()));
-    let beside = PathBuf::from(beside);
-    let mut file = create(&beside).map_err(|cause| told("a new file cannot be made beside it", &cause))?;
-    let put = match &old {
-        Some((_, old)) => belong_as(&file, old),
-        None => Ok(()),
-    };
-    let put = put.and_then(|()| file.write_all(format!("{secret}\n{before}").as_bytes()));
-    let put = put.and_then(|()| file.sync_all()).and_then(|()| std::fs::rename(&beside, path));
-    if put.is_err() {
-        let _ = std::fs::remove_file(&beside);
-    }
-    put.map(|()| true)
-}
-
-/// The file that `path` leads to, over whatever links, and what is known of it; none when there is nothing yet.
-fn there(path: &Path) -> io::Result<Option<(PathBuf, Metadata)>> {
-    match path.symlink_metadata() {
-        Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(None),
-        other => other?,
-    };
-    let file = path.canonicalize().map_err(|cause| told("it is a link that leads to no file", &cause))?;
-    let known = file.metadata()?;
-    if !known.is_file() {
-        return Err(io::Error::other("it is no file"));
-    }
-    Ok(Some((file, known)))
-}
-
-/// Gives `file` the owner, the group and the rights that `old` had.
-fn belong_as(file: &File, old: &Metadata) -> io::Result<()> {
-    let new = file.metadata()?;
-    if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-        fchown(file, Some(old.uid()), Some(old.gid())).map_err(|cause| {
-            told("its owner and group cannot be kept; run this as its owner or as root", &cause)
-        })?;
-    }
-    file.set_permissions(old.permissions())
-}
-
-fn told(what: &str, cause: &io::Error) -> io::Error {
-    io::Error::new(cause.kind(), format!("{what}: {cause}"))
-}
-
 async fn rotate(settings: &SettingArgs) -> Outcome {
     let (oauth, _store) = opened(&settings.load()?).await?;
     let rotation = oauth.rotate_secrets().await.map_err(|fault| fault.to_string())?;
@@ -122,6 +66,7 @@ async fn rotate(settings: &SettingArgs) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::MetadataExt;
 
     #[test]
     fn a_new_secret_stands_on_top_of_the_old_ones() {

@@ -1,17 +1,14 @@
 //! `causeway serve`: the gateway in front of an existing deployment, until it is told to stop.
 //!
-//! SIGHUP reads settings, mappings and secrets again. Systemd hands the listening socket over and is told how the
-//! process is; without it none of that does anything. May use: what `cli` may use.
+//! SIGHUP reads settings, mappings and secrets again. May use: what `cli` may use.
 
 use super::arguments::{Outcome, SettingArgs, block_on, stop_signal};
+use super::systemd::{handed_listener, ready, reloading, stopping, watched};
 use crate::app::{App, Reloader};
 use crate::doctor;
 use crate::settings::Settings;
 use crate::telemetry::{self, Log, field};
-use listenfd::ListenFd;
-use sd_notify::NotifyState;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::net::TcpListener;
 
 pub(super) fn run(args: &SettingArgs) -> Outcome {
@@ -139,58 +136,5 @@ impl Hangups {
         return self.0.recv().await.is_some();
         #[cfg(not(unix))]
         return false;
-    }
-}
-
-/// The listening socket that systemd holds for the gateway (`LISTEN_FDS`), so that it stays open over restarts.
-fn handed_listener() -> Result<Option<std::net::TcpListener>, String> {
-    let mut handed = ListenFd::from_env();
-    if handed.len() == 0 {
-        return Ok(None);
-    }
-    if handed.len() > 1 {
-        return Err(format!("{} sockets were handed over (LISTEN_FDS); hand over one", handed.len()));
-    }
-    let listener = handed.take_tcp_listener(0);
-    let listener = listener.map_err(|fault| format!("the socket that was handed over cannot be used: {fault}"))?;
-    if let Some(listener) = &listener {
-        listener.set_nonblocking(true).map_err(|fault| fault.to_string())?;
-    }
-    Ok(listener)
-}
-
-/// Requests are answered.
-fn ready(status: &str) {
-    tell(&[NotifyState::Ready, NotifyState::Status(status)]);
-}
-
-/// Settings are being read again; [`ready`] tells the end of it.
-fn reloading() {
-    match NotifyState::monotonic_usec_now() {
-        Ok(now) => tell(&[NotifyState::Reloading, now]),
-        Err(_) => tell(&[NotifyState::Reloading]),
-    }
-}
-
-/// Nothing new is taken in.
-fn stopping() {
-    tell(&[NotifyState::Stopping]);
-}
-
-/// Tells again and again that the process lives, when systemd wants to know (`WatchdogSec=`).
-async fn watched() {
-    let mut micros = 0;
-    if !sd_notify::watchdog_enabled(false, &mut micros) {
-        return std::future::pending().await;
-    }
-    loop {
-        tell(&[NotifyState::Watchdog]);
-        tokio::time::sleep(Duration::from_micros(micros / 2)).await;
-    }
-}
-
-fn tell(state: &[NotifyState<'_>]) {
-    if let Err(error) = sd_notify::notify(false, state) {
-        tracing::debug!({ field::CAUSE } = %error, "systemd could not be told");
     }
 }

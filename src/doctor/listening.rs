@@ -1,10 +1,10 @@
 //! Where the gateway listens: free, or taken by a gateway or by something else; and the certificate it shows there.
 //!
-//! May use: `edge` (the certificate), `settings`, `asking`, `files`, `report`.
+//! May use: `edge` (the certificate), `settings`, `asking`, `rights`, `report`.
 
 use super::asking::{ask, client_of};
-use super::files::is_private;
 use super::report::Report;
+use super::rights::is_private;
 use crate::edge::Tls;
 use crate::settings::Settings;
 use jiff::{SignedDuration, Timestamp};

@@ -12,12 +12,13 @@ mod listening;
 mod native;
 mod public;
 mod report;
+mod rights;
 mod stored;
 mod upstream;
 
-pub(crate) use files::index_trouble;
 pub(crate) use listening::certificate;
 pub use report::{Report, State, Wanted};
+pub(crate) use rights::index_trouble;
 pub use stored::look as store;
 pub(crate) use upstream::look as upstream;
 

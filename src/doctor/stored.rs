@@ -2,10 +2,10 @@
 //! it.
 //!
 //! A store that is not there is not made. May use: `amount`, `oauth` (the keyring, kept keys), `settings`, `store`,
-//! `files` (who may read a file), `report`.
+//! `rights` (who may read a file), `report`.
 
-use super::files::{MOUNT, holds_read_only, is_private, is_read_only};
 use super::report::Report;
+use super::rights::{MOUNT, holds_read_only, is_private, is_read_only};
 use crate::amount::amount;
 use crate::oauth::{Keyring, unopened_keys};
 use crate::settings::Settings;

@@ -1,8 +1,9 @@
-//! What is told about a request, as data. May use: `plan`, this folder.
+//! What is told about a request, as data. May use: `plan`, `refusal`, this folder.
 
 use super::calls::ToldCall;
 use super::query::Part;
 use crate::plan::Calls;
+use crate::refusal::Refusal;
 use serde::Serialize;
 
 #[derive(Debug, Serialize)]
@@ -61,4 +62,24 @@ pub struct Explanation {
     /// What the mapping declares.
     pub cost: Option<Calls>,
     pub success: u16,
+}
+
+/// A refusal, one entry for each field.
+pub(super) fn told(refusal: &Refusal) -> Vec<Refused> {
+    let one = |field: Option<String>, message: String| Refused {
+        status: refusal.status(),
+        code: refusal.code(),
+        field,
+        message,
+    };
+    match refusal {
+        Refusal::Validation { errors, .. } if !errors.is_empty() => {
+            errors.iter().map(|error| one(Some(error.field.clone()), error.message.clone())).collect()
+        }
+        Refusal::Validation { detail, .. } | Refusal::NotFound { detail } => vec![one(None, detail.clone())],
+        Refusal::OrderingNotCursorEligible { ordering } => {
+            vec![one(None, format!("cursor pagination is not possible with order_by={ordering}"))]
+        }
+        other => vec![one(None, other.code().replace('_', " "))],
+    }
 }

@@ -12,19 +12,23 @@
 mod before;
 mod calls;
 mod explanation;
+mod kept;
+mod place;
 mod query;
 mod text;
 
 pub use before::{Lost, Replacement, Successor};
 pub use calls::ToldCall;
-pub(crate) use explanation::{Explanation, Refused, Variable};
+pub(crate) use explanation::{Explanation, Variable};
+pub use place::path_of;
 pub(crate) use text::{before_text, run_text, text};
 
+use explanation::told;
+use kept::{kept, roles};
+use place::{admitted, find};
+
 use crate::access::gate;
-use crate::edge::door;
-use crate::plan::routes::{Found, Routes};
-use crate::plan::{Known, Operation, Plan, Resource, Source, Special, Step, Surface, TypeMode};
-use crate::refusal::Refusal;
+use crate::plan::{Plan, Source, TypeMode};
 use crate::run::outlook;
 
 /// Explains `method` on `target`, a path with or without a query, for a gateway that refuses unknown parameters
@@ -90,110 +94,4 @@ pub fn replacement(
     }
     admitted(method, target)?;
     before::replace(plan, method, target, body).map(Some)
-}
-
-/// The gateway refuses what could be read in two ways before it looks for a route, and so does this.
-fn admitted(method: &str, target: &str) -> Result<(), String> {
-    // No client can send a path without its slash; which one was meant is told where none is found.
-    let refusal = if target.starts_with('/') { door::admit_line(method, target).err() } else { None };
-    let Some(refusal) = refusal else { return Ok(()) };
-    let messages: Vec<String> = told(&refusal).into_iter().map(|refused| refused.message).collect();
-    let (status, code, messages) = (refusal.status(), refusal.code(), messages.join(" "));
-    Err(format!("{method} {target} is answered with {status} {code}: {messages}"))
-}
-
-/// An operation and the variables of its path.
-type Addressed<'p> = (&'p Operation, Vec<(String, String)>);
-
-fn find<'p>(plan: &'p Plan, method: &str, path: &str) -> Result<Addressed<'p>, String> {
-    let routes = Routes::new(plan);
-    match routes.find(method, path) {
-        Found::Operation { operation, variables } => Ok((&plan.operations[operation], variables)),
-        Found::MissingSlash { right } => {
-            Err(format!("{path} is answered with 404 resource_not_found: the path ends with a slash, {right}"))
-        }
-        Found::WrongMethod { allow } => Err(format!(
-            "{method} {path} is answered with 405 method_not_allowed: the path knows {}",
-            allow.join(", ")
-        )),
-        Found::Unknown => Err(format!(
-            "{path} is answered with 404 resource_not_found: no operation has this path. {} \
-             `causeway operations` lists all",
-            routes.no_such_path(path)
-        )),
-    }
-}
-
-/// The path of an address that may have been given whole.
-pub fn path_of(target: &str) -> &str {
-    match target.split_once("://") {
-        Some((scheme, rest)) if !scheme.contains(['/', '?']) => rest.find('/').map_or("/", |slash| &rest[slash..]),
-        _ => target,
-    }
-}
-
-/// A refusal, one entry for each field.
-fn told(refusal: &Refusal) -> Vec<Refused> {
-    let one = |field: Option<String>, message: String| Refused {
-        status: refusal.status(),
-        code: refusal.code(),
-        field,
-        message,
-    };
-    match refusal {
-        Refusal::Validation { errors, .. } if !errors.is_empty() => {
-            errors.iter().map(|error| one(Some(error.field.clone()), error.message.clone())).collect()
-        }
-        Refusal::Validation { detail, .. } | Refusal::NotFound { detail } => vec![one(None, detail.clone())],
-        Refusal::OrderingNotCursorEligible { ordering } => {
-            vec![one(None, format!("cursor pagination is not possible with order_by={ordering}"))]
-        }
-        other => vec![one(None, other.code().replace('_', " "))],
-    }
-}
-
-fn roles(operation: &Operation) -> &'static str {
-    match (operation.surface, operation.method.writes(), operation.guests_may_write) {
-        (Surface::User, ..) => "anyone with a good credential",
-        (Surface::Workspace, false, _) => "members of the workspace; an operation may ask for more (403)",
-        (Surface::Workspace, true, _) => "members of the workspace, as far as the operation lets them (403)",
-        (Surface::Project, false, _) => {
-            "members of the project, guests too; others get 404, or 403 for a public one"
-        }
-        (Surface::Project, true, true) => "members of the project, guests too as far as the operation lets them",
-        (Surface::Project, true, false) => "members and admins of the project; guests get 403, others 404 or 403",
-    }
-}
-
-/// What can be answered without v1, with the settings that say for how long.
-fn kept(operation: &Operation, resource: &Resource) -> Vec<&'static str> {
-    const COLLECTIONS: &str = "collections of v1 read lately (setting cache.collection)";
-    let mut kept = Vec::new();
-    if operation.surface != Surface::User || resource.source == Source::V1 {
-        kept.push("who the credential belongs to (setting cache.identity)");
-    }
-    if operation.surface != Surface::User {
-        kept.push("what it may see, as cards of project and workspace (setting cache.card)");
-    }
-    match (&operation.step, resource.is(Known::WorkItems) || resource.requires.is_some()) {
-        (Step::Special(Special::WorkItemsList), _) => {
-            kept.push("work items from the index, which is refreshed when older than index.freshness");
-            kept.push(COLLECTIONS);
-        }
-        (_, true) => {
-            kept.push("that an item lives, from a row of the index younger than index.freshness");
-            kept.push(COLLECTIONS);
-        }
-        (Step::ReadCollection | Step::ReadOne | Step::Special(_), _) if resource.source == Source::V1 => {
-            kept.push(COLLECTIONS);
-        }
-        (Step::Update, _) if resource.source == Source::V1 => {
-            kept.push("the record to change, from its collection (setting cache.collection)")
-        }
-        _ => {}
-    }
-    if resource.source == Source::Own {
-        kept.push("the records themselves: they are in the gateway's own store (setting store.url)");
-    }
-    kept
 }

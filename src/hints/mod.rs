@@ -8,6 +8,7 @@
 //!
 //! May use: `context`, `edge`, `refusal`; what a hint does is told to it.
 
+mod delivery;
 mod secrets;
 
 pub use secrets::{HintSecrets, SecretsError};
@@ -15,10 +16,10 @@ pub use secrets::{HintSecrets, SecretsError};
 use crate::context::Context;
 use crate::edge::{Body, Pages, empty, read_body};
 use crate::refusal::Refusal;
+use delivery::project_of;
 use futures_util::future::BoxFuture;
 use governor::{DefaultKeyedRateLimiter, Quota};
 use http::{Method, Request, Response};
-use serde::Deserialize;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -82,37 +83,6 @@ impl Pages for HintDoor {
     fn answer(&self, request: Request<Body>, _: Context) -> BoxFuture<'static, Result<Response<Body>, Refusal>> {
         let door = self.clone();
         Box::pin(async move { door.take(request).await })
-    }
-}
-
-#[derive(Deserialize)]
-struct Delivery {
-    event: String,
-    data: Data,
-}
-
-#[derive(Deserialize)]
-struct Data {
-    id: Option<Uuid>,
-    /// An id, or the record with its id.
-    project: Option<Named>,
-    project_id: Option<Uuid>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Named {
-    Id(Uuid),
-    Record { id: Uuid },
-}
-
-/// The project that a delivery is about; none for what is not understood, which is no fault.
-fn project_of(body: &[u8]) -> Option<Uuid> {
-    let Delivery { event, data } = serde_json::from_slice(body).ok()?;
-    match (data.project, data.project_id) {
-        (Some(Named::Id(id) | Named::Record { id }), _) | (None, Some(id)) => Some(id),
-        (None, None) if event == "project" => data.id,
-        (None, None) => None,
     }
 }
 

@@ -5,7 +5,8 @@
 //! option that no context offers is gone.
 //! May use: `catalogue`, `plan` (the type mode), this folder.
 
-use super::fields::{differences, update};
+use super::bodies::update;
+use super::differences::differences;
 use super::findings::Class;
 use super::ids::{Kind, digest};
 use super::scope::text;

@@ -2,7 +2,7 @@
 //!
 //! May use: `store` (equality of values), this folder.
 
-use super::fields::short;
+use super::differences::short;
 use super::side::Side;
 use super::work::Doing;
 use crate::store::overlay_wins;

@@ -6,7 +6,9 @@
 //!
 //! May use: `catalogue`, `outgoing`, `plan` (paths, the type mode), `settings` (addresses), `store`.
 
+mod bodies;
 mod contexts;
+mod differences;
 mod fields;
 mod findings;
 mod ids;

@@ -5,7 +5,8 @@
 //! that the service derives from the label; where the label was changed since, the property is made under its name and
 //! gets its label afterwards. May use: `catalogue`, this folder.
 
-use super::fields::{Difference, create, differences, update};
+use super::bodies::{create, update};
+use super::differences::{Difference, differences};
 use super::ids::{Kind, digest};
 use super::scope::text;
 use super::seen::{self, Record};

@@ -2,7 +2,7 @@
 //!
 //! May use: `catalogue`, `plan` (the type mode), this folder.
 
-use super::fields::{create, update};
+use super::bodies::{create, update};
 use super::findings::Class;
 use super::ids::{Kind, digest};
 use super::scope::{Scope, text};

@@ -3,7 +3,9 @@
 //! Both are the same walk, so that exactly the things that are told beforehand are done. The other files of this folder
 //! walk one kind of record each. May use: `catalogue`, `plan` (the type mode), `store`, this folder.
 
-use super::fields::{Difference, How, create, differences, update};
+use super::bodies::{create, update};
+use super::differences::{Difference, differences};
+use super::fields::How;
 use super::findings::{Class, Findings};
 use super::ids::{Ids, Kind, digest};
 use super::scope::{Items, Scope, text};

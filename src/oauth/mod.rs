@@ -10,6 +10,8 @@
 
 mod admin;
 mod attempts;
+mod audited;
+mod event_log;
 mod events;
 mod http;
 mod keyring;
@@ -19,8 +21,9 @@ mod service;
 
 pub(crate) use admin::unopened_keys;
 pub use admin::{AdminError, Minting, Rotation};
-pub(crate) use events::Audited;
-pub(crate) use events::{Event, Events, Origin, What};
+pub(crate) use audited::Audited;
+pub(crate) use event_log::Events;
+pub(crate) use events::{Event, Origin, What};
 pub(crate) use http::OAuthPages;
 pub use keyring::Keyring;
 pub(crate) use keyring::{KeyringError, opened_by, sealed_by};

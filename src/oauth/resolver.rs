@@ -6,7 +6,8 @@
 //!
 //! May use: `fresh`, `refusal`, `units`, `v1`, `access` (the interface), `store`, `keyring`, `events`.
 
-use super::events::{Dead, Event, Events, What};
+use super::event_log::Events;
+use super::events::{Dead, Event, What};
 use super::keyring::Keyring;
 use super::protocol::secret;
 use crate::access::credential::{ACCESS_TOKEN, GATEWAY_KEY};

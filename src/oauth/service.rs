@@ -5,7 +5,8 @@
 //! May use: `context`, `fresh`, `plan`, `trace`, `v1`, this folder, `access`, `settings`, `store`, `units`.
 
 use super::attempts::Attempts;
-use super::events::{Event, Events, Origin, What};
+use super::event_log::Events;
+use super::events::{Event, Origin, What};
 use super::keyring::Keyring;
 use super::protocol::authorize::Authorization;
 use super::protocol::client_auth::ClientClaim;

@@ -17,7 +17,7 @@ use crate::store::{AuditActor, Turn};
 use crate::v1::V1Key;
 use crate::v2::body::{self, Given};
 use crate::v2::query::{self, ListCall};
-use crate::v2::tag::{self, IfMatch};
+use crate::v2::{IfMatch, tag};
 use crate::v2::{Parameters, Reply};
 use bytes::Bytes;
 use std::net::IpAddr;

@@ -91,7 +91,7 @@ impl Credential {
         }
         if !details.clients.contains(&client) {
             if details.clients.len() >= MOST_CLIENTS {
-                return super::client::OTHER;
+                return super::clients::OTHER;
             }
             details.clients.push(client);
         }

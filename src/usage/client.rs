@@ -1,26 +1,12 @@
 //! What a client calls itself, brought into one form: product and version of the User-Agent.
 //!
 //! Texts that clients send are taken to be hostile: only letters, digits and a few signs of them are kept, and not many
-//! of those. May use: `store` (the name of what is beyond the bounds).
-
-use foldhash::quality::RandomState;
-use parking_lot::RwLock;
-use std::cell::Cell;
-use std::collections::HashMap;
-use std::hash::BuildHasher;
-use std::sync::Arc;
+//! of those. May use: nothing of this crate.
 
 /// Longest name of a product that is kept.
 const LONGEST_NAME: usize = 40;
 /// Most parts of a version that are kept.
 const VERSION_PARTS: usize = 3;
-/// Most different texts of the header that are remembered.
-const MOST_TEXTS: usize = 10_000;
-/// Most different clients of one process.
-const MOST: usize = 2_000;
-
-/// Number of what is beyond the bounds.
-pub(super) const OTHER: u32 = 0;
 
 /// Product and version of a User-Agent, such as `plane-sdk/1.2.0`; browsers by name alone.
 pub fn client_of(agent: Option<&[u8]>) -> String {
@@ -42,71 +28,6 @@ pub fn client_of(agent: Option<&[u8]>) -> String {
     let version: Vec<&str> = whole.take(VERSION_PARTS).collect();
     let name = name.to_ascii_lowercase();
     if version.is_empty() { name } else { format!("{name}/{}", version.join(".")) }
-}
-
-/// The clients of this process, by number.
-#[derive(Debug, Default)]
-pub(super) struct Clients {
-    hasher: RandomState,
-    known: RwLock<Known>,
-}
-
-#[derive(Debug)]
-struct Known {
-    by_text: HashMap<u64, u32, RandomState>,
-    names: Vec<Arc<str>>,
-}
-
-impl Default for Known {
-    fn default() -> Self {
-        Self { by_text: HashMap::default(), names: vec![crate::store::OTHER.into()] }
-    }
-}
-
-thread_local! {
-    /// The last client that this thread has met: the hash of its text, which is another in each set of clients, and its
-    /// number.
-    static LAST: Cell<(u64, u32)> = const { Cell::new((0, OTHER)) };
-}
-
-impl Clients {
-    /// Number of the client that sent this header.
-    pub(super) fn of(&self, agent: Option<&[u8]>) -> u32 {
-        let text = self.hasher.hash_one(agent);
-        let (last, number) = LAST.get();
-        if last == text && number != OTHER {
-            return number;
-        }
-        let number = self.number(text, agent);
-        LAST.set((text, number));
-        number
-    }
-
-    fn number(&self, text: u64, agent: Option<&[u8]>) -> u32 {
-        if let Some(&known) = self.known.read().by_text.get(&text) {
-            return known;
-        }
-        let name = client_of(agent);
-        let mut known = self.known.write();
-        let number = match known.names.iter().position(|known| **known == *name) {
-            Some(number) => number,
-            None if known.names.len() < MOST => {
-                known.names.push(name.into());
-                known.names.len() - 1
-            }
-            None => OTHER as usize,
-        };
-        let number = u32::try_from(number).unwrap_or(OTHER);
-        if known.by_text.len() < MOST_TEXTS {
-            known.by_text.insert(text, number);
-        }
-        number
-    }
-
-    pub(super) fn name(&self, number: u32) -> Arc<str> {
-        let known = self.known.read();
-        Arc::clone(known.names.get(number as usize).unwrap_or(&known.names[0]))
-    }
 }
 
 #[cfg(test)]
@@ -135,16 +56,5 @@ mod tests {
         assert_eq!(client_of(None), "none");
         assert_eq!(client_of(Some(&[0xff, 0xfe])), "unreadable");
         assert_eq!(client_of(Some("x".repeat(41).as_bytes())), "unreadable");
-    }
-
-    #[test]
-    fn there_are_only_so_many() {
-        let clients = Clients::default();
-        for number in 0..MOST_TEXTS + 100 {
-            let agent = format!("tool-{number}/1");
-            let name = clients.name(clients.of(Some(agent.as_bytes())));
-            assert_eq!(*name, *if number < MOST - 1 { agent } else { "other".into() });
-        }
-        assert_eq!(clients.known.read().by_text.len(), MOST_TEXTS);
     }
 }

@@ -5,7 +5,7 @@
 //! folder.
 
 use super::callers::{Callers, Proof};
-use super::client::Clients;
+use super::clients::Clients;
 use super::names::{Names, Operations};
 use crate::access::Caller;
 use crate::access::credential::presented_id;

@@ -11,6 +11,7 @@
 
 mod callers;
 mod client;
+mod clients;
 mod counting;
 mod names;
 mod writer;

@@ -27,7 +27,7 @@ const NAMED: &[(&str, &str, usize, &str)] = &[
     ),
     ("access/paths.rs", "workspaces/{slug}/projects/{project_id}/", 1, "the role in the project"),
     (
-        "access/workspace_card.rs",
+        "access/projects_page.rs",
         "{base}/workspaces/{slug}",
         1,
         "no path: the name from which an id is made where v1 tells none",
@@ -36,8 +36,8 @@ const NAMED: &[(&str, &str, usize, &str)] = &[
     ("cli/demo.rs", "{base}/workspaces/{}/projects/{}", 1, "a path of v2 in the greeting of the demo"),
     ("mapping/surfaces.rs", "workspaces/{slug}/projects/{project_id}/", 1, "what `{surface}/` stands for"),
     ("mapping/surfaces.rs", "workspaces/{slug}/", 1, "the same"),
-    ("plan/kind.rs", "cycle-issues/", 1, "v1 has the items of a cycle below it, and v2 has no such resource"),
-    ("plan/kind.rs", "module-issues/", 1, "the same of modules"),
+    ("plan/known.rs", "cycle-issues/", 1, "v1 has the items of a cycle below it, and v2 has no such resource"),
+    ("plan/known.rs", "module-issues/", 1, "the same of modules"),
     (
         "run/items/key.rs",
         "workspaces/{slug}/work-items/{identifier}/",

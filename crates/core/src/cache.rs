@@ -4,61 +4,27 @@
 //! were a seventh of what the gateway's crate had to compile. So keys and values are kept behind pointers, and moka is
 //! compiled once, here. Looking something up allocates nothing.
 //!
-//! May use: nothing of this crate. Values that are read from elsewhere and shared are kept by `fresh`, which has
+//! May use: this folder. Values that are read from elsewhere and shared are kept by `fresh`, which has
 //! stricter rules.
 
-use foldhash::quality::RandomState;
-use moka::policy::EvictionPolicy;
+mod any_key;
+mod bounds;
+mod kept;
+
+pub use any_key::Key;
+pub use bounds::Bounds;
+
+use any_key::AnyKey;
+use kept::Kept;
+
 use std::any::Any;
-use std::borrow::Borrow;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// What can be a key of a [`Cache`].
-pub trait Key: Hash + Eq + Send + Sync + 'static {}
-impl<T: Hash + Eq + Send + Sync + 'static> Key for T {}
 
 /// What a [`Cache`] can keep.
 pub trait Value: Clone + Send + Sync + 'static {}
 impl<T: Clone + Send + Sync + 'static> Value for T {}
-
-/// How much is kept, and for how long.
-#[derive(Debug, Clone, Copy)]
-pub struct Bounds {
-    most: u64,
-    life: Option<Duration>,
-    idle: Option<Duration>,
-    recent: bool,
-}
-
-impl Bounds {
-    /// At most so many entries, or so much weight.
-    pub fn of(most: u64) -> Self {
-        Self { most, life: None, idle: None, recent: false }
-    }
-
-    /// An entry is kept for so long after it was put in.
-    #[must_use]
-    pub fn for_time(self, life: Duration) -> Self {
-        Self { life: Some(life), ..self }
-    }
-
-    /// An entry is kept for so long after its last use.
-    #[must_use]
-    pub fn while_used_within(self, idle: Duration) -> Self {
-        Self { idle: Some(idle), ..self }
-    }
-
-    /// When there is too much, the value that was used longest ago goes. Otherwise what is used seldom goes, and that
-    /// may be the new entry.
-    #[must_use]
-    pub fn keeping_recent(self) -> Self {
-        Self { recent: true, ..self }
-    }
-}
 
 /// Entries by key; cheap to clone, all clones keep the same.
 pub struct Cache<K, V> {
@@ -138,126 +104,10 @@ fn value<V: Value>(kept: &Arc<dyn Any + Send + Sync>) -> Option<V> {
     kept.downcast_ref().cloned()
 }
 
-/// What a value weighs.
-type Weigh = Box<dyn Fn(&dyn Any, &dyn Any) -> u32 + Send + Sync>;
-
-/// The cache behind all types. Nothing here is generic, so that it is compiled in this crate.
-#[derive(Clone)]
-struct Kept(moka::sync::Cache<AnyKey, Arc<dyn Any + Send + Sync>, RandomState>);
-
-impl Kept {
-    fn new(bounds: Bounds, weigh: Option<Weigh>) -> Self {
-        let policy = if bounds.recent { EvictionPolicy::lru() } else { EvictionPolicy::tiny_lfu() };
-        let mut builder = moka::sync::Cache::builder().max_capacity(bounds.most).eviction_policy(policy);
-        if let Some(life) = bounds.life {
-            builder = builder.time_to_live(life);
-        }
-        if let Some(idle) = bounds.idle {
-            builder = builder.time_to_idle(idle);
-        }
-        if let Some(weigh) = weigh {
-            let of = move |key: &AnyKey, value: &Arc<dyn Any + Send + Sync>| weigh(key.inner(), &**value);
-            builder = builder.weigher(of);
-        }
-        Self(builder.build_with_hasher(RandomState::default()))
-    }
-
-    fn get(&self, key: &(dyn Comparable + 'static)) -> Option<Arc<dyn Any + Send + Sync>> {
-        self.0.get(key)
-    }
-
-    fn contains(&self, key: &(dyn Comparable + 'static)) -> bool {
-        self.0.contains_key(key)
-    }
-
-    fn insert(&self, key: AnyKey, value: Arc<dyn Any + Send + Sync>) {
-        self.0.insert(key, value);
-    }
-
-    fn insert_new(&self, key: AnyKey, value: Arc<dyn Any + Send + Sync>) -> bool {
-        self.0.entry(key).or_insert(value).is_fresh()
-    }
-
-    fn get_or_insert(&self, key: AnyKey, value: Arc<dyn Any + Send + Sync>) -> Arc<dyn Any + Send + Sync> {
-        self.0.entry(key).or_insert(value).into_value()
-    }
-
-    fn remove(&self, key: &(dyn Comparable + 'static)) {
-        self.0.invalidate(key);
-    }
-
-    fn entries(&self) -> u64 {
-        self.0.run_pending_tasks();
-        self.0.entry_count()
-    }
-}
-
-/// A key of any type.
-#[derive(Eq)]
-struct AnyKey(Arc<dyn Comparable>);
-
-impl AnyKey {
-    fn of(key: impl Key) -> Self {
-        Self(Arc::new(key))
-    }
-
-    /// The key itself. The pointer to it could be a key too, so it must not be asked by mistake.
-    fn inner(&self) -> &(dyn Comparable + 'static) {
-        &*self.0
-    }
-}
-
-/// What a cache asks of a key.
-trait Comparable: Any + Send + Sync {
-    fn hash_into(&self, hasher: &mut dyn Hasher);
-    fn is_same(&self, other: &dyn Any) -> bool;
-}
-
-impl<K: Key> Comparable for K {
-    fn hash_into(&self, mut hasher: &mut dyn Hasher) {
-        self.hash(&mut hasher);
-    }
-
-    fn is_same(&self, other: &dyn Any) -> bool {
-        other.downcast_ref::<K>().is_some_and(|other| self == other)
-    }
-}
-
-impl Hash for dyn Comparable {
-    fn hash<H: Hasher>(&self, hasher: &mut H) {
-        self.hash_into(hasher);
-    }
-}
-
-impl PartialEq for dyn Comparable {
-    fn eq(&self, other: &Self) -> bool {
-        self.is_same(other)
-    }
-}
-
-impl Eq for dyn Comparable {}
-
-impl Hash for AnyKey {
-    fn hash<H: Hasher>(&self, hasher: &mut H) {
-        self.inner().hash_into(hasher);
-    }
-}
-
-impl PartialEq for AnyKey {
-    fn eq(&self, other: &Self) -> bool {
-        self.inner().is_same(other.inner())
-    }
-}
-
-impl Borrow<dyn Comparable> for AnyKey {
-    fn borrow(&self) -> &(dyn Comparable + 'static) {
-        self.inner()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn what_was_put_in_is_found_by_an_equal_key_and_by_no_other() {

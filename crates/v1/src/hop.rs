@@ -3,13 +3,24 @@
 //! Both ways to v1 use this, the client of the translation and the pass-through, each with connections of its own. It
 //! is hyper's own client rather than reqwest, which parses and normalises each address anew; v1 gets the bytes it was
 //! asked for. Redirects, proxies of the environment and compressed answers are nobody's business here. May use:
-//! `worker`.
+//! `worker`, this folder.
+
+mod fault;
+mod in_time;
+mod instance;
+mod retries;
+
+pub use fault::{HopError, chain};
+pub use instance::Instance;
+pub use retries::Retries;
+
+use in_time::{BoxError, InTime};
 
 use crate::worker;
 use bytes::Bytes;
-use http::header::{CONNECTION, HeaderMap, HeaderValue, VIA};
+use http::header::{CONNECTION, HeaderValue};
 use http::uri::Scheme;
-use http::{Request, Response, Uri, Version};
+use http::{Request, Response};
 use hyper::body::{Body, Incoming};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
@@ -17,17 +28,9 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
-use std::error::Error;
-use std::future::Future;
 use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::task::{Context, Poll};
 use std::time::Duration;
-use tower::Service;
-
-type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Which versions of HTTP may be spoken over TLS; without TLS, and for writes, it is HTTP/1.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,39 +52,6 @@ pub struct HopSettings {
     pub idle: Duration,
     /// What may be spoken.
     pub versions: Versions,
-}
-
-/// The name of one gateway process in `Via` (RFC 9110, 7.6.3), by which it knows a request that it sent itself.
-#[derive(Debug, Clone)]
-pub struct Instance {
-    name: Arc<str>,
-    /// What it says of a request that came by HTTP/1.1, and by HTTP/2.
-    signs: [HeaderValue; 2],
-}
-
-impl Default for Instance {
-    /// A name that nobody else has.
-    fn default() -> Self {
-        let name = format!("causeway-{}", uuid::Uuid::new_v4().simple());
-        let sign =
-            |version| HeaderValue::try_from(format!("{version} {name}")).unwrap_or_else(|_| unreachable!("plain"));
-        Self { signs: [sign("1.1"), sign("2.0")], name: name.into() }
-    }
-}
-
-impl Instance {
-    /// Whether a request with these headers has come through this gateway before.
-    pub fn has_sent(&self, headers: &HeaderMap) -> bool {
-        let values = headers.get_all(VIA).iter().filter_map(|value| value.to_str().ok());
-        let mut names = values.flat_map(|value| value.split([',', ' '])).map(str::trim);
-        names.any(|name| name == &*self.name)
-    }
-
-    /// Adds this gateway to those that a request has come through.
-    pub fn sign(&self, headers: &mut HeaderMap, version: Version) {
-        let sign = &self.signs[usize::from(version == Version::HTTP_2)];
-        headers.append(VIA, sign.clone());
-    }
 }
 
 /// Connections of one thread.
@@ -166,97 +136,13 @@ where
     }
 }
 
-/// Why there is no answer.
-#[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-pub struct HopError(legacy::Error);
-
-impl HopError {
-    /// Whether no connection was made, so that nothing can have been carried out.
-    pub fn is_connect(&self) -> bool {
-        self.0.is_connect()
-    }
-
-    /// Whether the body of the request could not be read, rather than the exchange having failed.
-    pub fn is_of_the_body(&self) -> bool {
-        self.0.source().and_then(|cause| cause.downcast_ref::<hyper::Error>()).is_some_and(hyper::Error::is_user)
-    }
-}
-
-/// Repetitions that may be made at once after a time without any.
-const AT_ONCE: i64 = 10;
-/// Calls that earn one repetition.
-const CALLS: i64 = 10;
-
-/// What may be repeated at all: one call in ten, so that repeating never doubles the load of a v1 that fails.
-#[derive(Debug)]
-pub struct Retries(AtomicI64);
-
-impl Default for Retries {
-    fn default() -> Self {
-        Self(AtomicI64::new(AT_ONCE * CALLS))
-    }
-}
-
-impl Retries {
-    /// A call is made that is no repetition.
-    pub fn earn(&self) {
-        if self.0.load(Ordering::Relaxed) < AT_ONCE * CALLS {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    /// Whether one more repetition may be made, which is counted then.
-    pub fn take(&self) -> bool {
-        let spend = |left: i64| (left >= CALLS).then_some(left - CALLS);
-        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend).is_ok()
-    }
-}
-
-/// An error and what caused it, in one line. Headers, and with them keys, are in none of these.
-pub fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
-}
-
-/// A connector that gives up after a time, TLS included.
-#[derive(Debug, Clone)]
-struct InTime<C> {
-    connector: C,
-    time: Duration,
-}
-
-impl<C> Service<Uri> for InTime<C>
-where
-    C: Service<Uri, Error = BoxError>,
-    C::Response: Send + 'static,
-    C::Future: Send + 'static,
-{
-    type Response = C::Response;
-    type Error = BoxError;
-    type Future = Pin<Box<dyn Future<Output = Result<C::Response, BoxError>> + Send>>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.connector.poll_ready(cx)
-    }
-
-    fn call(&mut self, address: Uri) -> Self::Future {
-        let connecting = tokio::time::timeout(self.time, self.connector.call(address));
-        Box::pin(async { connecting.await? })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use http::Method;
     use http_body_util::{BodyExt, Empty};
     use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::Ordering;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
 
@@ -300,16 +186,5 @@ mod tests {
         assert_eq!([send(Method::GET).await, send(Method::GET).await], [1, 1]);
         assert_eq!([send(Method::POST).await, send(Method::PATCH).await, send(Method::DELETE).await], [2, 3, 4]);
         assert_eq!(send(Method::GET).await, 4);
-    }
-
-    #[test]
-    fn one_call_in_ten_is_repeated() {
-        let retries = Retries::default();
-        let mut repeated = 0;
-        for _ in 0..1000 {
-            retries.earn();
-            repeated += i64::from(retries.take());
-        }
-        assert!((100..=100 + AT_ONCE).contains(&repeated), "{repeated}");
     }
 }

@@ -9,6 +9,7 @@
 //!
 //! May use: what `run` may use.
 
+mod attachments;
 mod audit;
 mod call;
 mod contexts;
@@ -30,10 +31,11 @@ use crate::run::audit::SYSTEM;
 use crate::store::{AuditActor, Store};
 use crate::v2::Reply;
 use crate::v2::time::Micros;
+use attachments::Attachments;
 use call::OwnCall;
 use contexts::Contexts;
 use options::Options;
-use properties::{Attachments, Properties};
+use properties::Properties;
 use types::Types;
 use uuid::Uuid;
 

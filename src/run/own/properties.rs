@@ -1,13 +1,11 @@
-//! Custom properties of projects and of workspaces (14.3), and properties on types (14.5). May use: what `run` may use.
+//! Custom properties of projects and of workspaces (14.3). May use: what `run` may use.
 
 use super::call::{OwnCall, Surface, found};
 use super::lists::Row;
-use super::types::ids;
 use super::verbs::{Records, Sent};
 use crate::catalogue::{Catalogue, Edit, EntryForm, Property, shapes};
 use crate::plan::Step;
 use crate::refusal::Refusal;
-use crate::v2::Reply;
 use crate::v2::record::Cell;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
@@ -75,59 +73,4 @@ pub(super) fn rows(catalogue: &Catalogue, properties: Vec<(&Property, f64)>) -> 
         Row { id: property.id, shape, hidden: vec![("sort_order", Cell::Number(sort_order))] }
     };
     properties.into_iter().map(row).collect()
-}
-
-const TYPE: &str = "type_id";
-
-/// Properties on a type; attaching makes places for several at once, detaching ends one.
-pub(super) struct Attachments;
-
-impl Records for Attachments {
-    fn above(call: &OwnCall<'_>) -> Result<Option<Uuid>, Refusal> {
-        Ok(Some(found(call.listed_type(&call.catalogue, call.variable(TYPE)?))?.id))
-    }
-
-    /// The place of a property in the list is its place on the type, not among its owner's properties.
-    fn rows(_: Surface, catalogue: &Catalogue, above: Option<Uuid>) -> Vec<Row> {
-        let type_id = above.unwrap_or_default();
-        let place =
-            |property: Uuid| catalogue.attachments.get(&(type_id, property)).map_or(0.0, |link| link.sort_order);
-        let attached = catalogue.attached(type_id);
-        rows(catalogue, attached.iter().map(|property| (&**property, place(property.id))).collect())
-    }
-
-    fn shown(call: &OwnCall<'_>) -> Result<Map<String, Value>, Refusal> {
-        let type_id = found(call.listed_type(&call.catalogue, call.variable(TYPE)?))?.id;
-        let id = call.job.pk()?;
-        found(call.catalogue.attachments.get(&(type_id, id)))?;
-        Ok(shapes::property(&call.catalogue, found(call.catalogue.properties.get(&id))?))
-    }
-
-    /// What is attached to the type `id`.
-    fn written(_: &OwnCall<'_>, catalogue: &Catalogue, id: Uuid) -> Result<Map<String, Value>, Refusal> {
-        Ok(shapes::attachment(catalogue, id))
-    }
-
-    fn may_write(call: &OwnCall<'_>, catalogue: &Catalogue, _: Option<Uuid>) -> Result<(), Refusal> {
-        catalogue.writable_type(call.project, call.variable(TYPE)?).map(|_| ())
-    }
-
-    fn create(call: &OwnCall<'_>, edit: &mut Edit, sent: &Sent) -> Result<Uuid, Refusal> {
-        let type_id = call.variable(TYPE)?;
-        edit.attach(type_id, &ids(sent.given.get("properties")))?;
-        Ok(type_id)
-    }
-
-    fn update(_: &OwnCall<'_>, _: &mut Edit, _: Uuid, _: &Sent) -> Result<(), Refusal> {
-        Err(Refusal::internal("a place on a type is not changed"))
-    }
-
-    fn delete(call: &OwnCall<'_>, edit: &mut Edit, id: Uuid) -> Result<(), Refusal> {
-        edit.detach(call.variable(TYPE)?, id)
-    }
-
-    /// The record it answers with has no path of its own, and so no version.
-    fn created(call: &OwnCall<'_>, catalogue: &Catalogue, id: Uuid) -> Result<Reply, Refusal> {
-        Ok(call.reply(Self::written(call, catalogue, id)?).of_version(None))
-    }
 }

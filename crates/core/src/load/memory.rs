@@ -6,12 +6,12 @@
 //! The budget is shared as a pool is: anybody may have up to half of it; beyond that, a holder that has some gets no
 //! more than its [`Share`] of what is still free. A client that holds nothing yet is refused only when no room is left.
 //!
-//! May use: `refusal`, `load::asker`, `load::pool`.
+//! May use: `load::asker`, `load::pool`.
+
+pub(super) mod reservation;
 
 use super::asker::{Asker, Tally};
 use super::pool::Share;
-use crate::refusal::Refusal;
-use bytes::Bytes;
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 
@@ -60,98 +60,16 @@ impl Memory {
         self.state().used
     }
 
-    /// An empty reservation for `asker`, to be grown.
-    pub fn reservation(&self, asker: Asker) -> Reservation {
-        Reservation { memory: self.clone(), asker, bytes: 0 }
-    }
-
-    /// A reservation of `bytes` for `asker`.
-    ///
-    /// # Errors
-    /// [`Refusal::Overloaded`] when the budget has not so much left, for this asker.
-    pub fn reserve(&self, asker: Asker, bytes: usize) -> Result<Reservation, Refusal> {
-        let mut reservation = self.reservation(asker);
-        reservation.grow(bytes)?;
-        Ok(reservation)
-    }
-
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock()
-    }
-}
-
-/// Bytes of the budget; given back when dropped.
-#[derive(Debug)]
-pub struct Reservation {
-    memory: Memory,
-    asker: Asker,
-    bytes: usize,
-}
-
-impl Reservation {
-    /// Adds `bytes`.
-    ///
-    /// # Errors
-    /// [`Refusal::Overloaded`] when the budget has not so much left, for this asker; nothing is added then.
-    pub fn grow(&mut self, bytes: usize) -> Result<(), Refusal> {
-        let mut state = self.memory.state();
-        if !self.memory.0.has_room(&state, self.asker, bytes) {
-            return Err(Refusal::Overloaded);
-        }
-        state.used += bytes;
-        state.holders.add(self.asker, bytes);
-        self.bytes += bytes;
-        Ok(())
-    }
-
-    /// Adds `bytes` whatever is left, for what is there already and must not be refused any more.
-    pub fn grow_anyway(&mut self, bytes: usize) {
-        let mut state = self.memory.state();
-        state.used += bytes;
-        state.holders.add(self.asker, bytes);
-        self.bytes += bytes;
-    }
-
-    /// Gives everything back, and can be grown again.
-    pub fn clear(&mut self) {
-        let mut state = self.memory.state();
-        state.used -= self.bytes;
-        state.holders.remove(self.asker, self.bytes);
-        self.bytes = 0;
-    }
-
-    /// Bytes of this reservation.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// The same bytes, which hold this reservation until the last piece of them is dropped.
-    pub fn hold(self, bytes: Bytes) -> Bytes {
-        if self.bytes == 0 { bytes } else { Bytes::from_owner(Held { bytes, _reservation: self }) }
-    }
-}
-
-impl Drop for Reservation {
-    fn drop(&mut self) {
-        self.clear();
-    }
-}
-
-/// Bytes with their reservation.
-struct Held {
-    bytes: Bytes,
-    _reservation: Reservation,
-}
-
-impl AsRef<[u8]> for Held {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::refusal::Refusal;
+    use bytes::Bytes;
 
     fn memory(most: usize) -> Memory {
         Memory::new(most, Share(25))

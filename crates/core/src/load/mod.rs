@@ -12,6 +12,7 @@ mod pace;
 mod pool;
 
 pub use asker::{Asker, Holder};
-pub use memory::{Memory, Reservation};
+pub use memory::Memory;
+pub use memory::reservation::Reservation;
 pub use pace::Pace;
 pub use pool::{Lack, Place, Pool, Share};

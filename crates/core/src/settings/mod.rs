@@ -8,9 +8,14 @@
 //!
 //! May use: nothing of this crate. May be used by every folder.
 
+mod address;
+mod cache;
+mod credentials;
 mod error;
+mod flatten;
 mod keeping;
 mod native;
+mod raw;
 mod reader;
 mod retirement;
 mod serving;
@@ -20,11 +25,11 @@ mod upstream;
 mod value;
 mod workflow;
 
+pub use address::{HttpAddress, path_of};
+pub use cache::{CacheSettings, IdempotencySettings, IndexSettings};
+pub use credentials::{HintSettings, OAuthSettings, SecretSettings};
 pub use error::{Origin, SettingFault, SettingsError};
-pub use keeping::{
-    CacheSettings, HintSettings, IdempotencySettings, IndexSettings, OAuthSettings, SecretSettings, SharedSettings,
-    StoreSettings, TypeSettings, UsageSettings,
-};
+pub use keeping::{SharedSettings, StoreSettings, TypeSettings, UsageSettings};
 pub use native::{Mode, NativeSettings, Serve, ShadowSettings};
 pub use reader::most_similar;
 pub use retirement::{Brownout, EVERY, Notice, RetirementSettings};
@@ -34,12 +39,12 @@ pub use serving::{
 };
 pub use source::{DEFAULTS, ENVIRONMENT_PREFIX, FILE_VARIABLE};
 pub use upstream::UpstreamSettings;
-pub use value::{HttpAddress, Secret, path_of};
+pub use value::Secret;
 pub use workflow::{Move, ProjectWorkflow, WorkflowSettings};
 
 use native::native;
+use raw::Entries;
 use reader::{Reader, settings};
-use source::Entries;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};

@@ -1,14 +1,14 @@
 //! A v2 of the deployment's own: where it is, and which operations it answers.
 //!
-//! May use: `settings::reader`, `settings::serving`, `settings::source`, `settings::tables`, `settings::value`.
+//! May use: `settings::address`, `settings::reader`, `settings::serving`, this folder.
 
+mod serve;
+
+pub use serve::{Mode, Serve};
+
+use super::address::HttpAddress;
 use super::reader::{Reader, settings, whole};
 use super::serving::{ListenSettings, PublicSettings};
-use super::source::Raw;
-use super::tables::{Row, Table, known, optional, text, texts};
-use super::value::HttpAddress;
-use std::net::{IpAddr, SocketAddr};
-use strum::{EnumString, IntoStaticStr};
 
 const BASE_URL: &str = "native.base_url";
 const SERVE: &str = "native.serve";
@@ -22,37 +22,6 @@ pub struct NativeSettings {
     pub serve: Vec<Serve>,
     /// How answers are compared.
     pub shadow: ShadowSettings,
-}
-
-/// Who answers some operations.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Serve {
-    /// Names of operations or resources, or `all`.
-    pub operations: Vec<String>,
-    /// Who answers.
-    pub mode: Mode,
-    /// Workspaces by what they are called in paths; everywhere when empty.
-    pub workspaces: Vec<String>,
-}
-
-/// Who answers an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, EnumString, IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-pub enum Mode {
-    /// This gateway.
-    #[default]
-    Translated,
-    /// This gateway; its answers to reads are compared with those of the deployment's own v2.
-    Shadow,
-    /// The deployment's own v2.
-    Native,
-}
-
-impl Mode {
-    /// As settings write it.
-    pub fn word(self) -> &'static str {
-        self.into()
-    }
 }
 
 settings! {
@@ -104,70 +73,12 @@ fn judge(from: &mut Reader, address: &HttpAddress, listen: &ListenSettings, publ
     }
 }
 
-impl Row for Serve {
-    const FORM: &'static str = "one table per group of operations with `operations` (a list of names of operations or \
-                                resources, or [\"all\"]) and `mode` (\"translated\", \"shadow\" or \"native\"), and if \
-                                wanted `workspaces` (a list)";
-
-    fn of(table: &Table) -> Option<Self> {
-        known(table, &["operations", "mode", "workspaces"])?;
-        let some = |raw: &Raw| texts(raw).filter(|names| !names.is_empty());
-        Some(Self {
-            operations: some(table.get("operations")?)?,
-            mode: text(table.get("mode")?)?.parse().ok()?,
-            workspaces: optional(table, "workspaces", some)?.unwrap_or_default(),
-        })
-    }
-}
-
-impl HttpAddress {
-    fn url(&self) -> Option<url::Url> {
-        url::Url::parse(self.as_str()).ok()
-    }
-
-    /// Whether it is without TLS.
-    pub fn is_plain(&self) -> bool {
-        self.as_str().starts_with("http://")
-    }
-
-    fn ip(&self) -> Option<IpAddr> {
-        match self.url()?.host()? {
-            url::Host::Ipv4(ip) => Some(ip.into()),
-            url::Host::Ipv6(ip) => Some(ip.into()),
-            url::Host::Domain(_) => None,
-        }
-    }
-
-    fn port(&self) -> Option<u16> {
-        self.url()?.port_or_known_default()
-    }
-
-    /// Whether it is where a gateway at `listen` listens, as far as it can be told without asking.
-    pub(super) fn leads_to(&self, listen: SocketAddr) -> bool {
-        let own = listen.ip().to_canonical();
-        let same = match self.ip().map(|ip| ip.to_canonical()) {
-            // What listens on all addresses of IPv6 usually does so on those of IPv4.
-            Some(ip) => ip == own || (own.is_unspecified() && ip.is_loopback() && (own.is_ipv6() || ip.is_ipv4())),
-            None => self.is_on_this_machine() && (own.is_loopback() || own.is_unspecified()),
-        };
-        // The system chooses a port where none is named.
-        listen.port() != 0 && self.port() == Some(listen.port()) && same
-    }
-
-    /// Whether what is sent there stays on this machine.
-    pub fn is_on_this_machine(&self) -> bool {
-        match self.ip() {
-            Some(ip) => ip.to_canonical().is_loopback(),
-            None => self.url().is_some_and(|url| url.host_str() == Some("localhost")),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::tables::Tables;
     use super::super::value::Setting;
     use super::*;
+    use crate::settings::raw::Raw;
 
     #[test]
     fn tables_are_read_strictly() {

@@ -3,10 +3,12 @@
 //! Each concern asks for its own settings by name; a setting that nobody asked for is unknown. A faulty value is
 //! reported and its default used meanwhile, so that one run reports all faults.
 //!
-//! May use: `settings::source`, `settings::tables`, `settings::value`, `settings::error`.
+//! May use: `settings::error`, `settings::flatten`, `settings::raw`, `settings::source`, `settings::tables`,
+//! `settings::value`.
 
 use super::error::{Origin, SettingFault, SettingsError};
-use super::source::{self, Entries, Entry};
+use super::raw::{Entries, Entry, Raw};
+use super::source;
 use super::tables::{Row, Tables};
 use super::value::{Secret, Setting, Size};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +25,7 @@ macro_rules! settings {
 
         impl $table {
             pub(in $crate::settings) fn read(from: &mut Reader, table: &str) -> Self {
-                $(let $name = ($read)(from, &$crate::settings::source::dotted(table, stringify!($name)));)*
+                $(let $name = ($read)(from, &$crate::settings::flatten::dotted(table, stringify!($name)));)*
                 Self { $($name),* }
             }
         }
@@ -176,7 +178,7 @@ impl Reader {
 
 /// Empty untyped or quoted text stands for "not set".
 fn is_unset(entry: &Entry) -> bool {
-    matches!(&entry.raw, source::Raw::Bare(text) | source::Raw::Text(text) if text.trim().is_empty())
+    matches!(&entry.raw, Raw::Bare(text) | Raw::Text(text) if text.trim().is_empty())
 }
 
 fn unusable(key: &str, entry: &Entry, form: &str) -> SettingFault {

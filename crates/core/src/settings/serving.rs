@@ -1,8 +1,9 @@
 //! How clients are served: listeners, addresses, limits, and what is told of it. May use: this folder.
 
+use super::address::HttpAddress;
+use super::raw::Raw;
 use super::reader::{Reader, at_once, positive, settings, some_bytes, whole};
-use super::source::Raw;
-use super::value::{HttpAddress, Secret, Setting, Size};
+use super::value::{Secret, Setting, Size};
 use ipnet::IpNet;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;

@@ -1,14 +1,12 @@
-//! Where settings come from: flattens TOML, environment and flags into dotted names, each value with its
-//! origin.
+//! Where settings come from: the defaults, a file, the environment and flags, each value with its origin.
 //!
-//! Goal: an error can always say which line or variable to change. May use: `settings::error`.
+//! Goal: an error can always say which line or variable to change. May use: `settings::error`, `settings::flatten`,
+//! `settings::raw`.
 
-use super::error::{Origin, SettingFault, SettingsError};
-use std::collections::BTreeMap;
-use std::fmt;
+use super::error::{Origin, SettingsError};
+use super::flatten::{file_origin, flatten, not_toml};
+use super::raw::{Entries, Entry, Raw};
 use std::path::Path;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
 
 /// The compiled-in defaults, the documentation of all settings at the same time.
 pub const DEFAULTS: &str = include_str!("../../../../config/causeway.toml");
@@ -21,54 +19,6 @@ pub const FILE_VARIABLE: &str = "CAUSEWAY_CONFIG";
 
 /// Variables that single commands read as arguments; no settings either.
 const COMMAND_VARIABLES: [&str; 3] = ["CAUSEWAY_KEY", "CAUSEWAY_CHECK_KEY", "CAUSEWAY_TARGET_KEY"];
-
-/// A value as written, before its type is known.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Raw {
-    /// Text without a type: from the environment or a flag.
-    Bare(String),
-    /// A TOML string.
-    Text(String),
-    /// A TOML integer.
-    Integer(i64),
-    /// A TOML boolean.
-    Boolean(bool),
-    /// A TOML array.
-    List(Vec<Raw>),
-    /// A TOML table inside a list.
-    Table(BTreeMap<String, Raw>),
-    /// Any other TOML value, as written or by type.
-    Other(String),
-}
-
-impl fmt::Display for Raw {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Bare(text) | Self::Text(text) => write!(f, "\"{text}\""),
-            Self::Integer(number) => write!(f, "{number}"),
-            Self::Boolean(value) => write!(f, "{value}"),
-            Self::List(items) => {
-                let items: Vec<String> = items.iter().map(Self::to_string).collect();
-                write!(f, "[{}]", items.join(", "))
-            }
-            Self::Table(members) => {
-                let members: Vec<String> = members.iter().map(|(name, raw)| format!("{name} = {raw}")).collect();
-                write!(f, "{{ {} }}", members.join(", "))
-            }
-            Self::Other(text) => f.write_str(text),
-        }
-    }
-}
-
-/// A value with its origin.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Entry {
-    pub raw: Raw,
-    pub origin: Origin,
-}
-
-/// Values by dotted name.
-pub(super) type Entries = BTreeMap<String, Entry>;
 
 /// The compiled-in defaults.
 pub(super) fn defaults() -> Entries {
@@ -114,73 +64,6 @@ fn is_kubernetes_service(name: &str) -> bool {
         || name == "SERVICE_HOST"
         || name == "SERVICE_PORT"
         || name.starts_with("SERVICE_PORT_")
-}
-
-fn not_toml(path: &Path, text: &str, error: &toml::de::Error) -> SettingsError {
-    let offset = error.span().map_or(0, |span| span.start);
-    SettingFault {
-        setting: path.display().to_string(),
-        origin: Some(file_origin(path, text, offset)),
-        problem: format!("not valid TOML: {}", error.message()),
-        remedy: "correct the line".into(),
-    }
-    .into()
-}
-
-fn file_origin(path: &Path, text: &str, offset: usize) -> Origin {
-    let before = &text.as_bytes()[..offset.min(text.len())];
-    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-    Origin::File { path: path.to_owned(), line }
-}
-
-fn flatten(text: &str, origin: impl Fn(usize) -> Origin) -> Result<Entries, toml::de::Error> {
-    let table = DeTable::parse(text)?;
-    let mut entries = Entries::new();
-    flatten_table("", table.get_ref(), &origin, &mut entries);
-    Ok(entries)
-}
-
-fn flatten_table(prefix: &str, table: &DeTable<'_>, origin: &dyn Fn(usize) -> Origin, into: &mut Entries) {
-    for (key, value) in table {
-        let name = dotted(prefix, key.get_ref());
-        match value.get_ref() {
-            DeValue::Table(inner) => flatten_table(&name, inner, origin, into),
-            _ => {
-                into.insert(name, Entry { raw: raw(value), origin: origin(key.span().start) });
-            }
-        }
-    }
-}
-
-/// The name of `key` in `table`, which is empty for what stands in none.
-pub(super) fn dotted(table: &str, key: &str) -> String {
-    if table.is_empty() { key.to_owned() } else { format!("{table}.{key}") }
-}
-
-/// A value that is written in TOML although it comes from the environment or a flag.
-pub(super) fn inline(text: &str) -> Option<Raw> {
-    let line = format!("value = {text}");
-    let table = DeTable::parse(&line).ok()?;
-    let members = table.get_ref();
-    if members.len() != 1 {
-        return None;
-    }
-    members.iter().next().map(|(_, value)| raw(value))
-}
-
-fn raw(value: &Spanned<DeValue<'_>>) -> Raw {
-    match value.get_ref() {
-        DeValue::String(text) => Raw::Text(text.to_string()),
-        DeValue::Boolean(value) => Raw::Boolean(*value),
-        DeValue::Array(items) => Raw::List(items.iter().map(raw).collect()),
-        DeValue::Table(members) => {
-            Raw::Table(members.iter().map(|(name, value)| (name.get_ref().to_string(), raw(value))).collect())
-        }
-        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
-            .map_or_else(|_| Raw::Other(number.as_str().to_owned()), Raw::Integer),
-        DeValue::Datetime(date) => Raw::Other(date.to_string()),
-        other => Raw::Other(format!("a {}", other.type_str())),
-    }
 }
 
 #[cfg(test)]

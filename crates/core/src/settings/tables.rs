@@ -1,9 +1,13 @@
 //! Lists of tables, such as `[[retirement]]`, each table read strictly by one function.
 //!
-//! May use: `settings::source`, `settings::value`.
+//! May use: `settings::flatten`, `settings::raw`, `settings::value`.
 
-use super::source::{self, Raw};
+use super::flatten;
+use super::raw::Raw;
 use super::value::Setting;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
 
 /// A table as it is written.
@@ -27,7 +31,7 @@ impl<T: Row> Setting for Tables<T> {
     /// In an environment variable or a flag it is the list as TOML writes it.
     fn from_raw(raw: &Raw) -> Option<Self> {
         match raw {
-            Raw::Bare(text) => tables(&source::inline(text)?, T::of),
+            Raw::Bare(text) => tables(&flatten::inline(text)?, T::of),
             raw => tables(raw, T::of),
         }
         .map(Self)
@@ -73,4 +77,15 @@ pub(super) fn flag(raw: &Raw) -> Option<bool> {
         Raw::Boolean(flag) => Some(*flag),
         _ => None,
     }
+}
+
+/// An instant, or a date for the beginning of its day in UTC. A time without its zone is neither.
+pub(super) fn instant(raw: &Raw) -> Option<Timestamp> {
+    let written = match raw {
+        Raw::Text(text) | Raw::Other(text) => text.trim(),
+        _ => return None,
+    };
+    // Longer ones that can be read as a date have a time, which would be dropped.
+    let date = || written.parse::<Date>().ok().filter(|_| written.len() == "2027-01-31".len());
+    written.parse().ok().or_else(|| Some(date()?.to_zoned(TimeZone::UTC).ok()?.timestamp()))
 }

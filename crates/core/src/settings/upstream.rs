@@ -1,9 +1,10 @@
 //! The existing deployment behind the gateway. May use: this folder.
 
+use super::address::HttpAddress;
 use super::error::{SettingFault, SettingsError};
 use super::reader::{Reader, positive, settings, some_bytes};
 use super::source::variable;
-use super::value::{HttpAddress, Secret};
+use super::value::Secret;
 use std::net::SocketAddr;
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! The types settings can have and how each is written.
 //!
-//! May use: `settings::source`.
+//! May use: `settings::raw`.
 
-use super::source::Raw;
+use super::raw::Raw;
 use ipnet::IpNet;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -19,7 +19,7 @@ pub(super) trait Setting: Sized {
 }
 
 /// The text of a quoted or untyped value.
-fn text(raw: &Raw) -> Option<&str> {
+pub(super) fn text(raw: &Raw) -> Option<&str> {
     match raw {
         Raw::Bare(text) | Raw::Text(text) => Some(text.trim()),
         _ => None,
@@ -129,45 +129,6 @@ fn size(text: &str) -> Option<usize> {
     number.trim_end().parse::<usize>().ok()?.checked_mul(1 << shift)
 }
 
-/// An `http` or `https` address with host and optional path, kept without a trailing slash.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HttpAddress(String);
-
-impl HttpAddress {
-    /// The address, without a trailing slash.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// The part of it behind the host, without a trailing slash.
-    pub fn path(&self) -> &str {
-        path_of(&self.0)
-    }
-
-    /// Reads an address; `None` when it is not one, or has credentials, a query or a fragment.
-    pub fn parse(text: &str) -> Option<Self> {
-        let url = url::Url::parse(text.trim()).ok()?;
-        let plain = url.username().is_empty() && url.password().is_none();
-        let bare = url.query().is_none() && url.fragment().is_none() && url.has_host();
-        let http = matches!(url.scheme(), "http" | "https");
-        (plain && bare && http).then(|| Self(url.as_str().trim_end_matches('/').to_owned()))
-    }
-}
-
-/// The part of an `http` address behind the host, without a slash at its end where the address has none.
-pub fn path_of(address: &str) -> &str {
-    let behind = address.split_once("://").map_or("", |(_, rest)| rest);
-    behind.find('/').map_or("", |at| &behind[at..])
-}
-
-impl Setting for HttpAddress {
-    const FORM: &'static str = "an address such as \"https://host.example.com\", without credentials or query";
-
-    fn from_raw(raw: &Raw) -> Option<Self> {
-        Self::parse(text(raw)?)
-    }
-}
-
 /// A text that is shown nowhere.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
@@ -196,6 +157,7 @@ impl Setting for Secret {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::HttpAddress;
 
     fn bare<T: Setting>(text: &str) -> Option<T> {
         T::from_raw(&Raw::Bare(text.to_owned()))

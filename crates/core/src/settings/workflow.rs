@@ -66,7 +66,7 @@ fn one_move(table: &Table) -> Option<Move> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::source::Raw;
+    use super::super::raw::Raw;
     use super::super::value::Setting;
     use super::*;
 

@@ -6,9 +6,13 @@
 mod calls;
 mod counter;
 mod durations;
+mod labels;
 mod requests;
+mod traffic;
 
 pub use calls::{Called, Calls, Outcome};
 pub use counter::Counter;
 pub use durations::{Durations, Spread};
-pub use requests::{Kind, Requests, Row, Source, Traffic};
+pub use labels::{Kind, Source};
+pub use requests::{Requests, Row};
+pub use traffic::Traffic;

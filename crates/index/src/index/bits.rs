@@ -1,96 +1,9 @@
-//! One bit for each slot, and for each row of a chunk.
+//! One bit for each slot.
 //!
 //! May use: this folder (how many rows a chunk has).
 
 use super::chunk::ROWS;
-
-/// Words for a chunk.
-const WORDS: usize = ROWS / 64;
-/// Bits of a word from which on testing all of its rows takes less time than looking for them.
-const MOST_OF_A_WORD: u32 = 16;
-
-/// A bit for each row of a chunk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Mask([u64; WORDS]);
-
-impl Mask {
-    /// None of the rows.
-    pub const NONE: Self = Self([0; WORDS]);
-
-    /// The first `count` rows.
-    pub fn first(count: usize) -> Self {
-        let mut words = [0; WORDS];
-        for (number, word) in words.iter_mut().enumerate() {
-            *word = match count.saturating_sub(number * 64) {
-                0 => 0,
-                rows @ 1..64 => (1 << rows) - 1,
-                _ => u64::MAX,
-            };
-        }
-        Self(words)
-    }
-
-    /// Number of rows.
-    pub fn count(&self) -> usize {
-        self.0.iter().map(|word| word.count_ones() as usize).sum()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::NONE
-    }
-
-    /// Adds a row.
-    pub fn add(&mut self, at: usize) {
-        self.0[at / 64] |= 1 << (at % 64);
-    }
-
-    /// Those that are in `other` as well.
-    pub fn and(mut self, other: &Self) -> Self {
-        self.0.iter_mut().zip(other.0).for_each(|(word, other)| *word &= other);
-        self
-    }
-
-    /// Those that are not in `other`.
-    pub fn without(mut self, other: &Self) -> Self {
-        self.0.iter_mut().zip(other.0).for_each(|(word, other)| *word &= !other);
-        self
-    }
-
-    /// Those that pass a test so cheap that rows that are not in it may be tested as well; the chunk has `rows` rows.
-    #[inline]
-    pub fn that_cheaply(mut self, rows: usize, passes: impl Fn(usize) -> bool) -> Self {
-        for (number, word) in self.0.iter_mut().enumerate() {
-            if number * 64 + 64 <= rows && word.count_ones() >= MOST_OF_A_WORD {
-                *word &= (0..64).fold(0, |pass, bit| pass | u64::from(passes(number * 64 + bit)) << bit);
-            } else {
-                *word = those(*word, number, &passes);
-            }
-        }
-        self
-    }
-
-    /// Those that pass.
-    #[inline]
-    pub fn that(mut self, passes: impl Fn(usize) -> bool) -> Self {
-        for (number, word) in self.0.iter_mut().enumerate() {
-            *word = those(*word, number, &passes);
-        }
-        self
-    }
-}
-
-/// The bits of a word whose rows pass.
-#[inline]
-fn those(word: u64, number: usize, passes: impl Fn(usize) -> bool) -> u64 {
-    let (mut left, mut fail) = (word, 0);
-    while left != 0 {
-        let bit = left.trailing_zeros();
-        fail |= u64::from(!passes(number * 64 + bit as usize)) << bit;
-        left &= left - 1;
-    }
-    word & !fail
-}
+use super::mask::{Mask, WORDS};
 
 /// A bit for each slot.
 #[derive(Debug, Default)]

@@ -3,9 +3,11 @@
 //! A chunk is decided as a whole where what is known of all its rows allows it; then row by row over the values that
 //! stand close together. May use: `plan` (columns), `translate`, `v2` (calls and cells), this folder.
 
-use super::bits::{Bits, Mask};
-use super::chunk::{Chunk, ROWS, Summary};
+use super::bits::Bits;
+use super::chunk::{Chunk, ROWS};
+use super::glance::Summary;
 use super::lookups::Memberships;
+use super::mask::Mask;
 use super::row::{NONE, read_day};
 use super::rows::Rows;
 use super::view::View;

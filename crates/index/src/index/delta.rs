@@ -12,12 +12,13 @@
 //! May use: `translate`, `v2`, `refusal`, this folder.
 
 use super::build::Sizes;
+use super::file_form::{decode, encode};
 use super::pace::Pace;
 use super::progress::Progress;
-use super::refresh::{Refresh, Refreshed, Verified};
+use super::refresh::{Refresh, Refreshed};
 use super::rows::Rows;
 use super::source::{Cut, Mark, Page, Source};
-use super::whole_file::{decode, encode};
+use super::verified::Verified;
 use crate::refusal::Refusal;
 use crate::translate::work_items::Item;
 use crate::v2::time::Micros;

@@ -7,10 +7,11 @@
 //!
 //! May use: `store` (what it tells of refreshes), this folder.
 
+use super::file_form::DIGEST;
 use super::files::{checksum_of, of_bytes, to_bytes};
 use super::progress::{Progress, Told};
-use super::refresh::Verified;
-use super::whole_file::{DIGEST, file_name};
+use super::verified::Verified;
+use super::whole_file::file_name;
 use crate::store::{DeltaTurn, StoredDelta, TakenTurn};
 use futures_util::future::BoxFuture;
 use std::any::Any;

@@ -6,7 +6,7 @@ use super::files::{Files, can_go_on};
 use super::local_write::{LocalWrite, LocalWriteLog};
 use super::progress::Progress;
 use super::project_index::Index;
-use super::refresh::Verified;
+use super::verified::Verified;
 use super::walk::Walk;
 use crate::v1::KeyId;
 use crate::v2::time::Micros;

@@ -9,12 +9,13 @@
 //! May use: `v2`, this folder.
 
 use super::chunk::Chunk;
+use super::file_form::{DIGEST, checksum, decode, encode};
 use super::pool::Pools;
-use super::refresh::Verified;
 use super::row::Row;
 use super::rows::Rows;
+use super::verified::Verified;
 use super::walk::Walk;
-use super::whole_file::{DIGEST, WholeFile, checksum, decode, encode};
+use super::whole_file::WholeFile;
 use crate::v2::time::Micros;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::io;

@@ -4,9 +4,9 @@
 //! The meaning is that of `v2::page`: all conditions hold. May use: `plan` (columns), `translate`,
 //! `v2` (calls and cells), this folder.
 
-use super::bits::Mask;
 use super::check::Check;
 use super::chunk::{Chunk, ROWS};
+use super::mask::Mask;
 use super::row::Row;
 use super::rows::Rows;
 use super::view::View;

@@ -14,7 +14,8 @@
 use super::build::Sizes;
 use super::delta::Delta;
 use super::local_write::LocalWrite;
-use super::refresh::{Refreshed, Verified};
+use super::refresh::Refreshed;
+use super::verified::Verified;
 use crate::fresh::{Changes, Moment};
 use std::collections::HashSet;
 use std::time::Instant;

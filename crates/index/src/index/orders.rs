@@ -3,7 +3,7 @@
 //! Making one sorts all rows; carrying it on moves the few that a change touches. An order that a version does not have
 //! when it is replaced is made again by the next version that is asked for it. May use: `plan` (columns), this folder.
 
-use super::chunk::Chunks;
+use super::chunks::Chunks;
 use super::order::Order;
 use super::sorted::Sorted;
 use crate::plan::Column;

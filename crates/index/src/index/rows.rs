@@ -6,7 +6,8 @@
 //!
 //! May use: `plan` (columns), `translate` (the typed item), this folder.
 
-use super::chunk::{Chunk, Chunks};
+use super::chunk::Chunk;
+use super::chunks::Chunks;
 use super::moves::Moves;
 use super::order::Order;
 use super::orders::{Change, Orders};

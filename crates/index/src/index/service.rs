@@ -16,7 +16,7 @@ use super::known::{Got, Known, Shown};
 use super::local_write::LocalWrite;
 use super::pace::Pace;
 use super::project_index::Index;
-use super::source::V1Source;
+use super::v1_source::V1Source;
 use crate::context::{Context, Priority};
 use crate::fresh::{Changed, Changes, Fresh, Kept, Landed, Lost, Moment, Need, Reading};
 use crate::refusal::Refusal;

@@ -10,7 +10,7 @@
 use super::delta::{Delta, MOST, Told, of_bytes, to_bytes};
 use super::deployment::SharedPlace;
 use super::known::{Heard, Known};
-use super::refresh::Verified;
+use super::verified::Verified;
 use crate::store::{DeltaTurn, TakenTurn};
 use std::convert::Infallible;
 use std::time::{Duration, Instant};

@@ -1,16 +1,16 @@
-//! A file that is whole or absent: a mark of its kind and version, a checksum, what it is of, then the content.
+//! A file that is whole or absent.
 //!
 //! It is written beside its place and moved there. One that is damaged, of another kind or of another list is removed
-//! with a line in the log. May use: nothing of this crate.
+//! with a line in the log. May use: this folder.
 
+use super::file_form::{decode, encode};
+use super::private::{private_folder, write_private};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use uuid::Uuid;
-
-pub(super) const DIGEST: usize = 32;
 
 /// The name of the file for what `identity` names, without its ending.
 pub(super) fn file_name(identity: &str) -> String {
@@ -81,54 +81,4 @@ impl WholeFile {
     pub fn remove(&self) {
         let _ = std::fs::remove_file(&self.path);
     }
-}
-
-/// The content that these bytes hold, when they are undamaged, of the kind and version that `mark` tells and of what
-/// `identity` names.
-pub(super) fn decode<T: DeserializeOwned>(mark: &[u8; 8], identity: &str, bytes: &[u8]) -> Result<T, &'static str> {
-    let rest = bytes.strip_prefix(mark).ok_or("it is of another kind or version")?;
-    let (digest, body) = rest.split_at_checked(DIGEST).ok_or("it is too short")?;
-    if Sha256::digest(body)[..] != *digest {
-        return Err("its checksum is wrong");
-    }
-    let (of, content): (String, T) = postcard::from_bytes(body).map_err(|_| "its form is wrong")?;
-    if of == identity { Ok(content) } else { Err("it belongs to another list") }
-}
-
-/// The bytes that [`decode`] reads.
-///
-/// # Errors
-/// When the content cannot be put into bytes.
-pub(super) fn encode(mark: &[u8; 8], identity: &str, content: &impl Serialize) -> io::Result<Vec<u8>> {
-    let body = postcard::to_stdvec(&(identity, content)).map_err(io::Error::other)?;
-    let mut bytes = Vec::with_capacity(mark.len() + DIGEST + body.len());
-    bytes.extend_from_slice(mark);
-    bytes.extend_from_slice(&Sha256::digest(&body));
-    bytes.extend_from_slice(&body);
-    Ok(bytes)
-}
-
-/// The checksum in what [`encode`] has made.
-pub(super) fn checksum(mark: &[u8; 8], bytes: &[u8]) -> Option<[u8; DIGEST]> {
-    bytes.strip_prefix(mark)?.first_chunk().copied()
-}
-
-/// The folder, for the owner's eyes only: an index holds the names of work items.
-fn private_folder(directory: &Path) -> io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(directory)
-}
-
-/// A new file, for the owner's eyes only like the store's.
-fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
 }

@@ -18,6 +18,8 @@ pub mod modules;
 pub mod outgoing;
 mod pages;
 pub mod refusal;
+mod refused_fields;
+mod text_members;
 pub mod work_items;
 pub mod work_items_key;
 pub mod work_items_text;

@@ -5,10 +5,11 @@
 //!
 //! May use: `plan`, `v1` messages, `refusal`.
 
+use super::refused_fields::{text, v2_name, validation};
 use crate::plan::{Resource, V1Refusal, WriteKind};
-use crate::refusal::{FieldError, Refusal};
+use crate::refusal::Refusal;
 use crate::v1::V1Response;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// What a refused write means. `response` is a 4xx that is neither about the key nor the quota; those are
 /// told apart before.
@@ -54,13 +55,6 @@ fn fits(refusal: &V1Refusal, body: &Value) -> bool {
     }
 }
 
-/// The one sentence of a v1 refusal, wherever it stands.
-fn text(body: &Value) -> Option<&str> {
-    let members = body.as_object()?;
-    let plain = ["error", "detail", "message"].iter().find_map(|key| members.get(*key)?.as_str());
-    plain.or_else(|| members.get("non_field_errors")?.get(0)?.as_str())
-}
-
 /// A v1 with workflow rules of its own says so in its sentence; the recorded one has none.
 fn by_own_workflow(status: u16, body: &Value) -> Option<Refusal> {
     let told = text(body).filter(|_| matches!(status, 400 | 403))?;
@@ -76,48 +70,6 @@ fn forbidden(body: &Value) -> Refusal {
         _ => "The role of this credential may not do this.".to_owned(),
     };
     Refusal::Forbidden { detail }
-}
-
-fn validation(resource: &Resource, body: &Value) -> Refusal {
-    let Some(members) = body.as_object() else {
-        return Refusal::invalid("v1 refused the write.");
-    };
-    if let Some(told) = ["error", "detail", "message"].iter().find_map(|key| members.get(*key)?.as_str()) {
-        return Refusal::invalid(told.to_owned());
-    }
-    let errors = field_errors(resource, members);
-    match (errors.is_empty(), text(body)) {
-        (true, Some(told)) => Refusal::invalid(told.to_owned()),
-        (true, None) => Refusal::invalid("v1 refused the write."),
-        (false, _) => Refusal::fields(errors),
-    }
-}
-
-/// `{"field": ["message", …]}` and `{"field": {"0": ["message"]}}`, renamed.
-fn field_errors(resource: &Resource, members: &Map<String, Value>) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    for (key, told) in members.iter().filter(|(key, _)| *key != "non_field_errors") {
-        let name = v2_name(resource, key);
-        match told {
-            Value::Array(messages) => errors.extend(entries(name, messages)),
-            Value::Object(elements) => {
-                for (index, messages) in elements {
-                    let nested = format!("{name}.{index}");
-                    errors.extend(messages.as_array().into_iter().flat_map(|messages| entries(&nested, messages)));
-                }
-            }
-            _ => {}
-        }
-    }
-    errors
-}
-
-fn entries(field: &str, messages: &[Value]) -> Vec<FieldError> {
-    messages.iter().filter_map(Value::as_str).map(|message| FieldError::new(field, message)).collect()
-}
-
-fn v2_name<'a>(resource: &'a Resource, key: &'a str) -> &'a str {
-    resource.fields.iter().find(|field| field.v1.as_deref() == Some(key)).map_or(key, |field| &field.name)
 }
 
 /// Whether a 400 is about one field and nothing else, by its v1 name.

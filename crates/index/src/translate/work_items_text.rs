@@ -2,12 +2,11 @@
 //!
 //! May use: `v2` (time), `work_items`.
 
+use super::text_members::Members;
 use super::work_items::Item;
-use crate::v2::time::{self, Micros};
-use serde::Serialize;
+use crate::v2::time;
 use serde_json::{Map, Value};
 use uuid::Uuid;
-use uuid::fmt::Hyphenated;
 
 /// About what an item takes as text, in bytes.
 pub const USUAL_SIZE: usize = 768;
@@ -63,84 +62,6 @@ pub fn write(
         to.json(&format!(",\"{name}\":"), value);
     }
     out.push(b'}');
-}
-
-/// Members of an object, one after the other. Each method takes what stands before the value, complete.
-struct Members<'o> {
-    out: &'o mut Vec<u8>,
-}
-
-impl Members<'_> {
-    fn json(&mut self, key: &str, value: &(impl Serialize + ?Sized)) {
-        self.out.extend_from_slice(key.as_bytes());
-        json(self.out, value);
-    }
-
-    fn text(&mut self, key: &str, text: &str) {
-        self.json(key, text);
-    }
-
-    /// A text in which nothing has to be escaped.
-    fn plain(&mut self, key: &str, text: &str) {
-        self.out.extend_from_slice(key.as_bytes());
-        self.out.push(b'"');
-        self.out.extend_from_slice(text.as_bytes());
-        self.out.push(b'"');
-    }
-
-    fn instant(&mut self, key: &str, micros: Micros) {
-        self.out.extend_from_slice(key.as_bytes());
-        self.out.push(b'"');
-        time::write_to(self.out, micros);
-        self.out.push(b'"');
-    }
-
-    fn id(&mut self, key: &str, id: Uuid) {
-        self.out.extend_from_slice(key.as_bytes());
-        quoted_id(self.out, id);
-    }
-
-    fn id_or_null(&mut self, key: &str, id: Option<Uuid>) {
-        self.out.extend_from_slice(key.as_bytes());
-        match id {
-            Some(id) => quoted_id(self.out, id),
-            None => self.out.extend_from_slice(b"null"),
-        }
-    }
-
-    fn ids(&mut self, key: &str, ids: &[Uuid]) {
-        self.out.extend_from_slice(key.as_bytes());
-        self.out.push(b'[');
-        for (index, id) in ids.iter().enumerate() {
-            if index > 0 {
-                self.out.push(b',');
-            }
-            quoted_id(self.out, *id);
-        }
-        self.out.push(b']');
-    }
-
-    /// The key that people use: `WEB-7`.
-    fn identifier(&mut self, key: &str, project: &str, number: i64) {
-        self.text(key, project);
-        // The closing quotation mark comes after the number.
-        self.out.pop();
-        self.out.push(b'-');
-        json(self.out, &number);
-        self.out.push(b'"');
-    }
-}
-
-fn quoted_id(out: &mut Vec<u8>, id: Uuid) {
-    let mut text = [b'"'; Hyphenated::LENGTH + 2];
-    id.hyphenated().encode_lower(&mut text[1..=Hyphenated::LENGTH]);
-    out.extend_from_slice(&text);
-}
-
-fn json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
-    // Memory cannot refuse what is written, and these values have no form that JSON does not have.
-    let written = serde_json::to_writer(out, value);
-    debug_assert!(written.is_ok(), "{written:?}");
 }
 
 /// v1 keeps the day of archiving only (trap 53); v2 shows its first instant.

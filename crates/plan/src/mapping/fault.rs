@@ -1,53 +1,7 @@
-//! A fault of the mappings with its place, and the collector that keeps going.
-//!
-//! A trail reads `labels.toml › labels_list › order › default`: the file first, then ever smaller parts. Of a file
-//! about several surfaces the surface comes second, unless the same is wrong on all of them. May use: this folder.
+//! A fault of the mappings with its place, and the collector that keeps going. May use: this folder.
 
-use super::words::Surface;
+use super::trail::Trail;
 use std::fmt;
-
-/// A place in the mappings.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trail {
-    file: String,
-    surface: Option<Surface>,
-    parts: Vec<String>,
-}
-
-impl Trail {
-    /// The whole of a file.
-    pub fn file(name: &str) -> Self {
-        Self { file: name.into(), surface: None, parts: Vec::new() }
-    }
-
-    /// This place on one of the surfaces that the file is about.
-    #[must_use]
-    pub fn on(&self, surface: Option<Surface>) -> Self {
-        Self { surface, ..self.clone() }
-    }
-
-    /// A part of this place.
-    #[must_use]
-    pub fn then(&self, part: impl Into<String>) -> Self {
-        let mut place = self.clone();
-        place.parts.push(part.into());
-        place
-    }
-
-    /// Name of the file.
-    pub fn file_name(&self) -> &str {
-        &self.file
-    }
-}
-
-impl fmt::Display for Trail {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let surface = self.surface.map(Surface::as_str);
-        let parts = self.parts.iter().map(String::as_str);
-        let all: Vec<&str> = [self.file.as_str()].into_iter().chain(surface).chain(parts).collect();
-        f.write_str(&all.join(" › "))
-    }
-}
 
 /// One fault.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,12 +1,9 @@
-//! Reads one table into one struct, key by key, so that a bad key costs no other.
-//!
-//! The known keys are asked of the struct itself (its `Deserialize` names them), so no second list of
-//! keys exists that could disagree. May use: this folder.
+//! Reads one table into one struct, key by key, so that a bad key costs no other. May use: this folder.
 
-use super::fault::{Faults, Trail};
-use serde::de::value::Error;
-use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
-use serde::forward_to_deserialize_any;
+use super::fault::Faults;
+use super::keys::keys_of;
+use super::trail::Trail;
+use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
 /// Reads `table` into `T`, to which every key is optional, except for the keys in `parts`, which the caller reads itself.
@@ -66,39 +63,5 @@ pub(super) fn unknown(key: &str, known: &[&str]) -> String {
     match nearest {
         Some((_, word)) => format!("unknown key; did you mean `{word}`?"),
         None => "unknown key".into(),
-    }
-}
-
-/// Names of the keys `T` mirrors.
-pub(super) fn keys_of<T: DeserializeOwned>() -> &'static [&'static str] {
-    let mut keys: &'static [&'static str] = &[];
-    // Always an error: the catcher never has a value to give.
-    let _ = T::deserialize(KeyCatcher(&mut keys));
-    keys
-}
-
-/// A deserializer that only listens for the keys a struct asks for.
-struct KeyCatcher<'a>(&'a mut &'static [&'static str]);
-
-impl<'de> Deserializer<'de> for KeyCatcher<'_> {
-    type Error = Error;
-
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
-        Err(Error::custom("holds no value"))
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        keys: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Error> {
-        *self.0 = keys;
-        self.deserialize_any(visitor)
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
-        unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
     }
 }

@@ -1,6 +1,7 @@
 //! `v1/operations.toml`: what is declared about the public operations of v1, as it is written. May use: this folder.
 
-use super::fault::{Faults, Trail};
+use super::fault::Faults;
+use super::trail::Trail;
 use indexmap::IndexMap;
 use serde::Deserialize;
 

@@ -1,12 +1,13 @@
 //! Reads the texts of mapping files: first as a generic table, then every item on its own. May use: this folder.
 
-use super::fault::{Faults, Trail};
+use super::fault::Faults;
 use super::item;
 use super::legacy::{self, V1Table};
 use super::model::{Common, ErrorCase, InputSpec, OperationSpec, Read, ResourceFile, V1Spec};
 use super::shapes::{self, ShapeSpec};
 use super::surfaces;
 use super::texts::Texts;
+use super::trail::Trail;
 use super::words::Surface;
 use indexmap::IndexMap;
 use serde::Deserialize;
@@ -308,6 +309,7 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::keys::keys_of;
     use super::super::model::{FieldSpec, Head, OperationHead, Order, ParamSpec, V1Refusal};
     use super::*;
 
@@ -316,14 +318,14 @@ mod tests {
     fn every_key_is_explained() {
         let text = include_str!("../../../../mappings/README.md");
         let structs = [
-            item::keys_of::<Head>(),
-            item::keys_of::<V1Spec>(),
-            item::keys_of::<V1Refusal>(),
-            item::keys_of::<FieldSpec>(),
-            item::keys_of::<InputSpec>(),
-            item::keys_of::<ParamSpec>(),
-            item::keys_of::<OperationHead>(),
-            item::keys_of::<Order>(),
+            keys_of::<Head>(),
+            keys_of::<V1Spec>(),
+            keys_of::<V1Refusal>(),
+            keys_of::<FieldSpec>(),
+            keys_of::<InputSpec>(),
+            keys_of::<ParamSpec>(),
+            keys_of::<OperationHead>(),
+            keys_of::<Order>(),
         ];
         let tables =
             ["surfaces", "v1", "refusals", "fields", "inputs", "operations", "errors", "order", "query", "body"];

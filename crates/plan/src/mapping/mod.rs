@@ -9,27 +9,33 @@
 //! mapping.
 
 mod fault;
+mod field_words;
 mod item;
+mod keys;
 mod legacy;
 mod load;
 mod model;
+mod operation_words;
 mod shapes;
+mod special;
 mod step;
 mod surfaces;
 mod texts;
+mod trail;
 mod words;
 
-pub use fault::{Fault, Faults, Trail};
+pub use fault::{Fault, Faults};
+pub use field_words::{Keep, OnCreate, TypeWord};
 pub use legacy::{FILE as V1_FILE, V1Row, V1Table};
 pub use load::Files;
 pub use model::{
     Common, ErrorCase, FieldSpec, Head, InputSpec, MaySpec, Notes, OneOfAllSpec, OperationHead, OperationSpec,
     Order, ParamSpec, Read, RequiresSpec, ResourceFile, V1Refusal, V1Spec,
 };
+pub use operation_words::{Answer, Feature, Method, TypeMode, WhoWord};
 pub use shapes::ShapeSpec;
-pub use step::{Special, Step};
+pub use special::Special;
+pub use step::Step;
 pub use texts::{Texts, Unreadable};
-pub use words::{
-    Answer, Feature, Keep, Method, OnCreate, OwnRecords, ReadOneBy, Rows, Source, Surface, TypeMode, TypeWord,
-    WhoWord, WriteKind,
-};
+pub use trail::Trail;
+pub use words::{OwnRecords, ReadOneBy, Rows, Source, Surface, WriteKind};

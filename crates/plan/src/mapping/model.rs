@@ -1,12 +1,11 @@
 //! Structs that mirror the tables of a mapping file, one to one. Every key is optional here; which ones are required is
 //! said where they are read, and what they mean in `plan`. May use: this folder.
 
-use super::fault::Trail;
+use super::field_words::{Keep, OnCreate, TypeWord};
+use super::operation_words::{Answer, Feature, Method, TypeMode, WhoWord};
 use super::step::Step;
-use super::words::{
-    Answer, Feature, Keep, Method, OnCreate, OwnRecords, ReadOneBy, Rows, Source, Surface, TypeMode, TypeWord,
-    WhoWord, WriteKind,
-};
+use super::trail::Trail;
+use super::words::{OwnRecords, ReadOneBy, Rows, Source, Surface, WriteKind};
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;

@@ -3,7 +3,8 @@
 //! Each file is an object from names to JSON Schemas (2020-12), which refer to one another as
 //! `#/components/schemas/<name>`. The name of the file means nothing; a name may occur once. May use: this folder.
 
-use super::fault::{Faults, Trail};
+use super::fault::Faults;
+use super::trail::Trail;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 

@@ -3,7 +3,8 @@
 //! 1. `resources`: fields, paths at v1, refusals
 //! 2. `operations`: one operation each, with `params` (query) and `bodies`
 //! 3. `shapes`: read shapes, from fields and from `shapes/`
-//! 4. `paths`, `lists`, `fields`, `writes`, `turns`, `rules`, `costs`, `whole`: the rules, each over everything
+//! 4. `paths`, `lists` with `filters`, `fields`, `writes` with `members` and `refusals`, `turns`, `declared`, `costs`,
+//!    `whole`: the rules, each over everything; and `columns`, which the index has
 //! 5. `legacy`: the operations of v1, and what replaces each
 //!
 //! No stage stops at a fault. A rule about a single part is silent when that part was already reported
@@ -11,16 +12,21 @@
 //! folder.
 
 mod bodies;
+mod columns;
 mod costs;
+mod declared;
 mod draft;
 mod fields;
+mod filters;
 mod kinds;
 mod legacy;
 mod lists;
+mod members;
 mod operations;
 mod params;
 mod paths;
 mod planned;
+mod refusals;
 mod resources;
 mod rules;
 mod shapes;
@@ -42,7 +48,7 @@ pub fn compile(files: &Files, named: impl IntoIterator<Item = Special>) -> Resul
     resources::build(&mut draft, &mut faults);
     operations::build(&mut draft, &mut faults);
     resources::choose_cells(&mut draft);
-    lists::choose_columns(&mut draft, &mut faults);
+    columns::choose(&mut draft, &mut faults);
     let shapes = shapes::build(&draft, &mut faults);
     for rule in RULES {
         rule(&draft, &mut faults);
@@ -66,7 +72,7 @@ const RULES: [Rule; 8] = [
     lists::check,
     writes::check,
     turns::check,
-    rules::check,
+    declared::check,
     fields::check,
     costs::check,
 ];

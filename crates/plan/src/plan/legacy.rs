@@ -1,7 +1,12 @@
 //! The public operations of v1: how a call is known by name, and what replaces it in v2. May use: `mapping`, this
 //! folder.
 
-use crate::mapping::{Method, V1Table};
+mod guess;
+mod operation;
+
+pub use operation::{Extent, Fill, V1Operation};
+
+use crate::mapping::V1Table;
 use crate::plan::PathTemplate;
 use crate::plan::tree::Node;
 use indexmap::IndexMap;
@@ -11,59 +16,6 @@ use std::collections::HashSet;
 
 /// Where all paths of v1 begin.
 const BASE: &str = "/api/v1/";
-/// Most parts of a path that is not known that its name keeps.
-const MOST_PARTS: usize = 12;
-/// Methods whose names are kept; no others are known to HTTP clients.
-const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
-
-/// How much of an operation v2 has.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Extent {
-    /// All of it.
-    All,
-    /// A part; the sentence says what is missing.
-    Part(String),
-    /// None; the sentence says why.
-    None(String),
-}
-
-/// What a variable or parameter of a successor is filled with.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fill {
-    /// A variable of v1's path.
-    Variable(String),
-    /// A parameter of v1's query.
-    Parameter(String),
-}
-
-/// A public operation of v1.
-#[derive(Debug)]
-pub struct V1Operation {
-    /// Name in reports and settings.
-    pub id: String,
-    /// Method.
-    pub method: Method,
-    /// Path below v1's base.
-    pub path: PathTemplate,
-    /// What it does.
-    pub does: String,
-    /// Indices of the v2 operations that stand for it, the usual one first.
-    pub successors: Vec<usize>,
-    /// Indices of the v2 operations that make this call.
-    pub made_by: Vec<usize>,
-    /// How much of it they have.
-    pub extent: Extent,
-    /// What variables and parameters of the successor are filled with, where their names do not say it.
-    pub fills: Vec<(String, Fill)>,
-    /// Parameters that v1 reads beside those of every list.
-    pub reads: Vec<String>,
-    /// What a request to the usual successor does differently.
-    pub differs: Vec<String>,
-    /// Members of a body that stand for another operation: its index when there is a value, and when it is null.
-    pub instead: Vec<(String, [usize; 2])>,
-    /// Whether v1 has the path; clients ask for some that it does not have.
-    pub served: bool,
-}
 
 /// What a call of v1 is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,28 +100,6 @@ impl V1Operations {
         row.path.variables().map(str::to_owned).zip(values).collect()
     }
 
-    /// The name of a call that is no operation: its method and its path, with whatever could be an id or a name of
-    /// somebody's replaced.
-    pub fn guess(&self, method: &str, path: &str) -> String {
-        let method = METHODS.into_iter().find(|known| *known == method).unwrap_or("OTHER");
-        let mut name = format!("{method} ");
-        let inner = path.strip_prefix(BASE).unwrap_or_default();
-        for (index, part) in inner.trim_end_matches('/').split('/').enumerate() {
-            if index == MOST_PARTS {
-                name.push_str("…/");
-                break;
-            }
-            let part = percent_decode_str(part).decode_utf8_lossy();
-            name.push_str(match self.words.get(part.as_ref()) {
-                Some(word) => word,
-                None if is_id(&part) => "{id}",
-                None => "{name}",
-            });
-            name.push('/');
-        }
-        name
-    }
-
     /// The node a path ends at, and whether it lacks its slash; adds the values of the variables in their order. Every
     /// call of v1 comes by here, so nothing is kept that nobody wants.
     fn walk(&self, path: &str, values: Option<&mut Vec<String>>) -> Option<(&Node, bool)> {
@@ -199,10 +129,4 @@ fn spelled(path: &str, spellings: &[[String; 2]]) -> Vec<String> {
         paths.extend(more);
     }
     paths
-}
-
-/// Whether a part of a path looks like an id: digits in it, or nothing but hexadecimal.
-fn is_id(part: &str) -> bool {
-    let hexadecimal = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_hexdigit());
-    hexadecimal || part.bytes().any(|byte| byte.is_ascii_digit())
 }

@@ -9,6 +9,7 @@ pub mod codes;
 mod column;
 mod compile;
 mod kind;
+mod known;
 mod legacy;
 mod meant;
 mod operation;
@@ -28,7 +29,8 @@ pub use crate::mapping::{
 };
 pub use column::Column;
 pub use compile::compile;
-pub use kind::{Kind, Known, ValueType};
+pub use kind::{Kind, ValueType};
+pub use known::Known;
 pub use legacy::{Extent, Fill, V1Found, V1Operation, V1Operations};
 pub use operation::{
     BodyRule, Calls, Extra, Filter, FilterTest, Input, Made, Operation, Param, ParamRole, PlannedCall, Turn, TurnOf,

@@ -1,7 +1,8 @@
 //! One resource: its fields, and where v1 keeps its records. May use: `mapping`, this folder.
 
 use super::column::Column;
-use super::kind::{Known, ValueType};
+use super::kind::ValueType;
+use super::known::Known;
 use super::path::PathTemplate;
 use super::rules::{OneOfAll, Required};
 use crate::mapping::{Keep, OnCreate, OwnRecords, ReadOneBy, Rows, Source, Step, V1Refusal};

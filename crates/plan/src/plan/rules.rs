@@ -1,7 +1,7 @@
 //! Rules of resources and operations that the plain steps hold, and named functions too. May use: `mapping`, this
 //! folder.
 
-use super::kind::Known;
+use super::known::Known;
 use crate::mapping::{Feature, Special, Step};
 use strum::IntoStaticStr;
 

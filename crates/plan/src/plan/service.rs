@@ -1,6 +1,6 @@
 //! The plan itself: resources, operations and shapes, and how to find one of them. May use: `mapping`, this folder.
 
-use super::kind::Known;
+use super::known::Known;
 use super::legacy::V1Operations;
 use super::operation::Operation;
 use super::resource::Resource;

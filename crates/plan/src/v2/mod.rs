@@ -7,6 +7,7 @@
 
 pub mod body;
 pub mod cursor;
+mod if_match;
 pub mod page;
 pub mod parameters;
 pub mod query;
@@ -16,6 +17,7 @@ pub mod tag;
 pub mod time;
 pub mod value;
 
+pub use if_match::IfMatch;
 pub use parameters::Parameters;
 pub use record::{Cell, Record};
 pub use reply::Reply;

@@ -3,7 +3,10 @@
 use super::choices::Choices;
 use super::defaults;
 use super::edit::{Edit, Effect, STEP};
-use super::faults::{self, Entry, EntryForm, Faults, flag, nullable_text, take, text};
+use super::entries::entries;
+use super::entry::Entry;
+use super::entry_form::EntryForm;
+use super::faults::{self, Faults, flag, nullable_text, take, text};
 use super::model::{Context, ContextOption, Property, PropertyType};
 use super::options::Renamed;
 use super::properties::{FIRST, SEEDED};
@@ -113,7 +116,7 @@ impl Edit {
         let mut faults = Faults::default();
         assign(&mut context, given, &mut faults);
         scope::assign(&self.after, &mut context, given, projects, &mut faults);
-        let entries = faults::entries(given, EntryForm::IN_CONTEXT, &mut faults);
+        let entries = entries(given, EntryForm::IN_CONTEXT, &mut faults);
         if let Some(entries) = &entries {
             if owner.property_type != PropertyType::Option && !entries.is_empty() {
                 faults.add("options", "only a property of type OPTION has options");

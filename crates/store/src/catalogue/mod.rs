@@ -15,11 +15,15 @@ mod contexts;
 mod decimals;
 mod defaults;
 mod edit;
+mod entries;
+mod entry;
+mod entry_form;
 mod faults;
 mod lookup;
 mod model;
 mod options;
 mod properties;
+mod reach;
 mod resolution;
 mod restated;
 pub mod schema;
@@ -30,7 +34,8 @@ mod types;
 pub mod values;
 
 pub use edit::{Edit, Effect};
-pub use faults::{EntryForm, faults_inside, ignored_inside};
+pub use entries::faults_inside;
+pub use entry_form::{EntryForm, ignored_inside};
 pub use model::{
     Attachment, Catalogue, Context, ContextOption, FLAGS, Features, Property, PropertyOption, PropertyType,
     RelationType, WorkItemType,

@@ -7,7 +7,8 @@
 use super::choices::Choices;
 use super::defaults;
 use super::edit::{Edit, Effect, STEP};
-use super::faults::{Entry, flag, nullable_text, take, text};
+use super::entry::Entry;
+use super::faults::{flag, nullable_text, take, text};
 use super::model::{ContextOption, Property, PropertyOption, PropertyType};
 use crate::refusal::Refusal;
 use crate::v2::body::Given;

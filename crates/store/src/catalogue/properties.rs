@@ -4,7 +4,10 @@
 use super::choices::Choices;
 use super::defaults;
 use super::edit::{Edit, Effect, STEP};
-use super::faults::{self, Entry, EntryForm, Faults, flag, nullable_text, take, text};
+use super::entries::entries;
+use super::entry::Entry;
+use super::entry_form::EntryForm;
+use super::faults::{self, Faults, flag, nullable_text, take, text};
 use super::model::{Context, Property, PropertyType};
 use super::values::ValueKind;
 use crate::refusal::Refusal;
@@ -32,7 +35,7 @@ impl Edit {
         let mut property = self.blank_property(owner, &text(given, "display_name").unwrap_or_default());
         assign(&mut property, given, &mut faults);
         let form = EntryForm::inline(owner, true);
-        let entries = faults::entries(given, form, &mut faults).unwrap_or_default();
+        let entries = entries(given, form, &mut faults).unwrap_or_default();
         judge_entries(&property, &entries, &mut faults);
         let id = property.id;
         self.after.properties.insert(id, Arc::new(property.clone()));
@@ -62,7 +65,7 @@ impl Edit {
         let mut property = before.clone();
         take(&mut property.display_name, text(given, "display_name"));
         assign(&mut property, given, &mut faults);
-        let entries = faults::entries(given, EntryForm::inline(property.project, false), &mut faults);
+        let entries = entries(given, EntryForm::inline(property.project, false), &mut faults);
         self.after.properties.insert(id, Arc::new(property.clone()));
         self.follow(&before, &property);
         if let Some(entries) = entries {

@@ -5,8 +5,8 @@
 //! this folder.
 
 use super::choices::Choices;
-use super::lookup::{ByProperty, in_effect};
 use super::model::{Catalogue, Context, Property, PropertyOption, PropertyType};
+use super::reach::{ByProperty, in_effect};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

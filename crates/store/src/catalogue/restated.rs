@@ -2,7 +2,8 @@
 //! May use: `v2`, this folder.
 
 use super::edit::Edit;
-use super::faults::{Entry, Faults};
+use super::entry::Entry;
+use super::faults::Faults;
 use super::model::{Property, PropertyOption};
 use super::options::{NO_CATCH_ALL, Renamed};
 use crate::v2::value::small_letters;

@@ -8,15 +8,16 @@
 //! at its row. May use: `fresh`, `tally`, this folder.
 
 use super::error::{StoreError, is_undone};
+use super::file_log::{Ending, Log, Seen, Writes};
+use super::file_mode::{READ_ONLY, chosen_by_us, creating, is_only_read};
+use super::in_place::InPlace;
 pub use super::kind::Kind;
-use super::opening::{
-    READ_ONLY, chosen_by_us, connected, creating, is_only_read, options_of, pool_options, target_of,
-};
+use super::opening::{connected, options_of, target_of};
 use super::peers::{Awaited, NOTES, Peers, Serving};
 use super::place::file_of;
+use super::pool_options::pool_options;
 use super::rows::{Cells, Statement, all, query};
 use super::session::{Pool, Session};
-use super::unchanged::{Ending, InPlace, Log, Seen, Writes};
 use super::writable::Writable;
 use crate::fresh::{Changed, Changes};
 use crate::tally::{Counter, Durations};

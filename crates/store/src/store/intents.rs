@@ -6,11 +6,13 @@
 //! May use: `units`, `v2` (times), this folder.
 
 use super::error::StoreError;
-use super::intent::{COLUMNS, Intent, IntentKind, IntentState, RunningIntent, Settled, read};
+use super::intent::{Intent, IntentKind, IntentState, Settled};
+use super::intent_rows::{COLUMNS, read};
 use super::items::{apply, bump, bump_with, purge, type_stands};
 use super::kind::Kind;
 use super::recorded::TypeChange;
 use super::rows::{NewRow, all, insert, query, sql, value};
+use super::running::RunningIntent;
 use super::service::Store;
 use super::session::Session;
 use crate::units::now_micros;

@@ -7,7 +7,7 @@
 
 use super::engine::Writing;
 use super::error::StoreError;
-use super::intent;
+use super::intent_rows;
 use super::items_kept::{NOTHING, ProjectItems};
 use super::kind::Kind;
 use super::recorded::{Element, ItemValues, OwnWrite, TypeChange};
@@ -101,7 +101,7 @@ impl Store {
             }
             known.insert(item, cells.next()?);
         }
-        items.open = intent::open_of(&mut reading, project).await?.into();
+        items.open = intent_rows::open_of(&mut reading, project).await?.into();
         reading.commit().await?;
         (items.types, items.known) = (types.into(), known.into());
         (items.missing, items.archived) = (missing.into(), archived.into());

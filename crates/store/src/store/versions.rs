@@ -1,53 +1,13 @@
-//! The version of the tables: brought up to date, and whether another version may use them.
-//!
-//! The steps that build them are in the folder `migrations`: one folder for each kind of database, one file for each step,
-//! named `NUMBER_what_it_does.sql`. Road not taken: `sqlx::migrate!` does the same while compiling, and for that builds
-//! SQLite and both drivers a second time.
+//! The version of the tables, which is brought up to date.
 //!
 //! May use: this folder.
 
 use super::engine::Engine;
 use super::error::StoreError;
 use super::kind::Kind;
-use super::rows::query;
-use rust_embed::RustEmbed;
-use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
-use sqlx::{AssertSqlSafe, Row, SqlSafeStr};
-use std::sync::LazyLock;
-
-/// The last step that a program must know to read these tables rightly, and to write them: a step that only adds what
-/// older versions can ignore leaves both as they are, one that changes the meaning of what is there raises them. Steps
-/// that take something away come in a later release than the one that stops using it.
-const MIN_READER: i64 = 5;
-/// See [`MIN_READER`].
-const MIN_WRITER: i64 = 5;
-
-#[derive(RustEmbed)]
-#[folder = "src/store/migrations/sqlite"]
-struct Sqlite;
-
-#[derive(RustEmbed)]
-#[folder = "src/store/migrations/postgres"]
-struct Postgres;
-
-static SQLITE: LazyLock<Migrator> = LazyLock::new(steps::<Sqlite>);
-static POSTGRES: LazyLock<Migrator> = LazyLock::new(steps::<Postgres>);
-
-fn steps<Folder: RustEmbed>() -> Migrator {
-    Migrator::with_migrations(Folder::iter().filter_map(|name| step::<Folder>(&name)).collect())
-}
-
-fn step<Folder: RustEmbed>(file: &str) -> Option<Migration> {
-    let (number, what) = file.strip_suffix(".sql")?.split_once('_')?;
-    let text = String::from_utf8(Folder::get(file)?.data.into_owned()).ok()?;
-    Some(Migration::new(
-        number.parse().ok()?,
-        what.replace('_', " ").into(),
-        MigrationType::Simple,
-        AssertSqlSafe(text).into_sql_str(),
-        false,
-    ))
-}
+use super::steps::{last_step, migrations_of};
+use sqlx::Row;
+use sqlx::migrate::{MigrateError, Migrator};
 
 impl Engine {
     /// Creates or changes the tables to what this version needs.
@@ -70,40 +30,6 @@ impl Engine {
             },
             other => other,
         }
-    }
-
-    /// Whether this version may use tables of a newer one: that one has said which versions may still write beside it.
-    pub(super) async fn fits_newer_tables(&self, version: i64) -> Result<(), StoreError> {
-        self.is_allowed(version, "SELECT min_writer FROM service WHERE id = 1", "writes").await
-    }
-
-    /// Whether this version may read tables of a newer one.
-    pub(super) async fn may_read_newer_tables(&self, version: i64) -> Result<(), StoreError> {
-        self.is_allowed(version, "SELECT min_reader FROM service WHERE id = 1", "reads").await
-    }
-
-    async fn is_allowed(&self, version: i64, least: &'static str, does: &str) -> Result<(), StoreError> {
-        let known = self.newest_step();
-        let newer = format!("a newer one has made step {version} of its tables, and this one knows {known} steps");
-        let needs = sqlx::query(least).fetch_optional(self.pool_of_any_version()).await;
-        let needs: Option<i64> = needs.ok().flatten().and_then(|row| row.try_get(0).ok());
-        match needs {
-            Some(needs) if needs <= known => Ok(()),
-            Some(needs) => Err(StoreError::Schema(format!("{newer}; whoever {does} must know {needs}"))),
-            None => Err(StoreError::Schema(newer)),
-        }
-    }
-
-    /// Says in the store which versions may use it beside this one.
-    async fn allow_versions(&self) -> Result<(), StoreError> {
-        let said = "SELECT 1 FROM service WHERE id = 1 AND (min_reader < $1 OR min_writer < $2)";
-        let said = query(said, &[&MIN_READER, &MIN_WRITER]).fetch_optional(self.pool_of_any_version());
-        if said.await?.is_none() {
-            return Ok(());
-        }
-        let text = "UPDATE service SET min_reader = $1, min_writer = $2 WHERE id = 1";
-        query(text, &[&MIN_READER, &MIN_WRITER]).execute(self.pool_of_any_version()).await?;
-        Ok(())
     }
 
     async fn take_steps(&self) -> Result<(), MigrateError> {
@@ -143,32 +69,5 @@ impl Engine {
     /// Number of the last migration that this version knows.
     pub(super) fn newest_step(&self) -> i64 {
         last_step(self.kind())
-    }
-}
-
-fn migrations_of(kind: Kind) -> &'static Migrator {
-    match kind {
-        Kind::Sqlite => &SQLITE,
-        Kind::Postgres => &POSTGRES,
-    }
-}
-
-/// The last step of the tables that this version of the program knows; the same on both kinds.
-pub fn last_step(kind: Kind) -> i64 {
-    migrations_of(kind).iter().map(|step| step.version).max().unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_file_is_a_step_and_both_kinds_have_the_same() {
-        let names = |migrator: &Migrator| -> Vec<(i64, String)> {
-            migrator.iter().map(|step| (step.version, step.description.to_string())).collect()
-        };
-        assert_eq!(names(&SQLITE).len(), Sqlite::iter().count());
-        assert_eq!(names(&SQLITE), names(&POSTGRES));
-        assert!(names(&SQLITE).iter().zip(1..).all(|((version, _), number)| *version == number));
     }
 }

@@ -5,6 +5,7 @@
 //! `tally`, `trace` and the rest of this folder.
 
 mod answers;
+mod noted;
 
 pub use answers::told;
 
@@ -21,12 +22,13 @@ use crate::load::{Asker, Memory};
 use crate::refusal::Refusal;
 use crate::tally::{Called, Calls};
 use crate::trace::new_span;
-use answers::{counted, ended, is_json, lost, record, retry_after, tell, without_echo};
+use answers::{is_json, lost, retry_after, without_echo};
 use bytes::{Bytes, BytesMut};
 use http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderName, HeaderValue, USER_AGENT};
 use http::{Method, Request, Response, Version};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body as _, Incoming};
+use noted::{counted, ended, record, tell};
 use parking_lot::RwLock;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::pin::Pin;

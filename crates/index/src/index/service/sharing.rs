@@ -6,7 +6,7 @@
 use super::super::deployment::{Found, SharedPlace};
 use super::super::entry::Entry;
 use super::super::known::{Got, Known};
-use super::super::source::V1Source;
+use super::super::v1_source::V1Source;
 use super::{Indexes, Inner, Scope};
 use crate::context::Priority;
 use crate::fresh::Need;

@@ -3,8 +3,8 @@
 
 use super::plain_item;
 use crate::index::build::Sizes;
-use crate::index::refresh::Verified;
 use crate::index::source::{Cut, Mark, Page, Source};
+use crate::index::verified::Verified;
 use crate::refusal::Refusal;
 use crate::translate::work_items::Item;
 use crate::v2::time::Micros;

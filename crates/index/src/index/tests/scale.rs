@@ -249,7 +249,7 @@ fn a_number_is_found_with_and_without_its_order() {
         ..rows.item(0)
     });
     rows.apply(twice.to_vec(), &HashSet::new());
-    let index = crate::index::project_index::Index::new(crate::index::refresh::Verified::new(rows, 0));
+    let index = crate::index::project_index::Index::new(crate::index::verified::Verified::new(rows, 0));
     let found = || [7, 2999, 3000, large, large + 1].map(|number| index.by_sequence(number));
     let plain = found();
     index.verified.rows.sorted(&Order::by(Column::SequenceId));

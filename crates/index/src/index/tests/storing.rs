@@ -2,8 +2,8 @@
 
 use super::{any_items, cases, id, plain_item};
 use crate::index::files::Files;
-use crate::index::refresh::Verified;
 use crate::index::rows::Rows;
+use crate::index::verified::Verified;
 use crate::translate::work_items::Item;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};

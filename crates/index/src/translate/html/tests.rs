@@ -1,8 +1,12 @@
 //! What is kept, what goes, and that nothing a client sends gets around it. May use: this folder.
 
+use super::limits::MAX_TAGS;
 use super::*;
 use html5ever::Attribute;
+use html5ever::tendril::StrTendril;
+use html5ever::tokenizer::{BufferQueue, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
 use proptest::prelude::*;
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 #[test]

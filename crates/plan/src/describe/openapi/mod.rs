@@ -10,18 +10,20 @@
 //! May use: `plan`.
 
 mod bodies;
+mod document;
 mod examples;
+mod headers;
 mod operations;
 mod parameters;
+mod problems;
 mod responses;
 mod safe_writes;
 mod schemas;
 mod security;
 
 use crate::plan::Plan;
-use operations::tag_name;
+use document::document;
 use security::STAND_IN;
-use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::sync::{Arc, OnceLock};
 
@@ -87,58 +89,9 @@ fn short(digest: &[u8]) -> String {
     hex::encode(&digest[..8])
 }
 
-fn document(plan: &Plan) -> Value {
-    json!({
-        "openapi": "3.1.0",
-        "info": info(plan),
-        "servers": [{ "url": STAND_IN, "description": "this gateway" }],
-        "security": [{ security::API_KEY: [] }],
-        "tags": plan.resources.iter().map(tag).collect::<Vec<_>>(),
-        "paths": operations::paths(plan),
-        "components": {
-            "securitySchemes": security::schemes(),
-            "parameters": parameters::components(plan),
-            "headers": responses::headers(),
-            "responses": responses::components(plan),
-            "examples": examples::problems(),
-            "schemas": schemas::components(plan),
-        },
-    })
-}
-
-fn info(plan: &Plan) -> Value {
-    let working = plan.operations.iter().filter(|operation| operation.works()).count();
-    json!({
-        "title": "Work tracking API",
-        "version": "2",
-        "summary": "REST API v2, served by Causeway in front of a deployment that speaks v1.",
-        "description": format!(
-            "{} operations, {working} of which work in this version; `x-causeway-support` of each says which. Every \
-             path ends with a slash. PATCH changes only what is sent; `null` clears a nullable field. Failures are \
-             `application/problem+json`: branch on `code`, and expect codes and enumeration values that are new. \
-             `x-causeway-v1-calls` says how many calls to v1 an operation takes, with nothing kept (`cold`) and with \
-             everything kept (`warm`), proofs of access excluded; every answer tells what it took in the header \
-             `Causeway-V1-Calls`.",
-            plan.operations.len()
-        ),
-        "license": { "name": "Apache-2.0 OR MIT" },
-        "x-causeway-version": env!("CARGO_PKG_VERSION"),
-    })
-}
-
-fn tag(resource: &crate::plan::Resource) -> Value {
-    let mut tag = Map::new();
-    tag.insert("name".into(), tag_name(&resource.name).into());
-    tag.insert("description".into(), resource.about.as_str().into());
-    if !resource.gaps.is_empty() {
-        tag.insert("x-causeway-known-gaps".into(), json!(resource.gaps));
-    }
-    tag.into()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::describe::openapi::operations::tag_name;
 
     #[test]
     fn names_of_tags_are_for_people() {

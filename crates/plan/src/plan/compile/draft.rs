@@ -1,7 +1,7 @@
 //! What the stages of the compiler work on: the plan in the making, and one operation of it under a rule or while it is
 //! built. May use: `mapping`, this folder.
 
-use crate::mapping::{Files, OperationSpec, ResourceFile, Source, Trail};
+use crate::mapping::{Faults, Files, OperationSpec, ResourceFile, Source, Trail};
 use crate::plan::{Field, Operation, Resource};
 
 /// The plan in the making, with what each part was made of.
@@ -72,6 +72,13 @@ impl Case<'_> {
     /// Whether it is translated to v1 and works already.
     pub(super) fn translates(&self) -> bool {
         self.resource.source == Source::V1 && self.operation.works()
+    }
+
+    /// The resource must have a field that an operation at work looks at.
+    pub(super) fn must_have(&self, field: &str, trail: &Trail, faults: &mut Faults) {
+        if self.operation.works() && self.resource.field(field).is_none() {
+            faults.add(trail, format!("the resource has no field `{field}`"));
+        }
     }
 }
 

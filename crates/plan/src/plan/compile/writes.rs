@@ -1,8 +1,11 @@
-//! Rules of methods, scopes, modes, statuses, bodies and errors. May use: `mapping`, this folder.
+//! Rules of methods, scopes, modes and statuses and, in files of their own, of bodies and errors. May use: `mapping`,
+//! this folder.
 
 use super::draft::{Case, Draft};
-use crate::mapping::{Answer, Faults, Method, ResourceFile, Trail, TypeMode, WriteKind};
-use crate::plan::{BodyRule, Input, codes, scopes};
+use super::members::{body_fits, members_fit};
+use super::refusals::{errors_are_known, refusals_fit};
+use crate::mapping::{Answer, Faults, Method, TypeMode};
+use crate::plan::scopes;
 
 pub(super) fn check(draft: &Draft, faults: &mut Faults) {
     for case in draft.cases() {
@@ -62,87 +65,5 @@ fn status_fits(case: Case, faults: &mut Faults) {
     }
     if operation.response.is_none() != (operation.answer == Answer::Empty) {
         faults.add(&case.trail().then("response"), "names the shape of a page or record, and only of those");
-    }
-}
-
-fn body_fits(case: Case, faults: &mut Faults) {
-    let has_body = matches!(case.operation.method, Method::Post | Method::Patch);
-    let ignored = case.spec.head.value.body_ignored;
-    match (&case.operation.body, has_body) {
-        (BodyRule::None, true) => {
-            faults.add(&case.trail(), "declares neither [operations.body] nor `body_ignored`");
-        }
-        (BodyRule::Members(_) | BodyRule::Ignored, false) => {
-            faults.add(&case.trail().then("body"), format!("{} takes no body", case.operation.method));
-        }
-        (BodyRule::Members(_), true) if ignored => {
-            faults.add(&case.trail().then("body_ignored"), "members are declared, so the body is not ignored");
-        }
-        _ => {}
-    }
-}
-
-fn members_fit(draft: &Draft, case: Case, faults: &mut Faults) {
-    let BodyRule::Members(inputs) = &case.operation.body else { return };
-    for input in inputs {
-        let trail = case.trail().then("body").then(input.name.as_str());
-        member_fits(input, &trail, faults);
-        reference_fits(draft, case, input, &trail, faults);
-    }
-}
-
-fn member_fits(input: &Input, trail: &Trail, faults: &mut Faults) {
-    let Some(default) = &input.default else { return };
-    if input.required {
-        faults.add(&trail.then("default"), "a required member needs no default");
-    }
-    let outside = |text: &str| !input.allowed.is_empty() && !input.allowed.iter().any(|value| value == text);
-    if let Some(text) = default.as_str().filter(|text| outside(text)) {
-        faults.add(&trail.then("default"), format!("`{text}` is not among the values it takes"));
-    }
-}
-
-fn reference_fits(draft: &Draft, case: Case, input: &Input, trail: &Trail, faults: &mut Faults) {
-    let own = Some(case.resource.name.as_str());
-    if input.acyclic && input.references.as_deref() != own {
-        faults.add(&trail.then("acyclic"), "only a reference to the same resource can lead back");
-    }
-    let Some(name) = &input.references else { return };
-    if !draft.resources.iter().any(|resource| resource.name == *name) {
-        faults.add(&trail.then("references"), format!("there is no resource `{name}`"));
-    }
-}
-
-fn errors_are_known(case: Case, faults: &mut Faults) {
-    for error in &case.operation.errors {
-        if !codes::TABLE.contains(&(error.status, error.code.as_str())) {
-            let message = match codes::status_of(&error.code) {
-                Some(status) => format!("`{}` comes with {status}, not {}", error.code, error.status),
-                None => format!("`{}` is not in the table of codes", error.code),
-            };
-            faults.add(&case.trail().then("errors"), message);
-        }
-    }
-}
-
-fn refusals_fit(draft: &Draft, resource: usize, file: &ResourceFile, faults: &mut Faults) {
-    let Some(v1) = &draft.resources[resource].v1 else { return };
-    let whole = file.head.sound && file.refusals.iter().all(|refusal| refusal.sound);
-    for (index, refusal) in v1.refusals.iter().enumerate().filter(|_| whole) {
-        let trail = file.trail().then("v1").then(format!("refusals.{}", index + 1));
-        let (method, word) = match refusal.on {
-            WriteKind::Create => (Method::Post, "create"),
-            WriteKind::Update => (Method::Patch, "update"),
-            WriteKind::Delete => (Method::Delete, "delete"),
-        };
-        if !draft.cases_of(resource).any(|case| case.operation.method == method) {
-            faults.add(&trail.then("on"), format!("the resource has no {word}"));
-        }
-        if !(400..=499).contains(&refusal.status) {
-            faults.add(&trail.then("status"), format!("{} is no refusal", refusal.status));
-        }
-        if codes::status_of(&refusal.code).is_none() {
-            faults.add(&trail.then("code"), format!("`{}` is not in the table of codes", refusal.code));
-        }
     }
 }

@@ -1,47 +1,17 @@
-//! What an attempt and its answer tell: for the breaker, for the counts, of the quota, in words, and as a step of a
-//! trace.
+//! What an answer tells: of its form, of the quota, and how it was lost.
 //!
-//! May use: `context`, `hop`, `tally`, `trace`, `units` and the messages of the folder above.
+//! May use: `hop`, `units` and the messages of the folder above.
 
-use crate::context::Context;
 use crate::hop::{HopError, chain};
-use crate::tally;
-use crate::trace::{Detail, TRACEPARENT, TRACESTATE};
 use crate::units::since_1970;
 use crate::v1::V1Key;
-use crate::v1::breaker::Ended;
 use crate::v1::budget::Told;
-use crate::v1::message::{V1Error, V1Request, V1Response};
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
-use std::time::{Duration, Instant};
+use crate::v1::message::{V1Error, V1Response};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, RETRY_AFTER};
+use std::time::Duration;
 
-/// A call that ended by its deadline before this says nothing about v1.
-const PATIENCE: Duration = Duration::from_secs(1);
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
-
-/// What a call counts as.
-pub(super) fn counted(outcome: &Result<V1Response, V1Error>) -> tally::Outcome {
-    match outcome {
-        Ok(answer) => tally::Outcome::of_status(answer.status),
-        Err(V1Error::Unreachable(_)) => tally::Outcome::Unreachable,
-        Err(V1Error::Timeout { .. }) => tally::Outcome::Timeout,
-        Err(_) => tally::Outcome::Broken,
-    }
-}
-
-/// What an attempt that took so long tells about v1; none when it tells nothing.
-pub(super) fn ended(outcome: &Result<V1Response, V1Error>, took: Duration) -> Option<Ended> {
-    match outcome {
-        Ok(answer) => Some(Ended::of_status(answer.status)),
-        Err(V1Error::Unreachable(_)) => Some(Ended::Unreachable),
-        Err(V1Error::Broken(_)) => Some(Ended::Broken),
-        // A caller that had little time left cannot complain of v1.
-        Err(V1Error::Timeout { .. }) => (took >= PATIENCE).then_some(Ended::Failed),
-        Err(V1Error::TooLarge(_) | V1Error::NoRoom) => Some(Ended::Answered),
-        Err(_) => None,
-    }
-}
 
 /// Takes the key out of the body of a fault, of which an excerpt is logged: error pages of a v1 in debug mode
 /// show the headers of the request.
@@ -83,32 +53,4 @@ pub fn told(status: u16, headers: &HeaderMap) -> Told {
 /// Only a connection that was never made is certain not to have carried the request.
 pub(super) fn lost(error: &HopError) -> V1Error {
     if error.is_connect() { V1Error::Unreachable(chain(error)) } else { V1Error::Broken(chain(error)) }
-}
-
-/// Tells v1 which trace a call belongs to, when it belongs to one; in it the call is `span`.
-pub(super) fn tell(headers: &mut HeaderMap, ctx: &Context, span: u64) {
-    let Some(trace) = ctx.meter.trace() else { return };
-    if let Ok(value) = HeaderValue::from_bytes(&trace.header(span)) {
-        headers.insert(HeaderName::from_static(TRACEPARENT), value);
-    }
-    if let Some(Ok(state)) = trace.state().map(HeaderValue::from_str) {
-        headers.insert(HeaderName::from_static(TRACESTATE), state);
-    }
-}
-
-/// Records a call that began at `begun`, where that is wanted.
-pub(super) fn record(
-    ctx: &Context,
-    span: u64,
-    begun: Instant,
-    request: &V1Request,
-    outcome: &Result<V1Response, V1Error>,
-) {
-    let Some(trace) = ctx.meter.trace() else { return };
-    let status = outcome.as_ref().map_or(0, |answer| answer.status);
-    trace.call(span, begun, || Detail::Call {
-        method: request.method.to_string(),
-        path: format!("/api/v1/{}", request.path),
-        status,
-    });
 }

@@ -1,0 +1,63 @@
+//! Words a mapping file may use about a field or a value. May use: nothing of this crate.
+
+use serde::Deserialize;
+use strum::IntoStaticStr;
+
+/// A kind of value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, IntoStaticStr)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum TypeWord {
+    /// Text.
+    String,
+    /// A UUID.
+    Uuid,
+    /// An e-mail address.
+    Email,
+    /// A date.
+    Date,
+    /// A date with a time.
+    DateTime,
+    /// A whole number.
+    Integer,
+    /// A number.
+    Number,
+    /// True or false.
+    Boolean,
+    /// A JSON object.
+    Object,
+    /// Any JSON.
+    Any,
+    /// One parameter with comma-separated elements.
+    Csv,
+    /// A JSON array.
+    Array,
+}
+
+/// Who holds the value of a field.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Keep {
+    /// v1, which no file has to say.
+    #[default]
+    #[serde(skip)]
+    V1,
+    /// The overlay: v1 shows the field but never takes a value.
+    Overlay,
+    /// v1, and the overlay for a value that v1 refuses.
+    OverlayIfRefused,
+}
+
+/// What a create does with a field.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnCreate {
+    /// Sends it with the create, which no file has to say.
+    #[default]
+    #[serde(skip)]
+    Send,
+    /// v1 ignores it in a create; it follows in a PATCH (trap 22).
+    Patch,
+    /// v1 sets it by the records that are there (trap 22); a value sent counts for the first record only.
+    IfFirst,
+}

@@ -1,0 +1,71 @@
+//! Rules of the parameters of lists: filters, options and their values. May use: `mapping`, this folder.
+
+use super::draft::{Case, Draft};
+use crate::mapping::{Faults, Trail};
+use crate::plan::{Filter, FilterTest, Kind, Param, ParamRole, ValueType};
+
+pub(super) fn params_fit(draft: &Draft, case: Case, faults: &mut Faults) {
+    let own = case.operation.params.iter().filter(|param| case.spec.query.contains_key(&param.name));
+    for param in own.filter(|param| case.spec.query[&param.name].sound) {
+        let trail = case.trail().then("query").then(param.name.as_str());
+        if draft.files.common.paging.contains_key(&param.name)
+            || ["order_by", "expand"].contains(&param.name.as_str())
+        {
+            faults.add(&trail, "follows from other keys and is not declared");
+            continue;
+        }
+        if !case.operation.is_list() && param.role != ParamRole::Option {
+            faults
+                .add(&trail, "there is no list to narrow; say `option = true` when the operation reads it itself");
+            continue;
+        }
+        if let ParamRole::Filter(filter) = &param.role {
+            case.must_have(&filter.field, &trail, faults);
+            test_fits(param, filter, &trail, faults);
+            kind_fits(case, param, filter, &trail, faults);
+            enum_fits(case, param, filter, &trail, faults);
+        }
+        default_is_allowed(param, &trail, faults);
+    }
+}
+
+fn test_fits(param: &Param, filter: &Filter, trail: &Trail, faults: &mut Faults) {
+    let is_csv = matches!(param.value, ValueType::Csv(_));
+    if is_csv != (filter.test == FilterTest::In) {
+        faults.add(trail, "a parameter is `csv` exactly when its name ends in __in");
+    }
+    if filter.test == FilterTest::IsNull && param.value != ValueType::One(Kind::Boolean) {
+        faults.add(trail, "__isnull takes a boolean");
+    }
+}
+
+/// Behind v1 a filter is compared with values of its own kind; no other could ever be equal.
+fn kind_fits(case: Case, param: &Param, filter: &Filter, trail: &Trail, faults: &mut Faults) {
+    let (ValueType::One(asked) | ValueType::Csv(asked)) = param.value else { return };
+    let held = case.resource.field(&filter.field).and_then(|field| match field.value {
+        ValueType::One(kind) => Some(kind),
+        ValueType::Array(kind) => kind,
+        ValueType::Csv(_) => None,
+    });
+    let compared = case.translates() && filter.test != FilterTest::IsNull;
+    if compared && held.is_some_and(|held| held != asked) {
+        faults.add(trail, format!("is of another kind than the values of `{}`", filter.field));
+    }
+}
+
+/// A filter offers nothing that can never be written.
+fn enum_fits(case: Case, param: &Param, filter: &Filter, trail: &Trail, faults: &mut Faults) {
+    let Some(allowed) = case.file.inputs.get(&filter.field).and_then(|input| input.value.allowed.as_ref()) else {
+        return;
+    };
+    for value in param.allowed.iter().filter(|value| !allowed.contains(value)) {
+        faults.add(&trail.then("enum"), format!("`{value}` is not among the values `{}` takes", filter.field));
+    }
+}
+
+fn default_is_allowed(param: &Param, trail: &Trail, faults: &mut Faults) {
+    let Some(default) = param.default.as_ref().and_then(|default| default.as_str()) else { return };
+    if !param.allowed.is_empty() && !param.allowed.iter().any(|value| value == default) {
+        faults.add(&trail.then("default"), format!("`{default}` is not among the values it takes"));
+    }
+}

@@ -1,0 +1,53 @@
+//! Rules of bodies and their members. May use: `mapping`, this folder.
+
+use super::draft::{Case, Draft};
+use crate::mapping::{Faults, Method, Trail};
+use crate::plan::{BodyRule, Input};
+
+pub(super) fn body_fits(case: Case, faults: &mut Faults) {
+    let has_body = matches!(case.operation.method, Method::Post | Method::Patch);
+    let ignored = case.spec.head.value.body_ignored;
+    match (&case.operation.body, has_body) {
+        (BodyRule::None, true) => {
+            faults.add(&case.trail(), "declares neither [operations.body] nor `body_ignored`");
+        }
+        (BodyRule::Members(_) | BodyRule::Ignored, false) => {
+            faults.add(&case.trail().then("body"), format!("{} takes no body", case.operation.method));
+        }
+        (BodyRule::Members(_), true) if ignored => {
+            faults.add(&case.trail().then("body_ignored"), "members are declared, so the body is not ignored");
+        }
+        _ => {}
+    }
+}
+
+pub(super) fn members_fit(draft: &Draft, case: Case, faults: &mut Faults) {
+    let BodyRule::Members(inputs) = &case.operation.body else { return };
+    for input in inputs {
+        let trail = case.trail().then("body").then(input.name.as_str());
+        member_fits(input, &trail, faults);
+        reference_fits(draft, case, input, &trail, faults);
+    }
+}
+
+fn member_fits(input: &Input, trail: &Trail, faults: &mut Faults) {
+    let Some(default) = &input.default else { return };
+    if input.required {
+        faults.add(&trail.then("default"), "a required member needs no default");
+    }
+    let outside = |text: &str| !input.allowed.is_empty() && !input.allowed.iter().any(|value| value == text);
+    if let Some(text) = default.as_str().filter(|text| outside(text)) {
+        faults.add(&trail.then("default"), format!("`{text}` is not among the values it takes"));
+    }
+}
+
+fn reference_fits(draft: &Draft, case: Case, input: &Input, trail: &Trail, faults: &mut Faults) {
+    let own = Some(case.resource.name.as_str());
+    if input.acyclic && input.references.as_deref() != own {
+        faults.add(&trail.then("acyclic"), "only a reference to the same resource can lead back");
+    }
+    let Some(name) = &input.references else { return };
+    if !draft.resources.iter().any(|resource| resource.name == *name) {
+        faults.add(&trail.then("references"), format!("there is no resource `{name}`"));
+    }
+}

@@ -1,0 +1,64 @@
+//! Members of a body that are no single values: `options` as a whole, and what is wrong inside the others. May use: `v2`,
+//! this folder.
+
+use super::entry::{self, Entry};
+use super::entry_form::EntryForm;
+use super::faults::{Faults, none, object, strings};
+use crate::v2::body::Given;
+use crate::v2::value::small_letters;
+use serde_json::Value;
+use std::collections::HashSet;
+use uuid::Uuid;
+
+/// What is wrong inside the members of a body that are no single values, each looked at alone: for an answer
+/// about other faulty members, so that it has all (O29). `form` says what `options` may hold.
+pub fn faults_inside(given: &Given, form: EntryForm) -> Faults {
+    let mut faults = Faults::default();
+    strings(given, "default_value", &mut faults);
+    entries(given, form, &mut faults);
+    for name in ["settings", "validation_rules"] {
+        object(given, name, &mut faults);
+    }
+    faults
+}
+
+/// The `options` member, when it was sent: every readable entry, every fault of the others.
+pub(super) fn entries(given: &Given, form: EntryForm, faults: &mut Faults) -> Option<Vec<Entry>> {
+    let elements = match given.get("options")? {
+        Value::Array(elements) => elements,
+        _ => return none(faults, "options", "must be an array of objects"),
+    };
+    let mut read: Vec<Entry> = Vec::with_capacity(elements.len());
+    let mut earlier = Earlier::default();
+    for (index, element) in elements.iter().enumerate() {
+        let Some(members) = element.as_object() else {
+            faults.add(format!("options.{index}"), "must be an object");
+            continue;
+        };
+        let entry = entry::read(index, members, form, faults);
+        earlier.note(&entry, faults);
+        read.push(entry);
+    }
+    Some(read)
+}
+
+/// Options named so far: by id, and by name ignoring case.
+#[derive(Default)]
+struct Earlier {
+    ids: HashSet<Uuid>,
+    names: HashSet<String>,
+}
+
+impl Earlier {
+    /// Blames an option that is named twice.
+    fn note(&mut self, entry: &Entry, faults: &mut Faults) {
+        let index = entry.index;
+        if entry.id.is_some_and(|id| !self.ids.insert(id)) {
+            faults.add(format!("options.{index}.id"), "is given more than once");
+        }
+        let name = entry.name.as_ref().map(|name| small_letters(name));
+        if name.is_some_and(|name| !self.names.insert(name)) {
+            faults.add(format!("options.{index}.name"), "is given more than once, ignoring case");
+        }
+    }
+}

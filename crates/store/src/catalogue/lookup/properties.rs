@@ -1,0 +1,58 @@
+//! Properties of a workspace, those that a project shows, and those on a type. May use: `refusal`, `v2`, this folder.
+
+use super::super::model::{Attachment, Catalogue, Property};
+use super::in_order;
+use crate::catalogue::reach::Reach;
+use crate::refusal::Refusal;
+use crate::v2::time::Micros;
+use std::sync::Arc;
+use uuid::Uuid;
+
+impl Catalogue {
+    /// A property that a write on this surface (`None`: the workspace's) may change.
+    ///
+    /// # Errors
+    /// 404 for a property that is not there; on a project, 409 for one of the workspace that shows there (O86).
+    pub fn writable_property(&self, surface: Option<Uuid>, id: Uuid) -> Result<&Arc<Property>, Refusal> {
+        let property = self.properties.get(&id).ok_or_else(Refusal::not_found)?;
+        match surface {
+            _ if property.project == surface => Ok(property),
+            Some(project) if self.shows(project, property) => Err(Refusal::ManagedAtWorkspace),
+            _ => Err(Refusal::not_found()),
+        }
+    }
+
+    /// Properties owned by the workspace (`None`) or a project, inactive and unattached ones included, in their order.
+    pub fn properties_of(&self, owner: Option<Uuid>) -> Vec<&Arc<Property>> {
+        in_order(self.properties.values().filter(|property| property.project == owner).collect(), place)
+    }
+
+    /// Properties a project shows: its own, and those its imported types carry (O86).
+    pub fn properties_on_project(&self, project: Uuid) -> Vec<&Arc<Property>> {
+        let reach = Reach::of(self, project);
+        in_order(self.properties.values().filter(|property| reach.shows(property)).collect(), place)
+    }
+
+    /// One property a project shows.
+    pub fn property_on_project(&self, project: Uuid, id: Uuid) -> Option<&Arc<Property>> {
+        self.properties.get(&id).filter(|property| self.shows(project, property))
+    }
+
+    fn shows(&self, project: Uuid, property: &Property) -> bool {
+        Reach::of(self, project).shows(property)
+    }
+
+    /// Properties on a type, in attachment order.
+    pub fn attached(&self, type_id: Uuid) -> Vec<Arc<Property>> {
+        let links = self.attachments.range((type_id, Uuid::nil())..=(type_id, Uuid::max()));
+        let place =
+            |((_, property), link): &(&(Uuid, Uuid), &Attachment)| (link.sort_order, link.created_at, *property);
+        let links = in_order(links.collect(), place).into_iter();
+        links.filter_map(|((_, property), _)| self.properties.get(property).cloned()).collect()
+    }
+}
+
+/// The place of a property among others.
+fn place(property: &&Arc<Property>) -> (f64, Micros, Uuid) {
+    (property.sort_order, property.created_at, property.id)
+}

@@ -1,0 +1,69 @@
+//! Types of a workspace, and those that a project has. May use: `plan`, `refusal`, this folder.
+
+use super::super::model::{Catalogue, WorkItemType};
+use crate::plan::TypeMode;
+use crate::refusal::Refusal;
+use std::sync::Arc;
+use uuid::Uuid;
+
+impl Catalogue {
+    /// Types owned by the workspace (`None`) or a project, epics included, oldest first.
+    pub fn types_of(&self, owner: Option<Uuid>) -> Vec<&Arc<WorkItemType>> {
+        let mut types: Vec<_> = self.types.values().filter(|kind| kind.project == owner).collect();
+        types.sort_by_key(|kind| (kind.created_at, kind.id));
+        types
+    }
+
+    /// Types available in a project, own and imported, without epics, oldest first.
+    pub fn types_on_project(&self, project: Uuid) -> Vec<&Arc<WorkItemType>> {
+        let mut types: Vec<_> = self.types.values().filter(|kind| self.is_listed(project, kind)).collect();
+        types.sort_by_key(|kind| (kind.created_at, kind.id));
+        types
+    }
+
+    /// A type available in a project, own or imported; epics are none.
+    pub fn type_on_project(&self, project: Uuid, id: Uuid) -> Option<&Arc<WorkItemType>> {
+        self.types.get(&id).filter(|kind| self.is_listed(project, kind))
+    }
+
+    fn is_listed(&self, project: Uuid, kind: &WorkItemType) -> bool {
+        let here = match kind.project {
+            Some(owner) => owner == project,
+            None => self.imports.contains_key(&(project, kind.id)),
+        };
+        here && !kind.is_epic
+    }
+
+    /// The type a new item of the project gets when none is asked for.
+    ///
+    /// In workspace mode the default of the workspace when it was imported, else the first imported type that
+    /// is active (O62); in project mode the project's own default. Where the mode's own side has none, the
+    /// other side's serves, because both are listed in both modes (O32).
+    pub fn default_type(&self, project: Uuid, mode: TypeMode) -> Option<&Arc<WorkItemType>> {
+        let own = self.types.values().find(|kind| kind.project == Some(project) && kind.is_default);
+        let imported = self
+            .imports
+            .range((project, Uuid::nil())..=(project, Uuid::max()))
+            .filter_map(|((_, kind), since)| Some((since, self.types.get(kind)?)))
+            .filter(|(_, kind)| kind.is_active && !kind.is_epic)
+            .min_by_key(|(since, kind)| (!kind.is_default, **since, kind.id))
+            .map(|(_, kind)| kind);
+        match mode {
+            TypeMode::Workspace => imported.or(own),
+            TypeMode::Project => own.or(imported),
+        }
+    }
+
+    /// A type that a write on this surface (`None`: the workspace's) may change.
+    ///
+    /// # Errors
+    /// 404 for a type that is not there; on a project, 409 for one it merely imported (O86).
+    pub fn writable_type(&self, surface: Option<Uuid>, id: Uuid) -> Result<&Arc<WorkItemType>, Refusal> {
+        let kind = self.types.get(&id).ok_or_else(Refusal::not_found)?;
+        match surface {
+            _ if kind.project == surface => Ok(kind),
+            Some(project) if self.is_listed(project, kind) => Err(Refusal::ManagedAtWorkspace),
+            _ => Err(Refusal::not_found()),
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! A copy of a SQLite store in a file.
+//!
+//! May use: this folder.
+
+use super::error::StoreError;
+use super::place::{folder_of, private};
+use super::rows::query;
+use super::service::Store;
+use std::io::ErrorKind;
+use std::path::Path;
+
+impl Store {
+    /// Writes a copy of a SQLite store to a new file, which only its owner can read, while the store is in use.
+    ///
+    /// # Errors
+    /// [`StoreError::Occupied`] when there is such a file, [`StoreError::NoCopy`] when it cannot be written.
+    pub async fn copy_to(&self, file: &Path) -> Result<(), StoreError> {
+        let no_copy = |cause: String| StoreError::NoCopy { file: file.display().to_string(), cause };
+        let fault = |cause: std::io::Error| no_copy(cause.to_string());
+        private().create_new(true).open(file).map_err(|cause| match cause.kind() {
+            ErrorKind::AlreadyExists => StoreError::Occupied(file.display().to_string()),
+            _ => fault(cause),
+        })?;
+        let copied = query("VACUUM INTO $1", &[&file.display().to_string()])
+            .execute(self.engine.pool())
+            .await
+            .map_err(|cause| match StoreError::from(cause) {
+                StoreError::Unavailable(cause) => no_copy(cause),
+                other => other,
+            })
+            .and_then(|_| lasting(file).map_err(fault));
+        if copied.is_err() {
+            // An unfinished copy must not pass for one.
+            let _ = std::fs::remove_file(file);
+        }
+        copied
+    }
+}
+
+/// Waits until the file and its name are on the disk.
+fn lasting(file: &Path) -> std::io::Result<()> {
+    std::fs::OpenOptions::new().write(true).open(file)?.sync_all()?;
+    std::fs::File::open(folder_of(file))?.sync_all()
+}

@@ -1,0 +1,56 @@
+//! Whether the file of a store is still where it was opened.
+//!
+//! One that was removed, renamed or replaced goes on for those who have it open, and what is written to it then is lost
+//! with them; connections that are made later lead to another file. So the store cannot be used from then on, until the
+//! program is restarted, also when the file is put back. May use: `store::place`.
+
+use super::place::file_of;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Where a file was when it was opened, and which one it was; nothing for a store without a file.
+#[derive(Debug, Clone)]
+pub(super) struct InPlace(Option<Arc<Opened>>);
+
+impl InPlace {
+    /// The file of the store at `url`, which is open now.
+    pub(super) fn of(url: &str) -> Self {
+        let opened =
+            |file: PathBuf| Some(Opened { id: file_id(&file)?, file: file.into(), is_lost: AtomicBool::default() });
+        Self(file_of(url).and_then(opened).map(Arc::new))
+    }
+
+    /// Whether it was there all the time. A look at a file takes about a microsecond.
+    pub(super) fn is_kept(&self) -> bool {
+        let Some(opened) = &self.0 else { return true };
+        if opened.is_lost.load(Ordering::Relaxed) {
+            return false;
+        }
+        let is_there = file_id(&opened.file) == Some(opened.id);
+        if !is_there && !opened.is_lost.swap(true, Ordering::Relaxed) {
+            tracing::error!(
+                file = %opened.file.display(),
+                "the file of the store was removed or replaced while it was open; the store cannot be used until \
+                 the file is put back and the gateway is restarted"
+            );
+        }
+        is_there
+    }
+}
+
+#[derive(Debug)]
+struct Opened {
+    file: Box<Path>,
+    id: FileId,
+    /// Whether it was found not to be there.
+    is_lost: AtomicBool,
+}
+
+/// Device and number of a file.
+type FileId = (u64, u64);
+
+fn file_id(file: &Path) -> Option<FileId> {
+    std::fs::metadata(file).ok().map(|file| (file.dev(), file.ino()))
+}

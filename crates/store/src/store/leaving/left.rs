@@ -1,0 +1,40 @@
+//! Which workspaces have been left.
+//!
+//! May use: `units`, this folder.
+
+use super::super::error::StoreError;
+use super::super::rows::{all, query, read_from_its_columns, sql};
+use super::super::service::Store;
+use crate::units::now_micros;
+
+/// A workspace that has been left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftWorkspace {
+    /// What it is called in paths.
+    pub slug: String,
+    /// Where its records went.
+    pub url: String,
+}
+
+read_from_its_columns!(LeftWorkspace: slug, url);
+
+impl Store {
+    /// Notes that what this store holds of the workspace `slug` has been carried over to the v2 at `url`, and checked
+    /// there. A later note takes the place of an earlier one.
+    pub async fn mark_left(&self, slug: &str, url: &str) -> Result<(), StoreError> {
+        let text = "INSERT INTO left_workspaces (slug, url, left_at) VALUES ($1, $2, $3) ON CONFLICT (slug) \
+                    DO UPDATE SET url = excluded.url, left_at = excluded.left_at";
+        self.engine.write(query(text, &[&slug, &url, &now_micros()])).await.map(drop)
+    }
+
+    /// The workspace `slug` when it has been left.
+    pub async fn left(&self, slug: &str) -> Result<Option<LeftWorkspace>, StoreError> {
+        Ok(self.left_workspaces().await?.into_iter().find(|left| left.slug == slug))
+    }
+
+    /// All workspaces that have been left, in the order of their names.
+    pub async fn left_workspaces(&self) -> Result<Vec<LeftWorkspace>, StoreError> {
+        let text = format!("SELECT {} FROM left_workspaces ORDER BY slug", LeftWorkspace::COLUMNS);
+        all(self.engine.pool(), query(sql(text), &[]), LeftWorkspace::read).await
+    }
+}

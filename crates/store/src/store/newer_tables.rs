@@ -1,0 +1,51 @@
+//! Whether a version of the program may use tables that another version has made.
+//!
+//! May use: this folder.
+
+use super::engine::Engine;
+use super::error::StoreError;
+use super::rows::query;
+use sqlx::Row;
+
+/// The last step that a program must know to read these tables rightly, and to write them: a step that only adds what
+/// older versions can ignore leaves both as they are, one that changes the meaning of what is there raises them. Steps
+/// that take something away come in a later release than the one that stops using it.
+const MIN_READER: i64 = 5;
+/// See [`MIN_READER`].
+const MIN_WRITER: i64 = 5;
+
+impl Engine {
+    /// Whether this version may use tables of a newer one: that one has said which versions may still write beside it.
+    pub(super) async fn fits_newer_tables(&self, version: i64) -> Result<(), StoreError> {
+        self.is_allowed(version, "SELECT min_writer FROM service WHERE id = 1", "writes").await
+    }
+
+    /// Whether this version may read tables of a newer one.
+    pub(super) async fn may_read_newer_tables(&self, version: i64) -> Result<(), StoreError> {
+        self.is_allowed(version, "SELECT min_reader FROM service WHERE id = 1", "reads").await
+    }
+
+    async fn is_allowed(&self, version: i64, least: &'static str, does: &str) -> Result<(), StoreError> {
+        let known = self.newest_step();
+        let newer = format!("a newer one has made step {version} of its tables, and this one knows {known} steps");
+        let needs = sqlx::query(least).fetch_optional(self.pool_of_any_version()).await;
+        let needs: Option<i64> = needs.ok().flatten().and_then(|row| row.try_get(0).ok());
+        match needs {
+            Some(needs) if needs <= known => Ok(()),
+            Some(needs) => Err(StoreError::Schema(format!("{newer}; whoever {does} must know {needs}"))),
+            None => Err(StoreError::Schema(newer)),
+        }
+    }
+
+    /// Says in the store which versions may use it beside this one.
+    pub(super) async fn allow_versions(&self) -> Result<(), StoreError> {
+        let said = "SELECT 1 FROM service WHERE id = 1 AND (min_reader < $1 OR min_writer < $2)";
+        let said = query(said, &[&MIN_READER, &MIN_WRITER]).fetch_optional(self.pool_of_any_version());
+        if said.await?.is_none() {
+            return Ok(());
+        }
+        let text = "UPDATE service SET min_reader = $1, min_writer = $2 WHERE id = 1";
+        query(text, &[&MIN_READER, &MIN_WRITER]).execute(self.pool_of_any_version()).await?;
+        Ok(())
+    }
+}

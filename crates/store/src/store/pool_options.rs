@@ -1,0 +1,66 @@
+//! How many connections there are to a store, and when one may be used again.
+//!
+//! May use: this folder.
+
+use super::file_mode::is_only_read;
+use super::kind::Kind;
+use super::opening::prepare;
+use super::place::in_memory;
+use super::writable::{Writable, is_read_only};
+use sqlx::any::AnyPoolOptions;
+use sqlx::{AnyConnection, Connection};
+use std::future::ready;
+use std::sync::Arc;
+use std::time::Duration;
+
+const SQLITE_CONNECTIONS: u32 = 4;
+const POSTGRES_CONNECTIONS: u32 = 16;
+
+/// How long a writer waits for another one, and anybody for a connection.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// A store in memory lives in its connection: one, and never closed.
+pub(super) fn pool_options(kind: Kind, url: &str, writable: &Arc<Writable>) -> AnyPoolOptions {
+    let (opened, used, address) = (Arc::clone(writable), Arc::clone(writable), Arc::<str>::from(url));
+    let options = AnyPoolOptions::new()
+        .acquire_timeout(BUSY)
+        .after_connect(move |connection, _| {
+            let (opened, address) = (Arc::clone(&opened), Arc::clone(&address));
+            Box::pin(async move {
+                prepare(kind, connection).await?;
+                // Either stays so for as long as the connection lives.
+                let is_only_read = match kind {
+                    Kind::Sqlite => is_only_read(kind, &address),
+                    Kind::Postgres => is_read_only(connection).await?,
+                };
+                if is_only_read {
+                    opened.lost();
+                }
+                Ok(())
+            })
+        })
+        .before_acquire(move |_, connection| Box::pin(ready(Ok(used.is_current(connection.age)))));
+    if in_memory(url) {
+        // A caller that leaves while the connection is tried before its use takes it along, and the store with it.
+        let options = options.max_connections(1).min_connections(1).test_before_acquire(false);
+        return options.idle_timeout(None).max_lifetime(None);
+    }
+    match kind {
+        Kind::Postgres => options.max_connections(POSTGRES_CONNECTIONS),
+        // A file does not go away between two uses, as a server does, so it need not be tried before each.
+        Kind::Sqlite => options
+            .max_connections(SQLITE_CONNECTIONS)
+            .test_before_acquire(false)
+            .after_release(|connection, _| Box::pin(ended(connection))),
+    }
+}
+
+/// Whether a connection that comes back has no transaction. SQLite ends one by itself when the disk is full or fails,
+/// and then the driver still counts it as begun: such a connection would refuse every later transaction. One that was
+/// only read through has none and need not be asked.
+async fn ended(connection: &mut AnyConnection) -> Result<bool, sqlx::Error> {
+    if connection.is_in_transaction() {
+        connection.ping().await?;
+    }
+    Ok(!connection.is_in_transaction())
+}

@@ -1,0 +1,39 @@
+//! Work items that v1 does not show: how many there are, and those purged that it has not shown for long.
+//!
+//! May use: `units`, this folder.
+
+use super::error::StoreError;
+use super::rows::{query, value};
+use super::service::Store;
+use crate::units::{micros, now_micros};
+use std::time::Duration;
+
+/// What a sweep removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Swept {
+    /// Work items.
+    pub work_items: u64,
+    /// Elements of their values.
+    pub values: u64,
+}
+
+impl Store {
+    /// How many work items v1 does not show at present; their values are kept.
+    pub async fn missing_items(&self) -> Result<i64, StoreError> {
+        let counting = query("SELECT COUNT(*) FROM work_item WHERE missing_since IS NOT NULL", &[]);
+        Ok(value(self.engine.pool(), counting).await?.unwrap_or_default())
+    }
+
+    /// Purges work items that v1 has not shown for longer than `age`, and their values.
+    pub async fn sweep(&self, age: Duration) -> Result<Swept, StoreError> {
+        let before = now_micros() - micros(age);
+        let mut writing = self.engine.writing().await?;
+        let text = "DELETE FROM custom_value WHERE work_item_id IN (SELECT id FROM work_item \
+                    WHERE missing_since < $1)";
+        let values = writing.run(query(text, &[&before])).await?;
+        let text = "DELETE FROM work_item WHERE missing_since < $1";
+        let work_items = writing.run(query(text, &[&before])).await?;
+        writing.commit().await?;
+        Ok(Swept { work_items, values })
+    }
+}

@@ -1,0 +1,65 @@
+//! What is noted of an attempt: for the breaker, for the counts, and as a step of a trace.
+//!
+//! May use: `context`, `tally`, `trace` and the messages of the folder above.
+
+use crate::context::Context;
+use crate::tally;
+use crate::trace::{Detail, TRACEPARENT, TRACESTATE};
+use crate::v1::breaker::Ended;
+use crate::v1::message::{V1Error, V1Request, V1Response};
+use http::header::{HeaderMap, HeaderName, HeaderValue};
+use std::time::{Duration, Instant};
+
+/// A call that ended by its deadline before this says nothing about v1.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What a call counts as.
+pub(super) fn counted(outcome: &Result<V1Response, V1Error>) -> tally::Outcome {
+    match outcome {
+        Ok(answer) => tally::Outcome::of_status(answer.status),
+        Err(V1Error::Unreachable(_)) => tally::Outcome::Unreachable,
+        Err(V1Error::Timeout { .. }) => tally::Outcome::Timeout,
+        Err(_) => tally::Outcome::Broken,
+    }
+}
+
+/// What an attempt that took so long tells about v1; none when it tells nothing.
+pub(super) fn ended(outcome: &Result<V1Response, V1Error>, took: Duration) -> Option<Ended> {
+    match outcome {
+        Ok(answer) => Some(Ended::of_status(answer.status)),
+        Err(V1Error::Unreachable(_)) => Some(Ended::Unreachable),
+        Err(V1Error::Broken(_)) => Some(Ended::Broken),
+        // A caller that had little time left cannot complain of v1.
+        Err(V1Error::Timeout { .. }) => (took >= PATIENCE).then_some(Ended::Failed),
+        Err(V1Error::TooLarge(_) | V1Error::NoRoom) => Some(Ended::Answered),
+        Err(_) => None,
+    }
+}
+
+/// Tells v1 which trace a call belongs to, when it belongs to one; in it the call is `span`.
+pub(super) fn tell(headers: &mut HeaderMap, ctx: &Context, span: u64) {
+    let Some(trace) = ctx.meter.trace() else { return };
+    if let Ok(value) = HeaderValue::from_bytes(&trace.header(span)) {
+        headers.insert(HeaderName::from_static(TRACEPARENT), value);
+    }
+    if let Some(Ok(state)) = trace.state().map(HeaderValue::from_str) {
+        headers.insert(HeaderName::from_static(TRACESTATE), state);
+    }
+}
+
+/// Records a call that began at `begun`, where that is wanted.
+pub(super) fn record(
+    ctx: &Context,
+    span: u64,
+    begun: Instant,
+    request: &V1Request,
+    outcome: &Result<V1Response, V1Error>,
+) {
+    let Some(trace) = ctx.meter.trace() else { return };
+    let status = outcome.as_ref().map_or(0, |answer| answer.status);
+    trace.call(span, begun, || Detail::Call {
+        method: request.method.to_string(),
+        path: format!("/api/v1/{}", request.path),
+        status,
+    });
+}

@@ -1,0 +1,66 @@
+//! What v1 has told of a workspace, for other processes.
+//!
+//! May use: this folder.
+
+use super::projects_page::ProjectsPage;
+use super::workspace_asked::{guest, own_row};
+use super::workspace_card::Seen;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// Largest roster in bytes that is shared with other processes; each asks for a larger one itself.
+const LARGEST_SHARED: usize = 64 * 1024;
+
+/// What v1 has told, for other processes.
+#[derive(Serialize, Deserialize)]
+enum Told {
+    /// The roster, in which the own row is the role.
+    Roster(String),
+    /// None; the caller may list the projects, and the first of them is of this workspace.
+    Projects(Option<Uuid>),
+}
+
+/// What another process needs to know the same; none when it is too large.
+pub(super) fn told(seen: &Seen) -> Option<String> {
+    let told = match (&seen.roster, &seen.projects) {
+        (Some(roster), _) if roster.len() <= LARGEST_SHARED => {
+            Told::Roster(std::str::from_utf8(roster).ok()?.to_owned())
+        }
+        (None, Some(page)) => Told::Projects(page.workspace),
+        _ => return None,
+    };
+    serde_json::to_string(&told).ok()
+}
+
+/// What another process was told with the same key, whose owner is `user`.
+pub(super) fn heard(told: &str, user: Uuid) -> Option<Seen> {
+    match serde_json::from_str(told).ok()? {
+        Told::Roster(roster) => own_row(roster.into(), user).ok()?.ok(),
+        Told::Projects(workspace) => Some(guest(ProjectsPage { workspace })),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::WorkspaceRole;
+    use bytes::Bytes;
+    use serde_json::json;
+
+    #[test]
+    fn another_process_knows_the_same_of_the_same_person() {
+        let (ada, page) = (Uuid::from_u128(1), ProjectsPage { workspace: Some(Uuid::from_u128(7)) });
+        let roster = Bytes::from(json!([{"id": ada, "role": 20, "email": "x"}]).to_string());
+        let seen = own_row(roster.clone(), ada).unwrap().unwrap();
+        let text = told(&seen).unwrap();
+        let known = heard(&text, ada).unwrap();
+        assert_eq!((known.role, known.roster), (WorkspaceRole::Admin, Some(roster)));
+        assert!(heard(&text, Uuid::from_u128(2)).is_none(), "nobody else's");
+        let known = heard(&told(&guest(page)).unwrap(), ada).unwrap();
+        assert_eq!((known.role, known.roster), (WorkspaceRole::Guest, None));
+        assert_eq!(known.projects.unwrap().workspace, page.workspace);
+        assert!(heard("{}", ada).is_none());
+        let large = Bytes::from(vec![b' '; LARGEST_SHARED + 1]);
+        assert!(told(&Seen { role: WorkspaceRole::Admin, roster: Some(large), projects: None }).is_none());
+    }
+}

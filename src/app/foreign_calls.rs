@@ -1,0 +1,55 @@
+//! What is learned from calls that pass through. May use: `context`, `edge`, `fresh`, `tally`, `v1`; it is composition.
+
+use crate::context::Context;
+use crate::edge::{CallObserver, CallUnderWay};
+use crate::fresh::{Changed, Changes};
+use crate::tally::{Called, Calls, Outcome};
+use crate::v1::{self, Breaker, Budget, KeyId};
+use http::HeaderMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Calls that pass through count in the budget of their key, and tell how v1 is.
+pub(super) struct ForeignCalls {
+    pub budget: Budget,
+    pub breaker: Breaker,
+    pub changes: Changes,
+    pub calls: Arc<Calls>,
+}
+
+impl CallObserver for ForeignCalls {
+    fn sent(&self, headers: &HeaderMap, context: &Context) -> Box<dyn CallUnderWay> {
+        let key = KeyId::passed(headers, &context.meter);
+        let permit = key.map(|key| self.budget.observe(key));
+        let (changes, calls) = (self.changes.clone(), Arc::clone(&self.calls));
+        Box::new(ForeignCall { permit, pass: self.breaker.observe(), key, changes, calls, began: Instant::now() })
+    }
+}
+
+struct ForeignCall {
+    permit: Option<v1::budget::Permit>,
+    pass: v1::Pass,
+    key: Option<KeyId>,
+    changes: Changes,
+    calls: Arc<Calls>,
+    began: Instant,
+}
+
+impl CallUnderWay for ForeignCall {
+    fn answered(self: Box<Self>, status: u16, headers: &HeaderMap) {
+        if let Some(permit) = self.permit {
+            permit.answered(&v1::told(status, headers));
+        }
+        self.calls.add(Called::PassThrough, false, Outcome::of_status(status), self.began.elapsed());
+        self.pass.ended(v1::Ended::of_status(status));
+        if let Some(key) = self.key.filter(|_| matches!(status, 401 | 403 | 404)) {
+            // It may be about what the key was allowed to see.
+            self.changes.tell(Changed::Refused(key.0));
+        }
+    }
+
+    fn unreachable(self: Box<Self>) {
+        self.calls.add(Called::PassThrough, false, Outcome::Unreachable, self.began.elapsed());
+        self.pass.ended(v1::Ended::Unreachable);
+    }
+}

@@ -1,0 +1,92 @@
+//! Events as entries of the audit logs.
+//!
+//! The gateway learns of them without a workspace: a grant is a person's and not a workspace's, so it is told to the
+//! workspaces this process has seen the person in; a key for one workspace is told there. Entries that cannot be
+//! written are in the log of the process. May use: `access`, `store`, this folder.
+
+use super::event_log::{Events, Logged};
+use super::events::{Event, Origin, What};
+use crate::access::Access;
+use crate::store::{AuditActor, AuditEntry, Store};
+use futures_util::future::BoxFuture;
+use serde_json::json;
+use std::collections::BTreeSet;
+use uuid::Uuid;
+
+/// The actor of an event that nobody is proven to have caused.
+const ANONYMOUS: &str = "anonymous";
+
+/// Writes events to audit logs, and to the log of the process.
+pub struct Audited {
+    store: Store,
+    access: Access,
+}
+
+impl Audited {
+    /// `access` knows where people were seen.
+    pub fn new(store: Store, access: Access) -> Self {
+        Self { store, access }
+    }
+
+    async fn record(&self, event: &Event, from: Option<&Origin>) {
+        let Some(mut entry) = told(event) else { return };
+        let known = self.access.acquaintance(event.user);
+        let workspaces: BTreeSet<Uuid> = match event.workspace {
+            Some(only) => BTreeSet::from([only]),
+            None => known.iter().flat_map(|known| known.workspaces.keys().copied()).collect(),
+        };
+        entry.source = if from.is_some() { "auth" } else { "system" };
+        // The person whose grant was misused has not misused it, and is named in `metadata`.
+        if entry.actor.kind != ANONYMOUS {
+            entry.actor.id = Some(event.user);
+            if let Some(known) = &known {
+                entry.actor.display_name.clone_from(&known.user.display_name);
+                entry.actor.email.clone_from(&known.user.email);
+            }
+        }
+        if let Some(from) = from {
+            entry.actor.ip_address = from.address.map(|address| address.to_string());
+            entry.actor.user_agent.clone_from(&from.user_agent);
+        }
+        for workspace in workspaces {
+            if let Err(fault) = self.store.record(workspace, std::slice::from_ref(&entry)).await {
+                tracing::error!(cause = %fault, event = entry.event_name, "an event is missing in an audit log");
+            }
+        }
+    }
+}
+
+impl Events for Audited {
+    fn happened<'e>(&'e self, event: &'e Event, from: Option<&'e Origin>) -> BoxFuture<'e, ()> {
+        Box::pin(async move {
+            Logged.happened(event, from).await;
+            self.record(event, from).await;
+        })
+    }
+}
+
+/// An event as an entry, apart from what the request says.
+fn told(event: &Event) -> Option<AuditEntry> {
+    let (event_name, category, by, reason) = match event.what {
+        What::Granted => ("oauth_grant.created", "auth", "user", ""),
+        What::GrantRevoked => ("oauth_grant.revoked", "auth", "user", ""),
+        What::TokenRevoked => ("oauth_grant.token_revoked", "auth", "api_token", ""),
+        What::CodeMisused => ("oauth_grant.code_misused", "security", ANONYMOUS, "code_misused"),
+        What::RefreshReused => ("oauth_grant.refresh_token_reused", "security", ANONYMOUS, "refresh_token_reused"),
+        What::KeyMinted => ("gateway_key.created", "security", "user", ""),
+        What::KeyRevoked => ("gateway_key.revoked", "security", "user", ""),
+        What::CredentialRefused(_) => return None,
+    };
+    Some(AuditEntry {
+        event_name,
+        category,
+        success: reason.is_empty(),
+        actor: AuditActor { kind: by, ..AuditActor::default() },
+        target_type: event_name.split_once('.')?.0,
+        target_id: event.id.to_string(),
+        target_display_name: event.title.clone(),
+        reason,
+        metadata: json!({ "user_id": event.user }),
+        ..AuditEntry::default()
+    })
+}
