@@ -9,7 +9,7 @@
 //! dropped.
 //!
 //! A write may take several calls. Whoever reads while one is under way here waits for its end (`whole`), so that nobody
-//! sees a half of it. Those of other processes are not known here.
+//! sees a half of it, unless v1 hangs in it. Those of other processes are not known here.
 //!
 //! May use: `cache`, `fresh`, `refusal`, `translate` (people), `v1` (keys).
 
@@ -24,7 +24,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::time::timeout;
 use uuid::Uuid;
+
+/// Longest wait of a read for a write that may be half done: a v1 that hangs in a write is to hold up nobody else.
+const LONGEST_HALF: Duration = Duration::from_secs(1);
 
 /// Role class that v1 shows the same rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -202,22 +206,30 @@ impl<T: Shelved> Shelf<T> {
         self.things.get(&(place.clone(), audience), need, read).await
     }
 
-    /// What `load` gives for `place`, once more after the writes under way there when one of them may have been half done
-    /// meanwhile. Not for a write, which would wait for itself.
+    /// What `load` gives for `place`, after the writes under way there when one of them may be half done, and once more
+    /// when one was meanwhile. Whoever has waited for [`LONGEST_HALF`] is shown what there is: v1 may be hanging. Not for
+    /// a write, which would wait for itself.
     pub async fn whole<F>(&self, place: &Place, load: impl Fn() -> F) -> Result<Kept<Arc<T>>, Refusal>
     where
         F: Future<Output = Result<Kept<Arc<T>>, Refusal>>,
     {
         let writers = || self.writers.get(&place.path);
+        let half_done = || writers().filter(|writers| writers.is_half_done());
         let ended = || writers().map_or(0, |writers| writers.ended.load(Ordering::SeqCst));
+        if let Some(writers) = half_done() {
+            let waited = timeout(LONGEST_HALF, writers.turn.lock()).await.map(drop);
+            if waited.is_err() {
+                return load().await;
+            }
+        }
         let before = ended();
         let loaded = load().await?;
-        match writers() {
-            Some(writers) if writers.is_half_done() || ended() != before => {
-                let _turn = writers.turn.lock().await;
-                load().await
-            }
-            _ => Ok(loaded),
+        match writers().filter(|writers| writers.is_half_done() || ended() != before) {
+            Some(writers) => match timeout(LONGEST_HALF, writers.turn.lock()).await {
+                Ok(_turn) => load().await,
+                Err(_) => Ok(loaded),
+            },
+            None => Ok(loaded),
         }
     }
 
@@ -431,6 +443,16 @@ mod tests {
         assert_eq!(read(&shelf, 4).await, 3, "v1 carried out nothing");
         drop(write(&shelf, true).await);
         assert_eq!(read(&shelf, 5).await, 5);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_reads_while_v1_hangs_in_a_write_waits_a_second() {
+        let shelf = shelf();
+        let _hangs = write(&shelf, true).await;
+        let begun = tokio::time::Instant::now();
+        let load = || shelf.load(&place(), Audience::Members, Duration::ZERO, || async { Ok(1) });
+        assert_eq!(*shelf.whole(&place(), load).await.unwrap().value, 1);
+        assert!(begun.elapsed() >= LONGEST_HALF && begun.elapsed() < 2 * LONGEST_HALF, "{:?}", begun.elapsed());
     }
 
     #[tokio::test]
