@@ -10,3 +10,4 @@ pub(super) mod empty_lists;
 pub(super) mod losses;
 pub(super) mod roster;
 pub(super) mod shelf;
+pub(super) mod writers;

@@ -8,12 +8,9 @@
 //! change of a write is carried into the kept thing when nothing else happened meanwhile; otherwise the thing is
 //! dropped.
 //!
-//! A write may take several calls. Whoever reads while one is under way here waits for its end (`whole`), so that nobody
-//! sees a half of it, unless v1 hangs in it. Those of other processes are not known here.
-//!
-//! May use: `cache`, `fresh`, `refusal`, `translate` (people), `v1` (keys).
+//! May use: `fresh`, `refusal`, `translate` (people), `v1` (keys), this folder.
 
-use crate::cache::{Bounds, Cache};
+use super::writers::{Turn, Writers};
 use crate::fresh::{Changed, Changes, Figures, Fresh, Kept, Moment, Reading};
 use crate::refusal::Refusal;
 use crate::translate::members::Person;
@@ -21,14 +18,9 @@ use crate::v1::KeyId;
 use std::collections::HashSet;
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::sync::{Mutex, OwnedMutexGuard};
-use tokio::time::timeout;
 use uuid::Uuid;
-
-/// Longest wait of a read for a write that may be half done: a v1 that hangs in a write is to hold up nobody else.
-const LONGEST_HALF: Duration = Duration::from_secs(1);
 
 /// Role class that v1 shows the same rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -83,10 +75,6 @@ pub trait Shelved: Send + Sync + 'static {
 
 /// What a thing takes beside itself and its path, about.
 const ENTRY: usize = 400;
-/// Places whose writers are told apart.
-const PLACES: u64 = 100_000;
-/// Time after which a place nobody writes to is forgotten.
-const IDLE: Duration = Duration::from_secs(86_400);
 
 type Key = (Place, Audience);
 
@@ -111,32 +99,8 @@ impl Shelved for Vec<Person> {
 pub struct Shelf<T> {
     things: Fresh<Key, Arc<T>, Refusal>,
     changes: Changes,
-    writers: Cache<Arc<str>, Arc<Writers>>,
+    writers: Writers,
     time_to_live: Duration,
-}
-
-/// Those who write at one place, one after the other.
-#[derive(Default)]
-struct Writers {
-    turn: Arc<Mutex<()>>,
-    /// Whether v1 was sent anything yet by the one whose turn it is.
-    sent: parking_lot::Mutex<Option<Arc<AtomicBool>>>,
-    /// How many have ended that had sent something.
-    ended: AtomicU64,
-}
-
-impl Writers {
-    /// Whether one may have done a half of its write.
-    fn is_half_done(&self) -> bool {
-        self.sent.lock().as_ref().is_some_and(|sent| sent.load(Ordering::SeqCst))
-    }
-
-    fn end(&self) {
-        let sent = self.sent.lock().take();
-        if sent.is_some_and(|sent| sent.load(Ordering::SeqCst)) {
-            self.ended.fetch_add(1, Ordering::SeqCst);
-        }
-    }
 }
 
 impl<T: Shelved> Shelf<T> {
@@ -145,7 +109,7 @@ impl<T: Shelved> Shelf<T> {
         Self {
             things: Self::nothing(longest, changes),
             changes: changes.clone(),
-            writers: Cache::new(Bounds::of(PLACES).while_used_within(IDLE)),
+            writers: Writers::new(),
             time_to_live,
         }
     }
@@ -206,31 +170,13 @@ impl<T: Shelved> Shelf<T> {
         self.things.get(&(place.clone(), audience), need, read).await
     }
 
-    /// What `load` gives for `place`, after the writes under way there when one of them may be half done, and once more
-    /// when one was meanwhile. Whoever has waited for [`LONGEST_HALF`] is shown what there is: v1 may be hanging. Not for
-    /// a write, which would wait for itself.
+    /// What `load` gives for `place`, without halves of writes that are under way there. Not for a write, which would
+    /// wait for itself.
     pub async fn whole<F>(&self, place: &Place, load: impl Fn() -> F) -> Result<Kept<Arc<T>>, Refusal>
     where
         F: Future<Output = Result<Kept<Arc<T>>, Refusal>>,
     {
-        let writers = || self.writers.get(&place.path);
-        let half_done = || writers().filter(|writers| writers.is_half_done());
-        let ended = || writers().map_or(0, |writers| writers.ended.load(Ordering::SeqCst));
-        if let Some(writers) = half_done() {
-            let waited = timeout(LONGEST_HALF, writers.turn.lock()).await.map(drop);
-            if waited.is_err() {
-                return load().await;
-            }
-        }
-        let before = ended();
-        let loaded = load().await?;
-        match writers().filter(|writers| writers.is_half_done() || ended() != before) {
-            Some(writers) => match timeout(LONGEST_HALF, writers.turn.lock()).await {
-                Ok(_turn) => load().await,
-                Err(_) => Ok(loaded),
-            },
-            None => Ok(loaded),
-        }
+        self.writers.whole(&place.path, load).await
     }
 
     /// Begins a write with `key` at `place`: waits for other writes there, and from now on nothing read before counts.
@@ -244,14 +190,12 @@ impl<T: Shelved> Shelf<T> {
         sent: Arc<AtomicBool>,
         touched: Arc<AtomicBool>,
     ) -> Write<'_, T> {
-        let writers = self.writers.get_or_insert(Arc::clone(&place.path), Arc::default);
-        let guard = Arc::clone(&writers.turn).lock_owned().await;
-        *writers.sent.lock() = Some(sent);
+        let turn = self.writers.turn(&place.path, sent).await;
         let kept = |age| self.kept_within(place, audience, age).filter(|kept| kept.value.counts_for(key));
         let (before, older) = (kept(self.time_to_live), kept(Duration::MAX));
         let begun = self.changes.tell(place.itself());
         let place = place.clone();
-        Write { shelf: self, place, audience, before, older, begun, touched, done: false, writers, _guard: guard }
+        Write { shelf: self, place, audience, before, older, begun, touched, done: false, _turn: turn }
     }
 }
 
@@ -266,8 +210,7 @@ pub struct Write<'s, T: Shelved> {
     begun: Moment,
     touched: Arc<AtomicBool>,
     done: bool,
-    writers: Arc<Writers>,
-    _guard: OwnedMutexGuard<()>,
+    _turn: Turn,
 }
 
 impl<T: Shelved> Write<'_, T> {
@@ -316,14 +259,14 @@ impl<T: Shelved> Write<'_, T> {
 impl<T: Shelved> Drop for Write<'_, T> {
     /// A write given up: the kept thing stays when v1 certainly carried out nothing of it.
     fn drop(&mut self) {
-        if !self.done {
-            if self.touched.load(Ordering::SeqCst) {
-                self.shelf.changes.tell(self.place.itself());
-            } else {
-                self.put_back(Arc::clone);
-            }
+        if self.done {
+            return;
         }
-        self.writers.end();
+        if self.touched.load(Ordering::SeqCst) {
+            self.shelf.changes.tell(self.place.itself());
+        } else {
+            self.put_back(Arc::clone);
+        }
     }
 }
 
@@ -443,48 +386,6 @@ mod tests {
         assert_eq!(read(&shelf, 4).await, 3, "v1 carried out nothing");
         drop(write(&shelf, true).await);
         assert_eq!(read(&shelf, 5).await, 5);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn who_reads_while_v1_hangs_in_a_write_waits_a_second() {
-        let shelf = shelf();
-        let _hangs = write(&shelf, true).await;
-        let (begun, at) = (tokio::time::Instant::now(), place());
-        let load = || shelf.load(&at, Audience::Members, Duration::ZERO, || async { Ok(1) });
-        assert_eq!(*shelf.whole(&at, load).await.unwrap().value, 1);
-        assert!(begun.elapsed() >= LONGEST_HALF && begun.elapsed() < 2 * LONGEST_HALF, "{:?}", begun.elapsed());
-    }
-
-    #[tokio::test]
-    async fn who_reads_while_a_write_is_half_done_waits_for_its_end() {
-        let shelf = shelf();
-        let whole = |value| {
-            let (shelf, at) = (&shelf, place());
-            async move {
-                let load = || shelf.load(&at, Audience::Members, Duration::ZERO, || async move { Ok(value) });
-                *shelf.whole(&at, load).await.unwrap().value
-            }
-        };
-        assert_eq!(whole(1).await, 1, "nobody has ever written");
-        let waits = write(&shelf, false).await;
-        assert_eq!(whole(2).await, 2, "v1 was sent nothing yet");
-        drop(waits);
-        let half = write(&shelf, true).await;
-        let reader = whole(3);
-        tokio::pin!(reader);
-        assert!(tokio::time::timeout(Duration::from_millis(20), &mut reader).await.is_err());
-        drop(half);
-        assert_eq!(reader.await, 3);
-        // It began and ended while somebody read.
-        let reads = std::sync::atomic::AtomicU32::new(0);
-        let load = || async {
-            let read = reads.fetch_add(1, Ordering::SeqCst);
-            if read == 0 {
-                drop(write(&shelf, true).await);
-            }
-            shelf.load(&place(), Audience::Members, Duration::ZERO, || async move { Ok(read) }).await
-        };
-        assert_eq!(*shelf.whole(&place(), load).await.unwrap().value, 1);
     }
 
     #[tokio::test]
