@@ -346,11 +346,11 @@ fn at_offset(micros: i64, minutes: i32) -> String {
 
 fn v1_row(resource: &causeway::plan::Resource, seed: u128) -> Map<String, Value> {
     let fields = resource.fields.iter().enumerate();
-    let with_v1 = fields.filter_map(|(index, field)| Some((index, field, field.v1.clone()?)));
+    let with_v1 = fields.filter_map(|(index, field)| Some((index, field, field.spec.v1.clone()?)));
     with_v1
         .map(|(index, field, key)| {
             let seed = seed.rotate_left(index as u32 * 7);
-            let null = field.nullable && seed.is_multiple_of(5);
+            let null = field.spec.nullable && seed.is_multiple_of(5);
             (key, if null { Value::Null } else { v1_value(field.value, seed) })
         })
         .chain([("unknown_to_us".to_owned(), json!([1, {"id": "x"}]))])
@@ -376,17 +376,17 @@ proptest! {
         let shape = ReadShape::of(resource);
         let held = shape.read_members(&v1_row(resource, seed), &[]).expect("readable");
         let shown = held.v2_members();
-        prop_assert_eq!(shown.len(), resource.fields.iter().filter(|f| f.v1.is_some() && !f.hidden).count());
+        prop_assert_eq!(shown.len(), resource.fields.iter().filter(|f| f.spec.v1.is_some() && !f.spec.hidden).count());
         let sent = outgoing::update(resource, &shown);
         let mut stored = v1_row(resource, other);
-        let read_only = |name: &str| resource.fields.iter().any(|f| f.v1.as_deref() == Some(name) && f.read_only);
+        let read_only = |name: &str| resource.fields.iter().any(|f| f.spec.v1.as_deref() == Some(name) && f.spec.read_only);
         prop_assert!(sent.body.keys().all(|key| stored.contains_key(key) && !read_only(key)));
         stored.extend(sent.body);
         let again = shape.read_members(&stored, &[]).expect("readable").v2_members();
         let base = shape.read_members(&v1_row(resource, other), &[]).expect("readable").v2_members();
         for field in &resource.fields {
             let kept_apart = sent.overlay.contains_key(&field.name);
-            let expected = if field.read_only || kept_apart { &base } else { &shown };
+            let expected = if field.spec.read_only || kept_apart { &base } else { &shown };
             prop_assert_eq!(&again[&field.name], &expected[&field.name], "{}", field.name);
         }
     }
@@ -408,15 +408,15 @@ proptest! {
     fn a_member_of_another_kind_is_a_fault(seed in any::<u128>(), which in 0_usize..4, at in any::<prop::sample::Index>(), value in any_json()) {
         let resource = PLAN.resource(TRANSLATED[which]).expect("a resource");
         let shape = ReadShape::of(resource);
-        let fields: Vec<_> = resource.fields.iter().filter(|field| field.v1.is_some()).collect();
+        let fields: Vec<_> = resource.fields.iter().filter(|field| field.spec.v1.is_some()).collect();
         let field = fields[at.index(fields.len())];
         let mut row = v1_row(resource, seed);
-        row.insert(field.v1.clone().expect("a name"), value.clone());
+        row.insert(field.spec.v1.clone().expect("a name"), value.clone());
         match shape.read_members(&row, &[]) {
             Ok(held) => prop_assert!(fits(field, &held.v2_members()[&field.name]), "{} = {value}", field.name),
             Err(_) => prop_assert!(value.is_null() || !fits(field, &value), "{} = {value} is refused", field.name),
         }
-        row.shift_remove(field.v1.as_deref().expect("a name"));
+        row.shift_remove(field.spec.v1.as_deref().expect("a name"));
         prop_assert!(shape.read_members(&row, &[]).is_err(), "without {}", field.name);
     }
 }
@@ -424,7 +424,7 @@ proptest! {
 /// Whether a value is of a field's kind, as the contract would have it.
 fn fits(field: &causeway::plan::Field, value: &Value) -> bool {
     if value.is_null() {
-        return field.nullable || field.value == ValueType::One(Kind::Any);
+        return field.spec.nullable || field.value == ValueType::One(Kind::Any);
     }
     let uuid = |value: &Value| value.as_str().is_some_and(|text| text.len() == 36 && Uuid::try_parse(text).is_ok());
     match field.value {

@@ -126,8 +126,8 @@ fn part(operation: &Operation, name: &str, parameters: &Parameters, evaluated: &
         ParamRole::Filter(filter) => told(format!("filters `{}`: {}", filter.field, test(filter.test)), evaluated),
         ParamRole::Search => told(format!("searches {}", operation.search.join(", ")), evaluated),
         ParamRole::Paging => told("pages".into(), evaluated),
-        ParamRole::Option => told(param.notes.clone(), ITSELF),
-        ParamRole::OrderBy | ParamRole::Expand => told(param.notes.clone(), evaluated),
+        ParamRole::Option => told(param.spec.notes.clone(), ITSELF),
+        ParamRole::OrderBy | ParamRole::Expand => told(param.spec.notes.clone(), evaluated),
     }
 }
 

@@ -35,7 +35,8 @@ pub struct Modes(Vec<Said>);
 pub fn is_kept(plan: &Plan, operation: &Operation) -> bool {
     let resource = plan.resource_of(operation);
     // A field that clients write and v1 does not have.
-    let beside = resource.fields.iter().any(|field| field.v1.is_none() && !field.read_only && !field.hidden);
+    let beside =
+        resource.fields.iter().any(|field| field.spec.v1.is_none() && !field.spec.read_only && !field.spec.hidden);
     resource.source == Source::Own || resource.keeps_values() || beside
 }
 

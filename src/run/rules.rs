@@ -93,7 +93,7 @@ impl Job {
 
 /// Looks whether a record says of its place what the `variables` of its path say, where it shows that.
 pub(super) fn hold_place(resource: &Resource, variables: &[(String, String)], held: &Held) -> Result<(), Refusal> {
-    let is_shown = |name: &str| resource.field(name).is_some_and(|field| field.v1.is_some());
+    let is_shown = |name: &str| resource.field(name).is_some_and(|field| field.spec.v1.is_some());
     let mut named = variables.iter().filter(|(name, _)| is_shown(name)).peekable();
     if named.peek().is_none() {
         return Ok(());
@@ -161,7 +161,7 @@ pub(super) async fn against_others(
     given: &mut Given,
 ) -> Result<(), Refusal> {
     let resource = job.resource();
-    let counts_first = |field: &&Field| field.on_create == OnCreate::IfFirst;
+    let counts_first = |field: &&Field| field.spec.on_create == OnCreate::IfFirst;
     let firsts: Vec<&Field> = resource.fields.iter().filter(counts_first).collect();
     let sent = firsts.iter().any(|field| given.contains_key(&field.name));
     if !sent && !names_unique(resource, given) && !any_was_moved(job, &firsts).await? {
@@ -192,7 +192,7 @@ async fn any_was_moved(job: &Job, firsts: &[&Field]) -> Result<bool, Refusal> {
 /// The place in front of all records, where v1 would not put a new one there by itself: it counts from the first of the
 /// places that it knows.
 fn in_front(field: &Field, all: &Collection) -> Option<f64> {
-    let name = field.v1.as_deref()?;
+    let name = field.spec.v1.as_deref()?;
     let places = all.rows().iter().filter_map(|held| {
         let (shown, v1) = (held.v2_members(), held.v1_members());
         shown.get(&field.name)?.as_f64().zip(v1.get(name)?.as_f64())
@@ -203,5 +203,5 @@ fn in_front(field: &Field, all: &Collection) -> Option<f64> {
 }
 
 pub(super) fn value_of(resource: &Resource, field: usize, held: &Held) -> Option<Value> {
-    held.v1_members().shift_remove(resource.fields[field].v1.as_deref()?)
+    held.v1_members().shift_remove(resource.fields[field].spec.v1.as_deref()?)
 }

@@ -28,7 +28,7 @@ pub(super) fn right(place: &Place, operation: &Operation, resource: &Resource) -
         return Some(if operation.path.variables().any(|known| known == "pk") { scope } else { new });
     }
     let mut body = Map::new();
-    for input in members.iter().filter(|input| input.required) {
+    for input in members.iter().filter(|input| input.spec.required) {
         body.insert(input.name.clone(), required(place, operation, &input.name, &name));
     }
     if body.contains_key("property_type") {

@@ -137,10 +137,10 @@ fn param(param: &Param) -> Value {
         "name": param.name,
         "type": kind,
         "format": format,
-        "enum": listed(&param.allowed),
-        "default": param.default,
-        "max": param.max,
-        "notes": param.notes,
+        "enum": listed(&param.spec.allowed),
+        "default": param.spec.default,
+        "max": param.spec.max,
+        "notes": param.spec.notes,
     })
 }
 
@@ -158,12 +158,12 @@ fn member(input: &Input) -> Value {
         "name": input.name,
         "type": kind,
         "format": format,
-        "required": input.required,
-        "nullable": input.nullable,
-        "max_length": input.max_length,
-        "enum": listed(&input.allowed),
-        "default": input.default,
-        "write_only": input.write_only,
-        "notes": input.notes,
+        "required": input.spec.required,
+        "nullable": input.spec.nullable,
+        "max_length": input.spec.max_length,
+        "enum": listed(&input.spec.allowed),
+        "default": input.spec.default,
+        "write_only": input.spec.write_only,
+        "notes": input.spec.notes,
     })
 }

@@ -186,9 +186,13 @@ fn what_v2_does_not_show_of_recorded_records_is_declared() {
     let plan = plan();
     for (name, fields) in shown(&plan).into_iter().filter(|(name, _)| name != "audit_logs") {
         let resource = plan.resource(&name).expect("a resource");
-        let has = |field: &Field| !field.hidden;
-        let told: BTreeSet<&str> =
-            resource.fields.iter().filter(|field| has(field)).filter_map(|field| field.v1.as_deref()).collect();
+        let has = |field: &Field| !field.spec.hidden;
+        let told: BTreeSet<&str> = resource
+            .fields
+            .iter()
+            .filter(|field| has(field))
+            .filter_map(|field| field.spec.v1.as_deref())
+            .collect();
         let rest: Vec<&str> = fields
             .iter()
             .map(String::as_str)

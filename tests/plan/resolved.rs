@@ -55,15 +55,17 @@ fn parameters_that_are_no_filters_know_what_they_do() {
 fn an_operation_changes_what_a_member_is_declared_as() {
     let plan = plan();
     let (create, update) = (operation(&plan, "work_items_create"), operation(&plan, "work_items_update"));
-    assert!(member(create, "name").required && !member(update, "name").required);
-    assert_eq!(member(create, "priority").default, Some("none".into()));
-    assert!(!member(create, "estimate_point_id").nullable && member(update, "estimate_point_id").nullable);
-    assert_eq!(member(update, "name").max_length, Some(255));
+    assert!(member(create, "name").spec.required && !member(update, "name").spec.required);
+    assert_eq!(member(create, "priority").spec.default, Some("none".into()));
+    assert!(
+        !member(create, "estimate_point_id").spec.nullable && member(update, "estimate_point_id").spec.nullable
+    );
+    assert_eq!(member(update, "name").spec.max_length, Some(255));
     assert!(member(create, "name").trim && !member(create, "priority").trim);
     let resource = plan.resource_of(create);
     assert_eq!(member(create, "state_id").field, resource.field_index("state_id"));
     let parent = member(operation(&plan, "labels_update"), "parent_id");
-    assert_eq!((parent.references.as_deref(), parent.acyclic), (Some("labels"), true));
+    assert_eq!((parent.spec.references.as_deref(), parent.spec.acyclic), (Some("labels"), true));
 }
 
 #[test]
@@ -74,7 +76,7 @@ fn the_external_pair_is_trimmed_everywhere() {
     for operation in &plan.operations {
         let BodyRule::Members(inputs) = &operation.body else { continue };
         for half in inputs.iter().filter(|input| pair.contains(&input.name.as_str())) {
-            assert!(half.trim_ends && !half.trim, "{} of {}: blank is no fault", half.name, operation.id);
+            assert!(half.spec.trim_ends && !half.trim, "{} of {}: blank is no fault", half.name, operation.id);
             seen.push(&operation.id);
         }
     }
@@ -109,7 +111,7 @@ fn cells_are_what_lists_look_at() {
         members.cell_index("member.email"),
         members.cells.iter().position(|&c| members.fields[c].name == "member.email")
     );
-    assert!(members.fields[members.fields.len() - 1].hidden, "hidden fields come last");
+    assert!(members.fields[members.fields.len() - 1].spec.hidden, "hidden fields come last");
     assert!(plan.resource("workspace_features").expect("the resource").cells.is_empty());
 }
 
@@ -118,11 +120,10 @@ fn fields_know_who_keeps_them() {
     let plan = plan();
     let field =
         |resource: &str, name: &str| plan.resource(resource).and_then(|r| r.field(name)).expect("the field");
-    assert_eq!(field("cycles", "sort_order").keep, Keep::Overlay);
-    assert_eq!(field("cycles", "timezone").keep, Keep::OverlayIfRefused);
-    assert_eq!(field("labels", "sort_order").on_create, OnCreate::Patch);
-    let cycles = plan.resource("cycles").expect("cycles");
-    assert_eq!(field("cycles", "end_date").not_before, cycles.field_index("start_date"));
+    assert_eq!(field("cycles", "sort_order").spec.keep, Keep::Overlay);
+    assert_eq!(field("cycles", "timezone").spec.keep, Keep::OverlayIfRefused);
+    assert_eq!(field("labels", "sort_order").spec.on_create, OnCreate::Patch);
+    assert_eq!(field("cycles", "end_date").spec.not_before.as_deref(), Some("start_date"));
     assert_eq!(operation(&plan, "cycles_create").step, Step::Special(Special::CycleCreate));
     let labels = plan.resource("labels").expect("labels");
     assert_eq!(operation(&plan, "labels_delete").detach_children, labels.field_index("parent_id"));

@@ -17,7 +17,7 @@ fn work_items(plan: &Plan) -> &Resource {
 #[test]
 fn v1_is_asked_for_the_members_that_the_mapping_names() {
     let plan = plan();
-    let mapped = work_items(&plan).fields.iter().filter_map(|field| field.v1.as_deref());
+    let mapped = work_items(&plan).fields.iter().filter_map(|field| field.spec.v1.as_deref());
     let asked = FIELDS.strip_prefix("fields=").expect("a query").split(',');
     assert_eq!(asked.collect::<BTreeSet<_>>(), mapped.collect::<BTreeSet<_>>());
 }
@@ -37,7 +37,8 @@ fn the_read_shape_has_the_fields_of_the_mapping_in_order() {
     let shape: Map<String, Value> = serde_json::from_slice(&text).expect("an object");
     let plan = plan();
     let expanded = &plan.operation("work_items_list").expect("the list").expand;
-    let shown = work_items(&plan).fields.iter().filter(|field| !field.hidden && !expanded.contains(&field.name));
+    let shown =
+        work_items(&plan).fields.iter().filter(|field| !field.spec.hidden && !expanded.contains(&field.name));
     assert_eq!(shape.keys().collect::<Vec<_>>(), shown.map(|field| &field.name).collect::<Vec<_>>());
     assert_eq!(shape["identifier"], "WEB-7");
     assert_eq!(shape["created_at"], "2026-11-21T10:36:23.792659Z");

@@ -170,7 +170,7 @@ async fn every_member_takes_what_it_should_and_shows_it() {
             // A new module goes in front, whatever was sent (O59); what is write only is not shown.
             let resource = PLAN.resource(operation.resource()).expect("a resource");
             let field = resource.fields.iter().find(|field| field.name == name_of(input));
-            let shown = field.is_none_or(|field| !field.hidden) && answer.json.get(name_of(input)).is_some();
+            let shown = field.is_none_or(|field| !field.spec.hidden) && answer.json.get(name_of(input)).is_some();
             let names = operation.resource() == "work_items" && input["type"] == "array";
             assert!(shown || names || PLAN_WRITE_ONLY.contains(&name_of(input)), "{} is not shown", name_of(input));
             if is_own(operation) && name_of(input) == "options" {

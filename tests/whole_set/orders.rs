@@ -52,7 +52,7 @@ async fn every_order_is_total_and_stable_and_its_reverse_is_its_reverse() {
                 assert_eq!(ids(&up), ids(&expected), "{} by {order}", operation.id());
             }
             let resource = super::operations::PLAN.resource(operation.resource()).expect("a resource");
-            let hidden = resource.field(order).is_some_and(|field| field.hidden);
+            let hidden = resource.field(order).is_some_and(|field| field.spec.hidden);
             assert!(shown || hidden || operation.text("response") == "Member", "{order} is not shown");
             down.reverse();
             assert_eq!(ids(&up), ids(&down), "{} by -{order}", operation.id());

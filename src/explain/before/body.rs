@@ -32,7 +32,7 @@ impl Call<'_> {
                 None => {
                     let in_path = self.variables.iter().any(|(variable, _)| *variable == name);
                     let read_only =
-                        || resource.fields.iter().any(|f| f.v1.as_deref() == Some(&name) && f.read_only);
+                        || resource.fields.iter().any(|f| f.spec.v1.as_deref() == Some(&name) && f.spec.read_only);
                     let why = if in_path {
                         "the path says it"
                     } else if read_only() {
@@ -55,7 +55,7 @@ impl Call<'_> {
         }
         let named = |input: &&Input| {
             let field = input.field.map(|index| &resource.fields[index]);
-            field.is_some_and(|field| field.v1.as_deref() == Some(name))
+            field.is_some_and(|field| field.spec.v1.as_deref() == Some(name))
         };
         // A member of v2 that only has the same name means something else where v1's name is that of another field.
         let alone = || called(name).filter(|input| input.field.is_none());

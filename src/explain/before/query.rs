@@ -142,7 +142,7 @@ impl Call<'_> {
 
 /// A value within what the parameter takes; more is told.
 fn within(param: &Param, value: &str, told: &mut Replacement) -> String {
-    match (param.max, value.parse::<u64>()) {
+    match (param.spec.max, value.parse::<u64>()) {
         (Some(max), Ok(asked)) if asked > max => {
             told.changes.push(format!("`{}` is {max} at most in v2; the rest is on further pages.", param.name));
             max.to_string()
@@ -155,7 +155,9 @@ fn within(param: &Param, value: &str, told: &mut Replacement) -> String {
 fn v2_field<'r>(resource: &'r Resource, v1: &str) -> Option<&'r str> {
     let named = |hidden: bool| {
         let mut fields = resource.fields.iter();
-        fields.find(|field| field.v1.as_deref() == Some(v1) && field.hidden == hidden && !field.plain_text)
+        fields.find(|field| {
+            field.spec.v1.as_deref() == Some(v1) && field.spec.hidden == hidden && !field.spec.plain_text
+        })
     };
     named(false).or_else(|| named(true)).map(|field| field.name.as_str())
 }

@@ -104,8 +104,8 @@ fn members(body: Option<&Value>) -> Result<Map<String, Value>, String> {
 fn tell(plan: &Plan, operation: &Operation, told: &mut Replacement) {
     let resource = plan.resource_of(operation);
     if operation.answer != Answer::Empty {
-        for field in resource.fields.iter().filter(|field| !field.hidden) {
-            if let Some(v1) = field.v1.as_ref().filter(|v1| **v1 != field.name) {
+        for field in resource.fields.iter().filter(|field| !field.spec.hidden) {
+            if let Some(v1) = field.spec.v1.as_ref().filter(|v1| **v1 != field.name) {
                 told.rename("answer", v1, &field.name);
             }
         }

@@ -11,13 +11,13 @@ use uuid::Uuid;
 
 /// The flag as a v1 body.
 pub(in crate::run) fn flag(resource: &Resource, rule: &OneOfAll, value: bool) -> Map<String, Value> {
-    let key = resource.fields[rule.field].v1.clone();
+    let key = resource.fields[rule.field].spec.v1.clone();
     key.into_iter().map(|key| (key, Value::Bool(value))).collect()
 }
 
 /// Whether v1 shows the flag on a record; v2 may not, see [`is_shown`].
 pub(in crate::run) fn has(resource: &Resource, rule: &OneOfAll, held: &Held) -> bool {
-    let name = resource.fields[rule.field].v1.as_deref();
+    let name = resource.fields[rule.field].spec.v1.as_deref();
     name.is_some_and(|name| held.v1_members().get(name) == Some(&Value::Bool(true)))
 }
 

@@ -20,7 +20,7 @@ pub(in crate::run) async fn references(job: &Job, given: &Given, own: Option<Uui
     let BodyRule::Members(inputs) = &job.operation().body else { return Ok(()) };
     let mut errors = FieldErrors::default();
     for input in inputs {
-        let Some(target) = &input.references else { continue };
+        let Some(target) = &input.spec.references else { continue };
         let Some(id) = given.get(&input.name).and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok())
         else {
             continue;
@@ -47,7 +47,7 @@ async fn reference(
     let Some(found) = list::find(job, resource, id).await? else {
         return Ok(Some(format!("names no record of {} in this project", target.replace('_', " "))));
     };
-    let Some(own) = own.filter(|_| input.acyclic) else { return Ok(None) };
+    let Some(own) = own.filter(|_| input.spec.acyclic) else { return Ok(None) };
     let all = job.load(resource).await?;
     let loops = leads_back(resource, &input.name, &all.value, &found, own);
     Ok(loops.then(|| "leads back to the record itself".to_owned()))
@@ -56,7 +56,7 @@ async fn reference(
 /// Whether following `field` upwards from `start` reaches `own`; v1 checks neither self nor loops (trap 30,
 /// `labels_patch_parent_self_accepted`, `labels_patch_parent_cycle_1`).
 fn leads_back(resource: &Resource, field: &str, all: &Collection, start: &Held, own: Uuid) -> bool {
-    let Some(key) = resource.field(field).and_then(|field| field.v1.as_deref()) else { return false };
+    let Some(key) = resource.field(field).and_then(|field| field.spec.v1.as_deref()) else { return false };
     let mut at = Some(start.record.id);
     for _ in 0..=all.rows().len() {
         match at {
@@ -80,15 +80,15 @@ pub(in crate::run) fn order_of_dates(
 ) -> Result<(), Refusal> {
     let mut errors = FieldErrors::default();
     for field in &resource.fields {
-        let Some(earlier) = field.not_before.map(|index| &resource.fields[index]) else { continue };
-        if !given.contains_key(&field.name) && !given.contains_key(&earlier.name) {
+        let Some(earlier) = field.spec.not_before.as_deref() else { continue };
+        if !given.contains_key(&field.name) && !given.contains_key(earlier) {
             continue;
         }
         let value =
             |name: &str| given.get(name).or_else(|| stored?.get(name)).and_then(Value::as_str).map(str::to_owned);
-        let (Some(end), Some(start)) = (value(&field.name), value(&earlier.name)) else { continue };
+        let (Some(end), Some(start)) = (value(&field.name), value(earlier)) else { continue };
         if is_before(&end, &start) {
-            errors.add(&field.name, format!("must not be before {}", earlier.name));
+            errors.add(&field.name, format!("must not be before {earlier}"));
         }
     }
     errors.or(())
@@ -97,8 +97,8 @@ pub(in crate::run) fn order_of_dates(
 /// Whether one of two ordered dates is sent without the other, so that the stored one decides.
 pub(in crate::run) fn needs_stored_dates(resource: &Resource, given: &Given) -> bool {
     resource.fields.iter().any(|field| {
-        let earlier = field.not_before.map(|index| &resource.fields[index]);
-        earlier.is_some_and(|earlier| given.contains_key(&field.name) != given.contains_key(&earlier.name))
+        let earlier = field.spec.not_before.as_ref();
+        earlier.is_some_and(|earlier| given.contains_key(&field.name) != given.contains_key(earlier))
     })
 }
 

@@ -44,7 +44,7 @@ async fn delete_alone(job: &Job, mut write: Write<'_, Collection>, field: usize)
     let above = |held: &Held| Uuid::try_parse(rules::value_of(resource, field, held)?.as_str()?).ok();
     let children: Vec<&Arc<Held>> = all.value.rows().iter().filter(|held| above(held) == Some(id)).collect();
     let _room = job.room_for(&[(Extra::Child, children.len())], 0).await?;
-    let key = resource.fields[field].v1.clone();
+    let key = resource.fields[field].spec.v1.clone();
     let body: Map<String, Value> = key.into_iter().map(|key| (key, Value::Null)).collect();
     let mut detached = Vec::new();
     for child in children {

@@ -149,11 +149,13 @@ impl Job {
         answer: &Members,
     ) -> Result<Members, Refusal> {
         let agrees = |(key, value): (&String, &Value)| sent.contains_key(key) || before.get(key) == Some(value);
-        let known = |key: &str| resource.fields.iter().any(|field| field.v1.as_deref() == Some(key));
+        let known = |key: &str| resource.fields.iter().any(|field| field.spec.v1.as_deref() == Some(key));
         let sound = match answer.contains_key("id") {
-            true => {
-                resource.fields.iter().filter_map(|field| field.v1.as_ref()).all(|key| answer.contains_key(key))
-            }
+            true => resource
+                .fields
+                .iter()
+                .filter_map(|field| field.spec.v1.as_ref())
+                .all(|key| answer.contains_key(key)),
             false => answer.iter().filter(|(key, _)| known(key)).all(agrees),
         };
         if sound {

@@ -179,9 +179,9 @@ impl Job {
         let fields = &self.resource().fields;
         // A flag that one record has is moved to this one afterwards.
         let moved = self.flag_asked_for(given);
-        let is_decided = |field: usize| moved == Some(field) || fields[field].on_create == OnCreate::IfFirst;
+        let is_decided = |field: usize| moved == Some(field) || fields[field].spec.on_create == OnCreate::IfFirst;
         let decided = |input: &Input| input.field.is_some_and(is_decided);
-        let compared = inputs.iter().filter(|input| !input.write_only && !decided(input));
+        let compared = inputs.iter().filter(|input| !input.spec.write_only && !decided(input));
         let mut both = compared.filter_map(|input| Some((given.get(&input.name)?, shown.get(&input.name)?)));
         Ok(both.all(|(sent, shown)| is_shown_as(sent, shown)))
     }

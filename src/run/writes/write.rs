@@ -248,8 +248,8 @@ impl Job {
         v1: &Members,
     ) -> Result<(), Refusal> {
         let value = |(name, value): (&String, &Value)| {
-            let field = resource.field(name).filter(|field| field.keep != Keep::V1)?;
-            let seen = v1.get(field.v1.as_deref()?).cloned().unwrap_or_default();
+            let field = resource.field(name).filter(|field| field.spec.keep != Keep::V1)?;
+            let seen = v1.get(field.spec.v1.as_deref()?).cloned().unwrap_or_default();
             Some(OverlayValue::new(name, value.clone(), seen))
         };
         let values: Vec<OverlayValue> = written.overlay.iter().filter_map(value).collect();
@@ -339,7 +339,7 @@ pub(in crate::run) fn refusable<'r>(
     resource: &'r Resource,
     sent: &'r Members,
 ) -> impl Iterator<Item = (&'r str, &'r str)> {
-    let candidates = resource.fields.iter().filter(|field| field.keep == Keep::OverlayIfRefused);
-    let named = candidates.filter_map(|field| Some((field.name.as_str(), field.v1.as_deref()?)));
+    let candidates = resource.fields.iter().filter(|field| field.spec.keep == Keep::OverlayIfRefused);
+    let named = candidates.filter_map(|field| Some((field.name.as_str(), field.spec.v1.as_deref()?)));
     named.filter(|(_, key)| sent.contains_key(*key))
 }

@@ -53,7 +53,7 @@ impl ReadShape {
     pub fn of(resource: &Resource) -> Self {
         let mut shape = Self { keys: Vec::new(), fields: Vec::new(), cells: resource.cells.len() };
         for (index, field) in resource.fields.iter().enumerate() {
-            let Some(key) = &field.v1 else { continue };
+            let Some(key) = &field.spec.v1 else { continue };
             let slot = shape.slot(key);
             let cell = resource.cells.iter().position(|&cell| cell == index);
             shape.fields.push(ReadField::new(field, slot, cell));
@@ -127,12 +127,12 @@ impl ReadField {
             prefix: format!("\"{}\":", field.name).into(),
             slot,
             value: field.value,
-            nullable: field.nullable,
-            null_as: field.null_as.as_ref().map(|value| value.to_string().into()),
+            nullable: field.spec.nullable,
+            null_as: field.spec.null_as.as_ref().map(|value| value.to_string().into()),
             cell,
-            overlay: field.keep != Keep::V1,
-            hidden: field.hidden,
-            plain_text: field.plain_text,
+            overlay: field.spec.keep != Keep::V1,
+            hidden: field.spec.hidden,
+            plain_text: field.spec.plain_text,
         }
     }
 }

@@ -21,7 +21,7 @@ pub struct Outgoing {
 pub fn create(resource: &Resource, given: &Given) -> Outgoing {
     let mut outgoing = Outgoing::default();
     for (field, v1, value) in writable(resource, given) {
-        match (field.keep, field.on_create) {
+        match (field.spec.keep, field.spec.on_create) {
             (Keep::Overlay, _) => outgoing.overlay.insert(field.name.clone(), value.clone()),
             (_, OnCreate::Patch) => outgoing.after_create.insert(v1.into(), value.clone()),
             (_, OnCreate::Send | OnCreate::IfFirst) => outgoing.body.insert(v1.into(), value.clone()),
@@ -34,7 +34,7 @@ pub fn create(resource: &Resource, given: &Given) -> Outgoing {
 pub fn update(resource: &Resource, given: &Given) -> Outgoing {
     let mut outgoing = Outgoing::default();
     for (field, v1, value) in writable(resource, given) {
-        match field.keep {
+        match field.spec.keep {
             Keep::Overlay => outgoing.overlay.insert(field.name.clone(), value.clone()),
             Keep::V1 | Keep::OverlayIfRefused => outgoing.body.insert(v1.into(), value.clone()),
         };
@@ -44,7 +44,7 @@ pub fn update(resource: &Resource, given: &Given) -> Outgoing {
 
 fn writable<'a>(resource: &'a Resource, given: &'a Given) -> impl Iterator<Item = (&'a Field, &'a str, &'a Value)> {
     given.iter().filter_map(|(name, value)| {
-        let field = resource.field(name).filter(|field| !field.read_only)?;
-        Some((field, field.v1.as_deref()?, value))
+        let field = resource.field(name).filter(|field| !field.spec.read_only)?;
+        Some((field, field.spec.v1.as_deref()?, value))
     })
 }

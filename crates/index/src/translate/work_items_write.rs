@@ -55,8 +55,8 @@ pub fn plain(resource: &Resource, given: &Given) -> Result<Map<String, Value>, R
 
 /// Fields that are written, with their v1 names.
 fn written(resource: &Resource) -> impl Iterator<Item = (&Field, &str)> {
-    let written = resource.fields.iter().filter(|field| !field.read_only);
-    written.filter_map(|field| Some((field, field.v1.as_deref()?)))
+    let written = resource.fields.iter().filter(|field| !field.spec.read_only);
+    written.filter_map(|field| Some((field, field.spec.v1.as_deref()?)))
 }
 
 /// Fields that are sets, with their v1 names.

@@ -150,9 +150,11 @@ impl Reader<'_> {
         let mut v1 = self.table(table.remove("v1"), "v1");
         let refusals = self.at("v1").list(v1.remove("refusals"), "refusals", &OF_A_REFUSAL);
         let fields = self.items(table.remove("fields"), "fields", &["type"]);
-        let inputs: IndexMap<String, Read<InputSpec>> = self.items(table.remove("inputs"), "inputs", &[]);
+        let declared = self.table(table.remove("inputs"), "inputs");
+        let inputs: IndexMap<String, Read<InputSpec>> = self.items(Some(declared.clone().into()), "inputs", &[]);
         self.inputs_have_types(&inputs);
-        let operations = self.operations(table.remove("operations"), &lines_of_operations(text), surface);
+        let lines = lines_of_operations(text);
+        let operations = self.operations(table.remove("operations"), &lines, surface, &declared);
         let head = self.item(table, &OF_A_RESOURCE, &["surfaces", "v1", "fields", "inputs", "operations"]);
         let v1: Option<Read<V1Spec>> = has_v1.then(|| self.at("v1").item(v1, &[], &["refusals"]));
         ResourceFile { file: file.into(), surface, head, v1, refusals, fields, inputs, operations }
@@ -171,6 +173,7 @@ impl Reader<'_> {
         value: Option<Value>,
         lines: &[usize],
         surface: Option<Surface>,
+        inputs: &Table,
     ) -> Vec<OperationSpec> {
         let elsewhere = |table: &Table| {
             let only = table.get("surface").and_then(Value::as_str);
@@ -184,18 +187,33 @@ impl Reader<'_> {
                 None => format!("operations.{}", index + 1),
             };
             let line = lines.get(index).copied().unwrap_or(1);
-            operations.push(self.at(&name).operation(table, line));
+            operations.push(self.at(&name).operation(table, line, inputs));
         }
         operations
     }
 
-    fn operation(&mut self, mut table: Table, line: usize) -> OperationSpec {
+    fn operation(&mut self, mut table: Table, line: usize, inputs: &Table) -> OperationSpec {
         let order = table.remove("order").map(|value| self.section(Some(value), "order", &OF_AN_ORDER));
         let errors = self.errors(table.remove("errors"), "errors");
         let query = self.items(table.remove("query"), "query", &["type"]);
-        let body = table.remove("body").map(|value| self.items(Some(value), "body", &[]));
+        let body = table.remove("body").map(|value| self.body(value, inputs));
         let head = self.item(table, &OF_AN_OPERATION, &["order", "errors", "query", "body"]);
         OperationSpec { line, head, order, errors, query, body }
+    }
+
+    /// The members of a body: as `inputs` declares each, with what the operation says about it laid over that.
+    fn body(&mut self, value: Value, inputs: &Table) -> IndexMap<String, InputSpec> {
+        let mut members = IndexMap::new();
+        for (name, value) in self.table(Some(value), "body") {
+            let changes = self.at("body").table(Some(value), &name);
+            let mut member = inputs.get(&name).and_then(Value::as_table).cloned().unwrap_or_default();
+            member.extend(changes.clone());
+            self.at("body").at(&name).item::<InputSpec>(changes, &[], &[]);
+            // Its faults were told where they are.
+            let (member, _) = item::read(member, &[], &[], &self.trail, &mut Faults::default());
+            members.insert(name, member);
+        }
+        members
     }
 
     fn item<T: DeserializeOwned + Default>(&mut self, table: Table, required: &[&str], parts: &[&str]) -> Read<T> {

@@ -183,10 +183,10 @@ pub struct V1Refusal {
 }
 
 /// An entry of `[fields]`.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FieldSpec {
-    /// v1 name.
+    /// v1 name; none when v1 has nothing like it.
     pub v1: Option<String>,
     /// Kind of value.
     #[serde(rename = "type")]
@@ -197,17 +197,17 @@ pub struct FieldSpec {
     pub nullable: bool,
     /// Ignored on write.
     pub read_only: bool,
-    /// For orders, filters and searches only.
+    /// Not in the read shape; only orders, filters and searches look at it.
     pub hidden: bool,
     /// The v1 field is HTML; its plain text is read.
     pub plain_text: bool,
-    /// What to read where v1 shows null.
+    /// What to read where v1 shows null and v2 has none.
     pub null_as: Option<Value>,
     /// Who holds the value.
     pub keep: Keep,
     /// What a create does with it.
     pub on_create: OnCreate,
-    /// Trimmed on write.
+    /// Trimmed on write, and blank refused (O9).
     pub trim: bool,
     /// Field it must not be earlier than.
     pub not_before: Option<String>,
@@ -215,8 +215,8 @@ pub struct FieldSpec {
     pub notes: String,
 }
 
-/// An entry of `[inputs]`, or what an operation's `[operations.body]` changes about it.
-#[derive(Debug, Default, Deserialize)]
+/// An entry of `[inputs]`; for an operation with what its `[operations.body]` says laid over it.
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct InputSpec {
     /// Kind of value.
@@ -225,38 +225,38 @@ pub struct InputSpec {
     /// Kind of the elements.
     pub items: Option<TypeWord>,
     /// Must be present.
-    pub required: Option<bool>,
+    pub required: bool,
     /// May be null.
-    pub nullable: Option<bool>,
-    /// Longest text.
+    pub nullable: bool,
+    /// Longest text, in characters.
     pub max_length: Option<usize>,
-    /// Values it is limited to.
+    /// Values it is limited to; empty for any.
     #[serde(rename = "enum")]
-    pub allowed: Option<Vec<String>>,
-    /// Value when absent.
+    pub allowed: Vec<String>,
+    /// Value when absent on create.
     pub default: Option<Value>,
     /// Never comes back.
-    pub write_only: Option<bool>,
+    pub write_only: bool,
     /// Trimmed, blank refused; unless said, as the field of the same name.
     pub trim: Option<bool>,
-    /// Trimmed, blank taken as the empty text.
-    pub trim_ends: Option<bool>,
-    /// Resource whose record it must name.
+    /// Trimmed; a blank text becomes the empty one.
+    pub trim_ends: bool,
+    /// Name of the resource whose record of the same project it must name.
     pub references: Option<String>,
-    /// Must not lead back to the record itself.
-    pub acyclic: Option<bool>,
+    /// The reference must not lead back to the record itself.
+    pub acyclic: bool,
     /// Longest slug that v1 makes of it.
     pub max_slug: Option<usize>,
     /// Values that v1 cannot be given, each with what is told.
-    pub refused: Option<IndexMap<String, String>>,
+    pub refused: IndexMap<String, String>,
     /// Must be a name of the IANA time zone database.
-    pub zone: Option<bool>,
+    pub zone: bool,
     /// For documentation.
-    pub notes: Option<String>,
+    pub notes: String,
 }
 
 /// An entry of `[operations.query]`, or of `[paging]` in `common.toml`.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ParamSpec {
     /// Kind of value.
@@ -264,7 +264,7 @@ pub struct ParamSpec {
     pub kind: Option<TypeWord>,
     /// Kind of the elements.
     pub items: Option<TypeWord>,
-    /// Values it is limited to.
+    /// Values it is limited to; empty for any.
     #[serde(rename = "enum")]
     pub allowed: Vec<String>,
     /// Value when absent.
@@ -291,7 +291,7 @@ pub struct OperationSpec {
     /// Query parameters in order.
     pub query: IndexMap<String, Read<ParamSpec>>,
     /// Body members in order.
-    pub body: Option<IndexMap<String, Read<InputSpec>>>,
+    pub body: Option<IndexMap<String, InputSpec>>,
 }
 
 /// The plain keys of an operation.

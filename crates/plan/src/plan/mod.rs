@@ -24,8 +24,8 @@ mod tree;
 
 /// Words that mean just what a mapping file says.
 pub use crate::mapping::{
-    Answer, ErrorCase, Feature, Keep, Method, OnCreate, Order, OwnRecords, ReadOneBy, Rows, Source, Special, Step,
-    Surface, TypeMode, V1Refusal, WriteKind,
+    Answer, ErrorCase, Feature, FieldSpec, InputSpec, Keep, Method, OnCreate, Order, OwnRecords, ParamSpec,
+    ReadOneBy, Rows, Source, Special, Step, Surface, TypeMode, V1Refusal, WriteKind,
 };
 pub use column::Column;
 pub use compile::compile;

@@ -3,9 +3,8 @@
 use super::kind::ValueType;
 use super::path::PathTemplate;
 use super::rules::May;
-use crate::mapping::{Answer, ErrorCase, Feature, Method, Order, Step, Surface, TypeMode};
+use crate::mapping::{Answer, ErrorCase, Feature, InputSpec, Method, Order, ParamSpec, Step, Surface, TypeMode};
 use serde::Serialize;
-use serde_json::Value;
 use strum::{EnumString, IntoStaticStr};
 use unicode_normalization::UnicodeNormalization;
 
@@ -78,16 +77,10 @@ pub struct Param {
     pub name: String,
     /// Kind of value.
     pub value: ValueType,
-    /// Values it is limited to; empty for any.
-    pub allowed: Vec<String>,
-    /// Value when absent.
-    pub default: Option<Value>,
-    /// Largest number.
-    pub max: Option<u64>,
-    /// For documentation.
-    pub notes: String,
     /// What it does.
     pub role: ParamRole,
+    /// What the files say about it.
+    pub spec: ParamSpec,
 }
 
 /// What a query parameter does.
@@ -149,49 +142,25 @@ pub struct Input {
     pub name: String,
     /// Kind of value.
     pub value: ValueType,
-    /// Must be present.
-    pub required: bool,
-    /// May be null.
-    pub nullable: bool,
-    /// Longest text, in characters.
-    pub max_length: Option<usize>,
-    /// Values it is limited to; empty for any.
-    pub allowed: Vec<String>,
-    /// Value when absent on create.
-    pub default: Option<Value>,
-    /// Never comes back.
-    pub write_only: bool,
     /// Trimmed, and blank refused (O9).
     pub trim: bool,
-    /// Trimmed; a blank text becomes the empty one.
-    pub trim_ends: bool,
-    /// Name of the resource whose record of the same project it must name.
-    pub references: Option<String>,
-    /// The reference must not lead back to the record itself.
-    pub acyclic: bool,
-    /// Longest slug that v1 makes of it.
-    pub max_slug: Option<usize>,
-    /// Values that v1 cannot be given, each with what is told.
-    pub refused: Vec<(String, String)>,
-    /// Must be a name of the IANA time zone database.
-    pub zone: bool,
     /// Index of the field of the same name in the resource.
     pub field: Option<usize>,
-    /// For documentation.
-    pub notes: String,
+    /// What the files say about it.
+    pub spec: InputSpec,
 }
 
 impl Input {
     /// Why v1 can never hold `text` here; none when it can. v1 answers a name whose slug is too long with a 500 (trap
     /// 7, `states_create_name_101_letters`), and keeps some values for itself (trap 37, `states_patch_group_triage`).
     pub fn fault_of_v1(&self, text: &str) -> Option<String> {
-        if let Some(most) = self.max_slug.filter(|most| slug_length(text) > *most) {
+        if let Some(most) = self.spec.max_slug.filter(|most| slug_length(text) > *most) {
             let name = &self.name;
             return Some(format!(
                 "is too long for the backend: it stores at most {most} letters and digits of a {name}"
             ));
         }
-        self.refused.iter().find(|(value, _)| value == text).map(|(_, told)| told.clone())
+        self.spec.refused.get(text).cloned()
     }
 }
 

@@ -5,8 +5,7 @@ use super::kind::ValueType;
 use super::known::Known;
 use super::path::PathTemplate;
 use super::rules::{OneOfAll, Required};
-use crate::mapping::{Keep, OnCreate, OwnRecords, ReadOneBy, Rows, Source, Step, V1Refusal};
-use serde_json::Value;
+use crate::mapping::{FieldSpec, Keep, OwnRecords, ReadOneBy, Rows, Source, Step, V1Refusal};
 use std::sync::Arc;
 
 impl OwnRecords {
@@ -78,7 +77,7 @@ impl Resource {
 
     /// Whether the overlay holds values of some fields.
     pub fn keeps_values(&self) -> bool {
-        self.fields.iter().any(|field| field.keep != Keep::V1)
+        self.fields.iter().any(|field| field.spec.keep != Keep::V1)
     }
 
     /// Position among the cells of the field called `name`.
@@ -113,28 +112,8 @@ pub struct V1Source {
 pub struct Field {
     /// v2 name.
     pub name: String,
-    /// v1 name; none when v1 has nothing like it.
-    pub v1: Option<String>,
     /// Kind of value.
     pub value: ValueType,
-    /// May read null.
-    pub nullable: bool,
-    /// Ignored on write.
-    pub read_only: bool,
-    /// Not in the read shape; only orders, filters and searches look at it.
-    pub hidden: bool,
-    /// The v1 field is HTML, read here as plain text.
-    pub plain_text: bool,
-    /// What to read where v1 shows null and v2 has none.
-    pub null_as: Option<Value>,
-    /// Who holds the value.
-    pub keep: Keep,
-    /// What a create does with it.
-    pub on_create: OnCreate,
-    /// Trimmed on write, and blank refused (O9).
-    pub trim: bool,
-    /// Index of the field whose value this one must not be earlier than.
-    pub not_before: Option<usize>,
-    /// For documentation.
-    pub notes: String,
+    /// What the files say about it.
+    pub spec: FieldSpec,
 }

@@ -48,9 +48,9 @@ pub fn check_with(
                 }
                 Err(faults) => errors.append(faults),
             },
-            None if input.required => errors.add(&input.name, "is required"),
+            None if input.spec.required => errors.add(&input.name, "is required"),
             None => {
-                if let Some(default) = &input.default {
+                if let Some(default) = &input.spec.default {
                     given.insert(input.name.clone(), default.clone());
                 }
             }

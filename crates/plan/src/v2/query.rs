@@ -171,8 +171,8 @@ pub fn read_words(operation: &Operation, parameters: &Parameters, name: &str) ->
     let (mut words, mut errors) = (Vec::new(), FieldErrors::default());
     let text = parameters.given(name).unwrap_or_default();
     for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
-        if !param.allowed.iter().any(|known| known == word) {
-            errors.add(name, value::not_one_of(word, &param.allowed));
+        if !param.spec.allowed.iter().any(|known| known == word) {
+            errors.add(name, value::not_one_of(word, &param.spec.allowed));
         } else if !words.iter().any(|known| known == word) {
             words.push(word.to_owned());
         }
@@ -322,8 +322,8 @@ impl Reader<'_> {
 
     fn number_rule(&self, name: &str) -> (u64, u64) {
         let param = self.operation.params.iter().find(|param| param.name == name);
-        let default = param.and_then(|param| param.default.as_ref()?.as_u64()).unwrap_or(0);
-        (default, param.and_then(|param| param.max).unwrap_or(u64::MAX))
+        let default = param.and_then(|param| param.spec.default.as_ref()?.as_u64()).unwrap_or(0);
+        (default, param.and_then(|param| param.spec.max).unwrap_or(u64::MAX))
     }
 
     fn per_page(&mut self) -> usize {
@@ -377,11 +377,11 @@ fn read_test(param: &Param, test: FilterTest, text: &str) -> Result<Option<Test>
         ValueType::One(kind) | ValueType::Csv(kind) => kind,
         ValueType::Array(_) => return Ok(None),
     };
-    let read = |text: &str| value::read_filter(kind, &param.allowed, text);
+    let read = |text: &str| value::read_filter(kind, &param.spec.allowed, text);
     Ok(Some(match test {
         FilterTest::Equal => Test::AnyOf(vec![read(text)?]),
         FilterTest::IsNull => Test::Unset(value::read_boolean(text).ok_or("must be true or false")?),
-        FilterTest::AtLeast => Test::AtLeast(value::read_lower_bound(kind, &param.allowed, text)?),
+        FilterTest::AtLeast => Test::AtLeast(value::read_lower_bound(kind, &param.spec.allowed, text)?),
         FilterTest::AtMost => Test::AtMost(read(text)?),
         FilterTest::In => {
             let elements = text.split(',').map(str::trim).filter(|element| !element.is_empty());

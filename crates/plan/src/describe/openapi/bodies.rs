@@ -22,7 +22,7 @@ pub(super) fn of(operation: &Operation) -> Option<Value> {
         media.insert("example".into(), example);
     }
     // No body is taken as an empty object.
-    let required = members.iter().any(|input| input.required);
+    let required = members.iter().any(|input| input.spec.required);
     Some(json!({ "required": required, "content": { "application/json": media } }))
 }
 
@@ -70,7 +70,7 @@ fn schema(plan: &Plan, operation: &Operation, inputs: &[Input]) -> Value {
         })
         .collect();
     let required: Vec<&str> =
-        inputs.iter().filter(|input| input.required).map(|input| input.name.as_str()).collect();
+        inputs.iter().filter(|input| input.spec.required).map(|input| input.name.as_str()).collect();
     let mut schema = json!({ "type": "object", "description": operation.summary, "properties": properties });
     if !required.is_empty() {
         schema["required"] = json!(required);
@@ -87,24 +87,24 @@ fn member(input: &Input, refinement: Option<&Value>) -> Value {
         schema.insert("minLength".into(), 1.into());
         schema.insert("pattern".into(), NOT_BLANK.into());
     }
-    if let Some(length) = input.max_length {
+    if let Some(length) = input.spec.max_length {
         schema.insert("maxLength".into(), length.into());
     }
-    if !input.allowed.is_empty() {
-        schema.insert("enum".into(), json!(input.allowed));
+    if !input.spec.allowed.is_empty() {
+        schema.insert("enum".into(), json!(input.spec.allowed));
     }
     match input.value {
-        _ if input.nullable => schema::admit_null(&mut schema),
+        _ if input.spec.nullable => schema::admit_null(&mut schema),
         ValueType::One(Kind::Any) => drop(schema.insert("not".into(), json!({ "type": "null" }))),
         _ => {}
     }
-    if let Some(default) = &input.default {
+    if let Some(default) = &input.spec.default {
         schema.insert("default".into(), default.clone());
     }
-    if !input.notes.is_empty() {
-        schema.insert("description".into(), input.notes.as_str().into());
+    if !input.spec.notes.is_empty() {
+        schema.insert("description".into(), input.spec.notes.as_str().into());
     }
-    if input.write_only {
+    if input.spec.write_only {
         schema.insert("writeOnly".into(), true.into());
     }
     schema.into()

@@ -59,13 +59,13 @@ fn query(param: &Param, order: Option<&Order>) -> Value {
     object.insert("description".into(), description(param, order).into());
     object.insert("schema".into(), schema(param).into());
     if let ValueType::Csv(kind) = param.value {
-        object.insert("x-causeway-elements".into(), elements(kind, &param.allowed).into());
+        object.insert("x-causeway-elements".into(), elements(kind, &param.spec.allowed).into());
     }
     object.into()
 }
 
 fn description(param: &Param, order: Option<&Order>) -> String {
-    let mut text = param.notes.clone();
+    let mut text = param.spec.notes.clone();
     let mut say = |sentence: String| {
         if !text.is_empty() {
             text.push_str("; ");
@@ -73,10 +73,10 @@ fn description(param: &Param, order: Option<&Order>) -> String {
         text.push_str(&sentence);
     };
     if matches!(param.value, ValueType::Csv(_)) {
-        let among = if param.allowed.is_empty() {
+        let among = if param.spec.allowed.is_empty() {
             String::new()
         } else {
-            format!(", each one of {}", ticked(&param.allowed))
+            format!(", each one of {}", ticked(&param.spec.allowed))
         };
         say(format!("one value with elements separated by commas{among}"));
     }
@@ -101,10 +101,10 @@ fn schema(param: &Param) -> Map<String, Value> {
         ValueType::One(kind) => schema::of_kind(kind),
     };
     let tolerant = matches!(param.role, ParamRole::OrderBy | ParamRole::Paging);
-    if !param.allowed.is_empty() && !tolerant && matches!(param.value, ValueType::One(_)) {
-        schema.insert("enum".into(), json!(param.allowed));
+    if !param.spec.allowed.is_empty() && !tolerant && matches!(param.value, ValueType::One(_)) {
+        schema.insert("enum".into(), json!(param.spec.allowed));
     }
-    if let Some(default) = &param.default {
+    if let Some(default) = &param.spec.default {
         schema.insert("default".into(), default.clone());
     }
     if param.value == ValueType::One(Kind::Boolean) && param.role == ParamRole::Paging {
@@ -114,7 +114,7 @@ fn schema(param: &Param) -> Map<String, Value> {
     if param.value == ValueType::One(Kind::Integer) && param.role == ParamRole::Paging {
         schema.insert("minimum".into(), if param.name == "per_page" { 1 } else { 0 }.into());
         // A larger page is cut to the largest, a larger offset is refused.
-        if let Some(max) = param.max.filter(|_| param.name == "offset") {
+        if let Some(max) = param.spec.max.filter(|_| param.name == "offset") {
             schema.insert("maximum".into(), max.into());
         }
     }

@@ -30,7 +30,7 @@ pub(super) fn check(draft: &Draft, faults: &mut Faults) {
         if v1.is_some_and(|v1| v1.one == ReadOneBy::Record && v1.record.is_none()) {
             faults.add(&trail.then("v1").then("one"), "a record can only be read at `v1.record`");
         }
-        let firsts = resource.fields.iter().filter(|field| field.on_create == OnCreate::IfFirst);
+        let firsts = resource.fields.iter().filter(|field| field.spec.on_create == OnCreate::IfFirst);
         for field in firsts.filter(|_| !has(Step::Create)) {
             let trail = file.trail_of(&field.name).then("on_create");
             faults.add(&trail, "no operation has the step `create`");
@@ -44,7 +44,7 @@ pub(super) fn check(draft: &Draft, faults: &mut Faults) {
 
 /// The field of the rule is a value of this kind that v1 holds.
 fn field_fits(field: &Field, kind: Kind, trail: &Trail, faults: &mut Faults) {
-    if field.value != ValueType::One(kind) || field.v1.is_none() || field.read_only {
+    if field.value != ValueType::One(kind) || field.spec.v1.is_none() || field.spec.read_only {
         faults.add(trail, format!("`{}` is no {} that is written to v1", field.name, kind.contract_type()));
     }
 }
@@ -86,7 +86,7 @@ fn rules_are_held(case: Case, faults: &mut Faults) {
 /// Children hang on a record by a field that names it, or nothing.
 fn children_fit(case: Case, faults: &mut Faults) {
     let Some(by) = case.operation.detach_children.map(|field| &case.resource.fields[field]) else { return };
-    if !by.nullable || by.v1.is_none() || by.value != ValueType::One(Kind::Uuid) {
+    if !by.spec.nullable || by.spec.v1.is_none() || by.value != ValueType::One(Kind::Uuid) {
         let message = format!("`{}` is no id of v1 that may be null", by.name);
         faults.add(&case.trail().then("detach_children"), message);
     }

@@ -39,25 +39,25 @@ fn source_fits(resource: &Resource, file: &ResourceFile, faults: &mut Faults) {
 
 fn field_is_consistent(file: &ResourceFile, field: &Field, faults: &mut Faults) {
     let trail = file.trail_of(&field.name);
-    if field.keep != Keep::V1 && field.v1.is_none() {
+    if field.spec.keep != Keep::V1 && field.spec.v1.is_none() {
         faults.add(&trail.then("keep"), "an overlay lies over a v1 field; name it with `v1`");
     }
-    if field.nullable && field.null_as.is_some() {
+    if field.spec.nullable && field.spec.null_as.is_some() {
         faults.add(&trail.then("null_as"), "a nullable field reads null");
     }
-    let derived = field.read_only && field.keep == Keep::V1 && field.v1.is_some();
-    if field.plain_text && !(derived && field.value == ValueType::One(Kind::String)) {
+    let derived = field.spec.read_only && field.spec.keep == Keep::V1 && field.spec.v1.is_some();
+    if field.spec.plain_text && !(derived && field.value == ValueType::One(Kind::String)) {
         faults.add(&trail.then("plain_text"), "only a read-only string made from a `v1` field can be plain text");
     }
-    if field.read_only && (field.trim || field.not_before.is_some()) {
+    if field.spec.read_only && (field.spec.trim || field.spec.not_before.is_some()) {
         faults.add(&trail.then("read_only"), "rules of writing do not fit a field that is never written");
     }
 }
 
 fn v1_names_are_written_once(resource: &Resource, file: &ResourceFile, faults: &mut Faults) {
     let mut written: Vec<(&str, &str)> = Vec::new();
-    for field in resource.fields.iter().filter(|field| !field.read_only && !field.hidden) {
-        let Some(v1) = field.v1.as_deref() else { continue };
+    for field in resource.fields.iter().filter(|field| !field.spec.read_only && !field.spec.hidden) {
+        let Some(v1) = field.spec.v1.as_deref() else { continue };
         if let Some((_, first)) = written.iter().find(|(known, _)| *known == v1) {
             let trail = file.trail_of(&field.name).then("v1");
             faults.add(&trail, format!("`{first}` is written under this name already"));
@@ -70,10 +70,10 @@ fn v1_names_are_written_once(resource: &Resource, file: &ResourceFile, faults: &
 fn field_fits_the_store(file: &ResourceFile, field: &Field, faults: &mut Faults) {
     let trail = file.trail_of(&field.name);
     let of_v1 = [
-        ("v1", field.v1.is_some()),
-        ("keep", field.keep != Keep::V1),
-        ("on_create", field.on_create != OnCreate::Send),
-        ("null_as", field.null_as.is_some()),
+        ("v1", field.spec.v1.is_some()),
+        ("keep", field.spec.keep != Keep::V1),
+        ("on_create", field.spec.on_create != OnCreate::Send),
+        ("null_as", field.spec.null_as.is_some()),
     ];
     for (key, _) in of_v1.into_iter().filter(|(_, given)| *given) {
         faults.add(&trail.then(key), "the records are in the own store");
@@ -82,7 +82,7 @@ fn field_fits_the_store(file: &ResourceFile, field: &Field, faults: &mut Faults)
 
 fn fields_are_written(resource: &Resource, file: &ResourceFile, faults: &mut Faults) {
     for field in resource.fields.iter().filter(|field| file.fields[&field.name].sound) {
-        if !field.read_only && !field.hidden && !file.inputs.contains_key(&field.name) {
+        if !field.spec.read_only && !field.spec.hidden && !file.inputs.contains_key(&field.name) {
             let trail = file.trail_of(&field.name);
             faults.add(&trail, "no input writes it; declare one, or `read_only = true`");
         }
@@ -93,7 +93,7 @@ fn fields_are_read(draft: &Draft, index: usize, file: &ResourceFile, faults: &mu
     let generic = draft.cases_of(index).find(|case| reads_generically(*case));
     for field in draft.resources[index].fields.iter().filter(|field| file.fields[&field.name].sound) {
         let trail = file.trail_of(&field.name);
-        if let (None, Keep::V1, Some(case)) = (&field.v1, field.keep, generic) {
+        if let (None, Keep::V1, Some(case)) = (&field.spec.v1, field.spec.keep, generic) {
             let message =
                 format!("`{}` has no `v1` name to read it from; only a special step could", case.operation.id);
             faults.add(&trail, message);
@@ -112,15 +112,15 @@ fn inputs_have_fields(resource: &Resource, file: &ResourceFile, faults: &mut Fau
     for (name, input) in file.inputs.iter().filter(|(_, input)| input.sound) {
         let trail = file.trail().then("inputs").then(name.as_str());
         match resource.field(name) {
-            None if input.value.write_only != Some(true) => {
+            None if !input.value.write_only => {
                 faults.add(
                     &trail,
                     "there is no field of this name; say `write_only = true` when it never comes back",
                 );
             }
             // A name in place of an id: write-only, and the field that is read under the same name is its expansion.
-            Some(field) if field.read_only && input.value.write_only == Some(true) => {}
-            Some(field) if field.read_only => faults.add(&trail, "the field of this name is read-only"),
+            Some(field) if field.spec.read_only && input.value.write_only => {}
+            Some(field) if field.spec.read_only => faults.add(&trail, "the field of this name is read-only"),
             _ => {}
         }
     }

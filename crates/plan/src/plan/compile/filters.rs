@@ -55,17 +55,16 @@ fn kind_fits(case: Case, param: &Param, filter: &Filter, trail: &Trail, faults: 
 
 /// A filter offers nothing that can never be written.
 fn enum_fits(case: Case, param: &Param, filter: &Filter, trail: &Trail, faults: &mut Faults) {
-    let Some(allowed) = case.file.inputs.get(&filter.field).and_then(|input| input.value.allowed.as_ref()) else {
-        return;
-    };
-    for value in param.allowed.iter().filter(|value| !allowed.contains(value)) {
+    let Some(input) = case.file.inputs.get(&filter.field) else { return };
+    let never = |value: &&String| !input.value.allowed.is_empty() && !input.value.allowed.contains(value);
+    for value in param.spec.allowed.iter().filter(never) {
         faults.add(&trail.then("enum"), format!("`{value}` is not among the values `{}` takes", filter.field));
     }
 }
 
 fn default_is_allowed(param: &Param, trail: &Trail, faults: &mut Faults) {
-    let Some(default) = param.default.as_ref().and_then(|default| default.as_str()) else { return };
-    if !param.allowed.is_empty() && !param.allowed.iter().any(|value| value == default) {
+    let Some(default) = param.spec.default.as_ref().and_then(|default| default.as_str()) else { return };
+    if !param.spec.allowed.is_empty() && !param.spec.allowed.iter().any(|value| value == default) {
         faults.add(&trail.then("default"), format!("`{default}` is not among the values it takes"));
     }
 }

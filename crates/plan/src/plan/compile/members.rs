@@ -31,11 +31,12 @@ pub(super) fn members_fit(draft: &Draft, case: Case, faults: &mut Faults) {
 }
 
 fn member_fits(input: &Input, trail: &Trail, faults: &mut Faults) {
-    let Some(default) = &input.default else { return };
-    if input.required {
+    let Some(default) = &input.spec.default else { return };
+    if input.spec.required {
         faults.add(&trail.then("default"), "a required member needs no default");
     }
-    let outside = |text: &str| !input.allowed.is_empty() && !input.allowed.iter().any(|value| value == text);
+    let outside =
+        |text: &str| !input.spec.allowed.is_empty() && !input.spec.allowed.iter().any(|value| value == text);
     if let Some(text) = default.as_str().filter(|text| outside(text)) {
         faults.add(&trail.then("default"), format!("`{text}` is not among the values it takes"));
     }
@@ -43,10 +44,10 @@ fn member_fits(input: &Input, trail: &Trail, faults: &mut Faults) {
 
 fn reference_fits(draft: &Draft, case: Case, input: &Input, trail: &Trail, faults: &mut Faults) {
     let own = Some(case.resource.name.as_str());
-    if input.acyclic && input.references.as_deref() != own {
+    if input.spec.acyclic && input.spec.references.as_deref() != own {
         faults.add(&trail.then("acyclic"), "only a reference to the same resource can lead back");
     }
-    let Some(name) = &input.references else { return };
+    let Some(name) = &input.spec.references else { return };
     if !draft.resources.iter().any(|resource| resource.name == *name) {
         faults.add(&trail.then("references"), format!("there is no resource `{name}`"));
     }

@@ -39,11 +39,8 @@ fn param(name: &str, spec: &ParamSpec, role: ParamRole, trail: &Trail, faults: &
     Param {
         name: name.into(),
         value: kinds::value_type(spec.kind, spec.items, trail, faults),
-        allowed: spec.allowed.clone(),
-        default: spec.default.clone(),
-        max: spec.max,
-        notes: spec.notes.clone(),
         role,
+        spec: spec.clone(),
     }
 }
 
@@ -68,26 +65,22 @@ fn filter(name: &str) -> Filter {
 
 fn order_by(builder: &Builder) -> Option<Param> {
     let order = &builder.spec.order.as_ref()?.value;
-    Some(Param {
-        name: "order_by".into(),
-        value: ValueType::One(Kind::String),
+    let spec = ParamSpec {
         allowed: order.allowed.iter().flat_map(|field| [field.clone(), format!("-{field}")]).collect(),
         default: Some(order.default.clone().into()),
-        max: None,
         notes: builder.files.common.order_by.notes.clone(),
-        role: ParamRole::OrderBy,
-    })
+        ..ParamSpec::default()
+    };
+    Some(Param { name: "order_by".into(), value: ValueType::One(Kind::String), role: ParamRole::OrderBy, spec })
 }
 
 fn expand(builder: &Builder) -> Option<Param> {
-    let allowed = &builder.spec.head.value.expand;
+    let allowed = builder.spec.head.value.expand.clone();
+    let notes = builder.files.common.expand.notes.clone();
     (!allowed.is_empty()).then(|| Param {
         name: "expand".into(),
         value: ValueType::Csv(Kind::String),
-        allowed: allowed.clone(),
-        default: None,
-        max: None,
-        notes: builder.files.common.expand.notes.clone(),
         role: ParamRole::Expand,
+        spec: ParamSpec { allowed, notes, ..ParamSpec::default() },
     })
 }

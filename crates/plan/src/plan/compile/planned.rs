@@ -41,7 +41,7 @@ fn of_step(step: Step, resource: &Resource, builder: &Builder) -> Option<Vec<Pla
         let path = v1?.record.as_ref()?.as_str().replace("{pk}", "{other}");
         call(Method::Patch, &PathTemplate::parse(&path).ok()?, String::new(), Made::ForEach(extra))
     };
-    let refused = resource.fields.iter().any(|field| field.keep == Keep::OverlayIfRefused);
+    let refused = resource.fields.iter().any(|field| field.spec.keep == Keep::OverlayIfRefused);
     let again = Made::ForEach(Extra::RefusedValue);
     let flagged = || resource.exclusive.as_ref().and_then(|_| other(Extra::Default));
     let calls = match step {

@@ -41,38 +41,18 @@ fn resource(file: &ResourceFile, faults: &mut Faults) -> Resource {
 fn fields(file: &ResourceFile, trail: &Trail, faults: &mut Faults) -> Vec<Field> {
     let mut specs: Vec<(&String, &Read<FieldSpec>)> = file.fields.iter().collect();
     specs.sort_by_key(|(_, spec)| spec.value.hidden);
-    let position = |name: &str| specs.iter().position(|(known, _)| *known == name);
-    let mut fields = Vec::with_capacity(specs.len());
-    for (name, spec) in &specs {
-        let trail = trail.then(name.as_str());
-        let not_before = spec.value.not_before.as_deref().and_then(|other| {
-            let found = position(other);
-            if found.is_none() {
-                faults.add(&trail.then("not_before"), format!("there is no field `{other}`"));
-            }
-            found
-        });
-        fields.push(field(name, &spec.value, not_before, &trail, faults));
-    }
-    fields
+    specs
+        .into_iter()
+        .map(|(name, spec)| field(name, &spec.value, file, &trail.then(name.as_str()), faults))
+        .collect()
 }
 
-fn field(name: &str, spec: &FieldSpec, not_before: Option<usize>, trail: &Trail, faults: &mut Faults) -> Field {
-    Field {
-        name: name.into(),
-        v1: spec.v1.clone(),
-        value: kinds::value_type(spec.kind, spec.items, trail, faults),
-        nullable: spec.nullable,
-        read_only: spec.read_only,
-        hidden: spec.hidden,
-        plain_text: spec.plain_text,
-        null_as: spec.null_as.clone(),
-        keep: spec.keep,
-        on_create: spec.on_create,
-        trim: spec.trim,
-        not_before,
-        notes: spec.notes.clone(),
+fn field(name: &str, spec: &FieldSpec, file: &ResourceFile, trail: &Trail, faults: &mut Faults) -> Field {
+    if let Some(other) = spec.not_before.as_ref().filter(|other| !file.fields.contains_key(*other)) {
+        faults.add(&trail.then("not_before"), format!("there is no field `{other}`"));
     }
+    let value = kinds::value_type(spec.kind, spec.items, trail, faults);
+    Field { name: name.into(), value, spec: spec.clone() }
 }
 
 fn v1_source(spec: &V1Spec, file: &ResourceFile, fields: &[Field], trail: &Trail, faults: &mut Faults) -> V1Source {
@@ -98,7 +78,7 @@ fn template(text: Option<&str>, trail: &Trail, faults: &mut Faults) -> Option<Pa
 /// Asks the list for `id` and all other members that the fields need, each once.
 fn list_query(fields: &[Field]) -> String {
     let mut names = vec!["id"];
-    for name in fields.iter().filter_map(|field| field.v1.as_deref()) {
+    for name in fields.iter().filter_map(|field| field.spec.v1.as_deref()) {
         if !names.contains(&name) {
             names.push(name);
         }

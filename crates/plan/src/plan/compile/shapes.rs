@@ -19,7 +19,7 @@ pub(super) fn build(draft: &Draft, faults: &mut Faults) -> IndexMap<String, Shap
     let mut shapes: IndexMap<String, Shape> = IndexMap::new();
     let nothing = ShapeSpec::default();
     for (index, resource, file) in draft.resources_with_files() {
-        let visible: Vec<&Field> = resource.fields.iter().filter(|field| !field.hidden).collect();
+        let visible: Vec<&Field> = resource.fields.iter().filter(|field| !field.spec.hidden).collect();
         if visible.is_empty() || shapes.contains_key(&resource.shape) {
             continue;
         }
@@ -73,17 +73,17 @@ fn property(field: &Field, input: Option<&InputSpec>) -> Map<String, Value> {
         if let Some(length) = input.and_then(|input| input.max_length) {
             schema.insert("maxLength".into(), length.into());
         }
-        if let Some(allowed) = input.and_then(|input| input.allowed.as_ref()) {
+        if let Some(allowed) = input.map(|input| &input.allowed).filter(|allowed| !allowed.is_empty()) {
             schema.insert("enum".into(), json!(allowed));
         }
     }
-    if field.nullable {
+    if field.spec.nullable {
         schema::admit_null(&mut schema);
     }
-    if !field.notes.is_empty() {
-        schema.insert("description".into(), field.notes.as_str().into());
+    if !field.spec.notes.is_empty() {
+        schema.insert("description".into(), field.spec.notes.as_str().into());
     }
-    if field.read_only {
+    if field.spec.read_only {
         schema.insert("readOnly".into(), true.into());
     }
     schema

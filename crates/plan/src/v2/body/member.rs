@@ -8,7 +8,7 @@ use serde_json::Value;
 pub(super) fn check_member(input: &Input, value: &Value) -> Result<Value, FieldErrors> {
     let refuse = |message: String| FieldErrors::from(vec![FieldError::new(&input.name, message)]);
     if value.is_null() {
-        let null = input.nullable.then_some(Value::Null);
+        let null = input.spec.nullable.then_some(Value::Null);
         return null.ok_or_else(|| refuse("must not be null".into()));
     }
     match input.value {
@@ -38,17 +38,17 @@ fn check_array(input: &Input, kind: Option<crate::plan::Kind>, value: &Value) ->
 
 fn check_text(input: &Input, value: Value) -> Result<Value, String> {
     let Value::String(text) = value else { return Ok(value) };
-    let text = if input.trim || input.trim_ends { value::trimmed(&text).to_owned() } else { text };
+    let text = if input.trim || input.spec.trim_ends { value::trimmed(&text).to_owned() } else { text };
     if input.trim && text.is_empty() {
         return Err("must not be blank".into());
     }
-    if input.max_length.is_some_and(|max| text.chars().count() > max) {
-        return Err(format!("must not be longer than {} characters", input.max_length.unwrap_or_default()));
+    if input.spec.max_length.is_some_and(|max| text.chars().count() > max) {
+        return Err(format!("must not be longer than {} characters", input.spec.max_length.unwrap_or_default()));
     }
-    if !input.allowed.is_empty() && !input.allowed.contains(&text) {
-        return Err(value::not_one_of(&text, &input.allowed));
+    if !input.spec.allowed.is_empty() && !input.spec.allowed.contains(&text) {
+        return Err(value::not_one_of(&text, &input.spec.allowed));
     }
-    if input.zone && !time::is_zone(&text) {
+    if input.spec.zone && !time::is_zone(&text) {
         return Err("is not a name of the IANA time zone database".into());
     }
     if let Some(fault) = input.fault_of_v1(&text) {
