@@ -44,7 +44,7 @@ const RULES: [(&str, Rule); 55] = [
     ("telemetry", Only(&["settings"])),
     ("shared", Only(&[])),
     ("limits", Only(&["cache", "context", "network", "refusal", "settings", "shared", "tally", "units"])),
-    ("load", Only(&["refusal"])),
+    ("load", Only(&["network", "refusal"])),
     // What exists.
     ("mapping", Only(&[])),
     ("plan", Only(&["mapping"])),

@@ -1,7 +1,8 @@
 //! Who a place is taken for.
 //!
-//! May use: nothing of this crate.
+//! May use: `network`.
 
+use crate::network::network;
 use foldhash::quality::RandomState;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -21,11 +22,7 @@ impl Holder {
     pub fn of_address(address: IpAddr) -> Option<Self> {
         match address.to_canonical() {
             IpAddr::V4(Ipv4Addr::LOCALHOST) | IpAddr::V6(Ipv6Addr::LOCALHOST) => None,
-            IpAddr::V4(address) => Some(Self::Address(address.into())),
-            IpAddr::V6(address) => {
-                let network = u128::from(address) & !u128::from(u64::MAX);
-                Some(Self::Address(Ipv6Addr::from(network).into()))
-            }
+            address => Some(Self::Address(network(address))),
         }
     }
 }

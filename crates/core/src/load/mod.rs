@@ -4,7 +4,7 @@
 //! share; [`Memory`] counts the bytes of bodies and answers that are held; a [`Pace`] tells a slow sender or reader
 //! from one that only wants to hold a place.
 //!
-//! May use: `refusal`.
+//! May use: `network`, `refusal`.
 
 mod asker;
 mod memory;
