@@ -10,7 +10,9 @@ mod support;
 
 use bytes::Bytes;
 use causeway::context::Context;
-use causeway::edge::{AlwaysReady, Body, BodyError, PassThrough, Surface, V2Answer, V2Service, serve, stack};
+use causeway::edge::{
+    Body, BodyError, Condition, PassThrough, Readiness, Surface, V2Answer, V2Service, serve, stack,
+};
 use causeway::load::{Memory, Share};
 use causeway::refusal::Refusal;
 use causeway::settings::{HttpAddress, Settings};
@@ -92,6 +94,12 @@ impl V2Service for NoV2 {
     }
 }
 
+impl Readiness for NoV2 {
+    fn ready(&self) -> BoxFuture<'static, Result<Condition, Refusal>> {
+        Box::pin(std::future::ready(Ok(Condition { status: "ready", ..Condition::default() })))
+    }
+}
+
 /// A v1 that receives uploads (POST) and sends downloads (GET).
 async fn start_v1(up: Arc<Flight>, down: Arc<Flight>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -128,7 +136,7 @@ async fn start_gateway(upstream: &str) -> String {
         v2: Arc::new(NoV2),
         pages: Vec::new(),
         pass_through,
-        readiness: Arc::new(AlwaysReady),
+        readiness: Arc::new(NoV2),
         counting: None,
         traces: None,
         requests: Arc::new(causeway::tally::Requests::new(Vec::new())),

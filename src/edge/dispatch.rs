@@ -79,16 +79,6 @@ pub trait Readiness: Send + Sync + 'static {
     fn ready(&self) -> BoxFuture<'static, Result<Condition, Refusal>>;
 }
 
-/// The readiness of something that is ready as soon as it runs.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct AlwaysReady;
-
-impl Readiness for AlwaysReady {
-    fn ready(&self) -> BoxFuture<'static, Result<Condition, Refusal>> {
-        Box::pin(std::future::ready(Ok(Condition { status: "ready", ..Condition::default() })))
-    }
-}
-
 /// What is known of a call when it arrives, by numbers of whoever counts.
 #[derive(Debug, Clone)]
 pub struct Arrived {

@@ -3,7 +3,7 @@
 
 use crate::context::Context;
 use crate::edge::{
-    AlwaysReady, Body, Pages, PassThrough, Readiness, Stack, Surface, V2Answer, V2Service, WriteObserver,
+    Body, Condition, Pages, PassThrough, Readiness, Stack, Surface, V2Answer, V2Service, WriteObserver,
 };
 use crate::edge::{full, read_body, serve, stack};
 use crate::load::{Memory, Share};
@@ -41,6 +41,13 @@ impl V2Service for Arc<Script> {
         let path = request.uri().path().to_owned();
         assert!(path != "/api/v2/panic-at-once/", "scripted panic at once");
         Box::pin(async move { script.play(&path, request, &context).await.map(V2Answer::Reply) })
+    }
+}
+
+/// Ready as soon as it runs.
+impl Readiness for Script {
+    fn ready(&self) -> BoxFuture<'static, Result<Condition, Refusal>> {
+        Box::pin(std::future::ready(Ok(Condition { status: "ready", ..Condition::default() })))
     }
 }
 
@@ -172,12 +179,11 @@ fn surface(
     if let Some(observer) = observer {
         pass_through.observer = observer;
     }
-    let readiness: Arc<dyn Readiness> = Arc::new(AlwaysReady);
     let surface = Surface {
+        readiness: Arc::clone(&script) as Arc<dyn Readiness>,
         v2: Arc::new(script),
         pages: vec![Arc::new(OnePage)],
         pass_through,
-        readiness,
         counting: None,
         traces: None,
         requests: Arc::new(crate::tally::Requests::new(Vec::new())),
