@@ -169,15 +169,21 @@ impl<'s> Looking<'s> {
     /// Goes along the order until the page is full; answers how many rows that was when it was given up.
     fn walk(&self) -> Result<Found, usize> {
         let sorted = self.rows.sorted(&self.order);
-        let most = sorted.len() / PART;
-        let (mut page, mut passed, mut walked, mut gave_up) = (Vec::new(), 0, 0, false);
-        self.along(&sorted, self.begin(&sorted), |slot| {
-            if walked == most {
+        let passes = |slot| self.filter.passes(slot, self.rows.at(slot).0);
+        let (found, gave_up) = self.fill(&sorted, sorted.len() / PART, passes);
+        if gave_up { Err(found.looked_at) } else { Ok(found) }
+    }
+
+    /// Goes along the order until the page is full of what `passes`. Gives up after `most` rows, and tells so.
+    fn fill(&self, sorted: &Sorted, most: usize, passes: impl Fn(u32) -> bool) -> (Found, bool) {
+        let (mut page, mut passed, mut looked_at, mut gave_up) = (Vec::new(), 0, 0, false);
+        self.along(sorted, self.begin(sorted), |slot| {
+            if looked_at == most {
                 gave_up = true;
                 return ControlFlow::Break(());
             }
-            walked += 1;
-            if self.filter.passes(slot, self.rows.at(slot).0) {
+            looked_at += 1;
+            if passes(slot) {
                 passed += 1;
                 if (self.skipped + 1..=self.end()).contains(&passed) {
                     page.push(slot);
@@ -185,10 +191,7 @@ impl<'s> Looking<'s> {
             }
             if passed > self.end() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        if gave_up {
-            return Err(walked);
-        }
-        Ok(Found { page, has_more: passed > self.end(), total: passed, looked_at: walked })
+        (Found { page, has_more: passed > self.end(), total: passed, looked_at }, gave_up)
     }
 
     /// Filters all chunks and takes the page out of what passes.
@@ -220,18 +223,8 @@ impl<'s> Looking<'s> {
 
     /// The page of what passes, found by going along the order.
     fn pick(&self, sorted: &Sorted, passing: &Bits) -> Found {
-        let (mut page, mut passed, mut looked_at) = (Vec::new(), 0, 0);
-        self.along(sorted, self.begin(sorted), |slot| {
-            looked_at += 1;
-            if passing.has(slot) {
-                passed += 1;
-                if (self.skipped + 1..=self.end()).contains(&passed) {
-                    page.push(slot);
-                }
-            }
-            if passed > self.end() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
-        Found { page, has_more: passed > self.end(), total: passing.count(), looked_at }
+        let (found, _) = self.fill(sorted, usize::MAX, |slot| passing.has(slot));
+        Found { total: passing.count(), ..found }
     }
 
     /// The page of what passes, found by sorting as much of it as is needed.
