@@ -4,10 +4,10 @@
 
 use crate::access::AccessSettings;
 use crate::index::IndexSettings;
-use crate::run::RunnerSettings;
+use crate::run::service_key;
 use crate::settings::{HttpAddress, Settings};
 use crate::store::file_of;
-use crate::v1::{BudgetSettings, ClientSettings, ConcurrencySettings, Quota, V1Key};
+use crate::v1::{BudgetSettings, ClientSettings, ConcurrencySettings, Quota};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -36,10 +36,6 @@ pub(super) fn client_settings(settings: &Settings, upstream: &HttpAddress) -> Cl
             max: settings.upstream.concurrency_max,
         },
     }
-}
-
-pub(super) fn service_key(settings: &Settings) -> Option<V1Key> {
-    settings.upstream.service_key.as_ref().map(|key| V1Key::new(key.expose()))
 }
 
 /// A quota that is set is kept; without one v1 is believed when it shows more than usual.
@@ -87,22 +83,6 @@ pub(super) fn index_settings(settings: &Settings) -> IndexSettings {
 /// there is no place to keep it.
 pub(super) fn index_directory(store: &str) -> Option<PathBuf> {
     file_of(store).map(|file| PathBuf::from(format!("{}.index", file.display())))
-}
-
-pub(super) fn runner_settings(settings: &Settings) -> RunnerSettings {
-    RunnerSettings {
-        collection_ttl: settings.cache.collection,
-        strict_query: settings.strict_query,
-        shared_work: settings.limits.deadline,
-        workflow: settings.workflow.clone(),
-        types: settings.types,
-        late_write: settings.store.late_write,
-        stretch: settings.cache.stretch,
-        stale_if_error: settings.cache.stale_if_error,
-        index_ahead: settings.index.ahead,
-        service_key: service_key(settings),
-        writers_waiting: settings.limits.writers_waiting,
-    }
 }
 
 /// How long it waits for another process that serves the same SQLite file: as long as that one may drain, when the

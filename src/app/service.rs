@@ -9,9 +9,7 @@
 use super::background::{forget_settled, report_spending, until_dropped};
 use super::counts::{self, Counts};
 use super::cut_over::{Compared, CutOver, look};
-use super::derived::{
-    access_settings, budget_settings, client_settings, index_settings, patience, runner_settings, service_key,
-};
+use super::derived::{access_settings, budget_settings, client_settings, index_settings, patience};
 use super::foreign_calls::ForeignCalls;
 use super::foreign_writes::ForeignWrites;
 use super::peers::Peers;
@@ -37,7 +35,7 @@ use crate::oauth::{Audited, Events, Keyring, OAuth, OAuthPages};
 use crate::plan::{Plan, Source};
 use crate::request::{Beside, V2};
 use crate::retirement::Retirement;
-use crate::run::{Runner, keep_ahead, settle_left_open};
+use crate::run::{Runner, keep_ahead, service_key, settle_left_open};
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::store::{self, Joined, LeftWorkspace, Store};
@@ -118,11 +116,12 @@ impl Service {
             true => indexes.shared_in(Arc::new(SharedIndexes(store.clone()))),
             false => indexes,
         };
-        let (plan, how) = (Arc::clone(&compiled.plan), runner_settings(settings));
+        let plan = Arc::clone(&compiled.plan);
         let counts = counts::begin(settings, &plan, &store, &access, &client.budget).await;
         let retirement = retirement(settings, &plan)?;
         let left = look(settings, &store, &client).await?;
-        let runner = Runner::new(plan, client.clone(), access.clone(), store.clone(), indexes.clone(), how);
+        let runner =
+            Runner::new(plan, client.clone(), access.clone(), store.clone(), indexes.clone(), settings.clone());
         let (runner, compared) = (Arc::new(runner), Compared::begin(settings, &store));
         let writes = foreign_writes(&runner, &access);
         let cut_over = CutOver::new(settings, &compiled.plan, &left, (&client, writes), &compared)?;
@@ -192,8 +191,8 @@ impl Service {
                 (oauth, sharing(access, proofs.as_ref()), proofs, keyring)
             }
         };
-        let (plan, how) = (Arc::clone(&compiled.plan), runner_settings(settings));
-        let runner = Arc::new(self.runner.with_settings(plan, access.clone(), how));
+        let plan = Arc::clone(&compiled.plan);
+        let runner = Arc::new(self.runner.with_settings(plan, access.clone(), settings.clone()));
         let limits = match settings.limits.rate == before.limits.rate {
             true => Arc::clone(&self.limits),
             false => limits(settings, lasting.shared.as_ref()),

@@ -90,7 +90,7 @@ impl Job {
     /// long as it would while v1 does not answer, and says so.
     fn make_do_without_the_store(&self) -> Result<(), Refusal> {
         let Some(since) = self.runner.store.away_since() else { return Ok(()) };
-        if !self.call.ctx.tolerant || since.elapsed() > self.runner.settings.stale_if_error {
+        if !self.call.ctx.tolerant || since.elapsed() > self.runner.settings.cache.stale_if_error {
             return Err(store_is_away());
         }
         self.call.ctx.meter.relies_on(since, Note::Store);

@@ -309,7 +309,7 @@ impl Job {
 
     /// Time for work that several requests share.
     pub(super) fn shared_ctx(&self) -> Context {
-        self.call.ctx.for_shared_work(self.runner.settings.shared_work)
+        self.call.ctx.for_shared_work(self.runner.settings.limits.deadline)
     }
 }
 

@@ -28,5 +28,5 @@ pub use own::forget_project;
 pub use reads::ahead::keep_ahead;
 pub use reads::hinted::touched;
 pub use reads::left_open::settle_left_open;
-pub use runner::{Runner, RunnerSettings};
+pub use runner::{Runner, service_key};
 pub use writes::look_up::Looked;

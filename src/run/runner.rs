@@ -15,7 +15,7 @@ use crate::heavy::Heavy;
 use crate::index::{Indexes, Scope};
 use crate::plan::Plan;
 use crate::refusal::Refusal;
-use crate::settings::{TypeSettings, WorkflowSettings};
+use crate::settings::{CacheSettings, Settings};
 use crate::store::Store;
 use crate::translate::ReadShape;
 use crate::translate::members::Person;
@@ -45,36 +45,14 @@ const PLAIN_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 /// Least time for which a new record is remembered as such.
 const REMEMBERED: Duration = Duration::from_secs(60);
 
-/// What can be set about carrying out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunnerSettings {
-    /// How long a collection is served from memory.
-    pub collection_ttl: Duration,
-    /// Refuse unknown parameters of lists (O6).
-    pub strict_query: bool,
-    /// Time allowed to work that several requests share, and to a write whose client left.
-    pub shared_work: Duration,
-    pub workflow: WorkflowSettings,
-    pub types: TypeSettings,
-    /// How long v1 may still carry out a write whose answer was lost.
-    pub late_write: Duration,
-    /// Age up to which collections and indices are used while v1's quota is short.
-    pub stretch: Duration,
-    /// Age up to which whatever is kept is used while v1 is unreachable or failing.
-    pub stale_if_error: Duration,
-    /// Whether the index of a project is begun before a request needs it.
-    pub index_ahead: bool,
-    /// A key of the gateway's own that reads indices.
-    pub service_key: Option<V1Key>,
-    /// Most writes that wait for the same record or rule.
-    pub writers_waiting: usize,
+/// Age from which nobody uses a collection.
+fn longest(cache: &CacheSettings) -> Duration {
+    cache.collection.max(cache.stretch).max(cache.stale_if_error)
 }
 
-impl RunnerSettings {
-    /// Age from which nobody uses a collection.
-    fn longest(&self) -> Duration {
-        self.collection_ttl.max(self.stretch).max(self.stale_if_error)
-    }
+/// A key of the gateway's own that reads indices.
+pub fn service_key(settings: &Settings) -> Option<V1Key> {
+    settings.upstream.service_key.as_ref().map(|key| V1Key::new(key.expose()))
 }
 
 /// Everything calls are carried out with.
@@ -112,7 +90,8 @@ pub struct Runner {
     pub(super) losses: Losses,
     /// Writes under way, whose clients may have left.
     pub(super) writes: TaskTracker,
-    pub(super) settings: RunnerSettings,
+    pub(super) settings: Settings,
+    pub(super) service_key: Option<V1Key>,
     /// Which project had an identifier when it was last seen, by workspace.
     identifiers: Cache<(Box<str>, Box<str>), Uuid>,
 }
@@ -129,22 +108,22 @@ impl Runner {
         access: Access,
         store: Store,
         indexes: Indexes,
-        settings: RunnerSettings,
+        settings: Settings,
     ) -> Self {
         let changes = access.changes().clone();
         Self {
             shapes: plan.resources.iter().map(ReadShape::of).collect(),
-            collections: Arc::new(Shelf::new(settings.collection_ttl, settings.longest(), &changes)),
-            rosters: Arc::new(Shelf::new(settings.collection_ttl, settings.longest(), &changes)),
-            sets: Arc::new(Shelf::new(settings.collection_ttl, settings.longest(), &changes)),
-            answers: Answers::new(settings.stale_if_error, &changes),
+            collections: Arc::new(Shelf::new(settings.cache.collection, longest(&settings.cache), &changes)),
+            rosters: Arc::new(Shelf::new(settings.cache.collection, longest(&settings.cache), &changes)),
+            sets: Arc::new(Shelf::new(settings.cache.collection, longest(&settings.cache), &changes)),
+            answers: Answers::new(settings.cache.stale_if_error, &changes),
             own_lists: KeptLists::default(),
             deleted_labels: DeletedLabels::default(),
-            made: Cache::new(Bounds::of(MADE).for_time(settings.late_write * 2 + REMEMBERED)),
+            made: Cache::new(Bounds::of(MADE).for_time(settings.store.late_write * 2 + REMEMBERED)),
             plain: Cache::new(Bounds::of(PLAIN).for_time(PLAIN_FOR)),
             compared: Cache::new(Bounds::of(COMPARED).for_time(indexes.settings().sweep)),
             begun_ahead: Cache::new(Bounds::of(COMPARED).for_time(BEGUN)),
-            restless: restless(settings.collection_ttl),
+            restless: restless(settings.cache.collection),
             beginners: Beginners::default(),
             plan,
             client,
@@ -156,6 +135,7 @@ impl Runner {
             epochs: Cache::new(Bounds::of(EPOCHS)),
             losses: Losses::default(),
             writes: TaskTracker::new(),
+            service_key: service_key(&settings),
             settings,
             identifiers: Cache::new(Bounds::of(IDENTIFIERS)),
         }
@@ -164,22 +144,23 @@ impl Runner {
     /// Another one with `plan`, `access` and `settings`, that shares with this one what both have to know of: who
     /// writes, what was made, what is kept. Data that were translated by another plan, or judged by other rules, are
     /// not kept.
-    pub fn with_settings(&self, plan: Arc<Plan>, access: Access, settings: RunnerSettings) -> Self {
+    pub fn with_settings(&self, plan: Arc<Plan>, access: Access, settings: Settings) -> Self {
         // Answers that are ready were judged by the settings of their time.
         let judged = (settings.strict_query, settings.types) == (self.settings.strict_query, self.settings.types);
         let same = judged && Arc::ptr_eq(&plan, &self.plan);
         let (fresh, time_to_live) =
-            (settings.collection_ttl == self.settings.collection_ttl, settings.collection_ttl);
+            (settings.cache.collection == self.settings.cache.collection, settings.cache.collection);
         Self {
             shapes: plan.resources.iter().map(ReadShape::of).collect(),
-            collections: Arc::new(self.collections.with_ages(time_to_live, settings.longest(), same)),
-            rosters: Arc::new(self.rosters.with_ages(time_to_live, settings.longest(), same)),
-            sets: Arc::new(self.sets.with_ages(time_to_live, settings.longest(), same)),
-            answers: self.answers.with_age(settings.stale_if_error),
+            collections: Arc::new(self.collections.with_ages(time_to_live, longest(&settings.cache), same)),
+            rosters: Arc::new(self.rosters.with_ages(time_to_live, longest(&settings.cache), same)),
+            sets: Arc::new(self.sets.with_ages(time_to_live, longest(&settings.cache), same)),
+            answers: self.answers.with_age(settings.cache.stale_if_error),
             own_lists: if same { self.own_lists.clone() } else { KeptLists::default() },
             restless: if fresh { self.restless.clone() } else { restless(time_to_live) },
             plan,
             access,
+            service_key: service_key(&settings),
             settings,
             ..self.clone()
         }

@@ -122,7 +122,7 @@ impl InProject<'_> {
         if let Some(index) = indexes.peek(&scope) {
             return index.get(id);
         }
-        let kept = self.is_short().then(|| indexes.kept_within(&scope, self.runner.settings.stretch));
+        let kept = self.is_short().then(|| indexes.kept_within(&scope, self.runner.settings.cache.stretch));
         let kept = kept.flatten()?;
         let item = kept.value.get(id)?;
         self.uses(kept.began.at, Instant::now(), indexes.settings().freshness);

@@ -28,7 +28,7 @@ impl InProject<'_> {
     /// once in a while for each list. Nobody waits for it, and its calls count for no request.
     pub(in crate::run) fn begin_index(&self, scope: &Scope, items: usize) {
         let runner = &self.runner;
-        let wanted = runner.settings.index_ahead && items > ONE_CALL && runner.indexes.has_room_for(items);
+        let wanted = runner.settings.index.ahead && items > ONE_CALL && runner.indexes.has_room_for(items);
         if !wanted || !runner.begun_ahead.insert_new(scope.clone(), ()) {
             return;
         }
@@ -43,8 +43,8 @@ impl InProject<'_> {
 
 /// Builds the index of `scope` with the gateway's own key, or with `key` of one who has been shown its rows.
 async fn begin(runner: &Runner, scope: &Scope, key: V1Key, items: usize) -> Result<(), Refusal> {
-    let ctx = Context::new("index-ahead", runner.settings.shared_work).with_priority(Priority::Index);
-    let key = match &runner.settings.service_key {
+    let ctx = Context::new("index-ahead", runner.settings.limits.deadline).with_priority(Priority::Index);
+    let key = match &runner.service_key {
         Some(service) if runner.sees_the_same(service, scope, &ctx).await == Ok(true) => service.clone(),
         _ => key,
     };
@@ -76,7 +76,7 @@ pub(in crate::run) async fn renew(
     hinted: bool,
 ) -> Result<(), Refusal> {
     let what = if hinted { "refresh-hinted" } else { "refresh-ahead" };
-    let ctx = Context::new(what, runner.settings.shared_work).with_priority(Priority::Index);
+    let ctx = Context::new(what, runner.settings.limits.deadline).with_priority(Priority::Index);
     // Requests share the read that is under way, so it must not be one that waits for quota.
     if runner.client.budget.is_short(key.id()) || !runner.sees_the_same(key, scope, &ctx).await? {
         return Ok(());

@@ -39,7 +39,7 @@ pub async fn settle_left_open(runner: Arc<Runner>, key: V1Key) {
 
 /// A call that lists the project, as the owner of the key may.
 async fn listing(runner: &Arc<Runner>, key: &V1Key, project: Uuid, slug: &str) -> Result<Inside, Refusal> {
-    let ctx = Context::new("settle", runner.settings.shared_work);
+    let ctx = Context::new("settle", runner.settings.limits.deadline);
     let caller = runner.prove(key, &ctx).await?;
     let card = runner.access.project(&caller, slug, project, &ctx).await?;
     card.require_member()?;

@@ -85,7 +85,7 @@ impl Job {
 
     /// The page that this call asks for, when it was asked for a moment ago.
     pub(in crate::run) fn ready_page(&self) -> Option<Reply> {
-        let (place, usual) = (self.place_of(self.resource()).ok()?, self.runner.settings.collection_ttl);
+        let (place, usual) = (self.place_of(self.resource()).ok()?, self.runner.settings.cache.collection);
         let kept = self.runner.collections.kept_within(&place, self.audience().ok()?, usual)?;
         let kept = Some(kept).filter(|kept| kept.value.counts_for(self.key().id()))?;
         let reply = kept.value.ready.get(self.call.operation, &self.call.parameters)?;

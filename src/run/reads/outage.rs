@@ -95,7 +95,7 @@ impl Job {
     /// The index as it is, for a time of trouble, and when it was read.
     pub(in crate::run) fn older_index(&self, scope: &Scope) -> Option<(Arc<Index>, Instant)> {
         let runner = &self.runner;
-        let kept = runner.indexes.kept_within(scope, runner.settings.stale_if_error)?;
+        let kept = runner.indexes.kept_within(scope, runner.settings.cache.stale_if_error)?;
         let void = runner.changes.is_void(&[Changed::Written(scope.project)], kept.began);
         (!void).then_some((kept.value, kept.began.at))
     }

@@ -78,7 +78,11 @@ impl Job {
     /// Age up to which collections are used now.
     pub(in crate::run) fn collection_age(&self) -> Duration {
         let settings = &self.runner.settings;
-        if self.is_short() { settings.stretch.max(settings.collection_ttl) } else { settings.collection_ttl }
+        if self.is_short() {
+            settings.cache.stretch.max(settings.cache.collection)
+        } else {
+            settings.cache.collection
+        }
     }
 
     /// The thing at `place`: kept, kept for longer while v1's quota is short, or read.
@@ -174,18 +178,18 @@ impl Job {
     {
         let (audience, asked) = (self.audience()?, Instant::now());
         let settings = &self.runner.settings;
-        let (usual, key) = (settings.collection_ttl, self.key());
+        let (usual, key) = (settings.cache.collection, self.key());
         let kept_within =
             |age| shelf.kept_within(place, audience, age).filter(|kept| kept.value.counts_for(key.id()));
         if let Some(kept) = kept_within(usual) {
             self.uses(kept.began.at, asked, usual);
             return Ok(kept);
         }
-        let loaded = match self.is_short().then(|| kept_within(settings.stretch)).flatten() {
+        let loaded = match self.is_short().then(|| kept_within(settings.cache.stretch)).flatten() {
             Some(kept) => kept,
             None => {
                 let older = || {
-                    let kept = kept_within(settings.stale_if_error)?;
+                    let kept = kept_within(settings.cache.stale_if_error)?;
                     let read_at = kept.began.at;
                     Some((kept, read_at))
                 };
@@ -202,7 +206,7 @@ impl Job {
                 };
                 match self.list_or_older(&place.path, older, Box::pin(load)).await {
                     Err(refusal @ Refusal::RateLimited { .. }) if self.may_stretch() => {
-                        kept_within(settings.stretch).ok_or(refusal)?
+                        kept_within(settings.cache.stretch).ok_or(refusal)?
                     }
                     outcome => outcome?,
                 }
@@ -337,7 +341,7 @@ impl InProject<'_> {
     }
 
     fn stretched_index(&self, scope: &Scope) -> Option<Kept<Arc<Index>>> {
-        self.runner.indexes.kept_within(scope, self.runner.settings.stretch)
+        self.runner.indexes.kept_within(scope, self.runner.settings.cache.stretch)
     }
 
     /// The item that `find` finds in the index, while v1's quota is short; none says nothing about v1.
@@ -378,7 +382,7 @@ impl InProject<'_> {
 
     /// The key that reads the index: the gateway's own where v1 shows its owner the same rows, else the caller's.
     async fn index_key(&self, scope: &Scope) -> V1Key {
-        match &self.runner.settings.service_key {
+        match &self.runner.service_key {
             Some(service) if self.may_stretch() => {
                 let ctx = self.shared_ctx().with_priority(Priority::Index);
                 let sees = self.runner.sees_the_same(service, scope, &ctx);

@@ -34,7 +34,7 @@ async fn workspace_roles(job: &InProject<'_>) -> Result<HashMap<Uuid, i64>, Refu
     let (max_age, asked) = (job.collection_age(), Instant::now());
     let card = job.runner.access.workspace_within(&job.call.caller, job.slug(), max_age, &job.call.ctx).await?;
     let Some(roster) = &card.roster else { return Ok(HashMap::new()) };
-    job.uses(card.read_at, asked, job.runner.settings.collection_ttl);
+    job.uses(card.read_at, asked, job.runner.settings.cache.collection);
     let people = members::read(roster).map_err(|fault| bad_data(&fault))?;
     Ok(members::roles(&people))
 }

@@ -19,7 +19,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     };
     // A caller who may not read it is told so before the query is judged (O2).
     let list = job.list_call()?;
-    job.uses(card.read_at, asked, runner.settings.collection_ttl);
+    job.uses(card.read_at, asked, runner.settings.cache.collection);
     let workspace = runner.access.workspace_id(&call.caller, job.slug(), &call.ctx).await?;
     let people = members::read(roster).map_err(|fault| bad_data(&fault))?;
     let role_of = |person: &members::Person| Role(person.role.unwrap_or_default()).workspace_slug();

@@ -77,7 +77,7 @@ impl Job {
 
     fn patience(&self) -> Patience {
         let until = Instant::now() + self.call.ctx.remaining().mul_f64(IN_LINE);
-        Patience { waiting: self.runner.settings.writers_waiting, until }
+        Patience { waiting: self.runner.settings.limits.writers_waiting, until }
     }
 
     fn wanted(&self) -> Vec<Wanted> {

@@ -77,7 +77,7 @@ impl Job {
     }
 
     fn outlasting_the_client(mut self) -> Self {
-        self.call.ctx = self.call.ctx.for_shared_work(self.runner.settings.shared_work);
+        self.call.ctx = self.call.ctx.for_shared_work(self.runner.settings.limits.deadline);
         self
     }
 

@@ -460,5 +460,5 @@ async fn report(store: &Store, intent: &Intent, state: IntentState) -> Result<()
 
 /// By how much later v1 may carry a write out.
 pub(super) fn late(job: &InProject<'_>) -> Micros {
-    micros(job.runner.settings.late_write)
+    micros(job.runner.settings.store.late_write)
 }
