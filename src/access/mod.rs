@@ -31,7 +31,7 @@ pub use credential::Presented;
 pub(crate) use credential::{Acting, Credentials, presented_id};
 pub(crate) use gate::Standing;
 pub use project_card::ProjectCard;
-pub use service::{Access, AccessSettings, Named};
+pub use service::{Access, Named};
 pub(crate) use shared_proofs::{Found, SharedProofs};
 pub(crate) use visible_projects::VisibleProjects;
 pub(crate) use workspace_card::WorkspaceCard;

@@ -16,7 +16,7 @@ use uuid::Uuid;
 const FIELDS: &str = "fields=id,is_member,member_role,identifier,workspace,timezone,archived_at,\
                       default_assignee,estimate,cycle_view,module_view";
 
-/// A project as one caller sees it, at most `AccessSettings::card_ttl` old.
+/// A project as one caller sees it, at most `cache.card` old.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectCard {
     /// Id of the project.

@@ -1,7 +1,7 @@
 //! The one door to access: identities, project cards, workspace cards and workspace ids.
 //!
 //! Everything here is remembered under the SHA-256 of the key it was obtained with, and never given to
-//! another. May use: `context`, `fresh`, `refusal`, `v1`, this folder.
+//! another. May use: `context`, `fresh`, `refusal`, `settings`, `v1`, this folder.
 
 use super::acquaintances::{Acquaintance, Acquaintances};
 use super::credential::{Credentials, Presented, presented};
@@ -15,31 +15,15 @@ use super::{
 use crate::context::Context;
 use crate::fresh::{Changed, Changes, Figures, Kept, Moment};
 use crate::refusal::Refusal;
+use crate::settings::CacheSettings;
 use crate::v1::{Client, KeyId, V1Error, V1Key};
 use http::HeaderMap;
 use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// How long access may be taken as proven.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AccessSettings {
-    /// Greatest age of a project or workspace card; values above 30 s are taken as 30 s. This is how long
-    /// a right that was withdrawn on v1 may still work here.
-    pub card_ttl: Duration,
-    /// How long a valid key is not checked again; 60 s is a good value. Where a card proves the key as well, its owner
-    /// is believed for five times as long.
-    pub identity_ttl: Duration,
-    /// How long an invalid key is refused without asking v1; 5 s is a good value.
-    pub refused_identity_ttl: Duration,
-    /// How much older all of these may be for a read while v1 is unreachable or failing.
-    pub outage_grace: Duration,
-    /// Entries kept of each kind.
-    pub capacity: u64,
-}
-
-/// Greatest `card_ttl`; part of the promise that a withdrawn right ends within half a minute.
-const CARD_LIMIT: Duration = Duration::from_secs(30);
+/// Entries kept of each kind of proof.
+const PROOFS: u64 = 100_000;
 /// Greatest age of "not visible": somebody who has just been added should not wait for long.
 const REFUSED_CARD: Duration = Duration::from_secs(5);
 /// Factor by which the owner of a key is remembered longer than the key counts as checked, for reads that need a card:
@@ -98,24 +82,21 @@ pub(super) struct Inner {
 
 impl Access {
     /// Values remembered here are void after `changes`, and age by its clock.
-    pub fn new(client: Client, settings: AccessSettings, changes: &Changes) -> Self {
-        let card_ttl = settings.card_ttl.min(CARD_LIMIT);
-        let grace = settings.outage_grace;
-        let value = settings.identity_ttl;
+    pub fn new(client: Client, settings: &CacheSettings, changes: &Changes) -> Self {
+        let (card_ttl, grace, value) = (settings.card, settings.outage_grace, settings.identity);
         let longest = value * OWNER_LASTS;
-        let identity_ages = Ages { value, longest, refusal: settings.refused_identity_ttl, grace };
+        let identity_ages = Ages { value, longest, refusal: settings.refused_identity, grace };
         let card_ages = Ages { value: card_ttl, longest: card_ttl, refusal: REFUSED_CARD.min(card_ttl), grace };
         let id_ages = Ages { value: ID_TTL, longest: ID_TTL, refusal: REFUSED_CARD, grace };
-        let capacity = settings.capacity;
         let budget = &client.budget;
         let inner = Inner {
-            identities: Remembered::new(capacity, |_| 1, identity_ages, changes, budget),
-            projects: Remembered::new(capacity, |_| 1, card_ages, changes, budget),
+            identities: Remembered::new(PROOFS, |_| 1, identity_ages, changes, budget),
+            projects: Remembered::new(PROOFS, |_| 1, card_ages, changes, budget),
             workspaces: Remembered::new(ROSTER_BYTES, workspace_card::weight, card_ages, changes, budget),
             visible: Remembered::new(LIST_BYTES, visible_projects::weight, card_ages, changes, budget),
-            ids: Remembered::new(capacity, |_| 1, id_ages, changes, budget),
-            acquaintances: Acquaintances::new(capacity),
-            identity_ttl: settings.identity_ttl,
+            ids: Remembered::new(PROOFS, |_| 1, id_ages, changes, budget),
+            acquaintances: Acquaintances::new(PROOFS),
+            identity_ttl: settings.identity,
             card_ttl,
             client,
             changes: changes.clone(),

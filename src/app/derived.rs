@@ -1,8 +1,7 @@
 //! The settings of each part, derived from those of the whole.
 //!
-//! May use: `access`, `index`, `run`, `settings`, `store` (its file), `v1`; it is composition.
+//! May use: `index`, `run`, `settings`, `store` (its file), `v1`; it is composition.
 
-use crate::access::AccessSettings;
 use crate::index::IndexSettings;
 use crate::run::service_key;
 use crate::settings::{HttpAddress, Settings};
@@ -13,8 +12,6 @@ use std::time::Duration;
 
 /// Longest random wait before a read is repeated.
 const RETRY_JITTER: Duration = Duration::from_millis(150);
-/// Entries remembered of each kind of proof of access.
-const PROOFS: u64 = 100_000;
 /// The time in which v1 counts the requests of a key.
 const QUOTA_WINDOW: Duration = Duration::from_secs(60);
 /// Requests a minute that v1 takes from one key as it is shipped.
@@ -56,16 +53,6 @@ pub(super) fn budget_settings(settings: &Settings) -> BudgetSettings {
         total: quota(upstream.total_quota.or(Some(0)), 0),
         write_reserve: upstream.write_reserve,
         service: service_key(settings).map(|key| key.id()),
-    }
-}
-
-pub(super) fn access_settings(settings: &Settings) -> AccessSettings {
-    AccessSettings {
-        card_ttl: settings.cache.card,
-        identity_ttl: settings.cache.identity,
-        refused_identity_ttl: settings.cache.refused_identity,
-        outage_grace: settings.cache.outage_grace,
-        capacity: PROOFS,
     }
 }
 

@@ -9,7 +9,7 @@
 use super::background::{forget_settled, report_spending, until_dropped};
 use super::counts::{self, Counts};
 use super::cut_over::{Compared, CutOver, look};
-use super::derived::{access_settings, budget_settings, client_settings, index_settings, patience};
+use super::derived::{budget_settings, client_settings, index_settings, patience};
 use super::foreign_calls::ForeignCalls;
 use super::foreign_writes::ForeignWrites;
 use super::peers::Peers;
@@ -18,7 +18,7 @@ use super::ready::Ready;
 use super::shared_indexes::SharedIndexes;
 use super::start::{Compiled, StartError};
 use super::surface::{Counted, Operations, counters, hint_door, keys_of_v1_only};
-use crate::access::{Access, AccessSettings};
+use crate::access::Access;
 use crate::admin::AdminPage;
 use crate::board::Board;
 use crate::describe::openapi::Document;
@@ -36,7 +36,7 @@ use crate::plan::{Plan, Source};
 use crate::request::{Beside, V2};
 use crate::retirement::Retirement;
 use crate::run::{Runner, keep_ahead, service_key, settle_left_open};
-use crate::settings::Settings;
+use crate::settings::{CacheSettings, Settings};
 use crate::shared::Shared;
 use crate::store::{self, Joined, LeftWorkspace, Store};
 use crate::tally::{Calls, Counter, Requests};
@@ -172,8 +172,8 @@ impl Service {
             true => (Arc::clone(&self.calls), Arc::clone(&self.requests)),
             false => counted(&compiled.plan),
         };
-        let how = access_settings(settings);
-        let proofs_stay = how == access_settings(before);
+        let ages = |of: &CacheSettings| (of.card, of.identity, of.refused_identity, of.outage_grace);
+        let proofs_stay = ages(&settings.cache) == ages(&before.cache);
         // The file of the secrets may have the same name and another secret on top, which has to seal from now on.
         let (now, then) =
             ((&settings.oauth, &settings.secrets, &keyring), (&before.oauth, &before.secrets, &self.keyring));
@@ -183,7 +183,7 @@ impl Service {
             false => {
                 let access = match proofs_stay {
                     true => self.access.clone(),
-                    false => Access::new(lasting.client.clone(), how, self.access.changes()),
+                    false => Access::new(lasting.client.clone(), &settings.cache, self.access.changes()),
                 };
                 let (oauth, access) =
                     authorized(settings, keyring.clone(), access, &lasting.store, &lasting.events);
@@ -380,8 +380,7 @@ async fn authorization(
     client: &Client,
     events: &Arc<[Counter]>,
 ) -> Result<(OAuth, Access, Store), StartError> {
-    let how: AccessSettings = access_settings(settings);
-    let access = Access::new(client.clone(), how, &Changes::default());
+    let access = Access::new(client.clone(), &settings.cache, &Changes::default());
     let store = Store::open(&settings.store.url, settings.upstream.needed_base_url()?.as_str()).await?;
     let store = store.with_lock_connections(settings.store.lock_connections);
     let (oauth, access) = authorized(settings, keyring, access, &store, events);

@@ -15,9 +15,10 @@ mod places;
 mod shared_budget;
 
 use crate::support::scripted::ScriptedV1;
-use causeway::access::{Access, AccessSettings, Caller, PrincipalKind, User};
+use causeway::access::{Access, Caller, PrincipalKind, User};
 use causeway::context::Context;
 use causeway::fresh::{Changes, Clock};
+use causeway::settings::{CacheSettings, Settings};
 use causeway::v1::{Client, ClientSettings, ConcurrencySettings, V1Key};
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,14 +56,14 @@ fn access_by(client: Client) -> (Access, Clock) {
 /// The same with proofs that are older by `outage_grace` while v1 is away.
 fn access_in_outages(client: Client, outage_grace: Duration) -> (Access, Clock) {
     let clock = Clock::stopped();
-    let settings = AccessSettings {
-        card_ttl: Duration::from_secs(30),
-        identity_ttl: Duration::from_secs(60),
-        refused_identity_ttl: Duration::from_secs(5),
+    let settings = CacheSettings {
+        card: Duration::from_secs(30),
+        identity: Duration::from_secs(60),
+        refused_identity: Duration::from_secs(5),
         outage_grace,
-        capacity: 1000,
+        ..Settings::default().cache
     };
-    (Access::new(client, settings, &Changes::new(clock.clone())), clock)
+    (Access::new(client, &settings, &Changes::new(clock.clone())), clock)
 }
 
 /// A seeded person: `number` is the last digit of the id.
