@@ -3,34 +3,23 @@
 use serde::Deserialize;
 use strum::IntoStaticStr;
 
-/// A kind of value.
+/// A kind of value, or one of the two lists of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
+#[expect(missing_docs, reason = "each is described in the reference of the mapping language")]
 pub enum TypeWord {
-    /// Text.
     String,
-    /// A UUID.
     Uuid,
-    /// An e-mail address.
     Email,
-    /// A date.
     Date,
-    /// A date with a time.
     DateTime,
-    /// A whole number.
     Integer,
-    /// A number.
     Number,
-    /// True or false.
     Boolean,
-    /// A JSON object.
     Object,
-    /// Any JSON.
     Any,
-    /// One parameter with comma-separated elements.
     Csv,
-    /// A JSON array.
     Array,
 }
 
