@@ -53,7 +53,7 @@ impl Peers {
     /// From now on the store is asked as well; v1's quota and how many calls it takes at once are divided with those
     /// who share it.
     pub(super) fn know(self: &Arc<Self>, store: Store, client: &Client) {
-        if self.store.set(store.clone()).is_ok() && store.shares_parts() {
+        if self.store.set(store.clone()).is_ok() && store.is_for_many() {
             client.budget.divide(Arc::clone(self) as _);
             tokio::spawn(share_limit(Arc::downgrade(self), client.clone()));
         }

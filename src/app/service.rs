@@ -112,7 +112,7 @@ impl Service {
         let proofs = Proofs::of(shared.as_ref(), keyring.as_ref());
         let access = sharing(access, proofs.as_ref());
         let indexes = Indexes::new(client.clone(), index_settings(settings), access.changes());
-        let indexes = match store.shares_snapshots() {
+        let indexes = match store.is_for_many() {
             true => indexes.shared_in(Arc::new(SharedIndexes(store.clone()))),
             false => indexes,
         };

@@ -6,7 +6,6 @@
 //! May use: `v1` (what is exchanged), this folder.
 
 use super::error::StoreError;
-use super::kind::Kind;
 use super::peers::DATABASE_NOW;
 use super::rows::{Cells, query, sql};
 use super::service::Store;
@@ -16,11 +15,6 @@ use crate::v1::{PartsChange, PartsSeen};
 const OLD: i64 = 15 * 60 * 1_000_000;
 
 impl Store {
-    /// Whether processes can share parts.
-    pub fn shares_parts(&self) -> bool {
-        self.engine.kind() == Kind::Postgres
-    }
-
     /// Writes those of `changes` whose version is still the one in the database, removes rows that were not written for
     /// a quarter of an hour, and reads those named in `changes` as well as those that name this process and were
     /// written after `since`. Rows read are those from before this.

@@ -8,6 +8,7 @@ use super::definitions::memory::Memory;
 use super::engine::Engine;
 use super::error::StoreError;
 use super::items_kept::ProjectItems;
+use super::kind::Kind;
 use super::lines::Turns;
 use super::place::opening;
 use super::repeated::Repeated;
@@ -86,6 +87,11 @@ impl Store {
     /// Whether the store could only be read when it was last used.
     pub fn is_read_only(&self) -> bool {
         self.engine.is_read_only()
+    }
+
+    /// Whether gateway processes can share their quota and indices in it.
+    pub fn is_for_many(&self) -> bool {
+        self.engine.kind() == Kind::Postgres
     }
 
     /// Whether the store can be read now.

@@ -6,7 +6,6 @@
 //! May use: `units`, this folder.
 
 use super::error::StoreError;
-use super::kind::Kind;
 use super::opening::connected;
 use super::rows::{NewRow, insert, query};
 use super::service::Store;
@@ -26,11 +25,6 @@ pub struct AloneAmongAll {
 }
 
 impl Store {
-    /// Whether processes can share snapshots.
-    pub fn shares_snapshots(&self) -> bool {
-        self.engine.kind() == Kind::Postgres
-    }
-
     /// The snapshot of this name; none when there is none.
     pub async fn snapshot(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let text = "SELECT bytes FROM index_snapshot WHERE name = $1 ORDER BY part";
