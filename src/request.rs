@@ -10,7 +10,7 @@ mod beside;
 mod collapsed;
 mod schema;
 
-use crate::access::{Access, Caller, Named, PrincipalKind, Standing, Waiting, gate, presented_id};
+use crate::access::{Access, Caller, Named, Origin, PrincipalKind, Standing, Waiting, gate, presented_id};
 use crate::context::{Context, Priority, Spender};
 use crate::describe::openapi::Document;
 use crate::edge::{ClientAddress, V2Answer, client_agent};
@@ -19,7 +19,7 @@ use crate::limits::{Class, CredentialId, Limits};
 use crate::plan::routes::{Found, Routes};
 use crate::plan::{BodyRule, Extent, Method, Operation, OwnRecords, Plan, Surface, V1Found, V1Operation};
 use crate::refusal::Refusal;
-use crate::run::{Call, Job, Origin, Runner};
+use crate::run::{Call, Job, Runner};
 use crate::settings::Mode;
 use crate::shadow::Again;
 use crate::usage::{Usage, beginning};

@@ -2,6 +2,7 @@
 
 use crate::v1::V1Key;
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -44,6 +45,15 @@ pub struct Caller {
     pub credential: Option<Uuid>,
     /// The only workspace the credential opens; `None` for all its person may see.
     pub workspace: Option<Uuid>,
+}
+
+/// Where a request came from, for the audit log.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The client's address.
+    pub ip: Option<IpAddr>,
+    /// What sent it, empty when it does not say.
+    pub user_agent: String,
 }
 
 /// Role of v1 in a project or workspace: 20 admin, 15 member (contributor), 5 guest.

@@ -26,7 +26,7 @@ mod workspace_card;
 mod workspace_told;
 
 pub(crate) use asked_again::Waiting;
-pub use caller::{Caller, PrincipalKind, Role, User};
+pub use caller::{Caller, Origin, PrincipalKind, Role, User};
 pub use credential::Presented;
 pub(crate) use credential::{Acting, Credentials, presented_id};
 pub(crate) use gate::Standing;

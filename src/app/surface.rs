@@ -4,11 +4,12 @@
 //! May use: `access`, `context`, `edge`, `hints`, `oauth`, `refusal`, `request`, `run`, `settings`, `tally`, `v1`; it is
 //! composition.
 
+use crate::access::Origin;
 use crate::access::credential::presents_own;
 use crate::context::Context;
 use crate::edge::{Body, Pages, V2Answer, V2Service, read_body};
 use crate::hints::{HintDoor, HintSecrets, SecretsError};
-use crate::oauth::{Event, Events, Origin, What};
+use crate::oauth::{Event, Events, What};
 use crate::refusal::Refusal;
 use crate::request::V2;
 use crate::run::{Runner, touched};

@@ -5,8 +5,8 @@
 //! written are in the log of the process. May use: `access`, `store`, this folder.
 
 use super::event_log::{Events, Logged};
-use super::events::{Event, Origin, What};
-use crate::access::Access;
+use super::events::{Event, What};
+use crate::access::{Access, Origin};
 use crate::store::{AuditActor, AuditEntry, Store};
 use futures_util::future::BoxFuture;
 use serde_json::json;
@@ -45,7 +45,7 @@ impl Audited {
             }
         }
         if let Some(from) = from {
-            entry.actor.ip_address = from.address.map(|address| address.to_string());
+            entry.actor.ip_address = from.ip.map(|ip| ip.to_string());
             entry.actor.user_agent.clone_from(&from.user_agent);
         }
         for workspace in workspaces {

@@ -1,6 +1,7 @@
-//! Who is told of events, and the log of the process, which always is. May use: this folder.
+//! Who is told of events, and the log of the process, which always is. May use: `access`, this folder.
 
-use super::events::{Event, Origin, What};
+use super::events::{Event, What};
+use crate::access::Origin;
 use futures_util::future::BoxFuture;
 
 /// Is told of events, on the way of a request, which waits for it; a fault in it is its own matter.

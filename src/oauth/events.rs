@@ -1,7 +1,6 @@
 //! What happens to grants and credentials. May use: `store`.
 
 use crate::store::oauth::{Client, GatewayKey};
-use std::net::IpAddr;
 use strum::{IntoStaticStr, VariantNames};
 use uuid::Uuid;
 
@@ -47,14 +46,6 @@ pub struct Event {
     pub client: Option<String>,
     /// The only workspace a key opens.
     pub workspace: Option<Uuid>,
-}
-
-/// The request by which something happened.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Origin {
-    pub address: Option<IpAddr>,
-    /// What sent it, empty when it does not say.
-    pub user_agent: String,
 }
 
 impl Event {

@@ -23,7 +23,7 @@ pub(crate) use admin::unopened_keys;
 pub use admin::{AdminError, Minting, Rotation};
 pub(crate) use audited::Audited;
 pub(crate) use event_log::Events;
-pub(crate) use events::{Event, Origin, What};
+pub(crate) use events::{Event, What};
 pub(crate) use http::OAuthPages;
 pub use keyring::Keyring;
 pub(crate) use keyring::{KeyringError, opened_by, sealed_by};

@@ -6,7 +6,7 @@
 
 use super::attempts::Attempts;
 use super::event_log::Events;
-use super::events::{Event, Origin, What};
+use super::events::{Event, What};
 use super::keyring::Keyring;
 use super::protocol::authorize::Authorization;
 use super::protocol::client_auth::ClientClaim;
@@ -15,7 +15,7 @@ use super::protocol::token::{TokenAnswer, TokenRequest};
 use super::protocol::{authorize, pkce, scope, secret};
 use super::resolver::{Resolver, grant_place};
 use crate::access::credential::{ACCESS_TOKEN, CODE, REFRESH_TOKEN};
-use crate::access::{Access, Credentials};
+use crate::access::{Access, Credentials, Origin};
 use crate::context::Context;
 use crate::fresh::Figures;
 use crate::plan::scopes;

@@ -3,8 +3,8 @@
 //!
 //! May use: `refusal`, `store` (the entry), `access` (where people were seen), the parts.
 
-use super::{Origin, Runner};
-use crate::access::Caller;
+use super::Runner;
+use crate::access::{Caller, Origin};
 use crate::refusal::EndedCredential;
 use crate::store::{AuditActor, AuditEntry};
 use serde_json::{Value, json};

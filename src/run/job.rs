@@ -7,7 +7,7 @@
 use super::kept::collection::Collection;
 use super::kept::shelf::{Audience, Place, Write};
 use super::runner::Runner;
-use crate::access::{Caller, ProjectCard, Standing, User, Waiting, WorkspaceRole};
+use crate::access::{Caller, Origin, ProjectCard, Standing, User, Waiting, WorkspaceRole};
 use crate::catalogue::Catalogue;
 use crate::context::Context;
 use crate::heavy::{self, Input};
@@ -20,7 +20,6 @@ use crate::v2::query::{self, ListCall};
 use crate::v2::{IfMatch, tag};
 use crate::v2::{Parameters, Reply};
 use bytes::Bytes;
-use std::net::IpAddr;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -70,14 +69,6 @@ impl Call {
             ctx,
         }
     }
-}
-
-/// Where a request came from, for the audit log.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Origin {
-    pub ip: Option<IpAddr>,
-    /// What sent it, empty when it does not say.
-    pub user_agent: String,
 }
 
 impl Origin {

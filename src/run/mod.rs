@@ -22,7 +22,7 @@ mod runner;
 mod special;
 mod writes;
 
-pub use job::{Call, Job, Origin};
+pub use job::{Call, Job};
 pub use kept::collection::Collection;
 pub use own::forget_project;
 pub use reads::ahead::keep_ahead;

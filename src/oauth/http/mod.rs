@@ -3,7 +3,7 @@
 //! Pages for people are HTML, endpoints for apps are JSON in the words of the RFCs; neither ever gets a
 //! problem document, except for paths and methods that do not exist.
 //!
-//! May use: this folder, `edge` (bodies, addresses), `context`, `refusal`, `settings` (addresses).
+//! May use: this folder, `access`, `edge` (bodies, addresses), `context`, `refusal`, `settings` (addresses).
 
 mod consent;
 mod endpoints;
@@ -11,9 +11,10 @@ mod grants;
 mod page;
 mod proof;
 
+use super::OAuth;
 use super::protocol::error::OAuthError;
 use super::protocol::metadata::{AUTHORIZATION_SERVER, PROTECTED_RESOURCE, is_document};
-use super::{OAuth, Origin};
+use crate::access::Origin;
 use crate::context::Context;
 use crate::edge::{Body, ClientAddress, Kind, Pages, PublicBase, client_agent, full, read_body};
 use crate::refusal::Refusal;
@@ -92,7 +93,7 @@ impl Pages for OAuthPages {
     ) -> BoxFuture<'static, Result<Response<Body>, Refusal>> {
         let (parts, body) = request.into_parts();
         let client = parts.extensions.get::<ClientAddress>().map(|client| client.0);
-        let origin = Origin { address: client, user_agent: client_agent(&parts.headers) };
+        let origin = Origin { ip: client, user_agent: client_agent(&parts.headers) };
         let pages = Self { oauth: self.oauth.asked_from(origin) };
         Box::pin(async move {
             let body = read_body(body, LARGEST).await;

@@ -2,11 +2,11 @@
 //!
 //! May use: what `run` may use.
 
-use crate::access::Standing;
+use crate::access::{Origin, Standing};
 use crate::context::Context;
 use crate::refusal::Refusal;
 use crate::run::items::fields::settle_all;
-use crate::run::job::{Call, Inside, Origin};
+use crate::run::job::{Call, Inside};
 use crate::run::runner::Runner;
 use crate::store::Intent;
 use crate::v1::V1Key;
