@@ -11,7 +11,7 @@ use super::connection::Clock;
 use super::connections::{Connections, Open};
 use super::ending::Ending;
 use super::tls::is_tls;
-use super::workers::{Arrival, Handed, Workers};
+use super::workers::{Arrival, Workers};
 use crate::load::{Place, Pool, Share};
 use crate::settings::ListenSettings;
 use crate::telemetry::field;
@@ -190,15 +190,15 @@ async fn wish(socket: &TcpStream, clock: &Clock, needs_tls: bool) -> Wish {
 }
 
 async fn welcome(desk: Arc<Desk>, socket: TcpStream, peer: SocketAddr, clock: Clock, open: Open) {
-    let told = desk.ending.listener();
+    let (open, told) = (Some(open), desk.ending.listener());
     match wish(&socket, &clock, desk.ways.needs_tls).await {
         // Served here, on after the last one was accepted.
         Wish::Health => {
-            let arrival = Arrival { socket, peer, clock, open: Some(open), told };
+            let arrival = Arrival { socket, peer, clock, open, told };
             drop(tokio::spawn((desk.ways.healthy)(arrival)));
         }
         Wish::Other => match socket.into_std() {
-            Ok(socket) => desk.ways.workers.take(Handed { socket, peer, clock, open, told }),
+            Ok(socket) => desk.ways.workers.take(Arrival { socket, peer, clock, open, told }),
             Err(error) => tracing::warn!({ field::CAUSE } = %error, "a connection could not be handed over"),
         },
         Wish::Unprotected => say(&socket, (desk.ways.unprotected)().as_bytes()),

@@ -23,8 +23,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 /// A connection that has begun to say something.
-pub(super) struct Arrival {
-    pub(super) socket: TcpStream,
+pub(super) struct Arrival<S = TcpStream> {
+    pub(super) socket: S,
     pub(super) peer: SocketAddr,
     pub(super) clock: Clock,
     /// Kept as long as the connection lives; none for one beyond the limit.
@@ -33,20 +33,14 @@ pub(super) struct Arrival {
 }
 
 /// A connection on its way from one runtime to another.
-pub(super) struct Handed {
-    pub(super) socket: std::net::TcpStream,
-    pub(super) peer: SocketAddr,
-    pub(super) clock: Clock,
-    pub(super) open: Open,
-    pub(super) told: Told,
-}
+pub(super) type Handed = Arrival<std::net::TcpStream>;
 
 impl Handed {
     /// Takes the connection over to the runtime of whoever calls this; none when that is not possible.
     pub(super) fn arrive(self) -> Option<Arrival> {
         let Self { socket, peer, clock, open, told } = self;
         match TcpStream::from_std(socket) {
-            Ok(socket) => Some(Arrival { socket, peer, clock, open: Some(open), told }),
+            Ok(socket) => Some(Arrival { socket, peer, clock, open, told }),
             Err(error) => {
                 tracing::warn!({ field::CAUSE } = %error, "a connection could not be taken over");
                 None
