@@ -1,7 +1,8 @@
 //! The pages as templates.
 //!
-//! May use: `edge`, `html`, `refusal`.
+//! May use: `edge`, `html`, `refusal`, `front::codes`.
 
+use super::codes::Meaning;
 use crate::edge::{Body, full};
 use crate::html::{self, INLINE, NOWHERE};
 use crate::refusal::Refusal;
@@ -19,10 +20,8 @@ pub(super) struct Home<'a> {
 #[template(path = "code.html")]
 pub(super) struct Code<'a> {
     pub(super) base: &'a str,
-    pub(super) code: &'a str,
     pub(super) status: u16,
-    pub(super) means: &'a str,
-    pub(super) todo: &'a str,
+    pub(super) meaning: &'a Meaning,
 }
 
 #[derive(Template)]

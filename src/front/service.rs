@@ -58,8 +58,7 @@ fn answer(request: &Request<Body>) -> Result<Response<Body>, Refusal> {
         (_, Some(meaning)) => {
             let status = status_of(meaning.code).unwrap_or_default();
             if person {
-                let (code, means, todo) = (meaning.code, meaning.means, meaning.todo);
-                return as_answer(StatusCode::OK, &Code { base, code, status, means, todo });
+                return as_answer(StatusCode::OK, &Code { base, status, meaning });
             }
             let told = json!({"code": meaning.code, "status": status, "means": meaning.means, "do": meaning.todo});
             Ok(document(&told))
