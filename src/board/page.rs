@@ -46,7 +46,8 @@ fn shown(report: &shadow::Report) -> shadow::Report {
 
 #[derive(Template)]
 #[template(path = "migration.html")]
-pub(super) struct Page {
+pub(super) struct Page<'r> {
+    pub(super) report: &'r Report,
     /// What is shown, when it is not all.
     pub(super) filter: String,
     pub(super) some_days: bool,
@@ -58,21 +59,16 @@ pub(super) struct Page {
     pub(super) csv: String,
     pub(super) since: String,
     pub(super) today: String,
-    pub(super) v1: i64,
-    pub(super) v2: i64,
-    pub(super) moved: i64,
     pub(super) clients: Vec<Row>,
     pub(super) callers: Vec<Row>,
     pub(super) left: Vec<Left>,
     pub(super) ready: Vec<String>,
-    pub(super) quiet: i64,
-    pub(super) never: usize,
     pub(super) days: Vec<(i64, bool)>,
     pub(super) compared: shadow::Report,
 }
 
-impl Page {
-    pub(super) fn of(report: &Report, wanted: &Wanted, compared: &shadow::Report) -> Self {
+impl<'r> Page<'r> {
+    pub(super) fn of(report: &'r Report, wanted: &Wanted, compared: &shadow::Report) -> Self {
         let last = |day: Option<i64>| day.map_or_else(|| "never".to_owned(), date);
         let left = |left: &Left| Left { does: printable(&left.does), call: printable(&left.call), ..left.clone() };
         let clients = report.clients.iter().take(MOST).map(|line| Row {
@@ -104,6 +100,7 @@ impl Page {
             asked(wanted).iter().map(|(name, value)| format!("{name} {}", printable(value))).collect();
         let (client, kept) = fields(wanted);
         Self {
+            report,
             filter: filter.join(", "),
             some_days: wanted.days.is_some(),
             client,
@@ -111,15 +108,10 @@ impl Page {
             csv: query(wanted),
             since: report.since.map(date).unwrap_or_default(),
             today: date(report.today),
-            v1: report.v1,
-            v2: report.v2,
-            moved: report.moved(),
             clients: clients.collect(),
             callers: callers.collect(),
             left: report.left.iter().take(MOST).map(left).collect(),
             ready: report.ready.iter().map(|operation| printable(operation)).collect(),
-            quiet: report.quiet,
-            never: report.never.len(),
             days: days(wanted.days),
             compared: shown(compared),
         }
