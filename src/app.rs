@@ -27,7 +27,7 @@ pub use start::compile_plan;
 use crate::access::paths;
 use crate::admin::Admin;
 use crate::context::Context;
-use crate::edge::{Stack, Tls, serve, stack};
+use crate::edge::{Tls, serve, stack};
 use crate::load::Memory;
 use crate::oauth::OAuth;
 use crate::settings::{Loaded, Settings};
@@ -49,15 +49,12 @@ const ASKING: Duration = Duration::from_secs(5);
 
 /// A gateway that is ready to serve.
 pub struct App {
-    current: Arc<Mutex<Option<Current>>>,
-    stack: Stack,
-    admin: Option<Arc<Admin>>,
+    reloader: Reloader,
     memory: Memory,
     settings: Settings,
     oauth: OAuth,
     /// This process among those that share the store.
     joined: Joined,
-    tls: Option<Tls>,
 }
 
 impl App {
@@ -83,7 +80,8 @@ impl App {
         service.begin();
         let (memory, oauth) = (service.lasting.memory.clone(), service.oauth.clone());
         let current = Arc::new(Mutex::new(Some(Current { service, loaded })));
-        Ok(Self { current, stack, admin, memory, settings: settings.clone(), oauth, joined, tls })
+        let reloader = Reloader { current, stack, admin, tls };
+        Ok(Self { reloader, memory, settings: settings.clone(), oauth, joined })
     }
 
     /// What its clients and v1 take of its memory.
@@ -98,7 +96,7 @@ impl App {
 
     /// Where operators are served, when they are.
     pub fn admin_address(&self) -> Option<SocketAddr> {
-        self.admin.as_deref().map(Admin::address)
+        self.reloader.admin.as_deref().map(Admin::address)
     }
 
     /// Address of the service behind.
@@ -108,7 +106,7 @@ impl App {
 
     /// Asks v1 something that needs no key: the status of its answer, or why there is none.
     pub fn ask_v1(&self) -> impl Future<Output = Result<u16, String>> + Send + 'static {
-        let client = self.current.lock().as_ref().map(|current| current.service.lasting.client.clone());
+        let client = self.reloader.current.lock().as_ref().map(|current| current.service.lasting.client.clone());
         async move {
             let client = client.ok_or("the gateway has ended")?;
             let (nobody, ctx) = (V1Key::new("causeway-start"), Context::new("start", ASKING));
@@ -119,8 +117,7 @@ impl App {
 
     /// Exchanges what it serves while it serves.
     pub fn reloader(&self) -> Reloader {
-        let (current, stack, admin) = (Arc::clone(&self.current), self.stack.clone(), self.admin.clone());
-        Reloader { current, stack, admin, tls: self.tls.clone() }
+        self.reloader.clone()
     }
 
     /// Serves until `shutdown` resolves, or a newer version has taken the store over, and running requests have
@@ -137,11 +134,12 @@ impl App {
             tokio::select! { () = shutdown => {}, () = superseded => {} }
             let _ = telling.set(Instant::now());
         };
-        let watched = self.tls.clone().map(|tls| until_dropped(tls.watch()));
-        let outcome = serve(listener, self.stack, &self.settings, self.memory, self.tls, shutdown).await;
+        let Reloader { current, stack, admin, tls } = self.reloader;
+        let watched = tls.clone().map(|tls| until_dropped(tls.watch()));
+        let outcome = serve(listener, stack, &self.settings, self.memory, tls, shutdown).await;
         drop(watched);
-        let current = self.current.lock().take();
-        drop(self.admin);
+        let current = current.lock().take();
+        drop(admin);
         if let Some(current) = current {
             let told = told.get().copied().unwrap_or_else(Instant::now);
             current.service.close(self.joined, told + self.settings.listen.drain_time).await;
