@@ -35,7 +35,7 @@ fn client_of(base_url: &str) -> Client {
         response_cap: 16 * 1024 * 1024,
         pool_per_host: 8,
         retry_jitter: Duration::from_millis(2),
-        concurrency: ConcurrencySettings::default(),
+        concurrency: ConcurrencySettings { min: 4, max: 256 },
     })
     .expect("a client")
 }

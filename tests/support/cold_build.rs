@@ -115,7 +115,7 @@ fn indexes(base_url: &str) -> Indexes {
         response_cap: 64 << 20,
         pool_per_host: 8,
         retry_jitter: Duration::from_millis(2),
-        concurrency: ConcurrencySettings::default(),
+        concurrency: ConcurrencySettings { min: 4, max: 256 },
     });
     let settings = IndexSettings {
         freshness: Duration::from_secs(600),

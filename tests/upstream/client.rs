@@ -257,7 +257,7 @@ fn a_base_url_that_cannot_be_used_is_an_error_at_the_start() {
         response_cap: 1,
         pool_per_host: 1,
         retry_jitter: Duration::ZERO,
-        concurrency: ConcurrencySettings::default(),
+        concurrency: ConcurrencySettings { min: 4, max: 256 },
     };
     assert!(Client::new(settings.clone()).is_err());
     assert!(Client::new(ClientSettings { base_url: "https://tracker.example".into(), ..settings }).is_ok());

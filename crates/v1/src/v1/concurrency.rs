@@ -51,12 +51,6 @@ pub struct ConcurrencySettings {
     pub max: usize,
 }
 
-impl Default for ConcurrencySettings {
-    fn default() -> Self {
-        Self { min: 4, max: 256 }
-    }
-}
-
 /// The limit of one deployment; cheap to clone, all clones are the same.
 #[derive(Debug, Clone)]
 pub struct Concurrency(Arc<Mutex<State>>);
