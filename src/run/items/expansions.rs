@@ -140,7 +140,7 @@ async fn of<'i>(
 ) -> Result<std::sync::Arc<Collection>, Refusal> {
     let ids: HashSet<Uuid> = items.iter().flat_map(|item| named(item).iter().copied()).collect();
     if ids.is_empty() {
-        return Ok(std::sync::Arc::default());
+        return Ok(std::sync::Arc::new(Collection::new(Vec::new())));
     }
     list::load_with(job, job.resource_named(resource)?, |all| ids.iter().all(|id| all.get(*id).is_some())).await
 }

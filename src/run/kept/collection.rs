@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 use uuid::Uuid;
 
 /// All records of a collection, in v1's order.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Collection {
     rows: Vec<Arc<Held>>,
     by_id: HashMap<Uuid, usize>,
@@ -117,12 +117,6 @@ pub(in crate::run) struct Ready {
     pub(in crate::run) most: usize,
 }
 
-impl Default for Ready {
-    fn default() -> Self {
-        Self::beside(0)
-    }
-}
-
 #[derive(Debug, Default)]
 struct Kept {
     answers: HashMap<Asked, (Bytes, String)>,
@@ -177,7 +171,7 @@ mod tests {
 
     #[test]
     fn an_answer_that_is_made_twice_and_a_long_query_take_the_room_they_need() {
-        let (ready, asked) = (Ready::default(), Parameters::parse("search=x"));
+        let (ready, asked) = (Ready::beside(0), Parameters::parse("search=x"));
         ready.answer(1, &asked, b"[]".to_vec());
         let once = ready.kept.lock().bytes;
         ready.answer(1, &asked, b"[]".to_vec());

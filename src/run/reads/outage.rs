@@ -13,7 +13,6 @@ use crate::plan::{Known, Source};
 use crate::refusal::Refusal;
 use crate::run::job::{InProject, Job};
 use crate::run::kept::answers::{Question, Shown};
-use crate::run::runner::Runner;
 use crate::translate::work_items::Item;
 use crate::v1::{Object, V1Request, V1Response};
 use serde::Deserialize;
@@ -191,7 +190,7 @@ impl Job {
         }
         let asking = async {
             if runner.client.breaker.is_troubled() {
-                match Box::pin(runner.answers.share(question, || asking(runner, self, request.clone()))).await {
+                match Box::pin(runner.answers.share(question, || self.asking(request.clone()))).await {
                     Some(Ok(answer)) if answer.status == 200 => return Ok(answer),
                     Some(Err(refusal)) if refusal.is_trouble() => return Err(refusal),
                     // It may be about the key of the one who asked, or takes long.
@@ -201,6 +200,12 @@ impl Job {
             ask(request).await
         };
         runner.answers.read(question, asking, about).await
+    }
+
+    /// A read that outlives the one who asked.
+    fn asking(&self, request: V1Request) -> impl Future<Output = Result<V1Response, Refusal>> + Send + use<> {
+        let (runner, key, ctx) = (Arc::clone(&self.runner), self.key().clone(), self.shared_ctx());
+        async move { runner.client.ask(&key, request, &ctx).await }
     }
 
     /// What a write of this operation can change in what is kept for a time of trouble, beside what it carries
@@ -289,16 +294,6 @@ impl InProject<'_> {
         self.call.ctx.meter.note(Note::Index);
         Ok(Some(item))
     }
-}
-
-/// A read that outlives the one who asked.
-fn asking(
-    runner: &Arc<Runner>,
-    job: &Job,
-    request: V1Request,
-) -> impl Future<Output = Result<V1Response, Refusal>> + Send + 'static {
-    let (runner, key, ctx) = (Arc::clone(runner), job.key().clone(), job.shared_ctx());
-    async move { runner.client.ask(&key, request, &ctx).await }
 }
 
 /// Whether an answer shows the record that was asked for.
