@@ -149,14 +149,10 @@ impl Job {
         answer: &Members,
     ) -> Result<Members, Refusal> {
         let agrees = |(key, value): (&String, &Value)| sent.contains_key(key) || before.get(key) == Some(value);
-        let known = |key: &str| resource.fields.iter().any(|field| field.spec.v1.as_deref() == Some(key));
+        let mut fields = resource.fields.iter().filter_map(|field| field.spec.v1.as_ref());
         let sound = match answer.contains_key("id") {
-            true => resource
-                .fields
-                .iter()
-                .filter_map(|field| field.spec.v1.as_ref())
-                .all(|key| answer.contains_key(key)),
-            false => answer.iter().filter(|(key, _)| known(key)).all(agrees),
+            true => fields.all(|key| answer.contains_key(key)),
+            false => answer.iter().filter(|(key, _)| resource.field_of_v1(key).is_some()).all(agrees),
         };
         if sound {
             return Ok(modules::merge(before, answer));

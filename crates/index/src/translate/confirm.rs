@@ -55,9 +55,7 @@ impl Checked<'_> {
 pub fn check<'r>(resource: &'r Resource, sent: &Map<String, Value>, shown: &Map<String, Value>) -> Checked<'r> {
     let mut checked = Checked::default();
     for (key, wanted) in sent {
-        let Some(field) = resource.fields.iter().find(|field| field.spec.v1.as_deref() == Some(key)) else {
-            continue;
-        };
+        let Some(field) = resource.field_of_v1(key) else { continue };
         let Some(actual) = shown.get(key) else {
             checked.missing.push(field.name.as_str());
             continue;
@@ -73,8 +71,7 @@ pub fn check<'r>(resource: &'r Resource, sent: &Map<String, Value>, shown: &Map<
 /// letter by letter; v1 writes the HTML of work items anew, so that such a text is seldom proven.
 pub fn shows_all(resource: &Resource, sent: &Map<String, Value>, shown: &Map<String, Value>) -> bool {
     let checked = check(resource, sent, shown);
-    let is_field = |key: &str| resource.fields.iter().any(|field| field.spec.v1.as_deref() == Some(key));
-    let others = sent.iter().filter(|(key, _)| !is_field(key));
+    let others = sent.iter().filter(|(key, _)| resource.field_of_v1(key).is_none());
     checked.lost.is_empty()
         && checked.missing.is_empty()
         && others.into_iter().all(|(key, wanted)| shown.get(key) == Some(wanted))

@@ -45,7 +45,7 @@ fn entries(field: &str, messages: &[Value]) -> Vec<FieldError> {
 }
 
 pub(super) fn v2_name<'a>(resource: &'a Resource, key: &'a str) -> &'a str {
-    resource.fields.iter().find(|field| field.spec.v1.as_deref() == Some(key)).map_or(key, |field| &field.name)
+    resource.field_of_v1(key).map_or(key, |field| &field.name)
 }
 
 /// The one sentence of a v1 refusal, wherever it stands.

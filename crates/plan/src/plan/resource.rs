@@ -65,6 +65,11 @@ impl Resource {
         self.fields.iter().find(|field| field.name == name)
     }
 
+    /// The field that v1 calls `key`.
+    pub fn field_of_v1(&self, key: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.spec.v1.as_deref() == Some(key))
+    }
+
     /// Whether it is this one.
     pub fn is(&self, known: Known) -> bool {
         self.known == Some(known)
