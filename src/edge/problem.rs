@@ -36,13 +36,7 @@ struct Problem<'a> {
     code: &'static str,
     detail: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    errors: Option<Vec<ProblemField<'a>>>,
-}
-
-#[derive(Serialize)]
-struct ProblemField<'a> {
-    field: &'a str,
-    message: &'a str,
+    errors: Option<&'a [FieldError]>,
 }
 
 /// What of a refusal is for the client, and what for the log.
@@ -171,16 +165,13 @@ pub fn respond(refusal: &Refusal, base: &PublicBase, request_id: &str) -> Respon
 }
 
 fn written(refusal: &Refusal, shown: &Shown<'_>, base: &PublicBase) -> Vec<u8> {
-    fn field(FieldError { field, message }: &FieldError) -> ProblemField<'_> {
-        ProblemField { field, message }
-    }
     let problem = Problem {
         r#type: format!("{base}/errors/{}", refusal.code()),
         title: shown.title,
         status: refusal.status(),
         code: refusal.code(),
         detail: &shown.detail,
-        errors: shown.errors.map(|errors| errors.iter().map(field).collect()),
+        errors: shown.errors,
     };
     serde_json::to_vec(&problem).expect("texts and numbers are always JSON")
 }

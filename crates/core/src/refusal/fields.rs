@@ -2,6 +2,8 @@
 //!
 //! May use: nothing of this crate.
 
+use serde::Serialize;
+
 /// Most entries of `errors`; the others are counted.
 pub const MOST: usize = 100;
 /// Longest message, in characters; a message that is cut ends with an ellipsis.
@@ -10,7 +12,7 @@ const LONGEST_MESSAGE: usize = 1000;
 const LONGEST_NAME: usize = 300;
 
 /// One rejected field of a request, in v2 names (`errors[]` of a `validation_error`).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FieldError {
     /// v2 name of the field or parameter; nested fields are dotted with an index (`options.1.name`).
     pub field: String,
