@@ -44,11 +44,11 @@ struct ConsentPage<'a> {
 /// A request as it was shown; sealed into the form, so that exactly this is decided.
 #[derive(Serialize, Deserialize)]
 struct Shown {
-    client_id: String,
-    redirect_uri: String,
+    #[serde(flatten)]
+    target: Target,
     state: Option<String>,
-    scopes: Vec<String>,
-    challenge: Option<String>,
+    #[serde(flatten)]
+    wanted: Authorization,
 }
 
 impl OAuthPages {
@@ -65,7 +65,7 @@ impl OAuthPages {
         let public = client.secret_hash.is_none();
         let judged = authorize::judge(&form, public, |scope| OAuth::may_ask(&client, scope));
         Ok(match (state, judged) {
-            (Ok(state), Ok(wanted)) => self.show(asked, &client, shown(target, state, wanted), None),
+            (Ok(state), Ok(wanted)) => self.show(asked, &client, Shown { target, state, wanted }, None),
             (state, judged) => {
                 let error = state.as_ref().err().or(judged.as_ref().err()).cloned();
                 let error = error.unwrap_or_else(|| OAuthError::invalid_request("The request is not valid."));
@@ -82,28 +82,19 @@ impl OAuthPages {
         let form = sent_form(asked).ok_or_else(|| stale(TITLE))?;
         let shown = form.get("request").and_then(|request| self.open_form::<Shown>(PURPOSE, asked, request));
         let shown = shown.ok_or_else(|| stale(TITLE))?;
-        let target = Target { client_id: shown.client_id.clone(), redirect_uri: shown.redirect_uri.clone() };
-        let client = self.known_client(&target).await?;
-        let state = shown.state.as_deref();
+        let client = self.known_client(&shown.target).await?;
+        let (uri, state) = (shown.target.redirect_uri.as_str(), shown.state.as_deref());
         Ok(match form.get("decision") {
             Some("deny") => {
                 let denied = OAuthError::new("access_denied", "The person did not allow it.");
-                redirect_after_form(&authorize::error_redirect(&shown.redirect_uri, &denied, state, &asked.base))
+                redirect_after_form(&authorize::error_redirect(uri, &denied, state, &asked.base))
             }
             Some("allow") => match self.person(asked, form.get("api_key").unwrap_or_default()).await {
                 Err(unproven) => self.show(asked, &client, shown, Some(&unproven)),
-                Ok((key, user)) => {
-                    let wanted = Authorization { scopes: shown.scopes.clone(), challenge: shown.challenge.clone() };
-                    match self.oauth.grant(&client, &wanted, &shown.redirect_uri, user.id, &key).await {
-                        Ok(code) => redirect_after_form(&authorize::code_redirect(
-                            &shown.redirect_uri,
-                            &code,
-                            state,
-                            &asked.base,
-                        )),
-                        Err(error) => failure(error.status, TITLE, &error.description),
-                    }
-                }
+                Ok((key, user)) => match self.oauth.grant(&client, &shown.wanted, uri, user.id, &key).await {
+                    Ok(code) => redirect_after_form(&authorize::code_redirect(uri, &code, state, &asked.base)),
+                    Err(error) => failure(error.status, TITLE, &error.description),
+                },
             },
             _ => failure(400, TITLE, "The form does not say what was decided."),
         })
@@ -142,33 +133,27 @@ impl OAuthPages {
         let Some(request) = self.seal_form(PURPOSE, &cookie, &shown) else {
             return failure(503, TITLE, NOT_SET_UP);
         };
-        let destination = policy_source(&shown.redirect_uri);
+        let destination = policy_source(&shown.target.redirect_uri);
         let settings = &self.oauth.inner.settings;
         let page = ConsentPage {
             style: STYLE,
             client: &client.name,
             self_registered: client.self_registered,
-            scopes: lines(&shown.scopes),
+            scopes: lines(&shown.wanted.scopes),
             grants: format!("{}/auth/o/grants/", asked.base),
             site: settings.site_name.as_deref(),
             keys_url: settings.keys_url.as_ref().map(HttpAddress::as_str),
             // The source of a policy for a host of this machine names no host; the address then says more.
-            destination: if destination.contains("//") { destination.clone() } else { shown.redirect_uri.clone() },
+            destination: if destination.contains("//") {
+                destination.clone()
+            } else {
+                shown.target.redirect_uri.clone()
+            },
             action: asked.public_path("/auth/o/authorize/"),
             request,
             problem: unproven.map(|unproven| unproven.problem),
         };
         with_form(&cookie, &page, &destination, unproven)
-    }
-}
-
-fn shown(target: Target, state: Option<String>, wanted: Authorization) -> Shown {
-    Shown {
-        client_id: target.client_id,
-        redirect_uri: target.redirect_uri,
-        state,
-        scopes: wanted.scopes,
-        challenge: wanted.challenge,
     }
 }
 

@@ -6,12 +6,13 @@
 use super::error::OAuthError;
 use super::form::Form;
 use super::{pkce, redirect, scope};
+use serde::{Deserialize, Serialize};
 
 /// Longest `state` that is sent back.
 const LONGEST_STATE: usize = 4096;
 
 /// What a request says about where its answer goes; nothing of it is proven.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// `client_id`.
     pub client_id: String,
@@ -20,7 +21,7 @@ pub struct Target {
 }
 
 /// A good request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Authorization {
     /// Scopes asked for, sorted.
     pub scopes: Vec<String>,
