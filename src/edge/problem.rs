@@ -13,7 +13,7 @@ use http::{HeaderValue, Response, StatusCode};
 use serde::Serialize;
 
 /// Media type of every error body.
-pub const MEDIA_TYPE: &str = "application/problem+json";
+const MEDIA_TYPE: &str = "application/problem+json";
 
 /// Seconds after which it is worth trying again when the gateway is full.
 const SOON: u64 = 1;

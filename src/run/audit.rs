@@ -59,7 +59,7 @@ pub fn features_refused(actor: AuditActor, workspace: Uuid, slug: &str) -> Audit
 
 /// A credential of the workspace `slug` was refused; `credential` names it, such as by its prefix, and never
 /// is the secret itself. To be written with `Store::record_coalesced`.
-pub fn authentication_failed(actor: AuditActor, workspace: Uuid, slug: &str, credential: &str) -> AuditEntry {
+fn authentication_failed(actor: AuditActor, workspace: Uuid, slug: &str, credential: &str) -> AuditEntry {
     AuditEntry {
         event_name: AUTHENTICATION,
         category: "auth",

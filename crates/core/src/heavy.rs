@@ -15,9 +15,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 /// Inputs up to this size in bytes are worked on where they are: the worst take a few milliseconds.
 pub const SMALL: usize = 16 * 1024;
 /// The same for HTML: formatting that is opened again and again takes 2 µs a byte (17 ms for 16 KiB, measured).
-pub const SMALL_HTML: usize = 2 * 1024;
+const SMALL_HTML: usize = 2 * 1024;
 /// Bytes of request bodies that wait or are worked on at any time.
-pub const MOST_BYTES: usize = 32 * 1024 * 1024;
+const MOST_BYTES: usize = 32 * 1024 * 1024;
 /// Bytes one permit of the bound stands for.
 const UNIT: usize = 1024;
 

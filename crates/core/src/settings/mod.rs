@@ -50,7 +50,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// Settings files that are used when they exist and no other is named, the first one found.
-pub const USUAL_FILES: [&str; 2] = ["causeway.toml", "config/causeway.toml"];
+const USUAL_FILES: [&str; 2] = ["causeway.toml", "config/causeway.toml"];
 
 settings! {
     /// Everything that can be set.
@@ -167,7 +167,7 @@ impl Loaded {
 /// Where [`Settings::load`] looks.
 #[derive(Debug, Clone, Default)]
 pub struct LoadArgs<E> {
-    /// Settings file that must exist; `None` tries [`USUAL_FILES`].
+    /// Settings file that must exist; `None` tries the usual ones.
     pub file: Option<PathBuf>,
     /// Environment variables, all of them; those without the prefix are skipped.
     pub env: E,

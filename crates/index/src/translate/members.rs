@@ -71,7 +71,7 @@ pub fn memberships(
 
 /// The id of a membership, which v1 does not have: UUIDv5 of the user's id in the namespace `owner`, the id of the
 /// workspace or project.
-pub fn membership_id(owner: Uuid, person: Uuid) -> Uuid {
+fn membership_id(owner: Uuid, person: Uuid) -> Uuid {
     Uuid::new_v5(&owner, person.as_bytes())
 }
 

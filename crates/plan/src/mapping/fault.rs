@@ -42,7 +42,7 @@ impl Faults {
     }
 
     /// The faults, file by file (files in alphabetical order), within a file as they were found.
-    pub fn by_file(&self) -> Vec<&Fault> {
+    fn by_file(&self) -> Vec<&Fault> {
         let mut faults: Vec<&Fault> = self.0.iter().collect();
         faults.sort_by(|a, b| a.trail.file_name().cmp(b.trail.file_name()));
         faults

@@ -131,7 +131,7 @@ fn quota_used_up(retry_after: u64) -> Refusal {
 }
 
 /// The 401 for a key that v1 refuses: the same words whatever is wrong with it, for v1 tells no more.
-pub fn invalid_key() -> Refusal {
+fn invalid_key() -> Refusal {
     Refusal::Unauthorized {
         detail: "The service behind does not accept this key: it is unknown there, expired or switched off.".into(),
     }

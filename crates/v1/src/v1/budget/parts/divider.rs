@@ -162,7 +162,7 @@ impl Divider {
     }
 
     /// From now on the even part counts, for the table is of no use.
-    pub fn make_even(&mut self, now: Instant) {
+    fn make_even(&mut self, now: Instant) {
         self.held.even(now + self.hold);
         self.rows.clear();
         self.stage = Stage::Even { there: None };
