@@ -27,9 +27,7 @@ pub(super) enum Check<'f> {
     Priority(u8),
     /// Passing states.
     States(States),
-    /// Sets of assignees.
     Assignees(Sets<'f>),
-    /// Sets of labels.
     Labels(Sets<'f>),
     /// Bounds of the creation.
     Created(Micros, Micros),

@@ -45,11 +45,9 @@ pub(super) struct Known {
 
 /// Something that another process has read.
 pub(super) struct Heard<T> {
-    /// Its number.
     pub number: i64,
     /// When the turn began in which it was read, by our clock, or earlier.
     pub at: Instant,
-    /// It.
     pub what: T,
 }
 

@@ -54,12 +54,10 @@ impl Order {
         self.column == other.column && (0..states).all(|state| group(self, state) == group(other, state))
     }
 
-    /// The place of a row.
     pub fn place(&self, row: &Row) -> Place {
         (self.key(row), row.id)
     }
 
-    /// The key of a row.
     pub fn key(&self, row: &Row) -> u64 {
         match self.column {
             Column::CreatedAt => whole(row.created),

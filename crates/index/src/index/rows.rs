@@ -64,7 +64,6 @@ impl Rows {
         self.slots.at(slot)
     }
 
-    /// The slot of an id.
     pub fn slot(&self, id: Uuid) -> Option<u32> {
         let rank = self.by_id.seek(|slot| self.at(slot).1.id < id);
         let slot = (rank < self.len()).then(|| self.by_id.at(rank))?;

@@ -14,7 +14,6 @@ const LATE: Duration = Duration::from_micros(MARGIN as u64);
 /// Rows that v1 has vouched for.
 #[derive(Debug, Clone)]
 pub(super) struct Verified {
-    /// The rows.
     pub rows: Rows,
     /// The newest change seen, by v1's clock.
     pub watermark: Micros,

@@ -54,7 +54,6 @@ pub struct V1Row {
     pub served: Option<bool>,
 }
 
-/// Reads the table.
 pub(super) fn read(text: &str, faults: &mut Faults) -> V1Table {
     let unreadable = |error| faults.add_unreadable(&Trail::file(FILE), text, &error);
     toml::from_str(text).map_err(unreadable).unwrap_or_default()
