@@ -56,7 +56,8 @@ fn answer(request: &Request<Body>) -> Result<Response<Body>, Refusal> {
             Ok(response)
         }
         (_, Some(meaning)) => {
-            let status = status_of(meaning.code).unwrap_or_default();
+            // The one that v2 does not have is told of operations of v1 that have ended.
+            let status = status_of(meaning.code).unwrap_or(410);
             if person {
                 return as_answer(StatusCode::OK, &Code { base, status, meaning });
             }

@@ -38,7 +38,7 @@ async fn each_code_that_a_problem_points_to_has_a_page() {
     let pointed = problem.text("type");
     let path = pointed.strip_prefix(gateway.base()).expect("on this address");
     assert!(page(&gateway, path).await.1.contains("X-Api-Key"));
-    for (status, code) in TABLE {
+    for (status, code) in TABLE.into_iter().chain([(410, "gone")]) {
         let (answer, text) = page(&gateway, &format!("/errors/{code}")).await;
         answer.expect(200);
         assert!(text.contains(&format!("status {status}")) && text.contains("What to do"), "{code}");
