@@ -81,8 +81,7 @@ pub(in crate::run) async fn renew(
     if runner.client.budget.is_short(key.id()) || !runner.sees_the_same(key, scope, &ctx).await? {
         return Ok(());
     }
-    match hinted {
-        true => runner.indexes.renew_now(scope, key, &ctx).await,
-        false => runner.indexes.renew(scope, key, &ctx).await,
-    }
+    // Before requests have to wait for it.
+    let age = if hinted { Duration::ZERO } else { runner.indexes.settings().freshness / 2 };
+    runner.indexes.renew(age, scope, key, &ctx).await
 }

@@ -225,19 +225,8 @@ impl Indexes {
         &self.inner.settings
     }
 
-    /// Brings an index up to date before requests have to wait for it: once it is older than half the
-    /// freshness window. `key` must have been shown the same rows.
-    pub async fn renew(&self, scope: &Scope, key: &V1Key, ctx: &Context) -> Result<(), Refusal> {
-        self.read_within(self.inner.settings.freshness / 2, scope, key, ctx).await
-    }
-
-    /// Brings an index up to date whatever its age, as a hint of v1 demands. `key` must have been shown the same rows.
-    pub async fn renew_now(&self, scope: &Scope, key: &V1Key, ctx: &Context) -> Result<(), Refusal> {
-        self.read_within(Duration::ZERO, scope, key, ctx).await
-    }
-
-    /// Sees to it that an index younger than `age` is there, however long it takes.
-    async fn read_within(&self, age: Duration, scope: &Scope, key: &V1Key, ctx: &Context) -> Result<(), Refusal> {
+    /// Sees to it that an index younger than `age` is there, however long it takes. `key` must have been shown its rows.
+    pub async fn renew(&self, age: Duration, scope: &Scope, key: &V1Key, ctx: &Context) -> Result<(), Refusal> {
         let (entry, need) = (self.inner.entry(scope), self.inner.need(scope, age));
         let read = |reading| Arc::clone(&self.inner).read(reading, scope, &entry, (key, ctx), need);
         self.inner.indexes.get(scope, need, read).await.map(|_| ()).map_err(|trouble| trouble.refusal)
@@ -248,7 +237,7 @@ impl Indexes {
         if self.is_built(scope) {
             return Ok(());
         }
-        self.read_within(Duration::MAX, scope, key, ctx).await
+        self.renew(Duration::MAX, scope, key, ctx).await
     }
 
     /// Whether the index of a project with so many items fits, beside a few others.
