@@ -97,7 +97,7 @@ impl World {
     /// A write on v1 past the gateway; `below` stands below the list.
     async fn write(&self, method: Method, below: &str, body: Value) -> Value {
         let request = V1Request::write(method, format!("{}{below}", self.scope.path), body.to_string());
-        let Outcome::Done(answer) = self.client.write(&self.key, request, &context()).await else {
+        let Outcome::Done(answer) = self.client.write(&self.key, request, &context(), None).await else {
             panic!("not carried out")
         };
         serde_json::from_slice(&answer.body).unwrap_or_default()
@@ -114,7 +114,7 @@ impl World {
 
     async fn delete(&self, id: Uuid) {
         let request = V1Request::delete(format!("{}{id}/", self.scope.path));
-        let ended = self.client.write(&self.key, request, &context()).await;
+        let ended = self.client.write(&self.key, request, &context(), None).await;
         assert!(matches!(ended, Outcome::Done(_)), "{ended:?}");
     }
 

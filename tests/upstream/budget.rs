@@ -138,12 +138,12 @@ async fn a_429_is_waited_for_and_sent_again_writes_included() {
     let client = paced(v1.base_url(), 60, 0);
     let write = || V1Request::write(Method::POST, "labels/", "{}");
     let (key, begun) = (V1Key::new("ada"), Instant::now());
-    let done = client.write(&key, write(), &context()).await;
+    let done = client.write(&key, write(), &context(), None).await;
     assert!(matches!(done, Outcome::Done(answer) if answer.status == 201));
     assert!(begun.elapsed() >= Duration::from_secs(1));
     let begun = Instant::now();
     let Outcome::NotDone(NotDone::Refused(Refusal::RateLimited { retry_after, .. })) =
-        client.write(&key, write(), &context()).await
+        client.write(&key, write(), &context(), None).await
     else {
         panic!("not limited")
     };

@@ -30,7 +30,7 @@ async fn a_call_says_who_it_is_for_and_what_it_takes() {
     let v1 = ScriptedV1::start().await;
     v1.expect(Exchange::post("labels/?a=b").key("ada").body(json!({"name": "bug"})).reply(201, json!({"id": 1})));
     let request = V1Request { query: "a=b".into(), ..write() };
-    let Outcome::Done(answer) = client_of(v1.base_url()).write(&key(), request, &context()).await else {
+    let Outcome::Done(answer) = client_of(v1.base_url()).write(&key(), request, &context(), None).await else {
         panic!("not carried out")
     };
     assert_eq!((answer.status, &answer.body[..]), (201, &br#"{"id":1}"#[..]));
@@ -104,7 +104,8 @@ async fn a_write_that_was_sent_is_never_repeated() {
     ] {
         let v1 = ScriptedV1::start().await;
         v1.expect(lost);
-        let Outcome::Unknown(doubt) = client_of(v1.base_url()).write(&key(), write(), &context()).await else {
+        let Outcome::Unknown(doubt) = client_of(v1.base_url()).write(&key(), write(), &context(), None).await
+        else {
             panic!("not unknown")
         };
         let Refusal::OutcomeUnknown { detail, timed_out: true, .. } = doubt.refusal() else { panic!("{doubt:?}") };
@@ -115,7 +116,8 @@ async fn a_write_that_was_sent_is_never_repeated() {
     for (status, code) in [(502, "upstream_error"), (503, "upstream_error"), (504, "upstream_timeout")] {
         let v1 = ScriptedV1::start().await;
         v1.expect(Exchange::post("labels/").html(status, ""));
-        let Outcome::Unknown(doubt) = client_of(v1.base_url()).write(&key(), write(), &context()).await else {
+        let Outcome::Unknown(doubt) = client_of(v1.base_url()).write(&key(), write(), &context(), None).await
+        else {
             panic!("not unknown")
         };
         assert_eq!(doubt.refusal().code(), code);
@@ -131,7 +133,9 @@ async fn a_write_without_a_connection_may_be_tried_again() {
     assert!(matches!(lost, V1Error::Unreachable(_)), "{lost:?}");
     assert_eq!((lost.refusal().code(), ctx.meter.calls()), ("upstream_unavailable", 2));
     let (client, ctx) = (client_of(&nobody().await), context());
-    let Outcome::NotDone(NotDone::Refused(refusal)) = client.write(&key(), write(), &ctx).await else { panic!() };
+    let Outcome::NotDone(NotDone::Refused(refusal)) = client.write(&key(), write(), &ctx, None).await else {
+        panic!()
+    };
     assert_eq!((refusal.code(), ctx.meter.calls()), ("upstream_unavailable", 2));
 }
 
@@ -146,7 +150,7 @@ async fn the_deadline_ends_a_call() {
     assert!(ctx.meter.v1_time() >= Duration::from_millis(200));
     // A write leaves some of the time for finding out what became of it.
     let ctx = Context::new("r", Duration::from_millis(400));
-    let unknown = tokio::time::timeout(LONG, client.write(&key(), write(), &ctx)).await.expect("it ends");
+    let unknown = tokio::time::timeout(LONG, client.write(&key(), write(), &ctx, None)).await.expect("it ends");
     assert!(matches!(unknown, Outcome::Unknown(Doubt { timed_out: true, .. })), "{unknown:?}");
     assert!(ctx.meter.v1_time() >= Duration::from_millis(200));
     v1.finish();
@@ -156,7 +160,7 @@ async fn the_deadline_ends_a_call() {
 async fn after_the_deadline_v1_is_not_called() {
     let v1 = ScriptedV1::start().await;
     let ctx = Context::new("r", Duration::ZERO);
-    let ended = client_of(v1.base_url()).write(&key(), write(), &ctx).await;
+    let ended = client_of(v1.base_url()).write(&key(), write(), &ctx, None).await;
     assert!(matches!(ended, Outcome::NotDone(NotDone::Refused(Refusal::UpstreamTimeout { .. }))), "{ended:?}");
     assert_eq!((v1.calls(), ctx.meter.calls()), (0, 0));
     v1.finish();
@@ -188,7 +192,7 @@ async fn redirects_are_refused_and_not_followed() {
         .expect(Exchange::post("labels/").html(302, "").header("location", "/api/v1/other/"));
     let client = client_of(v1.base_url());
     assert_eq!(client.ask(&key(), read(), &context()).await.unwrap_err().code(), "upstream_error");
-    assert!(matches!(client.write(&key(), write(), &context()).await, Outcome::Unknown(_)));
+    assert!(matches!(client.write(&key(), write(), &context(), None).await, Outcome::Unknown(_)));
     v1.finish();
 }
 

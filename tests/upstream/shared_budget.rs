@@ -163,7 +163,7 @@ async fn a_429_that_one_gets_holds_all_back() {
     v1.expect(Exchange::post("labels/").reply(429, limited).header("retry-after", "30"));
     let all = three(&redis, &v1, &settings(MINUTE, Quota::Fixed(10), Quota::Unlimited)).await;
     let write = V1Request::write(Method::POST, "labels/", "{}");
-    let outcome = all[0].1.write(&V1Key::new("ada"), write, &impatient()).await;
+    let outcome = all[0].1.write(&V1Key::new("ada"), write, &impatient(), None).await;
     assert!(matches!(outcome, Outcome::NotDone(NotDone::Refused(_))), "{outcome:?}");
     // Told without being waited for.
     tokio::time::sleep(Duration::from_millis(100)).await;

@@ -173,7 +173,7 @@ impl Job {
             })
         };
         let sending = Sending::begin(&self.touched);
-        let outcome = self.runner.client.write_if(self.key(), request, &self.call.ctx, Some(&look)).await;
+        let outcome = self.runner.client.write(self.key(), request, &self.call.ctx, Some(&look)).await;
         sending.ended(!matches!(outcome, Outcome::NotDone(_)));
         match &outcome {
             Outcome::Done(_) => {}

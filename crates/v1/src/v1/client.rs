@@ -170,20 +170,10 @@ impl Client {
 
     /// Carries out one write. It is sent again only when it certainly was not carried out: no connection was
     /// made, or v1's own throttle refused it. Some of the time that is left to `ctx` is kept back, so that it can
-    /// be looked up what became of a write that is not answered.
-    pub async fn write(&self, key: &V1Key, request: V1Request, ctx: &Context) -> Outcome {
-        self.write_if(key, request, ctx, None).await
-    }
-
-    /// The same, with a `look` each time that it would be sent, after every wait: for the quota, for a place among the
-    /// calls under way, for a v1 that has refused it. Nothing is sent once that refuses.
-    pub async fn write_if(
-        &self,
-        key: &V1Key,
-        request: V1Request,
-        ctx: &Context,
-        look: Option<Look<'_>>,
-    ) -> Outcome {
+    /// be looked up what became of a write that is not answered. `look` is asked each time that it would be sent, after
+    /// every wait: for the quota, for a place among the calls under way, for a v1 that has refused it. Nothing is sent
+    /// once that refuses.
+    pub async fn write(&self, key: &V1Key, request: V1Request, ctx: &Context, look: Option<Look<'_>>) -> Outcome {
         let (method, left) = (request.method.clone(), ctx.remaining());
         if method == Method::GET {
             return Outcome::of(&method, Err(V1Error::Unsendable("a read is not made as a write".into())));
