@@ -6,11 +6,13 @@ use causeway::catalogue::Catalogue;
 use causeway::store::{
     DumpError, LeaveRecord, OverlayValue, ShadowCount, ShadowDifference, Store, Swept, UsageCaller, UsageRow,
 };
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Barrier;
 
 on_both_engines![
     an_export_restored_elsewhere_is_the_same_store,
@@ -21,6 +23,7 @@ on_both_engines![
     a_sound_store_has_no_findings_and_every_fault_is_found,
     a_sweep_purges_what_has_been_missing_for_long,
     tables_are_made_once,
+    of_several_that_bring_an_older_store_up_to_date_at_once_none_fails,
     writes_that_were_settled_long_ago_are_forgotten,
 ];
 
@@ -309,6 +312,26 @@ async fn tables_are_made_once(place: Place) {
     let steps = store.migrate().await.unwrap();
     assert!(steps.len() >= 2 && steps[0].starts_with("0001 "), "{steps:?}");
     assert_eq!(store.migrate().await.unwrap(), Vec::<String>::new());
+}
+
+/// A gateway that starts while an operator runs `store migrate`, for example.
+async fn of_several_that_bring_an_older_store_up_to_date_at_once_none_fails(place: Place) {
+    let (older, last) = older_store(&place).await;
+    older.close().await;
+    let (place, barrier) = (Arc::new(place), Arc::new(Barrier::new(8)));
+    let several = (0..8).map(|_| {
+        let (url, barrier) = (place.url(), Arc::clone(&barrier));
+        tokio::spawn(async move {
+            let store = Store::open_for_upkeep(&url).await.unwrap();
+            barrier.wait().await;
+            store.migrate().await.map(drop)
+        })
+    });
+    for outcome in join_all(several.collect::<Vec<_>>()).await {
+        outcome.unwrap().unwrap();
+    }
+    let store = place.open().await;
+    assert_eq!(number(&store, "SELECT MAX(version) FROM _sqlx_migrations").await, last);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -20,7 +20,7 @@ impl Engine {
         {
             return self.fits_newer_tables(version).await;
         }
-        match self.take_steps().await.map_err(StoreError::from) {
+        match self.take_steps_beside_others().await.map_err(StoreError::from) {
             Ok(()) => self.allow_versions().await,
             // A store that cannot be written at present is still read, when there is nothing to change in it.
             Err(StoreError::Unavailable(cause)) => match self.tables_version().await {
@@ -29,6 +29,20 @@ impl Engine {
                 _ => Err(StoreError::Unavailable(cause)),
             },
             other => other,
+        }
+    }
+
+    /// [`Engine::take_steps`], also where another process takes them at this moment: a SQLite file has no lock for that, so
+    /// this one can fail over a step which that one has just taken. A step is taken whole or not at all, so the next
+    /// attempt goes on after it.
+    async fn take_steps_beside_others(&self) -> Result<(), MigrateError> {
+        loop {
+            let before = self.tables_version().await;
+            let outcome = self.take_steps().await;
+            match (before, self.tables_version().await) {
+                (Ok(before), Ok(now)) if outcome.is_err() && before < now => {}
+                _ => return outcome,
+            }
         }
     }
 
