@@ -4,7 +4,7 @@ use crate::store::place::{Place, V1, WORKSPACE, all_connections, edit, execute, 
 use crate::support::captured::Captured;
 use causeway::fresh::Changes;
 use causeway::refusal::Refusal;
-use causeway::store::{OverlayValue, Store, StoreError};
+use causeway::store::{Kind, OverlayValue, Store, StoreError, last_step};
 use serde_json::json;
 use std::path::Path;
 use std::process::Command;
@@ -268,16 +268,22 @@ async fn a_lock_that_cannot_be_opened_is_told_as_what_it_is() {
 
 /// A store whose last step is still to come; the number of that step.
 pub async fn older_store(place: &Place) -> (Store, i64) {
+    let kind = if place.url().starts_with("sqlite") { Kind::Sqlite } else { Kind::Postgres };
+    let last = last_step(kind);
+    (store_of_step(place, last - 1).await, last)
+}
+
+/// A store that a version made which knew the steps up to this one.
+pub async fn store_of_step(place: &Place, known: i64) -> Store {
     let store = Store::open_for_upkeep(&place.url()).await.unwrap();
     let kind = if is_sqlite(&store) { "sqlite" } else { "postgres" };
     let steps = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/store/src/store/migrations").join(kind);
     let mut steps = sqlx::migrate::Migrator::new(steps).await.unwrap();
-    let last = steps.iter().map(|step| step.version).max().unwrap();
-    steps.migrations.to_mut().retain(|step| step.version < last);
+    steps.migrations.to_mut().retain(|step| step.version <= known);
     steps.run(&*store.engine().pool()).await.unwrap();
     let claim = format!("INSERT INTO service (id, v1_base_url, recorded_at) VALUES (1, '{V1}', 0)");
     execute(&store, &claim).await;
-    (store, last)
+    store
 }
 
 async fn a_read_only_store_of_an_older_version_opens_and_is_brought_up_to_date_once_it_can_be(place: Place) {

@@ -1,10 +1,11 @@
 //! What operators do: copy, restore, export, look through, purge.
 
-use crate::store::failing::older_store;
+use crate::store::failing::{older_store, store_of_step};
 use crate::store::place::{PROJECT, Place, V1, WORKSPACE, edit, execute, given, is_sqlite, number};
 use causeway::catalogue::Catalogue;
 use causeway::store::{
-    DumpError, LeaveRecord, OverlayValue, ShadowCount, ShadowDifference, Store, Swept, UsageCaller, UsageRow,
+    DumpError, LeaveRecord, OverlayValue, ShadowCount, ShadowDifference, Store, StoreError, Swept, UsageCaller,
+    UsageRow,
 };
 use futures_util::future::join_all;
 use serde_json::{Value, json};
@@ -19,10 +20,12 @@ on_both_engines![
     every_table_is_exported,
     a_store_that_holds_something_is_replaced_only_by_force,
     a_broken_dump_changes_nothing,
+    a_store_with_a_table_of_a_newer_version_is_neither_exported_nor_replaced,
     copies_in_memory_do_not_survive_a_restore,
     a_sound_store_has_no_findings_and_every_fault_is_found,
     a_sweep_purges_what_has_been_missing_for_long,
     tables_are_made_once,
+    a_store_of_an_older_version_is_exported_before_it_is_brought_up_to_date,
     of_several_that_bring_an_older_store_up_to_date_at_once_none_fails,
     writes_that_were_settled_long_ago_are_forgotten,
 ];
@@ -248,6 +251,22 @@ async fn a_broken_dump_changes_nothing(place: Place) {
     }
 }
 
+/// The table would be missing in the one, and keep its rows in the other.
+async fn a_store_with_a_table_of_a_newer_version_is_neither_exported_nor_replaced(place: Place) {
+    let store = place.open().await;
+    fill(&store).await;
+    let lines = exported(&store).await;
+    let checksum = if is_sqlite(&store) { "x'00'" } else { "'\\x00'" };
+    let newer = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)";
+    execute(&store, &format!("{newer} VALUES (9999, 'newer', true, {checksum}, 1)")).await;
+    exported(&store).await;
+    execute(&store, "CREATE TABLE of_later (id TEXT)").await;
+    for refused in [store.export(&mut Vec::new()).await, store.import(&mut &lines[..], true).await] {
+        let told = refused.unwrap_err().to_string();
+        assert!(told.contains("a newer one has made the table of_later"), "{told}");
+    }
+}
+
 async fn copies_in_memory_do_not_survive_a_restore(place: Place) {
     let store = place.open().await;
     edit(&store, |edit| edit.create_type(None, &given(json!({"name": "old"})))).await.unwrap();
@@ -312,6 +331,26 @@ async fn tables_are_made_once(place: Place) {
     let steps = store.migrate().await.unwrap();
     assert!(steps.len() >= 2 && steps[0].starts_with("0001 "), "{steps:?}");
     assert_eq!(store.migrate().await.unwrap(), Vec::<String>::new());
+}
+
+/// Whoever has the new program already makes the backup with that one. Step 8 is the last of version 0.2.0.
+async fn a_store_of_an_older_version_is_exported_before_it_is_brought_up_to_date(place: Place) {
+    let older = store_of_step(&place, 8).await;
+    execute(&older, &format!("INSERT INTO project (id, items, epoch) VALUES ('{PROJECT}', 4, 9)")).await;
+    let lines = exported(&older).await;
+    let head: Value = serde_json::from_slice(lines.split(|byte| *byte == b'\n').next().unwrap()).unwrap();
+    assert_eq!(head["tables_version"], 8);
+    for target in [Place::sqlite(), Place::postgres().await] {
+        let other = Store::open_for_upkeep(&target.url()).await.unwrap();
+        other.migrate().await.unwrap();
+        assert_eq!(other.import(&mut &lines[..], false).await.unwrap(), 2, "the deployment and the project");
+        assert_eq!(number(&other, "SELECT epoch FROM project").await, 9);
+    }
+    // Nothing at all is no store of an older version, and its backup would be one of nothing.
+    let nothing = Place::sqlite();
+    let empty = Store::open_for_upkeep(&nothing.url()).await.unwrap();
+    let refused = empty.export(&mut Vec::new()).await.unwrap_err();
+    assert!(matches!(refused, DumpError::Store(StoreError::Schema(_))), "{refused:?}");
 }
 
 /// A gateway that starts while an operator runs `store migrate`, for example.

@@ -7,7 +7,7 @@ use super::emptied::{Growing, clear, run};
 use super::engine::Engine;
 use super::service::Store;
 use super::session::Session;
-use super::tables::{TABLES, Table, all_empty};
+use super::tables::{TABLES, Table, all_empty, all_known};
 use std::io::BufRead;
 
 impl Store {
@@ -20,6 +20,7 @@ impl Store {
         let engine = self.engine();
         // A gateway at work would go on with what it has read, and belong to another deployment perhaps.
         let _unserved = engine.unserved().await?;
+        all_known(engine).await?;
         let empty = all_empty(engine).await?;
         if !empty && !force {
             return Err(DumpError::NotEmpty);
