@@ -195,7 +195,27 @@ pub(super) async fn with_store<T>(
     with_any_store(url, work).await
 }
 
-/// The same for one that is made when it is not there.
+/// The same for work with tables that older versions do not have, or have otherwise.
+pub(super) async fn with_current_store<T>(
+    url: &str,
+    work: impl AsyncFnOnce(&Store) -> Result<T, String>,
+) -> Result<T, String> {
+    with_store(url, async |store| {
+        expect_current(store).await?;
+        work(store).await
+    })
+    .await
+}
+
+/// Tables of an older version are not guessed at.
+pub(super) async fn expect_current(store: &Store) -> Outcome {
+    match store.steps_to_take().await?.is_empty() {
+        true => Ok(()),
+        false => Err("the tables are not those of this version; run `causeway store migrate` first".to_owned()),
+    }
+}
+
+/// The same as [`with_store`] for one that is made when it is not there.
 pub(super) async fn with_any_store<T>(
     url: &str,
     work: impl AsyncFnOnce(&Store) -> Result<T, String>,

@@ -1,6 +1,6 @@
 //! `causeway migration`: who still calls v1, and what replaces it. May use: what `cli` may use.
 
-use super::arguments::{Outcome, SettingArgs, block_on, print_out, say, with_store};
+use super::arguments::{Outcome, SettingArgs, block_on, print_out, say, with_current_store};
 use crate::app;
 use crate::migration::{self, Counts, Report, Wanted};
 use crate::plan::Plan;
@@ -120,6 +120,6 @@ fn counted(settings: &SettingArgs, wanted: &Wanted, today: i64) -> Result<(Arc<P
         ));
     }
     let read = async |store: &Store| Ok(Counts::read(store, &plan, wanted, today).await?);
-    let counts = block_on(with_store(&settings.store.url, read))?;
+    let counts = block_on(with_current_store(&settings.store.url, read))?;
     Ok((plan, counts))
 }

@@ -1,7 +1,7 @@
 //! `causeway shadow`: what has come of comparing answers with those of the deployment's own v2. May use: what `cli`
 //! may use.
 
-use super::arguments::{Outcome, SettingArgs, block_on, print_out, say, with_store};
+use super::arguments::{Outcome, SettingArgs, block_on, print_out, say, with_current_store};
 use crate::shadow::{Report, text};
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -33,7 +33,7 @@ enum ShadowCommand {
 pub(super) fn run(args: &ShadowArgs) -> Outcome {
     let (ShadowCommand::Report { settings, .. } | ShadowCommand::Clear { settings }) = &args.command;
     let settings = settings.load()?;
-    block_on(with_store(&settings.store.url, async |store| {
+    block_on(with_current_store(&settings.store.url, async |store| {
         match args.command {
             ShadowCommand::Report { json: true, .. } => say!("{:#}", json!(Report::read(store).await?)),
             ShadowCommand::Report { .. } => print_out!("{}", text(&Report::read(store).await?)),

@@ -1,6 +1,6 @@
 //! `causeway store`: what an operator does with the gateway's own data. May use: what `cli` may use.
 
-use super::arguments::{Outcome, SettingArgs, block_on, create, say, with_any_store, with_store};
+use super::arguments::{Outcome, SettingArgs, block_on, create, expect_current, say, with_any_store, with_store};
 use super::restore;
 use crate::amount::amount;
 use crate::run::forget_project;
@@ -143,6 +143,16 @@ pub(super) fn run(args: &StoreArgs) -> Outcome {
 async fn carry_out(command: &StoreCommand, store: &Store, url: &str) -> Outcome {
     if matches!(command, StoreCommand::Check(_) | StoreCommand::Export { .. } | StoreCommand::Backup { .. }) {
         store.can_be_read().await.map_err(|fault| format!("{}: {fault}", in_words(url)))?;
+    }
+    let needs_current = matches!(
+        command,
+        StoreCommand::Check(_)
+            | StoreCommand::Forget { .. }
+            | StoreCommand::Settle { .. }
+            | StoreCommand::Sweep { .. }
+    );
+    if needs_current {
+        expect_current(store).await?;
     }
     match command {
         StoreCommand::Migrate { plan: true, .. } => steps("would migrate", store.steps_to_take().await),
@@ -308,10 +318,6 @@ async fn export(store: &Store, to: &Path) -> Outcome {
 }
 
 async fn check(store: &Store) -> Outcome {
-    let steps = store.steps_to_take().await?;
-    if !steps.is_empty() {
-        return Err("the tables are not those of this version; run `causeway store migrate` first".to_owned());
-    }
     let findings = store.findings().await?;
     let missing = store.missing_items().await?;
     say!("work items that v1 does not show at present: {missing}");

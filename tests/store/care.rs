@@ -1,6 +1,7 @@
 //! What an operator is told of a store: where it is and what to do when it cannot be used, what it holds, and how it
 //! moves along with its deployment.
 
+use crate::store::failing::store_of_step;
 use crate::store::place::{Place, V1};
 use crate::support::captured::Captured;
 use causeway::fresh::Changes;
@@ -142,6 +143,29 @@ async fn a_store_that_a_newer_version_reads_alone_is_neither_checked_nor_copied(
         }
     }
     store.close().await;
+}
+
+#[tokio::test]
+async fn commands_that_need_the_tables_of_this_version_say_so_on_an_older_store() {
+    let place = Place::sqlite();
+    store_of_step(&place, 5).await.close().await;
+    let id = "00000000-0000-4000-8000-000000000000";
+    for command in [
+        vec!["migration"],
+        vec!["shadow", "report"],
+        vec!["shadow", "clear"],
+        vec!["store", "check"],
+        vec!["store", "sweep", "--purge-older-than", "30d"],
+        vec!["store", "forget", "--project", id],
+        vec!["store", "settle", "--write", id, "--drop"],
+    ] {
+        let ended = causeway(&[&command[..], &["--store", &place.url()]].concat());
+        let told = told(&ended);
+        assert!(
+            !ended.status.success() && told.contains("run `causeway store migrate` first"),
+            "{command:?}: {told}"
+        );
+    }
 }
 
 #[test]
