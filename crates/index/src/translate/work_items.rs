@@ -12,6 +12,7 @@ use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
+use std::collections::HashSet;
 use std::fmt;
 use uuid::Uuid;
 
@@ -67,14 +68,17 @@ item! {
     sequence_id: i64,
     /// Priority.
     priority: Priority,
-    /// State.
+    /// State; the nil UUID where v1 holds none.
+    #[serde(deserialize_with = "or_nil")]
     state: Uuid,
     /// Parent, if any.
     #[serde(deserialize_with = "present")]
     parent: Option<Uuid>,
     /// Assigned people.
+    #[serde(deserialize_with = "distinct")]
     assignees: Vec<Uuid>,
-    /// Applied labels.
+    /// Applied labels, each once: v1 may hold one twice, because two writes at once each add it.
+    #[serde(deserialize_with = "distinct")]
     labels: Vec<Uuid>,
     /// Planned start, `YYYY-MM-DD`.
     #[serde(deserialize_with = "day")]
@@ -164,6 +168,21 @@ pub fn instant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Micros, D::
         }
     }
     deserializer.deserialize_str(Text)
+}
+
+/// An id, or the nil UUID for null.
+fn or_nil<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Uuid, D::Error> {
+    present(deserializer).map(|id: Option<Uuid>| id.unwrap_or_default())
+}
+
+/// Ids in their order, each once.
+fn distinct<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Uuid>, D::Error> {
+    let mut ids: Vec<Uuid> = Vec::deserialize(deserializer)?;
+    if (1..ids.len()).any(|at| ids[..at].contains(&ids[at])) {
+        let mut seen = HashSet::with_capacity(ids.len());
+        ids.retain(|id| seen.insert(*id));
+    }
+    Ok(ids)
 }
 
 /// A day, which goes out as it is.
@@ -261,4 +280,38 @@ fn rows<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Item>, D::Erro
 /// As [`read`].
 pub fn read_members(members: &Map<String, Value>) -> Result<Item, Fault> {
     Item::deserialize(members).map_err(|fault| Fault(format!("a work item is not readable: {fault}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn row(changes: Value) -> Map<String, Value> {
+        let mut row = json!({"id": Uuid::from_u128(1), "name": "n", "sequence_id": 1, "priority": "none",
+            "state": Uuid::from_u128(2), "parent": null, "assignees": [], "labels": [], "start_date": null,
+            "target_date": null, "is_draft": false, "archived_at": null, "created_at": "2026-01-01T00:00:00Z",
+            "updated_at": "2026-01-01T00:00:00Z", "created_by": null, "sort_order": 1.0, "external_id": null,
+            "external_source": null});
+        let row = row.as_object_mut().expect("an object");
+        row.extend(changes.as_object().cloned().unwrap_or_default());
+        row.clone()
+    }
+
+    #[test]
+    fn a_label_that_v1_holds_twice_is_there_once() {
+        let [a, b, c] = [3, 4, 5].map(Uuid::from_u128);
+        let read = read_members(&row(json!({"labels": [b, a, b, c, a], "assignees": [c, c]}))).expect("an item");
+        assert_eq!((read.labels, read.assignees), (vec![b, a, c], vec![c]));
+    }
+
+    #[test]
+    fn an_item_may_have_no_state() {
+        let page = json!({"total_count": 1, "results": [row(json!({"state": null}))]});
+        let page = read_page(&page.to_string()).expect("a page");
+        assert_eq!(page.rows[0].state, Uuid::nil());
+        let mut without = row(json!({}));
+        without.remove("state");
+        assert!(read_members(&without).is_err());
+    }
 }
