@@ -1,19 +1,16 @@
-//! Labels deleted through the gateway a moment ago: v1 shows them on work items until it has cleaned up (trap 39).
+//! Labels deleted through the gateway: v1 shows them on work items until it has cleaned up (trap 39), which it does in
+//! the background and promises no time for. None of them ever comes back.
 //!
 //! May use: `cache`.
 
 use crate::cache::{Bounds, Cache};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 use uuid::Uuid;
 
 const MOST: u64 = 100_000;
 
-/// Time after which v1 has cleaned up behind a delete; it does so within a fraction of a second (trap 39).
-const CLEANED_UP: Duration = Duration::from_secs(60);
-
-/// Labels deleted a moment ago; clones are the same.
+/// Labels that were deleted; clones are the same.
 #[derive(Clone)]
 pub(in crate::run) struct DeletedLabels {
     ids: Cache<Uuid, ()>,
@@ -23,7 +20,7 @@ pub(in crate::run) struct DeletedLabels {
 
 impl Default for DeletedLabels {
     fn default() -> Self {
-        Self { ids: Cache::new(Bounds::of(MOST).for_time(CLEANED_UP)), any: Arc::default() }
+        Self { ids: Cache::new(Bounds::of(MOST).keeping_recent()), any: Arc::default() }
     }
 }
 
@@ -35,5 +32,19 @@ impl DeletedLabels {
 
     pub(in crate::run) fn contains(&self, id: Uuid) -> bool {
         self.any.load(Ordering::Acquire) && self.ids.contains(&id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_are_kept_when_there_are_too_many() {
+        let deleted = DeletedLabels::default();
+        let ids = (0..u128::from(MOST) + 1_000).map(Uuid::from_u128);
+        ids.clone().for_each(|id| deleted.insert(id));
+        deleted.ids.entries();
+        assert!(ids.rev().take(1_000).all(|id| deleted.contains(id)));
     }
 }
