@@ -41,6 +41,21 @@ async fn trap_05_clashes_of_names_on_update_are_409() {
     }
 }
 
+/// Where v1 looked for the name and somebody else took it before the module was stored, its database refuses.
+#[tokio::test]
+async fn trap_05_a_name_of_a_module_that_is_taken_meanwhile_is_409() {
+    let scene = Scene::new().await;
+    let row = record("modules", "modules_create_minimal", json!({}));
+    let one = format!("modules/{}/", id(&row));
+    let refused = json!({"error": "The payload is not valid"});
+    scene.expect(Exchange::post(&format!("{V1}modules/")).reply(400, refused.clone()));
+    scene.post("modules/", json!({"name": "QA"})).await.expect_problem(409, "conflict");
+    scene.expect(list("modules", std::slice::from_ref(&row)));
+    scene.expect(Exchange::patch(&format!("{V1}{one}")).body(json!({"name": "QA"})).reply(400, refused));
+    scene.patch(&one, json!({"name": "QA"})).await.expect_problem(409, "conflict");
+    scene.v1.finish();
+}
+
 #[tokio::test]
 async fn trap_05_names_of_cycles_are_guarded_here() {
     let gateway = Gateway::sandboxed(Seed::Recorded).await;
