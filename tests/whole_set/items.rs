@@ -3,6 +3,7 @@
 use super::operations::{OPERATIONS, lists};
 use super::world::{SLUG, WEB, World, at_v1, change_at_v1};
 use crate::support::gateway::{Answer, Gateway, serve_sandbox};
+use crate::support::past_gateway::in_web;
 use crate::support::schema::SENT;
 use serde_json::{Value, json};
 
@@ -137,10 +138,9 @@ async fn what_v1_hides_is_not_there_for_any_route_but_unarchive() {
     let [archived, draft] = hidden(&world);
     let triaged = {
         let sandbox = world.gateway.sandbox();
-        let state = at_v1(sandbox, "states", &json!({"name": "soon hidden", "color": "#1"}));
-        let item = at_v1(sandbox, "work-items", &json!({"name": "in triage", "state": state}));
-        change_at_v1(sandbox, "states", &state, &json!({"is_triage": true}));
-        item
+        in_web(sandbox, "PATCH", "", &json!({"intake_view": true}));
+        let entry = in_web(sandbox, "POST", "intake-issues/", &json!({"issue": {"name": "in triage"}}));
+        entry["issue"].as_str().expect("the id of a work item").to_owned()
     };
     for id in [&archived, &draft, &triaged] {
         for (method, tail) in [

@@ -14,6 +14,7 @@ mod reads;
 mod spoiled;
 mod traps;
 mod traps_of_reads;
+mod unlisted_states;
 mod workflow;
 mod world;
 mod writes;

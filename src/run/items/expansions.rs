@@ -8,6 +8,7 @@
 use crate::plan::{Known, Operation};
 use crate::refusal::Refusal;
 use crate::run::items::fields::{self, Pairing};
+use crate::run::items::unlisted_states;
 use crate::run::job::InProject;
 use crate::run::kept::collection::Collection;
 use crate::run::outlook;
@@ -19,6 +20,7 @@ use crate::translate::{Held, members};
 use crate::v2::{Reply, query};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
@@ -118,9 +120,20 @@ pub(in crate::run) async fn expand(
 }
 
 async fn states(job: &InProject<'_>, items: &[Item]) -> Result<Vec<Value>, Refusal> {
+    let keys = ["id", "name", "color", "group"];
     let all = of(job, Known::States, items, |item| std::slice::from_ref(&item.state)).await?;
-    let leaf = |held: &Held| leaf(held, &["id", "name", "color", "group"]);
-    Ok(items.iter().map(|item| all.get(item.state).map_or(Value::Null, |held| leaf(held))).collect())
+    let mut unlisted: HashMap<Uuid, Value> = HashMap::new();
+    for item in items.iter().filter(|item| !item.state.is_nil() && all.get(item.state).is_none()) {
+        if let Entry::Vacant(place) = unlisted.entry(item.state) {
+            let shown = unlisted_states::of_item(job, &all, item.state, item.id).await?;
+            place.insert(shown.map_or(Value::Null, |shown| only(&shown, &keys)));
+        }
+    }
+    let of_item = |item: &Item| match all.get(item.state) {
+        Some(held) => leaf(held, &keys),
+        None => unlisted.get(&item.state).cloned().unwrap_or_default(),
+    };
+    Ok(items.iter().map(of_item).collect())
 }
 
 /// Labels that v1 no longer lists are deleted ones and left out.
@@ -131,22 +144,27 @@ async fn labels(job: &InProject<'_>, items: &[Item]) -> Result<Vec<Value>, Refus
     Ok(items.iter().map(of_item).collect())
 }
 
-/// A collection that holds all ids `named` by the items, as far as v1 lists them; not read for none.
+/// A collection that holds all ids `named` by the items, as far as v1 shows them; not read for none.
 async fn of<'i>(
     job: &InProject<'_>,
     resource: Known,
     items: &'i [Item],
     named: impl Fn(&'i Item) -> &'i [Uuid],
 ) -> Result<std::sync::Arc<Collection>, Refusal> {
-    let ids: HashSet<Uuid> = items.iter().flat_map(|item| named(item).iter().copied()).collect();
+    let ids = items.iter().flat_map(|item| named(item).iter().copied());
+    let ids: HashSet<Uuid> = ids.filter(|id| !id.is_nil()).collect();
     if ids.is_empty() {
         return Ok(std::sync::Arc::new(Collection::new(Vec::new())));
     }
-    list::load_with(job, job.resource_named(resource)?, |all| ids.iter().all(|id| all.get(*id).is_some())).await
+    let known = |all: &Collection, id: Uuid| all.get(id).is_some() || all.beside(id).is_some();
+    list::load_with(job, job.resource_named(resource)?, |all| ids.iter().all(|id| known(all, *id))).await
 }
 
 fn leaf(held: &Held, keys: &[&str]) -> Value {
-    let record = held.v2_members();
+    only(&held.v2_members(), keys)
+}
+
+fn only(record: &Map<String, Value>, keys: &[&str]) -> Value {
     keys.iter().map(|key| ((*key).to_owned(), record.get(*key).cloned().unwrap_or_default())).collect()
 }
 

@@ -3,9 +3,10 @@
 //!
 //! May use: what `run` may use.
 
-use crate::plan::{Column, Known, Resource};
+use crate::plan::{Column, Resource};
 use crate::refusal::Refusal;
 use crate::run::items::key::{another, is_pair};
+use crate::run::items::unlisted_states;
 use crate::run::job::InProject;
 use crate::translate::work_items::Item;
 use crate::v2::query::{Condition, ListCall, Test};
@@ -107,6 +108,5 @@ fn of_this_project(job: &InProject<'_>, body: &[u8]) -> Result<Option<Item>, Ref
 async fn live(job: &InProject<'_>, body: &[u8]) -> Result<Option<Item>, Refusal> {
     let found = of_this_project(job, body)?;
     let Some(item) = found.filter(|item| item.archived_at.is_none() && !item.is_draft) else { return Ok(None) };
-    // v1 lists every state but those of triage.
-    Ok(crate::run::reads::list::find(job, job.resource_named(Known::States)?, item.state).await?.map(|_| item))
+    Ok(unlisted_states::is_shown(job, &item).await?.then_some(item))
 }

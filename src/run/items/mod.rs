@@ -16,4 +16,5 @@ pub(in crate::run) mod page;
 pub(in crate::run) mod record;
 pub(in crate::run) mod sets;
 pub(in crate::run) mod steps;
+pub(in crate::run) mod unlisted_states;
 pub(in crate::run) mod workflow;

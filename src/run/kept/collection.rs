@@ -12,7 +12,7 @@ use crate::v1::KeyId;
 use crate::v2::{Parameters, Reply, tag};
 use bytes::Bytes;
 use parking_lot::Mutex;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use uuid::Uuid;
@@ -25,6 +25,8 @@ pub struct Collection {
     pub(in crate::run) size: usize,
     /// Ids by name, found out when they are asked for.
     by_name: OnceLock<HashMap<String, Vec<Uuid>>>,
+    /// Records of its kind that v1 does not list and shows elsewhere, in v1's members.
+    beside: Mutex<HashMap<Uuid, Arc<Map<String, Value>>>>,
     /// Pages of it that were answered.
     pub(in crate::run) ready: Ready,
     /// The only key that it counts for. Of a list without a row it is the one that it was read with: what its owner may
@@ -53,7 +55,8 @@ impl Collection {
     pub fn new(rows: Vec<Arc<Held>>) -> Self {
         let by_id = rows.iter().enumerate().map(|(index, held)| (held.record.id, index)).collect();
         let size = rows.iter().map(|held| held.record.json.len()).sum();
-        Self { rows, by_id, size, by_name: OnceLock::new(), ready: Ready::beside(size), only_for: None }
+        let (by_name, beside, ready) = (OnceLock::new(), Mutex::default(), Ready::beside(size));
+        Self { rows, by_id, size, by_name, beside, ready, only_for: None }
     }
 
     /// The same, which counts for `key` alone.
@@ -63,6 +66,16 @@ impl Collection {
 
     pub fn get(&self, id: Uuid) -> Option<&Arc<Held>> {
         self.by_id.get(&id).map(|&index| &self.rows[index])
+    }
+
+    /// A record that v1 shows elsewhere and does not list, when it was found there since the collection was read.
+    pub fn beside(&self, id: Uuid) -> Option<Arc<Map<String, Value>>> {
+        self.beside.lock().get(&id).cloned()
+    }
+
+    /// Keeps such a record as long as the collection itself.
+    pub fn keep_beside(&self, id: Uuid, members: Arc<Map<String, Value>>) {
+        self.beside.lock().insert(id, members);
     }
 
     /// Ids of the records by their v1 name, which `folded` makes comparable. Kept, so that it is always the same.

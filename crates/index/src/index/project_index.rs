@@ -118,6 +118,26 @@ impl Index {
         self.matching(|row| row.parent() == Some(id))
     }
 
+    /// The states that items are in and `known` does not hold, each with one of these items; having none is no state.
+    pub fn in_other_states(&self, known: &HashMap<Uuid, u8>) -> Vec<(Uuid, Uuid)> {
+        let rows = &self.verified.rows;
+        let (mut seen, mut others) = (Vec::new(), Vec::new());
+        for (_, row) in rows.iter() {
+            let number = row.state as usize;
+            if seen.len() <= number {
+                seen.resize(number + 1, false);
+            }
+            if std::mem::replace(&mut seen[number], true) {
+                continue;
+            }
+            let state = rows.pools().id_at(row.state);
+            if !state.is_nil() && !known.contains_key(&state) {
+                others.push((state, row.id));
+            }
+        }
+        others
+    }
+
     /// All items, by id.
     pub fn items(&self) -> impl Iterator<Item = Item> {
         let rows = &self.verified.rows;

@@ -39,7 +39,7 @@ pub(crate) fn render(row: &mut Row<'_>, world: &World, item: &Item) {
             let parent = world.items.any(id)?;
             Some(json!({ "id": parent.id, "sequence_id": parent.sequence_id, "project_id": parent.project }))
         })
-        .related("state", Some(item.state), |id| state(world, id))
+        .related("state", Some(item.state).filter(|id| !id.is_nil()), |id| state(world, id))
         .expandable("estimate_point", |expanded| {
             if expanded { estimate_point(view, world, item.estimate_point) } else { json!(item.estimate_point) }
         })

@@ -114,15 +114,18 @@ impl World {
         self.projects.get(project).is_some_and(|p| p.archived_at.is_none())
     }
 
-    /// Whether a state is kept from every read (`states_get_triage_seeded`,
-    /// `states_get_after_is_triage`).
-    pub(crate) fn hidden_state(&self, state: Id) -> bool {
-        self.states.any(state).is_some_and(State::hidden)
+    /// Whether work items in a state are kept from every read (`triage_get`). The flag `is_triage` alone hides the
+    /// state, not what is in it.
+    pub(crate) fn is_triage_state(&self, state: Id) -> bool {
+        self.states.any(state).is_some_and(|state| state.group == "triage")
     }
 
     /// Whether reads show the work item: not deleted, archived, draft or in triage.
     pub(crate) fn shown(&self, item: &Item) -> bool {
-        item.deleted_at.is_none() && item.archived_at.is_none() && !item.is_draft && !self.hidden_state(item.state)
+        item.deleted_at.is_none()
+            && item.archived_at.is_none()
+            && !item.is_draft
+            && !self.is_triage_state(item.state)
     }
 
     /// The visible work items of a project in an order, computed once per revision.

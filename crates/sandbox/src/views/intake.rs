@@ -179,7 +179,7 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     let now = call.now();
     entry.stamp.change(call.user, now);
     let target = states::default_of(world, entry.project);
-    let hidden = world.items.get(entry.item).is_some_and(|item| world.hidden_state(item.state));
+    let hidden = world.items.get(entry.item).is_some_and(|item| world.is_triage_state(item.state));
     if let Some(item) = world.items.get_mut(entry.item) {
         name.store(&mut item.name);
         priority.store(&mut item.priority);

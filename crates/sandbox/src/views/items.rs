@@ -66,7 +66,7 @@ struct Fields {
 }
 
 /// Reads the fields. Relations are found anywhere in v1's database; whether they belong here is
-/// looked at afterwards. A hidden state and an invisible parent count as unknown
+/// looked at afterwards. A state of triage and an invisible parent count as unknown
 /// (`items_create_state_triage`, `archived_as_parent`).
 fn fields(mut form: Form<'_>, call: &Call<'_>, world: &World) -> Result<Fields, Reply> {
     let user = |id: Id| world.users.get(id).is_some();
@@ -95,7 +95,8 @@ fn fields(mut form: Form<'_>, call: &Call<'_>, world: &World) -> Result<Fields, 
         parent: form.relation("parent", false, true, |id| {
             world.items.get(id).is_some_and(|item| world.shown(item) && world.readable(item.project))
         }),
-        state: form.relation("state", false, true, |id| world.states.get(id).is_some_and(|state| !state.hidden())),
+        state: form
+            .relation("state", false, true, |id| world.states.get(id).is_some() && !world.is_triage_state(id)),
         estimate_point: form
             .relation("estimate_point", false, true, |id| world.estimate_points.iter().any(|point| point.id == id)),
         assignees,
@@ -231,7 +232,7 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     }
     let state = match fields.state.as_ref() {
         Some(&state) => state,
-        None => states::default_of(world, project).ok_or_else(Reply::crash)?,
+        None => default_state(world, project),
     };
     let stamp = Stamp::new(call.user, call.now());
     let mut item = blank(world, project, state, &stamp)?;
@@ -261,6 +262,11 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     Ok(Reply::created(answer))
 }
 
+/// The state of a work item that is given none; in a project without states it is null, the nil id here.
+fn default_state(world: &World, project: Id) -> Id {
+    states::default_of(world, project).unwrap_or_else(Id::nil)
+}
+
 /// Gives a new work item the type and the assignee that the project has for those without one.
 fn fill_defaults(world: &World, item: &mut Item) {
     item.type_id = item.type_id.or_else(|| world.default_types.get(&item.project).copied());
@@ -287,10 +293,9 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     let now = call.now();
     match fields.state {
         Sent::Is(state) => item.state = state,
-        // Null falls back to the default state (`items_patch_state_null`).
-        Sent::Null => {
-            item.state = states::default_of(world, item.project).ok_or_else(Reply::crash)?;
-        }
+        // Null falls back to the default state (`items_patch_state_null`), and so does having none.
+        Sent::Null => item.state = default_state(world, item.project),
+        Sent::Absent if item.state.is_nil() => item.state = default_state(world, item.project),
         Sent::Absent => {}
     }
     if fields.state != Sent::Absent {

@@ -4,12 +4,10 @@
 //! things that v1 tells no more of it are kept too: its name for its children, and its parent for when that is deleted.
 //! May use: what `run` may use.
 
-use crate::plan::Known;
 use crate::refusal::Refusal;
-use crate::run::items::expansions;
 use crate::run::items::fields::{Looking, settle_open_writes};
+use crate::run::items::{expansions, unlisted_states};
 use crate::run::job::InProject;
-use crate::run::reads::list;
 use crate::store::ArchivedItem;
 use crate::translate::work_items::Item;
 use crate::v2::{Reply, time};
@@ -68,9 +66,7 @@ async fn taken_out(job: &InProject<'_>) -> Result<Item, Refusal> {
     let body = Map::from_iter([("archived_at".to_owned(), Value::Null)]);
     let answer = job.patch(job.resource(), job.pk()?, &body).await?;
     let item = job.item_after(job.pk()?, &answer).await?;
-    // v1 lists no triage state (trap 37), so an item in an unlisted state is in triage.
-    let listed = list::find(job, job.resource_named(Known::States)?, item.state).await?.is_some();
-    if item.is_draft || !listed {
+    if item.is_draft || !unlisted_states::is_shown(job, &item).await? {
         job.has_changed_nothing();
         return Err(Refusal::not_found());
     }

@@ -13,7 +13,7 @@ use crate::refusal::Refusal;
 use crate::run::items::fields::{Looking, Pairing, mark_absences, settle_all};
 use crate::run::items::lookup::{self, Direct, Found};
 use crate::run::items::sets::SetKind;
-use crate::run::items::{expansions, page as direct_page};
+use crate::run::items::{expansions, page as direct_page, unlisted_states};
 use crate::run::job::InProject;
 use crate::store::ProjectItems;
 use crate::translate::work_items::{GROUPS, Item};
@@ -90,7 +90,10 @@ async fn indexed(job: &InProject<'_>, call: &ListCall, pairing: &mut Pairing) ->
     let scope = job.index_scope()?;
     let types = types(job, needs.types, pairing).await?;
     let read = async { tokio::try_join!(job.index(&scope), lookups(job, &needs, Arc::clone(&types))) };
-    let (index, lookups) = job.explain_refused_read(read.await).await?;
+    let (index, mut lookups) = job.explain_refused_read(read.await).await?;
+    if needs.groups {
+        add_unlisted(job, &index, &mut lookups.group_of_state).await?;
+    }
     job.call.ctx.meter.note(note(&index));
     mark_absences(job, &index);
     let mut selection = select(job, index, call.clone(), lookups).await?;
@@ -168,11 +171,27 @@ async fn groups(job: &InProject<'_>, needed: bool) -> Result<HashMap<Uuid, u8>, 
         return Ok(HashMap::new());
     }
     let states = job.load(job.resource_named(Known::States)?).await?.value;
-    let group = |v1: &Map<String, Value>| {
-        let name = v1.get("group")?.as_str()?;
-        GROUPS.iter().position(|known| *known == name).map(|position| position as u8)
-    };
     Ok(states.rows().iter().filter_map(|held| Some((held.record.id, group(&held.v1_members())?))).collect())
+}
+
+/// Adds the groups of states that items are in and v1 does not list.
+async fn add_unlisted(job: &InProject<'_>, index: &Index, groups: &mut HashMap<Uuid, u8>) -> Result<(), Refusal> {
+    let others = index.in_other_states(groups);
+    if others.is_empty() {
+        return Ok(());
+    }
+    let states = job.load(job.resource_named(Known::States)?).await?.value;
+    for (state, item) in others {
+        let shown = unlisted_states::of_item(job, &states, state, item).await?;
+        groups.extend(shown.and_then(|shown| group(&shown)).map(|group| (state, group)));
+    }
+    Ok(())
+}
+
+/// Position of a state's group in [`GROUPS`].
+fn group(v1: &Map<String, Value>) -> Option<u8> {
+    let name = v1.get("group")?.as_str()?;
+    GROUPS.iter().position(|known| *known == name).map(|position| position as u8)
 }
 
 async fn memberships(job: &InProject<'_>, kind: SetKind, needs: &SetNeeds) -> Result<Memberships, Refusal> {

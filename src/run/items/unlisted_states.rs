@@ -1,0 +1,63 @@
+//! States that v1 shows on work items and does not list: one with the flag `is_triage` (trap 37), and one of another
+//! project, which v1's own closing of old items takes where the project names none.
+//!
+//! v1 tells such a state where it expands it. What it tells is kept beside the states of the project.
+//!
+//! May use: what `run` may use.
+
+use crate::plan::Known;
+use crate::refusal::Refusal;
+use crate::run::job::InProject;
+use crate::run::kept::collection::Collection;
+use crate::run::members::{Members, members};
+use crate::translate::work_items::Item;
+use crate::v1::{V1Request, refusal_of_status};
+use serde_json::Value;
+use std::sync::Arc;
+use uuid::Uuid;
+
+const EXPANDED: &str = "fields=id,state&expand=state";
+const ID: &str = "fields=id";
+
+/// The state of the work item `item`, which `states` does not list, in v1's members; none when the item is gone or has
+/// another one by now.
+pub(in crate::run) async fn of_item(
+    job: &InProject<'_>,
+    states: &Collection,
+    state: Uuid,
+    item: Uuid,
+) -> Result<Option<Arc<Members>>, Refusal> {
+    if let Some(known) = states.beside(state) {
+        return Ok(Some(known));
+    }
+    let shown = read(job, item, EXPANDED).await?.and_then(|mut shown| shown.remove("state"));
+    let Some(Value::Object(shown)) = shown.filter(|shown| shown["id"] == state.to_string()) else {
+        return Ok(None);
+    };
+    let shown = Arc::new(shown);
+    states.keep_beside(state, Arc::clone(&shown));
+    Ok(Some(shown))
+}
+
+/// Whether v1's reads show an item that is neither archived nor a draft: those in triage they hide (trap 53).
+pub(in crate::run) async fn is_shown(job: &InProject<'_>, item: &Item) -> Result<bool, Refusal> {
+    let states = job.load(job.resource_named(Known::States)?).await?.value;
+    // v1 lists no state of triage, but does not list every other one.
+    Ok(states.get(item.state).is_some() || read(job, item.id, ID).await?.is_some())
+}
+
+/// A work item as v1 shows it now; none when it shows it to no read.
+async fn read(job: &InProject<'_>, item: Uuid, query: &str) -> Result<Option<Members>, Refusal> {
+    let request = V1Request::get(job.record_path(job.work_items()?, item)?, query);
+    let answer = job.runner.client.call(job.key(), request, &job.call.ctx).await;
+    let answer = answer.map_err(|lost| lost.refusal())?;
+    if let Some(refusal) = refusal_of_status(&answer) {
+        return Err(job.after_refused_read(refusal).await);
+    }
+    match answer.status {
+        200 => members(&answer).map(Some),
+        404 => Ok(None),
+        403 => Err(job.after_refused_read(Refusal::not_found()).await),
+        status => Err(Refusal::upstream("The work item could not be read.", format!("status {status}"))),
+    }
+}
