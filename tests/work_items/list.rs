@@ -1,7 +1,7 @@
 //! The list of work items: look-ups and pages straight from v1, and the index behind everything else.
 
 use crate::support::gateway::Gateway;
-use crate::support::past_gateway::in_web;
+use crate::support::past_gateway::{ask_v1, in_web};
 use crate::work_items::world::{ARCHIVED, ITEMS, V1_WEB, at_v1, id, new_item, new_label, one, recorded, steps};
 use causeway::sandbox::Seed;
 use serde_json::{Value, json};
@@ -285,4 +285,22 @@ async fn a_module_membership_added_behind_the_gateways_back_is_found_when_the_ke
     in_web(gateway.sandbox(), "POST", &format!("modules/{set}/module-issues/"), &json!({"issues": [item]}));
     assert_eq!(listed(&gateway, &format!("module_id={set}")).await, [json!("late")]);
     assert_eq!(listed(&gateway, "module_id__isnull=true&search=late").await, Vec::<Value>::new());
+}
+
+/// For the age of a card its identifier may be another project's.
+#[tokio::test]
+async fn a_number_is_not_looked_up_in_the_project_that_took_the_identifier_over() {
+    let gateway = recorded().await;
+    let mine = gateway.get("ada", &one(&id('e', 1))).await.expect(200);
+    in_web(gateway.sandbox(), "PATCH", "", &json!({"identifier": "SITE"}));
+    let projects = "/api/v1/workspaces/acme/projects/";
+    let at_v1 = |path: &str, body: Value| {
+        let (status, made) = ask_v1(gateway.sandbox(), "ada", "POST", &format!("{projects}{path}"), &body);
+        assert_eq!(status, 201, "{made}");
+        made["id"].as_str().expect("an id").to_owned()
+    };
+    let other = at_v1("", json!({"name": "Other", "identifier": "WEB"}));
+    at_v1(&format!("{other}/work-items/"), json!({"name": "of the other"}));
+    let found = gateway.get("ada", &format!("{ITEMS}?sequence_id=1")).await.expect(200);
+    assert_eq!(found.column("id"), [mine.json["id"].clone()]);
 }

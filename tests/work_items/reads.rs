@@ -1,8 +1,13 @@
 //! Retrieve and look-up by human key.
 
-use crate::support::gateway::Gateway;
+use crate::support::gateway::{Gateway, serve_sandbox};
+use crate::support::past_gateway::{ask_v1, in_web};
 use crate::work_items::world::{ARCHIVED, ITEMS, id, new_item, one, recorded};
+use causeway::sandbox::{Config, Sandbox, Seed};
 use serde_json::{Value, json};
+
+/// Projects at v1.
+const PROJECTS: &str = "/api/v1/workspaces/acme/projects/";
 
 fn key(key: &str) -> String {
     format!("/api/v2/workspaces/acme/work-items/{key}/")
@@ -122,4 +127,38 @@ async fn a_key_of_an_archived_project_finds_nothing() {
         .post("ada", "/api/v1/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/archive/", json!({}))
         .await;
     gateway.get("ada", &key("WEB-1")).await.expect_problem(404, "resource_not_found");
+}
+
+/// v1's permission for a look-up asks for the identifier as it is now (`updated_old_key_after_identifier_change`).
+#[tokio::test]
+async fn an_item_that_is_found_by_its_new_key_shows_that_key() {
+    let gateway = recorded().await;
+    let before = gateway.get("ada", &key("WEB-1")).await.expect(200);
+    in_web(gateway.sandbox(), "PATCH", "", &json!({"identifier": "SITE"}));
+    let found = gateway.get("ada", &key("SITE-1")).await.expect(200);
+    assert_eq!((found.text("id"), found.text("identifier")), (before.text("id"), "SITE-1".to_owned()));
+    gateway.get("ada", &key("WEB-1")).await.expect_problem(404, "resource_not_found");
+    assert_eq!(gateway.get("ada", &one(&id('e', 1))).await.expect(200).text("identifier"), "SITE-1");
+}
+
+/// What is remembered of an identifier, by which the index could answer, is no proof that the key names nothing.
+#[tokio::test]
+async fn a_key_whose_identifier_went_to_another_project_is_found_while_the_quota_is_short() {
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
+    let gateway = Gateway::with(&serve_sandbox(&sandbox).await, &[("upstream.quota", "40")]).await;
+    let at_v1 = |who: &str, method: &str, path: &str, body: Value| {
+        let (status, answer) = ask_v1(&sandbox, who, method, &format!("{PROJECTS}{path}"), &body);
+        assert!((200..300).contains(&status), "{path}: {answer}");
+        answer["id"].as_str().expect("an id").to_owned()
+    };
+    let bobs = at_v1("bob", "POST", "", json!({"name": "First", "identifier": "KEY"}));
+    at_v1("bob", "POST", &format!("{bobs}/work-items/"), json!({"name": "of bob"}));
+    gateway.get("bob", &key("KEY-1")).await.expect(200);
+    at_v1("bob", "PATCH", &format!("{bobs}/"), json!({"identifier": "OLD"}));
+    let adas = at_v1("ada", "POST", "", json!({"name": "Second", "identifier": "KEY"}));
+    at_v1("ada", "POST", &format!("{adas}/work-items/"), json!({"name": "of ada"}));
+    for _ in 0..30 {
+        gateway.get("ada", "/api/v1/users/me/").await.expect(200);
+    }
+    assert_eq!(gateway.get("ada", &key("KEY-1")).await.expect(200).text("name"), "of ada");
 }

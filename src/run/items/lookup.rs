@@ -82,8 +82,12 @@ pub(in crate::run) async fn find(job: &InProject<'_>, direct: &Direct) -> Result
 async fn of_direct(job: &InProject<'_>, direct: &Direct, body: &[u8]) -> Result<Found, Refusal> {
     let found = match direct {
         Direct::Pair(..) => live(job, body).await?,
-        // The look-up by number shows live items only (trap 53).
-        Direct::Number(_) => of_this_project(job, body)?,
+        // The look-up by number shows live items only (trap 53). When the identifier is another project's by now, it has
+        // told nothing of this one.
+        Direct::Number(_) => match of_this_project(job, body)? {
+            Some(item) => Some(item),
+            None => return Ok(Found::Unclear),
+        },
     };
     let is_meant = |item: &Item| match direct {
         Direct::Pair(id, source) => {

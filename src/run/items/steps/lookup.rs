@@ -4,6 +4,7 @@
 //! never 403. v1's answer names the project; the caller's own card of it decides whether it may be shown, and an
 //! archived project is not there (trap 58). May use: what `run` may use.
 
+use crate::fresh::Changed;
 use crate::index::Index;
 use crate::refusal::Refusal;
 use crate::run::Job;
@@ -65,7 +66,12 @@ async fn read(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> {
 /// The item as v1 shows it, or where v1 cannot tell as the index does.
 async fn live(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> {
     let Some((item, project)) = job.item_by_key(key).await? else { return by_index(job, key).await };
-    let within = in_project(job, project).await?;
+    let mut within = in_project(job, project).await?;
+    if within.here().card.identifier != key.project {
+        // v1 has just found the item by this key, so the card is from before the identifier changed.
+        job.runner.changes.tell(Changed::ProjectAccess(project));
+        within = in_project(job, project).await?;
+    }
     job.runner.learn_identifier(job.slug(), within.here().card);
     Ok((item, within))
 }
@@ -102,7 +108,11 @@ enum Because {
 /// The item in the index of the project that had this identifier when it was last seen, if its card still says so.
 async fn in_index(job: &Job, key: &HumanKey, because: Because) -> Result<Option<(Item, Inside)>, Refusal> {
     let Some(project) = job.runner.project_with(job.slug(), &key.project) else { return Ok(None) };
-    let inside = in_project(job, project).await?;
+    let inside = match in_project(job, project).await {
+        // What is no longer there, or not for this caller, says nothing: another project can have the identifier now.
+        Err(Refusal::NotFound { .. }) => return Ok(None),
+        inside => inside?,
+    };
     let within = inside.here();
     if within.card.identifier != key.project {
         return Ok(None);
