@@ -5,6 +5,7 @@
 
 use super::world::{ARCHIVED, ITEMS, id, one};
 use crate::support::gateway::{Gateway, serve_sandbox};
+use crate::support::past_gateway::ask_v1;
 use crate::support::planting::Planting;
 use causeway::sandbox::{Config, Sandbox, Seed};
 use http::Method;
@@ -170,4 +171,63 @@ async fn a_comment_of_another_item_is_not_shown_as_one_of_this() {
     });
     scene.gateway.get("ada", &comments).await.expect_problem(502, "upstream_error");
     scene.gateway.get("ada", &format!("{comments}{comment}/")).await.expect_problem(502, "upstream_error");
+}
+
+/// v1's own closing of old items takes the first cancelled state that there is when the project names none, whatever
+/// project that is of.
+fn closed_elsewhere(_: &Method, _: &str, _: &mut u16, body: &mut Value) {
+    let place = |row: &mut Value| {
+        if row["external_id"] == "closed" && row.get("state").is_some() {
+            row["state"] = json!(id('d', 205));
+        }
+    };
+    match body["results"].as_array_mut() {
+        Some(rows) => rows.iter_mut().for_each(place),
+        None => place(body),
+    }
+}
+
+#[tokio::test]
+async fn an_item_in_a_state_of_another_project_is_there_and_comes_back() {
+    let scene = Scene::new().await;
+    let gateway = &scene.gateway;
+    let pair = json!({"name": "n", "external_id": "closed", "external_source": "gh"});
+    let item = one(&gateway.post("ada", ITEMS, pair).await.expect(201).text("id"));
+    scene.answer_with(closed_elsewhere);
+    let found = gateway.get("ada", &format!("{ITEMS}?external_id=closed&external_source=gh")).await.expect(200);
+    assert_eq!(found.column("state_id"), [json!(id('d', 205))]);
+    gateway.post("ada", &format!("{item}archive/"), json!({})).await.expect(200);
+    gateway.get("ada", &item).await.expect_problem(404, "resource_not_found");
+    let back = gateway.post("ada", &format!("{item}unarchive/"), json!({})).await.expect(200);
+    assert_eq!((&back.json["archived_at"], back.text("state_id")), (&Value::Null, id('d', 205)));
+    gateway.get("ada", &item).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_page_that_v1_has_not_sorted_as_asked_is_not_used() {
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
+    let behind = serve_sandbox(&sandbox).await;
+    let wire = Planting::before(&behind, move |asked, _, status, body| {
+        if asked.path.contains("&order_by=id&") {
+            let other = asked.path.replace("&order_by=id&", "&order_by=-id&");
+            (*status, *body) = ask_v1(&sandbox, "ada", "GET", &other, &Value::Null);
+        }
+    });
+    let wire = wire.await;
+    let gateway = Gateway::before(wire.base_url()).await;
+    let mut ids = vec![id('e', 1)];
+    for name in ["a", "b", "c", "d", "e"] {
+        ids.push(gateway.post("ada", ITEMS, json!({"name": name})).await.expect(201).text("id"));
+    }
+    ids.sort();
+    let mut seen = Vec::new();
+    let mut path = Some(format!("{ITEMS}?order_by=id&per_page=2&paginate=cursor"));
+    while let Some(page) = path {
+        let page = gateway.get("ada", &page).await.expect(200);
+        seen.extend(page.column("id").into_iter().map(|id| id.as_str().expect("an id").to_owned()));
+        path = page.json["next_cursor"]
+            .as_str()
+            .map(|cursor| format!("{ITEMS}?order_by=id&per_page=2&paginate=cursor&cursor={cursor}"));
+    }
+    assert_eq!(seen, ids);
 }

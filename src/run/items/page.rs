@@ -37,7 +37,7 @@ pub(in crate::run) fn is_possible(call: &ListCall) -> bool {
     first && call.conditions.is_empty() && call.search.is_none() && sort_key(&call.order).is_some()
 }
 
-/// Reads the page; none when a boundary ties or the list moved, so that only the index can answer.
+/// Reads the page; none when a boundary ties, the list moved or v1 sorts otherwise, so that only the index can answer.
 pub(in crate::run) async fn read(job: &InProject<'_>, call: &ListCall) -> Result<Option<Selection>, Refusal> {
     let window = Window { start: call.page.offset(), rows: call.page.per_page() };
     let Some((size, number)) = fit(window) else { return Ok(None) };
@@ -94,6 +94,11 @@ fn cut(
         return None;
     }
     let key = sort_key(&call.order)?;
+    // A v1 that does not know an order can fall back to another one without a word.
+    let in_order = |a: &Item, b: &Item| if call.order.descending { key(a) >= key(b) } else { key(a) <= key(b) };
+    if !items.is_sorted_by(in_order) {
+        return None;
+    }
     let start = window.start - skipped;
     let ties = |at: usize| at > 0 && at < items.len() && key(&items[at - 1]) == key(&items[at]);
     if ties(start) || ties(start + window.rows) {
