@@ -141,6 +141,52 @@ async fn an_item_that_is_found_by_its_new_key_shows_that_key() {
     assert_eq!(gateway.get("ada", &one(&id('e', 1))).await.expect(200).text("identifier"), "SITE-1");
 }
 
+/// v1's column of the state takes null, and so it stays when a project has no state to fall back to.
+#[tokio::test]
+async fn an_item_without_a_state_shows_the_nil_id_everywhere() {
+    let gateway = recorded().await;
+    let project = json!({"name": "Stateless", "identifier": "NOS"});
+    let project = gateway.post("ada", PROJECTS, project).await.expect(201).text("id");
+    let at_v1 = format!("{PROJECTS}{project}/");
+    let states = gateway.get("ada", &format!("{at_v1}states/")).await.expect(200);
+    for state in states.json["results"].as_array().expect("states") {
+        let state = format!("{at_v1}states/{}/", state["id"].as_str().expect("an id"));
+        gateway.send(Some("ada"), "PATCH", &state, Some(&json!({"default": false}))).await.expect(200);
+        gateway.delete("ada", &state).await.expect(204);
+    }
+    let pair = json!({"name": "none", "external_id": "1", "external_source": "gh"});
+    let item = gateway.post("ada", &format!("{at_v1}work-items/"), pair).await.expect(201);
+    assert_eq!(item.json["state"], Value::Null);
+    let items = format!("/api/v2/workspaces/acme/projects/{project}/work-items/");
+    let nil = json!("00000000-0000-0000-0000-000000000000");
+    for query in
+        ["", "?order_by=priority", "?order_by=state_group", "?priority=none", "?external_id=1&external_source=gh"]
+    {
+        let list = gateway.get("ada", &format!("{items}{query}")).await.expect(200);
+        assert_eq!(list.column("state_id"), [nil.clone()], "{query}");
+    }
+    let list = gateway.get("ada", &format!("{items}?state_group=backlog")).await.expect(200);
+    assert!(list.data().is_empty());
+    let path = format!("{items}{}/", item.text("id"));
+    for read in [path.clone(), key("NOS-1")] {
+        let read = gateway.get("ada", &format!("{read}?expand=state")).await.expect(200);
+        assert_eq!((&read.json["state_id"], &read.json["state"]), (&nil, &Value::Null));
+    }
+    let made = gateway.post("ada", &items, json!({"name": "another"})).await.expect(201);
+    assert_eq!(made.json["state_id"], nil);
+    gateway.post("ada", &format!("{path}archive/"), json!({})).await.expect(200);
+    assert_eq!(
+        gateway.post("ada", &format!("{path}unarchive/"), json!({})).await.expect(200).json["state_id"],
+        nil
+    );
+    // v1 falls back to a state with the next write, once there is one.
+    let states = items.replace("work-items", "states");
+    let state = json!({"name": "Todo", "color": "#ffffff", "group": "unstarted"});
+    let state = gateway.post("ada", &states, state).await.expect(201).text("id");
+    let patched = gateway.patch("ada", &path, json!({"priority": "high"})).await.expect(200);
+    assert_eq!(patched.text("state_id"), state);
+}
+
 /// What is remembered of an identifier, by which the index could answer, is no proof that the key names nothing.
 #[tokio::test]
 async fn a_key_whose_identifier_went_to_another_project_is_found_while_the_quota_is_short() {

@@ -12,6 +12,7 @@ use crate::v2::body::Given;
 use crate::v2::value;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+use uuid::Uuid;
 
 /// Members that can be given by name or by id, never both.
 const PAIRS: [(&str, &str); 6] = [
@@ -304,10 +305,12 @@ pub fn may_drop(resource: &Resource, sent: &Map<String, Value>) -> bool {
     sets(resource).any(|(_, key)| sent.contains_key(key))
 }
 
-/// The body that puts back what `sent` changed; none when it holds something an [`Item`] does not know.
+/// The body that puts back what `sent` changed; none when it holds something an [`Item`] does not know, or v1 does not
+/// take: no state.
 pub fn undoing(sent: &Map<String, Value>, before: &Item) -> Option<Map<String, Value>> {
     let present = before.members();
-    sent.keys().map(|key| Some((key.clone(), present.get(key)?.clone()))).collect()
+    let earlier = |key: &String| present.get(key).filter(|value| key != "state" || **value != json!(Uuid::nil()));
+    sent.keys().map(|key| Some((key.clone(), earlier(key)?.clone()))).collect()
 }
 
 /// What of a set v1 dropped (trap 15), as the client named it: `sent` are the ids in the order of the member.
@@ -325,7 +328,6 @@ fn dropped(given: &Given, field: &str, sent: &Value, shown: &Value) -> FieldErro
 mod tests {
     use super::super::work_items::Priority;
     use super::*;
-    use uuid::Uuid;
 
     fn given(value: Value) -> Given {
         value.as_object().unwrap().clone()
@@ -349,17 +351,36 @@ mod tests {
         assert!(!error.message.contains("bob@x"));
     }
 
+    fn object(value: Value) -> Map<String, Value> {
+        value.as_object().unwrap().clone()
+    }
+
+    fn row(name: &str, state: Option<Uuid>, description: &str) -> Item {
+        let row = json!({"id": Uuid::nil(), "name": name, "sequence_id": 1, "priority": "none", "state": state,
+            "parent": null, "assignees": [], "labels": [], "start_date": null, "target_date": null,
+            "is_draft": false, "archived_at": null, "created_at": "2026-11-25T10:00:00Z",
+            "updated_at": "2026-11-25T10:00:00Z", "created_by": null, "sort_order": 1.0, "external_id": null,
+            "external_source": null, "description_html": description, "estimate_point": null});
+        super::super::work_items::read(&row.to_string()).unwrap()
+    }
+
+    #[test]
+    fn no_state_cannot_be_put_back() {
+        let sent = object(json!({"priority": "high", "state": Uuid::from_u128(2)}));
+        let before = row("old", Some(Uuid::from_u128(1)), "");
+        let undo = json!({"priority": "none", "state": Uuid::from_u128(1)});
+        assert_eq!(undoing(&sent, &before), Some(object(undo)));
+        let before = row("old", None, "");
+        assert_eq!(undoing(&sent, &before), None);
+        assert_eq!(
+            undoing(&object(json!({"priority": "high"})), &before),
+            Some(object(json!({"priority": "none"})))
+        );
+    }
+
     #[test]
     fn what_a_change_left_decides_what_became_of_it() {
-        let object = |value: Value| value.as_object().unwrap().clone();
-        let row = |name: &str, description: &str| {
-            let row = json!({"id": Uuid::nil(), "name": name, "sequence_id": 1, "priority": "none", "state": Uuid::nil(),
-                "parent": null, "assignees": [], "labels": [], "start_date": null, "target_date": null,
-                "is_draft": false, "archived_at": null, "created_at": "2026-11-25T10:00:00Z",
-                "updated_at": "2026-11-25T10:00:00Z", "created_by": null, "sort_order": 1.0, "external_id": null,
-                "external_source": null, "description_html": description, "estimate_point": null});
-            super::super::work_items::read(&row.to_string()).unwrap()
-        };
+        let row = |name: &str, description: &str| row(name, Some(Uuid::from_u128(1)), description);
         let was = shown(&row("old", "<p>old</p>"));
         let with = |name: &str, people: Value, item: Item| {
             let people = serde_json::from_value(people).unwrap();
