@@ -163,7 +163,7 @@ async fn an_item_without_a_state_shows_the_nil_id_everywhere() {
         ["", "?order_by=priority", "?order_by=state_group", "?priority=none", "?external_id=1&external_source=gh"]
     {
         let list = gateway.get("ada", &format!("{items}{query}")).await.expect(200);
-        assert_eq!(list.column("state_id"), [nil.clone()], "{query}");
+        assert_eq!(list.column("state_id"), std::slice::from_ref(&nil), "{query}");
     }
     let list = gateway.get("ada", &format!("{items}?state_group=backlog")).await.expect(200);
     assert!(list.data().is_empty());
