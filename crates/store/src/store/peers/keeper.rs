@@ -30,6 +30,8 @@ const BEAT: Duration = Duration::from_millis(400);
 const WAIT: Duration = Duration::from_millis(500);
 /// Pause before a lost connection is made again.
 const AGAIN: Duration = Duration::from_millis(200);
+/// Longest wait for the lock of a file: a program that is being started holds the locks of its parent for a moment.
+const MOMENT: Duration = Duration::from_millis(200);
 /// Longest wait for the first lease. Notes that do not arrive by then never will.
 const FIRST: Duration = Duration::from_secs(5);
 /// First half of the name of the lock that a living process holds.
@@ -111,7 +113,7 @@ impl Engine {
     pub(in crate::store) async fn unserved(&self) -> Result<Option<Alone>, StoreError> {
         if self.kind() == Kind::Sqlite {
             let Some(file) = self.file_that_is_kept().filter(|_| !self.is_read_only()) else { return Ok(None) };
-            return lock_of(&file, Duration::ZERO).await.map(Some).map_err(|fault| match fault {
+            return lock_of(&file, MOMENT).await.map(Some).map_err(|fault| match fault {
                 StoreError::Served { .. } => StoreError::InUse,
                 other => other,
             });
