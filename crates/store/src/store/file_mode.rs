@@ -4,10 +4,15 @@
 
 use super::kind::Kind;
 use super::place::{file_of, in_memory, private};
+use parking_lot::Mutex;
 use rustix::fs::{Access, access};
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
 use std::path::Path;
+
+/// Held by who makes the file that shows whether a folder can be written: all of this process have one name for it, and
+/// one that is there already would say no.
+static PROBING: Mutex<()> = Mutex::new(());
 
 /// Whether it is found out here how a store can be opened, and not said in the settings.
 pub(super) fn chosen_by_us(kind: Kind, url: &str) -> bool {
@@ -58,6 +63,7 @@ fn writable(file: &str) -> bool {
         return false;
     }
     let probe = || {
+        let _alone = PROBING.lock();
         let probe = format!("{file}.{}", std::process::id());
         let made = OpenOptions::new().write(true).create_new(true).open(&probe).is_ok();
         let _ = std::fs::remove_file(probe);
