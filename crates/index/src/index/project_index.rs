@@ -15,7 +15,7 @@ use crate::v2::query::ListCall;
 use crate::v2::record::Cell;
 use crate::v2::time::Micros;
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use uuid::Uuid;
 
 /// The work items of one project as v1 showed them at one time. Never changes; newer ones replace it.
@@ -26,12 +26,14 @@ pub struct Index {
     pub(super) scan: bool,
     /// What v1 showed, without local writes that came after; kept where other processes tell what they read.
     pub(super) shown: Option<Shown>,
+    /// The states that items are in, each with one of these items; found out when they are asked for.
+    pub(super) in_states: OnceLock<Vec<(Uuid, Uuid)>>,
 }
 
 impl Index {
     pub(super) fn new(verified: Verified) -> Self {
         let bytes = verified.rows.bytes();
-        Self { verified, bytes, scan: false, shown: None }
+        Self { verified, bytes, scan: false, shown: None, in_states: OnceLock::new() }
     }
 
     /// Puts another in its place that shows a local write; tells whether that makes a difference.
@@ -120,22 +122,24 @@ impl Index {
 
     /// The states that items are in and `known` does not hold, each with one of these items; having none is no state.
     pub fn in_other_states(&self, known: &HashMap<Uuid, u8>) -> Vec<(Uuid, Uuid)> {
+        let all = self.in_states.get_or_init(|| self.find_states());
+        all.iter().copied().filter(|(state, _)| !known.contains_key(state)).collect()
+    }
+
+    /// Looks at every item, so it is done once for each index and not for each page of it.
+    fn find_states(&self) -> Vec<(Uuid, Uuid)> {
         let rows = &self.verified.rows;
-        let (mut seen, mut others) = (Vec::new(), Vec::new());
+        let mut by_number: Vec<Option<Uuid>> = Vec::new();
         for (_, row) in rows.iter() {
             let number = row.state as usize;
-            if seen.len() <= number {
-                seen.resize(number + 1, false);
+            if by_number.len() <= number {
+                by_number.resize(number + 1, None);
             }
-            if std::mem::replace(&mut seen[number], true) {
-                continue;
-            }
-            let state = rows.pools().id_at(row.state);
-            if !state.is_nil() && !known.contains_key(&state) {
-                others.push((state, row.id));
-            }
+            by_number[number].get_or_insert(row.id);
         }
-        others
+        let found =
+            by_number.into_iter().zip(0..).filter_map(|(item, number)| Some((rows.pools().id_at(number), item?)));
+        found.filter(|(state, _)| !state.is_nil()).collect()
     }
 
     /// All items, by id.

@@ -175,10 +175,13 @@ fn or_nil<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Uuid, D::Error> 
     present(deserializer).map(|id: Option<Uuid>| id.unwrap_or_default())
 }
 
+/// So many ids are compared each with each, which takes no memory; more would take time by the square.
+const FEW_IDS: usize = 32;
+
 /// Ids in their order, each once.
 fn distinct<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Uuid>, D::Error> {
     let mut ids: Vec<Uuid> = Vec::deserialize(deserializer)?;
-    if (1..ids.len()).any(|at| ids[..at].contains(&ids[at])) {
+    if ids.len() > FEW_IDS || (1..ids.len()).any(|at| ids[..at].contains(&ids[at])) {
         let mut seen = HashSet::with_capacity(ids.len());
         ids.retain(|id| seen.insert(*id));
     }
