@@ -90,3 +90,15 @@ async fn expand_is_honoured_and_checked_before_the_write() {
         assert_eq!(answer.json["type"], Value::Null);
     }
 }
+
+/// v1 shows a parent that was archived past the gateway beside its child alone, and an archived child nowhere.
+#[tokio::test]
+async fn the_answer_to_an_archiving_expands_a_hidden_parent() {
+    let gateway = recorded().await;
+    let child = format!("{ARCHIVED}{}/", id('e', 15));
+    let parent = json!({"id": id('e', 12), "name": "", "sequence_id": 2});
+    for path in [format!("{child}archive/"), format!("{child}unarchive/")] {
+        let answer = gateway.post("ada", &format!("{path}?expand=parent"), json!({})).await.expect(200);
+        assert_eq!(answer.json["parent"], parent, "{path}");
+    }
+}

@@ -40,6 +40,17 @@ pub(in crate::run) async fn reply(
     written(job, item, recorded, &values, with_values).await
 }
 
+/// The same without custom values for an item that no read shows any more, with what was `added` to it before.
+pub(in crate::run) async fn reply_with(
+    job: &InProject<'_>,
+    item: &Item,
+    recorded: &ProjectItems,
+    added: &Map<String, Value>,
+) -> Result<Reply, Refusal> {
+    let values = job.own_values(item.id, recorded).await?;
+    in_full(job, item, recorded, &values, CustomFields::Hidden, added)
+}
+
 /// The same for an item that was just read, where what is recorded about it belongs to it; none when it has to be read
 /// again.
 pub(in crate::run) async fn paired(
@@ -67,15 +78,35 @@ async fn written(
         false => None,
     };
     let custom_fields = shown.as_ref().map_or(CustomFields::Hidden, CustomFields::Shown);
-    let wanted = wanted(job)?;
-    let added = expand(job, std::slice::from_ref(item), recorded, &wanted).await?;
+    let added = asked_for(job, item, recorded).await?;
+    in_full(job, item, recorded, values, custom_fields, &added)
+}
+
+fn in_full(
+    job: &InProject<'_>,
+    item: &Item,
+    recorded: &ProjectItems,
+    values: &ItemValues,
+    custom_fields: CustomFields<'_>,
+    added: &Map<String, Value>,
+) -> Result<Reply, Refusal> {
+    let type_id = recorded.types.get(&item.id).copied();
     let mut json = Vec::with_capacity(USUAL_SIZE);
-    let added = added.into_iter().next().unwrap_or_default();
-    work_items_text::write(&mut json, item, &job.card.identifier, type_id, custom_fields, &added);
+    work_items_text::write(&mut json, item, &job.card.identifier, type_id, custom_fields, added);
     let version = job.item_version(item, recorded, values)?;
     // A value comes with the name of its property, option, person or work item.
-    let shows_others = !wanted.is_empty() || !values.is_empty();
+    let shows_others = !added.is_empty() || !values.is_empty();
     Ok(Reply::json(job.operation().status, json).of_version(version).showing_others(shows_others))
+}
+
+/// The keys that the query asks to be added to one item.
+pub(in crate::run) async fn asked_for(
+    job: &InProject<'_>,
+    item: &Item,
+    recorded: &ProjectItems,
+) -> Result<Map<String, Value>, Refusal> {
+    let added = expand(job, std::slice::from_ref(item), recorded, &wanted(job)?).await?;
+    Ok(added.into_iter().next().unwrap_or_default())
 }
 
 /// What the query asks to be expanded.

@@ -2,6 +2,8 @@
 //! `archived_archive_by_patch`). Only a live item can be archived, so a second archive is 404. v1 keeps the day;
 //! the instant is kept here, and with it the fact that the item is archived and not gone, so that its values stay. The
 //! things that v1 tells no more of it are kept too: its name for its children, and its parent for when that is deleted.
+//! What the answer shows beside it is looked up before: a state that v1 does not list, and a parent that it hides, are
+//! told by the item alone.
 //! May use: what `run` may use.
 
 use crate::refusal::Refusal;
@@ -14,20 +16,23 @@ use crate::v2::{Reply, time};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
 pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let id = job.pk()?;
     let live = job.live_item(id).await?;
     let recorded = settle_open_writes(job, std::slice::from_ref(&live), Looking::Indexed).await?;
     let _room = job.room_for(&[], expansions::calls(job)?).await?;
+    // When it fails, it is told after the write, like every other fault of the answer.
+    let added = expansions::asked_for(job, &live, &recorded).await.ok();
     let now = Timestamp::now();
     let today = now.to_zoned(TimeZone::UTC).date().to_string();
     let body = Map::from_iter([("archived_at".to_owned(), Value::String(today))]);
     let mut item = match job.patch(job.resource(), id, &body).await {
-        Ok(answer) => job.item_from(&answer).unwrap_or(live),
+        Ok(answer) => job.item_from(&answer).unwrap_or_else(|_| live.clone()),
         // An archived item is not shown (trap 53, `archived_get`), and it was live a moment ago.
         Err(doubt @ Refusal::OutcomeUnknown { .. }) => match job.is_gone(job.resource(), id).await {
-            Ok(true) => live,
+            Ok(true) => live.clone(),
             _ => return Err(doubt),
         },
         Err(refusal) => return Err(refusal),
@@ -38,7 +43,16 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         ArchivedItem { at: instant, name: item.name.clone(), sequence_id: item.sequence_id, parent: item.parent };
     job.runner.store.mark_archived(card.workspace_id, card.id, id, Some(&noted)).await?;
     item.archived_at = Some(time::write(instant));
-    expansions::reply(job, &item, &recorded, false).await
+    // A row of the index may be from before another change.
+    match added.filter(|_| refers_to(&item) == refers_to(&live)) {
+        Some(added) => expansions::reply_with(job, &item, &recorded, &added).await,
+        None => expansions::reply(job, &item, &recorded, false).await,
+    }
+}
+
+/// The records that an item names, apart from its type.
+fn refers_to(item: &Item) -> (Uuid, Option<Uuid>, &[Uuid], &[Uuid]) {
+    (item.state, item.parent, &item.assignees, &item.labels)
 }
 
 /// Brings an archived work item back; for a live one nothing happens. The PATCH that brings it back
