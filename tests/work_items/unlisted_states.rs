@@ -4,7 +4,7 @@
 //! items takes a state of another project where the project names none.
 
 use crate::support::gateway::Gateway;
-use crate::work_items::world::{ITEMS, V1_WEB, at_v1, new_item, one, recorded, steps};
+use crate::work_items::world::{ITEMS, V1_WEB, at_v1, id, new_item, one, recorded, steps};
 use serde_json::{Value, json};
 
 /// A work item whose state v1 lists no longer, and the state.
@@ -64,6 +64,44 @@ async fn the_item_is_archived_and_brought_back() {
     gateway.get("ada", &one(&item)).await.expect(200);
 }
 
+/// v1 hides an archived item, and with it the only place where it shows such a state.
+#[tokio::test]
+async fn the_answer_to_its_archiving_expands_it() {
+    let gateway = recorded().await;
+    let (item, state) = in_unlisted_state(&gateway).await;
+    let archive = format!("{}archive/?expand=state", one(&item));
+    let leaf = json!({"id": state, "name": "Parked", "color": "#123456", "group": "cancelled"});
+    gateway.sandbox().clear_journal();
+    assert_eq!(gateway.post("ada", &archive, json!({})).await.expect(200).json["state"], leaf);
+    let asked = steps(&gateway);
+    assert_eq!(asked.iter().filter(|step| *step != "GET states").collect::<Vec<_>>().len(), 3, "{asked:?}");
+    let unarchive = format!("{}unarchive/?expand=state", one(&item));
+    assert_eq!(gateway.post("ada", &unarchive, json!({})).await.expect(200).json["state"], leaf);
+}
+
+/// v1 takes it back, where it is not one of another project; and it is no change.
+#[tokio::test]
+async fn an_update_may_repeat_it() {
+    let gateway = recorded().await;
+    let (item, state) = in_unlisted_state(&gateway).await;
+    let body = json!({"state_id": state, "name": "still parked"});
+    let update = gateway.patch("ada", &one(&item), body.clone()).await.expect(200);
+    assert_eq!((update.text("name"), update.text("state_id")), ("still parked".to_owned(), state.clone()));
+    // A row of the index says which state the item has, and v1 is asked whether it still has it.
+    gateway.get("ada", &format!("{ITEMS}?search=parked")).await.expect(200);
+    gateway.sandbox().clear_journal();
+    gateway.patch("ada", &one(&item), body).await.expect(200);
+    let asked = steps(&gateway);
+    assert!(
+        asked.contains(&"GET work-items".to_owned()) && !asked.contains(&"PATCH work-items".to_owned()),
+        "{asked:?}"
+    );
+    let elsewhere = json!({"state_id": state});
+    gateway.patch("ada", &one(&id('e', 1)), elsewhere.clone()).await.expect_problem(400, "validation_error");
+    gateway.patch("ada", &one(&item), json!({"state_id": id('d', 103)})).await.expect(200);
+    gateway.patch("ada", &one(&item), elsewhere).await.expect_problem(400, "validation_error");
+}
+
 /// v1 gives a new item no state when the project has none.
 #[tokio::test]
 async fn an_item_without_a_state_is_shown_with_the_nil_id() {
@@ -84,6 +122,7 @@ async fn an_item_without_a_state_is_shown_with_the_nil_id() {
         let row = listed.data().iter().find(|row| row["id"] == made.json["id"]).cloned();
         assert_eq!(row.map(|row| row["state_id"].clone()), Some(json!(nil)), "{query}");
     }
-    let renamed = gateway.patch("ada", &one(&made.text("id")), json!({"name": "s"})).await.expect(200);
+    let repeated = json!({"name": "s", "state_id": nil});
+    let renamed = gateway.patch("ada", &one(&made.text("id")), repeated).await.expect(200);
     assert_eq!(renamed.text("name"), "s");
 }

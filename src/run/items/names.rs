@@ -70,7 +70,7 @@ pub(in crate::run) async fn resolve(
     let plain = move || work_items_write::plain(&runner.plan.resources[resource], &sent);
     let mut body = job.sanitising(size, plain).await??;
     let looked_up = [
-        ("state", state(job, given).await?),
+        ("state", state(job, given, stored).await?),
         ("parent", parent(job, given, stored).await?),
         ("assignees", assignees(job, given, stored.is_some()).await?),
         ("labels", labels(job, given).await?),
@@ -87,10 +87,12 @@ pub(in crate::run) async fn resolve(
     if errors.is_empty() { Ok((body, own)) } else { Err(Refusal::fields(errors)) }
 }
 
-async fn state(job: &InProject<'_>, given: &Given) -> Result<LookedUp, Refusal> {
+async fn state(job: &InProject<'_>, given: &Given, stored: Option<&Item>) -> Result<LookedUp, Refusal> {
     let states = job.resource_named(Known::States)?;
     if let Some(id) = given.get("state_id").and_then(as_id) {
-        let known = list::find(job, states, id).await?.is_some();
+        // One that v1 does not list may be the item's all the same (trap 37), and stays it.
+        let is_kept = stored.is_some_and(|item| item.state == id);
+        let known = list::find(job, states, id).await?.is_some() || is_kept;
         let unknown = || LookedUp::wrong("state_id", "names no state of this project");
         return Ok(if known { LookedUp::Found(text_of(id)) } else { unknown() });
     }

@@ -2,17 +2,17 @@
 //!
 //! v1's PATCH reaches items that no read shows (trap 53, `archived_patch_name`), so the item must be live
 //! first: a fresh row of the index says so, else it is read. Where the stored value decides (one date alone,
-//! the state under workflow rules, one half of an external pair, a parent or a set that stays as it is), it is read
-//! from v1 even then. The answer to the PATCH is the stored record and is compared with what was sent; where v1
-//! dropped part of a set, the update is undone. Type and values alone need no write to v1; beside one they are noted
-//! before it and stored after it. May use: what `run` may use.
+//! the state under workflow rules, one half of an external pair, a parent, a set or a state that v1 does not list where
+//! it stays as it is), it is read from v1 even then. The answer to the PATCH is the stored record and is compared with
+//! what was sent; where v1 dropped part of a set, the update is undone. Type and values alone need no write to v1;
+//! beside one they are noted before it and stored after it. May use: what `run` may use.
 
 use crate::fresh::Changed;
 use crate::plan::{Extra, WriteKind};
 use crate::refusal::Refusal;
 use crate::run::items::fields::{Begun, Looking, settle_open_writes};
 use crate::run::items::key::is_pair;
-use crate::run::items::{expansions, names, workflow};
+use crate::run::items::{expansions, names, unlisted_states, workflow};
 use crate::run::job::InProject;
 use crate::run::members::{Members, members};
 use crate::run::writes::checks;
@@ -43,7 +43,10 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let recorded = settle_open_writes(job, std::slice::from_ref(&stored), looking).await?;
     let type_id = recorded.types.get(&id).copied();
     let (mut body, own) = names::resolve(job, &given, Some((&stored, type_id))).await?;
-    if !read_now && needs_truth(job, &given, &body, &own, &stored)? {
+    if !read_now
+        && (needs_truth(job, &given, &body, &own, &stored)?
+            || unlisted_states::repeats(job, &body, &stored).await?)
+    {
         stored = job.read_item(id).await?;
         read_now = true;
     }
