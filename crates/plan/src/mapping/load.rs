@@ -15,7 +15,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use toml::{Spanned, Table, Value};
 
 /// Name of the file that is no resource.
-const COMMON: &str = "common.toml";
+pub const COMMON: &str = "common.toml";
 /// Keys that must be there, where it is not a single one.
 const OF_A_RESOURCE: [&str; 5] = ["resource", "about", "source", "surface", "shape"];
 const OF_A_REFUSAL: [&str; 4] = ["on", "status", "code", "detail"];
@@ -115,7 +115,7 @@ impl Reader<'_> {
         let modes = self.at("errors").errors_of_modes(errors.remove("mode"));
         self.at("errors").unknown_keys(&errors, &["every_operation", "mode"]);
         self.unknown_keys(&table, &["paging", "order_by", "expand", "errors"]);
-        Common { paging, order_by, expand, every_operation, modes }
+        Common { paging, order_by, expand, every_operation, modes, is_read: true }
     }
 
     fn unknown_keys(&mut self, rest: &Table, known: &[&str]) {

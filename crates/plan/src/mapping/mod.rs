@@ -27,7 +27,7 @@ mod words;
 pub use fault::{Fault, Faults};
 pub use field_words::{Keep, OnCreate, TypeWord};
 pub use legacy::{FILE as V1_FILE, V1Row, V1Table};
-pub use load::Files;
+pub use load::{COMMON, Files};
 pub use model::{
     Common, ErrorCase, FieldSpec, Head, InputSpec, MaySpec, Notes, OneOfAllSpec, OperationHead, OperationSpec,
     Order, ParamSpec, Read, RequiresSpec, ResourceFile, V1Refusal, V1Spec,

@@ -33,6 +33,8 @@ pub struct Common {
     pub every_operation: Vec<ErrorCase>,
     /// Errors of operations that need the mode of this name.
     pub modes: Vec<(String, ErrorCase)>,
+    /// Whether the file could be read. What one lacks that could not is no news.
+    pub is_read: bool,
 }
 
 /// Notes alone.

@@ -43,6 +43,12 @@ impl<'d> Draft<'d> {
         self.cases().filter(move |case| case.operation.resource == resource)
     }
 
+    /// Whether all operations of a resource could be read. Of one that could not, nobody knows what it is.
+    pub(super) fn is_read(&self, resource: usize) -> bool {
+        let mut both = self.operations.iter().zip(&self.origins);
+        both.all(|(operation, origin)| operation.resource != resource || origin.sound)
+    }
+
     /// Resources with the files they were made of.
     pub(super) fn resources_with_files(&self) -> impl Iterator<Item = (usize, &Resource, &'d ResourceFile)> {
         self.resources

@@ -26,7 +26,7 @@ pub(super) fn refusals_fit(draft: &Draft, resource: usize, file: &ResourceFile, 
             WriteKind::Update => (Method::Patch, "update"),
             WriteKind::Delete => (Method::Delete, "delete"),
         };
-        if !draft.cases_of(resource).any(|case| case.operation.method == method) {
+        if draft.is_read(resource) && !draft.cases_of(resource).any(|case| case.operation.method == method) {
             faults.add(&trail.then("on"), format!("the resource has no {word}"));
         }
         if !(400..=499).contains(&refusal.status) {

@@ -61,7 +61,8 @@ fn variables_are_used(draft: &Draft, faults: &mut Faults) {
 }
 
 fn guests_have_something_to_write(draft: &Draft, faults: &mut Faults) {
-    for (index, _, file) in draft.resources_with_files().filter(|(_, _, file)| file.head.value.guests_may_write) {
+    let guests = draft.resources_with_files().filter(|(_, _, file)| file.head.value.guests_may_write);
+    for (index, _, file) in guests.filter(|(index, ..)| draft.is_read(*index)) {
         let mut cases = draft.cases_of(index).map(|case| case.operation);
         if !cases.any(|operation| operation.method.writes() && operation.surface == Surface::Project) {
             let trail = file.trail().then("guests_may_write");

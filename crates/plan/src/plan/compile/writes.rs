@@ -4,13 +4,13 @@
 use super::draft::{Case, Draft};
 use super::members::{body_fits, members_fit};
 use super::refusals::{errors_are_known, refusals_fit};
-use crate::mapping::{Answer, Faults, Method, TypeMode};
+use crate::mapping::{Answer, COMMON, Faults, Method, Trail, TypeMode};
 use crate::plan::scopes;
 
 pub(super) fn check(draft: &Draft, faults: &mut Faults) {
     for case in draft.cases() {
         scopes_fit(case, faults);
-        mode_fits(case, faults);
+        mode_fits(draft, case, faults);
         status_fits(case, faults);
         body_fits(case, faults);
         members_fit(draft, case, faults);
@@ -19,6 +19,7 @@ pub(super) fn check(draft: &Draft, faults: &mut Faults) {
     for (index, _, file) in draft.resources_with_files() {
         refusals_fit(draft, index, file, faults);
     }
+    modes_have_errors(draft, faults);
 }
 
 fn scopes_fit(case: Case, faults: &mut Faults) {
@@ -39,17 +40,30 @@ fn scopes_fit(case: Case, faults: &mut Faults) {
     }
 }
 
-fn mode_fits(case: Case, faults: &mut Faults) {
-    let Some(mode) = case.operation.mode else { return };
-    if !case.operation.method.writes() {
+fn mode_fits(draft: &Draft, case: Case, faults: &mut Faults) {
+    if case.operation.mode.is_some() && !case.operation.method.writes() {
         faults.add(&case.trail().then("mode"), "reads work in every mode");
     }
-    let code = match mode {
+    // Where no mode has an error, it is not the operation that lacks it.
+    if let Some(code) = lacking(case).filter(|_| !draft.files.common.modes.is_empty()) {
+        faults.add(&case.trail().then("errors"), format!("the mode needs the error `{code}`"));
+    }
+}
+
+/// The error of the operation's mode, when the operation has no such error.
+fn lacking(case: Case) -> Option<&'static str> {
+    let code = match case.operation.mode? {
         TypeMode::Project => "work_item_types_managed_at_workspace",
         TypeMode::Workspace => "work_item_types_managed_at_project",
     };
-    if !case.operation.errors.iter().any(|error| error.code == code) {
-        faults.add(&case.trail().then("errors"), format!("the mode needs the error `{code}`"));
+    (!case.operation.errors.iter().any(|error| error.code == code)).then_some(code)
+}
+
+fn modes_have_errors(draft: &Draft, faults: &mut Faults) {
+    let common = &draft.files.common;
+    if common.is_read && common.modes.is_empty() && draft.cases().any(|case| lacking(case).is_some()) {
+        let trail = Trail::file(COMMON).then("errors").then("mode");
+        faults.add(&trail, "declares no error, and there are operations that need a mode");
     }
 }
 
