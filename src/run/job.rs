@@ -325,6 +325,16 @@ impl InProject<'_> {
         let job = self.as_operation(self.call.operation, self.call.parameters.clone());
         Inside { job, card: Arc::clone(self.card) }
     }
+
+    /// The project's card, not older than `age`.
+    ///
+    /// # Errors
+    /// 404 when the project is not there for the caller any more; faults of v1 as they are.
+    pub(super) async fn card_within(&self, age: Duration) -> Result<Arc<ProjectCard>, Refusal> {
+        let (call, project) = (&self.call, self.card.id);
+        let card = self.runner.access.project_within(&call.caller, self.slug(), project, age, &call.ctx).await?;
+        Ok(card.value)
+    }
 }
 
 impl Job {

@@ -61,6 +61,46 @@ async fn a_create_is_one_post_and_one_read() {
     v1.finish();
 }
 
+/// v1 takes the points of all estimates of the project, and shows which one a point belongs to where it expands it.
+#[tokio::test]
+async fn a_point_of_another_estimate_takes_the_item_back() {
+    let (point, active, other) = (id('6', 12), id('6', 11), id('6', 1));
+    let made = |estimate: &str| {
+        let point = json!({"id": point, "value": "1", "estimate": estimate});
+        item(json!({"created_at": jiff::Timestamp::now().to_string(), "estimate_point": point}))
+    };
+    let card = |estimate: &str| {
+        let mut card = card(Some(15));
+        card["estimate"] = json!(estimate);
+        get_card().reply(200, card)
+    };
+    for (shown, now, status) in [(&active, None, 201), (&other, Some(&active), 400), (&other, Some(&other), 201)] {
+        let v1 = ScriptedV1::start().await;
+        let me = json!({"id": id('a', 2), "email": "bob@acme.test", "display_name": "bob"});
+        v1.expect(Exchange::get("users/me/").reply(200, me).repeated());
+        v1.expect(card(&active));
+        v1.expect(
+            post().body(json!({"name": "n", "priority": "none", "estimate_point": point})).reply(201, made(shown)),
+        );
+        let read = format!("{}?{FIELDS}&expand=estimate_point", record());
+        v1.expect(Exchange::get(&read).reply(200, made(shown)));
+        // The active estimate may be another one since the card was read.
+        if let Some(now) = now {
+            v1.expect(card(now));
+        }
+        if status == 400 {
+            v1.expect(Exchange::delete(&record()));
+        }
+        let gateway = Gateway::before(v1.base_url()).await;
+        let answer = gateway.post("bob", ITEMS, json!({"name": "n", "estimate_point_id": point})).await;
+        assert_eq!(answer.status, status, "{}", answer.json);
+        if status == 400 {
+            assert_eq!(answer.error_fields(), ["estimate_point_id"]);
+        }
+        v1.finish();
+    }
+}
+
 #[tokio::test]
 async fn an_update_is_one_read_and_one_patch_with_the_changed_keys_alone() {
     let sent = json!({"priority": "high", "description_html": "<p>x</p>"});

@@ -119,6 +119,15 @@ pub fn shown(item: &Item) -> Map<String, Value> {
     shown
 }
 
+/// Puts the id of an expanded estimate point in its place, and tells which estimate it belongs to. Nothing is a point
+/// without an id (trap 49, `items_get_expand_nulls`).
+pub fn take_estimate(shown: &mut Map<String, Value>) -> Option<Uuid> {
+    let point = shown.get_mut("estimate_point")?;
+    let Value::Object(expanded) = point.take() else { return None };
+    *point = expanded.get("id").cloned().unwrap_or_default();
+    expanded.get("estimate")?.as_str().and_then(|id| Uuid::try_parse(id).ok())
+}
+
 /// What an item tells about a change of it that v1 carries out as a whole or not at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Evidence {

@@ -4,6 +4,8 @@
 //! is read back, because v1's answer is not what is stored (trap 20, `items_create_minimal`). When v1 dropped somebody
 //! all the same (a guest of the project, somebody just removed), the whole item is taken back. An empty set of
 //! assignees gets v1's default assignee (trap 16, `items_default_assignee_explicit_empty`) and is emptied by a PATCH.
+//! Of an estimate point v1 asks only that it is the project's (`estimates_create_foreign_point`); whether its estimate is
+//! the active one shows when the item is read back.
 //!
 //! Type and values are noted before v1 is asked, and stored when v1 shows the item under the id it told. The id alone
 //! is not enough: stored under a wrong one, they would be lost for the item that was made. May use: what `run` may
@@ -26,6 +28,7 @@ use crate::v2::Reply;
 use crate::v2::body::Given;
 use crate::v2::time::Micros;
 use serde_json::{Map, Value};
+use std::time::Duration;
 use uuid::Uuid;
 
 /// How far v1's clock may be from ours, in microseconds, for its answer to be taken for the new item's.
@@ -42,7 +45,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let is_plain = own.is_empty();
     let begun = Begun::create(job, &body, own).await?;
     let began = now_micros();
-    let (id, stored, checked) = match make(job, &given, &body, is_plain).await {
+    let Made { id, stored, estimate, checked } = match make(job, &given, &body, is_plain).await {
         Ok(made) => made,
         Err(refusal) => {
             begun.settle_failed(job, &refusal).await;
@@ -50,6 +53,13 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         }
     };
     begun.settle(job, Settled::Done(id)).await.map_err(created_but(id))?;
+    if let Some(estimate) = estimate.filter(|_| job.is_made_since(&stored, began - CLOCKS))
+        && !is_active(job, estimate).await.map_err(created_but(id))?
+    {
+        let field = work_items_write::as_sent(&given, "estimate_point_id");
+        let errors = vec![FieldError::new(field, "names no point of the active estimate of this project")];
+        return Err(take_back(job, id, errors).await);
+    }
     let stored = settle(job, &given, (id, began), &body, stored, &checked).await?;
     let item = job.item_from(&stored).map_err(created_but(id))?;
     job.item_changed(&item);
@@ -68,29 +78,49 @@ async fn post(job: &InProject<'_>, given: &Given, body: &Members) -> Result<Uuid
     id_of(&members(&answer)?)
 }
 
-/// The new item as v1 shows it, and how that compares with what was sent: all of it is there but what v1 may drop of
-/// sets.
+/// What v1 has made.
+struct Made<'j> {
+    id: Uuid,
+    /// As v1 shows it.
+    stored: Members,
+    /// The estimate of its point.
+    estimate: Option<Uuid>,
+    /// How it compares with what was sent: all of it is there but what v1 may drop of sets.
+    checked: Checked<'j>,
+}
+
+/// Whether the project has this estimate now.
+async fn is_active(job: &InProject<'_>, estimate: Uuid) -> Result<bool, Refusal> {
+    // It may have another one since the card was read.
+    Ok(job.card.estimate == Some(estimate) || job.card_within(Duration::ZERO).await?.estimate == Some(estimate))
+}
+
 async fn make<'j>(
     job: &'j InProject<'_>,
     given: &Given,
     body: &Members,
     is_plain: bool,
-) -> Result<(Uuid, Members, Checked<'j>), Refusal> {
+) -> Result<Made<'j>, Refusal> {
     let resource = job.resource();
     let id = post(job, given, body).await?;
     if is_plain {
         job.runner.plain.insert(id, ());
     }
-    let stored = job.read_record_fields(resource, id, work_items::WHOLE).await.map_err(|refusal| {
+    let query = match body.get("estimate_point") {
+        Some(Value::String(_)) => format!("{}&expand=estimate_point", work_items::WHOLE),
+        _ => work_items::WHOLE.to_owned(),
+    };
+    let mut stored = job.read_record_fields(resource, id, &query).await.map_err(|refusal| {
         let what = format!("The service behind told the id {id} for the new work item, but did not show the item.");
         let timed_out = refusal.status() == 504;
         Doubt { timed_out, ..Doubt::answered(what, format!("{refusal:?}")) }.refusal()
     })?;
+    let estimate = work_items_write::take_estimate(&mut stored);
     let checked = work_items_write::check(resource, body, &stored);
     if !checked.missing.is_empty() || !find_out::are_sets(resource, &checked.lost) {
         checked.confirm(resource).map_err(created_but(id))?;
     }
-    Ok((id, stored, checked))
+    Ok(Made { id, stored, estimate, checked })
 }
 
 /// Mends, takes back or reports the difference between what is stored and what was sent.
