@@ -36,6 +36,9 @@ const BEGUN: Duration = Duration::from_secs(600);
 
 const RESTLESS: u64 = 1_000;
 const IDENTIFIERS: u64 = 10_000;
+/// Identifiers remembered that were no project's when it was looked at, and for how long.
+const STRANGERS: u64 = 10_000;
+const STRANGERS_FOR: Duration = Duration::from_secs(5);
 
 const MADE: u64 = 1_000_000;
 /// Work items remembered that were made without type and values, and for how long.
@@ -92,6 +95,8 @@ pub struct Runner {
     pub(super) writes: TaskTracker,
     pub(super) settings: Settings,
     pub(super) service_key: Option<V1Key>,
+    /// Identifiers that a project did not have when it was looked at lately.
+    pub(super) strangers: Cache<(Uuid, Box<str>), ()>,
     /// Which project had an identifier when it was last seen, by workspace.
     identifiers: Cache<(Box<str>, Box<str>), Uuid>,
 }
@@ -137,6 +142,7 @@ impl Runner {
             writes: TaskTracker::new(),
             service_key: service_key(&settings),
             settings,
+            strangers: Cache::new(Bounds::of(STRANGERS).for_time(STRANGERS_FOR)),
             identifiers: Cache::new(Bounds::of(IDENTIFIERS)),
         }
     }

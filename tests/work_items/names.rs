@@ -1,6 +1,7 @@
 //! Names and ids in bodies: every pair, none and several hits, both forms together.
 
 use crate::support::gateway::Gateway;
+use crate::support::past_gateway::in_web;
 use crate::work_items::world::{ARCHIVED, ITEMS, TYPED, id, new_item, new_label, one, recorded, steps};
 use serde_json::{Value, json};
 
@@ -142,4 +143,31 @@ async fn hidden_items_are_no_parents() {
     }
     let by_key = json!({"name": "n", "parent": "ARC-2"});
     assert_eq!(gateway.post("ada", ARCHIVED, by_key).await.expect(400).error_fields(), ["parent"]);
+}
+
+/// For the age of a card its identifier may be an old one.
+#[tokio::test]
+async fn a_parent_is_found_by_a_key_that_it_has_since_a_moment() {
+    let gateway = recorded().await;
+    gateway.get("ada", &one(&id('e', 1))).await.expect(200);
+    // Behind the gateway's back, so that the project card still has the old identifier.
+    in_web(gateway.sandbox(), "PATCH", "", &json!({"identifier": "NEW"}));
+    let made = gateway.post("ada", ITEMS, json!({"name": "n", "parent": "NEW-1"})).await.expect(201);
+    assert_eq!(made.json["parent_id"], json!(id('e', 1)));
+    refused(&gateway, json!({"name": "n", "parent": "WEB-1"}), &["parent"]).await;
+}
+
+/// Whether a key is another project's is asked once, and not for each request that repeats it.
+#[tokio::test]
+async fn a_key_of_another_project_costs_one_look_at_the_project() {
+    let gateway = recorded().await;
+    gateway.get("ada", &one(&id('e', 1))).await.expect(200);
+    gateway.sandbox().clear_journal();
+    for _ in 0..3 {
+        let body = json!({"name": "n", "parent": "SEC-1"});
+        gateway.post("ada", ITEMS, body).await.expect_problem(400, "validation_error");
+    }
+    let asked: Vec<String> = gateway.sandbox().journal().into_iter().map(|entry| entry.path).collect();
+    let looks = asked.iter().filter(|path| path.contains("/?fields=id,is_member")).count();
+    assert_eq!((looks, steps(&gateway).len()), (1, 0), "{asked:?}");
 }

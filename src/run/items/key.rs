@@ -15,6 +15,7 @@ use crate::plan::PathTemplate;
 use crate::refusal::Refusal;
 use crate::run::job::{InProject, Job};
 use crate::run::kept::answers::Shown;
+use crate::run::kept::empty_lists::OLDER;
 use crate::run::members::bad_data;
 use crate::run::reads::outage::store_is_away;
 use crate::translate::Fault;
@@ -23,6 +24,7 @@ use crate::translate::work_items_key::HumanKey;
 use crate::v1::{Object, V1Request, V1Response};
 use crate::v2::value::trimmed;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use std::time::Duration;
 use uuid::Uuid;
 
 const PATH: &str = "workspaces/{slug}/work-items/{identifier}/";
@@ -104,6 +106,32 @@ impl Job {
 }
 
 impl InProject<'_> {
+    /// The identifier of this call's project, by which keys with the identifiers `named` are judged. The card may be
+    /// from before it changed, so that before another one is said to be a stranger's, the project is looked at once
+    /// more: one call, and for some seconds none for the same identifier.
+    pub(in crate::run) async fn identifier_beside(
+        &self,
+        named: impl IntoIterator<Item = &str>,
+    ) -> Result<String, Refusal> {
+        let (card, strangers) = (self.card, &self.runner.strangers);
+        let place = |other: &str| (card.id, Box::<str>::from(other));
+        let is_open = |other: &&str| *other != card.identifier && !strangers.contains(&place(other));
+        let open: Vec<&str> = named.into_iter().filter(is_open).collect();
+        if open.is_empty() {
+            return Ok(card.identifier.clone());
+        }
+        let identifier = self.card_within(Duration::ZERO).await?.identifier.clone();
+        for other in open.into_iter().filter(|other| *other != identifier) {
+            strangers.insert(place(other), ());
+        }
+        Ok(identifier)
+    }
+
+    /// Whether the project had this identifier about now, by a card that is hardly older.
+    pub(in crate::run) async fn has_kept_its_identifier(&self) -> Result<bool, Refusal> {
+        Ok(self.card_within(OLDER).await?.identifier == self.card.identifier)
+    }
+
     /// The live item of this call's project with a human key.
     ///
     /// # Errors

@@ -67,6 +67,10 @@ pub(in crate::run) async fn find(job: &InProject<'_>, direct: &Direct) -> Result
             // create, which would cost them a look at the project too.
             if matches!(direct, Direct::Number(_)) {
                 job.prove_empty(Instant::now()).await?;
+                // Nor in another project that has the identifier by now.
+                if !job.has_kept_its_identifier().await? {
+                    return Ok(Found::Unclear);
+                }
             }
             Ok(Found::Told(None))
         }

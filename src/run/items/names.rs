@@ -267,9 +267,11 @@ async fn parent(job: &InProject<'_>, given: &Given, stored: Option<&Item>) -> Re
 }
 
 async fn by_key(job: &InProject<'_>, key: &str) -> Result<Option<Item>, Refusal> {
-    let key = HumanKey::parse(trimmed(key)).filter(|key| job.card.identifier == key.project);
-    let Some(key) = key else { return Ok(None) };
-    if_live(job.own_item_by_key(&key).await)
+    let Some(key) = HumanKey::parse(trimmed(key)) else { return Ok(None) };
+    match job.identifier_beside([&*key.project]).await? == key.project {
+        true => if_live(job.own_item_by_key(&key).await),
+        false => Ok(None),
+    }
 }
 
 /// Whether going up from `start` one meets `own`, as parents are now: the write has the rule to itself. The walk leads

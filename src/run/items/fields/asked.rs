@@ -150,6 +150,15 @@ fn omitted<'a>(
     silent.map(default).filter(|wished| !wished.wishes.is_empty())
 }
 
+/// What a property is to name of work items.
+fn items_of(wished: &Wished) -> Vec<&str> {
+    let named = wished.wishes.iter().filter_map(|wish| match wish {
+        Wish::Item(named) => Some(named.as_str()),
+        _ => None,
+    });
+    named.collect()
+}
+
 /// Looks up what values stand for, and keeps them.
 async fn keep(job: &InProject<'_>, wished: Vec<Wished>, asked: &mut Asked) -> Result<(), Refusal> {
     let named = wished.iter().flat_map(|one| &one.wishes).filter_map(|wish| match wish {
@@ -158,11 +167,9 @@ async fn keep(job: &InProject<'_>, wished: Vec<Wished>, asked: &mut Asked) -> Re
     });
     let people = records::people(job, &named.collect::<Vec<_>>()).await?;
     let people = records::Named::of(&people);
-    let named = wished.iter().flat_map(|one| &one.wishes).filter_map(|wish| match wish {
-        Wish::Item(named) => Some(named.as_str()),
-        _ => None,
-    });
-    let items = records::items_named(job, named.collect()).await?;
+    let (sent, defaults): (Vec<&Wished>, Vec<&Wished>) = wished.iter().partition(|one| one.sent);
+    let [sent, defaults] = [sent, defaults].map(|some| some.into_iter().flat_map(items_of).collect());
+    let items = records::items_named(job, sent, defaults).await?;
     for Wished { property, sent, wishes } in wished {
         let mut seen = HashSet::new();
         let mut elements: Vec<Element> = Vec::with_capacity(wishes.len());

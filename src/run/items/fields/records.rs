@@ -57,15 +57,22 @@ pub(super) async fn people(job: &InProject<'_>, named: &[String]) -> Result<Arc<
     job.project_people_with(all_known).await
 }
 
-/// The live work items of this project that ids or human keys name, by these names; a body may name many.
+/// The live work items of this project that ids or human keys name, by these names; a body may name many. `sent` are
+/// those of the body, `defaults` those of properties that it leaves out.
 pub(super) async fn items_named(
     job: &InProject<'_>,
-    named: HashSet<&str>,
+    sent: HashSet<&str>,
+    defaults: HashSet<&str>,
 ) -> Result<HashMap<String, Uuid>, Refusal> {
+    let named: HashSet<&str> = sent.union(&defaults).copied().collect();
     if named.is_empty() {
         return Ok(HashMap::new());
     }
-    let identifier = &job.card.identifier;
+    let keys: HashMap<&str, HumanKey> =
+        named.iter().filter_map(|name| Some((*name, HumanKey::parse(name)?))).collect();
+    // A default may have been another project's for years; it is no reason for a call.
+    let asked = keys.iter().filter(|(name, _)| sent.contains(*name)).map(|(_, key)| &*key.project);
+    let identifier = job.identifier_beside(asked).await?;
     let (mut found, mut unknown) = (HashMap::new(), Vec::new());
     for name in named {
         if let Some(id) = read_uuid(name) {
@@ -73,7 +80,7 @@ pub(super) async fn items_named(
                 Some(item) => drop(found.insert(name.to_owned(), item.id)),
                 None => unknown.push((name, Wanted::Id(id))),
             }
-        } else if let Some(key) = HumanKey::parse(name).filter(|key| key.project == *identifier) {
+        } else if let Some(key) = keys.get(name).filter(|key| key.project == identifier) {
             unknown.push((name, Wanted::Key(key)));
         }
     }
@@ -89,12 +96,12 @@ pub(super) async fn items_named(
     Ok(found)
 }
 
-enum Wanted {
+enum Wanted<'k> {
     Id(Uuid),
-    Key(HumanKey),
+    Key(&'k HumanKey),
 }
 
-async fn one_by_one(job: &InProject<'_>, wanted: &[(&str, Wanted)]) -> Result<Vec<Option<Uuid>>, Refusal> {
+async fn one_by_one(job: &InProject<'_>, wanted: &[(&str, Wanted<'_>)]) -> Result<Vec<Option<Uuid>>, Refusal> {
     let mut ids = Vec::with_capacity(wanted.len());
     for (_, wanted) in wanted {
         let read = match wanted {
@@ -107,7 +114,7 @@ async fn one_by_one(job: &InProject<'_>, wanted: &[(&str, Wanted)]) -> Result<Ve
 }
 
 /// As an index that is read after now shows them, for an item that was made a moment ago can be named too.
-async fn by_index(job: &InProject<'_>, wanted: &[(&str, Wanted)]) -> Result<Vec<Option<Uuid>>, Refusal> {
+async fn by_index(job: &InProject<'_>, wanted: &[(&str, Wanted<'_>)]) -> Result<Vec<Option<Uuid>>, Refusal> {
     let index = job.runner.indexes.newest(&job.index_scope()?, job.key(), &job.call.ctx).await;
     let index = job.explain_refused_read(index).await?;
     let numbers = wanted.iter().filter_map(|(_, wanted)| match wanted {
@@ -115,7 +122,7 @@ async fn by_index(job: &InProject<'_>, wanted: &[(&str, Wanted)]) -> Result<Vec<
         Wanted::Id(_) => None,
     });
     let numbered = index.by_sequences(&numbers.collect());
-    let id = |wanted: &Wanted| match wanted {
+    let id = |wanted: &Wanted<'_>| match wanted {
         Wanted::Id(id) => index.get(*id).map(|item| item.id),
         // A number that several have names none of them.
         Wanted::Key(key) => match numbered.get(&i64::from(key.number))?.as_slice() {
