@@ -44,6 +44,8 @@ enum LookedUp {
     NotSent,
     /// What v1 takes for it.
     Found(Value),
+    /// What the item seems to have already, and no other item could be given.
+    Kept(Value),
     /// It names nothing that could be taken.
     Wrong(FieldError),
 }
@@ -54,8 +56,17 @@ impl LookedUp {
     }
 }
 
-/// The v1 body for what was given, and what the own store is to keep; `stored` is the item being updated and
-/// its type.
+/// What a body comes to.
+pub(in crate::run) struct Resolved {
+    /// What v1 is to be sent.
+    pub body: Members,
+    /// What the own store is to keep.
+    pub own: OwnWrite,
+    /// Whether it holds what the item seems to have already, and no other item could be given.
+    pub keeps: bool,
+}
+
+/// What was given, by v1's names and ids; `stored` is the item being updated and its type.
 ///
 /// # Errors
 /// `validation_error` with every name or id that does not resolve, and every fault of custom values.
@@ -63,7 +74,7 @@ pub(in crate::run) async fn resolve(
     job: &InProject<'_>,
     given: &Given,
     stored: Option<(&Item, Option<Uuid>)>,
-) -> Result<(Members, OwnWrite), Refusal> {
+) -> Result<Resolved, Refusal> {
     let (stored, type_id) = (stored.map(|(item, _)| item), stored.map(|(_, type_id)| type_id));
     let (sent, runner) = (given.clone(), Arc::clone(&job.runner));
     let (resource, size) = (job.operation().resource, job.body_size());
@@ -77,24 +88,27 @@ pub(in crate::run) async fn resolve(
         ("estimate_point", estimate_point(job, given).await?),
     ];
     let Asked { own, mut errors, .. } = fields::ask(job, given, type_id).await?;
+    let mut keeps = false;
     for (key, found) in looked_up {
+        keeps |= matches!(found, LookedUp::Kept(_));
         match found {
-            LookedUp::Found(value) => drop(body.insert(key.to_owned(), value)),
+            LookedUp::Found(value) | LookedUp::Kept(value) => drop(body.insert(key.to_owned(), value)),
             LookedUp::Wrong(error) => errors.push(error),
             LookedUp::NotSent => {}
         }
     }
-    if errors.is_empty() { Ok((body, own)) } else { Err(Refusal::fields(errors)) }
+    if errors.is_empty() { Ok(Resolved { body, own, keeps }) } else { Err(Refusal::fields(errors)) }
 }
 
 async fn state(job: &InProject<'_>, given: &Given, stored: Option<&Item>) -> Result<LookedUp, Refusal> {
     let states = job.resource_named(Known::States)?;
     if let Some(id) = given.get("state_id").and_then(as_id) {
-        // One that v1 does not list may be the item's all the same (trap 37), and stays it.
-        let is_kept = stored.is_some_and(|item| item.state == id);
-        let known = list::find(job, states, id).await?.is_some() || is_kept;
-        let unknown = || LookedUp::wrong("state_id", "names no state of this project");
-        return Ok(if known { LookedUp::Found(text_of(id)) } else { unknown() });
+        return Ok(match list::find(job, states, id).await? {
+            Some(_) => LookedUp::Found(text_of(id)),
+            // v1 lists not every state that items are in (trap 37).
+            None if stored.is_some_and(|item| item.state == id) => LookedUp::Kept(text_of(id)),
+            None => LookedUp::wrong("state_id", "names no state of this project"),
+        });
     }
     let Some(name) = given.get("state").and_then(Value::as_str) else { return Ok(LookedUp::NotSent) };
     let named = |all: &Collection| by_name(all, name);

@@ -46,16 +46,6 @@ pub(in crate::run) async fn is_shown(job: &InProject<'_>, item: &Item) -> Result
     Ok(states.get(item.state).is_some() || read(job, item.id, ID).await?.is_some())
 }
 
-/// Whether v1 does not list the state that a body says and the item seems to have.
-pub(in crate::run) async fn repeats(job: &InProject<'_>, body: &Members, item: &Item) -> Result<bool, Refusal> {
-    if body.get("state").and_then(Value::as_str) != Some(item.state.to_string().as_str()) {
-        return Ok(false);
-    }
-    // They were looked at a moment ago, when the body was judged.
-    let states = job.load(job.resource_named(Known::States)?).await?.value;
-    Ok(states.get(item.state).is_none())
-}
-
 /// A work item as v1 shows it now; none when it shows it to no read.
 async fn read(job: &InProject<'_>, item: Uuid, query: &str) -> Result<Option<Members>, Refusal> {
     let request = V1Request::get(job.record_path(job.work_items()?, item)?, query);

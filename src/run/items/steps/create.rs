@@ -14,7 +14,8 @@
 use crate::plan::{Extra, WriteKind};
 use crate::refusal::{FieldError, Refusal};
 use crate::run::items::fields::Begun;
-use crate::run::items::{expansions, names, workflow};
+use crate::run::items::names::{self, Resolved};
+use crate::run::items::{expansions, workflow};
 use crate::run::job::InProject;
 use crate::run::members::{Members, id_of, members};
 use crate::run::writes::write::{created_but, in_words};
@@ -36,7 +37,7 @@ const CLOCKS: Micros = 3_600_000_000;
 
 pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let given = job.given_with(|given| work_items_write::faults_between(given).into())?;
-    let (body, own) = names::resolve(job, &given, None).await?;
+    let Resolved { body, own, .. } = names::resolve(job, &given, None).await?;
     checks::order_of_dates(job.resource(), &given, None)?;
     let state = body.get("state").and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok());
     workflow::check_create(job, state).await?;

@@ -12,7 +12,8 @@ use crate::plan::{Extra, WriteKind};
 use crate::refusal::Refusal;
 use crate::run::items::fields::{Begun, Looking, settle_open_writes};
 use crate::run::items::key::is_pair;
-use crate::run::items::{expansions, names, unlisted_states, workflow};
+use crate::run::items::names::{self, Resolved};
+use crate::run::items::{expansions, workflow};
 use crate::run::job::InProject;
 use crate::run::members::{Members, members};
 use crate::run::writes::checks;
@@ -42,11 +43,8 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     };
     let recorded = settle_open_writes(job, std::slice::from_ref(&stored), looking).await?;
     let type_id = recorded.types.get(&id).copied();
-    let (mut body, own) = names::resolve(job, &given, Some((&stored, type_id))).await?;
-    if !read_now
-        && (needs_truth(job, &given, &body, &own, &stored)?
-            || unlisted_states::repeats(job, &body, &stored).await?)
-    {
+    let Resolved { mut body, own, keeps } = names::resolve(job, &given, Some((&stored, type_id))).await?;
+    if !read_now && (keeps || needs_truth(job, &given, &body, &own, &stored)?) {
         stored = job.read_item(id).await?;
         read_now = true;
     }
