@@ -28,5 +28,6 @@ mod store;
 mod together;
 mod traps;
 mod upstream;
+mod versions;
 mod whole_set;
 mod work_items;

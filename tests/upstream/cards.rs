@@ -222,7 +222,7 @@ async fn slugs_are_case_sensitive_and_must_be_one_segment() {
     let v1 = ScriptedV1::start().await;
     v1.expect(get_card().reply(200, card(Some(20))))
         .expect(Exchange::get(&card_target("ACME")).recorded("permissions", "perm_workspace_slug_other_case"))
-        .expect(Exchange::get(&card_target("a%3Fb%25")).reply(404, json!({"error": "Page not found."})));
+        .expect(Exchange::get(&card_target("a%3Fb%25")).recorded("auth", "auth_valid_key_unknown_workspace"));
     let (access, _) = access_to(&v1);
     let (ada, ctx) = (caller("ada", 1), context());
     assert_eq!(code(&access, &ada).await, None);

@@ -174,6 +174,7 @@ mod tests {
             (401, r#"{"detail": "Authentication credentials were not provided."}"#, "not done"),
             (403, r#"{"detail": "Given API token is not valid"}"#, "not done"),
             (404, r#"{"error": "The requested resource does not exist."}"#, "not done"),
+            (404, r#"{"error": "Page not found."}"#, "not done"),
             (404, r#"{"message": "no route"}"#, "unknown"),
             (409, r#"{"error": "Label exists", "id": "x"}"#, "not done"),
             (408, r#"{"error": "too slow"}"#, "unknown"),

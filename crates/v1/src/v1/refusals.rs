@@ -33,7 +33,7 @@ impl V1Error {
 
 /// The refusal for an answer that means the same whatever was asked: an invalid key, the quota, a fault
 /// of v1, an answer that is not v1's. `None` leaves the answer to the caller: a success with
-/// well-formed JSON (or 204), 400, a permission 403 or a 404 in v1's words, 405, 409.
+/// well-formed JSON (or 204), 400, a permission 403 or a 404 in v1's words about a record, 405, 409.
 pub fn refusal_of_status(answer: &V1Response) -> Option<Refusal> {
     refusal_of_failure(answer).or_else(|| refusal_of_body(answer))
 }
@@ -62,6 +62,7 @@ pub(super) fn refusal_of_failure(answer: &V1Response) -> Option<Refusal> {
             cause: format!("v1 answered {status}: {}", excerpt(answer)),
         }),
         status if !answer.is_json => Some(not_v1(status, "an answer that is not JSON")),
+        404 if has_no_such_path(answer) => Some(no_such_path()),
         // A proxy's word about a path or a credential says nothing of what v1 has there, or of the key.
         status @ (401 | 403 | 404) if !speaks_as_v1(answer) => Some(not_v1(
             status,
@@ -95,6 +96,25 @@ pub(super) fn speaks_as_v1(answer: &V1Response) -> bool {
         401 | 403 | 404 | 405 | 409 | 413 | 415 => sentence("error") || sentence("detail"),
         _ => false,
     }
+}
+
+/// Whether v1's router says that it has no such path (`errors_unknown_path`). Of a record that is not there the path
+/// itself speaks, in other words (`items_get_random`); every path that the gateway asks for is well formed, so v1
+/// lacks the call: its version is another one, or something before it changes paths.
+fn has_no_such_path(answer: &V1Response) -> bool {
+    #[derive(Deserialize)]
+    struct Said {
+        error: String,
+    }
+    let says = |Object(said): Object<Said>| said.error == "Page not found.";
+    answer.is_json && serde_json::from_slice(&answer.body).is_ok_and(says)
+}
+
+fn no_such_path() -> Refusal {
+    Refusal::upstream(
+        "The service behind does not have a call that this needs; `causeway doctor` says which.",
+        "v1 answered 404 \"Page not found.\": this version of v1 has no such path, or a proxy before it changes paths",
+    )
 }
 
 /// A success whose body is not the JSON it should be.
@@ -216,6 +236,13 @@ mod tests {
                 assert_eq!(code(&answer(status, body)), believed, "{status} {body}");
             }
         }
+    }
+
+    #[test]
+    fn a_path_that_v1_does_not_have_is_no_record_that_is_not_there() {
+        let refused = refusal_of_status(&answer(404, r#"{"error":"Page not found."}"#));
+        let Some(Refusal::UpstreamError { detail, .. }) = refused else { panic!("{refused:?}") };
+        assert!(detail.contains("does not have"), "{detail}");
     }
 
     #[test]
