@@ -38,13 +38,13 @@ const NAMED: &[(&str, &str, usize, &str)] = &[
     ("mapping/surfaces.rs", "workspaces/{slug}/", 1, "the same"),
     ("plan/known.rs", "cycle-issues/", 1, "v1 has the items of a cycle below it, and v2 has no such resource"),
     ("plan/known.rs", "module-issues/", 1, "the same of modules"),
+    ("plan/known.rs", "/archived-{name}/", 1, "filters by cycle and module count archived ones too"),
     (
-        "run/items/key.rs",
+        "plan/known.rs",
         "workspaces/{slug}/work-items/{identifier}/",
         1,
         "v1's look-up by human key lies outside of projects",
     ),
-    ("run/items/sets.rs", "/archived-{name}/", 1, "filters by cycle and module count archived ones too"),
     ("verify/bodies.rs", "workspace_work_item_types", 1, "an import in a project names types of the workspace"),
     (
         "verify/place.rs",

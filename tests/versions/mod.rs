@@ -2,6 +2,7 @@
 //!
 //! May use: the public interface of the crate and `tests/support`.
 
+mod newer;
 mod older;
 
 use crate::support::gateway::{Gateway, serve_sandbox};

@@ -151,7 +151,7 @@ async fn trap_44_cycle_and_module_filters_follow_the_membership() {
             .journal()
             .into_iter()
             .filter(|entry| entry.method == "GET" && entry.path.contains(&format!("{kind}-issues")));
-        assert!(asked.into_iter().all(|entry| entry.path.contains("order_by=id")), "{kind}");
+        assert!(asked.into_iter().all(|entry| entry.path.contains("order_by=sequence_id")), "{kind}");
     }
 }
 

@@ -11,7 +11,7 @@
 
 use crate::context::Note;
 use crate::fresh::Changed;
-use crate::plan::PathTemplate;
+use crate::plan::{BY_KEY, PathTemplate};
 use crate::refusal::Refusal;
 use crate::run::job::{InProject, Job};
 use crate::run::kept::answers::Shown;
@@ -26,8 +26,6 @@ use crate::v2::value::trimmed;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use std::time::Duration;
 use uuid::Uuid;
-
-const PATH: &str = "workspaces/{slug}/work-items/{identifier}/";
 
 /// v1 answered a look-up with an item that it does not name.
 pub(in crate::run) fn another(cause: String) -> Refusal {
@@ -80,7 +78,7 @@ impl Job {
 
     /// The call that looks `key` up in the workspace of this call.
     pub(in crate::run) fn request_by_key(&self, key: &str) -> Result<V1Request, Refusal> {
-        let template = PathTemplate::parse(PATH).map_err(Refusal::internal)?;
+        let template = PathTemplate::parse(BY_KEY).map_err(Refusal::internal)?;
         let path = template.fill(|name| if name == "slug" { self.variable("slug") } else { Some(key) });
         let path = path.ok_or_else(|| Refusal::internal("a look-up outside of workspaces"))?;
         Ok(V1Request::get(path, format!("{},project", work_items::WHOLE)))

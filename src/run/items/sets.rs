@@ -1,7 +1,8 @@
 //! Which work items are in a cycle or a module, for the filters `cycle_id…` and `module_id…`.
 //!
 //! v1 shows membership nowhere on an item (`cycles_item_detail_has_no_cycle`), only as the list inside each
-//! cycle or module. Those lists page exactly only when ordered by id (trap 44, `lists_cycle_order_priority`).
+//! cycle or module. Those lists page exactly only when ordered by what no two items share (trap 44,
+//! `lists_cycle_order_priority`): by their numbers, for since Plane 1.4.0 v1 does not order by `id` any more.
 //! Module adds do not move an item's `updated_at` (trap 56), so each set has a time to live of its own. May use: what
 //! `run` may use.
 
@@ -44,7 +45,7 @@ impl SetKind {
 impl InProject<'_> {
     /// Items of the cycle or module `id`; none when v1 does not know it, as filters only shrink.
     pub(in crate::run) async fn members_of(&self, kind: SetKind, id: Uuid) -> Result<Arc<HashSet<Uuid>>, Refusal> {
-        self.ids_at(self.members_path(kind, id)?, "order_by=id&fields=id").await
+        self.ids_at(self.members_path(kind, id)?, "order_by=sequence_id&fields=id").await
     }
 
     /// Nobody is in the record `id` any more, which was just deleted: members that were read before do not count, and
@@ -71,9 +72,8 @@ impl InProject<'_> {
 
     /// Items in any cycle or module of the project, archived ones included.
     pub(in crate::run) async fn members_of_any(&self, kind: SetKind) -> Result<HashSet<Uuid>, Refusal> {
-        let (sets, name) = (self.collection_path(self.resource_named(kind.known())?)?, kind.known().name());
-        // v1 lists archived ones apart, beside the others.
-        let apart = sets.replace(&format!("/{name}/"), &format!("/archived-{name}/"));
+        let sets = self.collection_path(self.resource_named(kind.known())?)?;
+        let apart = kind.known().archived(&sets);
         let (live, archived) = (self.ids_at(sets, "fields=id").await?, self.ids_at(apart, "fields=id").await?);
         let mut members = HashSet::new();
         for id in live.iter().chain(archived.iter()) {

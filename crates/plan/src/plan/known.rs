@@ -3,6 +3,9 @@
 
 use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 
+/// The v1 path of one work item by its human key.
+pub const BY_KEY: &str = "workspaces/{slug}/work-items/{identifier}/";
+
 /// A resource with oddities of its own. Everything else of the program treats all resources alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
@@ -29,6 +32,12 @@ impl Known {
             Self::Modules => Some("module-issues/"),
             _ => None,
         }
+    }
+
+    /// The v1 path of its archived records, which v1 lists apart, by that of the others.
+    pub fn archived(self, collection: &str) -> String {
+        let name = self.name();
+        collection.replace(&format!("/{name}/"), &format!("/archived-{name}/"))
     }
 
     /// Each of them.
