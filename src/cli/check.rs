@@ -57,7 +57,7 @@ async fn look(settings: &Settings, plan: Option<&Arc<Plan>>, wanted: &doctor::Wa
     doctor::certificate(settings, &mut report);
     doctor::beside(settings, plan, &mut report).await;
     if settings.upstream.base_url.is_some() {
-        doctor::upstream(settings, wanted, &mut report).await;
+        doctor::upstream(settings, plan.map(AsRef::as_ref), wanted, &mut report).await;
     }
     for check in &report.checks {
         let remedy = check.remedy.as_deref().unwrap_or_default();

@@ -1,12 +1,14 @@
 //! `causeway doctor`: looks at everything an installation stands on, and says of each part how it is and what to do.
 //!
-//! Nothing is changed: no store is made, no table brought up to date, and v1 is asked a handful of times.
+//! Nothing is changed: no store is made, no table brought up to date. v1 is asked some twenty-five times; one of these
+//! counts against the quota of the key.
 //!
 //! May use: `access` (paths of v1), `admin` (the token), `amount`, `app` (mappings), `edge` (the certificate), `hints`
 //! (their secrets), `hop`, `native`, `oauth` (secrets), `outgoing`, `plan`, `settings`, `shared` (a look), `store`,
 //! `units`; the network with a client of its own, because the gateway's own hides what is looked for here.
 
 mod asking;
+mod calls;
 mod files;
 mod listening;
 mod native;
@@ -41,9 +43,10 @@ pub async fn examine(settings: &Settings, wanted: &Wanted) -> Report {
             report.fault("mappings", fault.to_string(), "correct the files, or leave out the setting `mappings`")
         }
     }
-    beside(settings, plan.ok().as_ref(), &mut report).await;
+    let plan = plan.ok();
+    beside(settings, plan.as_ref(), &mut report).await;
     listening::look(settings, &mut report).await;
-    upstream::look(settings, wanted, &mut report).await;
+    upstream::look(settings, plan.as_deref(), wanted, &mut report).await;
     public::look(settings, wanted, &mut report).await;
     report
 }

@@ -1,12 +1,14 @@
 //! v1: reached, of the habits that are known of it, with calls to spare, and neither this gateway nor another.
 //!
-//! May use: `access` (paths), `amount`, `outgoing`, `settings`, `units`, `asking`, `report`.
+//! May use: `access` (paths), `amount`, `outgoing`, `plan`, `settings`, `units`, `asking`, `calls`, `report`.
 
 use super::asking::{ask, client};
+use super::calls;
 use super::report::{Report, Wanted};
 use crate::access::paths;
 use crate::amount::amount;
 use crate::outgoing::Answer;
+use crate::plan::Plan;
 use crate::settings::Settings;
 use crate::units::since_1970;
 use reqwest::Client;
@@ -17,7 +19,7 @@ const NOBODY: &str = "causeway-doctor-no-such-key";
 /// Most seconds by which the clocks may differ: everything said of times and ends of keys is off by that.
 const CLOCKS: u64 = 30;
 
-pub async fn look(settings: &Settings, wanted: &Wanted, report: &mut Report) {
+pub async fn look(settings: &Settings, plan: Option<&Plan>, wanted: &Wanted, report: &mut Report) {
     let Some(base) = &settings.upstream.base_url else {
         return report.fault(PART, "no v1 deployment is named", "set upstream.base_url, or give --upstream URL");
     };
@@ -40,6 +42,9 @@ pub async fn look(settings: &Settings, wanted: &Wanted, report: &mut Report) {
     }
     clock(&answer, report);
     another_gateway(&client, base, report).await;
+    if let Some(plan) = plan {
+        calls::look(&client, base, NOBODY, plan, report).await;
+    }
     let key = wanted.key.as_deref().or(settings.upstream.service_key.as_ref().map(|key| key.expose()));
     match key {
         None => report

@@ -3,11 +3,12 @@
 use super::child::Child;
 use super::commands::run;
 use super::support::gateway::serve_sandbox;
+use super::support::planting::Planting;
 use super::support::redis::Redis;
 use super::tls::behind_tls;
 use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::store::Store;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -333,6 +334,43 @@ async fn a_v1_that_cannot_be_used_is_named() {
     set_up.finds(&[], &["--key", "nobody"], ["fault", "the key is refused with 403", "--key"]).await;
     let (code, report) = set_up.examined(&[("upstream.base_url", "not an address")], &[]).await;
     assert_eq!((code, report["checks"][0]["part"].as_str()), (1, Some("settings")), "{report:#}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_v1_that_lacks_calls_of_the_gateway_is_named_with_its_version() {
+    let set_up = SetUp::new().await;
+    let plane = |version: &'static str, lacks: &'static str| {
+        Planting::before(&set_up.v1, move |asked, _, status, body| {
+            if asked.path == "/api/instances/" {
+                (*status, *body) = (200, json!({"config": {}, "instance": {"current_version": version}}));
+            } else if asked.path.contains(lacks) {
+                (*status, *body) = (404, json!({"error": "Page not found."}));
+            }
+        })
+    };
+    let (old, new) = (plane("v1.0.0", "/work-items/").await, plane("v1.3.1", "/issues/").await);
+    for key in [&[][..], &["--key", KEY]] {
+        let v1 = [("upstream.base_url", old.base_url())];
+        let found = "lacks 5 calls that the gateway makes: workspaces/{slug}/projects/{project_id}/work-items/";
+        set_up.finds(&v1, key, ["fault", found, "docs/getting-started.md"]).await;
+        set_up.finds(&v1, key, ["fault", "workspaces/{slug}/work-items/{identifier}/", ""]).await;
+        let told = set_up.examined(&v1, key).await.1.to_string();
+        assert!(told.contains("Plane v1.0.0") && !told.contains("/states/"), "{told}");
+        let v1 = [("upstream.base_url", new.base_url())];
+        set_up.finds(&v1, key, ["fine", "calls itself Plane v1.3.1", ""]).await;
+        set_up.finds(&v1, key, ["fine", "has each of the 22 calls that the gateway makes", ""]).await;
+    }
+    let full = Planting::before(&set_up.v1, |asked, _, status, _| {
+        if asked.path.contains("/states/") {
+            *status = 429;
+        }
+    });
+    let (full, unsure) =
+        (full.await, "could not be found out, at first of workspaces/{slug}/projects/{project_id}/states/");
+    set_up.finds(&[("upstream.base_url", full.base_url())], &[], ["warning", unsure, "ask again"]).await;
+    let odd = plane("<b>\n", "/issues/").await;
+    let told = set_up.examined(&[("upstream.base_url", odd.base_url())], &[]).await.1.to_string();
+    assert!(!told.contains("Plane"), "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
