@@ -58,7 +58,7 @@ pub(super) async fn look(client: &Client, base: &str, nobody: &str, plan: &Plan,
 async fn version(client: &Client, base: &str, report: &mut Report) {
     let Ok(answer) = ask(client.get(format!("{base}/api/instances/"))).await else { return };
     let told = answer.json.pointer("/instance/current_version").and_then(Value::as_str).unwrap_or_default();
-    let is_one = (1..=LONGEST).contains(&told.len()) && told.bytes().all(|byte| is_of_version(byte));
+    let is_one = (1..=LONGEST).contains(&told.len()) && told.bytes().all(is_of_version);
     if answer.status == 200 && is_one {
         report.fine(PART, format!("it calls itself Plane {told}"));
     }
