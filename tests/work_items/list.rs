@@ -23,7 +23,7 @@ async fn tied_items(gateway: &Gateway) {
 #[tokio::test]
 async fn a_page_v1_can_answer_is_one_call_and_builds_no_index() {
     let gateway = recorded().await;
-    for number in 0..12 {
+    for number in 0..32 {
         new_item(&gateway, json!({"name": format!("n{number}")})).await;
     }
     for query in [
@@ -31,6 +31,8 @@ async fn a_page_v1_can_answer_is_one_call_and_builds_no_index() {
         "order_by=-created_at&per_page=5",
         "offset=7&per_page=3&order_by=sequence_id",
         "order_by=-id",
+        "order_by=id&per_page=1",
+        "offset=30&per_page=5&order_by=id",
         "paginate=cursor",
     ] {
         gateway.sandbox().clear_journal();
@@ -42,7 +44,7 @@ async fn a_page_v1_can_answer_is_one_call_and_builds_no_index() {
     assert_eq!(page.column("sequence_id"), [8, 9, 10].map(Value::from));
     assert_eq!(
         (&page.json["next"], &page.json["previous"], &page.json["total_count"]),
-        (&json!(10), &json!(4), &json!(13))
+        (&json!(10), &json!(4), &json!(33))
     );
 }
 

@@ -43,8 +43,8 @@ pub(in crate::run) fn is_possible(call: &ListCall) -> bool {
 /// Reads the page; none when a boundary ties, the list moved or v1 sorts otherwise, so that only the index can answer.
 pub(in crate::run) async fn read(job: &InProject<'_>, call: &ListCall) -> Result<Option<Selection>, Refusal> {
     let window = Window { start: call.page.offset(), rows: call.page.per_page() };
-    let least = if is_by_id(&call.order) { PROOF } else { 1 };
-    let Some((size, number)) = fit(window, least) else { return Ok(None) };
+    let before = if is_by_id(&call.order) { PROOF } else { 1 };
+    let Some((size, number)) = fit(window, before) else { return Ok(None) };
     let resource = job.work_items()?;
     let request = V1Request::get(job.collection_path(resource)?, query(&call.order, size, number));
     let answered = job.ask_page(request, page_in).await;
@@ -69,11 +69,12 @@ fn page_in(answer: &V1Response) -> Result<Page, Refusal> {
     page.map_err(|fault| refusal_of_status(answer).unwrap_or_else(|| bad_data(&fault)))
 }
 
-/// Size, not below `least`, and number of the smallest v1 page that holds the window and one row on each side.
-fn fit(window: Window, least: usize) -> Option<(usize, usize)> {
-    let first = window.start.saturating_sub(1);
+/// Size and number of the smallest v1 page that holds the window, one row after it and so many `before` it. Where the
+/// list ends in the window, those before prove the order (`PROOF`); at the start of the list as many rows after it do.
+fn fit(window: Window, before: usize) -> Option<(usize, usize)> {
+    let first = window.start.saturating_sub(before);
     let end = window.start + window.rows + 1;
-    (least.max(end - first)..=LARGEST)
+    (before.max(end - first)..=LARGEST)
         .map(|size| (size, first / size))
         .find(|(size, number)| end <= (number + 1) * size)
 }
@@ -167,9 +168,9 @@ mod tests {
         for rows in [1, 50, 200] {
             for start in 0..=10_000 {
                 let window = Window { start, rows };
-                for least in [1, PROOF] {
-                    let (size, number) = fit(window, least).unwrap_or_else(|| panic!("no page for {window:?}"));
-                    assert!((least..=LARGEST).contains(&size) && number * size <= start.saturating_sub(1));
+                for before in [1, PROOF] {
+                    let (size, number) = fit(window, before).unwrap_or_else(|| panic!("no page for {window:?}"));
+                    assert!((before..=LARGEST).contains(&size) && number * size <= start.saturating_sub(before));
                     assert!((number + 1) * size > start + rows);
                 }
             }
