@@ -92,7 +92,15 @@ mod tests {
         let file = folder.path().join("store.db");
         let (log, writes) = (Log::of(&format!("sqlite://{}?mode=rwc", file.display())), Writes::default());
         let before = log.look(&writes);
-        std::fs::write(folder.path().join("store.db-wal"), "a frame").expect("a log");
+        let place = folder.path().join("store.db-wal");
+        std::fs::write(&place, "a frame").expect("a log");
+        let written = log.look(&writes);
+        assert_ne!(written, before);
+        std::fs::remove_file(&place).expect("the last connection takes the log away");
+        assert_eq!(log.look(&writes), before);
+        std::fs::write(&place, "another frame").expect("another log");
         assert_ne!(log.look(&writes), before);
+        std::fs::write(&place, "another frame, and one more").expect("the same log");
+        assert_ne!(log.look(&writes), written);
     }
 }
