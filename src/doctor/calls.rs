@@ -1,12 +1,13 @@
 //! The calls that the gateway makes: whether this v1 has them, which depends on its version, and what version that is.
 //!
-//! May use: `access` (paths), `amount`, `plan`, `asking`, `report`.
+//! May use: `access` (paths), `amount`, `plan`, `v1` (its words), `asking`, `report`.
 
 use super::asking::ask;
 use super::report::Report;
 use crate::access::paths;
 use crate::amount::amount;
 use crate::plan::{BY_KEY, PathTemplate, Plan};
+use crate::v1::NO_SUCH_PATH;
 use reqwest::Client;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -25,7 +26,7 @@ pub(super) async fn look(client: &Client, base: &str, nobody: &str, plan: &Plan,
         let Some(filled) = filled(path) else { continue };
         let request = client.get(format!("{base}/api/v1/{filled}")).header("X-Api-Key", nobody);
         match ask(request).await {
-            Ok(answer) if answer.status == 404 && answer.text("error") == "Page not found." => lacking.push(path),
+            Ok(answer) if answer.status == 404 && answer.text("error") == NO_SUCH_PATH => lacking.push(path),
             Ok(answer) if matches!(answer.status, 401 | 403) => {}
             Ok(answer) => unsure.push(format!("{path} ({})", answer.status)),
             Err(silence) => {

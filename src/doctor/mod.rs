@@ -5,7 +5,8 @@
 //!
 //! May use: `access` (paths of v1), `admin` (the token), `amount`, `app` (mappings), `edge` (the certificate), `hints`
 //! (their secrets), `hop`, `native`, `oauth` (secrets), `outgoing`, `plan`, `settings`, `shared` (a look), `store`,
-//! `units`; the network with a client of its own, because the gateway's own hides what is looked for here.
+//! `units`, `v1` (its words); the network with a client of its own, because the gateway's own hides what is looked for
+//! here.
 
 mod asking;
 mod calls;

@@ -130,7 +130,7 @@ const RULES: [(&str, Rule); 55] = [
         "doctor",
         Only(&[
             "access", "admin", "amount", "app", "edge", "hints", "hop", "native", "oauth", "outgoing", "plan",
-            "settings", "shared", "store", "units",
+            "settings", "shared", "store", "units", "v1",
         ]),
     ),
     ("cli", AllBut(&[])),
@@ -139,7 +139,7 @@ const RULES: [(&str, Rule); 55] = [
 ];
 
 /// Where a folder may be used, but only these names of it.
-const NAMES: [(&str, &str, &[&str]); 17] = [
+const NAMES: [(&str, &str, &[&str]); 18] = [
     // Messages are values; the client is not.
     ("translate", "v1", &["Method", "Object", "V1Request", "V1Response", "present"]),
     ("translate", "store", &["OverlayValue", "overlay_wins"]),
@@ -162,6 +162,7 @@ const NAMES: [(&str, &str, &[&str]); 17] = [
     ("doctor", "hints", &["HintSecrets"]),
     ("doctor", "shared", &["Shared"]),
     ("doctor", "oauth", &["Keyring", "unopened_keys"]),
+    ("doctor", "v1", &["NO_SUCH_PATH"]),
     // The store records which deployment it belongs to, and keeps the parts of v1's quota.
     ("store", "v1", &["BaseUrl", "BaseUrlError", "PartsChange", "PartsSeen"]),
 ];

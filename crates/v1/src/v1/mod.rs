@@ -32,4 +32,4 @@ pub use key::{API_KEY, KeyId, V1Key};
 pub use message::{V1Error, V1Request, V1Response};
 pub use object::{Object, present};
 pub use outcome::{Doubt, NotDone, Outcome};
-pub use refusals::refusal_of_status;
+pub use refusals::{NO_SUCH_PATH, refusal_of_status};

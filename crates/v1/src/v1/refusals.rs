@@ -98,7 +98,10 @@ pub(super) fn speaks_as_v1(answer: &V1Response) -> bool {
     }
 }
 
-/// Whether v1's router says that it has no such path (`errors_unknown_path`). Of a record that is not there the path
+/// The `error` of v1's router about a path that it does not have (`errors_unknown_path`).
+pub const NO_SUCH_PATH: &str = "Page not found.";
+
+/// Whether v1's router says that it has no such path. Of a record that is not there the path
 /// itself speaks, in other words (`items_get_random`); every path that the gateway asks for is well formed, so v1
 /// lacks the call: its version is another one, or something before it changes paths.
 fn has_no_such_path(answer: &V1Response) -> bool {
@@ -106,7 +109,7 @@ fn has_no_such_path(answer: &V1Response) -> bool {
     struct Said {
         error: String,
     }
-    let says = |Object(said): Object<Said>| said.error == "Page not found.";
+    let says = |Object(said): Object<Said>| said.error == NO_SUCH_PATH;
     answer.is_json && serde_json::from_slice(&answer.body).is_ok_and(says)
 }
 
