@@ -101,9 +101,9 @@ impl DocsPage {
         let name = name(request);
         if name == DOCUMENT {
             let base = base(request)?;
-            let text = self.document.text(Format::Json, base);
+            let bytes = self.document.bytes(Format::Json, base);
             let tag = self.document.tag(Format::Json, base);
-            return Ok(Part { bytes: text.into(), media: "application/json", tag });
+            return Ok(Part { bytes, media: "application/json", tag });
         }
         find(name).ok_or_else(|| Refusal::NotFound { detail: "The documentation has no such part.".into() })
     }

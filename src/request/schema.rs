@@ -31,7 +31,7 @@ pub(super) fn answer(document: &Document, head: &Parts) -> Result<Reply, Refusal
         Format::Json => "application/json",
         Format::Yaml => "application/yaml",
     };
-    Ok(Reply::document(document.text(format, base), media, tag))
+    Ok(Reply::document(document.bytes(format, base), media, tag))
 }
 
 fn values<'h>(head: &'h Parts, name: &'h str) -> impl Iterator<Item = &'h str> {

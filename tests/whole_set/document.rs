@@ -296,3 +296,14 @@ fn the_committed_document_is_that_of_the_mappings() {
         differs.map(|line| line + 1)
     );
 }
+
+#[test]
+fn answers_for_one_address_share_their_bytes() {
+    let document = Document::new(Arc::clone(&PLAN));
+    let [one, other] = ["https://one.example", "https://other.example"];
+    let sent = document.bytes(Format::Json, one);
+    assert_eq!(sent.as_ptr(), document.bytes(Format::Json, one).as_ptr());
+    for (format, base) in [(Format::Json, other), (Format::Yaml, other), (Format::Yaml, one), (Format::Json, one)] {
+        assert_eq!(document.bytes(format, base), document.text(format, base));
+    }
+}

@@ -4,8 +4,8 @@
 //! is routed, checked and answered. The parameter `expand` and the body member `custom_fields` are left out, as the
 //! contract says, although both work.
 //!
-//! The document is written once, with a stand-in where the address of the gateway goes; an answer only
-//! puts the address of its request in.
+//! The document is written once, with a stand-in where the address of the gateway goes. What answers share is the text
+//! with the address of a request put in.
 //!
 //! May use: `plan`.
 
@@ -22,7 +22,9 @@ mod schemas;
 mod security;
 
 use crate::plan::Plan;
+use bytes::Bytes;
 use document::document;
+use parking_lot::Mutex;
 use security::STAND_IN;
 use sha2::{Digest, Sha256};
 use std::sync::{Arc, OnceLock};
@@ -43,6 +45,15 @@ pub struct Document {
     plan: Arc<Plan>,
     json: OnceLock<Written>,
     yaml: OnceLock<String>,
+    last: Mutex<Option<Sent>>,
+}
+
+/// What an answer sent, which the next one for the same address sends as well.
+#[derive(Debug)]
+struct Sent {
+    format: Format,
+    base: String,
+    text: Bytes,
 }
 
 /// The JSON form, and what identifies it.
@@ -55,7 +66,7 @@ struct Written {
 impl Document {
     /// The document of a plan.
     pub fn new(plan: Arc<Plan>) -> Self {
-        Self { plan, json: OnceLock::new(), yaml: OnceLock::new() }
+        Self { plan, json: OnceLock::new(), yaml: OnceLock::new(), last: Mutex::default() }
     }
 
     fn json(&self) -> &Written {
@@ -73,6 +84,17 @@ impl Document {
             Format::Yaml => self.yaml.get_or_init(yaml),
         };
         text.replace(STAND_IN, base)
+    }
+
+    /// [`Self::text`] for answers. Those for one address share their bytes, so that many clients who ask at once, or
+    /// read slowly, take no more memory than one.
+    pub fn bytes(&self, format: Format, base: &str) -> Bytes {
+        if let Some(sent) = self.last.lock().as_ref().filter(|sent| sent.format == format && sent.base == base) {
+            return sent.text.clone();
+        }
+        let text = Bytes::from(self.text(format, base));
+        *self.last.lock() = Some(Sent { format, base: base.to_owned(), text: text.clone() });
+        text
     }
 
     /// A validator of the text, for caches: another text has another one.
