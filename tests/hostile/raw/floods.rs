@@ -305,6 +305,41 @@ async fn floods_of_frames_are_cut_off_or_cost_bounded_memory() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Streams whose bodies do not arrive, from many connections at once. Few find a place; the others are refused and
+/// keep no more than what is reserved for their connection.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hundred_streams_on_each_of_many_connections_take_what_is_reserved_for_them() {
+    const MANY: usize = 100;
+    /// Of a connection of HTTP/2, in bytes: `listen.max_header_size` and what `docs/slow-clients.md` says.
+    const RESERVED: usize = (64 + 160) << 10;
+    let v1 = Recorder::start().await;
+    let settings = [("CAUSEWAY_LIMITS__BODIES", "64"), ("CAUSEWAY_LIMITS__MEMORY", "64MiB")];
+    let child = Child::start_with(v1.base(), "sqlite::memory:", &settings).await;
+    let address = child.base().trim_start_matches("http://").to_owned();
+    let beside = tokio::spawn(honest(address.clone()));
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let before = child.memory();
+    let mut opening = [PREFACE, &frame(SETTINGS, 0, 0, &[])].concat();
+    opening.extend((0..100).flat_map(|number| frame(HEADERS, END_HEADERS, stream(number), &post("/api/v1/x/"))));
+    let mut connections = Vec::new();
+    for _ in 0..MANY {
+        let mut connection = TcpStream::connect(&address).await.expect("a connection");
+        connection.write_all(&opening).await.expect("sent");
+        connections.push(connection);
+    }
+    let mut most = before;
+    for _ in 0..40 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        most = most.max(child.memory());
+    }
+    let grown = most - before;
+    println!("streams without bodies: memory +{} KiB", grown / 1024);
+    assert!(grown <= MANY * RESERVED, "memory grew by {grown} bytes");
+    assert!(!beside.is_finished(), "a client beside it was not served");
+    beside.abort();
+}
+
 /// Answers that are taken a byte at a time: the window of each stream is opened by one byte now and then.
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
