@@ -181,8 +181,9 @@ async fn converse(server: Server, arrival: Arrival, stack: Stack, elsewhere: Els
             request.extensions_mut().insert(encrypted);
         }
         let (stack, clock, elsewhere) = (stack.clone(), requests.clone(), elsewhere.clone());
-        // In memory of its own, which is taken when its turn comes and given back when it is answered. A client of HTTP/2
-        // begins a hundred at once, and each is kept from when its head has come: most are refused at their turn.
+        // In memory of its own, which is taken when its turn comes and given back when it is answered. A client of
+        // HTTP/2 begins a hundred at once, and each is kept from when its head has come: most are refused at their
+        // turn.
         async move { Box::pin(answer(stack, request, peer, clock, elsewhere)).await }
     });
     let mut connection = std::pin::pin!(server.http.serve_connection(TokioIo::new(gate), service));

@@ -101,9 +101,9 @@ pub(super) fn speaks_as_v1(answer: &V1Response) -> bool {
 /// The `error` of v1's router about a path that it does not have (`errors_unknown_path`).
 pub const NO_SUCH_PATH: &str = "Page not found.";
 
-/// Whether v1's router says that it has no such path. Of a record that is not there the path
-/// itself speaks, in other words (`items_get_random`); every path that the gateway asks for is well formed, so v1
-/// lacks the call: its version is another one, or something before it changes paths.
+/// Whether v1's router says that it has no such path. Of a record that is not there the path itself speaks, in other
+/// words (`items_get_random`); every path that the gateway asks for is well formed, so v1 lacks the call: its version is
+/// another one, or something before it changes paths.
 fn has_no_such_path(answer: &V1Response) -> bool {
     #[derive(Deserialize)]
     struct Said {
@@ -116,7 +116,9 @@ fn has_no_such_path(answer: &V1Response) -> bool {
 fn no_such_path() -> Refusal {
     Refusal::upstream(
         "The service behind does not have a call that this needs; `causeway doctor` says which.",
-        "v1 answered 404 \"Page not found.\": this version of v1 has no such path, or a proxy before it changes paths",
+        format_args!(
+            "v1 answered 404 {NO_SUCH_PATH:?}: this version of v1 has no such path, or a proxy before it changes paths"
+        ),
     )
 }
 
