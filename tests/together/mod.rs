@@ -8,6 +8,7 @@ mod if_match;
 
 mod histories;
 mod items;
+mod late;
 mod linear;
 mod races;
 mod scene;

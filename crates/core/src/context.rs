@@ -6,6 +6,7 @@ mod meter;
 
 pub use meter::{MOST_IGNORED, Meter, Note, RequestNumber, Spender, Standing};
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -39,6 +40,8 @@ pub struct Context {
     pub deadline: Instant,
     /// The same of the request that shared work was begun for.
     asked_until: Option<Instant>,
+    /// Whether the write that it is for has changed anything; nothing for what is no write of its own.
+    changed: Option<Arc<AtomicBool>>,
     /// Whether requests with other keys may wait for it.
     for_all: bool,
     /// How long it has waited for v1's answer to an equal request before anything was asked for itself.
@@ -69,9 +72,9 @@ impl Context {
         let deadline = Instant::now() + allowed;
         let (priority, meter) = (Priority::default(), Arc::default());
         let request_id = request_id.into();
-        let (asked_until, for_all, tolerant, sent) = (None, false, false, None);
+        let (asked_until, changed, for_all, tolerant, sent) = (None, None, false, false, None);
         let waited = Duration::ZERO;
-        Self { request_id, deadline, asked_until, for_all, waited, priority, tolerant, meter, sent }
+        Self { request_id, deadline, asked_until, changed, for_all, waited, priority, tolerant, meter, sent }
     }
 
     /// The same accounting with a deadline of its own, for work that is shared with other requests and
@@ -79,6 +82,16 @@ impl Context {
     pub fn for_shared_work(&self, allowed: Duration) -> Self {
         let asked_until = Some(self.asked_until.unwrap_or(self.deadline));
         Self { deadline: Instant::now() + allowed, asked_until, waited: Duration::ZERO, ..self.clone() }
+    }
+
+    /// The same for a write that, once `changed` says that it has begun, must not end with this request.
+    pub fn for_write(&self, allowed: Duration, changed: Arc<AtomicBool>) -> Self {
+        Self { changed: Some(changed), ..self.for_shared_work(allowed) }
+    }
+
+    /// Whether the request that shared work was begun for has been told by now that there was no time for it.
+    pub fn is_told_too_late(&self) -> bool {
+        self.asked_until.is_some_and(|until| until <= Instant::now())
     }
 
     /// The same, for what requests with other keys may wait for too.
@@ -143,7 +156,7 @@ impl Context {
     }
 
     /// The same for v1's quota. A read that several requests share does not wait for it longer than the one that began
-    /// it can. One that requests with other keys wait for, or a build of an index, waits for a moment only: their keys may
+    /// it can, and a write that has changed nothing no longer than its client. One that requests with other keys wait for, or a build of an index, waits for a moment only: their keys may
     /// have quota, or they are told when there will be some, instead of nothing until their time is over. The build then
     /// goes on by itself.
     pub fn time_to_be_let_through(&self) -> Duration {
@@ -154,9 +167,16 @@ impl Context {
                 // Once that one has gone, it goes on for those who joined.
                 left.max(HOLD.min(self.time_to_begin()))
             }
+            (Priority::Write, Some(until)) if self.has_changed_nothing() => {
+                self.time_to_begin_before(until.min(self.deadline))
+            }
             (Priority::Index, _) => self.time_to_begin().min(HOLD),
             _ => self.time_to_begin(),
         }
+    }
+
+    fn has_changed_nothing(&self) -> bool {
+        self.changed.as_ref().is_some_and(|changed| !changed.load(Ordering::SeqCst))
     }
 
     fn time_to_begin_before(&self, deadline: Instant) -> Duration {
@@ -194,6 +214,28 @@ mod tests {
         assert_eq!(gone.time_to_be_let_through(), HOLD);
         // Whoever has another key may have quota.
         assert_eq!(asker.for_all().time_to_be_let_through(), HOLD);
+    }
+
+    #[test]
+    fn a_write_waits_for_quota_as_long_as_its_client_until_it_has_changed_something() {
+        let changed = Arc::new(AtomicBool::new(false));
+        let client = Context::new("r", Duration::from_secs(10)).with_priority(Priority::Write);
+        let write = client.for_write(Duration::from_secs(60), Arc::clone(&changed));
+        // A call of it has a time of its own.
+        let call = write.for_shared_work(Duration::from_secs(45));
+        for ctx in [&write, &call] {
+            assert!(is_about(ctx.time_to_be_let_through(), Duration::from_secs(10) - MARGIN_OF_WRITES));
+            assert!(!ctx.is_told_too_late());
+        }
+        let late = Context::new("r", Duration::ZERO).with_priority(Priority::Write);
+        let late = late.for_write(Duration::from_secs(60), Arc::clone(&changed));
+        assert!(late.is_told_too_late());
+        assert_eq!(late.time_to_be_let_through(), Duration::ZERO);
+        changed.store(true, Ordering::SeqCst);
+        for (ctx, seconds) in [(&write, 60), (&call, 45), (&late, 60)] {
+            let whole = Duration::from_secs(seconds) - MARGIN_OF_WRITES;
+            assert!(is_about(ctx.time_to_be_let_through(), whole), "what is begun is ended");
+        }
     }
 
     #[test]

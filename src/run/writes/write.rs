@@ -162,10 +162,14 @@ impl Job {
         {
             return Outcome::NotDone(NotDone::Refused(fault.into()));
         }
-        // Its turn may have come long ago, and it may wait for v1 now. What was begun is ended, though.
+        // Its turn may have come long ago, and it may wait for v1 now. What was begun is ended, though. Whoever was told
+        // that there was no time may have looked for the record by now, and have sent the write again.
         let look = || -> Looking<'_> {
             Box::pin(async {
                 if !self.touched.load(Ordering::SeqCst) {
+                    if self.call.ctx.is_told_too_late() {
+                        return Err(Refusal::DeadlineExceeded { maybe_done: false });
+                    }
                     self.is_still_allowed().await?;
                 }
                 self.sent.store(true, Ordering::SeqCst);

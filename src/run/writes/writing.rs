@@ -77,7 +77,8 @@ impl Job {
     }
 
     fn outlasting_the_client(mut self) -> Self {
-        self.call.ctx = self.call.ctx.for_shared_work(self.runner.settings.limits.deadline);
+        let deadline = self.runner.settings.limits.deadline;
+        self.call.ctx = self.call.ctx.for_write(deadline, Arc::clone(&self.touched));
         self
     }
 

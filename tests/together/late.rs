@@ -1,0 +1,86 @@
+//! Writes that cannot begin before their client is told that there was no time: nothing is carried out for them later.
+
+use crate::support::gateway::{Answer, Gateway, WEB};
+use crate::support::proofs::{V1, card, get_card, get_item, item, me};
+use crate::support::scripted::{Exchange, Gate, ScriptedV1};
+use crate::support::switch::until;
+use futures_util::future::join;
+use serde_json::json;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const ITEM: &str = "00000000-0000-4000-8000-00000000000e";
+
+fn one() -> String {
+    format!("{WEB}/work-items/{ITEM}/")
+}
+
+fn patch() -> Exchange {
+    Exchange::patch(&format!("{V1}work-items/{ITEM}/"))
+}
+
+/// A v1 that takes ada's key, and a gateway before it.
+async fn stage(settings: &[(&str, &str)]) -> (ScriptedV1, Arc<Gateway>) {
+    let v1 = ScriptedV1::start().await;
+    v1.expect(me().repeated()).expect(get_card().reply(200, card(Some(20))).repeated());
+    let gateway = Gateway::with(v1.base_url(), settings).await;
+    (v1, Arc::new(gateway))
+}
+
+fn patches(v1: &ScriptedV1) -> usize {
+    v1.seen().iter().filter(|call| call.method == "PATCH").count()
+}
+
+/// What a second write of the record is answered, whose turn comes when the first has gone on for `wait`; `reads` is how
+/// it is told what it changes.
+async fn behind_another(v1: &ScriptedV1, gateway: &Arc<Gateway>, wait: Duration, reads: Exchange) -> Answer {
+    let gate = Gate::default();
+    v1.expect(get_item(ITEM, "old"))
+        .expect(patch().body(json!({"name": "first"})).reply(200, item(ITEM, "first")).held(&gate));
+    let first = tokio::spawn({
+        let gateway = Arc::clone(gateway);
+        async move { gateway.patch("ada", &one(), json!({"name": "first"})).await }
+    });
+    until("the first is sent", async || patches(v1) == 1).await;
+    v1.expect(reads);
+    let opening = async {
+        tokio::time::sleep(wait).await;
+        gate.open();
+    };
+    let second = join(gateway.patch("ada", &one(), json!({"name": "second"})), opening).await.0;
+    first.await.expect("no panic").expect(200);
+    second
+}
+
+/// The client may have looked for its change by then, found nothing and sent it again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_that_has_not_begun_when_its_client_is_told_504_is_not_carried_out_later() {
+    let ((v1, gateway), gate) = (stage(&[("limits.deadline", "4s")]).await, Gate::default());
+    let reads = get_item(ITEM, "first").held(&gate);
+    let told = behind_another(&v1, &gateway, Duration::from_millis(1500), reads).await;
+    told.expect_problem(504, "deadline_exceeded");
+    gate.open();
+    // The next write of the record has its turn when that one has ended.
+    let again = json!({"name": "again"});
+    v1.expect(get_item(ITEM, "first")).expect(patch().body(again.clone()).reply(200, item(ITEM, "again")));
+    gateway.patch("ada", &one(), again).await.expect(200);
+    assert_eq!(patches(&v1), 2, "the one that was late was never sent");
+    v1.finish();
+}
+
+/// Two thirds of its time are over when its turn comes; v1's quota has room again only after the rest.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_waits_in_its_turn_for_v1s_quota_no_longer_than_its_client_can() {
+    let (v1, gateway) = stage(&[("limits.deadline", "9s"), ("upstream.quota", "60")]).await;
+    let begun = Instant::now();
+    let limited = json!({"error_code": 5900, "error_message": "RATE_LIMIT_EXCEEDED"});
+    let refused = patch().body(json!({"name": "second"})).reply(429, limited).header("retry-after", "3");
+    v1.expect(refused);
+    let told = behind_another(&v1, &gateway, Duration::from_secs(6), get_item(ITEM, "first")).await;
+    let told = told.expect_problem(429, "rate_limited");
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+    let after = told.headers["retry-after"].as_str();
+    assert!(["2", "3"].contains(&after), "{after}");
+    assert_eq!(patches(&v1), 2);
+    v1.finish();
+}
