@@ -323,7 +323,7 @@ async fn bodies_that_are_none_are_judged_after_everything_else() {
     let world = World::new().await;
     let json_media = Some("application/json");
     let huge = format!("{{\"description\": \"{}\"}}", "x".repeat(1024 * 1024)).into_bytes();
-    let cases: [(Option<&str>, &[u8]); 9] = [
+    let cases: [(Option<&str>, &[u8]); 10] = [
         (Some("text/plain"), b"{}"),
         (Some("application/x-www-form-urlencoded"), b"name=x"),
         (Some("application/merge-patch+json"), b"{}"),
@@ -332,6 +332,7 @@ async fn bodies_that_are_none_are_judged_after_everything_else() {
         (json_media, b"[]"),
         (json_media, b"\"name\""),
         (json_media, b"\xff\xfe"),
+        (json_media, br#"{"name": [{"$serde_json::private::RawValue": "{}"}]}"#),
         (json_media, &huge),
     ];
     for operation in writes_with_body() {

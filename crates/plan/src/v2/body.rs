@@ -86,6 +86,24 @@ mod tests {
         assert!(parse(None, format!("{{\"a\":{{{}}}}}", members.join(",")).as_bytes()).is_err());
     }
 
+    /// Read as such, the member would be JSON in a text: deeper than anything the store reads back.
+    #[test]
+    fn no_text_in_a_body_is_taken_for_json() {
+        for name in ["$serde_json::private::RawValue", "\\u0024serde_json::private::RawValue"] {
+            for body in [
+                format!("{{\"{name}\":\"{{}}\"}}"),
+                format!("{{\"name\":{{\"{name}\":\"\\\"x\\\"\"}}}}"),
+                format!("{{\"logo_props\":{{\"a\":[1,{{\"{name}\":\"[[1]]\"}}]}}}}"),
+                format!("{{\"logo_props\":{{\"a\":1,\"{name}\":2}}}}"),
+            ] {
+                assert_eq!(parse(None, body.as_bytes()).map_err(|refused| refused.status()), Err(400), "{body}");
+            }
+        }
+        let text = br#"{"a":"$serde_json::private::RawValue","serde_json":[null,true,-1,1,0.5,"x",{"b":{}}]}"#;
+        let read = Value::Object(parse(None, text).unwrap());
+        assert_eq!(read.to_string().as_bytes(), text);
+    }
+
     #[test]
     fn bodies_that_are_not_json_objects_are_refused() {
         let json = Some("application/json; charset=utf-8");
