@@ -12,7 +12,6 @@ use super::resolution::Applicable;
 use super::text_forms::{is_email, is_url, reads_as_email, reads_as_url};
 use crate::v2::time::{self, Written};
 use crate::v2::value::read_uuid;
-use jiff::tz::TimeZone;
 use serde_json::{Number, Value};
 use std::collections::HashSet;
 use uuid::Uuid;
@@ -246,7 +245,7 @@ fn flag(raw: &Value) -> Option<bool> {
 fn instant(text: &str) -> Option<String> {
     let micros = match time::read(text.trim())? {
         Written::Instant(micros) => micros,
-        Written::Day(day) => day.to_zoned(TimeZone::UTC).ok()?.timestamp().as_microsecond(),
+        Written::Day(day) => time::day_begins(day, "UTC")?,
     };
     Some(time::write(micros))
 }
@@ -268,6 +267,8 @@ mod tests {
             (ValueKind::Boolean, json!("True"), json!(true)),
             (ValueKind::Datetime, json!("2026-03-01"), json!("2026-03-01T00:00:00.000000Z")),
             (ValueKind::Datetime, json!("2026-03-01T02:00:00+02:00"), json!("2026-03-01T00:00:00.000000Z")),
+            (ValueKind::Datetime, json!("0001-01-01"), json!("0001-01-01T00:00:00.000000Z")),
+            (ValueKind::Datetime, json!("9999-12-31"), json!("9999-12-31T00:00:00.000000Z")),
             (ValueKind::Url, json!("HTTPS://x.test/a?b"), json!("HTTPS://x.test/a?b")),
             (ValueKind::Email, json!("a@b"), json!("a@b")),
             (
