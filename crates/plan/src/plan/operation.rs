@@ -273,11 +273,12 @@ impl Operation {
 }
 
 /// Length of the slug v1 derives: compatibility-decomposed, ASCII letters, digits, `_` and `-` kept, runs of
-/// blanks and hyphens one hyphen, hyphens and underscores trimmed (`states_create_name_255_cyrillic`).
+/// blanks and hyphens one hyphen, hyphens and underscores trimmed (`states_create_name_255_cyrillic`). To v1 the
+/// vertical tab and the separators U+001C to U+001F are blanks too.
 fn slug_length(name: &str) -> usize {
     let mut slug = String::with_capacity(name.len());
     for c in name.nfkd().filter(char::is_ascii).map(|c| c.to_ascii_lowercase()) {
-        let gap = c.is_ascii_whitespace() || c == '-';
+        let gap = c.is_ascii_whitespace() || matches!(c, '-' | '\u{b}' | '\u{1c}'..='\u{1f}');
         if gap && !slug.ends_with('-') {
             slug.push('-');
         } else if c.is_ascii_alphanumeric() || c == '_' {
@@ -297,5 +298,6 @@ mod tests {
         assert_eq!(slug_length(&"ж".repeat(255)), 0);
         assert_eq!(slug_length("  In -- Review!  "), "in-review".len());
         assert_eq!(slug_length("Über_"), "uber".len());
+        assert_eq!(slug_length("a\u{b}b\u{1c}\u{1f}c\u{1}d"), "a-b-cd".len());
     }
 }

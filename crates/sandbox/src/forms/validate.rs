@@ -185,10 +185,10 @@ impl<'b> Form<'b> {
     pub(crate) fn text(&mut self, name: &str, rules: Text) -> Sent<String> {
         let sent = self.read(name, rules.required, rules.null, |datum| {
             let text = match datum {
-                Datum::Json(Value::String(text)) => text.trim().to_owned(),
+                Datum::Json(Value::String(text)) => values::stripped(text).to_owned(),
                 Datum::Json(Value::Number(number)) => number.to_string(),
                 Datum::Surrogate(code) => return Err(format!("Surrogate characters are not allowed: {code}.")),
-                Datum::Form(_) | Datum::Infinite(_) => datum.text().trim().to_owned(),
+                Datum::Form(_) | Datum::Infinite(_) => values::stripped(&datum.text()).to_owned(),
                 Datum::Json(_) => return Err("Not a valid string.".to_owned()),
             };
             if text.is_empty() && !rules.blank {

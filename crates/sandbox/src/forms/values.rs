@@ -41,6 +41,16 @@ pub(crate) fn whole(text: &str) -> Option<i128> {
     after_digit.then_some(if negative { -value } else { value })
 }
 
+/// A text without blanks at its ends.
+pub(crate) fn stripped(text: &str) -> &str {
+    text.trim_matches(is_blank)
+}
+
+/// To v1 the separators U+001C to U+001F are blanks, which to Rust they are not.
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
+}
+
 /// A float, `inf` and `nan` included.
 pub(crate) fn float(text: &str) -> Option<f64> {
     text.trim().parse().ok()
@@ -144,7 +154,7 @@ pub(crate) fn slug(name: &str) -> String {
     for c in lower {
         if c.is_ascii_alphanumeric() || c == '_' {
             out.push(c);
-        } else if (c == '-' || c.is_ascii_whitespace()) && !out.ends_with('-') {
+        } else if (c == '-' || is_blank(c)) && !out.ends_with('-') {
             out.push('-');
         }
     }
@@ -180,5 +190,12 @@ mod tests {
     fn slugs_are_ascii() {
         assert_eq!(slug("Hidden by flag"), "hidden-by-flag");
         assert_eq!(slug("жж"), "");
+        assert_eq!(slug("a\u{b}b\u{1c}\u{1f}c\u{1}d"), "a-b-cd");
+    }
+
+    #[test]
+    fn blanks_at_the_ends_of_a_text_are_those_of_v1() {
+        assert_eq!(stripped("\u{a0}\u{1c} a\u{1f}b \u{b}\u{1f}\u{3000}"), "a\u{1f}b");
+        assert_eq!(stripped("\u{200b}a\u{feff}"), "\u{200b}a\u{feff}");
     }
 }
