@@ -12,7 +12,7 @@ use super::scope::text;
 use super::seen::{self, Record};
 use super::types::{mode_of, pair_of};
 use super::work::{Intended, Verdict, Work};
-use crate::catalogue::{Property, PropertyOption, shapes, slug};
+use crate::catalogue::{Property, PropertyOption, shapes, slug, told_apart};
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -394,8 +394,7 @@ impl Work<'_> {
 /// How many options can be made with their property: those before the first whose name there is already, regardless of
 /// case. The others follow one by one, so that all stay in their order.
 fn made_together(options: &[Arc<PropertyOption>]) -> usize {
-    let mut names = HashSet::new();
-    options.iter().take_while(|option| names.insert(option.name.to_lowercase())).count()
+    told_apart(options.iter().map(|option| option.name.as_str()))
 }
 
 fn differs_in_type(verdict: &Verdict) -> bool {

@@ -62,3 +62,23 @@ impl Earlier {
         }
     }
 }
+
+/// How many names of options come before the first that is taken for one of those before it.
+pub fn told_apart<'n>(names: impl Iterator<Item = &'n str>) -> usize {
+    let mut known = HashSet::new();
+    names.take_while(|name| known.insert(small_letters(name))).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::told_apart;
+
+    #[test]
+    fn names_are_told_apart_by_more_than_letter_case() {
+        for (names, apart) in
+            [(&["a", "b", "c"][..], 3), (&["a", "b", "A", "c"], 2), (&["ΟΔΟΣ", "οδοσ"], 1), (&["οδος", "οδοσ"], 1)]
+        {
+            assert_eq!(told_apart(names.iter().copied()), apart, "{names:?}");
+        }
+    }
+}
