@@ -10,7 +10,7 @@ use crate::amount::amount;
 use crate::outgoing::Answer;
 use crate::plan::Plan;
 use crate::settings::Settings;
-use crate::units::since_1970;
+use crate::units::{http_date, since_1970};
 use reqwest::Client;
 
 const PART: &str = "v1";
@@ -90,19 +90,13 @@ fn is_v1(base: &str, answer: &Answer, report: &mut Report) -> bool {
 }
 
 fn clock(answer: &Answer, report: &mut Report) {
-    let Some(theirs) = answer.header("date").and_then(httpdate) else { return };
+    let Some(theirs) = answer.header("date").and_then(http_date) else { return };
     let ours = since_1970().as_secs();
     let apart = ours.abs_diff(theirs);
     if apart > CLOCKS {
         let found = format!("the clocks of v1 and of this machine differ by {apart} seconds");
         report.fault(PART, found, "let both machines take their time from the network (NTP)");
     }
-}
-
-/// Seconds since 1970 of an HTTP date.
-fn httpdate(text: &str) -> Option<u64> {
-    let parsed = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text.replace("GMT", "+0000")).ok()?;
-    u64::try_from(parsed.as_second()).ok()
 }
 
 /// A gateway may stand before another; an operator who did not want that should know.

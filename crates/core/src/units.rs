@@ -1,8 +1,10 @@
-//! Durations and instants as the whole numbers that databases and Redis take.
+//! Durations and instants as the whole numbers that databases and Redis take, and the clock that they are taken from.
 //!
 //! May use: nothing of this crate.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The longest duration that is written, some 73,000 years; instants can be added to it without an overflow.
 const LONGEST: i64 = i64::MAX / 4;
@@ -27,9 +29,55 @@ pub fn unix_micros(instant: SystemTime) -> i64 {
     micros(instant.duration_since(UNIX_EPOCH).unwrap_or_default())
 }
 
-/// The present in microseconds since 1970, by the clock of this machine.
+/// The present in microseconds since 1970, for everything that is kept or compared with what is kept: by the clock of the
+/// database where processes share one, as far as that has told, else by the clock of this machine.
 pub fn now_micros() -> i64 {
-    micros(since_1970())
+    SHARED.now(Instant::now()).unwrap_or_else(|| micros(since_1970()))
+}
+
+/// The database that processes share has answered that its clock showed `micros`, at some moment between the two.
+pub fn shared_clock_showed(micros: i64, sent: Instant, answered: Instant) {
+    SHARED.showed(micros, sent, answered);
+}
+
+/// The seconds since 1970 that a `Date` of HTTP tells.
+pub fn http_date(text: &str) -> Option<u64> {
+    let parsed = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text.replace("GMT", "+0000")).ok()?;
+    u64::try_from(parsed.as_second()).ok()
+}
+
+static SHARED: SharedClock = SharedClock { at_origin: AtomicI64::new(UNKNOWN) };
+/// What the clock below counts from.
+static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
+/// Nothing was told yet.
+const UNKNOWN: i64 = i64::MIN;
+/// Differences that come of the time on the way, and are not followed.
+const WAY: i64 = 50_000;
+
+/// The clock of another machine, carried on by our monotonic clock, so that a step of our own wall clock changes nothing.
+struct SharedClock {
+    /// What it showed at `ORIGIN`.
+    at_origin: AtomicI64,
+}
+
+impl SharedClock {
+    fn showed(&self, shown: i64, sent: Instant, answered: Instant) {
+        let way = answered.saturating_duration_since(sent);
+        let found = shown.saturating_sub(since_origin(sent + way / 2));
+        let known = self.at_origin.load(Ordering::Relaxed);
+        if known == UNKNOWN || found.abs_diff(known) > WAY.unsigned_abs().max(way.as_micros() as u64) {
+            self.at_origin.store(found, Ordering::Relaxed);
+        }
+    }
+
+    fn now(&self, at: Instant) -> Option<i64> {
+        let known = self.at_origin.load(Ordering::Relaxed);
+        (known != UNKNOWN).then(|| known.saturating_add(since_origin(at)))
+    }
+}
+
+fn since_origin(at: Instant) -> i64 {
+    micros(at.saturating_duration_since(*ORIGIN))
 }
 
 #[cfg(test)]
@@ -43,6 +91,27 @@ mod tests {
         for longest in [micros(Duration::MAX), millis(Duration::MAX)] {
             assert!(now_micros().checked_add(longest).is_some());
         }
+    }
+
+    #[test]
+    fn a_shared_clock_goes_on_between_its_answers_and_is_followed_when_it_was_set() {
+        let clock = SharedClock { at_origin: AtomicI64::new(UNKNOWN) };
+        let (start, second) = (*ORIGIN, Duration::from_secs(1));
+        assert_eq!(clock.now(start), None);
+        // Ten hours ahead, with a way of 2 ms there and back.
+        let (sent, hours) = (start + second, 36_000_000_000);
+        clock.showed(hours, sent, sent + Duration::from_millis(2));
+        assert_eq!(clock.now(sent + second), Some(hours + 999_000));
+        clock.showed(hours + 1_030_000, sent + second, sent + second);
+        assert_eq!(clock.now(sent + second), Some(hours + 999_000), "a way that took longer is no other clock");
+        clock.showed(5, sent + second, sent + second);
+        assert_eq!(clock.now(sent + 2 * second), Some(1_000_005), "it was put back");
+    }
+
+    #[test]
+    fn dates_of_http_are_read() {
+        assert_eq!(http_date("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
+        assert_eq!(["", "yesterday", "784111777"].map(http_date), [None; 3]);
     }
 
     #[test]

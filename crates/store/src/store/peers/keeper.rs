@@ -1,6 +1,7 @@
 //! Keeping the lease: the connection that listens, renews, and proves that this process lives.
 //!
-//! May use: `fresh`, `engine`, `opening` (what each connection is told), `service`, this folder.
+//! May use: `fresh`, `engine`, `opening` (what each connection is told), `service`, `units`, this
+//! folder.
 
 use super::super::engine::{Engine, Kind};
 use super::super::error::StoreError;
@@ -12,6 +13,7 @@ use super::lease::LEASE;
 use super::note::{HEARD, Heard, NOTES, Note};
 use super::state::Peers;
 use crate::fresh::{Changed, Changes};
+use crate::units::shared_clock_showed;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgNotification, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions, Executor, Row};
 use std::collections::HashMap;
@@ -327,6 +329,8 @@ impl Keeper {
             (now, min_writer) = (row.try_get(1)?, row.try_get(2)?);
         }
         if !rows.is_empty() {
+            // All processes go by this clock, so those of their machines may differ.
+            shared_clock_showed(now, at, Instant::now());
             self.peers.living_are(words, now, at);
         }
         if min_writer > self.version && !*self.superseded.borrow() {
