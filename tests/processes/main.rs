@@ -3,6 +3,7 @@
 
 mod child;
 mod clock;
+mod clocks;
 mod commands;
 mod counts;
 mod cut_off;

@@ -128,7 +128,7 @@ impl Job {
         let text = |key: &str| record.get(key).and_then(Value::as_str);
         let by = text("created_by").and_then(|id| Uuid::try_parse(id).ok());
         let at = text("created_at").and_then(time::read_instant);
-        by == Some(self.call.caller.user.id) && at.is_some_and(|at| at >= began - SKEW)
+        by == Some(self.call.caller.user.id) && at.is_some_and(|at| at >= self.runner.client.clock.at(began) - SKEW)
     }
 
     async fn by_pair(&self, id: &str, source: &str) -> Result<Vec<Members>, Refusal> {

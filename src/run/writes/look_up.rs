@@ -65,11 +65,16 @@ impl Job {
             // Afterwards the own store has carried out all that it ever will of the attempt.
             self.runner.store.wait_for_edits(self.workspace_id().await?).await?;
         }
-        let made = began - SKEW..=until + SKEW;
         let found = match self.in_project().filter(|_| self.resource().is(Known::WorkItems)) {
             Some(within) => within.new_items(&given, began).await?,
             None => self.new_records(&given).await?,
         };
+        // Of records in v1 by its clock, which the reads above have told.
+        let by_clock = |at: Micros| match self.resource().source {
+            Source::Own => at,
+            _ => self.runner.client.clock.at(at),
+        };
+        let made = by_clock(began) - SKEW..=by_clock(until) + SKEW;
         let candidates: Vec<Candidate> = found
             .into_iter()
             .filter(|one| !is_anothers(&one.id))
@@ -243,7 +248,7 @@ impl InProject<'_> {
         let name = trimmed(given.get("name").and_then(Value::as_str).unwrap_or_default());
         let me = self.call.caller.user.id;
         let mine = |item: &Newest| item.created_by == Some(me) && trimmed(&item.name) == name;
-        let items = newest(self, began - SKEW).await?;
+        let items = newest(self, self.runner.client.clock.at(began) - SKEW).await?;
         let candidate = |item: Newest| Candidate { id: item.id, created_at: Some(item.created_at) };
         Ok(items.into_iter().filter(mine).map(candidate).collect())
     }

@@ -166,6 +166,10 @@ impl<S: Source> Source for Recorder<'_, S> {
         Ok(item)
     }
 
+    fn now(&self) -> Micros {
+        self.source.now()
+    }
+
     fn is_urgent(&self) -> bool {
         self.source.is_urgent()
     }

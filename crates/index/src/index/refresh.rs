@@ -101,7 +101,7 @@ impl<S: Source> Refresh<'_, S> {
     async fn delta(&self, verified: &mut Verified, floor: Micros) -> Result<(usize, Option<Touched>), Refusal> {
         let (floor, begun) = (verified.floor.min(floor.saturating_sub(1)), (self.clock)());
         let mut page = self.first_page(self.sizes.delta).await?;
-        let (now, mut number) = (page.newest(), 0);
+        let (now, mut number) = (page.newest(self.source.now()), 0);
         // A first page that does not go far enough is read again as a large one.
         let mut whole = !page.more || reaches(&page, floor);
         while !whole {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use std::future::Future;
 use uuid::Uuid;
 
-/// How far v1's clock may be ahead of ours.
+/// How far a change may be ahead of what we take v1's clock for.
 const AHEAD: Micros = 10 * 60 * 1_000_000;
 
 /// A page of v1.
@@ -29,10 +29,10 @@ pub(super) struct Page<T> {
 }
 
 impl Page<Item> {
-    /// The newest change among the rows, as far as it can have happened already. One that lies in the future, by more
+    /// The newest change among the rows, as far as it can have happened by `now`, which is v1's clock as far as ours tells. One that lies in the future, by more
     /// than clocks differ, would be taken for the newest until then, and what changes meanwhile be missed.
-    pub fn newest(&self) -> Micros {
-        let latest = now_micros().saturating_add(AHEAD);
+    pub fn newest(&self, now: Micros) -> Micros {
+        let latest = now.saturating_add(AHEAD);
         let told = self.rows.iter().map(|item| item.updated_at).filter(|updated| *updated <= latest);
         told.max().unwrap_or(Micros::MIN)
     }
@@ -63,6 +63,11 @@ pub(super) trait Source: Send + Sync {
 
     /// One item; none when v1 does not show it.
     fn record(&self, id: Uuid) -> impl Future<Output = Result<Option<Item>, Refusal>> + Send;
+
+    /// What v1's clock shows now, as far as ours tells.
+    fn now(&self) -> Micros {
+        now_micros()
+    }
 
     /// Whether somebody else asks v1 just now, as far as this gateway sees.
     fn is_urgent(&self) -> bool {

@@ -1,12 +1,14 @@
 //! The list of work items as v1 shows it to one key.
 //!
-//! May use: `context`, `refusal`, `v1`, `translate` (the typed item), this folder.
+//! May use: `context`, `refusal`, `v1`, `translate` (the typed item), `units`, `v2` (times), this folder.
 
 use super::source::{Cut, Mark, Page, Source};
 use crate::context::{Context, Priority};
 use crate::refusal::Refusal;
 use crate::translate::work_items::{self, FIELDS, Item};
+use crate::units::now_micros;
 use crate::v1::{Client, Object, V1Key, V1Request};
+use crate::v2::time::Micros;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::time::Duration;
@@ -74,6 +76,10 @@ impl Source for V1Source {
             403 | 404 => Ok(None),
             status => Err(Refusal::upstream("A work item could not be read.", format!("status {status}"))),
         }
+    }
+
+    fn now(&self) -> Micros {
+        self.client.clock.at(now_micros())
     }
 
     fn is_urgent(&self) -> bool {

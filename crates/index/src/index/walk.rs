@@ -145,7 +145,7 @@ impl Walk {
 impl Trail {
     fn begin(&mut self, first: &Page<Item>) {
         (self.first_total, self.last_total) = (first.total, first.total);
-        self.newest = first.newest();
+        self.newest = first.newest(self.since);
         // v1's clock is at least where it was at its newest change. A change that is newer than that one came after it,
         // even where v1's clock is far behind ours.
         self.floor = self.since.max(self.newest).saturating_sub(MARGIN).min(self.newest);

@@ -2,7 +2,7 @@
 //!
 //! One pooled client for all keys; nothing of a key survives a call. Redirects, proxies of the environment and
 //! compressed answers are off: the answer is read as v1 gives it. May use: `context`, `hop`, `load`, `refusal`,
-//! `tally`, `trace` and the rest of this folder.
+//! `tally`, `trace`, `units` and the rest of this folder.
 
 mod answers;
 mod noted;
@@ -12,6 +12,7 @@ pub use answers::told;
 use super::base_url::{BaseUrl, BaseUrlError};
 use super::breaker::{Breaker, Ended, SILENCE};
 use super::budget::{Budget, Permit};
+use super::clock::Clock;
 use super::concurrency::{Concurrency, ConcurrencySettings, Slot};
 use super::message::{V1Error, V1Request, V1Response};
 use super::outcome::Outcome;
@@ -22,6 +23,7 @@ use crate::load::{Asker, Memory};
 use crate::refusal::Refusal;
 use crate::tally::{Called, Calls};
 use crate::trace::new_span;
+use crate::units::now_micros;
 use answers::{is_json, lost, retry_after, without_echo};
 use bytes::{Bytes, BytesMut};
 use http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderName, HeaderValue, USER_AGENT};
@@ -95,6 +97,8 @@ pub struct Client {
     pub breaker: Breaker,
     /// How many calls may be under way at once.
     pub concurrency: Concurrency,
+    /// v1's clock, as its answers tell.
+    pub clock: Clock,
     retries: Arc<Retries>,
     memory: Memory,
     calls: Arc<RwLock<Arc<Calls>>>,
@@ -125,6 +129,7 @@ impl Client {
             budget: Budget::unlimited(),
             breaker: Breaker::default(),
             concurrency: Concurrency::new(settings.concurrency),
+            clock: Clock::default(),
             retries: Arc::default(),
             memory: Memory::unlimited(),
             calls: Arc::new(RwLock::new(Arc::new(Calls::new(Vec::new())))),
@@ -354,6 +359,7 @@ impl Client {
         refusable: bool,
     ) -> Result<V1Response, V1Error> {
         permit.sends();
+        let sent = now_micros();
         let answer = match self.hop.send(request).await {
             Ok(answer) => answer,
             Err(error) => {
@@ -365,6 +371,7 @@ impl Client {
         };
         let status = answer.status().as_u16();
         permit.answered(&told(status, answer.headers()));
+        self.clock.answered(answer.headers(), sent);
         let (is_json, retry_after) = (is_json(answer.headers()), retry_after(answer.headers()));
         let body = self.read_body(answer, refusable).await?;
         Ok(V1Response { status, body, is_json, retry_after })

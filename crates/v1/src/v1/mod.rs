@@ -3,13 +3,14 @@
 //! Purpose: carry a [`V1Request`] to the backend and bring a [`V1Response`] back, with pooling, time
 //! limits, size limits and the rules about what may be repeated. It knows nothing of v2.
 //!
-//! May use: `context`, `hop`, `load`, `refusal`, `settings`, `shared`, `tally`, `trace`. May not use: `v2`,
+//! May use: `context`, `hop`, `load`, `refusal`, `settings`, `shared`, `tally`, `trace`, `units`. May not use: `v2`,
 //! `translate`, `plan`, `run`, `edge`.
 
 mod base_url;
 mod breaker;
 pub mod budget;
 mod client;
+mod clock;
 mod concurrency;
 mod fair;
 mod key;
@@ -26,6 +27,7 @@ pub use breaker::{Breaker, Ended, Health, Pass};
 pub use budget::{Budget, BudgetSettings, Figures as BudgetFigures, Ledger, Processes, Quota, Room};
 pub use budget::{Change as PartsChange, Seen as PartsSeen};
 pub use client::{Client, ClientError, ClientSettings, Look, Looking, told};
+pub use clock::Clock;
 pub use concurrency::{Concurrency, ConcurrencySettings, Figures as ConcurrencyFigures, Measured};
 pub use http::Method;
 pub use key::{API_KEY, KeyId, V1Key};

@@ -235,7 +235,7 @@ fn is_as_before(update: &Intent, item: &Item) -> bool {
 /// have joined since, so how many there were says nothing. Nobody is thought to begin with types just then.
 fn is_written_elsewhere(job: &InProject<'_>, items: &[Item], looking: Looking, recorded: &ProjectItems) -> bool {
     let Some(since) = job.runner.store.away_since() else { return false };
-    let known_until = now_micros() - micros(since.elapsed());
+    let known_until = job.runner.client.clock.at(now_micros() - micros(since.elapsed()));
     let is_ours = |item: &Item| recorded.knows(item.id) || job.runner.plain.contains(&item.id);
     // An index that is used was read before, whatever v1's clock says.
     let changed_until = if looking == Looking::Indexed { known_until } else { known_until - SKEW };
@@ -317,15 +317,15 @@ fn concerns(job: &InProject<'_>, intent: &Intent, items: &[Item], recorded: &Pro
 /// Whether a create whose outcome is not known may have made an item: one that is not known to be another's.
 fn may_have_made(job: &InProject<'_>, intent: &Intent, item: &Newest, recorded: &ProjectItems) -> bool {
     let is_anothers = recorded.knows(item.id) || job.runner.plain.contains(&item.id);
-    !is_anothers && matches(intent, item, late(job))
+    !is_anothers && matches(intent, item, (job.runner.client.clock.at(intent.began_at), late(job)))
 }
 
-/// Whether an item may be what a create made: the same creator and name, made in its time.
-fn matches(intent: &Intent, item: &Newest, late: Micros) -> bool {
+/// Whether an item may be what a create made: the same creator and name, made in its time, which is told with v1's clock.
+fn matches(intent: &Intent, item: &Newest, (began, late): (Micros, Micros)) -> bool {
     let name = intent.sent.get("name").and_then(Value::as_str).unwrap_or_default();
     item.created_by == Some(intent.user)
         && trimmed(&item.name) == trimmed(name)
-        && (intent.began_at - SKEW..=intent.began_at + late + SKEW).contains(&item.created_at)
+        && (began - SKEW..=began + late + SKEW).contains(&item.created_at)
 }
 
 /// Settles a change or an end of an item that v1 shows; `lagging` when it may be a little older than now.
@@ -409,7 +409,7 @@ struct Listed {
 impl Listed {
     /// The items that a create which is open can have made.
     async fn for_create(&mut self, job: &InProject<'_>, intent: &Intent) -> Result<&[Newest], Refusal> {
-        let since = intent.began_at - SKEW;
+        let since = job.runner.client.clock.at(intent.began_at) - SKEW;
         if !self.of.is_some_and(|(from, at)| from <= since && intent.began_at < at) {
             self.of = Some((since, now_micros()));
             self.items = newest(job, since).await?;

@@ -18,9 +18,9 @@ use super::{Inner, with_files};
 use crate::fresh::{Moment, Need};
 use crate::refusal::Refusal;
 use crate::store::{DeltaTurn, TakenTurn};
-use crate::units::unix_micros;
+use crate::units::micros;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// How far v1's clock may be behind ours for a late change during a build to be noticed.
 const SKEW: Duration = Duration::from_secs(2);
@@ -47,10 +47,10 @@ impl Inner {
     pub(super) async fn build(&self, source: &V1Source, entry: &Arc<Entry>) -> Result<Refreshed<Moment>, Refusal> {
         self.reads.builds.add(1);
         let begun = self.changes.now();
-        let left_over =
-            with_files(entry, |entry| entry.load_walk(SIZES.page, unix_micros(SystemTime::now()))).await;
+        let now = source.now();
+        let left_over = with_files(entry, move |entry| entry.load_walk(SIZES.page, now)).await;
         let is_new = left_over.is_none();
-        let since = unix_micros(SystemTime::now().checked_sub(SKEW).unwrap_or(UNIX_EPOCH));
+        let since = now - micros(SKEW);
         let walk = left_over.unwrap_or_else(|| Walk::new(SIZES.page, since));
         let (progress, pace) = (&entry.progress, &self.pace);
         let keep = |walk: &Walk| self.keep_walk(entry, walk);

@@ -1,0 +1,102 @@
+//! How far v1's clock is from the one that the gateway goes by, as the `Date` of v1's answers tells.
+//!
+//! What v1 says of when a record was made or changed is by v1's clock, and the gateway holds it against times of its own.
+//! May use: `units`.
+
+use crate::units::{http_date, now_micros};
+use http::HeaderMap;
+use http::header::DATE;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
+/// Microseconds of a second, in which dates are told.
+const SECOND: i64 = 1_000_000;
+/// Clocks that differ by less are taken for equal.
+const NEAR: i64 = 2 * SECOND;
+/// What took longer tells too little of when v1 wrote its date.
+const LONGEST: i64 = 2 * SECOND;
+/// From here on the log says it.
+const FAR: i64 = 30 * SECOND;
+
+/// v1's clock; cheap to clone, all clones are the same.
+#[derive(Debug, Clone, Default)]
+pub struct Clock(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// By how many microseconds v1's clock is ahead.
+    ahead: AtomicI64,
+    said: AtomicBool,
+}
+
+impl Clock {
+    /// By how many microseconds v1's clock is ahead of ours; less than 0 when it is behind.
+    pub fn ahead(&self) -> i64 {
+        self.0.ahead.load(Ordering::Relaxed)
+    }
+
+    /// What v1's clock showed when ours showed `at`, in microseconds since 1970.
+    pub fn at(&self, at: i64) -> i64 {
+        at.saturating_add(self.ahead())
+    }
+
+    /// An answer with these headers has come now to what was sent at `sent`.
+    pub(super) fn answered(&self, headers: &HeaderMap, sent: i64) {
+        let date = headers.get(DATE).and_then(|date| date.to_str().ok()).and_then(http_date);
+        let date = date.and_then(|date| i64::try_from(date).ok()?.checked_mul(SECOND));
+        if let Some(ahead) = date.and_then(|date| ahead(date, sent, now_micros())) {
+            self.0.ahead.store(ahead, Ordering::Relaxed);
+            let is_far = ahead.abs() >= FAR;
+            if self.0.said.swap(is_far, Ordering::Relaxed) != is_far && is_far {
+                let seconds = ahead / SECOND;
+                tracing::warn!(seconds, "v1's clock is ahead of this gateway's by so much (behind, where it is below 0)");
+            }
+        }
+    }
+}
+
+/// By how much a clock is ahead that showed the second from `date` on at some moment from `sent` to `now`; none when that
+/// was too long.
+fn ahead(date: i64, sent: i64, now: i64) -> Option<i64> {
+    if !(0..=LONGEST).contains(&now.checked_sub(sent)?) {
+        return None;
+    }
+    let (least, most) = (date.checked_sub(now)?, date.checked_add(SECOND)?.checked_sub(sent)?);
+    let is_near = least <= NEAR && most >= -NEAR;
+    Some(if is_near { 0 } else { least / 2 + most / 2 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_date_of_an_answer_tells_how_far_the_clocks_are_apart() {
+        let now = 1_000 * SECOND;
+        assert_eq!(ahead(now, now - 10, now), Some(0));
+        assert_eq!(ahead(now - 3 * SECOND, now - SECOND, now), Some(0), "a second is told from its beginning");
+        assert_eq!(ahead(now + 300 * SECOND, now, now), Some(300 * SECOND + SECOND / 2));
+        assert_eq!(ahead(now - 300 * SECOND, now - SECOND, now), Some(-299 * SECOND));
+    }
+
+    #[test]
+    fn answers_that_took_long_and_clocks_that_were_set_meanwhile_tell_nothing() {
+        let now = 1_000 * SECOND;
+        assert_eq!(ahead(now + 300 * SECOND, now - 3 * SECOND, now), None);
+        assert_eq!(ahead(now + 300 * SECOND, now + SECOND, now), None);
+        assert_eq!(ahead(i64::MAX, now, now), None);
+    }
+
+    #[test]
+    fn a_clock_is_known_from_the_last_answer_with_a_date() {
+        let (clock, mut headers) = (Clock::default(), HeaderMap::new());
+        headers.insert(DATE, "Sun, 06 Nov 1994 08:49:37 GMT".parse().expect("a value"));
+        clock.answered(&headers, now_micros());
+        let apart = clock.ahead();
+        assert!(apart < -30 * 365 * 86_400 * SECOND, "{apart}");
+        assert_eq!(clock.at(5), apart + 5);
+        headers.clear();
+        clock.answered(&headers, now_micros());
+        assert_eq!(clock.ahead(), apart);
+    }
+}
