@@ -5,7 +5,12 @@
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local interval, slots, used, wanted = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local full = math.max(tonumber(redis.call('GET', KEYS[1]) or '0'), now) + used * interval
+local full = math.max(tonumber(redis.call('GET', KEYS[1]) or '0'), now)
+-- No client comes so far above its limit: the clock was put back, and the bucket begins anew.
+if full - now > 10 * slots * interval then
+  full = now
+end
+full = full + used * interval
 local left = math.max(math.floor((slots * interval - (full - now)) / interval), 0)
 local granted = math.min(left, wanted)
 full = full + granted * interval

@@ -1,10 +1,12 @@
-//! Gateways whose clock is not that of v1, or not that of the other gateway on the same database. Linux only.
+//! Gateways whose clock is not that of v1, or not that of the other gateway on the same database, and a Redis whose clock is
+//! put back. Linux only.
 
 use super::child::Child;
 use super::clock::Clock;
 use super::support::gateway::serve_sandbox;
 use super::support::losing::Losing;
 use super::support::postgres::Database;
+use super::support::redis::Redis;
 use super::{KEY, client, send};
 use causeway::sandbox::{Config, Sandbox, Seed};
 use serde_json::{Value, json};
@@ -133,14 +135,68 @@ async fn gateways_of_one_database_go_by_its_clock() {
     // What one writes after the other has the later time.
     for (at, gateway) in [&second, &first, &second, &first].into_iter().enumerate() {
         let on = json!({"is_work_item_types_enabled": at % 2 == 0});
-        let (status, answer) = send(&client(), gateway.base(), "PATCH", &format!("{ACME}features/"), Some(on)).await;
+        let (status, answer) =
+            send(&client(), gateway.base(), "PATCH", &format!("{ACME}features/"), Some(on)).await;
         assert_eq!(status, 200, "{answer}");
     }
     let (_, page) = send(&client(), first.base(), "GET", &format!("{ACME}audit-logs/"), None).await;
     let entries = page["data"].as_array().expect("a page");
-    let numbers: Vec<i64> = entries.iter().map(|entry| entry["sequence_number"].as_i64().expect("a number")).collect();
+    let numbers: Vec<i64> =
+        entries.iter().map(|entry| entry["sequence_number"].as_i64().expect("a number")).collect();
     assert!(numbers.len() >= 4 && numbers.is_sorted_by(|one, next| one > next), "{numbers:?}");
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time after 1970").as_secs() as i64;
     let told: jiff::Timestamp = entries[0]["created_at"].as_str().expect("a time").parse().expect("a time");
     assert!((now - told.as_second()).abs() < APART / 2, "{told}");
+}
+
+/// What is in Redis is moved into the future here, as if its clock had been put back by an hour.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redis_whose_clock_is_put_back_holds_nobody_up_for_long() {
+    const HOUR: i64 = 3_600_000;
+    let redis = Redis::start();
+    let v1 = serve_sandbox(&Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() })).await;
+    let url = redis.url();
+    let env = [
+        ("CAUSEWAY_SHARED__URL", url.as_str()),
+        ("CAUSEWAY_LIMITS__RATE__API_KEY", "40"),
+        ("CAUSEWAY_UPSTREAM__QUOTA", "60"),
+    ];
+    let keys = |kind: &str| -> Vec<String> {
+        redis::cmd("KEYS").arg(format!("causeway:*:{kind}:*")).query(&mut redis.connection()).expect("keys")
+    };
+    let states = format!("{WEB}states/");
+    let gateway = Child::start_with(&v1, "sqlite::memory:", &env).await;
+    while send(&client(), gateway.base(), "GET", &states, None).await.0 != 429 {}
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    drop(gateway);
+
+    let [limit] = keys("limit").try_into().expect("one client");
+    let full: i64 = redis::cmd("GET").arg(&limit).query(&mut redis.connection()).expect("a number");
+    redis::cmd("SET").arg(&limit).arg(full + 1000 * HOUR).exec(&mut redis.connection()).expect("a limit");
+    let quotas = keys("quota");
+    for quota in &quotas {
+        let calls: Vec<(String, f64)> = redis::cmd("ZRANGE")
+            .arg(quota)
+            .arg(&[0, -1])
+            .arg("WITHSCORES")
+            .query(&mut redis.connection())
+            .expect("calls");
+        for (call, until) in calls {
+            let until = until + HOUR as f64;
+            redis::cmd("ZADD").arg(quota).arg(until).arg(call).exec(&mut redis.connection()).expect("a call");
+        }
+    }
+    let gateway = Child::start_with(&v1, "sqlite::memory:", &env).await;
+    let (status, answer) = send(&client(), gateway.base(), "GET", &states, None).await;
+    assert_eq!(status, 200, "{answer}");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time after 1970").as_millis() as f64;
+    for quota in &quotas {
+        let later: i64 = redis::cmd("ZCOUNT")
+            .arg(quota)
+            .arg(now + HOUR as f64 / 2.0)
+            .arg("+inf")
+            .query(&mut redis.connection())
+            .expect("a number");
+        assert_eq!(later, 0, "calls that count for an hour");
+    }
 }

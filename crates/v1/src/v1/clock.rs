@@ -49,7 +49,10 @@ impl Clock {
             let is_far = ahead.abs() >= FAR;
             if self.0.said.swap(is_far, Ordering::Relaxed) != is_far && is_far {
                 let seconds = ahead / SECOND;
-                tracing::warn!(seconds, "v1's clock is ahead of this gateway's by so much (behind, where it is below 0)");
+                tracing::warn!(
+                    seconds,
+                    "v1's clock is ahead of this gateway's by so much (behind, where it is below 0)"
+                );
             }
         }
     }

@@ -6,6 +6,11 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local length, limit, wanted, longest = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+-- No call counts for so long: the clock was put back. Until when they count is not known then, so for a window from now.
+local most = string.format('(%.0f', now + 2 * (length + longest))
+for _, call in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], most, '+inf')) do
+  redis.call('ZADD', KEYS[1], now + length, call)
+end
 local count = redis.call('ZCARD', KEYS[1])
 local learned = tonumber(redis.call('GET', KEYS[2]) or '0')
 if tonumber(ARGV[7]) > 0 and tonumber(ARGV[7]) >= learned then
