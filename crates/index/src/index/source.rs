@@ -29,8 +29,9 @@ pub(super) struct Page<T> {
 }
 
 impl Page<Item> {
-    /// The newest change among the rows, as far as it can have happened by `now`, which is v1's clock as far as ours tells. One that lies in the future, by more
-    /// than clocks differ, would be taken for the newest until then, and what changes meanwhile be missed.
+    /// The newest change among the rows, as far as it can have happened by `now`, which is v1's clock as far as ours
+    /// tells. One that lies in the future, by more than clocks differ, would be taken for the newest until then, and what
+    /// changes meanwhile be missed.
     pub fn newest(&self, now: Micros) -> Micros {
         let latest = now.saturating_add(AHEAD);
         let told = self.rows.iter().map(|item| item.updated_at).filter(|updated| *updated <= latest);

@@ -26,6 +26,8 @@ pub struct Clock(Arc<Inner>);
 struct Inner {
     /// By how many microseconds v1's clock is ahead.
     ahead: AtomicI64,
+    /// When the last date was read, in microseconds since 1970.
+    looked: AtomicI64,
     said: AtomicBool,
 }
 
@@ -40,11 +42,17 @@ impl Clock {
         at.saturating_add(self.ahead())
     }
 
-    /// An answer with these headers has come now to what was sent at `sent`.
+    /// An answer with these headers has come now to what was sent at `sent`. One date in a second is read; more tell no
+    /// more.
     pub(super) fn answered(&self, headers: &HeaderMap, sent: i64) {
+        let now = now_micros();
+        if (0..SECOND).contains(&now.saturating_sub(self.0.looked.load(Ordering::Relaxed))) {
+            return;
+        }
         let date = headers.get(DATE).and_then(|date| date.to_str().ok()).and_then(http_date);
         let date = date.and_then(|date| i64::try_from(date).ok()?.checked_mul(SECOND));
-        if let Some(ahead) = date.and_then(|date| ahead(date, sent, now_micros())) {
+        if let Some(ahead) = date.and_then(|date| ahead(date, sent, now)) {
+            self.0.looked.store(now, Ordering::Relaxed);
             self.0.ahead.store(ahead, Ordering::Relaxed);
             let is_far = ahead.abs() >= FAR;
             if self.0.said.swap(is_far, Ordering::Relaxed) != is_far && is_far {
