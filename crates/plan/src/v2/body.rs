@@ -8,7 +8,7 @@
 mod json;
 mod member;
 
-pub use json::{MOST_ENTRIES, parse};
+pub use json::{MOST_ENTRIES, MOST_LEVELS, parse};
 
 use member::check_member;
 
@@ -84,6 +84,22 @@ mod tests {
         assert_eq!(errors[0].field, "a");
         let members: Vec<String> = (0..=MOST_ENTRIES).map(|n| format!("\"{n}\":1")).collect();
         assert!(parse(None, format!("{{\"a\":{{{}}}}}", members.join(",")).as_bytes()).is_err());
+    }
+
+    /// A record with it is read in a list of records, which nests deeper.
+    #[test]
+    fn a_body_has_a_hundred_levels_at_most() {
+        let nested = |levels: usize| format!("{{\"a\":{}{}}}", "[".repeat(levels - 1), "]".repeat(levels - 1));
+        let members = parse(None, nested(MOST_LEVELS).as_bytes()).expect("as deep as may be");
+        let list = serde_json::json!({"data": [{"settings": members}]}).to_string();
+        assert!(serde_json::from_str::<Value>(&list).is_ok());
+        for levels in [MOST_LEVELS + 1, 127, 128] {
+            assert_eq!(
+                parse(None, nested(levels).as_bytes()).map_err(|refused| refused.status()),
+                Err(400),
+                "{levels}"
+            );
+        }
     }
 
     /// Read as such, the member would be JSON in a text: deeper than anything the store reads back.

@@ -7,6 +7,9 @@ use std::fmt;
 
 /// Most entries of one array, and members of one object, anywhere in a body.
 pub const MOST_ENTRIES: usize = 1000;
+/// Most arrays and objects within each other in a body, itself included. `serde_json` reads 127, and what is kept of a body
+/// is read again some levels deeper: in its record, and that in a list.
+pub const MOST_LEVELS: usize = 100;
 
 /// Parses the bytes of a body into an object; an empty body is an empty object.
 ///
@@ -21,24 +24,29 @@ pub fn parse(content_type: Option<&str>, bytes: &[u8]) -> Result<Map<String, Val
         return Err(Refusal::invalid("The body must be JSON, sent with Content-Type: application/json."));
     }
     match serde_json::from_slice(bytes).map(|Sent(value)| value) {
-        Ok(Value::Object(members)) => match members.iter().find_map(|(name, value)| crowded(value).then_some(name))
-        {
-            Some(name) => Err(Refusal::field(name, format!("must not hold more than {MOST_ENTRIES} entries"))),
-            None => Ok(members),
-        },
+        Ok(Value::Object(members)) => {
+            match members.iter().find_map(|(name, value)| Some((name, beyond_limits(value, 2)?))) {
+                Some((name, message)) => Err(Refusal::field(name, message)),
+                None => Ok(members),
+            }
+        }
         Ok(_) => Err(Refusal::invalid("The body must be a JSON object.")),
         Err(fault) => Err(Refusal::invalid(format!("The body cannot be read as JSON: {fault}."))),
     }
 }
 
-/// Whether an array or object in `value` has more entries than anything needs; the cost of a write for the gateway may
-/// grow with the square of their number.
-fn crowded(value: &Value) -> bool {
-    match value {
-        Value::Array(elements) => elements.len() > MOST_ENTRIES || elements.iter().any(crowded),
-        Value::Object(members) => members.len() > MOST_ENTRIES || members.values().any(crowded),
-        _ => false,
+/// How `value`, which stands at this level of a body, is larger than anything needs: the cost of a write for the gateway
+/// may grow with the square of the number of entries.
+fn beyond_limits(value: &Value, level: usize) -> Option<String> {
+    let (entries, inside) = match value {
+        Value::Array(elements) => (elements.len(), elements.iter().find_map(|one| beyond_limits(one, level + 1))),
+        Value::Object(members) => (members.len(), members.values().find_map(|one| beyond_limits(one, level + 1))),
+        _ => return None,
+    };
+    if level > MOST_LEVELS {
+        return Some(format!("must not nest more than {MOST_LEVELS} levels deep"));
     }
+    if entries > MOST_ENTRIES { Some(format!("must not hold more than {MOST_ENTRIES} entries")) } else { inside }
 }
 
 /// How the names begin that stand for something else than a member to `serde_json`. As a [`Value`] reads itself, an object
