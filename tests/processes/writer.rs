@@ -5,6 +5,7 @@
 use super::ledger::Ledger;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// Admin of the recorded workspace and project.
 pub const KEY: &str = "ada";
@@ -13,6 +14,9 @@ const WEB: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-0000
 pub const TYPES: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/work-item-types/";
 /// Path of the project's work items.
 pub const ITEMS: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/work-items/";
+
+/// How long a database may be silent: on a busy machine it gets no processor for a moment.
+const SILENT: Duration = Duration::from_secs(10);
 
 struct Writer {
     client: reqwest::Client,
@@ -88,8 +92,25 @@ impl Writer {
         Some(())
     }
 
-    /// Status and body; none when the gateway is gone.
+    /// Status and body; none when the gateway is gone, or says that nobody knows what became of the write. What is refused
+    /// because the database is silent was not carried out, so it is sent again; had it been, it would be refused then.
     async fn send(&self, method: &str, path: &str, body: Option<&Value>) -> Option<(u16, Value)> {
+        let begun = Instant::now();
+        loop {
+            let (status, answer) = self.send_once(method, path, body).await?;
+            let is_unknown =
+                answer["detail"].as_str().is_some_and(|detail| detail.contains("may have been carried out"));
+            if is_unknown {
+                return None;
+            }
+            if answer["code"] != "store_unavailable" || begun.elapsed() > SILENT {
+                return Some((status, answer));
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    async fn send_once(&self, method: &str, path: &str, body: Option<&Value>) -> Option<(u16, Value)> {
         let method = reqwest::Method::from_bytes(method.as_bytes()).expect("a method");
         let mut request = self.client.request(method, format!("{}{path}", self.base)).header("X-Api-Key", KEY);
         if let Some(body) = body {
