@@ -156,9 +156,9 @@ impl Context {
     }
 
     /// The same for v1's quota. A read that several requests share does not wait for it longer than the one that began
-    /// it can, and a write that has changed nothing no longer than its client. One that requests with other keys wait for, or a build of an index, waits for a moment only: their keys may
-    /// have quota, or they are told when there will be some, instead of nothing until their time is over. The build then
-    /// goes on by itself.
+    /// it can, and a write that has changed nothing no longer than its client. One that requests with other keys wait
+    /// for, or a build of an index, waits for a moment only: their keys may have quota, or they are told when there will
+    /// be some, instead of nothing until their time is over. The build then goes on by itself.
     pub fn time_to_be_let_through(&self) -> Duration {
         match (self.priority, self.asked_until) {
             (Priority::Read, _) if self.for_all => self.time_to_begin().min(HOLD),

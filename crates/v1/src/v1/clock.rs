@@ -7,7 +7,7 @@ use crate::units::{http_date, now_micros};
 use http::HeaderMap;
 use http::header::DATE;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 
 /// Microseconds of a second, in which dates are told.
 const SECOND: i64 = 1_000_000;
@@ -28,12 +28,11 @@ struct Inner {
     ahead: AtomicI64,
     /// When the last date was read, in microseconds since 1970.
     looked: AtomicI64,
-    said: AtomicBool,
 }
 
 impl Clock {
     /// By how many microseconds v1's clock is ahead of ours; less than 0 when it is behind.
-    pub fn ahead(&self) -> i64 {
+    fn ahead(&self) -> i64 {
         self.0.ahead.load(Ordering::Relaxed)
     }
 
@@ -53,9 +52,8 @@ impl Clock {
         let date = date.and_then(|date| i64::try_from(date).ok()?.checked_mul(SECOND));
         if let Some(ahead) = date.and_then(|date| ahead(date, sent, now)) {
             self.0.looked.store(now, Ordering::Relaxed);
-            self.0.ahead.store(ahead, Ordering::Relaxed);
-            let is_far = ahead.abs() >= FAR;
-            if self.0.said.swap(is_far, Ordering::Relaxed) != is_far && is_far {
+            let before = self.0.ahead.swap(ahead, Ordering::Relaxed);
+            if ahead.abs() >= FAR && before.abs() < FAR {
                 let seconds = ahead / SECOND;
                 tracing::warn!(
                     seconds,

@@ -1,7 +1,7 @@
 //! Keeping the lease: the connection that listens, renews, and proves that this process lives.
 //!
-//! May use: `fresh`, `engine`, `opening` (what each connection is told), `service`, `units`, this
-//! folder.
+//! May use: `fresh`, `engine`, `opening` (what each connection is told), `service`, `units`,
+//! this folder.
 
 use super::super::engine::{Engine, Kind};
 use super::super::error::StoreError;
