@@ -1,7 +1,8 @@
 //! HTTP clients of the commands and of the exporter of traces; requests to v1 have a way of their own (`hop`).
 //!
-//! May use: nothing of this crate.
+//! May use: `json`.
 
+use crate::json::AsWritten;
 use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, RequestBuilder};
@@ -60,7 +61,7 @@ pub async fn ask(
     let started = Instant::now();
     let answer = request.send().await?;
     let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
-    let json = serde_json::from_slice(&answer.bytes().await?).unwrap_or_default();
+    let AsWritten(json) = serde_json::from_slice(&answer.bytes().await?).unwrap_or_default();
     Ok(Answer { status, headers, json, took: started.elapsed() })
 }
 

@@ -3,16 +3,16 @@
 //! With secrets configured they are sealed as v1 keys are. Without, the client's own key is the secret: the store has
 //! only a hash of it, so that nobody reads an answer from the store who could not have asked for it.
 //!
-//! May use: `oauth` (the keyring), `refusal`, `store`, `v2`.
+//! May use: `json`, `oauth` (the keyring), `refusal`, `store`, `v2`.
 
 use super::key::Key;
+use crate::json::AsWritten;
 use crate::oauth::{Keyring, opened_by, sealed_by};
 use crate::refusal::{FieldError, Refusal};
 use crate::store::KeptAnswer;
 use crate::v2::Reply;
 use chacha20poly1305::{Key as CipherKey, KeyInit, XChaCha20Poly1305};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::borrow::Cow;
 use uuid::Uuid;
 
@@ -72,7 +72,7 @@ fn cipher(key: &Key, place: &str) -> XChaCha20Poly1305 {
 
 /// The id of the record an answer shows.
 pub(super) fn record_of(answer: &Result<Reply, Refusal>) -> Option<Uuid> {
-    let body: Value = serde_json::from_slice(answer.as_ref().ok()?.body.as_deref()?).ok()?;
+    let AsWritten(body) = serde_json::from_slice(answer.as_ref().ok()?.body.as_deref()?).ok()?;
     Uuid::try_parse(body.get("id")?.as_str()?).ok()
 }
 

@@ -24,10 +24,12 @@ enum Rule {
 use Rule::{AllBut, Only};
 
 /// What each folder or file below `src/` may import from the others.
-const RULES: [(&str, Rule); 55] = [
+const RULES: [(&str, Rule); 57] = [
     // Words everybody shares.
     ("amount", Only(&[])),
+    ("aside", Only(&[])),
     ("printable", Only(&[])),
+    ("json", Only(&[])),
     ("network", Only(&[])),
     ("units", Only(&[])),
     ("cache", Only(&[])),
@@ -51,10 +53,10 @@ const RULES: [(&str, Rule); 55] = [
     ("describe", Only(&["plan"])),
     ("catalogue", Only(&["plan", "refusal", "v2"])),
     // The two sides, which never know each other, and what lies between.
-    ("v1", Only(&["context", "hop", "load", "refusal", "settings", "shared", "tally", "trace", "units"])),
-    ("v2", Only(&["plan", "refusal"])),
-    ("store", Only(&["cache", "catalogue", "fresh", "refusal", "tally", "trace", "units", "v1", "v2"])),
-    ("translate", Only(&["plan", "refusal", "store", "v1", "v2"])),
+    ("v1", Only(&["context", "hop", "json", "load", "refusal", "settings", "shared", "tally", "trace", "units"])),
+    ("v2", Only(&["json", "plan", "refusal"])),
+    ("store", Only(&["cache", "catalogue", "fresh", "json", "refusal", "tally", "trace", "units", "v1", "v2"])),
+    ("translate", Only(&["json", "plan", "refusal", "store", "v1", "v2"])),
     ("index", Only(&["context", "fresh", "plan", "refusal", "store", "tally", "translate", "units", "v1", "v2"])),
     // What serves requests.
     ("access", Only(&["cache", "context", "fresh", "plan", "refusal", "settings", "v1"])),
@@ -70,12 +72,13 @@ const RULES: [(&str, Rule); 55] = [
         ]),
     ),
     ("hints", Only(&["context", "edge", "refusal"])),
-    ("outgoing", Only(&[])),
+    ("outgoing", Only(&["json"])),
     ("traces", Only(&["edge", "outgoing", "settings", "trace"])),
     (
         "idempotency",
         Only(&[
-            "access", "cache", "context", "oauth", "refusal", "run", "settings", "store", "trace", "units", "v2",
+            "access", "cache", "context", "json", "oauth", "refusal", "run", "settings", "store", "trace", "units",
+            "v2",
         ]),
     ),
     // What tells about it and what proves it.

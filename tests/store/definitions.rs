@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 on_both_engines![
     what_was_defined_is_there_after_a_restart,
+    settings_that_were_once_stored_without_being_readable_hide_nothing,
     deleted_definitions_stay_as_history,
     a_write_of_another_process_shows_in_the_next_read,
     an_unknown_workspace_is_empty_and_nothing_is_written_for_it,
@@ -67,6 +68,19 @@ async fn what_was_defined_is_there_after_a_restart(place: Place) {
     edit(&store, |edit| edit.update_option(option, &given(json!({"name": "renamed"})))).await.unwrap();
     let changed = Store::open(&place.url(), V1).await.unwrap().catalogue(WORKSPACE).await.unwrap();
     assert_eq!(changed.options[&option].name, "renamed");
+}
+
+async fn settings_that_were_once_stored_without_being_readable_hide_nothing(place: Place) {
+    let store = place.open().await;
+    let written = define(&store).await;
+    for settings in
+        [format!("{}1{}", "[".repeat(300), "]".repeat(300)), "{\"$serde_json::private::RawValue\":\"x\"}".into()]
+    {
+        execute(&store, &format!("UPDATE property SET settings = '{settings}'")).await;
+        let read = place.open().await.catalogue(WORKSPACE).await.expect("it can be read");
+        assert_eq!(read.properties.len(), written.properties.len());
+        assert!(read.properties.values().all(|property| !property.settings.is_null()));
+    }
 }
 
 async fn deleted_definitions_stay_as_history(place: Place) {

@@ -1,6 +1,7 @@
 //! Overlay values, and whose a store is.
 
 use crate::store::place::{Place, V1, WORKSPACE, execute};
+use causeway::json::MOST_LEVELS;
 use causeway::store::{OverlayValue, Store, StoreError, overlay_wins};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -13,6 +14,7 @@ on_both_engines![
     fields_are_replaced_one_by_one_and_deleted_with_their_record,
     workspaces_kinds_and_records_do_not_mix,
     a_change_made_on_v1_is_not_masked,
+    what_was_once_stored_without_being_readable_hides_nothing,
     writers_side_by_side_lose_nothing,
     a_store_of_a_newer_version_is_refused,
 ];
@@ -126,4 +128,18 @@ async fn a_store_of_a_newer_version_is_refused(place: Place) {
     store.close().await;
     let refused = Store::open(&place.url(), V1).await.unwrap_err();
     assert!(matches!(refused, StoreError::Schema(_)), "{refused:?}");
+}
+
+/// Bodies could once hold JSON in a text, by a name that the reader of JSON gives a meaning, and nest deeper than that reads.
+async fn what_was_once_stored_without_being_readable_hides_nothing(place: Place) {
+    let store = place.open().await;
+    let written = [value("deep", json!(1)), value("named", json!(2)), value("other", json!(3))];
+    store.put_overlay(WORKSPACE, "cycle", RECORD, &written).await.unwrap();
+    let nested = |levels: usize, inside: &str| format!("{}{inside}{}", "[".repeat(levels), "]".repeat(levels));
+    let named = r#"{"$serde_json::private::RawValue":"no JSON"}"#;
+    for (field, text) in [("deep", nested(300, "1").as_str()), ("named", named)] {
+        execute(&store, &format!("UPDATE overlay SET value = '{text}' WHERE field = '{field}'")).await;
+    }
+    let shown: Vec<String> = fields(&store).await.iter().map(|kept| kept.value.to_string()).collect();
+    assert_eq!(shown, [nested(MOST_LEVELS, "null"), named.to_owned(), "3".to_owned()]);
 }

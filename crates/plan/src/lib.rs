@@ -8,4 +8,4 @@ pub mod mapping;
 pub mod plan;
 pub mod v2;
 
-use causeway_core::refusal;
+use causeway_core::{json, refusal};

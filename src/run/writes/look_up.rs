@@ -8,6 +8,7 @@
 //!
 //! May use: what `run` may use.
 
+use crate::json::{self, AsWritten};
 use crate::plan::{Answer, BodyRule, Input, Known, Method, OnCreate, OwnRecords, Source, Special, Step};
 use crate::refusal::Refusal;
 use crate::run::items::fields::{Newest, newest};
@@ -140,7 +141,7 @@ impl Job {
             let query = format!("per_page={PAGE}&offset={}", page * PAGE);
             let reading = self.as_operation(list, Parameters::parse(&query));
             let body = Box::pin(reading.run_operation()).await?.body.unwrap_or_default();
-            let body: Value = serde_json::from_slice(&body).map_err(Refusal::internal)?;
+            let AsWritten(body) = serde_json::from_slice(&body).map_err(Refusal::internal)?;
             let rows = body.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
             found.extend(rows.iter().filter(|row| self.shows(row, given)).filter_map(Candidate::of));
             if body.get("next").is_none_or(Value::is_null) {
@@ -180,7 +181,7 @@ impl Job {
     fn shows_all(&self, reply: &Reply, given: &Given) -> Result<bool, Refusal> {
         let BodyRule::Members(inputs) = &self.operation().body else { return Ok(true) };
         let body = reply.body.as_deref().unwrap_or_default();
-        let shown: Given = serde_json::from_slice(body).map_err(Refusal::internal)?;
+        let shown: Given = json::members(body).map_err(Refusal::internal)?;
         let fields = &self.resource().fields;
         // A flag that one record has is moved to this one afterwards.
         let moved = self.flag_asked_for(given);

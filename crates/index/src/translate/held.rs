@@ -1,5 +1,6 @@
-//! A v2 record together with the v1 record it was made from. May use: `v2`.
+//! A v2 record together with the v1 record it was made from. May use: `json`, `v2`.
 
+use crate::json;
 use crate::v2::Record;
 use bytes::Bytes;
 use serde_json::{Map, Value};
@@ -16,11 +17,11 @@ pub struct Held {
 impl Held {
     /// v1's record as members.
     pub fn v1_members(&self) -> Map<String, Value> {
-        serde_json::from_slice(&self.v1).unwrap_or_default()
+        json::members(&self.v1).unwrap_or_default()
     }
 
     /// The v2 read shape as members.
     pub fn v2_members(&self) -> Map<String, Value> {
-        serde_json::from_slice(&self.record.json).unwrap_or_default()
+        json::members(&self.record.json).unwrap_or_default()
     }
 }

@@ -4,9 +4,10 @@
 //! slices of v1's own text and copied into the v2 text, converted only where the two differ. A member that v1 leaves
 //! out or gives in a form that cannot be the truth is a [`Fault`], never a guess.
 //!
-//! May use: `plan`, `v1` (objects), `v2`, overlay values of `store`.
+//! May use: `json`, `plan`, `v1` (objects), `v2`, overlay values of `store`.
 
 use super::{Held, html};
+use crate::json::AsWritten;
 use crate::plan::{Field, Keep, Kind, Resource, Rows, ValueType};
 use crate::store::{OverlayValue, overlay_wins};
 use crate::v1::Object;
@@ -339,7 +340,7 @@ impl Writer<'_> {
 
 fn winning(field: &ReadField, raw: &str, overlay: &[OverlayValue]) -> Result<Option<String>, Fault> {
     let Some(kept) = overlay.iter().find(|kept| kept.field == *field.name) else { return Ok(None) };
-    let current: Value = serde_json::from_str(raw).map_err(|fault| wrong(field, &fault.to_string()))?;
+    let AsWritten(current) = serde_json::from_str(raw).map_err(|fault| wrong(field, &fault.to_string()))?;
     Ok(overlay_wins(&kept.seen, &current).then(|| kept.value.to_string()))
 }
 

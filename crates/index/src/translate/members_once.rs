@@ -1,8 +1,9 @@
 //! A JSON object of v1 in which no member stands twice: of two values nobody can say which one counts.
 //!
-//! May use: this folder.
+//! May use: `json`, this folder.
 
 use super::Fault;
+use crate::json::AsWritten;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -19,7 +20,7 @@ impl<'de> Deserialize<'de> for Once {
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Once, A::Error> {
                 let mut members = Map::new();
-                while let Some((key, value)) = map.next_entry::<String, Value>()? {
+                while let Some((key, AsWritten(value))) = map.next_entry::<String, AsWritten>()? {
                     if members.contains_key(&key) {
                         return Err(A::Error::custom(format!("`{key}` stands twice")));
                     }

@@ -3,10 +3,11 @@
 //! The role decides who may read the log (O13), not what private projects are called: when the reader of an entry does
 //! not see its project, the members that name the project or belong to it are left out, and the event, its time and its
 //! author stay. Entries of the workspace may name projects too (what a context covers): those the reader does not see
-//! are left out one by one. May use: this folder.
+//! are left out one by one. May use: `json`, this folder.
 
 use super::audit_record::AuditRecord;
 use super::error::StoreError;
+use crate::json::AsWritten;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 use uuid::Uuid;
@@ -35,7 +36,7 @@ impl AuditRecord {
         }
         let values = [self.old_value.as_mut(), self.new_value.as_mut(), Some(&mut self.metadata)];
         for value in values.into_iter().flatten().filter(|value| names_projects(value)) {
-            let mut read: Value = serde_json::from_str(value.get())
+            let AsWritten(mut read) = serde_json::from_str(value.get())
                 .map_err(|_| StoreError::unreadable("value of the audit log", value.get()))?;
             leave_out(&mut read, sees);
             *value = raw(&read)?;

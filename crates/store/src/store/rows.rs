@@ -1,10 +1,11 @@
 //! How values lie in rows: ids, JSON, flags and instants, written and read the same way on both engines; and
 //! statements with such values.
 //!
-//! May use: this folder.
+//! May use: `json`, this folder.
 
 use super::error::StoreError;
 use super::session::Session;
+use crate::json::{self, AsWritten};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use sqlx::any::{AnyArguments, AnyRow};
@@ -70,9 +71,9 @@ macro_rules! known_to_databases {
     )*};
 }
 
-/// Values that lie in the row as JSON.
+/// Values that lie in the row as JSON, and how they are read.
 macro_rules! kept_as_json {
-    ($($kind:ty),*) => {$(
+    ($($kind:ty => $read:expr),* $(,)?) => {$(
         impl Parameter for $kind {
             fn cell(&self) -> Cell {
                 Cell::Text(serde_json::to_string(self).ok())
@@ -83,14 +84,21 @@ macro_rules! kept_as_json {
             type Stored = String;
 
             fn read(stored: String) -> Result<Self, StoreError> {
-                serde_json::from_str(&stored).map_err(|_| StoreError::unreadable("JSON", &stored))
+                let read: fn(&str) -> serde_json::Result<Self> = $read;
+                read(&stored).map_err(|_| StoreError::unreadable("JSON", &stored))
             }
         }
     )*};
 }
 
 known_to_databases!(String => Text, i64 => Whole, f64 => Real);
-kept_as_json!(Value, Box<RawValue>, Map<String, Value>, Vec<String>, Vec<Uuid>);
+kept_as_json!(
+    Value => |text| serde_json::from_str(text).map(|AsWritten(value)| value),
+    Map<String, Value> => |text| json::members(text.as_bytes()),
+    Box<RawValue> => |text| serde_json::from_str(text),
+    Vec<String> => |text| serde_json::from_str(text),
+    Vec<Uuid> => |text| serde_json::from_str(text),
+);
 
 /// A list, for [`Kind::elements`](super::kind::Kind::elements).
 impl Parameter for &[Uuid] {

@@ -3,10 +3,11 @@
 //! "Not carried out" takes proof: the request was not sent, or v1 refused it in words of its own that the
 //! recordings show. Everything else that is not the success v1 gives (a status of a proxy, a page, a success in a
 //! wrong form, no answer) proves nothing, because a proxy and v1 itself may fail after the write was stored.
-//! May use: `message`, `refusal`, `refusals`.
+//! May use: `json`, `message`, `refusal`, `refusals`.
 
 use super::message::{V1Error, V1Response};
 use super::refusals;
+use crate::json;
 use crate::refusal::Refusal;
 use http::Method;
 use serde_json::{Map, Value};
@@ -124,7 +125,7 @@ fn success(method: &Method, answer: &V1Response) -> Result<(), String> {
 }
 
 fn object(answer: &V1Response) -> serde_json::Result<Map<String, Value>> {
-    serde_json::from_slice(&answer.body)
+    json::members(&answer.body)
 }
 
 #[cfg(test)]

@@ -107,6 +107,34 @@ async fn update_carries_the_owner_and_keeps_the_rest_apart() {
     scene.end();
 }
 
+/// v1's own pages can store any name, also one that stands for something else to the reader of JSON.
+#[tokio::test]
+async fn a_logo_of_v1_may_hold_any_name_and_any_depth() {
+    let deep = (0..200).fold(json!(1), |inside, _| json!([inside]));
+    for logo in [json!({"$serde_json::private::RawValue": "no JSON"}), json!({"deep": deep})] {
+        let cycle = but(&sprint(), json!({"logo_props": logo}));
+        let described = but(&cycle, json!({"description": "d"}));
+        let patch = Exchange::patch(&format!("{P}/cycles/{ONE}/"))
+            .body(json!({"description": "d", "owned_by": BOB, "sort_order": 55535.0}))
+            .reply(200, described.clone());
+        let before = list("cycles", FIELDS, &[&cycle]);
+        let mut scene =
+            Scene::in_project().await.then(before).then(patch).then(list("cycles", FIELDS, &[&described]));
+        let (one, icon) = (format!("{WEB}/cycles/{ONE}/"), json!({"in_use": "icon"}));
+        // As v1 shows it, and then what is kept beside it.
+        let first = scene.ask("PATCH", &one, Some(json!({"description": "d"}))).await.expect(200);
+        let shown = String::from_utf8_lossy(&first.bytes).contains(&logo.to_string());
+        assert!(shown || logo.get("deep").is_some(), "{}", first.json);
+        let changed = scene.ask("PATCH", &one, Some(json!({"logo_props": icon}))).await.expect(200);
+        assert_eq!((&changed.json["logo_props"], changed.text("description")), (&icon, "d".into()));
+        for path in [one, format!("{WEB}/cycles/")] {
+            let shown = scene.ask("GET", &path, None).await.expect(200);
+            assert!(String::from_utf8_lossy(&shown.bytes).contains(&icon.to_string()), "{path}");
+        }
+        scene.end();
+    }
+}
+
 #[tokio::test]
 async fn delete_is_one_call_beside_a_list_that_shows_the_cycle() {
     let delete = Exchange::delete(&format!("{P}/cycles/{ONE}/"));

@@ -1,0 +1,42 @@
+//! Work that may hang for ever, on a thread of its own: reading files, above all.
+//!
+//! Neither what waits for it nor the end of the process is held up: a thread that hangs is left alone.
+//!
+//! May use: nothing of this crate.
+
+use std::thread;
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+/// Longest time for the files of a reload.
+pub const READING: Duration = Duration::from_secs(10);
+
+/// What `work` answers on a thread that is called `name`; none when that takes longer than `time`.
+pub async fn aside<T: Send + 'static>(
+    name: &str,
+    time: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let (tell, told) = oneshot::channel();
+    let working = move || {
+        let _ = tell.send(work());
+    };
+    thread::Builder::new().name(name.to_owned()).spawn(working).ok()?;
+    timeout(time, told).await.ok()?.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    #[tokio::test]
+    async fn what_hangs_is_waited_for_no_longer_than_said() {
+        assert_eq!(aside("test", READING, || 7).await, Some(7));
+        let (hold, held) = channel::<()>();
+        assert_eq!(aside("test", Duration::from_millis(20), move || held.recv()).await, None);
+        assert_eq!(aside("test", READING, || 8).await, Some(8), "another does not wait for it");
+        drop(hold);
+    }
+}

@@ -1,0 +1,177 @@
+//! JSON that somebody else has written, as it is written.
+//!
+//! To `serde_json`'s own [`Value`] an object whose first member is called `$serde_json::private::RawValue` is whatever JSON
+//! the text in that member is: another value, or none at all. And what nests deeper than 127 levels it does not read. v1's
+//! pages can store both, and so could bodies once. Here every name is a name, and what nests too deep is null.
+//!
+//! May use: nothing of this crate.
+
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+use std::fmt;
+
+/// Most arrays and objects within each other; the next one reads as null. A few less than `serde_json` reads, for what is
+/// around them.
+pub const MOST_LEVELS: usize = 120;
+
+/// A value as it is written.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AsWritten(pub Value);
+
+impl<'de> Deserialize<'de> for AsWritten {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Below(0).deserialize(from).map(Self)
+    }
+}
+
+/// Reads the members of an object; of two with one name the last counts.
+///
+/// # Errors
+/// Anything that is not an object.
+pub fn members(text: &[u8]) -> serde_json::Result<Map<String, Value>> {
+    let read: Members = serde_json::from_slice(text)?;
+    Ok(read.0)
+}
+
+struct Members(Map<String, Value>);
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Object;
+        impl<'de> Visitor<'de> for Object {
+            type Value = Members;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, given: A) -> Result<Members, A::Error> {
+                object(given, 1).map(Members)
+            }
+        }
+        from.deserialize_map(Object)
+    }
+}
+
+/// Reads a value with so many arrays and objects around it.
+struct Below(usize);
+
+impl<'de> DeserializeSeed<'de> for Below {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Value, D::Error> {
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Below {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, flag: bool) -> Result<Value, E> {
+        Ok(flag.into())
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(text.into())
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Value, E> {
+        Ok(text.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut given: A) -> Result<Value, A::Error> {
+        if self.0 == MOST_LEVELS {
+            while given.next_element::<IgnoredAny>()?.is_some() {}
+            return Ok(Value::Null);
+        }
+        let mut array = Vec::new();
+        while let Some(one) = given.next_element_seed(Below(self.0 + 1))? {
+            array.push(one);
+        }
+        Ok(Value::Array(array))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut given: A) -> Result<Value, A::Error> {
+        if self.0 == MOST_LEVELS {
+            while given.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            return Ok(Value::Null);
+        }
+        object(given, self.0 + 1).map(Value::Object)
+    }
+}
+
+fn object<'de, A: MapAccess<'de>>(mut given: A, level: usize) -> Result<Map<String, Value>, A::Error> {
+    let mut members = Map::new();
+    while let Some(name) = given.next_key::<String>()? {
+        members.insert(name, given.next_value_seed(Below(level))?);
+    }
+    Ok(members)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> serde_json::Result<Value> {
+        serde_json::from_str(text).map(|AsWritten(value)| value)
+    }
+
+    #[test]
+    fn every_name_is_a_name() {
+        for text in [
+            r#"{"$serde_json::private::RawValue":"[1]"}"#,
+            r#"{"$serde_json::private::RawValue":"no JSON"}"#,
+            r#"{"$serde_json::private::RawValue":7,"a":null}"#,
+            r#"[{"$serde_json::private::Number":"x"}]"#,
+            r#"{"a":[null,true,-1,18446744073709551615,0.5,"ä",{"b":{}}]}"#,
+        ] {
+            assert_eq!(read(text).expect("a value").to_string(), text);
+        }
+        let named = br#"{"$serde_json::private::RawValue":{"$serde_json::private::RawValue":""}}"#;
+        assert_eq!(Value::Object(members(named).expect("an object")).to_string().as_bytes(), named);
+        assert!(serde_json::from_slice::<Value>(named).is_err(), "without this they are something else");
+    }
+
+    #[test]
+    fn what_nests_too_deep_is_null() {
+        let nested = |inside: &str, levels: usize| format!("{}{inside}{}", "[".repeat(levels), "]".repeat(levels));
+        assert_eq!(
+            read(&nested("[]", MOST_LEVELS - 1)).expect("a value").to_string(),
+            nested("[]", MOST_LEVELS - 1)
+        );
+        for deep in [nested("[1]", MOST_LEVELS), nested(r#"{"a":1}"#, MOST_LEVELS), nested("", 100_000)] {
+            assert_eq!(read(&deep).expect("a value").to_string(), nested("null", MOST_LEVELS));
+        }
+        assert!(members(format!("{{\"a\":{}}}", nested("", 500)).as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn what_is_no_json_is_a_fault() {
+        for text in ["", "{", "[1,]", "{\"a\":1e999}", "{} {}"] {
+            assert!(read(text).is_err() && members(text.as_bytes()).is_err(), "{text}");
+        }
+        assert!(members(b"[]").is_err() && members(b"null").is_err());
+        let deep = "[".repeat(MOST_LEVELS + 20);
+        assert!(read(&deep).is_err(), "one that is cut off");
+    }
+}
