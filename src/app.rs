@@ -8,6 +8,7 @@ mod background;
 mod counts;
 mod cut_over;
 mod derived;
+mod files;
 mod foreign_calls;
 mod foreign_writes;
 mod peers;
@@ -34,6 +35,7 @@ use crate::settings::{Loaded, Settings};
 use crate::store::Joined;
 use crate::v1::{V1Key, V1Request};
 use background::until_dropped;
+use files::Files;
 use parking_lot::Mutex;
 use reload::Current;
 use service::Service;
@@ -71,11 +73,13 @@ impl App {
 
     async fn built(settings: &Settings, loaded: Option<Loaded>) -> Result<Self, StartError> {
         let tls = settings.listen.tls.as_ref().map(Tls::open).transpose()?;
-        let admin = Admin::open(&settings.admin).await?.map(Arc::new);
-        let (mut service, joined, surface) = Service::start(settings).await?;
+        let files = Files::read(settings)?;
+        let token = files.token.clone();
+        let admin = Admin::open(&settings.admin, token.clone()).await?.map(Arc::new);
+        let (mut service, joined, surface) = Service::start(settings, files).await?;
         let stack = stack(settings, surface, service.lasting.memory.clone());
         if let Some(admin) = &admin {
-            admin.show(&settings.admin, service.operators_pages(&stack, tls.as_ref()))?;
+            admin.show(&settings.admin, token, service.operators_pages(&stack, tls.as_ref()));
         }
         service.begin();
         let (memory, oauth) = (service.lasting.memory.clone(), service.oauth.clone());

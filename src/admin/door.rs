@@ -7,7 +7,7 @@
 //! May use: `settings`, `admin::page`, `admin::token`.
 
 use super::page::text;
-use super::token::{Token, TokenError};
+use super::token::Token;
 use crate::settings::AdminSettings;
 use bytes::Bytes;
 use http::header::{ALLOW, HOST, ORIGIN, WWW_AUTHENTICATE};
@@ -26,9 +26,9 @@ pub(super) struct Door {
 
 impl Door {
     /// As `settings` say, for a listener that only this machine can reach or not.
-    pub(super) fn new(settings: &AdminSettings, local: bool) -> Result<Self, TokenError> {
+    pub(super) fn new(settings: &AdminSettings, token: Option<Token>, local: bool) -> Self {
         let hosts = settings.hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
-        Ok(Self { hosts, token: Token::open(settings)?, local })
+        Self { hosts, token, local }
     }
 
     /// Nothing when the request may go on, else its answer.
@@ -121,7 +121,7 @@ mod tests {
         std::fs::write(&file, "0123456789abcdef\n").unwrap();
         let token_file = token.then_some(file);
         let settings = AdminSettings { hosts: vec!["Ops.example".into()], token_file, ..AdminSettings::default() };
-        Door::new(&settings, local).unwrap()
+        Door::new(&settings, Token::open(&settings).unwrap(), local)
     }
 
     fn status(door: &Door, method: &str, headers: &[(&str, &str)]) -> u16 {

@@ -4,7 +4,7 @@
 
 use super::door::Door;
 use super::page::{AdminPage, home, see_other, text};
-use super::token::TokenError;
+use super::token::Token;
 use crate::html::{self, INLINE};
 use crate::settings::AdminSettings;
 use crate::telemetry::field;
@@ -41,8 +41,6 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 /// Why the operators cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum AdminError {
-    #[error(transparent)]
-    Token(#[from] TokenError),
     #[error("admin.listen {address} cannot be used: {cause}; choose another address or port")]
     Listen { address: SocketAddr, cause: io::Error },
 }
@@ -64,9 +62,9 @@ struct Site {
 
 impl Admin {
     /// Listens as `settings` say; none when they name no address. There is nothing to see until [`Admin::show`].
-    pub async fn open(settings: &AdminSettings) -> Result<Option<Self>, AdminError> {
+    pub async fn open(settings: &AdminSettings, token: Option<Token>) -> Result<Option<Self>, AdminError> {
         let Some(address) = settings.listen else { return Ok(None) };
-        let door = Door::new(settings, address.ip().to_canonical().is_loopback())?;
+        let door = Door::new(settings, token, address.ip().to_canonical().is_loopback());
         let unusable = |cause| AdminError::Listen { address, cause };
         let listener = TcpListener::bind(address).await.map_err(unusable)?;
         let address = listener.local_addr().map_err(unusable)?;
@@ -79,14 +77,10 @@ impl Admin {
         self.address
     }
 
-    /// Shows `pages` from now on, to whom `settings` let in; the address stays.
-    ///
-    /// # Errors
-    /// The token cannot be read; then nothing changes.
-    pub fn show(&self, settings: &AdminSettings, pages: Vec<Arc<dyn AdminPage>>) -> Result<(), TokenError> {
-        let door = Door::new(settings, self.address.ip().to_canonical().is_loopback())?;
+    /// Shows `pages` from now on, to whom `settings` let in and who has the `token`; the address stays.
+    pub fn show(&self, settings: &AdminSettings, token: Option<Token>, pages: Vec<Arc<dyn AdminPage>>) {
+        let door = Door::new(settings, token, self.address.ip().to_canonical().is_loopback());
         *self.shown.write() = Arc::new(Site { door, pages });
-        Ok(())
     }
 }
 

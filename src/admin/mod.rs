@@ -13,4 +13,4 @@ mod token;
 
 pub use listener::{Admin, AdminError};
 pub use page::{AdminPage, rendered, text};
-pub use token::{TokenError, has_token};
+pub use token::{Token, TokenError, has_token};

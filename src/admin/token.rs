@@ -24,11 +24,12 @@ pub fn has_token(settings: &AdminSettings) -> Result<bool, TokenError> {
 }
 
 /// A token, kept as its digest, so that comparing tells nothing of its length either.
-pub(super) struct Token([u8; 32]);
+#[derive(Clone)]
+pub struct Token([u8; 32]);
 
 impl Token {
     /// The token that `settings` name; none where they name none.
-    pub(super) fn open(settings: &AdminSettings) -> Result<Option<Self>, TokenError> {
+    pub fn open(settings: &AdminSettings) -> Result<Option<Self>, TokenError> {
         if let Some(token) = &settings.token {
             return Ok(Some(Self::of(token.expose().as_bytes())));
         }

@@ -2,6 +2,7 @@
 //!
 //! May use: `admin`, `edge`, `settings`, `store`; it is composition.
 
+use super::files::Files;
 use super::service::Service;
 use super::start::StartError;
 use crate::admin::Admin;
@@ -49,6 +50,8 @@ impl Reloader {
     pub async fn reload(&self, loaded: Loaded) -> Result<Vec<String>, ReloadError> {
         let Some(looking) = self.begun(&loaded)? else { return Ok(Vec::new()) };
         let left = looking.await?;
+        // Even of what is unchanged: a file that can no longer be read is told now and not at the next start.
+        let files = Files::read_in_time(&loaded.settings).await?;
         let renewed = match &self.tls {
             Some(tls) => Some(tls.renewed().await.map_err(StartError::from)?),
             None => None,
@@ -57,14 +60,13 @@ impl Reloader {
         let Some(before) = current.as_mut() else { return Ok(Vec::new()) };
         let mut changed = changed(before, &loaded)?;
         let settings = &loaded.settings;
-        let (mut service, surface) = before.service.with_settings(settings, &left)?;
+        let token = files.token.clone();
+        let (mut service, surface) = before.service.with_settings(settings, files, &left)?;
+        // From here on nothing can fail.
         if let Some(admin) = &self.admin {
-            admin
-                .show(&settings.admin, service.operators_pages(&self.stack, self.tls.as_ref()))
-                .map_err(StartError::from)?;
+            admin.show(&settings.admin, token, service.operators_pages(&self.stack, self.tls.as_ref()));
         }
         changed.extend(service.read_anew(&before.service, &changed));
-        // From here on nothing can fail.
         if let (Some(tls), Some(renewed)) = (&self.tls, renewed) {
             tls.exchange(renewed);
         }

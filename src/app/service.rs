@@ -10,6 +10,7 @@ use super::background::{forget_settled, report_spending, until_dropped};
 use super::counts::{self, Counts};
 use super::cut_over::{Compared, CutOver, look};
 use super::derived::{budget_settings, client_settings, index_settings, patience};
+use super::files::Files;
 use super::foreign_calls::ForeignCalls;
 use super::foreign_writes::ForeignWrites;
 use super::peers::Peers;
@@ -26,6 +27,7 @@ use crate::docs::DocsPage;
 use crate::edge::{Counting, Notices, Pages, PassThrough, Stack, Surface, Tls, Traces};
 use crate::fresh::Changes;
 use crate::front::Front;
+use crate::hints::HintSecrets;
 use crate::idempotency::Idempotency;
 use crate::index::Indexes;
 use crate::limits::Limits;
@@ -83,11 +85,11 @@ pub(super) struct Service {
 }
 
 impl Service {
-    /// The service that `settings` describe, its process among those that share the store, and what the HTTP surface
-    /// needs.
-    pub(super) async fn start(settings: &Settings) -> Result<(Self, Joined, Surface), StartError> {
+    /// The service that `settings` and the `files` they name describe, its process among those that share the store, and
+    /// what the HTTP surface needs.
+    pub(super) async fn start(settings: &Settings, files: Files) -> Result<(Self, Joined, Surface), StartError> {
         let upstream = settings.upstream.needed_base_url()?.clone();
-        let compiled = Compiled::read(settings.mappings.as_deref(), None)?;
+        let compiled = Compiled::of(files.texts, None)?;
         let memory = Memory::new(settings.limits.memory, Share(settings.limits.share));
         let shared = match &settings.shared.url {
             Some(url) => Some(Shared::open(url.expose(), upstream.as_str()).await?),
@@ -98,8 +100,7 @@ impl Service {
         let client = Client::new(client_settings(settings, &upstream))?.paced_by(budget).within(memory.clone());
         let (calls, requests) = counted(&compiled.plan);
         client.count_in(Arc::clone(&calls));
-        let events = counters();
-        let keyring = Keyring::open(&settings.secrets)?;
+        let (events, keyring) = (counters(), files.keyring);
         let (oauth, access, store) = authorization(settings, keyring.clone(), &client, &events).await?;
         if store.is_read_only() {
             tracing::warn!(
@@ -145,7 +146,7 @@ impl Service {
             background: Vec::new(),
             lasting: Arc::new(Lasting { client, memory, store, indexes, shared, events, traces, compared }),
         };
-        let surface = service.surface()?;
+        let surface = service.surface(files.hints)?;
         Ok((service, joined, surface))
     }
 
@@ -158,16 +159,16 @@ impl Service {
         async move { look(&settings, &store, &client).await }
     }
 
-    /// The same service with other settings, which differ in nothing that needs a restart. This one goes on as it is.
+    /// The same service with other settings, which differ in nothing that needs a restart, and the `files` they name.
+    /// This one goes on as it is.
     pub(super) fn with_settings(
         &self,
         settings: &Settings,
+        files: Files,
         left: &[LeftWorkspace],
     ) -> Result<(Self, Surface), StartError> {
         let (before, lasting) = (&self.settings, &self.lasting);
-        let compiled = Compiled::read(settings.mappings.as_deref(), Some(&self.compiled))?;
-        // Opened even if it is unchanged: a file that can no longer be read is told now and not at the next start.
-        let keyring = Keyring::open(&settings.secrets)?;
+        let (compiled, keyring) = (Compiled::of(files.texts, Some(&self.compiled))?, files.keyring);
         let (calls, requests) = match self.requests.are_for(&operations(&compiled.plan)) {
             true => (Arc::clone(&self.calls), Arc::clone(&self.requests)),
             false => counted(&compiled.plan),
@@ -223,7 +224,7 @@ impl Service {
             cut_over,
             background: Vec::new(),
         };
-        let surface = service.surface()?;
+        let surface = service.surface(files.hints)?;
         Ok((service, surface))
     }
 
@@ -258,7 +259,7 @@ impl Service {
         }
     }
 
-    fn surface(&self) -> Result<Surface, StartError> {
+    fn surface(&self, hints: Option<HintSecrets>) -> Result<Surface, StartError> {
         let settings = &self.settings;
         let upstream = settings.upstream.needed_base_url()?;
         let document = Arc::clone(&self.document);
@@ -285,7 +286,7 @@ impl Service {
             Arc::new(OAuthPages::new(self.oauth.clone())),
             Arc::new(DocsPage::new(document, self.oauth.clone())),
         ];
-        pages.extend(hint_door(&settings.hints, &self.runner, service_key(settings))?);
+        pages.extend(hint_door(hints, &self.runner, service_key(settings)));
         // Last, for it has every path that nobody else has.
         pages.push(Arc::new(Front));
         Ok(Surface {

@@ -1,9 +1,10 @@
 //! Checks before anything is served: the mappings are sound, or there is no gateway, and why.
 //!
-//! May use: `admin`, `hints`, `edge`, `mapping`, `oauth`, `plan`, `settings`, `shared`, `store`, `traces`, `v1`; it is
+//! May use: `admin`, `aside`, `hints`, `edge`, `mapping`, `oauth`, `plan`, `settings`, `shared`, `store`, `traces`, `v1`; it is
 //! composition.
 
 use crate::admin::{AdminError, TokenError};
+use crate::aside::READING;
 use crate::mapping::{Files, Texts};
 use crate::oauth::KeyringError;
 use crate::plan::{self, Plan, Special};
@@ -17,6 +18,8 @@ pub enum StartError {
     Mappings(#[from] crate::mapping::Faults),
     #[error("{0}; the folder is the setting `mappings`")]
     Unreadable(#[from] crate::mapping::Unreadable),
+    #[error("the files that the settings name (mappings and secrets) could not be read within {READING:?}")]
+    FilesHang,
     #[error(transparent)]
     Settings(#[from] crate::settings::SettingsError),
     #[error("upstream.base_url cannot be used: {0}")]
@@ -52,10 +55,8 @@ pub(super) struct Compiled {
 }
 
 impl Compiled {
-    /// The plan of the embedded mappings, with those of `directory` laid over them; that of `before` when nothing in
-    /// them has changed.
-    pub(super) fn read(directory: Option<&Path>, before: Option<&Self>) -> Result<Self, StartError> {
-        let texts = directory.map(|directory| Texts::embedded().overlay(directory)).transpose()?;
+    /// The plan of `texts`, or of the embedded mappings; that of `before` when nothing in them has changed.
+    pub(super) fn of(texts: Option<Texts>, before: Option<&Self>) -> Result<Self, StartError> {
         if let Some(before) = before.filter(|before| before.texts == texts) {
             return Ok(Self { plan: Arc::clone(&before.plan), texts });
         }

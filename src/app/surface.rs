@@ -1,19 +1,17 @@
 //! The parts as the HTTP surface wants them: the v2 operations, what may pass through, the door for hints; and events of
 //! the authorization server, counted on their way to the audit log.
 //!
-//! May use: `access`, `context`, `edge`, `hints`, `oauth`, `refusal`, `request`, `run`, `settings`, `tally`, `v1`; it is
-//! composition.
+//! May use: `access`, `context`, `edge`, `hints`, `oauth`, `refusal`, `request`, `run`, `tally`, `v1`; it is composition.
 
 use crate::access::Origin;
 use crate::access::credential::presents_own;
 use crate::context::Context;
 use crate::edge::{Body, Pages, V2Answer, V2Service, read_body};
-use crate::hints::{HintDoor, HintSecrets, SecretsError};
+use crate::hints::{HintDoor, HintSecrets};
 use crate::oauth::{Event, Events, What};
 use crate::refusal::Refusal;
 use crate::request::V2;
 use crate::run::{Runner, touched};
-use crate::settings::HintSettings;
 use crate::tally::Counter;
 use crate::v1::V1Key;
 use futures_util::future::BoxFuture;
@@ -48,21 +46,20 @@ pub(super) fn keys_of_v1_only(headers: &HeaderMap) -> Result<(), Refusal> {
 
 /// The door for hints from v1's webhooks; none without secrets, or without a key to look with.
 pub(super) fn hint_door(
-    settings: &HintSettings,
+    secrets: Option<HintSecrets>,
     runner: &Arc<Runner>,
     key: Option<V1Key>,
-) -> Result<Option<Arc<dyn Pages>>, SecretsError> {
-    let Some(file) = &settings.secrets_file else { return Ok(None) };
-    let secrets = HintSecrets::read(file)?;
+) -> Option<Arc<dyn Pages>> {
+    let secrets = secrets?;
     let Some(key) = key else {
         tracing::warn!(
             "hints.secrets_file does nothing without upstream.service_key: there is no key to look with"
         );
-        return Ok(None);
+        return None;
     };
     let (runner, hints) = (Arc::clone(runner), Arc::default());
     let hinted = move |project| touched(&runner, &hints, &key, project);
-    Ok(Some(Arc::new(HintDoor::new(secrets, Arc::new(hinted)))))
+    Some(Arc::new(HintDoor::new(secrets, Arc::new(hinted))))
 }
 
 /// Counters of all events, by their number.

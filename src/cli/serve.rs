@@ -5,6 +5,7 @@
 use super::arguments::{Outcome, SettingArgs, block_on, stop_signal};
 use super::systemd::{handed_listener, ready, reloading, stopping, watched};
 use crate::app::{App, Reloader};
+use crate::aside::{READING, aside};
 use crate::doctor;
 use crate::settings::Settings;
 use crate::telemetry::{self, Log, field};
@@ -94,9 +95,8 @@ async fn tell_of_v1(asking: impl Future<Output = Result<u16, String>>) {
 async fn reload(args: &SettingArgs, reloader: &Reloader, log: &Log) {
     reloading();
     let args = args.clone();
-    // A file may take its time, and nothing else waits for it.
-    let reading = tokio::task::spawn_blocking(move || args.load_again());
-    let loaded = match reading.await.unwrap_or_else(|fault| Err(fault.to_string())) {
+    let hangs = || Err(format!("the settings could not be read within {READING:?}"));
+    let loaded = match aside("settings", READING, move || args.load_again()).await.unwrap_or_else(hangs) {
         Ok(loaded) => loaded,
         Err(faults) => {
             tracing::error!({ field::CAUSE } = faults, "not reloaded: nothing was changed");

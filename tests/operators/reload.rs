@@ -84,6 +84,22 @@ async fn faulty_files_change_nothing_and_say_why() {
     assert!(gateway.reload(&[("strict_query", "false")]).await.is_ok());
 }
 
+/// A pipe that nobody writes to is read for ever, like a file of a file system that hangs.
+#[tokio::test]
+async fn a_file_that_hangs_is_told_and_a_later_reload_works() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pipe = folder.path().join("labels.toml");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+    assert!(made.success());
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let path = folder.path().display().to_string();
+    let refused = gateway.reload(&[("strict_query", "false"), ("mappings", &path)]).await.expect_err("a refusal");
+    assert!(refused.to_string().contains("could not be read within"), "{refused}");
+    gateway.get("ada", &format!("{WEB}/states/?nothing=1")).await.expect(400);
+    gateway.reload(&[("strict_query", "false")]).await.expect("a reload");
+    gateway.get("ada", &format!("{WEB}/states/?nothing=1")).await.expect(200);
+}
+
 #[tokio::test]
 async fn mappings_are_read_again() {
     let folder = tempfile::tempdir().expect("a folder");
