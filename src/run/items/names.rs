@@ -346,11 +346,11 @@ async fn estimate_point(job: &InProject<'_>, given: &Given) -> Result<LookedUp, 
 }
 
 async fn point_of_value(job: &InProject<'_>, estimate: Uuid, value: &str) -> Result<LookedUp, Refusal> {
-    let wanted = small_letters(value.trim());
+    let wanted = folded(value);
     let rows: Vec<Row> = job.all_records(job.work_items()?, POINTS).await?;
     let mut hits: Vec<Uuid> = Vec::new();
     for point in rows.into_iter().filter_map(|row| row.estimate_point) {
-        let of_value = point.value.is_some_and(|value| small_letters(value.trim()) == wanted);
+        let of_value = point.value.is_some_and(|value| folded(&value) == wanted);
         if let Some(id) = point.id.filter(|id| of_value && point.estimate == Some(estimate) && !hits.contains(id)) {
             hits.push(id);
         }

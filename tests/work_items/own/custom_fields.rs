@@ -89,11 +89,14 @@ async fn every_kind_of_value_is_written_and_read_in_its_form() {
         ("datetime", json!("2026-03-01T02:00:00+02:00"), json!("2026-03-01T00:00:00.000000Z"), Value::Null),
         ("rich_text", json!("<p>a<script>x</script></p>"), json!("<p>a</p>"), Value::Null),
         ("severity", json!(high), json!("High"), option.clone()),
-        ("severity", json!("hIGH"), json!("High"), option),
+        ("severity", json!("hIGH"), json!("High"), option.clone()),
+        ("severity", json!("\u{1c} hIGH\u{1f}"), json!("High"), option),
         ("user", json!(id('a', 2)), json!("bob"), person.clone()),
-        ("user", json!("bob@acme.test"), json!("bob"), person),
+        ("user", json!("bob@acme.test"), json!("bob"), person.clone()),
+        ("user", json!("\u{1d}bob@acme.test"), json!("bob"), person),
         ("issue", json!(first), json!("WEB-1"), issue.clone()),
-        ("issue", json!("web-1"), json!("WEB-1"), issue),
+        ("issue", json!("web-1"), json!("WEB-1"), issue.clone()),
+        ("issue", json!("web-1\u{1e}"), json!("WEB-1"), issue),
     ] {
         let body = json!({"custom_fields": {name: written}});
         let changed = gateway.patch("ada", &item, body).await.expect(200);
@@ -187,7 +190,7 @@ async fn what_is_empty_is_told_or_clears() {
     let mut needed = property("needed", "TEXT");
     needed["is_required"] = json!(true);
     place.new_property(task, needed).await;
-    for blank in [json!(""), json!("  "), Value::Null] {
+    for blank in [json!(""), json!("  "), json!("\u{1f}"), Value::Null] {
         let body = json!({"name": "n", "custom_fields": {"needed": blank}});
         let refused = gateway.post("ada", ITEMS, body).await.expect(400);
         assert_eq!(refused.error_fields(), ["custom_fields.needed"], "{blank}");

@@ -2,7 +2,7 @@
 //! for there being many options. May use: `v2`, this folder.
 
 use super::model::PropertyOption;
-use crate::v2::value::{read_uuid, small_letters};
+use crate::v2::value::{read_uuid, small_letters, trimmed};
 use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
@@ -29,7 +29,7 @@ impl Choices {
         let mut choices = Self::default();
         for option in options {
             choices.ids.insert(option.id);
-            let named = choices.names.entry(small_letters(&option.name)).or_insert(Named::Nothing);
+            let named = choices.names.entry(small_letters(trimmed(&option.name))).or_insert(Named::Nothing);
             *named = match *named {
                 Named::Nothing => Named::One(option.id),
                 Named::One(first) | Named::Several(first) => Named::Several(first),
@@ -45,7 +45,7 @@ impl Choices {
 
     /// The options of this name, whatever its letter case.
     pub(super) fn named(&self, name: &str) -> Named {
-        self.names.get(&small_letters(name.trim())).copied().unwrap_or(Named::Nothing)
+        self.names.get(&small_letters(trimmed(name))).copied().unwrap_or(Named::Nothing)
     }
 
     /// The first option with this id or name.

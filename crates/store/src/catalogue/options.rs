@@ -12,7 +12,7 @@ use super::faults::{flag, nullable_text, take, text};
 use super::model::{ContextOption, Property, PropertyOption, PropertyType};
 use crate::refusal::Refusal;
 use crate::v2::body::Given;
-use crate::v2::value::small_letters;
+use crate::v2::value::{small_letters, trimmed};
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -145,7 +145,7 @@ impl Edit {
     /// Defaults that name an option follow when it is renamed.
     pub(super) fn rename_defaults(&mut self, property: Uuid, renamed: &Renamed) {
         if !renamed.0.is_empty() {
-            let now = |text: &String| renamed.0.get(&small_letters(text.trim())).cloned();
+            let now = |text: &String| renamed.0.get(&small_letters(trimmed(text))).cloned();
             self.each_default(property, |text| Some(now(&text).unwrap_or(text)));
         }
     }

@@ -11,7 +11,7 @@ use super::model::{Property, PropertyType, RelationType};
 use super::resolution::Applicable;
 use super::text_forms::{is_email, is_url, reads_as_email, reads_as_url};
 use crate::v2::time::{self, Written};
-use crate::v2::value::read_uuid;
+use crate::v2::value::{read_uuid, trimmed};
 use serde_json::{Number, Value};
 use std::collections::HashSet;
 use uuid::Uuid;
@@ -139,8 +139,8 @@ fn stands_for_a_record(wish: &Wish) -> bool {
 fn one(kind: ValueKind, choices: &Choices, value: &Value) -> Result<Wish, String> {
     match kind {
         ValueKind::Option => option(choices, text(value)?),
-        ValueKind::Person => Ok(Wish::Person(text(value)?.trim().to_owned())),
-        ValueKind::Item => Ok(Wish::Item(text(value)?.trim().to_owned())),
+        ValueKind::Person => Ok(Wish::Person(trimmed(text(value)?).to_owned())),
+        ValueKind::Item => Ok(Wish::Item(trimmed(text(value)?).to_owned())),
         ValueKind::Html => Ok(Wish::Html(text(value)?.to_owned())),
         ValueKind::Formula => Err("is computed and cannot be written".into()),
         ValueKind::Text | ValueKind::Url | ValueKind::Email | ValueKind::Reference | ValueKind::Release => {

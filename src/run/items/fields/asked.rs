@@ -10,6 +10,7 @@ use crate::run::job::InProject;
 use crate::store::{Element, OwnWrite, TypeChange};
 use crate::translate::html;
 use crate::v2::body::Given;
+use crate::v2::value::trimmed;
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -234,7 +235,7 @@ async fn rich_text(
 
 /// Whether an element is a text of nothing but blanks, which is no value where one is needed.
 fn is_blank(element: &Element) -> bool {
-    element.value.as_str().is_some_and(|text| text.trim().is_empty())
+    element.value.as_str().is_some_and(|text| trimmed(text).is_empty())
 }
 
 /// A new item has the values it must have from what was sent, or by default (O39).
