@@ -102,6 +102,22 @@ async fn an_update_may_repeat_it() {
     gateway.patch("ada", &one(&item), elsewhere).await.expect_problem(400, "validation_error");
 }
 
+/// What `expand` shows may be sent back, and moves no other item there.
+#[tokio::test]
+async fn an_update_may_repeat_its_name() {
+    let gateway = recorded().await;
+    let (item, state) = in_unlisted_state(&gateway).await;
+    let body = json!({"state": " parkED", "name": "still parked"});
+    let update = gateway.patch("ada", &one(&item), body).await.expect(200);
+    assert_eq!((update.text("name"), update.text("state_id")), ("still parked".to_owned(), state));
+    let refused = gateway.patch("ada", &one(&item), json!({"state": "Park"})).await;
+    assert_eq!(refused.expect_problem(400, "validation_error").error_fields(), ["state"]);
+    let elsewhere = gateway.patch("ada", &one(&id('e', 1)), json!({"state": "Parked"})).await;
+    assert_eq!(elsewhere.expect_problem(400, "validation_error").error_fields(), ["state"]);
+    let new = gateway.post("ada", ITEMS, json!({"name": "n", "state": "Parked"})).await;
+    assert_eq!(new.expect_problem(400, "validation_error").error_fields(), ["state"]);
+}
+
 /// v1 gives a new item no state when the project has none.
 #[tokio::test]
 async fn an_item_without_a_state_is_shown_with_the_nil_id() {

@@ -15,6 +15,7 @@ use crate::plan::Known;
 use crate::refusal::{FieldError, Refusal};
 use crate::run::items::fields::{self, Asked};
 use crate::run::items::record::if_live;
+use crate::run::items::unlisted_states;
 use crate::run::job::InProject;
 use crate::run::kept::collection::Collection;
 use crate::run::members::Members;
@@ -115,9 +116,27 @@ async fn state(job: &InProject<'_>, given: &Given, stored: Option<&Item>) -> Res
     let all = list::load_with(job, states, |all| named(all).len() == 1).await?;
     Ok(match named(&all).as_slice() {
         [id] => LookedUp::Found(text_of(*id)),
-        [] => LookedUp::wrong("state", "names no state of this project; use state_id"),
+        [] => match unlisted(job, &all, stored, name).await? {
+            Some(id) => LookedUp::Kept(text_of(id)),
+            None => LookedUp::wrong("state", "names no state of this project; use state_id"),
+        },
         _ => LookedUp::wrong("state", "names several states of this project; use state_id"),
     })
+}
+
+/// The state that the item is in, where `states` does not list it and it is called `name`: what is shown may be sent back.
+async fn unlisted(
+    job: &InProject<'_>,
+    states: &Collection,
+    stored: Option<&Item>,
+    name: &str,
+) -> Result<Option<Uuid>, Refusal> {
+    let Some(item) = stored.filter(|item| !item.state.is_nil() && states.get(item.state).is_none()) else {
+        return Ok(None);
+    };
+    let shown = unlisted_states::of_item(job, states, item.state, item.id).await?;
+    let shown = shown.as_ref().and_then(|shown| shown.get("name")?.as_str());
+    Ok(shown.filter(|shown| folded(shown) == folded(name)).map(|_| item.state))
 }
 
 async fn labels(job: &InProject<'_>, given: &Given) -> Result<LookedUp, Refusal> {
@@ -232,7 +251,7 @@ fn by_emails(people: &[Person]) -> Named {
     let mut named = Named::new();
     for person in people {
         if let Some(email) = &person.email {
-            named.entry(email.to_lowercase()).or_default().push(person.id);
+            named.entry(folded(email)).or_default().push(person.id);
         }
     }
     named
