@@ -39,6 +39,8 @@ const IDENTIFIERS: u64 = 10_000;
 /// Identifiers remembered that were no project's when it was looked at, and for how long.
 const STRANGERS: u64 = 10_000;
 const STRANGERS_FOR: Duration = Duration::from_secs(5);
+/// How long it counts that v1 does not order by id; another version of it may.
+const NOT_BY_ID_FOR: Duration = Duration::from_secs(60 * 60);
 
 const MADE: u64 = 1_000_000;
 /// Work items remembered that were made without type and values, and for how long.
@@ -97,6 +99,8 @@ pub struct Runner {
     pub(super) service_key: Option<V1Key>,
     /// Identifiers that a project did not have when it was looked at lately.
     pub(super) strangers: Cache<(Uuid, Box<str>), ()>,
+    /// Holds an entry when v1 has lately taken the order by id for another one.
+    pub(super) not_by_id: Cache<(), ()>,
     /// Which project had an identifier when it was last seen, by workspace.
     identifiers: Cache<(Box<str>, Box<str>), Uuid>,
 }
@@ -143,6 +147,7 @@ impl Runner {
             service_key: service_key(&settings),
             settings,
             strangers: Cache::new(Bounds::of(STRANGERS).for_time(STRANGERS_FOR)),
+            not_by_id: Cache::new(Bounds::of(1).for_time(NOT_BY_ID_FOR)),
             identifiers: Cache::new(Bounds::of(IDENTIFIERS)),
         }
     }

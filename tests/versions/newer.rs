@@ -56,6 +56,28 @@ async fn a_short_page_by_id_is_not_taken_from_a_v1_that_does_not_order_by_id() {
     assert_eq!(last.column("id"), [json!(ids[ids.len() - 1])]);
 }
 
+/// One call tells it, and no other project pays for it again.
+#[tokio::test]
+async fn that_v1_does_not_order_by_id_is_learned_once() {
+    let scene = scene().await;
+    for number in 0..30 {
+        in_web(&scene.sandbox, "POST", "work-items/", &json!({"name": format!("n{number}")}));
+    }
+    let by_id = || scene.wire.asked().into_iter().filter(|asked| asked.path.contains("order_by=id")).count();
+    scene.gateway.get("ada", &format!("{ITEMS}?order_by=id")).await.expect(200);
+    assert_eq!(by_id(), 1);
+    let new = json!({"name": "Other", "identifier": "NEWER"});
+    let other = scene.gateway.post("ada", "/api/v1/workspaces/acme/projects/", new).await.expect(201).text("id");
+    let items = format!("/api/v2/workspaces/acme/projects/{other}/work-items/");
+    let mut made = Vec::new();
+    for name in ["a", "b", "c"] {
+        made.push(scene.gateway.post("ada", &items, json!({"name": name})).await.expect(201).text("id"));
+    }
+    made.sort();
+    let listed = scene.gateway.get("ada", &format!("{items}?order_by=id")).await.expect(200);
+    assert_eq!((listed.column("id"), by_id()), (made.into_iter().map(Value::from).collect(), 1));
+}
+
 /// Members that tie in the default order come on two pages or on none (trap 44).
 #[tokio::test]
 async fn a_cycle_of_more_than_one_page_is_read_whole() {

@@ -42,6 +42,9 @@ pub(in crate::run) fn is_possible(call: &ListCall) -> bool {
 
 /// Reads the page; none when a boundary ties, the list moved or v1 sorts otherwise, so that only the index can answer.
 pub(in crate::run) async fn read(job: &InProject<'_>, call: &ListCall) -> Result<Option<Selection>, Refusal> {
+    if is_by_id(&call.order) && job.runner.not_by_id.contains(&()) {
+        return Ok(None);
+    }
     let window = Window { start: call.page.offset(), rows: call.page.per_page() };
     let before = if is_by_id(&call.order) { PROOF } else { 1 };
     let Some((size, number)) = fit(window, before) else { return Ok(None) };
@@ -108,6 +111,10 @@ fn cut(
     // A v1 that does not know an order can fall back to another one without a word.
     let in_order = |a: &Item, b: &Item| if call.order.descending { key(a) >= key(b) } else { key(a) <= key(b) };
     if !items.is_sorted_by(in_order) {
+        if is_by_id(&call.order) {
+            // Ids do not change, so it is the order that v1 does not know.
+            job.runner.not_by_id.insert((), ());
+        }
         return None;
     }
     let start = window.start - skipped;
