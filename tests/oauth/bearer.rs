@@ -222,6 +222,45 @@ async fn a_token_whose_v1_key_has_ended_is_dead() {
 }
 
 /// The app is not led on: it has to ask the person again. A v1 that fails says nothing about the key.
+/// Only v1's own word about the key tells that a live token is dead.
+#[tokio::test]
+async fn a_v1_that_errs_ends_no_grant() {
+    let asked = || Exchange::get("users/me/");
+    for odd in [
+        asked().html(401, "Log in"),
+        asked().html(403, "Forbidden"),
+        asked().html(404, "Nothing here"),
+        asked().html(502, ""),
+        asked().reply(404, json!({"error": "Page not found."})),
+        asked().reply(403, json!({"detail": "You do not have permission to perform this action."})),
+        asked().reply(429, json!({"error_code": 5900, "error_message": "RATE_LIMIT_EXCEEDED"})),
+        asked().reply(500, json!({"error": "Something went wrong please try again later"})),
+        asked().reply(200, json!({"id": 7})),
+        asked().raw(200, "{"),
+        asked().drop_after_reading(),
+        asked().reply(200, json!({})).delay(Duration::from_secs(4)),
+    ] {
+        let v1 = ScriptedV1::start().await;
+        let me = json!({"id": "00000000-0000-4000-a000-000000000001", "email": "a@b", "display_name": "ada"});
+        v1.expect(asked().reply(200, me));
+        let settings = [("secrets.key", SECRET), ("cache.identity", "0s"), ("cache.refused_identity", "0s")];
+        let stage = Stage::over(Gateway::with(v1.base_url(), &settings).await).await;
+        let page = stage.page(&changed(stage.request(), "scope", Some("read"))).await;
+        let code =
+            led_to(&stage.decide(&page, "allow", "key").await, crate::oauth::stage::REDIRECT)["code"].clone();
+        let tokens = Tokens::of(&stage.token(&stage.exchange(&code)).await.expect(200));
+        let said = format!("{odd:?}");
+        v1.expect(odd.repeated());
+        for token in [&tokens.access, &tokens.refresh] {
+            let told = stage.about("/auth/o/introspect/", token).await;
+            assert_eq!((told.status, &told.json["active"]), (200, &json!(true)), "{said}");
+        }
+        let renewed = stage.token(&stage.refreshing(&tokens.refresh)).await;
+        assert_eq!(renewed.status, 200, "{said}");
+        assert!(!renewed.text("access_token").is_empty() && !renewed.text("refresh_token").is_empty());
+    }
+}
+
 #[tokio::test]
 async fn a_grant_whose_v1_key_has_ended_is_not_refreshed() {
     let v1 = ScriptedV1::start().await;
