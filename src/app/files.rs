@@ -1,7 +1,7 @@
 //! What settings only name, read from its files before anything is made of it.
 //!
-//! A file system may hang for ever. At a reload the files are therefore read on a thread of their own and for so long at
-//! most, while nothing is held that a later reload, a request or the end of the process needs.
+//! A file system may hang for ever. At a reload the files are therefore read on a thread of their own, for a few seconds
+//! at most, while nothing is held that a later reload, a request or the end of the process needs.
 //!
 //! May use: `admin`, `aside`, `hints`, `mapping`, `oauth`, `settings`; it is composition.
 

@@ -85,8 +85,8 @@ pub(super) struct Service {
 }
 
 impl Service {
-    /// The service that `settings` and the `files` they name describe, its process among those that share the store, and
-    /// what the HTTP surface needs.
+    /// The service that `settings` and the `files` they name describe, its process among those that share the store,
+    /// and what the HTTP surface needs.
     pub(super) async fn start(settings: &Settings, files: Files) -> Result<(Self, Joined, Surface), StartError> {
         let upstream = settings.upstream.needed_base_url()?.clone();
         let compiled = Compiled::of(files.texts, None)?;

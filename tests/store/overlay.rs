@@ -130,7 +130,8 @@ async fn a_store_of_a_newer_version_is_refused(place: Place) {
     assert!(matches!(refused, StoreError::Schema(_)), "{refused:?}");
 }
 
-/// Bodies could once hold JSON in a text, by a name that the reader of JSON gives a meaning, and nest deeper than that reads.
+/// Bodies could once hold JSON in a text, by a name that the reader of JSON gives a meaning, and nest deeper than that
+/// reads.
 async fn what_was_once_stored_without_being_readable_hides_nothing(place: Place) {
     let store = place.open().await;
     let written = [value("deep", json!(1)), value("named", json!(2)), value("other", json!(3))];

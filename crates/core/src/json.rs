@@ -1,8 +1,8 @@
 //! JSON that somebody else has written, as it is written.
 //!
-//! To `serde_json`'s own [`Value`] an object whose first member is called `$serde_json::private::RawValue` is whatever JSON
-//! the text in that member is: another value, or none at all. And what nests deeper than 127 levels it does not read. v1's
-//! pages can store both, and so could bodies once. Here every name is a name, and what nests too deep is null.
+//! To `serde_json`'s own [`Value`] an object whose first member is called `$serde_json::private::RawValue` is whatever
+//! JSON the text in that member is: another value, or none at all. And what nests deeper than 127 levels it does not
+//! read. v1's pages can store both, and so could bodies once. Here every name is a name, and what nests too deep is null.
 //!
 //! May use: nothing of this crate.
 
@@ -10,8 +10,8 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAcces
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// Most arrays and objects within each other; the next one reads as null. A few less than `serde_json` reads, for what is
-/// around them.
+/// Most arrays and objects within each other; the next one reads as null. A few less than `serde_json` reads, for what
+/// is around them.
 pub const MOST_LEVELS: usize = 120;
 
 /// A value as it is written.

@@ -124,7 +124,8 @@ async fn state(job: &InProject<'_>, given: &Given, stored: Option<&Item>) -> Res
     })
 }
 
-/// The state that the item is in, where `states` does not list it and it is called `name`: what is shown may be sent back.
+/// The state that the item is in, where `states` does not list it and it is called `name`: what is shown may be sent
+/// back.
 async fn unlisted(
     job: &InProject<'_>,
     states: &Collection,
