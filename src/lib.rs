@@ -46,8 +46,8 @@ pub mod usage;
 pub mod verify;
 
 pub use causeway_core::{
-    amount, aside, cache, context, fresh, heavy, json, load, network, printable, refusal, settings, tally, trace,
-    units, worker,
+    amount, aside, boxed, cache, context, fresh, heavy, json, load, network, printable, refusal, settings, tally,
+    trace, units, worker,
 };
 pub use causeway_index::{index, translate};
 pub use causeway_plan::{describe, mapping, plan, v2};

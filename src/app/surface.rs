@@ -1,10 +1,12 @@
 //! The parts as the HTTP surface wants them: the v2 operations, what may pass through, the door for hints; and events of
 //! the authorization server, counted on their way to the audit log.
 //!
-//! May use: `access`, `context`, `edge`, `hints`, `oauth`, `refusal`, `request`, `run`, `tally`, `v1`; it is composition.
+//! May use: `access`, `boxed`, `context`, `edge`, `hints`, `oauth`, `refusal`, `request`, `run`, `tally`, `v1`; it is
+//! composition.
 
 use crate::access::Origin;
 use crate::access::credential::presents_own;
+use crate::boxed::boxed;
 use crate::context::Context;
 use crate::edge::{Body, Pages, V2Answer, V2Service, read_body};
 use crate::hints::{HintDoor, HintSecrets};
@@ -27,7 +29,7 @@ pub(super) struct Operations {
 impl V2Service for Operations {
     fn answer(&self, request: Request<Body>, context: Context) -> BoxFuture<'static, Result<V2Answer, Refusal>> {
         let (v2, limit) = (Arc::clone(&self.v2), self.body_limit);
-        Box::pin(async move {
+        boxed(|| async move {
             let (head, body) = request.into_parts();
             v2.answer(head, read_body(body, limit), context).await
         })

@@ -1,8 +1,8 @@
 //! Accepts connections (HTTP/1.1 and HTTP/2, plain or with TLS) and lets running requests finish when told to stop.
 //!
-//! May use: `load`, `refusal`, `settings`, `telemetry`, `edge::connection`, `edge::connections`, `edge::descriptors`,
-//! `edge::door`, `edge::ending`, `edge::leftover`, `edge::outgoing`, `edge::public_base`, `edge::reception`,
-//! `edge::stack`, `edge::tls`, `edge::workers`.
+//! May use: `boxed`, `load`, `refusal`, `settings`, `telemetry`, `edge::connection`, `edge::connections`,
+//! `edge::descriptors`, `edge::door`, `edge::ending`, `edge::leftover`, `edge::outgoing`, `edge::public_base`,
+//! `edge::reception`, `edge::stack`, `edge::tls`, `edge::workers`.
 
 use super::body::Body;
 use super::connection::{Clock, Peer, Timed};
@@ -17,6 +17,7 @@ use super::reception::{Carry, HEALTH, Reception, Ways};
 use super::stack::Stack;
 use super::tls::{Tls, speak_tls};
 use super::workers::{Arrival, Converse, Handed, Workers};
+use crate::boxed::boxed;
 use crate::load::Memory;
 use crate::refusal::Refusal;
 use crate::settings::{ListenSettings, Settings};
@@ -184,7 +185,7 @@ async fn converse(server: Server, arrival: Arrival, stack: Stack, elsewhere: Els
         // In memory of its own, which is taken when its turn comes and given back when it is answered. A client of
         // HTTP/2 begins a hundred at once, and each is kept from when its head has come: most are refused at their
         // turn.
-        async move { Box::pin(answer(stack, request, peer, clock, elsewhere)).await }
+        async move { boxed(|| answer(stack, request, peer, clock, elsewhere)).await }
     });
     let mut connection = std::pin::pin!(server.http.serve_connection(TokioIo::new(gate), service));
     let mut expired = std::pin::pin!(clock.expired());

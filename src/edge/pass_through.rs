@@ -8,14 +8,14 @@
 
 use super::body::{self, Body, Watch, watched};
 use super::forwarding::{request_headers, strip_hop_by_hop};
-use super::layers::REQUEST_ID;
+use super::layers::{REQUEST_ID, TRACE_IDS, TRACE_STATE};
 use super::problem;
 use super::public_base::PublicBase;
 use crate::context::{Context, Note};
 use crate::hop::{Hop, HopError, HopSettings, Instance, Retries, Versions, chain};
 use crate::refusal::Refusal;
 use crate::settings::{HttpAddress, PublicSettings, UpstreamSettings};
-use crate::trace::{Detail, TRACEPARENT, TRACESTATE, new_span};
+use crate::trace::{Detail, new_span};
 use futures_util::future::BoxFuture;
 use http::uri::{Authority, Parts, PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, request};
@@ -250,10 +250,10 @@ impl PassThrough {
         if let Some(trace) = context.meter.trace() {
             // The state that other systems add belongs to the trace; without the trace it came with it says nothing.
             if trace.parent.is_none() {
-                headers.remove(TRACESTATE);
+                headers.remove(TRACE_STATE);
             }
             if let Ok(value) = HeaderValue::from_bytes(&trace.header(span)) {
-                headers.insert(TRACEPARENT, value);
+                headers.insert(TRACE_IDS, value);
             }
         }
         Ok(outgoing)

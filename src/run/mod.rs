@@ -5,8 +5,8 @@
 //! declared in the mapping. Resources that v1 does not have at all are under `own`, work items under `items`. What all of
 //! them read and write with is in `reads`, `writes` and `kept`.
 //!
-//! May use: `amount`, `plan`, `access`, `v1`, `v2`, `translate`, `catalogue`, `store`, `context`, `fresh`, `settings`,
-//! `refusal`. May not use: `edge`, `cli`, `sandbox`.
+//! May use: `amount`, `boxed`, `plan`, `access`, `v1`, `v2`, `translate`, `catalogue`, `store`, `context`, `fresh`,
+//! `settings`, `refusal`. May not use: `edge`, `cli`, `sandbox`.
 
 mod audit;
 mod dispatch;

@@ -18,6 +18,11 @@ use uuid::Uuid;
 /// Header that carries the request id both ways.
 pub(in crate::edge) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
+/// Header with the ids of the trace, both ways.
+pub(in crate::edge) const TRACE_IDS: HeaderName = HeaderName::from_static(TRACEPARENT);
+/// Header with what other systems add to a trace.
+pub(in crate::edge) const TRACE_STATE: HeaderName = HeaderName::from_static(TRACESTATE);
+
 const LONGEST_ID: usize = 128;
 
 /// Takes the traces that are recorded; called at the end of a request, so it must not wait for anything.
@@ -92,8 +97,8 @@ pub(in crate::edge) fn context(extensions: &Extensions) -> Context {
 /// stranger could have everything recorded.
 fn trace(request: &Parts, public: &PublicSettings, traces: Option<&Arc<dyn Traces>>) -> Trace {
     let text = |name| request.headers.get(name).and_then(|value| value.to_str().ok());
-    let alone = request.headers.get_all(TRACEPARENT).iter().count() == 1;
-    let parent = text(TRACEPARENT).filter(|_| alone).and_then(|said| Parent::read(said, text(TRACESTATE)));
+    let alone = || request.headers.get_all(TRACE_IDS).iter().count() == 1;
+    let parent = text(TRACE_IDS).filter(|_| alone()).and_then(|said| Parent::read(said, text(TRACE_STATE)));
     let peer = request.extensions.get::<Peer>();
     let believed = parent.as_ref().filter(|_| peer.is_some_and(|peer| public.trusts(peer.0.ip())));
     let sampled = match believed {

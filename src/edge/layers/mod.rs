@@ -16,7 +16,7 @@ mod overload;
 
 pub(super) use access_log::Line;
 pub(super) use around::{as_get, catching, in_time, without_body};
-pub(super) use companion::{Companion, REQUEST_ID, context};
+pub(super) use companion::{Companion, REQUEST_ID, TRACE_IDS, TRACE_STATE, context};
 pub(crate) use companion::{Recorded, Traces};
 pub(super) use cors::Cors;
 pub(super) use cost::Costs;

@@ -1,5 +1,6 @@
 //! Reads: a page of a collection, or one record of it. May use: what `run` may use.
 
+use crate::boxed::boxed;
 use crate::plan::{ReadOneBy, Resource};
 use crate::refusal::Refusal;
 use crate::run::job::Job;
@@ -17,7 +18,7 @@ use uuid::Uuid;
 pub(in crate::run) async fn list(job: &Job) -> Result<Reply, Refusal> {
     match job.ready_page() {
         Some(reply) => job.hold_required().await.map(|()| reply),
-        None => Box::pin(make_page(job)).await,
+        None => boxed(|| make_page(job)).await,
     }
 }
 
@@ -66,12 +67,12 @@ async fn read(job: &Job) -> Result<Arc<Held>, Refusal> {
     let (resource, id) = (job.resource(), job.pk()?);
     let v1 = resource.v1.as_ref().ok_or_else(|| Refusal::internal("a read without v1"))?;
     if v1.one == ReadOneBy::Record {
-        return Box::pin(read_alone(job, id)).await.map(Arc::new);
+        return boxed(|| read_alone(job, id)).await.map(Arc::new);
     }
     if let Some(held) = find(job, resource, id).await? {
         return Ok(held);
     }
-    let further = Box::pin(job.find_further(resource, id)).await?;
+    let further = boxed(|| job.find_further(resource, id)).await?;
     further.map(Arc::new).ok_or_else(Refusal::not_found)
 }
 

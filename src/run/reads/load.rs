@@ -2,6 +2,7 @@
 
 use super::flagged;
 use super::shortage::Reading;
+use crate::boxed::boxed;
 use crate::context::Context;
 use crate::fresh::{Changed, Kept};
 use crate::heavy::Input;
@@ -118,7 +119,7 @@ impl Job {
     {
         match self.operation().method.writes() {
             true => load().await,
-            false => Box::pin(self.runner.collections.whole(place, load)).await,
+            false => boxed(|| self.runner.collections.whole(place, load)).await,
         }
     }
 

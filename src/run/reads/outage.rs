@@ -6,6 +6,7 @@
 //! settles nothing by it, and does not use what a write has voided. Proofs of access follow a rule of their own
 //! (`access::remembered`). Writes never look at older data. May use: what `run` may use.
 
+use crate::boxed::boxed;
 use crate::context::Note;
 use crate::fresh::{Changed, or_older};
 use crate::index::{Index, Scope};
@@ -116,8 +117,8 @@ impl Job {
     ) -> Result<V1Response, Refusal> {
         let question = Question::new(shown, &request);
         let older = || self.runner.answers.kept(&question);
-        let asking = self.ask_and_keep(&question, request, Body::Checked, about);
-        or_older(&self.call.ctx, || self.is_queued(), older, Box::pin(asking)).await
+        let asking = boxed(|| self.ask_and_keep(&question, request, Body::Checked, about));
+        or_older(&self.call.ctx, || self.is_queued(), older, asking).await
     }
 
     /// [`Job::ask_record`] for a page, of which `read` reads everything.

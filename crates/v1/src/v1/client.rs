@@ -1,8 +1,8 @@
 //! The HTTP client towards v1.
 //!
 //! One pooled client for all keys; nothing of a key survives a call. Redirects, proxies of the environment and
-//! compressed answers are off: the answer is read as v1 gives it. May use: `context`, `hop`, `load`, `refusal`,
-//! `tally`, `trace`, `units` and the rest of this folder.
+//! compressed answers are off: the answer is read as v1 gives it. May use: `boxed`, `context`, `hop`, `load`,
+//! `refusal`, `tally`, `trace`, `units` and the rest of this folder.
 
 mod answers;
 mod noted;
@@ -17,6 +17,7 @@ use super::concurrency::{Concurrency, ConcurrencySettings, Slot};
 use super::message::{V1Error, V1Request, V1Response};
 use super::outcome::Outcome;
 use super::{API_KEY, V1Key, refusals, retry};
+use crate::boxed::boxed;
 use crate::context::{Context, Priority};
 use crate::hop::{Hop, HopSettings, Instance, Retries, Versions, chain};
 use crate::load::{Asker, Memory};
@@ -198,7 +199,7 @@ impl Client {
         let mut left = retry::ATTEMPTS;
         self.retries.earn();
         loop {
-            let outcome = Box::pin(self.measured_attempt(key, &request, ctx, look)).await;
+            let outcome = boxed(|| self.measured_attempt(key, &request, ctx, look)).await;
             let throttled = |answer: &V1Response| match request.method {
                 Method::GET => answer.status == 429,
                 _ => refusals::is_own_throttle(answer),

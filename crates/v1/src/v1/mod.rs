@@ -3,8 +3,8 @@
 //! Purpose: carry a [`V1Request`] to the backend and bring a [`V1Response`] back, with pooling, time
 //! limits, size limits and the rules about what may be repeated. It knows nothing of v2.
 //!
-//! May use: `context`, `hop`, `load`, `refusal`, `settings`, `shared`, `tally`, `trace`, `units`. May not use: `v2`,
-//! `translate`, `plan`, `run`, `edge`.
+//! May use: `boxed`, `context`, `hop`, `load`, `refusal`, `settings`, `shared`, `tally`, `trace`, `units`.
+//! May not use: `v2`, `translate`, `plan`, `run`, `edge`.
 
 mod base_url;
 mod breaker;
