@@ -18,7 +18,7 @@ use super::proofs::Proofs;
 use super::ready::Ready;
 use super::shared_indexes::SharedIndexes;
 use super::start::{Compiled, StartError};
-use super::surface::{Counted, Operations, counters, hint_door, keys_of_v1_only};
+use super::surface::{Counted, Operations, counters, hint_door, keys_of_v1_only, usable_secrets};
 use crate::access::Access;
 use crate::admin::AdminPage;
 use crate::board::Board;
@@ -27,7 +27,7 @@ use crate::docs::DocsPage;
 use crate::edge::{Counting, Notices, Pages, PassThrough, Stack, Surface, Tls, Traces};
 use crate::fresh::Changes;
 use crate::front::Front;
-use crate::hints::HintSecrets;
+use crate::hints::{HintSecrets, HintTally};
 use crate::idempotency::Idempotency;
 use crate::index::Indexes;
 use crate::limits::Limits;
@@ -37,7 +37,7 @@ use crate::oauth::{Audited, Events, Keyring, OAuth, OAuthPages};
 use crate::plan::{Plan, Source};
 use crate::request::{Beside, V2};
 use crate::retirement::Retirement;
-use crate::run::{Runner, keep_ahead, service_key, settle_left_open};
+use crate::run::{Runner, follow_hints, keep_ahead, service_key, settle_left_open};
 use crate::settings::{CacheSettings, Settings};
 use crate::shared::Shared;
 use crate::store::{self, Joined, LeftWorkspace, Store};
@@ -57,6 +57,7 @@ pub(super) struct Lasting {
     /// What is shared with other processes beside the store.
     shared: Option<Shared>,
     events: Arc<[Counter]>,
+    hints: Arc<HintTally>,
     traces: Option<Arc<Exporter>>,
     compared: Compared,
 }
@@ -79,6 +80,8 @@ pub(super) struct Service {
     /// Who counts calls, when anybody does; the same counts as long as the process lives.
     counts: Option<Counts>,
     retirement: Option<Arc<Retirement>>,
+    /// What v1 signs hints with, where they are taken.
+    hint_secrets: Option<HintSecrets>,
     /// Sends operations to the deployment's own v2, where that answers them.
     cut_over: CutOver,
     background: Vec<AbortOnDropHandle<()>>,
@@ -142,11 +145,22 @@ impl Service {
             calls,
             counts,
             retirement,
+            hint_secrets: usable_secrets(files.hints, settings),
             cut_over,
             background: Vec::new(),
-            lasting: Arc::new(Lasting { client, memory, store, indexes, shared, events, traces, compared }),
+            lasting: Arc::new(Lasting {
+                client,
+                memory,
+                store,
+                indexes,
+                shared,
+                events,
+                hints: Arc::default(),
+                traces,
+                compared,
+            }),
         };
-        let surface = service.surface(files.hints)?;
+        let surface = service.surface()?;
         Ok((service, joined, surface))
     }
 
@@ -221,10 +235,11 @@ impl Service {
             requests,
             calls,
             retirement,
+            hint_secrets: usable_secrets(files.hints, settings),
             cut_over,
             background: Vec::new(),
         };
-        let surface = service.surface(files.hints)?;
+        let surface = service.surface()?;
         Ok((service, surface))
     }
 
@@ -233,7 +248,12 @@ impl Service {
         let named = |part: &str| changed.iter().any(|name| name.starts_with(part));
         let secrets = self.keyring != before.keyring && !named("secrets.");
         let mappings = !Arc::ptr_eq(&self.compiled.plan, &before.compiled.plan) && !named("mappings");
-        let read = [(secrets, "the secrets of secrets.key_file"), (mappings, "the files of mappings")];
+        let hints = self.hint_secrets != before.hint_secrets && !named("hints.") && !named("upstream.service_key");
+        let read = [
+            (secrets, "the secrets of secrets.key_file"),
+            (hints, "the secrets of hints.secrets_file"),
+            (mappings, "the files of mappings"),
+        ];
         read.into_iter().filter(|(anew, _)| *anew).map(|(_, what)| what.to_owned()).collect()
     }
 
@@ -251,6 +271,11 @@ impl Service {
         let heard = self.proofs.clone().map(|proofs| proofs.listen(self.access.changes().clone()));
         self.background.extend(heard.map(until_dropped));
         if let Some(key) = service_key(&self.settings) {
+            if self.lasting.store.is_for_many() {
+                let passed_on = self.lasting.store.passed_on();
+                let follow = follow_hints(Arc::clone(&self.runner), key.clone(), passed_on);
+                self.background.push(until_dropped(follow));
+            }
             let runner = Arc::clone(&self.runner);
             self.background.push(until_dropped(async move {
                 settle_left_open(Arc::clone(&runner), key.clone()).await;
@@ -259,7 +284,7 @@ impl Service {
         }
     }
 
-    fn surface(&self, hints: Option<HintSecrets>) -> Result<Surface, StartError> {
+    fn surface(&self) -> Result<Surface, StartError> {
         let settings = &self.settings;
         let upstream = settings.upstream.needed_base_url()?;
         let document = Arc::clone(&self.document);
@@ -286,7 +311,9 @@ impl Service {
             Arc::new(OAuthPages::new(self.oauth.clone())),
             Arc::new(DocsPage::new(document, self.oauth.clone())),
         ];
-        pages.extend(hint_door(hints, &self.runner, service_key(settings)));
+        if let (Some(secrets), Some(key)) = (self.hint_secrets.clone(), service_key(settings)) {
+            pages.push(hint_door(secrets, &self.lasting.hints, &self.runner, key));
+        }
         // Last, for it has every path that nobody else has.
         pages.push(Arc::new(Front));
         Ok(Surface {
@@ -308,6 +335,7 @@ impl Service {
             memory: (self.lasting.memory.clone(), self.settings.limits.memory),
             limits: Arc::clone(&self.limits),
             events: Arc::clone(&self.lasting.events),
+            hints: Arc::clone(&self.lasting.hints),
             calls: Arc::clone(&self.calls),
             client: self.lasting.client.clone(),
             access: self.access.clone(),

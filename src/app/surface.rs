@@ -1,19 +1,21 @@
 //! The parts as the HTTP surface wants them: the v2 operations, what may pass through, the door for hints; and events of
 //! the authorization server, counted on their way to the audit log.
 //!
-//! May use: `access`, `boxed`, `context`, `edge`, `hints`, `oauth`, `refusal`, `request`, `run`, `tally`, `v1`; it is
-//! composition.
+//! May use: `access`, `boxed`, `context`, `edge`, `hints`, `oauth`, `refusal`, `request`, `run`, `settings`, `store`, `tally`,
+//! `v1`; it is composition.
 
 use crate::access::Origin;
 use crate::access::credential::presents_own;
 use crate::boxed::boxed;
 use crate::context::Context;
 use crate::edge::{Body, Pages, V2Answer, V2Service, read_body};
-use crate::hints::{HintDoor, HintSecrets};
+use crate::hints::{HintDoor, HintSecrets, HintTally};
 use crate::oauth::{Event, Events, What};
 use crate::refusal::Refusal;
 use crate::request::V2;
 use crate::run::{Runner, touched};
+use crate::settings::Settings;
+use crate::store::Hint;
 use crate::tally::Counter;
 use crate::v1::V1Key;
 use futures_util::future::BoxFuture;
@@ -46,22 +48,29 @@ pub(super) fn keys_of_v1_only(headers: &HeaderMap) -> Result<(), Refusal> {
     ))
 }
 
-/// The door for hints from v1's webhooks; none without secrets, or without a key to look with.
+/// The door for hints from v1's webhooks.
 pub(super) fn hint_door(
-    secrets: Option<HintSecrets>,
+    secrets: HintSecrets,
+    tally: &Arc<HintTally>,
     runner: &Arc<Runner>,
-    key: Option<V1Key>,
-) -> Option<Arc<dyn Pages>> {
-    let secrets = secrets?;
-    let Some(key) = key else {
+    key: V1Key,
+) -> Arc<dyn Pages> {
+    let (runner, hints) = (Arc::clone(runner), Arc::default());
+    let hinted = move |workspace: &str, project| {
+        touched(&runner, &hints, &key, Hint { workspace: workspace.to_owned(), project });
+    };
+    Arc::new(HintDoor::new(secrets, Arc::clone(tally), Arc::new(hinted)))
+}
+
+/// The secrets of v1's webhooks where they are of use: without a key there is nothing to look with.
+pub(super) fn usable_secrets(secrets: Option<HintSecrets>, settings: &Settings) -> Option<HintSecrets> {
+    if secrets.is_some() && settings.upstream.service_key.is_none() {
         tracing::warn!(
             "hints.secrets_file does nothing without upstream.service_key: there is no key to look with"
         );
         return None;
-    };
-    let (runner, hints) = (Arc::clone(runner), Arc::default());
-    let hinted = move |project| touched(&runner, &hints, &key, project);
-    Some(Arc::new(HintDoor::new(secrets, Arc::new(hinted))))
+    }
+    secrets
 }
 
 /// Counters of all events, by their number.

@@ -1,7 +1,11 @@
 //! What a delivery of v1's webhooks is about. May use: nothing of this crate.
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use uuid::Uuid;
+
+/// Events that leave every work item as it is.
+const OF_OTHERS: [&str; 3] = ["project", "cycle", "module"];
 
 #[derive(Deserialize)]
 struct Delivery {
@@ -11,10 +15,9 @@ struct Delivery {
 
 #[derive(Deserialize)]
 struct Data {
-    id: Option<Uuid>,
     /// An id, or the record with its id.
     project: Option<Named>,
-    project_id: Option<Uuid>,
+    project_id: Option<Named>,
 }
 
 #[derive(Deserialize)]
@@ -22,14 +25,22 @@ struct Data {
 enum Named {
     Id(Uuid),
     Record { id: Uuid },
+    Unknown(IgnoredAny),
 }
 
-/// The project that a delivery is about; none for what is not understood, which is no fault.
+impl Named {
+    fn id(self) -> Option<Uuid> {
+        match self {
+            Self::Id(id) | Self::Record { id } => Some(id),
+            Self::Unknown(_) => None,
+        }
+    }
+}
+
+/// The project of whose work items a delivery tells; none for other records, and for what is not understood, which is
+/// no fault.
 pub(super) fn project_of(body: &[u8]) -> Option<Uuid> {
     let Delivery { event, data } = serde_json::from_slice(body).ok()?;
-    match (data.project, data.project_id) {
-        (Some(Named::Id(id) | Named::Record { id }), _) | (None, Some(id)) => Some(id),
-        (None, None) if event == "project" => data.id,
-        (None, None) => None,
-    }
+    let project = data.project.and_then(Named::id).or_else(|| data.project_id.and_then(Named::id));
+    project.filter(|_| !OF_OTHERS.contains(&&*event))
 }

@@ -1,12 +1,13 @@
-//! Hints from v1: its webhooks say that a record was touched, and an index that is there is then refreshed at once
+//! Hints from v1: its webhooks say that a record was touched, and an index that is in use is then refreshed at once
 //! instead of at the next window.
 //!
 //! A delivery proves nothing but that: it comes late, or never, or twice, and holds the record of another moment
 //! (`fixtures/webhooks.json`). So nothing of it is believed or shown; it only makes the gateway look earlier, in the
 //! lowest lane, with the gateway's own key. The door is at `/hints/v1/WORKSPACE/` and is there only with secrets
-//! (`hints.secrets_file`). v1 switches a webhook off when deliveries cannot be made, so each is answered at once.
+//! (`hints.secrets_file`). v1 switches a webhook off when deliveries cannot be made, and repeats none that is refused, so
+//! each is taken at once, however many there are: whoever is told of them looks no more often for that.
 //!
-//! May use: `context`, `edge`, `refusal`; what a hint does is told to it.
+//! May use: `context`, `edge`, `refusal`, `tally`; what a hint does is told to it.
 
 mod delivery;
 mod secrets;
@@ -16,23 +17,38 @@ pub use secrets::{HintSecrets, SecretsError};
 use crate::context::Context;
 use crate::edge::{Body, Pages, empty, read_body};
 use crate::refusal::Refusal;
+use crate::tally::Counter;
+use bytes::Bytes;
 use delivery::project_of;
 use futures_util::future::BoxFuture;
-use governor::{DefaultKeyedRateLimiter, Quota};
-use http::{Method, Request, Response};
-use std::num::NonZeroU32;
+use http::{HeaderMap, HeaderValue, Method, Request, Response};
+use secrets::Signature;
 use std::sync::Arc;
 use uuid::Uuid;
 
 const ROOT: &str = "/hints/v1/";
 /// Largest delivery in bytes.
 const LARGEST: usize = 1 << 20;
-/// Signed deliveries a second that are looked at, for each workspace.
-const PACE: NonZeroU32 = NonZeroU32::new(20).expect("not zero");
 const SIGNATURE: &str = "x-plane-signature";
 
-/// Is told that something in this project was touched; to be returned from at once.
-type Hinted = dyn Fn(Uuid) + Send + Sync;
+/// Is told that work items of this project of this workspace were touched; to be returned from at once.
+type Hinted = dyn Fn(&str, Uuid) + Send + Sync;
+
+/// What came to the door, by what became of it.
+#[derive(Debug, Default)]
+pub struct HintTally {
+    followed: Counter,
+    other: Counter,
+    refused: Counter,
+}
+
+impl HintTally {
+    /// How many there were: about work items, signed and about something else, and not signed.
+    pub fn figures(&self) -> [(&'static str, u64); 3] {
+        [("work_items", &self.followed), ("other", &self.other), ("refused", &self.refused)]
+            .map(|(name, count)| (name, count.get()))
+    }
+}
 
 #[derive(Clone)]
 pub struct HintDoor(Arc<Inner>);
@@ -40,39 +56,49 @@ pub struct HintDoor(Arc<Inner>);
 struct Inner {
     secrets: HintSecrets,
     hinted: Arc<Hinted>,
-    pace: DefaultKeyedRateLimiter<String>,
+    tally: Arc<HintTally>,
 }
 
 impl HintDoor {
     /// Open for those who sign with one of `secrets`.
-    pub fn new(secrets: HintSecrets, hinted: Arc<dyn Fn(Uuid) + Send + Sync>) -> Self {
-        let pace = DefaultKeyedRateLimiter::keyed(Quota::per_second(PACE));
-        Self(Arc::new(Inner { secrets, hinted, pace }))
+    pub fn new(secrets: HintSecrets, tally: Arc<HintTally>, hinted: Arc<Hinted>) -> Self {
+        Self(Arc::new(Inner { secrets, hinted, tally }))
     }
 
     async fn take(&self, request: Request<Body>) -> Result<Response<Body>, Refusal> {
         let (parts, body) = request.into_parts();
         let workspace = parts.uri.path().strip_prefix(ROOT).unwrap_or_default().trim_end_matches('/').to_owned();
         if !self.0.secrets.know(&workspace) {
-            return Err(Refusal::NotFound { detail: "There is nothing at this path.".into() });
+            return Err(nothing());
         }
         if parts.method != Method::POST {
             return Err(Refusal::MethodNotAllowed { allow: vec!["POST"] });
         }
-        let body = read_body(body, LARGEST).await?;
-        let signature = parts.headers.get(SIGNATURE).map(http::HeaderValue::as_bytes).unwrap_or_default();
-        if !self.0.secrets.verify(&workspace, &body, signature) {
-            return Err(Refusal::NotFound { detail: "There is nothing at this path.".into() });
-        }
-        // Only what is signed counts, or anybody could keep v1's own deliveries out, which v1 does not repeat.
-        if self.0.pace.check_key(&workspace).is_err() {
-            return Err(Refusal::Overloaded);
-        }
-        if let Some(project) = project_of(&body) {
-            (self.0.hinted)(project);
+        let Some(body) = self.signed(&workspace, &parts.headers, body).await? else {
+            self.0.tally.refused.add(1);
+            return Err(nothing());
+        };
+        match project_of(&body) {
+            Some(project) => {
+                self.0.tally.followed.add(1);
+                (self.0.hinted)(&workspace, project);
+            }
+            None => self.0.tally.other.add(1),
         }
         Ok(Response::new(empty()))
     }
+
+    /// The body when a secret of this workspace has signed it. It is not waited for when nothing can have.
+    async fn signed(&self, workspace: &str, headers: &HeaderMap, body: Body) -> Result<Option<Bytes>, Refusal> {
+        let sent = headers.get(SIGNATURE).map(HeaderValue::as_bytes).and_then(Signature::read);
+        let Some(signature) = sent else { return Ok(None) };
+        let body = read_body(body, LARGEST).await?;
+        Ok(self.0.secrets.verify(workspace, &body, &signature).then_some(body))
+    }
+}
+
+fn nothing() -> Refusal {
+    Refusal::NotFound { detail: "There is nothing at this path.".into() }
 }
 
 impl Pages for HintDoor {
@@ -91,24 +117,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_real_v1_sent_names_its_project() {
+    fn what_a_real_v1_sent_of_work_items_names_their_project_and_the_rest_does_nothing() {
         let recorded: serde_json::Value =
             serde_json::from_str(include_str!("../../fixtures/webhooks.json")).expect("JSON");
         for delivery in recorded["deliveries"].as_array().expect("deliveries") {
             let raw = delivery["raw"].as_str().expect("a body");
-            assert!(project_of(raw.as_bytes()).is_some(), "{raw}");
+            let of_items = delivery["headers"]["X-Plane-Event"] == "issue";
+            assert_eq!(project_of(raw.as_bytes()).is_some(), of_items, "{raw}");
         }
     }
 
     #[test]
-    fn the_project_is_found_in_each_kind_of_delivery() {
+    fn the_project_is_found_in_whatever_form_it_comes() {
         let id = Uuid::from_u128(7);
         for (body, found) in [
             (format!(r#"{{"event": "issue", "data": {{"id": "{}", "project": "{id}"}}}}"#, Uuid::nil()), Some(id)),
             (format!(r#"{{"event": "issue", "data": {{"project": {{"id": "{id}", "name": "n"}}}}}}"#), Some(id)),
-            (format!(r#"{{"event": "cycle", "data": {{"project_id": "{id}"}}}}"#), Some(id)),
-            (format!(r#"{{"event": "project", "data": {{"id": "{id}"}}}}"#), Some(id)),
+            (format!(r#"{{"event": "issue_comment", "data": {{"project_id": "{id}"}}}}"#), Some(id)),
+            (format!(r#"{{"event": "issue", "data": {{"id": 7, "project": "{id}"}}}}"#), Some(id)),
+            (format!(r#"{{"event": "issue", "data": {{"project": null, "project_id": "{id}"}}}}"#), Some(id)),
+            (format!(r#"{{"event": "issue", "data": {{"project": "x", "project_id": "{id}"}}}}"#), Some(id)),
+            (format!(r#"{{"event": "cycle", "data": {{"project": "{id}"}}}}"#), None),
+            (format!(r#"{{"event": "project", "data": {{"id": "{id}"}}}}"#), None),
             (format!(r#"{{"event": "issue", "data": {{"id": "{id}"}}}}"#), None),
+            (r#"{"event": "issue", "data": {"project": {"id": [[]]}}}"#.to_owned(), None),
             ("[]".to_owned(), None),
             ("no JSON".to_owned(), None),
         ] {

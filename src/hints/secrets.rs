@@ -23,7 +23,7 @@ pub enum SecretsError {
 }
 
 /// Secrets by the slug of their workspace.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct HintSecrets(HashMap<String, Vec<Vec<u8>>>);
 
 impl fmt::Debug for HintSecrets {
@@ -61,24 +61,28 @@ impl HintSecrets {
         self.0.contains_key(workspace)
     }
 
-    /// Whether `signature` (hexadecimal) is that of `body` under a secret of this workspace.
-    pub(super) fn verify(&self, workspace: &str, body: &[u8], signature: &[u8]) -> bool {
-        let Some(signature) = of_hex(signature) else { return false };
+    /// Whether `signature` is that of `body` under a secret of this workspace.
+    pub(super) fn verify(&self, workspace: &str, body: &[u8], signature: &Signature) -> bool {
         self.0.get(workspace).into_iter().flatten().any(|secret| {
             // Of any length, so that this never fails; compared in constant time.
             Hmac::<Sha256>::new_from_slice(secret)
-                .is_ok_and(|mac| mac.chain_update(body).verify_slice(&signature).is_ok())
+                .is_ok_and(|mac| mac.chain_update(body).verify_slice(&signature.0).is_ok())
         })
     }
 }
 
-fn of_hex(text: &[u8]) -> Option<Vec<u8>> {
-    let digit = |byte: u8| (byte as char).to_digit(16).map(|digit| digit as u8);
-    let (pairs, rest) = text.as_chunks::<2>();
-    if !rest.is_empty() {
-        return None;
+/// What a delivery is signed with: an HMAC-SHA256.
+pub(super) struct Signature([u8; 32]);
+
+impl Signature {
+    /// Reads it in hexadecimal digits.
+    pub(super) fn read(text: &[u8]) -> Option<Self> {
+        let digit = |byte: u8| (byte as char).to_digit(16).map(|digit| digit as u8);
+        let (pairs, rest) = text.as_chunks::<2>();
+        let bytes: Option<Vec<u8>> =
+            pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect();
+        bytes.filter(|_| rest.is_empty())?.try_into().ok().map(Self)
     }
-    pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! The counting happens elsewhere, in `tally` and in the parts themselves; here the figures get names and labels.
 //! Labels are words of the gateway alone (operations, kinds, outcomes), so their number is known beforehand.
 //!
-//! May use: `access`, `admin`, `edge`, `fresh`, `index`, `limits`, `load`, `oauth`, `retirement`, `run`, `shadow`,
+//! May use: `access`, `admin`, `edge`, `fresh`, `hints`, `index`, `limits`, `load`, `oauth`, `retirement`, `run`, `shadow`,
 //! `store`, `tally`, `v1`.
 
 mod caches;
@@ -15,6 +15,7 @@ mod upstream;
 use crate::access::Access;
 use crate::admin::{AdminPage, text};
 use crate::edge::{Stack, Tls};
+use crate::hints::HintTally;
 use crate::index::Indexes;
 use crate::limits::Limits;
 use crate::load::Memory;
@@ -47,6 +48,8 @@ pub struct MetricsPage {
     pub limits: Arc<Limits>,
     /// Events of the authorization server by their number.
     pub events: Arc<[Counter]>,
+    /// What came of v1's webhooks.
+    pub hints: Arc<HintTally>,
     pub calls: Arc<Calls>,
     /// The client for v1, with its budget.
     pub client: Client,
@@ -77,6 +80,7 @@ impl MetricsPage {
             surface::certificate(self.tls.as_ref()),
             surface::limits(&self.limits),
             surface::events(&self.events),
+            surface::hints(&self.hints),
             upstream::calls(&self.calls),
             upstream::state(&self.client),
             caches::caches(&kept),

@@ -1,9 +1,10 @@
-//! Figures of what clients meet: requests, connections, places, limits, grants and keys.
+//! Figures of what clients meet, and v1 with its webhooks: requests, connections, places, limits, grants and keys.
 //!
-//! May use: `edge`, `limits`, `load`, `oauth`, `retirement`, `shadow`, `tally`, this folder.
+//! May use: `edge`, `hints`, `limits`, `load`, `oauth`, `retirement`, `shadow`, `tally`, this folder.
 
 use super::family::{Family, Kind, counter, gauge};
 use crate::edge::{Stack, Tls};
+use crate::hints::HintTally;
 use crate::limits::Limits;
 use crate::load::Memory;
 use crate::oauth::What;
@@ -86,6 +87,15 @@ pub(super) fn events(events: &[Counter]) -> Vec<Family> {
         Family::new(Kind::Counter, "causeway_oauth_events", "What happened to grants, tokens and gateway keys");
     let named = What::VARIANTS.iter().zip(events);
     vec![family.by("event", named.map(|(name, count)| (*name, count.get() as f64)))]
+}
+
+pub(super) fn hints(tally: &HintTally) -> Vec<Family> {
+    let family = Family::new(
+        Kind::Counter,
+        "causeway_hints",
+        "Deliveries of v1's webhooks, by what they were about (refused: not signed with a secret of the workspace)",
+    );
+    vec![family.by("outcome", tally.figures().map(|(name, count)| (name, count as f64)))]
 }
 
 pub(super) fn brownouts(retirement: Option<&Retirement>) -> Vec<Family> {

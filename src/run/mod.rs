@@ -26,7 +26,7 @@ pub use job::{Call, Job};
 pub use kept::collection::Collection;
 pub use own::forget_project;
 pub use reads::ahead::keep_ahead;
-pub use reads::hinted::touched;
+pub use reads::hinted::{follow_hints, touched};
 pub use reads::left_open::settle_left_open;
 pub use runner::{Runner, service_key};
 pub use writes::look_up::Looked;

@@ -14,10 +14,10 @@ use crate::run::job::InProject;
 use crate::run::runner::Runner;
 use crate::v1::V1Key;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long after its last reader a project is kept up to date.
-const IN_USE: Duration = Duration::from_secs(60);
+pub(super) const IN_USE: Duration = Duration::from_secs(60);
 const SHORTEST: Duration = Duration::from_millis(200);
 
 /// Items up to which a build is one call.
@@ -60,28 +60,37 @@ pub async fn keep_ahead(runner: Arc<Runner>, key: V1Key) {
     let pause = (runner.indexes.settings().freshness / 4).max(SHORTEST);
     loop {
         tokio::time::sleep(pause).await;
-        for scope in runner.indexes.in_use(IN_USE) {
-            if let Err(refusal) = renew(&runner, &key, &scope, false).await {
+        for scope in runner.indexes.in_use(IN_USE, |_| true) {
+            if let Err(refusal) = renew(&runner, &key, &scope, Why::Ahead).await {
                 tracing::debug!(project = %scope.project, code = refusal.code(), "not refreshed ahead");
             }
         }
     }
 }
 
-/// Brings the index of `scope` up to date; whatever its age when v1 has `hinted` at a change.
-pub(in crate::run) async fn renew(
-    runner: &Runner,
-    key: &V1Key,
-    scope: &Scope,
-    hinted: bool,
-) -> Result<(), Refusal> {
-    let what = if hinted { "refresh-hinted" } else { "refresh-ahead" };
+/// Why an index is brought up to date although nobody waits for it.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::run) enum Why {
+    /// Requests would soon have to wait for it.
+    Ahead,
+    /// v1 has hinted at a change at this time.
+    Hinted(Instant),
+    /// v1 has hinted at a change to another process, which has looked.
+    PassedOn,
+}
+
+/// Brings the index of `scope` up to date; whatever its age when v1 has hinted at a change.
+pub(in crate::run) async fn renew(runner: &Runner, key: &V1Key, scope: &Scope, why: Why) -> Result<(), Refusal> {
+    let what = if matches!(why, Why::Ahead) { "refresh-ahead" } else { "refresh-hinted" };
     let ctx = Context::new(what, runner.settings.limits.deadline).with_priority(Priority::Index);
     // Requests share the read that is under way, so it must not be one that waits for quota.
     if runner.client.budget.is_short(key.id()) || !runner.sees_the_same(key, scope, &ctx).await? {
         return Ok(());
     }
-    // Before requests have to wait for it.
-    let age = if hinted { Duration::ZERO } else { runner.indexes.settings().freshness / 2 };
-    runner.indexes.renew(age, scope, key, &ctx).await
+    let indexes = &runner.indexes;
+    match why {
+        Why::Ahead => indexes.renew(indexes.settings().freshness / 2, scope, key, &ctx).await,
+        Why::Hinted(at) => indexes.renew(at.elapsed(), scope, key, &ctx).await,
+        Why::PassedOn => indexes.follow(scope, key, &ctx).await,
+    }
 }

@@ -200,17 +200,11 @@ impl Indexes {
         std::future::pending().await
     }
 
-    /// Scopes whose index requests asked for within `within`.
-    pub fn in_use(&self, within: Duration) -> Vec<Scope> {
-        let known = self.inner.entries_where(|_| true).into_iter();
+    /// Scopes that are `wanted` and whose index requests asked for within `within`.
+    pub fn in_use(&self, within: Duration, wanted: impl Fn(&Scope) -> bool) -> Vec<Scope> {
+        let known = self.inner.entries_where(wanted).into_iter();
         let known = known.filter(|(scope, entry)| self.inner.any(scope).is_some() && entry.is_in_use(within));
         known.map(|(scope, _)| scope).collect()
-    }
-
-    /// Scopes of this project of which there is an index in memory.
-    pub fn built_of(&self, project: Uuid) -> Vec<Scope> {
-        let known = self.inner.entries_where(|scope| scope.project == project).into_iter();
-        known.map(|(scope, _)| scope).filter(|scope| self.inner.any(scope).is_some()).collect()
     }
 
     /// What is kept, and how it came about.
@@ -230,6 +224,15 @@ impl Indexes {
         let (entry, need) = (self.inner.entry(scope), self.inner.need(scope, age));
         let read = |reading| Arc::clone(&self.inner).read(reading, scope, &entry, (key, ctx), need);
         self.inner.indexes.get(scope, need, read).await.map(|_| ()).map_err(|trouble| trouble.refusal)
+    }
+
+    /// Takes in what other processes have read of v1 since, however young the index is, and asks v1 where they have told
+    /// nothing. `key` must have been shown its rows.
+    pub async fn follow(&self, scope: &Scope, key: &V1Key, ctx: &Context) -> Result<(), Refusal> {
+        let (entry, now) = (self.inner.entry(scope), self.inner.need(scope, Duration::ZERO));
+        let need = self.inner.need(scope, self.inner.settings.freshness);
+        let read = |reading| Arc::clone(&self.inner).read(reading, scope, &entry, (key, ctx), need);
+        self.inner.indexes.get(scope, now, read).await.map(|_| ()).map_err(|trouble| trouble.refusal)
     }
 
     /// Builds the index of `scope` when there is none. `key` must have been shown its rows.

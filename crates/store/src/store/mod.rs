@@ -81,7 +81,7 @@ pub use kind::Kind;
 pub use leaving::{CarryingAlone, HeldOverlay, LeaveRecord, LeftWorkspace, RecordedItem};
 pub use overlay::Overlays;
 pub use overlay_value::{OverlayValue, overlay_wins};
-pub use peers::Joined;
+pub use peers::{Hint, Joined};
 pub use place::{file_of, folder_of, in_words, url_of};
 pub use recorded::{Element, ItemValues, OwnWrite, TypeChange};
 pub use repeatable::{Attempt, KeptAnswer, Repeatable, RepeatableBounds, RepeatableRequest};

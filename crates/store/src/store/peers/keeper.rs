@@ -10,7 +10,7 @@ use super::super::service::Store;
 use super::alone::{Alone, NotTaken, SERVES, Serving};
 use super::confirm::DATABASE_NOW;
 use super::lease::LEASE;
-use super::note::{HEARD, Heard, NOTES, Note};
+use super::note::{HEARD, HINTS, Heard, NOTES, Note};
 use super::state::Peers;
 use crate::fresh::{Changed, Changes};
 use crate::units::shared_clock_showed;
@@ -257,7 +257,7 @@ impl Keeper {
         for statement in NOTICING_LOST_CLIENTS {
             let _ = within(listener.execute(statement)).await;
         }
-        within(listener.listen_all([NOTES, HEARD])).await?;
+        within(listener.listen_all([NOTES, HEARD, HINTS])).await?;
         let number = self.peers.me.as_u128() as i32;
         let lock = format!("SELECT pg_try_advisory_lock({LIVES}, {number})");
         within(listener.execute(AssertSqlSafe(lock))).await?;
@@ -352,6 +352,7 @@ impl Keeper {
                     self.peers.was_heard(&told);
                 }
             }
+            HINTS => self.peers.hinted(note.payload()),
             _ => {
                 let Ok(note) = serde_json::from_str::<Note>(note.payload()) else {
                     // Of another version: nobody can say what it means.

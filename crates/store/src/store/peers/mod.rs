@@ -18,6 +18,8 @@
 //! 6. **A process lives** as long as its session holds an advisory lock. The others judge its half-done work as soon as
 //!    the lock is gone.
 //!
+//! Beside all that, what v1 hints at is passed on without any of these promises (`hint`).
+//!
 //! Commands such as `causeway store sweep` write without a lease of their own and hear no confirmations; they wait
 //! until every process has renewed its lease twice, or the two seconds are over.
 //!
@@ -25,6 +27,7 @@
 
 mod alone;
 mod confirm;
+mod hint;
 mod keeper;
 mod lease;
 mod note;
@@ -33,5 +36,6 @@ mod state;
 pub(super) use alone::{Alone, CARRIES, NotTaken, Serving};
 pub(super) use confirm::DATABASE_NOW;
 pub use keeper::Joined;
+pub use note::Hint;
 pub(super) use note::NOTES;
 pub(super) use state::{Awaited, Peers};

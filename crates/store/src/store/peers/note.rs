@@ -13,6 +13,9 @@ pub(in crate::store) const NOTES: &str = "causeway";
 /// The channel of [`Heard`]s.
 pub(super) const HEARD: &str = "causeway_heard";
 
+/// The channel of [`Hint`]s that are passed on. It is apart, so that processes of older versions never hear of them.
+pub(super) const HINTS: &str = "causeway_hints";
+
 /// Most bytes of a note.
 const MOST: usize = 7_900;
 /// Most notes that one message confirms; a number has at most 20 digits.
@@ -27,6 +30,23 @@ pub(super) struct Note {
     /// Empty for one that only goes with a renewal of the lease.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<Changed>,
+}
+
+/// v1 has said that something in a project was touched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hint {
+    /// Slug of the workspace whose webhook has said so.
+    pub workspace: String,
+    /// The project.
+    pub project: Uuid,
+}
+
+/// A hint that one process passes on to the others.
+#[derive(Serialize, Deserialize)]
+pub(super) struct PassedOn {
+    pub from: Uuid,
+    #[serde(flatten)]
+    pub hint: Hint,
 }
 
 /// That notes of `of` were heard. Each is named: a note takes its number before its transaction ends, so that one with

@@ -3,7 +3,7 @@
 //! May use: `fresh`, `v2` (times), this folder.
 
 use super::lease::Lease;
-use super::note::{Heard, Note};
+use super::note::{Heard, Hint, Note};
 use crate::fresh::{Changed, Changes};
 use crate::v2::time::Micros;
 use parking_lot::Mutex;
@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
+use tokio::sync::mpsc::Sender;
 use uuid::Uuid;
 
 /// How long the list of living processes counts.
@@ -47,6 +48,8 @@ pub(in crate::store) struct Peers {
     count: AtomicUsize,
     /// What this process says of itself with each renewal of its lease.
     pub word: Mutex<String>,
+    /// Where hints go that other processes pass on.
+    pub(super) hints: Mutex<Option<Sender<Hint>>>,
 }
 
 /// Processes that lived when the database was asked last.
