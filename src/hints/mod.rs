@@ -37,7 +37,7 @@ type Hinted = dyn Fn(&str, Uuid) + Send + Sync;
 /// What came to the door, by what became of it.
 #[derive(Debug, Default)]
 pub struct HintTally {
-    followed: Counter,
+    items: Counter,
     other: Counter,
     refused: Counter,
 }
@@ -45,7 +45,7 @@ pub struct HintTally {
 impl HintTally {
     /// How many there were: about work items, signed and about something else, and not signed.
     pub fn figures(&self) -> [(&'static str, u64); 3] {
-        [("work_items", &self.followed), ("other", &self.other), ("refused", &self.refused)]
+        [("items", &self.items), ("other", &self.other), ("refused", &self.refused)]
             .map(|(name, count)| (name, count.get()))
     }
 }
@@ -80,7 +80,7 @@ impl HintDoor {
         };
         match project_of(&body) {
             Some(project) => {
-                self.0.tally.followed.add(1);
+                self.0.tally.items.add(1);
                 (self.0.hinted)(&workspace, project);
             }
             None => self.0.tally.other.add(1),

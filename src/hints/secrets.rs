@@ -47,7 +47,7 @@ impl HintSecrets {
             }
             let mut words = line.split_whitespace();
             match (words.next(), words.next(), words.next()) {
-                (Some(slug), Some(secret), None) => {
+                (Some(slug), Some(secret), None) if slug.bytes().all(is_of_slug) => {
                     secrets.entry(slug.to_owned()).or_default().push(secret.as_bytes().to_owned());
                 }
                 _ => return Err(number),
@@ -69,6 +69,11 @@ impl HintSecrets {
                 .is_ok_and(|mac| mac.chain_update(body).verify_slice(&signature.0).is_ok())
         })
     }
+}
+
+/// What the slug of a workspace is made of at v1.
+fn is_of_slug(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_-".contains(&byte)
 }
 
 /// What a delivery is signed with: an HMAC-SHA256.
@@ -96,5 +101,7 @@ mod tests {
         assert!(!format!("{secrets:?}").contains("three"));
         assert_eq!(HintSecrets::of("acme one\nacme").map(drop), Err(2));
         assert_eq!(HintSecrets::of("acme one two").map(drop), Err(1));
+        // Some editors begin a file with a mark that nobody sees; no delivery would ever fit.
+        assert_eq!(HintSecrets::of("\u{feff}acme one").map(drop), Err(1));
     }
 }

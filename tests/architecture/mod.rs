@@ -77,7 +77,7 @@ const RULES: [(&str, Rule); 58] = [
             "store", "trace", "units", "v1",
         ]),
     ),
-    ("hints", Only(&["context", "edge", "refusal"])),
+    ("hints", Only(&["context", "edge", "refusal", "tally"])),
     ("outgoing", Only(&["json"])),
     ("traces", Only(&["edge", "outgoing", "settings", "trace"])),
     (
@@ -95,6 +95,7 @@ const RULES: [(&str, Rule); 58] = [
             "admin",
             "edge",
             "fresh",
+            "hints",
             "index",
             "limits",
             "load",
@@ -148,7 +149,7 @@ const RULES: [(&str, Rule); 58] = [
 ];
 
 /// Where a folder may be used, but only these names of it.
-const NAMES: [(&str, &str, &[&str]); 18] = [
+const NAMES: [(&str, &str, &[&str]); 19] = [
     // Messages are values; the client is not.
     ("translate", "v1", &["Method", "Object", "V1Request", "V1Response", "present"]),
     ("translate", "store", &["OverlayValue", "overlay_wins"]),
@@ -169,6 +170,7 @@ const NAMES: [(&str, &str, &[&str]); 18] = [
     ("doctor", "access", &["paths"]),
     ("doctor", "admin", &["has_token"]),
     ("doctor", "hints", &["HintSecrets"]),
+    ("metrics", "hints", &["HintTally"]),
     ("doctor", "shared", &["Shared"]),
     ("doctor", "oauth", &["Keyring", "unopened_keys"]),
     ("doctor", "v1", &["NO_SUCH_PATH"]),

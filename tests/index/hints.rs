@@ -187,7 +187,7 @@ async fn what_leaves_work_items_as_they_are_and_what_another_workspace_signs_cos
     let request = Request::get(format!("{}/metrics", scene.gateway.operators()));
     let figures = scene.gateway.request(request.body(Full::default()).expect("a request")).await.expect(200);
     let figures = String::from_utf8(figures.bytes.to_vec()).expect("a text");
-    for (outcome, count) in [("work_items", 1), ("other", 3), ("refused", 1)] {
+    for (outcome, count) in [("items", 1), ("other", 3), ("refused", 1)] {
         let line = format!("causeway_hints_total{{outcome=\"{outcome}\"}} {count}");
         assert!(figures.contains(&line), "{line}");
     }
