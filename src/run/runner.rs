@@ -77,6 +77,8 @@ pub struct Runner {
     pub(super) own_lists: KeptLists,
     /// Labels deleted a moment ago, which v1 may still show on items.
     pub(super) deleted_labels: DeletedLabels,
+    /// Labels that items had and v1 did not list afterwards.
+    pub(super) unlisted_labels: DeletedLabels,
     /// Records made a moment ago by requests of this process, each the answer of one request only.
     pub(super) made: Cache<Uuid, ()>,
     /// Work items made by requests of this process that have neither type nor values, and so are no other request's.
@@ -128,6 +130,7 @@ impl Runner {
             answers: Answers::new(settings.cache.stale_if_error, &changes),
             own_lists: KeptLists::default(),
             deleted_labels: DeletedLabels::default(),
+            unlisted_labels: DeletedLabels::default(),
             made: Cache::new(Bounds::of(MADE).for_time(settings.store.late_write * 2 + REMEMBERED)),
             plain: Cache::new(Bounds::of(PLAIN).for_time(PLAIN_FOR)),
             compared: Cache::new(Bounds::of(COMPARED).for_time(indexes.settings().sweep)),

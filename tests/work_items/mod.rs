@@ -6,6 +6,7 @@
 mod archive;
 mod costs;
 mod expand;
+mod labels_past_the_gateway;
 mod large;
 mod list;
 mod names;

@@ -1,5 +1,6 @@
 //! Labels deleted through the gateway: v1 shows them on work items until it has cleaned up (trap 39), which it does in
-//! the background and promises no time for. None of them ever comes back.
+//! the background and promises no time for. And those deleted past it, which rows of the index keep (`live_labels`).
+//! None of them ever comes back.
 //!
 //! May use: `cache`.
 

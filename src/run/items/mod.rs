@@ -10,6 +10,7 @@ pub(in crate::run) mod deleted_labels;
 pub(in crate::run) mod expansions;
 pub(in crate::run) mod fields;
 pub(in crate::run) mod key;
+mod live_labels;
 pub(in crate::run) mod lookup;
 pub(in crate::run) mod names;
 pub(in crate::run) mod page;

@@ -7,19 +7,16 @@
 use crate::context::{Context, Note, Priority};
 use crate::fresh::Kept;
 use crate::index::{Index, Scope};
-use crate::plan::Known;
 use crate::refusal::Refusal;
 use crate::run::job::{InProject, Job};
 use crate::run::kept::empty_lists::OLDER;
 use crate::run::kept::shelf::{Place, Shelf, Shelved};
 use crate::translate::work_items::Item;
 use crate::v1::{Room, V1Error, V1Key};
-use std::collections::HashSet;
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use uuid::Uuid;
 
 /// The time in which it is noticed that the database of the store does not answer.
 const NOTICED: Duration = Duration::from_secs(2);
@@ -362,22 +359,6 @@ impl InProject<'_> {
         self.uses(read_at, Instant::now(), indexes.settings().freshness);
         self.call.ctx.meter.note(Note::Index);
         Ok(Some(item))
-    }
-
-    /// A row of the index without labels that were deleted since.
-    pub(in crate::run) async fn with_live_labels(&self, mut item: Item) -> Result<Item, Refusal> {
-        if !item.labels.is_empty() {
-            let live = self.live_labels().await?;
-            item.labels.retain(|id| live.contains(id));
-        }
-        Ok(item)
-    }
-
-    /// Labels that still exist. A row of the index keeps the id of a deleted label, because v1 takes the label off the
-    /// item without moving `updated_at` (trap 56, `updated_after_label_delete`), so no refresh reads the item again.
-    pub(in crate::run) async fn live_labels(&self) -> Result<HashSet<Uuid>, Refusal> {
-        let labels = self.load(self.resource_named(Known::Labels)?).await?.value;
-        Ok(labels.rows().iter().map(|held| held.record.id).collect())
     }
 
     /// The key that reads the index: the gateway's own where v1 shows its owner the same rows, else the caller's.

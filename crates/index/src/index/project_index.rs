@@ -28,12 +28,14 @@ pub struct Index {
     pub(super) shown: Option<Shown>,
     /// The states that items are in, each with one of these items; found out when they are asked for.
     pub(super) in_states: OnceLock<Vec<(Uuid, Uuid)>>,
+    /// The labels that items have, likewise.
+    pub(super) on_items: OnceLock<HashSet<Uuid>>,
 }
 
 impl Index {
     pub(super) fn new(verified: Verified) -> Self {
         let bytes = verified.rows.bytes();
-        Self { verified, bytes, scan: false, shown: None, in_states: OnceLock::new() }
+        Self { verified, bytes, scan: false, shown: None, in_states: OnceLock::new(), on_items: OnceLock::new() }
     }
 
     /// Puts another in its place that shows a local write; tells whether that makes a difference.
@@ -140,6 +142,15 @@ impl Index {
         let found =
             by_number.into_iter().zip(0..).filter_map(|(item, number)| Some((rows.pools().id_at(number), item?)));
         found.filter(|(state, _)| !state.is_nil()).collect()
+    }
+
+    /// The labels that items have, deleted ones included.
+    pub fn labels(&self) -> &HashSet<Uuid> {
+        self.on_items.get_or_init(|| {
+            let rows = &self.verified.rows;
+            let sets: HashSet<u32> = rows.iter().map(|(_, row)| row.labels).collect();
+            sets.into_iter().flat_map(|set| rows.pools().set_at(set)).copied().collect()
+        })
     }
 
     /// All items, by id.

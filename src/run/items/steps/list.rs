@@ -91,6 +91,10 @@ async fn indexed(job: &InProject<'_>, call: &ListCall, pairing: &mut Pairing) ->
     let types = types(job, needs.types, pairing).await?;
     let read = async { tokio::try_join!(job.index(&scope), lookups(job, &needs, Arc::clone(&types))) };
     let (index, mut lookups) = job.explain_refused_read(read.await).await?;
+    if needs.labels {
+        let live = job.explain_refused_read(job.live_labels(index.labels()).await).await?;
+        lookups.live_labels = Some(live);
+    }
     if needs.groups {
         add_unlisted(job, &index, &mut lookups.group_of_state).await?;
     }
@@ -105,7 +109,8 @@ async fn indexed(job: &InProject<'_>, call: &ListCall, pairing: &mut Pairing) ->
         return Ok(None);
     }
     if !needs.labels && selection.rows.iter().any(|item| !item.labels.is_empty()) {
-        let live = job.explain_refused_read(job.live_labels().await).await?;
+        let shown = selection.rows.iter().flat_map(|item| &item.labels);
+        let live = job.explain_refused_read(job.live_labels(shown).await).await?;
         selection.rows.iter_mut().for_each(|item| item.labels.retain(|id| live.contains(id)));
     }
     envelope(job, call, &selection, &recorded).await.map(Some)
@@ -133,7 +138,8 @@ fn note(index: &Index) -> Note {
 async fn lookups(job: &InProject<'_>, needs: &Needs, types: Arc<HashMap<Uuid, Uuid>>) -> Result<Lookups, Refusal> {
     let labels = async {
         match needs.labels {
-            true => job.live_labels().await.map(Some),
+            // Read beside the index; what the rows have is looked for when they are there.
+            true => job.live_labels([]).await.map(Some),
             // Asked for when the page is known and shows any.
             false => Ok(None),
         }

@@ -1,0 +1,68 @@
+//! Labels that still exist, for items as the index knows them.
+//!
+//! A row of the index keeps the id of a deleted label, because v1 takes the label off the item without moving
+//! `updated_at` (trap 56, `updated_after_label_delete`), so no refresh reads the item again. The list of labels tells,
+//! and it is kept: a row that was read later can have a label that was made since. So an id that a kept list lacks is
+//! looked for in a new one, once; what that one lacks as well is deleted for good.
+//!
+//! May use: what `run` may use.
+
+use crate::context::Note;
+use crate::plan::Known;
+use crate::refusal::Refusal;
+use crate::run::job::InProject;
+use crate::run::kept::collection::Collection;
+use crate::translate::work_items::Item;
+use std::collections::HashSet;
+use std::time::Instant;
+use uuid::Uuid;
+
+impl InProject<'_> {
+    /// A row of the index without labels that were deleted since.
+    pub(in crate::run) async fn with_live_labels(&self, mut item: Item) -> Result<Item, Refusal> {
+        if !item.labels.is_empty() {
+            let live = self.live_labels(&item.labels).await?;
+            item.labels.retain(|id| live.contains(id));
+        }
+        Ok(item)
+    }
+
+    /// Labels that still exist; of `shown`, which were read before now, all of them that do.
+    pub(in crate::run) async fn live_labels(
+        &self,
+        shown: impl IntoIterator<Item = &Uuid>,
+    ) -> Result<HashSet<Uuid>, Refusal> {
+        let (labels, asked) = (self.resource_named(Known::Labels)?, Instant::now());
+        let kept = self.load(labels).await?;
+        let (read_at, live) = (kept.began.at, ids(&kept.value));
+        let runner = &self.runner;
+        let is_known = |id: &Uuid| {
+            live.contains(id) || runner.unlisted_labels.contains(*id) || runner.deleted_labels.contains(*id)
+        };
+        let unknown: Vec<Uuid> = shown.into_iter().filter(|id| !is_known(id)).copied().collect();
+        if unknown.is_empty() {
+            return Ok(live);
+        }
+        let live = match read_at < asked {
+            false => live,
+            true if self.is_short() => {
+                self.call.ctx.meter.relies_on(read_at, Note::Stale);
+                return Ok(live);
+            }
+            true => match self.load_since(labels, asked).await {
+                Ok(newer) => ids(&newer.value),
+                Err(refusal) if refusal.is_trouble() && self.call.ctx.tolerant => {
+                    self.call.ctx.meter.relies_on(read_at, Note::Outage);
+                    return Ok(live);
+                }
+                Err(refusal) => return Err(refusal),
+            },
+        };
+        unknown.into_iter().filter(|id| !live.contains(id)).for_each(|id| runner.unlisted_labels.insert(id));
+        Ok(live)
+    }
+}
+
+fn ids(labels: &Collection) -> HashSet<Uuid> {
+    labels.rows().iter().map(|held| held.record.id).collect()
+}
