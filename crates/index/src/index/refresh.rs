@@ -156,18 +156,18 @@ impl<S: Source> Refresh<'_, S> {
         Ok(())
     }
 
-    /// Reads what a sweep has shown to be unknown or old: a few rows singly, else it answers from when on the
-    /// next delta has to read.
+    /// Reads what a sweep has shown to be unknown or another version: a few rows singly, else it answers from when on
+    /// the next delta has to read. v1 shows an older one after it was restored from a backup.
     async fn fetch(&self, rows: &mut Rows, marks: &HashMap<Uuid, Micros>) -> Result<Micros, Refusal> {
-        let old: Vec<(Uuid, Micros)> = marks
+        let other: Vec<(Uuid, Micros)> = marks
             .iter()
-            .filter(|(id, updated)| rows.find(**id).is_none_or(|(_, row)| row.updated < **updated))
+            .filter(|(id, updated)| rows.find(**id).is_none_or(|(_, row)| row.updated != **updated))
             .map(|(id, updated)| (*id, *updated))
             .collect();
-        if old.len() > SINGLY {
-            return Ok(old.iter().map(|(_, updated)| *updated).min().unwrap_or(Micros::MAX));
+        if other.len() > SINGLY {
+            return Ok(other.iter().map(|(_, updated)| *updated).min().unwrap_or(Micros::MAX));
         }
-        self.read_singly(rows, old.into_iter().map(|(id, _)| id)).await?;
+        self.read_singly(rows, other.into_iter().map(|(id, _)| id)).await?;
         Ok(Micros::MAX)
     }
 }

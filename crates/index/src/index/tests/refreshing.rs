@@ -116,6 +116,26 @@ fn a_change_of_the_future_is_not_the_newest() {
     });
 }
 
+/// A v1 that was restored from a backup shows items as they were before: older than the rows that were read since.
+#[test]
+fn the_next_sweep_finds_a_v1_that_was_set_back() {
+    run(async {
+        for changed in [2, 9] {
+            let model = Model::of(12);
+            let mut verified = built(&model).await.unwrap();
+            let backup = model.world().shown.clone();
+            model.world().clock += 60_000_000;
+            model.now(&Vec::from_iter((0..changed).map(|at| Write::Update(at, 0))));
+            verified = refreshed(&model, verified, false).await.unwrap();
+            model.world().shown = backup;
+            model.world().clock += 60_000_000;
+            model.now(&[Write::Update(11, 0)]);
+            verified = refreshed(&model, verified, true).await.unwrap();
+            assert_eq!(content(&verified), model.truth());
+        }
+    });
+}
+
 /// A count that is wrong once does not have a page asked for beyond the one that v1 calls the last.
 #[test]
 fn a_sweep_ends_where_v1_says_that_no_page_follows() {
