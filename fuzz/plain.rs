@@ -8,7 +8,7 @@ use causeway::translate::work_items_text::{self, CustomFields};
 use causeway::v2::time;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::fmt;
 use uuid::Uuid;
 
@@ -117,7 +117,7 @@ pub fn reference_page(text: &str) -> Option<(usize, String)> {
 }
 
 fn written(item: &work_items::Item, out: &mut Vec<u8>) {
-    work_items_text::write(out, item, "W\"B", None, CustomFields::Hidden, &Map::new());
+    work_items_text::write(out, item, "W\"B", None, CustomFields::Hidden, &[]);
 }
 
 /// A work item as the gateway reads it; none when it refuses.

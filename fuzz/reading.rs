@@ -143,7 +143,7 @@ fn read_row(shape: &ReadShape, row: &str) {
     }
     if let Ok(item) = work_items::read(row) {
         let mut text = Vec::new();
-        work_items_text::write(&mut text, &item, "WEB", None, CustomFields::Hidden, &serde_json::Map::new());
+        work_items_text::write(&mut text, &item, "WEB", None, CustomFields::Hidden, &[]);
         let written: serde_json::Value = serde_json::from_slice(&text).expect("a record is JSON");
         assert_eq!(written["sequence_id"], item.sequence_id);
     }

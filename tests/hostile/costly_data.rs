@@ -145,8 +145,13 @@ async fn costly_contexts_hold_no_worker() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn costly_lists_hold_no_worker() {
     let watched = Watched::start().await;
+    let mut labels = Vec::new();
     for n in 0..2 * many() {
-        made(&watched, &format!("{WEB}/labels/"), json!({"name": name(n)})).await;
+        labels.push(made(&watched, &format!("{WEB}/labels/"), json!({"name": name(n)})).await["id"].clone());
+    }
+    for n in 0..if is_long() { 200 } else { 5 } {
+        let on_it = json!({"name": format!("i{n}"), "label_ids": labels[..many() / 2]});
+        made(&watched, &format!("{WEB}/work-items/"), on_it).await;
     }
     let comments = format!("{WEB}/work-items/{ITEM}/comments/");
     let long = format!("<p>{}</p>", "Ä b ".repeat(filled("x").len() / 5));
@@ -168,6 +173,12 @@ async fn costly_lists_hold_no_worker() {
             let path = format!("{path}{}", query.replace('Ä', "%C3%84"));
             corpus.push(Hostile::new(format!("list of {what} {query}"), "GET", path, "").showing_data());
         }
+    }
+    for query in ["", "&per_page=200", "&per_page=200&paginate=cursor"] {
+        let path = format!("{WEB}/work-items/?expand=labels{query}");
+        corpus.push(
+            Hostile::new(format!("items with {} labels {query}", many() / 2), "GET", path, "").showing_data(),
+        );
     }
     corpus.push(
         Hostile::new("labels by parents", "GET", format!("{WEB}/labels/?parent_id__in={ids}"), "").showing_data(),

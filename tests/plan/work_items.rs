@@ -33,7 +33,7 @@ fn the_read_shape_has_the_fields_of_the_mapping_in_order() {
     });
     let item = work_items::read(&row.to_string()).expect("a work item");
     let mut text = Vec::new();
-    work_items_text::write(&mut text, &item, "WEB", None, CustomFields::Shown(&Map::new()), &Map::new());
+    work_items_text::write(&mut text, &item, "WEB", None, CustomFields::Shown(&Map::new()), &[]);
     let shape: Map<String, Value> = serde_json::from_slice(&text).expect("an object");
     let plan = plan();
     let expanded = &plan.operation("work_items_list").expect("the list").expand;

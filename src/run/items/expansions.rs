@@ -15,13 +15,14 @@ use crate::run::outlook;
 use crate::run::reads::list;
 use crate::store::{ItemValues, ProjectItems};
 use crate::translate::work_items::Item;
-use crate::translate::work_items_text::{self, CustomFields, USUAL_SIZE};
+use crate::translate::work_items_text::{self, Added, CustomFields, Expanded, USUAL_SIZE};
 use crate::translate::{Held, members};
 use crate::v2::{Reply, query};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use uuid::Uuid;
 
 /// Unknown parents that are read one by one; more of them are found by one walk through the list.
@@ -45,7 +46,7 @@ pub(in crate::run) async fn reply_with(
     job: &InProject<'_>,
     item: &Item,
     recorded: &ProjectItems,
-    added: &Map<String, Value>,
+    added: &[(String, Expanded)],
 ) -> Result<Reply, Refusal> {
     let values = job.own_values(item.id, recorded).await?;
     in_full(job, item, recorded, &values, CustomFields::Hidden, added)
@@ -88,7 +89,7 @@ fn in_full(
     recorded: &ProjectItems,
     values: &ItemValues,
     custom_fields: CustomFields<'_>,
-    added: &Map<String, Value>,
+    added: &[(String, Expanded)],
 ) -> Result<Reply, Refusal> {
     let type_id = recorded.types.get(&item.id).copied();
     let mut json = Vec::with_capacity(USUAL_SIZE);
@@ -104,7 +105,7 @@ pub(in crate::run) async fn asked_for(
     job: &InProject<'_>,
     item: &Item,
     recorded: &ProjectItems,
-) -> Result<Map<String, Value>, Refusal> {
+) -> Result<Added, Refusal> {
     let added = expand(job, std::slice::from_ref(item), recorded, &wanted(job)?).await?;
     Ok(added.into_iter().next().unwrap_or_default())
 }
@@ -131,48 +132,53 @@ pub(in crate::run) async fn expand(
     items: &[Item],
     recorded: &ProjectItems,
     wanted: &[usize],
-) -> Result<Vec<Map<String, Value>>, Refusal> {
+) -> Result<Vec<Added>, Refusal> {
     let declaring = &declaring(job).expand;
-    let mut added = vec![Map::new(); items.len()];
+    let mut added = vec![Added::new(); items.len()];
     for name in wanted.iter().filter_map(|&index| declaring.get(index)) {
         let values = match name.as_str() {
             "state" => states(job, items).await?,
             "labels" => labels(job, items).await?,
             "assignees" => assignees(job, items).await?,
             "parent" => parents(job, items).await?,
-            "type" => fields::expanded(job, items, recorded).await?,
+            "type" => {
+                let types = fields::expanded(job, items, recorded).await?;
+                types.iter().map(|kind| Expanded::One(written_once(kind))).collect()
+            }
             other => return Err(Refusal::internal(format!("nothing expands {other}"))),
         };
         for (keys, value) in added.iter_mut().zip(values) {
-            keys.insert(name.clone(), value);
+            keys.push((name.clone(), value));
         }
     }
     Ok(added)
 }
 
-async fn states(job: &InProject<'_>, items: &[Item]) -> Result<Vec<Value>, Refusal> {
+async fn states(job: &InProject<'_>, items: &[Item]) -> Result<Vec<Expanded>, Refusal> {
     let keys = ["id", "name", "color", "group"];
     let all = of(job, Known::States, items, |item| std::slice::from_ref(&item.state)).await?;
-    let mut unlisted: HashMap<Uuid, Value> = HashMap::new();
-    for item in items.iter().filter(|item| !item.state.is_nil() && all.get(item.state).is_none()) {
-        if let Entry::Vacant(place) = unlisted.entry(item.state) {
-            let shown = unlisted_states::of_item(job, &all, item.state, item.id).await?;
-            place.insert(shown.map_or(Value::Null, |shown| only(&shown, &keys)));
+    let mut shown = Leaves::default();
+    for item in items.iter().filter(|item| !item.state.is_nil()) {
+        if let Entry::Vacant(place) = shown.0.entry(item.state) {
+            place.insert(match all.get(item.state) {
+                Some(held) => leaf(held, &keys),
+                None => {
+                    let beside = unlisted_states::of_item(job, &all, item.state, item.id).await?;
+                    written_once(&beside.map_or(Value::Null, |shown| only(&shown, &keys)))
+                }
+            });
         }
     }
-    let of_item = |item: &Item| match all.get(item.state) {
-        Some(held) => leaf(held, &keys),
-        None => unlisted.get(&item.state).cloned().unwrap_or_default(),
-    };
-    Ok(items.iter().map(of_item).collect())
+    Ok(items.iter().map(|item| shown.one(Some(item.state))).collect())
 }
 
 /// Labels that v1 no longer lists are deleted ones and left out.
-async fn labels(job: &InProject<'_>, items: &[Item]) -> Result<Vec<Value>, Refusal> {
+async fn labels(job: &InProject<'_>, items: &[Item]) -> Result<Vec<Expanded>, Refusal> {
     let all = of(job, Known::Labels, items, |item| &item.labels).await?;
-    let leaf = |held: &Held| leaf(held, &["id", "name", "color"]);
-    let of_item = |item: &Item| item.labels.iter().filter_map(|id| all.get(*id)).map(|held| leaf(held)).collect();
-    Ok(items.iter().map(of_item).collect())
+    let named: HashSet<Uuid> = items.iter().flat_map(|item| item.labels.iter().copied()).collect();
+    let leaf = |id| Some((id, leaf(all.get(id)?, &["id", "name", "color"])));
+    let shown = Leaves(named.into_iter().filter_map(leaf).collect());
+    Ok(items.iter().map(|item| shown.many(&item.labels)).collect())
 }
 
 /// A collection that holds all ids `named` by the items, as far as v1 shows them; not read for none.
@@ -181,18 +187,39 @@ async fn of<'i>(
     resource: Known,
     items: &'i [Item],
     named: impl Fn(&'i Item) -> &'i [Uuid],
-) -> Result<std::sync::Arc<Collection>, Refusal> {
+) -> Result<Arc<Collection>, Refusal> {
     let ids = items.iter().flat_map(|item| named(item).iter().copied());
     let ids: HashSet<Uuid> = ids.filter(|id| !id.is_nil()).collect();
     if ids.is_empty() {
-        return Ok(std::sync::Arc::new(Collection::new(Vec::new())));
+        return Ok(Arc::new(Collection::new(Vec::new())));
     }
     let known = |all: &Collection, id: Uuid| all.get(id).is_some() || all.beside(id).is_some();
     list::load_with(job, job.resource_named(resource)?, |all| ids.iter().all(|id| known(all, *id))).await
 }
 
-fn leaf(held: &Held, keys: &[&str]) -> Value {
-    only(&held.v2_members(), keys)
+/// Records as an expansion shows them, by their ids.
+#[derive(Default)]
+struct Leaves(HashMap<Uuid, Arc<str>>);
+
+impl Leaves {
+    /// The one with this id; null for none.
+    fn one(&self, id: Option<Uuid>) -> Expanded {
+        let found = id.and_then(|id| self.0.get(&id)).cloned();
+        Expanded::One(found.unwrap_or_else(|| "null".into()))
+    }
+
+    /// Those of `ids` that there are.
+    fn many(&self, ids: &[Uuid]) -> Expanded {
+        Expanded::Many(ids.iter().filter_map(|id| self.0.get(id).cloned()).collect())
+    }
+}
+
+fn written_once(value: &Value) -> Arc<str> {
+    value.to_string().into()
+}
+
+fn leaf(held: &Held, keys: &[&str]) -> Arc<str> {
+    written_once(&only(&held.v2_members(), keys))
 }
 
 fn only(record: &Map<String, Value>, keys: &[&str]) -> Value {
@@ -200,20 +227,19 @@ fn only(record: &Map<String, Value>, keys: &[&str]) -> Value {
 }
 
 /// People v1 no longer lists in the project are left out.
-async fn assignees(job: &InProject<'_>, items: &[Item]) -> Result<Vec<Value>, Refusal> {
+async fn assignees(job: &InProject<'_>, items: &[Item]) -> Result<Vec<Expanded>, Refusal> {
     let ids: HashSet<Uuid> = items.iter().flat_map(|item| item.assignees.iter().copied()).collect();
     if ids.is_empty() {
-        return Ok(vec![json!([]); items.len()]);
+        return Ok(vec![Expanded::Many(Vec::new()); items.len()]);
     }
-    let known = |people: &[members::Person]| ids.iter().all(|id| people.iter().any(|person| person.id == *id));
+    let known = |people: &[members::Person]| ids.is_subset(&people.iter().map(|person| person.id).collect());
     let people = job.project_people_with(known).await?;
-    let people: HashMap<Uuid, Value> =
-        people.iter().filter(|person| ids.contains(&person.id)).map(|p| (p.id, members::shown(p))).collect();
-    let of_item = |item: &Item| item.assignees.iter().filter_map(|id| people.get(id).cloned()).collect();
-    Ok(items.iter().map(of_item).collect())
+    let named = people.iter().filter(|person| ids.contains(&person.id));
+    let shown = Leaves(named.map(|person| (person.id, written_once(&members::shown(person)))).collect());
+    Ok(items.iter().map(|item| shown.many(&item.assignees)).collect())
 }
 
-async fn parents(job: &InProject<'_>, items: &[Item]) -> Result<Vec<Value>, Refusal> {
+async fn parents(job: &InProject<'_>, items: &[Item]) -> Result<Vec<Expanded>, Refusal> {
     let mut known: HashMap<Uuid, Value> = HashMap::new();
     let mut unknown: Vec<(Uuid, Uuid)> = Vec::new();
     for (id, child) in items.iter().filter_map(|item| Some((item.parent?, item.id))) {
@@ -232,8 +258,8 @@ async fn parents(job: &InProject<'_>, items: &[Item]) -> Result<Vec<Value>, Refu
             known.insert(id, read(job, id, child).await?);
         }
     }
-    let of_item = |item: &Item| item.parent.and_then(|id| known.get(&id).cloned()).unwrap_or_default();
-    Ok(items.iter().map(of_item).collect())
+    let shown = Leaves(known.iter().map(|(id, parent)| (*id, written_once(parent))).collect());
+    Ok(items.iter().map(|item| shown.one(item.parent)).collect())
 }
 
 fn parent(id: Uuid, name: &str, sequence_id: i64) -> Value {

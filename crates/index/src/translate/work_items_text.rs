@@ -6,6 +6,7 @@ use super::text_members::Members;
 use super::work_items::Item;
 use crate::v2::time;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 use uuid::Uuid;
 
 /// About what an item takes as text, in bytes.
@@ -18,6 +19,44 @@ pub enum CustomFields<'c> {
     Hidden,
     /// The values by property name.
     Shown(&'c Map<String, Value>),
+}
+
+/// The keys that `expand` adds to one item, in their order.
+pub type Added = Vec<(String, Expanded)>;
+
+/// A value that `expand` adds, as JSON. Many items may refer to one record, so it is written once and shared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expanded {
+    /// A record, or null.
+    One(Arc<str>),
+    /// An array of records.
+    Many(Vec<Arc<str>>),
+}
+
+impl Expanded {
+    /// Bytes of it as text, about.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::One(record) => record.len(),
+            Self::Many(records) => records.iter().map(|record| record.len() + 1).sum(),
+        }
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::One(record) => out.extend_from_slice(record.as_bytes()),
+            Self::Many(records) => {
+                out.push(b'[');
+                for (index, record) in records.iter().enumerate() {
+                    if index > 0 {
+                        out.push(b',');
+                    }
+                    out.extend_from_slice(record.as_bytes());
+                }
+                out.push(b']');
+            }
+        }
+    }
 }
 
 /// What stands before the value of a member that is not the first.
@@ -35,7 +74,7 @@ pub fn write(
     project: &str,
     type_id: Option<Uuid>,
     custom_fields: CustomFields<'_>,
-    added: &Map<String, Value>,
+    added: &[(String, Expanded)],
 ) {
     let mut to = Members { out };
     to.id("{\"id\":", item.id);
@@ -59,7 +98,8 @@ pub fn write(
         CustomFields::Shown(values) => to.json(key!("custom_fields"), values),
     }
     for (name, value) in added {
-        to.json(&format!(",\"{name}\":"), value);
+        to.out.extend_from_slice(format!(",\"{name}\":").as_bytes());
+        value.write(to.out);
     }
     out.push(b'}');
 }

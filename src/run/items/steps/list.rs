@@ -17,8 +17,8 @@ use crate::run::items::{expansions, page as direct_page, unlisted_states};
 use crate::run::job::InProject;
 use crate::store::ProjectItems;
 use crate::translate::work_items::{GROUPS, Item};
-use crate::translate::work_items_text::{self, CustomFields, USUAL_SIZE};
-use crate::v2::query::ListCall;
+use crate::translate::work_items_text::{self, Added, CustomFields, USUAL_SIZE};
+use crate::v2::query::{ListCall, PageCall};
 use crate::v2::{Reply, page};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -27,6 +27,8 @@ use uuid::Uuid;
 
 /// Items from which on looking at them is heavy work.
 const LARGE: usize = 20_000;
+/// Bytes of expansions from which on writing a page is.
+const MUCH: usize = 4 * 1024 * 1024;
 
 pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let call = job.list_call()?;
@@ -217,14 +219,33 @@ async fn envelope(
     selection: &Selection,
     recorded: &ProjectItems,
 ) -> Result<Reply, Refusal> {
-    let (items, project) = (&selection.rows, &job.card.identifier);
-    let added = expansions::expand(job, items, recorded, &call.expand).await?;
-    let rows = items.iter().zip(&added).map(|(item, added)| {
-        let type_id = recorded.types.get(&item.id).copied();
+    let added = expansions::expand(job, &selection.rows, recorded, &call.expand).await?;
+    let expanded: usize = added.iter().flatten().map(|(_, value)| value.size()).sum();
+    let size = selection.rows.len() * USUAL_SIZE + expanded;
+    if expanded < MUCH {
+        let body = written(selection, &added, &recorded.types, &job.card.identifier, (&call.page, size));
+        return Ok(Reply::json(200, body));
+    }
+    let (selection, types, page) = (selection.clone(), Arc::clone(&recorded.types), call.page.clone());
+    let project = job.card.identifier.clone();
+    let write = move || written(&selection, &added, &types, &project, (&page, size));
+    Ok(Reply::json(200, job.runner.heavy.run(Input::Own, expanded, &job.call.ctx, write).await?))
+}
+
+/// The page with what was `added` to each of its rows, which takes about `size` bytes.
+fn written(
+    selection: &Selection,
+    added: &[Added],
+    types: &HashMap<Uuid, Uuid>,
+    project: &str,
+    (page, size): (&PageCall, usize),
+) -> Vec<u8> {
+    let rows = selection.rows.iter().zip(added).map(|(item, added)| {
+        let type_id = types.get(&item.id).copied();
         move |out: &mut Vec<u8>| {
             work_items_text::write(out, item, project, type_id, CustomFields::Hidden, added);
         }
     });
-    let data = page::rows(items.len() * USUAL_SIZE, rows);
-    Ok(Reply::json(200, page::envelope(data, &call.page, selection.total, selection.next.as_ref())))
+    let data = page::rows(size, rows);
+    page::envelope(data, page, selection.total, selection.next.as_ref())
 }
