@@ -66,10 +66,11 @@ impl Records for Properties {
 
 /// Properties with their places in some list.
 pub(super) fn rows(catalogue: &Catalogue, properties: Vec<(&Property, f64)>) -> Vec<Row> {
-    let options = catalogue.options_of_many(&properties.iter().map(|(property, _)| property.id).collect());
+    let ids: HashSet<Uuid> = properties.iter().map(|(property, _)| property.id).collect();
+    let (options, preselected) = (catalogue.options_of_many(&ids), catalogue.preselected_of_many(&ids));
     let row = |(property, sort_order): (&Property, f64)| {
         let options = options.get(&property.id).map(Vec::as_slice).unwrap_or_default();
-        let shape = shapes::property_with(catalogue, property, options);
+        let shape = shapes::property_with(property, options, &preselected);
         Row { id: property.id, shape, hidden: vec![("sort_order", Cell::Number(sort_order))] }
     };
     properties.into_iter().map(row).collect()

@@ -165,9 +165,14 @@ impl Catalogue {
 
     /// Options of the property that are preselected, as [`Catalogue::is_preselected`] says of each.
     pub fn preselected(&self, property: Uuid) -> HashSet<Uuid> {
+        self.preselected_of_many(&[property].into())
+    }
+
+    /// The same of all these properties together; all contexts and options are walked once.
+    pub fn preselected_of_many(&self, properties: &HashSet<Uuid>) -> HashSet<Uuid> {
         // Of each option that a context offers: how specific its home is, and what that says.
         let mut homes: HashMap<Uuid, (bool, bool)> = HashMap::new();
-        for context in self.contexts_of(property) {
+        for context in self.contexts_of_many(properties) {
             let covers_all = context.tier() == 4;
             let mut here: HashMap<Uuid, bool> = HashMap::new();
             for link in &context.options {
@@ -180,7 +185,8 @@ impl Catalogue {
                 }
             }
         }
-        let flagged = self.options.values().filter(|option| option.property == property && option.is_default);
+        let flagged =
+            self.options.values().filter(|option| option.is_default && properties.contains(&option.property));
         let flagged = flagged.map(|option| option.id).filter(|id| !homes.contains_key(id));
         let flagged: HashSet<Uuid> = flagged.collect();
         homes.into_iter().filter(|(_, (_, is_default))| *is_default).map(|(id, _)| id).chain(flagged).collect()
@@ -220,5 +226,32 @@ impl Applicable {
             self.default_value = ids;
         }
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::catalogue::{Catalogue, Edit};
+    use serde_json::{Value, json};
+    use std::collections::HashSet;
+    use uuid::Uuid;
+
+    #[test]
+    fn preselected_options_of_many_properties_are_those_of_each() {
+        let mut edit = Edit::begin(&Catalogue::empty(Uuid::from_u128(9), 0), 0);
+        let (mut properties, mut expected) = (HashSet::new(), HashSet::new());
+        for n in 0..8 {
+            let option = |o| json!({"name": format!("o{o}"), "is_default": o == n % 4});
+            let options: Value = (0..3).map(option).collect();
+            let body = json!({"display_name": format!("p{n}"), "property_type": "OPTION", "options": options});
+            let owner = (n % 2 == 1).then_some(Uuid::from_u128(1));
+            let id = edit.create_property(owner, body.as_object().unwrap()).unwrap();
+            if n < 6 {
+                properties.insert(id);
+                expected.extend(edit.after.options_of(id).get(n % 4).map(|option| option.id));
+            }
+        }
+        assert_eq!(expected.len(), 5);
+        assert_eq!(edit.after.preselected_of_many(&properties), expected);
     }
 }

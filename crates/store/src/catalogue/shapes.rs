@@ -49,16 +49,17 @@ pub fn work_item_type_on_project(
 
 /// A property with all its options.
 pub fn property(catalogue: &Catalogue, property: &Property) -> Map<String, Value> {
-    property_with(catalogue, property, &catalogue.options_of(property.id))
+    let options = catalogue.options_of(property.id);
+    let preselected = if options.is_empty() { HashSet::new() } else { catalogue.preselected(property.id) };
+    property_with(property, &options, &preselected)
 }
 
-/// The same of a property whose options are at hand.
+/// The same of a property whose options are at hand, and those of them that are `preselected`, perhaps among others.
 pub fn property_with(
-    catalogue: &Catalogue,
     property: &Property,
     options: &[&Arc<PropertyOption>],
+    preselected: &HashSet<Uuid>,
 ) -> Map<String, Value> {
-    let preselected = if options.is_empty() { HashSet::new() } else { catalogue.preselected(property.id) };
     let options: Vec<Value> =
         options.iter().map(|option| option_with(option, preselected.contains(&option.id)).into()).collect();
     shape([

@@ -39,7 +39,12 @@ impl Catalogue {
 
     /// Contexts of a property, in their order.
     pub fn contexts_of(&self, property: Uuid) -> Vec<&Arc<Context>> {
-        let contexts = self.contexts.values().filter(|context| context.property == property);
+        self.contexts_of_many(&[property].into())
+    }
+
+    /// Contexts of these properties, those of each in their order; all contexts are walked once.
+    pub(in crate::catalogue) fn contexts_of_many(&self, properties: &HashSet<Uuid>) -> Vec<&Arc<Context>> {
+        let contexts = self.contexts.values().filter(|context| properties.contains(&context.property));
         in_order(contexts.collect(), |context| (context.sort_order, context.created_at, context.id))
     }
 
