@@ -3,12 +3,12 @@
 //! Records that come or go together with their property or type (options, contexts, places on types) are told with it,
 //! and a type that stops being the default with the one that becomes it. May use: what `run` may use.
 
-use crate::catalogue::{Catalogue, WorkItemType, shapes};
+use crate::catalogue::{Catalogue, Context, WorkItemType, shapes};
 use crate::run::Job;
 use crate::run::audit::{Target, changed, features_updated};
 use crate::store::{AuditActor, AuditEntry};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use uuid::Uuid;
 
 /// What is said of a record that was made, changed or deleted.
@@ -43,7 +43,7 @@ pub(super) fn entries(job: &Job, workspace: Uuid, before: &Catalogue, after: &Ca
 
 /// Entries about the definitions that differ between the two.
 pub(super) fn definitions(actor: AuditActor, before: &Catalogue, after: &Catalogue) -> Vec<AuditEntry> {
-    let mut differences = Differences { actor, before, after, entries: Vec::new() };
+    let mut differences = Differences { actor, before, after, entries: Vec::new(), alone: None };
     differences.types();
     differences.properties();
     differences.options();
@@ -58,6 +58,8 @@ struct Differences<'c> {
     before: &'c Catalogue,
     after: &'c Catalogue,
     entries: Vec<AuditEntry>,
+    /// The only option that was made or is gone.
+    alone: Option<Uuid>,
 }
 
 impl Differences<'_> {
@@ -95,19 +97,33 @@ impl Differences<'_> {
     }
 
     fn options(&mut self) {
-        for id in differing(&self.before.options, &self.after.options) {
-            let show = |catalogue: &Catalogue| {
-                let option = catalogue.options.get(&id).filter(|option| self.stays(option.property))?;
+        let changed = differing(&self.before.options, &self.after.options);
+        let property = |id: &Uuid| {
+            let option = self.after.options.get(id).or_else(|| self.before.options.get(id));
+            option.map(|option| option.property)
+        };
+        let properties: HashSet<Uuid> = changed.iter().filter_map(property).collect();
+        let preselected = [self.before, self.after].map(|catalogue| catalogue.preselected_of_many(&properties));
+        for id in &changed {
+            let show = |catalogue: &Catalogue, preselected: &HashSet<Uuid>| {
+                let option = catalogue.options.get(id).filter(|option| self.stays(option.property))?;
                 let project = catalogue.properties.get(&option.property)?.project;
-                Some((option.name.clone(), project, shapes::option(catalogue, option)))
+                Some((option.name.clone(), project, shapes::option_with(option, preselected.contains(id))))
             };
-            let (old, new) = (show(self.before), show(self.after));
-            self.push(OPTION, id, old, new);
+            let (old, new) = (show(self.before, &preselected[0]), show(self.after, &preselected[1]));
+            self.push(OPTION, *id, old, new);
         }
+        self.alone = match changed.as_slice() {
+            [id] if !(self.before.options.contains_key(id) && self.after.options.contains_key(id)) => Some(*id),
+            _ => None,
+        };
     }
 
     fn contexts(&mut self) {
         for id in differing(&self.before.contexts, &self.after.contexts) {
+            if self.differs_by_what_is_told(id) {
+                continue;
+            }
             let show = |catalogue: &Catalogue| {
                 let context = catalogue.contexts.get(&id).filter(|context| self.stays(context.property))?;
                 Some((context.name.clone(), None, shapes::context(catalogue, context)))
@@ -115,6 +131,23 @@ impl Differences<'_> {
             let (old, new) = (show(self.before), show(self.after));
             self.push(CONTEXT, id, old, new);
         }
+    }
+
+    /// Whether nothing about a context is other than before but that it offers an option that was made or is gone alone.
+    /// That is told already, and an entry about the context would have all of its options, twice. Where a new option is
+    /// offered goes without saying only of the context that covers everything.
+    fn differs_by_what_is_told(&self, id: Uuid) -> bool {
+        let Some(alone) = self.alone else { return false };
+        let Some((was, is)) = self.before.contexts.get(&id).zip(self.after.contexts.get(&id)) else { return false };
+        if is.tier() != 4 && self.after.options.contains_key(&alone) {
+            return false;
+        }
+        let others = |context: &Context| {
+            let mut others = context.clone();
+            others.options.retain(|link| link.option != alone);
+            others
+        };
+        others(was) == others(is)
     }
 
     /// Whether the property was there before and is there after.

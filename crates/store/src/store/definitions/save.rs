@@ -8,9 +8,9 @@ use super::super::error::StoreError;
 use super::super::rows::{NewRow, at_once, cells, insert, query, rows_of_places, sql, with_cells};
 use super::super::session::Session;
 use super::tables::Definition;
-use crate::catalogue::{Catalogue, Context, FLAGS};
+use crate::catalogue::{Catalogue, Context, ContextOption, FLAGS};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -26,7 +26,7 @@ pub(super) async fn difference(
     if before.features != after.features {
         features(connection, after).await?;
     }
-    links_gone(connection, before, after).await?;
+    links_gone(connection, kind, before, after).await?;
     let mut saving = Saving { connection, kind, workspace, now };
     saving.records(&before.types, &after.types).await?;
     saving.records(&before.properties, &after.properties).await?;
@@ -98,7 +98,12 @@ impl Saving<'_> {
 }
 
 /// Links whose ends or whose contents differ are removed here and written again by [`links_new`].
-async fn links_gone(connection: &mut Session, before: &Catalogue, after: &Catalogue) -> Result<(), StoreError> {
+async fn links_gone(
+    connection: &mut Session,
+    kind: Kind,
+    before: &Catalogue,
+    after: &Catalogue,
+) -> Result<(), StoreError> {
     for (key, _) in before.attachments.iter().filter(|(key, link)| after.attachments.get(key) != Some(link)) {
         let text = "DELETE FROM type_property WHERE type_id = $1 AND property_id = $2";
         connection.run(query(text, &[&key.0, &key.1])).await?;
@@ -107,8 +112,11 @@ async fn links_gone(connection: &mut Session, before: &Catalogue, after: &Catalo
         let text = "DELETE FROM type_import WHERE project_id = $1 AND type_id = $2";
         connection.run(query(text, &[&key.0, &key.1])).await?;
     }
-    for (id, _) in before.contexts.iter().filter(|(id, old)| other_options(old, after.contexts.get(id))) {
-        connection.run(query("DELETE FROM context_option WHERE context_id = $1", &[&id])).await?;
+    for (id, old) in before.contexts.iter().filter(|(id, old)| other_options(old, after.contexts.get(id))) {
+        let gone: Vec<Uuid> = not_in(&old.options, after.contexts.get(id)).map(|link| link.option).collect();
+        let text =
+            format!("DELETE FROM context_option WHERE context_id = $1 AND option_id IN {}", kind.elements("$2"));
+        connection.run(query(sql(text), &[&id, &gone])).await?;
     }
     Ok(())
 }
@@ -116,6 +124,16 @@ async fn links_gone(connection: &mut Session, before: &Catalogue, after: &Catalo
 fn other_options(context: &Arc<Context>, counterpart: Option<&Arc<Context>>) -> bool {
     counterpart
         .is_none_or(|counterpart| !Arc::ptr_eq(context, counterpart) && context.options != counterpart.options)
+}
+
+/// Those of `links` that the counterpart of their context does not have as they are.
+fn not_in<'l>(
+    links: &'l [ContextOption],
+    counterpart: Option<&'l Arc<Context>>,
+) -> impl Iterator<Item = &'l ContextOption> {
+    let others = counterpart.map(|context| context.options.as_slice()).unwrap_or_default();
+    let others: HashMap<Uuid, &ContextOption> = others.iter().map(|link| (link.option, link)).collect();
+    links.iter().filter(move |link| others.get(&link.option) != Some(link))
 }
 
 async fn links_new(connection: &mut Session, before: &Catalogue, after: &Catalogue) -> Result<(), StoreError> {
@@ -143,7 +161,8 @@ async fn links_new(connection: &mut Session, before: &Catalogue, after: &Catalog
         connection.run(insert("type_import", row)).await?;
     }
     for (id, context) in after.contexts.iter().filter(|(id, new)| other_options(new, before.contexts.get(id))) {
-        for options in at_once(&context.options) {
+        let new: Vec<&ContextOption> = not_in(&context.options, before.contexts.get(id)).collect();
+        for options in at_once(&new) {
             let rows = rows_of_places(options.len(), 5);
             let text = format!(
                 "INSERT INTO context_option (context_id, option_id, workspace_id, is_default, sort_order) VALUES {rows}"
