@@ -39,18 +39,10 @@ impl Store {
                     FROM usage_caller EXCEPT SELECT caller FROM usage_count)";
         writing.run(query(text, &[&(now_micros() - CALLERS_KEPT)])).await?;
         let too_many = count(&mut writing).await? - most;
-        let columns = UsageRow::COLUMNS;
         if too_many > 0 {
             // A tenth more, so that not every batch makes room anew.
-            let text = format!(
-                "SELECT {columns} FROM usage_count WHERE caller <> '{OTHER}' ORDER BY calls, day, operation, class, \
-                 caller, client LIMIT $1"
-            );
-            let least = query(sql(text), &[&(too_many + most / 10)]);
-            let mut rows: Vec<UsageRow> = all(&mut *writing, least, UsageRow::read).await?;
-            for row in &rows {
-                remove(&mut writing, row).await?;
-            }
+            let least = format!("caller <> '{OTHER}' ORDER BY calls, day, operation, class, caller, client");
+            let mut rows = take(&mut writing, &least, too_many + most / 10).await?;
             bound.folded = rows.len() as u64;
             for row in &mut rows {
                 row.caller = OTHER.into();
@@ -65,12 +57,7 @@ impl Store {
             add(&mut writing, &rows).await?;
             let still = count(&mut writing).await? - most;
             if still > 0 {
-                let text =
-                    format!("SELECT {columns} FROM usage_count ORDER BY day, calls, operation, class LIMIT $1");
-                let rows: Vec<_> = all(&mut *writing, query(sql(text), &[&still]), UsageRow::read).await?;
-                for row in &rows {
-                    remove(&mut writing, row).await?;
-                }
+                let rows = take(&mut writing, "1 = 1 ORDER BY day, calls, operation, class", still).await?;
                 bound.dropped = rows.len() as u64;
             }
         }
@@ -79,10 +66,14 @@ impl Store {
     }
 }
 
-async fn remove(writing: &mut Writing, row: &UsageRow) -> Result<(), StoreError> {
-    let text = "DELETE FROM usage_count WHERE day = $1 AND operation = $2 AND class = $3 AND caller = $4 \
-                AND client = $5";
-    writing.run(query(text, &[&row.day, &row.operation, &row.class, &row.caller, &row.client])).await.map(drop)
+/// Takes the first `most` rows that satisfy `which` out of the table, by one statement: others wait for its end.
+async fn take(writing: &mut Writing, which: &str, most: i64) -> Result<Vec<UsageRow>, StoreError> {
+    let key = "day, operation, class, caller, client";
+    let text = format!(
+        "DELETE FROM usage_count WHERE ({key}) IN (SELECT {key} FROM usage_count WHERE {which} LIMIT $1) RETURNING {}",
+        UsageRow::COLUMNS
+    );
+    all(&mut **writing, query(sql(text), &[&most]), UsageRow::read).await
 }
 
 async fn count(writing: &mut Writing) -> Result<i64, StoreError> {
