@@ -5,7 +5,8 @@
 
 use super::User;
 use crate::cache::{Bounds, Cache};
-use std::collections::BTreeMap;
+use foldhash::quality::RandomState;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
@@ -13,20 +14,25 @@ use uuid::Uuid;
 /// How long somebody is remembered without being seen again.
 const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
 /// Most workspaces remembered of one person.
-const MOST: usize = 100;
+const MOST: usize = 1000;
 
 /// A person and where they were let in.
 #[derive(Debug, Clone)]
 pub struct Acquaintance {
     pub user: Arc<User>,
-    /// Slugs by id of the workspace.
-    pub workspaces: BTreeMap<Uuid, Arc<str>>,
+    /// Ids of workspaces by their slugs, with numbers that grow.
+    workspaces: HashMap<Arc<str>, (u64, Uuid), RandomState>,
 }
 
 impl Acquaintance {
     /// The workspace with this slug.
     pub fn called(&self, slug: &str) -> Option<Uuid> {
-        self.workspaces.iter().find(|(_, name)| ***name == *slug).map(|(id, _)| *id)
+        self.workspaces.get(slug).map(|(_, id)| *id)
+    }
+
+    /// All of them.
+    pub fn workspaces(&self) -> impl Iterator<Item = Uuid> {
+        self.workspaces.values().map(|(_, id)| *id)
     }
 }
 
@@ -44,11 +50,15 @@ impl Acquaintances {
             return;
         }
         let mut workspaces = known.map(|known| known.workspaces.clone()).unwrap_or_default();
-        // A slug can be given to another workspace.
-        workspaces.retain(|_, name| **name != *slug);
-        if workspaces.len() < MOST {
-            workspaces.insert(workspace, slug.into());
+        // A slug can be given to another workspace, and a workspace can get another slug.
+        workspaces.retain(|name, (_, id)| **name != *slug && *id != workspace);
+        let last = workspaces.values().map(|(number, _)| *number).max().unwrap_or_default();
+        if workspaces.len() >= MOST {
+            // The one that was met first: somewhere the person is at work may be met for the first time.
+            let first = workspaces.iter().min_by_key(|(_, (number, _))| *number).map(|(name, _)| Arc::clone(name));
+            first.and_then(|first| workspaces.remove(&first));
         }
+        workspaces.insert(slug.into(), (last + 1, workspace));
         self.0.insert(user.id, Arc::new(Acquaintance { user: Arc::clone(user), workspaces }));
     }
 
@@ -70,11 +80,19 @@ mod tests {
             known.note(&user, Uuid::from_u128(id), slug);
         }
         let of = known.of(user.id).unwrap();
-        let found: Vec<_> = of.workspaces.iter().map(|(id, slug)| (id.as_u128(), &**slug)).collect();
-        assert_eq!(found, [(8, "other"), (9, "acme")], "one workspace has a slug at a time");
-        for id in 100..300 {
+        let called = ["acme", "other"].map(|slug| of.called(slug).map(|id| id.as_u128()));
+        assert_eq!(
+            (called, of.workspaces().count()),
+            ([Some(9), Some(8)], 2),
+            "one workspace has a slug at a time"
+        );
+        let all = 100..100 + 2 * MOST as u128;
+        for id in all.clone() {
             known.note(&user, Uuid::from_u128(id), &id.to_string());
         }
-        assert_eq!(known.of(user.id).unwrap().workspaces.len(), MOST);
+        let of = known.of(user.id).unwrap();
+        let last = all.end - 1;
+        assert_eq!((of.workspaces().count(), of.called("acme")), (MOST, None));
+        assert_eq!(of.called(&last.to_string()), Some(Uuid::from_u128(last)), "what was met last is remembered");
     }
 }

@@ -6,7 +6,7 @@
 //! credential is served to another unless that other credential's own card, at most its maximum age old,
 //! says member and role.
 //!
-//! May use: `context`, `fresh`, `plan`, `refusal`, `settings`, `v1`. May not use: `v2`, `translate`, `run`, `edge`.
+//! May use: `cache`, `context`, `fresh`, `plan`, `refusal`, `settings`, `v1`. May not use: `v2`, `translate`, `run`, `edge`.
 
 mod acquaintances;
 mod asked_again;
@@ -18,6 +18,7 @@ pub(crate) mod paths;
 mod project_card;
 mod projects_page;
 mod remembered;
+mod rosters;
 mod service;
 mod shared_proofs;
 mod visible_projects;

@@ -7,6 +7,7 @@ use super::acquaintances::{Acquaintance, Acquaintances};
 use super::credential::{Credentials, Presented, presented};
 use super::projects_page::ProjectsPage;
 use super::remembered::{Ages, Remembered, Verdict};
+use super::rosters::{self, Roster, Rosters};
 use super::shared_proofs::{SharedProofs, Sharing};
 use super::{
     Caller, PrincipalKind, ProjectCard, User, VisibleProjects, WorkspaceCard, owner, paths, project_card,
@@ -17,6 +18,7 @@ use crate::fresh::{Changed, Changes, Figures, Kept, Moment};
 use crate::refusal::Refusal;
 use crate::settings::CacheSettings;
 use crate::v1::{Client, KeyId, V1Error, V1Key};
+use bytes::Bytes;
 use http::HeaderMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,8 +33,8 @@ const REFUSED_CARD: Duration = Duration::from_secs(5);
 const OWNER_LASTS: u32 = 5;
 /// Greatest age of a workspace's id, which changes only when a slug is given to another workspace.
 const ID_TTL: Duration = Duration::from_secs(600);
-/// Workspace cards hold rosters, so they are limited by size: bytes kept of all of them.
-const ROSTER_BYTES: u64 = 64 * 1024 * 1024;
+/// Workspace cards, some of which hold a large roster, are limited by size: bytes kept of all of them.
+const WORKSPACE_BYTES: u64 = 64 * 1024 * 1024;
 /// The same for lists of projects.
 const LIST_BYTES: u64 = 16 * 1024 * 1024;
 
@@ -75,6 +77,7 @@ pub(super) struct Inner {
     identities: Remembered<(), Arc<User>>,
     projects: Remembered<(Arc<str>, Uuid), Arc<ProjectCard>>,
     workspaces: Remembered<Arc<str>, workspace_card::Seen>,
+    rosters: Rosters,
     visible: Remembered<Arc<str>, Arc<VisibleProjects>>,
     ids: Remembered<Arc<str>, KnownId>,
     acquaintances: Acquaintances,
@@ -92,7 +95,8 @@ impl Access {
         let inner = Inner {
             identities: Remembered::new(PROOFS, |_| 1, identity_ages, changes, budget),
             projects: Remembered::new(PROOFS, |_| 1, card_ages, changes, budget),
-            workspaces: Remembered::new(ROSTER_BYTES, workspace_card::weight, card_ages, changes, budget),
+            workspaces: Remembered::new(WORKSPACE_BYTES, workspace_card::weight, card_ages, changes, budget),
+            rosters: Rosters::new(rosters::MOST),
             visible: Remembered::new(LIST_BYTES, visible_projects::weight, card_ages, changes, budget),
             ids: Remembered::new(PROOFS, |_| 1, id_ages, changes, budget),
             acquaintances: Acquaintances::new(PROOFS),
@@ -297,8 +301,9 @@ impl Access {
             let place = place.clone();
             async move {
                 let began = inner.changes.now();
+                let slug = place.1.to_string();
                 let verdict =
-                    workspace_asked::ask(inner.client.clone(), key, user, place.1.to_string(), ctx).await?;
+                    workspace_asked::ask(inner.client.clone(), key, user, slug, &inner.rosters, ctx).await?;
                 if let Ok(workspace_card::Seen { projects: Some(page), .. }) = &verdict {
                     let known = inner.known_id(*page, &place.1);
                     inner.ids.learn(&place, known, began);
@@ -318,7 +323,7 @@ impl Access {
                 of: format!("workspace {}", place.1),
                 write: workspace_told::told,
                 read: Box::new(move |proof, began| {
-                    let seen = workspace_told::heard(proof, user)?;
+                    let seen = workspace_told::heard(proof, user, &inner.rosters)?;
                     if let Some(page) = seen.projects {
                         inner.ids.learn(&place, inner.known_id(page, &place.1), began);
                     }
@@ -332,6 +337,25 @@ impl Access {
         let answer = self.noting_lost_key(place.0, ctx, answer)?;
         let seen = answer.value?;
         Ok(Arc::new(WorkspaceCard { role: seen.role, roster: seen.roster, read_at: answer.began.at }))
+    }
+
+    /// The card as [`Access::workspace_within`] says, with its roster; none for guests.
+    pub async fn roster_within(
+        &self,
+        caller: &Caller,
+        slug: &str,
+        max_age: Duration,
+        ctx: &Context,
+    ) -> Result<(Arc<WorkspaceCard>, Option<Bytes>), Refusal> {
+        // A roster that had to make room for others is asked for again.
+        for max_age in [max_age, Duration::ZERO] {
+            let card = self.workspace_within(caller, slug, max_age, ctx).await?;
+            match card.roster.as_ref().map(Roster::bytes) {
+                Some(None) => {}
+                kept => return Ok((card, kept.flatten())),
+            }
+        }
+        Err(Refusal::Overloaded)
     }
 
     /// The projects of a workspace that are not 404 for the caller, at most `card_ttl` old: one call per 1,000.

@@ -6,11 +6,11 @@ use super::caller::Role;
 use super::paths;
 use super::projects_page::ProjectsPage;
 use super::remembered::Verdict;
+use super::rosters::Rosters;
 use super::workspace_card::{Seen, WorkspaceRole};
 use crate::context::Context;
 use crate::refusal::Refusal;
 use crate::v1::{Client, Object, V1Key, V1Request};
-use bytes::Bytes;
 use serde::Deserialize;
 use uuid::Uuid;
 
@@ -24,12 +24,13 @@ pub(super) async fn ask(
     key: V1Key,
     user: Uuid,
     slug: String,
+    rosters: &Rosters,
     ctx: Context,
 ) -> Result<Verdict<Seen>, Refusal> {
     let path = paths::workspace(&slug, paths::ROSTER)?;
     let answer = client.ask(&key, V1Request::get(path, ""), &ctx).await?;
     match answer.status {
-        200 => own_row(answer.body, user),
+        200 => own_row(&answer.body, user, rosters),
         // The same 403 for guests, outsiders, removed people and unknown workspaces
         // (`members_workspace_guest`, `_outsider`, `_inactive_member`, `_unknown`). Only guests may list
         // projects (`projects_list_guest` against `projects_list_outsider`).
@@ -39,13 +40,13 @@ pub(super) async fn ask(
 }
 
 /// The role in the caller's own row. A person who is not on the roster is not a member, hence sees nothing.
-pub(super) fn own_row(roster: Bytes, user: Uuid) -> Result<Verdict<Seen>, Refusal> {
+pub(super) fn own_row(roster: &[u8], user: Uuid, rosters: &Rosters) -> Result<Verdict<Seen>, Refusal> {
     #[derive(Deserialize)]
     struct Row {
         id: Uuid,
         role: i64,
     }
-    let rows: Vec<Object<Row>> = serde_json::from_slice(&roster).map_err(no_card)?;
+    let rows: Vec<Object<Row>> = serde_json::from_slice(roster).map_err(no_card)?;
     if rows.is_empty() {
         // v1 shows a roster only to those who are on one.
         return Err(no_card("an empty roster"));
@@ -55,8 +56,7 @@ pub(super) fn own_row(roster: Bytes, user: Uuid) -> Result<Verdict<Seen>, Refusa
         || Err(Refusal::not_found()),
         |row| {
             let role = WorkspaceRole::of(Role(row.role));
-            // A copy: v1's answer is a piece of a larger buffer, and counts as memory of this request.
-            Ok(Seen { role, roster: Some(Bytes::copy_from_slice(&roster)), projects: None })
+            Ok(Seen { role, roster: Some(rosters.keep(roster)), projects: None })
         },
     ))
 }
@@ -67,18 +67,21 @@ fn no_card(cause: impl std::fmt::Display) -> Refusal {
 
 #[cfg(test)]
 mod tests {
+    use super::super::rosters::MOST;
     use super::*;
     use serde_json::json;
 
     #[test]
     fn the_own_row_is_the_role() {
-        let roster = Bytes::from(
+        let roster =
             json!([{"id": Uuid::from_u128(1), "role": 20}, {"id": Uuid::from_u128(2), "role": 15, "email": "x"}])
-                .to_string(),
-        );
-        let seen = own_row(roster.clone(), Uuid::from_u128(2)).unwrap().unwrap();
-        assert_eq!((seen.role, seen.roster), (WorkspaceRole::Member, Some(roster.clone())));
-        assert_eq!(own_row(roster, Uuid::from_u128(3)).unwrap().unwrap_err().code(), "resource_not_found");
-        assert_eq!(own_row(Bytes::from_static(b"{}"), Uuid::nil()).unwrap_err().code(), "upstream_error");
+                .to_string();
+        let rosters = Rosters::new(MOST);
+        let row = |roster: &str, number| own_row(roster.as_bytes(), Uuid::from_u128(number), &rosters);
+        let seen = row(&roster, 2).unwrap().unwrap();
+        let kept = seen.roster.and_then(|roster| roster.bytes());
+        assert_eq!((seen.role, kept.as_deref()), (WorkspaceRole::Member, Some(roster.as_bytes())));
+        assert_eq!(row(&roster, 3).unwrap().unwrap_err().code(), "resource_not_found");
+        assert_eq!(row("{}", 0).unwrap_err().code(), "upstream_error");
     }
 }

@@ -4,7 +4,7 @@
 
 use super::caller::Role;
 use super::projects_page::ProjectsPage;
-use bytes::Bytes;
+use super::rosters::Roster;
 use std::time::Instant;
 
 /// Role of the caller in a workspace.
@@ -34,9 +34,8 @@ impl WorkspaceRole {
 pub struct WorkspaceCard {
     /// The caller's role.
     pub role: WorkspaceRole,
-    /// The roster as v1 gave it to this caller: an array of persons with `role`, inactive ones included
-    /// (trap 52). `None` for guests, who may not read it (`members_workspace_guest`).
-    pub roster: Option<Bytes>,
+    /// The roster as v1 gave it to this caller. `None` for guests, who may not read it (`members_workspace_guest`).
+    pub roster: Option<Roster>,
     /// When the roster was asked for.
     pub read_at: Instant,
 }
@@ -45,12 +44,12 @@ pub struct WorkspaceCard {
 #[derive(Debug, Clone)]
 pub(super) struct Seen {
     pub(super) role: WorkspaceRole,
-    pub(super) roster: Option<Bytes>,
+    pub(super) roster: Option<Roster>,
     pub(super) projects: Option<ProjectsPage>,
 }
 
 pub(super) fn weight(seen: &Seen) -> u32 {
-    let roster = seen.roster.as_ref().map_or(0, Bytes::len);
+    let roster = seen.roster.as_ref().map_or(0, Roster::weight);
     u32::try_from(roster).unwrap_or(u32::MAX).saturating_add(200)
 }
 

@@ -3,6 +3,7 @@
 //! May use: this folder.
 
 use super::projects_page::ProjectsPage;
+use super::rosters::Rosters;
 use super::workspace_asked::{guest, own_row};
 use super::workspace_card::Seen;
 use serde::{Deserialize, Serialize};
@@ -23,8 +24,9 @@ enum Told {
 /// What another process needs to know the same; none when it is too large.
 pub(super) fn told(seen: &Seen) -> Option<String> {
     let told = match (&seen.roster, &seen.projects) {
-        (Some(roster), _) if roster.len() <= LARGEST_SHARED => {
-            Told::Roster(std::str::from_utf8(roster).ok()?.to_owned())
+        (Some(roster), _) => {
+            let roster = roster.bytes().filter(|roster| roster.len() <= LARGEST_SHARED)?;
+            Told::Roster(std::str::from_utf8(&roster).ok()?.to_owned())
         }
         (None, Some(page)) => Told::Projects(page.workspace),
         _ => return None,
@@ -33,34 +35,36 @@ pub(super) fn told(seen: &Seen) -> Option<String> {
 }
 
 /// What another process was told with the same key, whose owner is `user`.
-pub(super) fn heard(told: &str, user: Uuid) -> Option<Seen> {
+pub(super) fn heard(told: &str, user: Uuid, rosters: &Rosters) -> Option<Seen> {
     match serde_json::from_str(told).ok()? {
-        Told::Roster(roster) => own_row(roster.into(), user).ok()?.ok(),
+        Told::Roster(roster) => own_row(roster.as_bytes(), user, rosters).ok()?.ok(),
         Told::Projects(workspace) => Some(guest(ProjectsPage { workspace })),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::rosters::MOST;
     use super::*;
     use crate::access::WorkspaceRole;
-    use bytes::Bytes;
     use serde_json::json;
 
     #[test]
     fn another_process_knows_the_same_of_the_same_person() {
         let (ada, page) = (Uuid::from_u128(1), ProjectsPage { workspace: Some(Uuid::from_u128(7)) });
-        let roster = Bytes::from(json!([{"id": ada, "role": 20, "email": "x"}]).to_string());
-        let seen = own_row(roster.clone(), ada).unwrap().unwrap();
+        let rosters = Rosters::new(MOST);
+        let roster = json!([{"id": ada, "role": 20, "email": "x"}]).to_string();
+        let seen = own_row(roster.as_bytes(), ada, &rosters).unwrap().unwrap();
         let text = told(&seen).unwrap();
-        let known = heard(&text, ada).unwrap();
-        assert_eq!((known.role, known.roster), (WorkspaceRole::Admin, Some(roster)));
-        assert!(heard(&text, Uuid::from_u128(2)).is_none(), "nobody else's");
-        let known = heard(&told(&guest(page)).unwrap(), ada).unwrap();
-        assert_eq!((known.role, known.roster), (WorkspaceRole::Guest, None));
+        let known = heard(&text, ada, &rosters).unwrap();
+        let shown = known.roster.and_then(|roster| roster.bytes());
+        assert_eq!((known.role, shown.as_deref()), (WorkspaceRole::Admin, Some(roster.as_bytes())));
+        assert!(heard(&text, Uuid::from_u128(2), &rosters).is_none(), "nobody else's");
+        let known = heard(&told(&guest(page)).unwrap(), ada, &rosters).unwrap();
+        assert!((known.role, known.roster.is_none()) == (WorkspaceRole::Guest, true));
         assert_eq!(known.projects.unwrap().workspace, page.workspace);
-        assert!(heard("{}", ada).is_none());
-        let large = Bytes::from(vec![b' '; LARGEST_SHARED + 1]);
+        assert!(heard("{}", ada, &rosters).is_none());
+        let large = rosters.keep(&vec![b' '; LARGEST_SHARED + 1]);
         assert!(told(&Seen { role: WorkspaceRole::Admin, roster: Some(large), projects: None }).is_none());
     }
 }

@@ -33,7 +33,7 @@ impl Audited {
         let known = self.access.acquaintance(event.user);
         let workspaces: BTreeSet<Uuid> = match event.workspace {
             Some(only) => BTreeSet::from([only]),
-            None => known.iter().flat_map(|known| known.workspaces.keys().copied()).collect(),
+            None => known.iter().flat_map(|known| known.workspaces()).collect(),
         };
         entry.source = if from.is_some() { "auth" } else { "system" };
         // The person whose grant was misused has not misused it, and is named in `metadata`.

@@ -163,9 +163,12 @@ async fn labels(job: &InProject<'_>, given: &Given) -> Result<LookedUp, Refusal>
 async fn assignees(job: &InProject<'_>, given: &Given, update: bool) -> Result<LookedUp, Refusal> {
     // `sent` are those of `found` as the client wrote them, where all are found.
     let (member, sent, found, failed, advice) = if let Some(ids) = given.get("assignee_ids").map(ids) {
-        let known = |people: &[Person], id: &Uuid| people.iter().any(|person| person.id == *id);
-        let people = roster_for(job, &ids, |people| ids.iter().all(|id| known(people, id))).await?;
-        let unknown: Vec<String> = ids.iter().filter(|id| !known(&people, id)).map(Uuid::to_string).collect();
+        let unlisted = |people: &[Person]| {
+            let listed: HashSet<Uuid> = people.iter().map(|person| person.id).collect();
+            ids.iter().filter(|id| !listed.contains(id)).map(Uuid::to_string).collect::<Vec<_>>()
+        };
+        let people = roster_for(job, &ids, |people| unlisted(people).is_empty()).await?;
+        let unknown = unlisted(&people);
         let sent = ids.iter().map(Uuid::to_string).collect();
         ("assignee_ids", sent, ids, unknown, "must be members of this project")
     } else if let Some(emails) = given.get("assignees").map(texts) {
@@ -207,8 +210,9 @@ async fn roster_for<T>(
 /// `items_patch_assignees_invalid_dropped`). A create can be taken back, an update cannot, so those the
 /// workspace's roster shows as guests are refused before; where it is not shown, nobody is known to be one.
 async fn guests_of_workspace(job: &InProject<'_>) -> HashSet<Uuid> {
-    let card = job.runner.access.workspace(&job.call.caller, job.slug(), &job.call.ctx).await;
-    let people = card.ok().and_then(|card| card.roster.as_ref().and_then(|roster| members::read(roster).ok()));
+    let (access, call, age) = (&job.runner.access, &job.call, job.runner.settings.cache.card);
+    let roster = access.roster_within(&call.caller, job.slug(), age, &call.ctx).await;
+    let people = roster.ok().and_then(|(_, roster)| members::read(&roster?).ok());
     let guests = people.into_iter().flatten().filter(|person| person.role == Some(Role::GUEST.0));
     guests.map(|person| person.id).collect()
 }

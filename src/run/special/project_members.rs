@@ -1,13 +1,17 @@
 //! Roster of a project. v1 tells no role on it (trap 52, `members_seeded_project`): the caller's own is on the
-//! project card, those of other people are the workspace's, in project words (O89). May use: what `run` may use.
+//! project card, those of other people are the workspace's, in project words (O89). A roster may be large, so reading it
+//! and cutting the page out is heavy work. May use: what `run` may use.
 
 use crate::access::Role;
+use crate::heavy::Input;
 use crate::refusal::Refusal;
 use crate::run::job::InProject;
 use crate::run::members::bad_data;
 use crate::translate::members::{self, Person};
 use crate::v2::{Reply, page};
+use bytes::Bytes;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Instant;
 use uuid::Uuid;
 
@@ -15,11 +19,26 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let list = job.list_call()?;
     let card = job.card;
     let people = job.project_people().await?;
-    let roles = workspace_roles(job).await?;
-    let own = (job.call.caller.user.id, card.require_member()?);
-    let role_of = |person: &Person| role(person, own, &roles).project_slug();
-    let records = members::memberships(job.resource(), card.id, &people, role_of);
-    Ok(Reply::json(200, page::answer(records.iter(), &list)))
+    let roster = workspace_roster(job).await?;
+    let (project, own) = (card.id, (job.call.caller.user.id, card.require_member()?));
+    let size = bytes_of(&people) + roster.as_ref().map_or(0, Bytes::len);
+    let (runner, resource) = (Arc::clone(&job.runner), job.operation().resource);
+    let look = move || {
+        // Role numbers of the workspace; none for its guests, to whom v1 does not show them.
+        let roles = match &roster {
+            Some(roster) => members::roles(&members::read(roster).map_err(|fault| bad_data(&fault))?),
+            None => HashMap::new(),
+        };
+        let role_of = |person: &Person| role(person, own, &roles).project_slug();
+        let records = members::memberships(&runner.plan.resources[resource], project, &people, role_of);
+        Ok::<_, Refusal>(page::answer(records.iter(), &list))
+    };
+    Ok(Reply::json(200, job.runner.heavy.run(Input::Own, size, &job.call.ctx, look).await??))
+}
+
+/// Bytes of a roster, about.
+fn bytes_of(people: &[Person]) -> usize {
+    people.iter().map(Person::bytes).sum()
 }
 
 fn role(person: &Person, own: (Uuid, Role), roles: &HashMap<Uuid, i64>) -> Role {
@@ -29,12 +48,13 @@ fn role(person: &Person, own: (Uuid, Role), roles: &HashMap<Uuid, i64>) -> Role 
     Role(roles.get(&person.id).copied().unwrap_or_default())
 }
 
-/// Role numbers of the workspace; empty for its guests, to whom v1 does not show them.
-async fn workspace_roles(job: &InProject<'_>) -> Result<HashMap<Uuid, i64>, Refusal> {
+/// The roster of the workspace; none for its guests.
+async fn workspace_roster(job: &InProject<'_>) -> Result<Option<Bytes>, Refusal> {
     let (max_age, asked) = (job.collection_age(), Instant::now());
-    let card = job.runner.access.workspace_within(&job.call.caller, job.slug(), max_age, &job.call.ctx).await?;
-    let Some(roster) = &card.roster else { return Ok(HashMap::new()) };
-    job.uses(card.read_at, asked, job.runner.settings.cache.collection);
-    let people = members::read(roster).map_err(|fault| bad_data(&fault))?;
-    Ok(members::roles(&people))
+    let (access, call) = (&job.runner.access, &job.call);
+    let (card, roster) = access.roster_within(&call.caller, job.slug(), max_age, &call.ctx).await?;
+    if roster.is_some() {
+        job.uses(card.read_at, asked, job.runner.settings.cache.collection);
+    }
+    Ok(roster)
 }
