@@ -281,10 +281,10 @@ impl Indexes {
         self.inner.any(scope)
     }
 
-    /// Whether the kept index of a project shows an item, without asking v1; none when no index is kept.
-    pub fn shows(&self, project: Uuid, id: Uuid) -> Option<bool> {
+    /// The kept index of a project as its members see it, of any age, without asking v1; none when no index is kept.
+    pub fn of_project(&self, project: Uuid) -> Option<Arc<Index>> {
         let entries = self.inner.entries_where(|scope| scope.project == project && scope.members);
-        entries.iter().find_map(|(scope, _)| self.inner.any(scope)).map(|index| index.get(id).is_some())
+        entries.iter().find_map(|(scope, _)| self.inner.any(scope))
     }
 
     /// A local write has left this item: the next request sees it, whatever read is under way.

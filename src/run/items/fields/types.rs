@@ -8,6 +8,7 @@ use crate::translate::work_items::Item;
 use crate::v2::body::Given;
 use crate::v2::value::{read_uuid, small_letters, trimmed};
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -25,15 +26,20 @@ impl Job {
     /// and those it hides (archived, or gone and perhaps to return).
     pub async fn uses_of_type(&self, type_id: Uuid) -> Result<(usize, usize), Refusal> {
         let store = &self.runner.store;
-        let (mut live, mut hidden) = (0, 0);
+        let mut by_project: HashMap<Uuid, Vec<Uuid>> = HashMap::new();
         for (project, item) in store.items_of_type(type_id).await? {
-            let recorded = store.project_items(project).await?;
-            let marked = recorded.missing.contains(&item) || recorded.archived.contains(&item);
-            match self.runner.indexes.shows(project, item) {
-                Some(true) => live += 1,
-                None if !marked => live += 1,
-                _ => hidden += 1,
-            }
+            by_project.entry(project).or_default().push(item);
+        }
+        let (mut live, mut hidden) = (0, 0);
+        for (project, items) in by_project {
+            let (recorded, index) = (store.project_items(project).await?, self.runner.indexes.of_project(project));
+            let is_marked = |item: &Uuid| recorded.missing.contains(item) || recorded.archived.contains(item);
+            let is_live = |item: &&Uuid| match &index {
+                Some(index) => index.get(**item).is_some(),
+                None => !is_marked(item),
+            };
+            let shown = items.iter().filter(is_live).count();
+            (live, hidden) = (live + shown, hidden + items.len() - shown);
         }
         Ok((live, hidden))
     }
