@@ -103,3 +103,31 @@ async fn the_callers_own_key_does_the_work_where_v1_does_not_answer_to_that_of_t
     assert!(!answer.expect(200).headers.contains_key("age"));
     assert!(sandbox.journal().iter().all(|call| call.key.as_deref() == Some("bob")));
 }
+
+/// v1 tells who is in a module one module at a time. With more of them than calls a minute such a read never ended, and spent
+/// all of the quota each time that it was sent again.
+#[tokio::test]
+async fn a_filter_that_the_quota_can_never_answer_is_refused_and_spends_nothing() {
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
+    for number in 0..60 {
+        in_web(&sandbox, "POST", "modules/", &json!({"name": format!("Module {number}")}));
+    }
+    let base = serve_sandbox(&sandbox).await;
+    let gateway = Gateway::with(&base, &[("upstream.quota", "60")]).await;
+    let modules = gateway.get("ada", &format!("{WEB}/modules/?per_page=200")).await.expect(200);
+    let ids: Vec<_> = modules.column("id").iter().filter_map(|id| id.as_str().map(str::to_owned)).collect();
+    let made = sandbox.journal().len();
+    let none = |value: &str| format!("{WEB}/work-items/?module_id__isnull={value}");
+    let any = |some: &[String]| format!("{WEB}/work-items/?module_id__in={}", some.join(","));
+    for (path, field) in [(none("true"), "module_id__isnull"), (any(&ids), "module_id__in")] {
+        let refused = gateway.get("ada", &path).await;
+        assert_eq!(refused.expect_problem(400, "validation_error").error_fields(), [field]);
+    }
+    let spent = sandbox.journal().len() - made;
+    assert!(spent < 10, "{spent}");
+    gateway.get("ada", &any(&ids[..20])).await.expect(200);
+    let ample = Gateway::with(&base, &[("upstream.quota", "100")]).await;
+    for path in [none("false"), any(&ids)] {
+        assert_eq!(ample.get("ada", &path).await.expect(200).json["total_count"], 0);
+    }
+}

@@ -19,6 +19,9 @@ use std::sync::Arc;
 use std::time::Instant;
 use uuid::Uuid;
 
+/// Calls that are made beside those for members: proofs of access, and the lists of sets.
+const BESIDE: usize = 4;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::run) enum SetKind {
     /// A cycle; an item is in at most one.
@@ -33,6 +36,14 @@ impl SetKind {
         match self {
             Self::Cycle => Known::Cycles,
             Self::Module => Known::Modules,
+        }
+    }
+
+    /// What a set is called, as filters begin.
+    fn what(self) -> &'static str {
+        match self {
+            Self::Cycle => "cycle",
+            Self::Module => "module",
         }
     }
 
@@ -70,12 +81,44 @@ impl InProject<'_> {
         Ok(set + kind.known().items().unwrap_or_default())
     }
 
+    /// Whether the members of these sets can be read while those that were read first still count. A read that cannot
+    /// end would spend v1's quota for nothing, again and again.
+    pub(in crate::run) fn hold_readable(
+        &self,
+        kind: SetKind,
+        test: &str,
+        sets: impl Iterator<Item = Uuid>,
+    ) -> Result<(), Refusal> {
+        let settings = &self.runner.settings.cache;
+        let lasting = settings.stretch.max(settings.collection);
+        let (budget, priority) = (&self.runner.client.budget, self.call.ctx.priority);
+        let Some(most) = budget.most_within(self.key().id(), priority, lasting) else { return Ok(()) };
+        let (audience, age) = (self.audience()?, self.collection_age());
+        let mut lacking = 0;
+        for set in sets {
+            let place = self.place_at(self.members_path(kind, set)?);
+            lacking += usize::from(self.runner.sets.kept_within(&place, audience, age).is_none());
+        }
+        if lacking + BESIDE <= most {
+            return Ok(());
+        }
+        let what = kind.what();
+        Err(Refusal::field(
+            format!("{what}_id__{test}"),
+            format!(
+                "takes a look into each of {lacking} {what}s, and the service behind allows this key too few calls for \
+                 that: {most} while what was seen first still counts"
+            ),
+        ))
+    }
+
     /// Items in any cycle or module of the project, archived ones included.
     pub(in crate::run) async fn members_of_any(&self, kind: SetKind) -> Result<HashSet<Uuid>, Refusal> {
         let sets = self.collection_path(self.resource_named(kind.known())?)?;
         let apart = kind.known().archived(&sets);
         let (live, archived) = (self.ids_at(sets, "fields=id").await?, self.ids_at(apart, "fields=id").await?);
         let mut members = HashSet::new();
+        self.hold_readable(kind, "isnull", live.iter().chain(archived.iter()).copied())?;
         for id in live.iter().chain(archived.iter()) {
             members.extend(self.members_of(kind, *id).await?.iter().copied());
         }

@@ -71,7 +71,7 @@ impl Lane {
     }
 
     /// How many of the same calls can be waited for: as many as this process may use, or can have in any case.
-    fn most_at_once(&self, priority: Priority) -> usize {
+    pub(super) fn most_at_once(&self, priority: Priority) -> usize {
         let (share, quota) = {
             let state = self.state();
             (self.share(&state, priority), state.window.quota())

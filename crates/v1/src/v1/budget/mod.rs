@@ -242,6 +242,16 @@ impl Budget {
         Ok(Room(rooms))
     }
 
+    /// How many calls can be made with `key` within `time` at best, and within one window of v1 in any case; none where
+    /// there is no limit.
+    pub fn most_within(&self, key: KeyId, priority: Priority, time: Duration) -> Option<usize> {
+        let lanes = self.lanes_of(key).into_iter().flatten();
+        let processes = self.inner.processes.as_ref().map_or(1, |known| known.processes().max(1));
+        let most = lanes.map(|lane| lane.most_at_once(priority).saturating_mul(processes)).min()?;
+        let windows = time.as_secs_f64() / self.inner.settings.window.as_secs_f64();
+        Some((most as f64 * windows.max(1.0)) as usize)
+    }
+
     /// Whether there is a limit to what may be called with `key`.
     pub fn is_limited(&self, key: KeyId) -> bool {
         self.lanes_of(key).iter().any(Option::is_some)
