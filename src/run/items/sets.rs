@@ -99,7 +99,7 @@ impl InProject<'_> {
             let place = self.place_at(self.members_path(kind, set)?);
             lacking += usize::from(self.runner.sets.kept_within(&place, audience, age).is_none());
         }
-        if lacking + BESIDE <= most {
+        if lacking <= most.saturating_sub(BESIDE).max(1) {
             return Ok(());
         }
         let what = kind.what();
