@@ -2,7 +2,7 @@
 
 use crate::cutover::stage::Stage;
 use crate::support::furnished::PLAN;
-use crate::support::gateway::{Gateway, serve_sandbox};
+use crate::support::gateway::{Gateway, reserved, serve_sandbox};
 use crate::support::planting::Planting;
 use crate::support::scripted::{Exchange, ScriptedV1};
 use causeway::app::App;
@@ -170,13 +170,13 @@ async fn a_gateway_is_not_its_own_v2() {
 
 #[tokio::test]
 async fn a_loop_that_nobody_could_see_ends_at_its_first_turn() {
-    let address = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
+    let (socket, address) = reserved();
     let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
     let v1 = serve_sandbox(&sandbox).await;
     // When it starts, nobody answers there.
     let listen = format!("http://{address}");
     let serve = "[{ operations = [\"users_me_retrieve\"], mode = \"native\" }]";
-    let gateway = Gateway::at(address, &v1, &[("native.base_url", &listen), ("native.serve", serve)]).await;
+    let gateway = Gateway::at(socket, &v1, &[("native.base_url", &listen), ("native.serve", serve)]).await;
     let answer = gateway.get("ada", "/api/v2/users/me/").await.expect_problem(502, "upstream_error");
     assert!(answer.text("detail").contains("native.base_url"), "{}", answer.json);
 }

@@ -1,17 +1,12 @@
 //! A gateway whose v1 is the gateway itself, and gateways before gateways.
 
-use crate::support::gateway::{Gateway, serve_sandbox};
+use crate::support::gateway::{Gateway, reserved, serve_sandbox};
 use causeway::sandbox::{Config, Sandbox, Seed};
-use std::net::{SocketAddr, TcpListener};
-
-fn free() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
-}
 
 #[tokio::test]
 async fn a_loop_ends_at_its_first_turn() {
-    let address = free();
-    let gateway = Gateway::at(address, &format!("http://{address}"), &[]).await;
+    let (socket, address) = reserved();
+    let gateway = Gateway::at(socket, &format!("http://{address}"), &[]).await;
     for path in ["/api/v1/users/me/", "/api/v2/users/me/"] {
         gateway.get("ada", path).await.expect_problem(502, "upstream_error");
     }
@@ -21,9 +16,9 @@ async fn a_loop_ends_at_its_first_turn() {
 
 #[tokio::test]
 async fn a_loop_through_another_gateway_ends_too() {
-    let address = free();
+    let (socket, address) = reserved();
     let behind = Gateway::before(&format!("http://{address}")).await;
-    let before = Gateway::at(address, behind.base(), &[]).await;
+    let before = Gateway::at(socket, behind.base(), &[]).await;
     let answer = before.get("ada", "/api/v1/users/me/").await.expect(502);
     assert!(answer.text("detail").contains("leads back to this gateway"), "{}", answer.text("detail"));
 }

@@ -18,7 +18,7 @@ use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -117,6 +117,14 @@ impl Answer {
     }
 }
 
+/// An address that no other test gets, and at which nobody answers yet.
+pub fn reserved() -> (TcpSocket, SocketAddr) {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
+    let address = socket.local_addr().expect("an address");
+    (socket, address)
+}
+
 impl Gateway {
     /// In front of `base_url`, keeping nothing.
     pub async fn before(base_url: &str) -> Self {
@@ -126,11 +134,11 @@ impl Gateway {
     /// In front of `base_url`, with further settings (dotted name, value). Without them, neither clients nor the
     /// calls to v1 are limited.
     pub async fn with(base_url: &str, settings: &[(&str, &str)]) -> Self {
-        Self::at(SocketAddr::from(([127, 0, 0, 1], 0)), base_url, settings).await
+        Self::at(reserved().0, base_url, settings).await
     }
 
-    /// The same, at an address that is chosen.
-    pub async fn at(address: SocketAddr, base_url: &str, settings: &[(&str, &str)]) -> Self {
+    /// The same, at an address that was [`reserved`].
+    pub async fn at(socket: TcpSocket, base_url: &str, settings: &[(&str, &str)]) -> Self {
         let mut all = vec![("upstream.base_url", base_url), ("store.url", "sqlite::memory:")];
         all.extend(UNLIMITED);
         all.extend_from_slice(settings);
@@ -140,7 +148,7 @@ impl Gateway {
         let app = App::build_from(loaded).await.expect("a gateway");
         let (oauth, reloader) = (app.oauth().clone(), app.reloader());
         let operators = app.admin_address().map(|address| format!("http://{address}")).unwrap_or_default();
-        let listener = TcpListener::bind(address).await.expect("a free port");
+        let listener = socket.listen(1024).expect("a socket");
         let base = format!("http://{}", listener.local_addr().expect("an address"));
         let (stop, stopped) = oneshot::channel::<()>();
         let serving = tokio::spawn(async move {
