@@ -13,6 +13,7 @@ use http::{Method, Request, Response};
 use http_body::Body as _;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 
 /// Makes a HEAD a GET; whether it was one.
 pub(in crate::edge) fn as_get(request: &mut Request<Body>) -> bool {
@@ -52,7 +53,11 @@ where
     F: Future<Output = Result<Response<Body>, Refusal>>,
 {
     let (safe, context) = (request.method().is_safe(), context(request.extensions()));
-    let answer = tokio::time::timeout(context.remaining(), answer(request)).await;
+    let answer = {
+        // Pinned here, for the timer would move it, with all the room that it takes.
+        let answering = pin!(answer(request));
+        tokio::time::timeout(context.remaining(), answering).await
+    };
     let maybe_done = || !safe && !context.meter.has_only_waited();
     answer.unwrap_or_else(|_| Err(Refusal::DeadlineExceeded { maybe_done: maybe_done() }))
 }
