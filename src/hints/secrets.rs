@@ -82,11 +82,8 @@ pub(super) struct Signature([u8; 32]);
 impl Signature {
     /// Reads it in hexadecimal digits.
     pub(super) fn read(text: &[u8]) -> Option<Self> {
-        let digit = |byte: u8| (byte as char).to_digit(16).map(|digit| digit as u8);
-        let (pairs, rest) = text.as_chunks::<2>();
-        let bytes: Option<Vec<u8>> =
-            pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect();
-        bytes.filter(|_| rest.is_empty())?.try_into().ok().map(Self)
+        let mut bytes = [0; 32];
+        hex::decode_to_slice(text, &mut bytes).ok().map(|()| Self(bytes))
     }
 }
 

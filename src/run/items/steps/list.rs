@@ -224,12 +224,12 @@ async fn envelope(
     let expanded: usize = added.iter().flatten().map(|(_, value)| value.size()).sum();
     let size = selection.rows.len() * USUAL_SIZE + expanded;
     if expanded < MUCH {
-        let body = written(selection, &added, &recorded.types, &job.card.identifier, (&call.page, size));
+        let body = written(selection, &added, &recorded.types, &job.card.identifier, &call.page, size);
         return Ok(Reply::json(200, body));
     }
     let (selection, types, page) = (selection.clone(), Arc::clone(&recorded.types), call.page.clone());
     let project = job.card.identifier.clone();
-    let write = move || written(&selection, &added, &types, &project, (&page, size));
+    let write = move || written(&selection, &added, &types, &project, &page, size);
     Ok(Reply::json(200, job.runner.heavy.run(Input::Own, expanded, &job.call.ctx, write).await?))
 }
 
@@ -239,7 +239,8 @@ fn written(
     added: &[Added],
     types: &HashMap<Uuid, Uuid>,
     project: &str,
-    (page, size): (&PageCall, usize),
+    page: &PageCall,
+    size: usize,
 ) -> Vec<u8> {
     let rows = selection.rows.iter().zip(added).map(|(item, added)| {
         let type_id = types.get(&item.id).copied();
