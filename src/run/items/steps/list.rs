@@ -140,16 +140,16 @@ fn note(index: &Index) -> Note {
 async fn lookups(job: &InProject<'_>, needs: &Needs, types: Arc<HashMap<Uuid, Uuid>>) -> Result<Lookups, Refusal> {
     let labels = async {
         match needs.labels {
-            // Read beside the index; what the rows have is looked for when they are there.
-            true => job.live_labels([]).await.map(Some),
+            // Only read beside the index; which of them there are is found out when the rows are there.
+            true => job.load(job.resource_named(Known::Labels)?).await.map(drop),
             // Asked for when the page is known and shows any.
-            false => Ok(None),
+            false => Ok(()),
         }
     };
-    let (groups, labels) = tokio::try_join!(groups(job, needs.groups), labels)?;
+    let (groups, ()) = tokio::try_join!(groups(job, needs.groups), labels)?;
     Ok(Lookups {
         group_of_state: groups,
-        live_labels: labels,
+        live_labels: None,
         cycles: memberships(job, SetKind::Cycle, &needs.cycles).await?,
         modules: memberships(job, SetKind::Module, &needs.modules).await?,
         type_of: types,
