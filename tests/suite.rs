@@ -17,6 +17,7 @@ mod leaks;
 mod leave;
 mod migration;
 mod oauth;
+mod oldest_rust;
 mod operations;
 mod operators;
 mod plan;
