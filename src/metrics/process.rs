@@ -45,6 +45,13 @@ fn read() -> Option<Vec<Family>> {
     Some(families)
 }
 
+/// Time since the machine started, also while it slept.
+#[cfg(target_os = "linux")]
+const SINCE_START: ClockId = ClockId::Boottime;
+/// Systems without `/proc` have no such clock, and it is never read there.
+#[cfg(not(target_os = "linux"))]
+const SINCE_START: ClockId = ClockId::Monotonic;
+
 /// When the machine started, since 1970. From the clocks, because the service may see nothing of `/proc` but processes
 /// (`ProcSubset=pid`); and once, because they are not read at the same instant, and a figure that moves looks like a restart.
 static BOOTED: LazyLock<f64> = LazyLock::new(|| {
@@ -52,5 +59,5 @@ static BOOTED: LazyLock<f64> = LazyLock::new(|| {
         let time = clock_gettime(clock);
         time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
     };
-    seconds(ClockId::Realtime) - seconds(ClockId::Boottime)
+    seconds(ClockId::Realtime) - seconds(SINCE_START)
 });
