@@ -69,7 +69,9 @@ async fn lookups_cost_one_call() {
     assert_eq!((nothing.data().len(), nothing.calls()), (0, 1));
     let number = get(&place, &format!("{}?sequence_id=4", list())).await;
     assert_eq!((number.column("sequence_id"), number.calls()), (vec![json!(4)], 1));
-    assert_eq!(get(&place, &format!("{}?sequence_id=4000", list())).await.calls(), 1);
+    // That there is no such number counts beside a look at the project after it: the identifier may have changed hands.
+    let nothing = get(&place, &format!("{}?sequence_id=4000", list())).await;
+    assert_eq!((nothing.data().len(), nothing.calls()), (0, 2));
     assert_eq!(place.ask(operation("work_items_retrieve")).await.expect(200).calls(), 1);
     let by_key = operation("work_items_retrieve_by_identifier");
     place.ask(by_key).await.expect(200);

@@ -15,7 +15,6 @@ use crate::plan::{BY_KEY, PathTemplate};
 use crate::refusal::Refusal;
 use crate::run::job::{InProject, Job};
 use crate::run::kept::answers::Shown;
-use crate::run::kept::empty_lists::OLDER;
 use crate::run::members::bad_data;
 use crate::run::reads::outage::store_is_away;
 use crate::translate::Fault;
@@ -125,9 +124,15 @@ impl InProject<'_> {
         Ok(identifier)
     }
 
-    /// Whether the project had this identifier about now, by a card that is hardly older.
+    /// Whether the project has the identifier of its card to this moment: one call, for whatever was known before says
+    /// nothing of an answer that v1 has just given.
+    ///
+    /// # Errors
+    /// 404 or 403 when the project is not the caller's any more.
     pub(in crate::run) async fn has_kept_its_identifier(&self) -> Result<bool, Refusal> {
-        Ok(self.card_within(OLDER).await?.identifier == self.card.identifier)
+        let now = self.card_within(Duration::ZERO).await?;
+        now.require_member()?;
+        Ok(now.identifier == self.card.identifier)
     }
 
     /// The live item of this call's project with a human key.

@@ -11,7 +11,6 @@ use crate::run::job::InProject;
 use crate::translate::work_items::Item;
 use crate::v2::query::{Condition, ListCall, Test};
 use crate::v2::record::Cell;
-use std::time::Instant;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::run) enum Direct {
@@ -63,14 +62,10 @@ pub(in crate::run) async fn find(job: &InProject<'_>, direct: &Direct) -> Result
     match answer.status {
         200 => of_direct(job, direct, &answer.body).await,
         404 => {
-            // In an archived project no number is found (trap 58). Programs that import look for a pair before each
-            // create, which would cost them a look at the project too.
-            if matches!(direct, Direct::Number(_)) {
-                job.prove_empty(Instant::now()).await?;
-                // Nor in another project that has the identifier by now.
-                if !job.has_kept_its_identifier().await? {
-                    return Ok(Found::Unclear);
-                }
+            // In an archived project no number is found (trap 58), and the identifier may be another project's by now.
+            // Programs that import look for a pair before each create, which would cost them a look at the project too.
+            if matches!(direct, Direct::Number(_)) && !job.has_kept_its_identifier().await? {
+                return Ok(Found::Unclear);
             }
             Ok(Found::Told(None))
         }
