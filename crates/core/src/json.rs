@@ -33,6 +33,21 @@ pub fn members(text: &[u8]) -> serde_json::Result<Map<String, Value>> {
     Ok(read.0)
 }
 
+/// The text of a member's value as [`members`] reads it, when that is another one: what nests too deep is null.
+///
+/// # Errors
+/// Anything that is not a value.
+pub fn without_depths(text: &str) -> serde_json::Result<Option<String>> {
+    // Those in texts count too, so this is the most that it can nest.
+    if text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count() < MOST_LEVELS {
+        return Ok(None);
+    }
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let value = Below(1).deserialize(&mut reader)?;
+    reader.end()?;
+    Ok(Some(value.to_string()))
+}
+
 struct Members(Map<String, Value>);
 
 impl<'de> Deserialize<'de> for Members {
@@ -163,6 +178,19 @@ mod tests {
             assert_eq!(read(&deep).expect("a value").to_string(), nested("null", MOST_LEVELS));
         }
         assert!(members(format!("{{\"a\":{}}}", nested("", 500)).as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn a_member_is_the_same_whether_it_is_read_alone_or_in_its_object() {
+        let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        for levels in [1, MOST_LEVELS - 1, MOST_LEVELS, MOST_LEVELS + 1, 500] {
+            let text = nested(levels);
+            let object = members(format!("{{\"a\":{text}}}").as_bytes()).expect("an object");
+            let alone = without_depths(&text).expect("a value");
+            assert_eq!(alone.is_some(), levels >= MOST_LEVELS, "{levels}");
+            assert_eq!(alone.unwrap_or(text), object["a"].to_string(), "{levels}");
+        }
+        assert!(without_depths(&format!("{} 1", nested(500))).is_err());
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! May use: `json`, `plan`, `v1` (objects), `v2`, overlay values of `store`.
 
 use super::{Held, html};
-use crate::json::AsWritten;
+use crate::json::{self, AsWritten};
 use crate::plan::{Field, Keep, Kind, Resource, Rows, ValueType};
 use crate::store::{OverlayValue, overlay_wins};
 use crate::v1::Object;
@@ -273,9 +273,12 @@ impl Writer<'_> {
         match field.value {
             ValueType::One(Kind::DateTime) => self.instant(field, raw),
             ValueType::Array(Some(Kind::Uuid)) => self.ids(field, raw),
+            ValueType::One(kind @ (Kind::Object | Kind::Any)) => {
+                self.plain(field, kind, &as_writes_show(field, raw)?)
+            }
             ValueType::One(kind) => self.plain(field, kind, raw),
             ValueType::Array(_) | ValueType::Csv(_) => {
-                self.push(field, raw);
+                self.push(field, &as_writes_show(field, raw)?);
                 Ok(())
             }
         }
@@ -338,9 +341,16 @@ impl Writer<'_> {
     }
 }
 
+/// A value as the answer to a write shows it, for which all of v1's answer is read: what nests too deep is null.
+fn as_writes_show<'t>(field: &ReadField, raw: &'t str) -> Result<Cow<'t, str>, Fault> {
+    let without = json::without_depths(raw).map_err(|fault| wrong(field, &fault.to_string()))?;
+    Ok(without.map_or(Cow::Borrowed(raw), Cow::Owned))
+}
+
 fn winning(field: &ReadField, raw: &str, overlay: &[OverlayValue]) -> Result<Option<String>, Fault> {
     let Some(kept) = overlay.iter().find(|kept| kept.field == *field.name) else { return Ok(None) };
-    let AsWritten(current) = serde_json::from_str(raw).map_err(|fault| wrong(field, &fault.to_string()))?;
+    let shown = as_writes_show(field, raw)?;
+    let AsWritten(current) = serde_json::from_str(&shown).map_err(|fault| wrong(field, &fault.to_string()))?;
     Ok(overlay_wins(&kept.seen, &current).then(|| kept.value.to_string()))
 }
 

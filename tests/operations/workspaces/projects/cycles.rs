@@ -1,7 +1,7 @@
 //! `projects/{project_id}/cycles/`.
 
 use crate::operations::scene::{ADA, BOB, ONE, P, Scene, THEN, TWO, WEB, but, list};
-use crate::support::gateway::Gateway;
+use crate::support::gateway::{Answer, Gateway};
 use crate::support::scripted::Exchange;
 use causeway::sandbox::Seed;
 use serde_json::{Value, json};
@@ -121,10 +121,16 @@ async fn a_logo_of_v1_may_hold_any_name_and_any_depth() {
         let mut scene =
             Scene::in_project().await.then(before).then(patch).then(list("cycles", FIELDS, &[&described]));
         let (one, icon) = (format!("{WEB}/cycles/{ONE}/"), json!({"in_use": "icon"}));
+        let logo_in = |answer: &Answer| {
+            let text = String::from_utf8_lossy(&answer.bytes).into_owned();
+            text.split("\"logo_props\":").nth(1).and_then(|rest| rest.split(",\"").next().map(str::to_owned))
+        };
+        let read = Scene::in_project().await.then(list("cycles", FIELDS, &[&cycle])).ask("GET", &one, None).await;
         // As v1 shows it, and then what is kept beside it.
         let first = scene.ask("PATCH", &one, Some(json!({"description": "d"}))).await.expect(200);
         let shown = String::from_utf8_lossy(&first.bytes).contains(&logo.to_string());
         assert!(shown || logo.get("deep").is_some(), "{}", first.json);
+        assert_eq!(logo_in(&read.expect(200)), logo_in(&first), "a read and a write show the same");
         let changed = scene.ask("PATCH", &one, Some(json!({"logo_props": icon}))).await.expect(200);
         assert_eq!((&changed.json["logo_props"], changed.text("description")), (&icon, "d".into()));
         for path in [one, format!("{WEB}/cycles/")] {
