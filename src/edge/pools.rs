@@ -16,6 +16,10 @@ use std::time::Duration;
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
+/// Deliveries of v1's webhooks at once. Half of it is more than their door lets wait for bodies, so that none finds too
+/// little room.
+const HINTS: usize = 256;
+
 /// Time for which a pool may be full until the gateway says that it is not ready.
 const FULL: Duration = Duration::from_secs(5);
 
@@ -41,6 +45,8 @@ pub enum Kind {
     OAuth,
     /// Documentation, and paths where there is nothing.
     Pages,
+    /// v1's webhooks.
+    Hints,
 }
 
 /// The two pools of a kind.
@@ -57,6 +63,7 @@ pub(super) struct Pools {
     pass_through: Stages,
     oauth: Stages,
     pages: Stages,
+    hints: Stages,
     /// Answers that are being sent, of all kinds.
     pub(super) answers: Pool,
     pub(super) memory: Memory,
@@ -68,11 +75,13 @@ impl Pools {
     pub(super) fn new(limits: &LimitSettings, memory: Memory) -> Self {
         let share = Share(limits.share);
         let stages = |size| Stages { served: Pool::new(size, share), bodies: Pool::new(limits.bodies, share) };
+        let hints = || Pool::new(HINTS, share);
         Self {
             v2: stages(limits.concurrency),
             pass_through: stages(limits.pass_through),
             oauth: stages(limits.oauth),
             pages: stages(limits.pages),
+            hints: Stages { served: hints(), bodies: hints() },
             answers: Pool::new(limits.answers, share),
             memory,
             hasher: RandomState::new(),
@@ -85,6 +94,7 @@ impl Pools {
             Kind::PassThrough => &self.pass_through,
             Kind::OAuth => &self.oauth,
             Kind::Pages => &self.pages,
+            Kind::Hints => &self.hints,
         }
     }
 
@@ -99,6 +109,8 @@ impl Pools {
             ("oauth_bodies", &self.oauth.bodies),
             ("pages", &self.pages.served),
             ("pages_bodies", &self.pages.bodies),
+            ("hints", &self.hints.served),
+            ("hints_bodies", &self.hints.bodies),
             ("answers", &self.answers),
         ];
         pools.map(|(name, pool)| (name, pool.taken(), pool.size())).to_vec()

@@ -105,7 +105,7 @@ impl Inner {
             Kind::OAuth => tally::Kind::OAuth,
             Kind::V2 => tally::Kind::Unknown,
             Kind::Pages if layers::is_examination(path) => tally::Kind::Health,
-            Kind::Pages => tally::Kind::Pages,
+            Kind::Pages | Kind::Hints => tally::Kind::Pages,
         }
     }
 
@@ -148,7 +148,7 @@ impl Inner {
             // It has a time limit of its own.
             Kind::PassThrough => dispatch(&self.surface, &self.codings, request).await,
             // Innermost: it ends the work itself, and only that.
-            Kind::V2 | Kind::OAuth | Kind::Pages => {
+            Kind::V2 | Kind::OAuth | Kind::Pages | Kind::Hints => {
                 layers::in_time(request, |request| dispatch(&self.surface, &self.codings, request)).await
             }
         };

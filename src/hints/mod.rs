@@ -5,19 +5,22 @@
 //! (`fixtures/webhooks.json`). So nothing of it is believed or shown; it only makes the gateway look earlier, in the
 //! lowest lane, with the gateway's own key. The door is at `/hints/v1/WORKSPACE/` and is there only with secrets
 //! (`hints.secrets_file`). v1 switches a webhook off when deliveries cannot be made, and repeats none that is refused, so
-//! each is taken at once, however many there are: whoever is told of them looks no more often for that.
+//! each is taken at once, however many there are: whoever is told of them looks no more often for that. A body that does
+//! not come gives its place to those that do (`arrivals`).
 //!
 //! May use: `context`, `edge`, `refusal`, `tally`; what a hint does is told to it.
 
+mod arrivals;
 mod delivery;
 mod secrets;
 
 pub use secrets::{HintSecrets, SecretsError};
 
 use crate::context::Context;
-use crate::edge::{Body, Pages, empty, read_body};
+use crate::edge::{Body, Kind, Pages, empty, read_body};
 use crate::refusal::Refusal;
 use crate::tally::Counter;
+use arrivals::Arrivals;
 use bytes::Bytes;
 use delivery::project_of;
 use futures_util::future::BoxFuture;
@@ -57,12 +60,13 @@ struct Inner {
     secrets: HintSecrets,
     hinted: Arc<Hinted>,
     tally: Arc<HintTally>,
+    arrivals: Arrivals,
 }
 
 impl HintDoor {
     /// Open for those who sign with one of `secrets`.
     pub fn new(secrets: HintSecrets, tally: Arc<HintTally>, hinted: Arc<Hinted>) -> Self {
-        Self(Arc::new(Inner { secrets, hinted, tally }))
+        Self(Arc::new(Inner { secrets, hinted, tally, arrivals: Arrivals::default() }))
     }
 
     async fn take(&self, request: Request<Body>) -> Result<Response<Body>, Refusal> {
@@ -92,7 +96,7 @@ impl HintDoor {
     async fn signed(&self, workspace: &str, headers: &HeaderMap, body: Body) -> Result<Option<Bytes>, Refusal> {
         let sent = headers.get(SIGNATURE).map(HeaderValue::as_bytes).and_then(Signature::read);
         let Some(signature) = sent else { return Ok(None) };
-        let body = read_body(body, LARGEST).await?;
+        let body = self.0.arrivals.wait_for(read_body(body, LARGEST)).await.ok_or(Refusal::Overloaded)??;
         Ok(self.0.secrets.verify(workspace, &body, &signature).then_some(body))
     }
 }
@@ -104,6 +108,10 @@ fn nothing() -> Refusal {
 impl Pages for HintDoor {
     fn has(&self, path: &str) -> bool {
         path.starts_with(ROOT)
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Hints
     }
 
     fn answer(&self, request: Request<Body>, _: Context) -> BoxFuture<'static, Result<Response<Body>, Refusal>> {

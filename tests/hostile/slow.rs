@@ -3,6 +3,8 @@
 use crate::sockets::{answered, begun, exchange, patiently, read};
 use crate::support::gateway::{Gateway, WEB};
 use causeway::sandbox::Seed;
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -91,6 +93,39 @@ async fn bodies_of_which_two_bytes_arrive_stop_nobody() {
         // Whoever finds no room is told so, and not that the request is wrong.
         assert!(refused >= MANY - PLACES, "{path}: {refused} of {MANY} were told that there is no room");
     }
+}
+
+/// Whether v1 has sent a delivery shows when its body is there, so anybody can begin one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn deliveries_that_do_not_come_keep_none_of_v1s_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("webhooks");
+    std::fs::write(&file, "acme plane_wh_secret\n").expect("a file");
+    let file = file.display().to_string();
+    let (_running, gateway) = small(&[("hints.secrets_file", &file), ("upstream.service_key", "ada")]).await;
+    let body = r#"{"event": "cycle", "data": {}}"#;
+    let signature = "3b6f0b3f0d1f4d4c0e9f6d0d1a5a3c9f3b6f0b3f0d1f4d4c0e9f6d0d1a5a3c9f";
+    let head = |signature: &str, length: usize| {
+        format!(
+            "POST /hints/v1/acme/ HTTP/1.1\r\nHost: gw.example\r\nConnection: close\r\nX-Plane-Signature: {signature}\r\n\
+             Content-Length: {length}\r\n\r\n"
+        )
+    };
+    let mut attack = Vec::new();
+    // Each from an address of its own, so that no share stops them.
+    for from in 10..210 {
+        attack.push(begun(gateway, from, &head(signature, 1000)).await);
+    }
+    let mac = Hmac::<Sha256>::new_from_slice(b"plane_wh_secret").expect("any length").chain_update(body);
+    let signed: String = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    for _ in 0..20 {
+        let mut delivery = begun(gateway, HONEST, &head(&signed, body.len())).await;
+        // In two pieces, as v1 sends it.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        delivery.write_all(body.as_bytes()).await.expect("a body");
+        assert_eq!(answered(&mut delivery).await, 200);
+    }
+    drop(attack);
 }
 
 /// A byte now and then, which resets every clock that looks at pauses only.

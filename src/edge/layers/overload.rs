@@ -43,7 +43,7 @@ impl Permit {
                 let stages = pools.of(Kind::PassThrough);
                 (Holding::passing(stages, asker, has_body, &pools.memory, PASSING)?, Manner::Streamed)
             }
-            Kind::V2 | Kind::OAuth | Kind::Pages => {
+            Kind::V2 | Kind::OAuth | Kind::Pages | Kind::Hints => {
                 (Holding::served(pools.of(kind), asker, &pools.memory)?, Manner::Collected)
             }
         };
