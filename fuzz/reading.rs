@@ -23,7 +23,9 @@ use causeway::v2::{Parameters, Reply, body};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::pin::pin;
 use std::sync::{Arc, LazyLock};
+use std::task::{Context, Poll, Waker};
 
 /// The plan of the embedded mappings.
 pub static PLAN: LazyLock<Arc<Plan>> = LazyLock::new(|| compile_plan(None).expect("the embedded mappings compile"));
@@ -222,6 +224,7 @@ pub fn idempotency_record(data: &[u8]) {
     let one = |text: &'static str| Key::read(&headers("idempotency-key", text.as_bytes())).ok().flatten();
     let (mine, other) = (one("mine").expect("a key"), one("other").expect("a key"));
     let sealer = answer::Sealer::new(None);
+    let open = |kept: &KeptAnswer, key: &Key, place: &str| at_once(sealer.open(kept, key, place));
     let text = String::from_utf8_lossy(data);
     // The text inside the seal, as the store could hold it after a fault or from another version.
     let mut answers: Vec<_> = answer::read(&text).into_iter().collect();
@@ -238,14 +241,14 @@ pub fn idempotency_record(data: &[u8]) {
     for answer in &answers {
         assert!(answer.as_ref().map_or_else(Refusal::status, |reply| reply.status) < 500, "{answer:?}");
         let kept = sealer.seal(answer, &mine, "place").expect("such an answer is kept");
-        assert_eq!(sealer.open(&kept, &mine, "place"), *answer);
-        cannot_be_opened(&sealer.open(&kept, &other, "place"));
-        cannot_be_opened(&sealer.open(&kept, &mine, "elsewhere"));
+        assert_eq!(open(&kept, &mine, "place"), *answer);
+        cannot_be_opened(&open(&kept, &other, "place"));
+        cannot_be_opened(&open(&kept, &mine, "elsewhere"));
         let with = KeptAnswer { with: "AAAAAAAAAAAA".into(), ..kept };
-        cannot_be_opened(&sealer.open(&with, &mine, "place"));
+        cannot_be_opened(&open(&with, &mine, "place"));
     }
     let sealed = KeptAnswer { sealed: text.clone().into_owned(), with: "client".into() };
-    cannot_be_opened(&sealer.open(&sealed, &mine, "place"));
+    cannot_be_opened(&open(&sealed, &mine, "place"));
     match Key::read(&headers("idempotency-key", data)) {
         Ok(None) => assert!(headers("idempotency-key", data).is_empty()),
         Ok(Some(_)) => assert!(data.split(|byte| *byte == b'\n').any(|line| !line.is_empty())),
@@ -261,6 +264,14 @@ pub fn idempotency_record(data: &[u8]) {
             let again = IfMatch::read(std::iter::once(tags.join(" , ").as_bytes()));
             assert!(tags.is_empty() || again == Ok(Some(demand)), "{data:?}");
         }
+    }
+}
+
+/// What `work` brings that has nothing to wait for.
+fn at_once<T>(work: impl Future<Output = T>) -> T {
+    match pin!(work).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(brought) => brought,
+        Poll::Pending => panic!("something was waited for"),
     }
 }
 

@@ -73,9 +73,9 @@ impl Proofs {
         Some(format!("{with}.{sealed}"))
     }
 
-    fn unseal<T: for<'de> Deserialize<'de>>(&self, sealed: &[u8], place: &str) -> Option<T> {
+    async fn unseal<T: for<'de> Deserialize<'de>>(&self, sealed: &[u8], place: &str) -> Option<T> {
         let (with, sealed) = std::str::from_utf8(sealed).ok()?.split_once('.')?;
-        serde_json::from_str(&self.keyring.unseal(sealed, with, place)?).ok()
+        serde_json::from_str(&self.keyring.unseal(sealed, with, place).await?).ok()
     }
 
     /// Sends what nobody waits for.
@@ -88,7 +88,7 @@ impl Proofs {
     pub(super) async fn listen(self, changes: Changes) {
         let mut news = self.shared.listen(REFUSALS);
         while let Some(message) = news.next().await {
-            let refused: Option<Refused> = self.unseal(&message, REFUSALS);
+            let refused: Option<Refused> = self.unseal(&message, REFUSALS).await;
             // It has told its own changes already, before it asked v1 again.
             if let Some(Refused { key, all, .. }) = refused.filter(|refused| refused.by != self.process) {
                 changes.tell(if all { Changed::Identity(key) } else { Changed::KeyAccess(key) });
@@ -103,7 +103,7 @@ impl Proofs {
             let told = self.shared.run_one(look).await.ok()?;
             match told.number(0)? {
                 1 => {
-                    let written: Written = self.unseal(told.text(2)?, &of)?;
+                    let written: Written = self.unseal(told.text(2)?, &of).await?;
                     let by_redis = Duration::from_millis(u64::try_from(told.number(1)?).ok()?);
                     let by_clock = Duration::from_millis(unix_millis().saturating_sub(written.asked));
                     return Some(Found { proof: written.proof, age: by_redis.max(by_clock) });

@@ -6,8 +6,9 @@
 //! While the gateway serves, the files are read on a thread of their own: a file system may hang for ever, and neither
 //! requests nor the end of the process wait for that.
 //!
-//! May use: `settings`, `telemetry`.
+//! May use: `aside`, `settings`, `telemetry`.
 
+use crate::aside::{Alone, READING};
 use crate::settings::TlsSettings;
 use crate::telemetry::field;
 use parking_lot::{Mutex, RwLock};
@@ -18,9 +19,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use std::{fs, io, thread};
+use std::{fs, io};
 use tokio::net::TcpStream;
-use tokio::sync::{Semaphore, oneshot};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use yasna::tags::TAG_UTCTIME;
@@ -28,7 +28,6 @@ use yasna::{ASN1Error, ASN1ErrorKind, ASN1Result};
 
 /// Time from one look at the files to the next.
 const LOOK: Duration = Duration::from_secs(5);
-const READING: Duration = Duration::from_secs(10);
 /// The record that a connection with TLS begins with (RFC 8446, 5.1: handshake).
 const HANDSHAKE: u8 = 22;
 /// What the version of a certificate begins with, where it is said.
@@ -61,7 +60,7 @@ struct Shared {
     /// How the files were when they were last looked at.
     seen: Mutex<[Stamp; 2]>,
     /// The place of the one who reads them.
-    reading: Arc<Semaphore>,
+    reading: Alone,
 }
 
 /// A certificate that was read and is not in use yet.
@@ -81,7 +80,7 @@ impl Tls {
             files: files.clone(),
             current: RwLock::new(certificate),
             seen: Mutex::new(seen),
-            reading: Arc::new(Semaphore::new(1)),
+            reading: Alone::default(),
         };
         Ok(Self(Arc::new(shared)))
     }
@@ -168,7 +167,7 @@ impl Tls {
         work: impl FnOnce(&TlsSettings) -> T + Send + 'static,
     ) -> Result<T, TlsError> {
         let files = self.0.files.clone();
-        let found = aside(&self.0.reading, READING, move || work(&files)).await;
+        let found = self.0.reading.aside("certificate", READING, move || work(&files)).await;
         found.ok_or_else(|| TlsError::Hangs(self.0.files.clone()))
     }
 
@@ -176,26 +175,6 @@ impl Tls {
         let acceptor = self.0.current.read().acceptor.clone();
         acceptor.accept(socket).await
     }
-}
-
-/// What `work` answers on a thread of its own; none when that takes too long. The thread keeps the only place until its
-/// work has ended.
-async fn aside<T: Send + 'static>(
-    place: &Arc<Semaphore>,
-    time: Duration,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Option<T> {
-    let answer = async {
-        let place = Arc::clone(place).acquire_owned().await.ok()?;
-        let (tell, told) = oneshot::channel();
-        let working = move || {
-            let _ = tell.send(work());
-            drop(place);
-        };
-        thread::Builder::new().name("certificate".into()).spawn(working).ok()?;
-        told.await.ok()
-    };
-    tokio::time::timeout(time, answer).await.ok().flatten()
 }
 
 /// Whether a certificate that ends then (in seconds since 1970) has ended.
@@ -328,17 +307,6 @@ mod tests {
         let files = TlsSettings { certificate_file: pipe.clone(), key_file: pipe };
         let fault = Tls::open(&files).err().unwrap().to_string();
         assert!(fault.ends_with("pipe.pem cannot be used: it is no regular file"), "{fault}");
-    }
-
-    #[tokio::test]
-    async fn what_hangs_is_left_alone_and_nothing_is_begun_beside_it() {
-        let place = Arc::new(Semaphore::new(1));
-        let (go_on, waits) = std::sync::mpsc::channel::<()>();
-        let short = Duration::from_millis(50);
-        assert_eq!(aside(&place, short, move || waits.recv().is_ok()).await, None);
-        assert_eq!(aside(&place, short, || -> bool { panic!("begun beside the other") }).await, None);
-        go_on.send(()).unwrap();
-        assert_eq!(aside(&place, READING, || 7).await, Some(7));
     }
 
     #[test]

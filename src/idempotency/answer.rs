@@ -49,10 +49,10 @@ impl Sealer {
     ///
     /// # Errors
     /// The refusal that was kept; `upstream_error` for what cannot be opened or is no kept answer.
-    pub fn open(&self, kept: &KeptAnswer, key: &Key, place: &str) -> Result<Reply, Refusal> {
+    pub async fn open(&self, kept: &KeptAnswer, key: &Key, place: &str) -> Result<Reply, Refusal> {
         let opened = match &self.0 {
             _ if kept.with == BY_THE_CLIENT => opened_by(&cipher(key, place), &kept.sealed, place),
-            Some(keyring) => keyring.unseal(&kept.sealed, &kept.with, place),
+            Some(keyring) => keyring.unseal(&kept.sealed, &kept.with, place).await,
             None => None,
         };
         match opened.as_deref().and_then(read) {
@@ -136,8 +136,8 @@ mod tests {
         Key::read(&headers).unwrap().unwrap()
     }
 
-    #[test]
-    fn an_answer_comes_back_as_it_was_to_whoever_has_the_key() {
+    #[tokio::test]
+    async fn an_answer_comes_back_as_it_was_to_whoever_has_the_key() {
         let sealer = Sealer::new(None);
         let reply = Reply::json(201, "{\"id\":\"ä\"}").of_version(Some("\"v\"".into()));
         let refusals = [
@@ -152,9 +152,9 @@ mod tests {
             let kept = sealer.seal(&answer, &key("k"), "place").expect("kept");
             let bytes = URL_SAFE_NO_PAD.decode(&kept.sealed).expect("base64");
             assert!(!bytes.windows(7).any(|part| part == b"Success" || part == b"Refused"), "nothing is readable");
-            assert_eq!(sealer.open(&kept, &key("k"), "place"), answer);
-            assert_eq!(sealer.open(&kept, &key("other"), "place").unwrap_err().code(), "upstream_error");
-            assert_eq!(sealer.open(&kept, &key("k"), "elsewhere").unwrap_err().code(), "upstream_error");
+            assert_eq!(sealer.open(&kept, &key("k"), "place").await, answer);
+            assert_eq!(sealer.open(&kept, &key("other"), "place").await.unwrap_err().code(), "upstream_error");
+            assert_eq!(sealer.open(&kept, &key("k"), "elsewhere").await.unwrap_err().code(), "upstream_error");
         }
         assert_eq!(sealer.seal(&Err(Refusal::Overloaded), &key("k"), "place"), None);
     }

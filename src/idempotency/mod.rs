@@ -130,7 +130,7 @@ impl Idempotency {
             Repeatable::Unknown(attempt) => repeated(attempt).find_out(job).await,
             Repeatable::Done(kept) => {
                 job.call.ctx.meter.replay();
-                self.0.sealer.open(&kept, &key, &place)
+                self.0.sealer.open(&kept, &key, &place).await
             }
             Repeatable::Running(left) => {
                 Err(Refusal::IdempotencyInProgress { retry_after: look_again(self.0.bounds.attempt, left) })

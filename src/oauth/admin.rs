@@ -206,7 +206,7 @@ impl OAuth {
             after.clone_from(&last.id);
             for row in &rows {
                 let place = place_of(row).ok_or_else(|| AdminError::Unfit(format!("the id {}", row.id)))?;
-                let Some(plain) = keyring.unseal(&row.sealed.text, &row.sealed.with, &place) else {
+                let Some(plain) = keyring.unseal(&row.sealed.text, &row.sealed.with, &place).await else {
                     rotation.lost += 1;
                     continue;
                 };
@@ -226,8 +226,13 @@ pub async fn unopened_keys(store: &OAuthStore, keyring: Option<&Keyring>) -> Res
         let rows = store.not_sealed_with("", &after, BATCH).await?;
         let Some(last) = rows.last() else { return Ok(unopened) };
         after.clone_from(&last.id);
-        let opens = |row: &SealedRow| keyring?.unseal(&row.sealed.text, &row.sealed.with, &place_of(row)?);
-        unopened += rows.iter().filter(|row| opens(row).is_none()).count() as u64;
+        for row in &rows {
+            let opened = match (keyring, place_of(row)) {
+                (Some(keyring), Some(place)) => keyring.unseal(&row.sealed.text, &row.sealed.with, &place).await,
+                _ => None,
+            };
+            unopened += u64::from(opened.is_none());
+        }
     }
 }
 

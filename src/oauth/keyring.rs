@@ -4,9 +4,10 @@
 //! moved to another. Nonces are 192 random bits, which never repeat. The first secret seals new texts
 //! and makes names; every secret opens the texts that it has sealed.
 //!
-//! May use: `settings`, `protocol::secret`.
+//! May use: `aside`, `settings`, `protocol::secret`.
 
 use super::protocol::secret;
+use crate::aside::Alone;
 use crate::settings::SecretSettings;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -19,9 +20,11 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 const NONCE: usize = 24;
+/// How long a request waits for the file of secrets, which may lie where reading hangs.
+const READING: Duration = Duration::from_secs(2);
 
 #[derive(Debug, thiserror::Error)]
 pub enum KeyringError {
@@ -73,6 +76,8 @@ struct Ring {
 pub struct Keyring {
     ring: Arc<RwLock<Ring>>,
     file: Option<Arc<Path>>,
+    /// The place of the one who reads the file again.
+    reading: Alone,
 }
 
 /// Whether both have the same secrets, in the same order.
@@ -94,11 +99,11 @@ impl Keyring {
     pub fn open(settings: &SecretSettings) -> Result<Option<Self>, KeyringError> {
         if let Some(text) = &settings.key {
             let ring = Ring::of(text.expose(), None).ok_or(KeyringError::Malformed { place: "secrets.key" })?;
-            return Ok(Some(Self { ring: Arc::new(RwLock::new(ring)), file: None }));
+            return Ok(Some(Self { ring: Arc::new(RwLock::new(ring)), file: None, reading: Alone::default() }));
         }
         let Some(path) = &settings.key_file else { return Ok(None) };
         let ring = Arc::new(RwLock::new(read(path)?));
-        Ok(Some(Self { ring, file: Some(path.as_path().into()) }))
+        Ok(Some(Self { ring, file: Some(path.as_path().into()), reading: Alone::default() }))
     }
 
     fn ids(&self) -> Vec<String> {
@@ -141,10 +146,11 @@ impl Keyring {
     }
 
     /// Opens what was sealed for `place` with the secret `with`; `None` when it was not, or that secret is
-    /// gone. A file that has changed since is read again first.
-    pub fn unseal(&self, sealed: &str, with: &str, place: &str) -> Option<String> {
-        if !self.knows(with) {
-            self.read_again();
+    /// gone. A file that has changed since is read again first, on a thread of its own: it may hang.
+    pub async fn unseal(&self, sealed: &str, with: &str, place: &str) -> Option<String> {
+        if self.file.is_some() && !self.knows(with) {
+            let (ring, wanted) = (self.clone(), with.to_owned());
+            self.reading.aside("secrets", READING, move || ring.read_again(&wanted)).await;
         }
         self.with_ring(|ring| {
             let (_, cipher) = ring.secrets.iter().find(|(id, _)| id == with)?;
@@ -156,8 +162,9 @@ impl Keyring {
         self.with_ring(|ring| ring.secrets.iter().any(|(known, _)| known == id))
     }
 
-    fn read_again(&self) {
-        let Some(path) = &self.file else { return };
+    /// Reads the file again, unless it is as it was or the secret `wanted` is there by now.
+    fn read_again(&self, wanted: &str) {
+        let Some(path) = self.file.as_deref().filter(|_| !self.knows(wanted)) else { return };
         let changed = std::fs::metadata(path).and_then(|file| file.modified()).ok();
         if self.with_ring(|ring| ring.changed == changed) {
             return;
@@ -239,7 +246,7 @@ mod tests {
 
     fn ring(text: &str) -> Keyring {
         let ring = Ring::of(text, None).unwrap();
-        Keyring { ring: Arc::new(RwLock::new(ring)), file: None }
+        Keyring { ring: Arc::new(RwLock::new(ring)), file: None, reading: Alone::default() }
     }
 
     #[test]
@@ -251,42 +258,63 @@ mod tests {
         assert!(both != ring(&format!("{old}\n{new}")), "the first one seals");
     }
 
-    #[test]
-    fn what_is_sealed_opens_only_in_its_place() {
+    #[tokio::test]
+    async fn what_is_sealed_opens_only_in_its_place() {
         let ring = ring(&Keyring::new_secret());
         let (sealed, with) = ring.seal("a v1 key", "grant 1");
-        assert_eq!(ring.unseal(&sealed, &with, "grant 1").as_deref(), Some("a v1 key"));
-        assert_eq!(ring.unseal(&sealed, &with, "grant 2"), None);
-        assert_eq!(ring.unseal(&sealed[1..], &with, "grant 1"), None);
-        assert_eq!(ring.unseal("", &with, "grant 1"), None);
+        assert_eq!(ring.unseal(&sealed, &with, "grant 1").await.as_deref(), Some("a v1 key"));
+        assert_eq!(ring.unseal(&sealed, &with, "grant 2").await, None);
+        assert_eq!(ring.unseal(&sealed[1..], &with, "grant 1").await, None);
+        assert_eq!(ring.unseal("", &with, "grant 1").await, None);
         assert_ne!(ring.seal("a v1 key", "grant 1").0, sealed, "no two are alike");
         assert!(!sealed.contains("key"));
     }
 
-    #[test]
-    fn old_secrets_open_and_the_first_seals() {
+    #[tokio::test]
+    async fn old_secrets_open_and_the_first_seals() {
         let (old, new) = (Keyring::new_secret(), Keyring::new_secret());
         let (sealed, with) = ring(&old).seal("k", "p");
         let both = ring(&format!("# two\n{new}\n{old}\n"));
-        assert_eq!(both.unseal(&sealed, &with, "p").as_deref(), Some("k"));
+        assert_eq!(both.unseal(&sealed, &with, "p").await.as_deref(), Some("k"));
         assert_ne!(both.current(), with);
-        assert_eq!(ring(&new).unseal(&sealed, &with, "p"), None);
+        assert_eq!(ring(&new).unseal(&sealed, &with, "p").await, None);
     }
 
-    #[test]
-    fn a_file_that_changed_is_read_again() {
+    #[tokio::test]
+    async fn a_file_that_changed_is_read_again() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let (old, new) = (Keyring::new_secret(), Keyring::new_secret());
         std::fs::write(file.path(), &old).unwrap();
         let settings = SecretSettings { key_file: Some(file.path().into()), key: None };
         let opened = Keyring::open(&settings).unwrap().unwrap();
         let (sealed, with) = ring(&new).seal("k", "p");
-        assert_eq!(opened.unseal(&sealed, &with, "p"), None);
+        assert_eq!(opened.unseal(&sealed, &with, "p").await, None);
         std::fs::write(file.path(), format!("{new}\n{old}")).unwrap();
         let later = SystemTime::now() + std::time::Duration::from_secs(5);
         file.as_file().set_modified(later).unwrap();
-        assert_eq!(opened.unseal(&sealed, &with, "p").as_deref(), Some("k"));
+        assert_eq!(opened.unseal(&sealed, &with, "p").await.as_deref(), Some("k"));
         assert_eq!(opened.current(), with);
+    }
+
+    #[tokio::test]
+    async fn a_file_that_hangs_holds_up_nobody_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secrets");
+        std::fs::write(&path, Keyring::new_secret()).unwrap();
+        let settings = SecretSettings { key_file: Some(path.clone()), key: None };
+        let opened = Keyring::open(&settings).unwrap().unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        let began = std::time::Instant::now();
+        let beside = async {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            began.elapsed()
+        };
+        let (unknown, beside) = tokio::join!(opened.unseal("", "unknown", "p"), beside);
+        assert!(unknown.is_none() && beside < READING, "{beside:?}");
+        let (sealed, with) = opened.seal("k", "p");
+        assert_eq!(opened.unseal(&sealed, &with, "p").await.as_deref(), Some("k"), "what is known needs no file");
     }
 
     #[test]

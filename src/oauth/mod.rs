@@ -5,8 +5,8 @@
 //! `admin` decide, with the store and v1; `http` speaks to browsers and apps; `resolver` turns a token back
 //! into the v1 key that acts for it, behind the interface `access` asks for.
 //!
-//! May use: `access`, `context`, `edge`, `fresh`, `html`, `plan` (scopes), `refusal`, `settings`, `store`, `trace`, `v1`
-//! (keys).
+//! May use: `access`, `aside`, `context`, `edge`, `fresh`, `html`, `plan` (scopes), `refusal`, `settings`, `store`,
+//! `trace`, `v1` (keys).
 
 mod admin;
 mod attempts;

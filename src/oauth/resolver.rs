@@ -88,7 +88,7 @@ impl Resolver {
         let ended = EndedCredential { id: token.grant, user: token.user, kind: "oauth_grant", workspace: None };
         self.alive(ended, token.ended, token.expires_at).await?;
         let acting = Acting {
-            key: self.key_of(&token)?,
+            key: self.key_of(&token).await?,
             user: token.user,
             kind: PrincipalKind::OAuth,
             credential: token.grant,
@@ -105,7 +105,7 @@ impl Resolver {
         let ended = EndedCredential { id: key.id, user: key.user, kind: "gateway_key", workspace };
         self.alive(ended, key.revoked, expires_at).await?;
         let acting = Acting {
-            key: self.unseal(&key.sealed, &key_place(key.id))?,
+            key: self.unseal(&key.sealed, &key_place(key.id)).await?,
             user: key.user,
             kind: PrincipalKind::Other,
             credential: key.id,
@@ -127,12 +127,15 @@ impl Resolver {
     }
 
     /// The v1 key of the grant that `token` belongs to.
-    pub(super) fn key_of(&self, token: &Token) -> Result<V1Key, Refusal> {
-        self.unseal(&token.sealed, &grant_place(token.grant))
+    pub(super) async fn key_of(&self, token: &Token) -> Result<V1Key, Refusal> {
+        self.unseal(&token.sealed, &grant_place(token.grant)).await
     }
 
-    fn unseal(&self, sealed: &Sealed, place: &str) -> Result<V1Key, Refusal> {
-        let opened = self.keyring.as_ref().and_then(|keyring| keyring.unseal(&sealed.text, &sealed.with, place));
+    async fn unseal(&self, sealed: &Sealed, place: &str) -> Result<V1Key, Refusal> {
+        let opened = match &self.keyring {
+            Some(keyring) => keyring.unseal(&sealed.text, &sealed.with, place).await,
+            None => None,
+        };
         if opened.is_none() {
             tracing::error!(secret = %sealed.with, "a kept v1 key cannot be opened: its secret is not configured");
         }

@@ -301,7 +301,7 @@ impl OAuth {
             // Its grant has ended.
             return false;
         }
-        let Ok(key) = self.inner.resolver.key_of(token) else { return false };
+        let Ok(key) = self.inner.resolver.key_of(token).await else { return false };
         let ctx = ctx.for_shared_work(PROOF.min(ctx.remaining())).tolerating(true);
         match self.inner.access.owner_of(&key, &ctx).await {
             Ok(user) => user.id == token.user,

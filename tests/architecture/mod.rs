@@ -73,8 +73,8 @@ const RULES: [(&str, Rule); 58] = [
     (
         "oauth",
         Only(&[
-            "access", "cache", "context", "edge", "fresh", "html", "network", "plan", "refusal", "settings",
-            "store", "trace", "units", "v1",
+            "access", "aside", "cache", "context", "edge", "fresh", "html", "network", "plan", "refusal",
+            "settings", "store", "trace", "units", "v1",
         ]),
     ),
     ("hints", Only(&["context", "edge", "refusal", "tally"])),

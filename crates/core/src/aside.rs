@@ -4,9 +4,10 @@
 //!
 //! May use: nothing of this crate.
 
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
 
 /// Longest time for the files of a reload.
@@ -26,6 +27,38 @@ pub async fn aside<T: Send + 'static>(
     timeout(time, told).await.ok()?.ok()
 }
 
+/// The place of whoever does something aside, one after the other; clones are the same place.
+#[derive(Debug, Clone)]
+pub struct Alone(Arc<Semaphore>);
+
+impl Default for Alone {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(1)))
+    }
+}
+
+impl Alone {
+    /// The same as [`aside`] where nobody else is at it. The thread keeps the place until its work has ended, so that
+    /// nothing is begun beside one that hangs.
+    pub async fn aside<T: Send + 'static>(
+        &self,
+        name: &str,
+        time: Duration,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        let working = async {
+            let place = Arc::clone(&self.0).acquire_owned().await.ok()?;
+            let work = move || {
+                let done = work();
+                drop(place);
+                done
+            };
+            aside(name, time, work).await
+        };
+        timeout(time, working).await.ok().flatten()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,5 +71,15 @@ mod tests {
         assert_eq!(aside("test", Duration::from_millis(20), move || held.recv()).await, None);
         assert_eq!(aside("test", READING, || 8).await, Some(8), "another does not wait for it");
         drop(hold);
+    }
+
+    #[tokio::test]
+    async fn what_hangs_is_left_alone_and_nothing_is_begun_beside_it() {
+        let (alone, short) = (Alone::default(), Duration::from_millis(50));
+        let (go_on, waits) = channel::<()>();
+        assert_eq!(alone.aside("test", short, move || waits.recv().is_ok()).await, None);
+        assert_eq!(alone.aside("test", short, || -> bool { panic!("begun beside the other") }).await, None);
+        go_on.send(()).unwrap();
+        assert_eq!(alone.aside("test", READING, || 7).await, Some(7));
     }
 }

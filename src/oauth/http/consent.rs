@@ -80,7 +80,7 @@ impl OAuthPages {
             return Err(failure(503, TITLE, NOT_SET_UP));
         }
         let form = sent_form(asked).ok_or_else(|| stale(TITLE))?;
-        let shown = form.get("request").and_then(|request| self.open_form::<Shown>(PURPOSE, asked, request));
+        let shown = self.open_form::<Shown>(PURPOSE, asked, form.get("request")).await;
         let shown = shown.ok_or_else(|| stale(TITLE))?;
         let client = self.known_client(&shown.target).await?;
         let (uri, state) = (shown.target.redirect_uri.as_str(), shown.state.as_deref());

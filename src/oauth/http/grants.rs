@@ -62,11 +62,12 @@ impl OAuthPages {
         }
         let form = sent_form(asked).ok_or_else(|| stale(TITLE))?;
         if let Some(proof) = form.get("proof") {
-            let proven: Proven = self.open_form(TAKING_BACK, asked, proof).ok_or_else(|| stale(TITLE))?;
+            let proven: Proven =
+                self.open_form(TAKING_BACK, asked, Some(proof)).await.ok_or_else(|| stale(TITLE))?;
             let done = self.take_back(&proven, form.get("grant"), form.get("key")).await.map_err(unreadable)?;
             return self.listed(asked, &proven, done).await.map_err(unreadable);
         }
-        let own = form.get("form").and_then(|form| self.open_form::<()>(ASKING, asked, form));
+        let own = self.open_form::<()>(ASKING, asked, form.get("form")).await;
         own.ok_or_else(|| stale(TITLE))?;
         match self.person(asked, form.get("api_key").unwrap_or_default()).await {
             Err(unproven) => Ok(self.asking(asked, Some(&unproven))),

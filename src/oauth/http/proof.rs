@@ -108,11 +108,16 @@ impl OAuthPages {
     }
 
     /// What a form is about, when it was sealed for this purpose and browser, not long ago.
-    pub(super) fn open_form<T: DeserializeOwned>(&self, purpose: &str, asked: &Asked, form: &str) -> Option<T> {
+    pub(super) async fn open_form<T: DeserializeOwned>(
+        &self,
+        purpose: &str,
+        asked: &Asked,
+        form: Option<&str>,
+    ) -> Option<T> {
         let cookie = FormCookie::sent(asked)?;
-        let (with, sealed) = form.split_once('.')?;
+        let (with, sealed) = form?.split_once('.')?;
         let place = format!("{purpose} {}", cookie.value);
-        let text = self.oauth.inner.keyring.as_ref()?.unseal(sealed, with, &place)?;
+        let text = self.oauth.inner.keyring.as_ref()?.unseal(sealed, with, &place).await?;
         let dated: Dated<T> = serde_json::from_str(&text).ok()?;
         (now_micros() - dated.sealed_at <= FORM_LIFE).then_some(dated.content)
     }
