@@ -11,10 +11,10 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, LazyLock};
 use uuid::Uuid;
 
-/// Projects kept in memory.
-const PROJECTS: u64 = 1024;
-/// How many projects without anything recorded weigh as much as one with it.
-const FULL: u64 = 16;
+/// Bytes of all projects kept in memory. A typed item is about a hundred of them.
+const BYTES: u64 = 64 * 1024 * 1024;
+/// What a project takes with nothing recorded, and each of its writes that are remembered one by one.
+const ENTRY: usize = 512;
 /// Writes of a project that are remembered one by one.
 const RECENT: usize = 64;
 
@@ -69,16 +69,24 @@ pub(super) struct Recent {
 /// What is recorded of a project of which nothing ever was.
 pub(super) static NOTHING: LazyLock<Arc<ProjectItems>> = LazyLock::new(Arc::default);
 
-/// Nothing in memory yet. A project of which nothing is recorded weighs next to nothing.
+/// Nothing in memory yet. A project that takes more than all may is kept alone.
 pub(super) fn none(changes: &Changes) -> Answers<Arc<ProjectItems>> {
-    Fresh::new(changes, PROJECTS * FULL)
-        .weighing(|_, items: &Arc<ProjectItems>| if items.version == 0 { 1 } else { FULL })
+    Fresh::new(changes, BYTES).weighing(|_, items: &Arc<ProjectItems>| BYTES.min(items.bytes() as u64))
 }
 
 impl ProjectItems {
     /// Whether anything is recorded about an item.
     pub fn knows(&self, item: Uuid) -> bool {
         self.known.contains_key(&item)
+    }
+
+    /// About how many bytes it takes.
+    fn bytes(&self) -> usize {
+        let items = self.known.capacity() * size_of::<(Uuid, Micros)>()
+            + self.types.capacity() * size_of::<(Uuid, Uuid)>()
+            + (self.missing.capacity() + self.archived.capacity()) * size_of::<Uuid>();
+        // A table of hashes has an eighth of its places free.
+        items * 8 / 7 + (1 + self.open.len() + self.recent.len()) * ENTRY
     }
 
     /// Whether nothing is recorded about any item.
@@ -171,6 +179,30 @@ mod tests {
     use super::*;
     use crate::store::IntentKind;
     use serde_json::json;
+
+    #[test]
+    fn projects_are_kept_by_what_they_take() {
+        let id = |number: usize| Uuid::from_u128(number as u128);
+        let of = |count: usize| {
+            let known = (0..count).map(|number| (id(number), 1)).collect();
+            let types = (0..count).map(|number| (id(number), id(7))).collect();
+            Arc::new(ProjectItems {
+                version: 1,
+                known: Arc::new(known),
+                types: Arc::new(types),
+                ..ProjectItems::default()
+            })
+        };
+        let changes = Changes::default();
+        let kept = none(&changes);
+        let small = of(10);
+        (0..2_000).for_each(|project| kept.put(&id(project), Arc::clone(&small), changes.now()));
+        assert_eq!(kept.figures().entries, 2_000);
+        let large = of(200_000);
+        (2_000..2_008).for_each(|project| kept.put(&id(project), Arc::clone(&large), changes.now()));
+        let figures = kept.figures();
+        assert!(figures.weight <= BYTES && (1..8).contains(&figures.entries), "{figures:?}");
+    }
 
     #[test]
     fn what_was_written_since_is_known_as_long_as_all_of_it_is() {
