@@ -20,17 +20,17 @@ use uuid::Uuid;
 /// Shortest time from one look at a project to the next.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Projects that are being looked at for a hint, and when the last one has come meanwhile.
+/// Projects that are being looked at for a hint, and what has come meanwhile.
 #[derive(Debug, Default)]
-pub struct Hints(Mutex<HashMap<Uuid, Option<Instant>>>);
+pub struct Hints(Mutex<HashMap<Uuid, Option<Why>>>);
 
 impl Hints {
     /// A hint has come now. Whether nobody looks at the project yet.
-    fn begin(&self, project: Uuid) -> bool {
+    fn begin(&self, project: Uuid, why: Why) -> bool {
         let mut looking = self.0.lock();
         match looking.get_mut(&project) {
             Some(again) => {
-                *again = Some(Instant::now());
+                *again = Some(why);
                 false
             }
             None => {
@@ -40,8 +40,8 @@ impl Hints {
         }
     }
 
-    /// When the last hint has come since the last look; without any the looking ends.
-    fn again(&self, project: Uuid) -> Option<Instant> {
+    /// The last hint that has come since the last look; without any the looking ends.
+    fn again(&self, project: Uuid) -> Option<Why> {
         let mut looking = self.0.lock();
         let again = looking.get_mut(&project).and_then(Option::take);
         if again.is_none() {
@@ -53,43 +53,41 @@ impl Hints {
 
 /// v1 has told this process of work items in `hint`.
 pub fn touched(runner: &Arc<Runner>, hints: &Arc<Hints>, key: &V1Key, hint: Hint) {
-    let of_others = runner.store.is_for_many();
-    if (scopes(runner, &hint).is_empty() && !of_others) || !hints.begin(hint.project) {
-        return;
+    if runner.store.is_for_many() || !scopes(runner, &hint).is_empty() {
+        keep_looking(runner, hints, key, hint, Why::Hinted(Instant::now()));
     }
-    let (runner, hints, key) = (Arc::clone(runner), Arc::clone(hints), key.clone());
-    drop(tokio::spawn(async move {
-        let mut came = Some(Instant::now());
-        while let Some(at) = came {
-            look(&runner, &key, &hint, Why::Hinted(at)).await;
-            // Only now, so that what was read is there for the others.
-            if let Err(fault) = runner.store.pass_on(hint.clone()).await {
-                tracing::debug!(project = %hint.project, %fault, "a hint was not passed on");
-            }
-            tokio::time::sleep(PAUSE).await;
-            came = hints.again(hint.project);
-        }
-    }));
 }
 
 /// Follows hints that reached other processes, until dropped.
 pub async fn follow_hints(runner: Arc<Runner>, key: V1Key, mut passed_on: Receiver<Hint>) {
     let hints = Arc::new(Hints::default());
     while let Some(hint) = passed_on.recv().await {
-        if scopes(&runner, &hint).is_empty() || !hints.begin(hint.project) {
-            continue;
+        if !scopes(&runner, &hint).is_empty() {
+            keep_looking(&runner, &hints, &key, hint, Why::PassedOn);
         }
-        let (runner, hints, key) = (Arc::clone(&runner), Arc::clone(&hints), key.clone());
-        drop(tokio::spawn(async move {
-            loop {
-                look(&runner, &key, &hint, Why::PassedOn).await;
-                tokio::time::sleep(PAUSE).await;
-                if hints.again(hint.project).is_none() {
-                    return;
-                }
-            }
-        }));
     }
+}
+
+/// Looks now and then once a second, as long as hints come; nothing where somebody does so already.
+fn keep_looking(runner: &Arc<Runner>, hints: &Arc<Hints>, key: &V1Key, hint: Hint, why: Why) {
+    if !hints.begin(hint.project, why) {
+        return;
+    }
+    let (runner, hints, key) = (Arc::clone(runner), Arc::clone(hints), key.clone());
+    drop(tokio::spawn(async move {
+        let mut next = Some(why);
+        while let Some(why) = next {
+            look(&runner, &key, &hint, why).await;
+            // Only now, so that what was read is there for the others.
+            if matches!(why, Why::Hinted(_))
+                && let Err(fault) = runner.store.pass_on(hint.clone()).await
+            {
+                tracing::debug!(project = %hint.project, %fault, "a hint was not passed on");
+            }
+            tokio::time::sleep(PAUSE).await;
+            next = hints.again(hint.project);
+        }
+    }));
 }
 
 /// Lists of the project that somebody has asked for lately: those of others are asked for anew before they are used.
@@ -114,12 +112,13 @@ mod tests {
     #[test]
     fn a_flood_of_hints_is_one_look_and_one_more() {
         let (hints, project) = (Hints::default(), Uuid::from_u128(7));
-        assert!(hints.begin(project));
-        assert!((0..1000).all(|_| !hints.begin(project)));
+        let comes = || hints.begin(project, Why::Hinted(Instant::now()));
+        assert!(comes());
+        assert!((0..1000).all(|_| !comes()));
         let all = Instant::now();
-        let came = hints.again(project).expect("what came meanwhile is looked at once");
+        let Some(Why::Hinted(came)) = hints.again(project) else { panic!("what came meanwhile is looked at once") };
         assert!(came <= all, "and by what is read after the last of it");
         assert!(hints.again(project).is_none());
-        assert!(hints.begin(project), "and then it begins anew");
+        assert!(comes(), "and then it begins anew");
     }
 }
