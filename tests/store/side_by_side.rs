@@ -1,11 +1,14 @@
 //! Many writers of one workspace at once, through two handles that are two processes to the database.
 
-use crate::store::place::{PROJECT, Place, WORKSPACE, edit, execute, given, number};
+use crate::store::place::{PROJECT, Place, WORKSPACE, all_connections, edit, execute, given, number};
+use crate::support::captured::Captured;
 use causeway::refusal::Refusal;
 use causeway::store::Store;
+use futures_util::FutureExt;
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use uuid::Uuid;
 
 on_both_engines![
@@ -286,4 +289,20 @@ async fn the_indices_refuse_what_slips_past_the_lock(place: Place) {
         let refused = sqlx::query(text).execute(store.engine().pool()).await;
         assert!(refused.is_err_and(|fault| fault.to_string().to_lowercase().contains("unique")), "{what}");
     }
+}
+
+/// The driver sends a rollback behind a commit that is given up. The server has no transaction then, and warns of it.
+#[tokio::test]
+async fn a_commit_that_nobody_waits_for_is_followed_by_nothing() {
+    let place = Place::postgres().await;
+    let store = place.open().await;
+    let log = Captured::default();
+    let _listening = log.listen();
+    let writing = store.engine().writing().await.unwrap();
+    let mut commit = Box::pin(writing.commit());
+    assert!((&mut commit).now_or_never().is_none());
+    drop(commit);
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    drop(all_connections(&store).await);
+    assert!(!log.text().contains("no transaction"), "{}", log.text());
 }

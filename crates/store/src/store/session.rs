@@ -68,13 +68,18 @@ impl Deref for Pool<'_> {
 }
 
 impl Session {
-    /// Makes its writes last.
+    /// Makes its writes last, also when the caller leaves meanwhile: the driver for PostgreSQL would then send a
+    /// rollback behind it, which has no transaction any more.
     ///
     /// # Errors
     /// When the database does not say that it has done so.
     pub async fn commit(self) -> Result<(), sqlx::Error> {
         let step = UnderWay::begun(self.kind, "COMMIT", Instant::now());
-        noted(step, self.transaction.commit()).await
+        if self.kind == Kind::Sqlite {
+            return noted(step, self.transaction.commit()).await;
+        }
+        let committing = tokio::spawn(self.transaction.commit());
+        noted(step, async { committing.await.unwrap_or(Err(Error::WorkerCrashed)) }).await
     }
 
     /// Ends it without any writes.
