@@ -368,7 +368,7 @@ impl Drop for Mounted<'_> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_stops_writes_and_nothing_else() {
     let place = Place::sqlite();
-    let mounted = Mounted::at(place.folder(), "1m");
+    let mounted = Mounted::at(place.folder(), "1200k");
     let store = place.open().await;
     define(&store, "first").await.unwrap();
     if mounted.is_none() {
