@@ -165,7 +165,7 @@ impl OAuth {
 
     /// Revokes a gateway key, of this person when one is named; false when there is none.
     pub async fn revoke_key(&self, key: Uuid, user: Option<Uuid>) -> Result<bool, StoreError> {
-        let known = self.inner.store.keys(user).await?.into_iter().find(|row| row.id == key);
+        let known = self.inner.store.key_to_revoke(key, user).await?;
         self.to_the_end(async move |oauth| {
             let done = oauth.inner.store.revoke_key(key, user).await?;
             if let (true, Some(row)) = (done, known) {
@@ -183,11 +183,11 @@ impl OAuth {
 
     /// Ends a grant of a person; false when there is none.
     pub async fn revoke_grant(&self, user: Uuid, grant: Uuid) -> Result<bool, StoreError> {
-        let known = self.inner.store.grants_of(user).await?.into_iter().find(|known| known.id == grant);
+        let known = self.inner.store.client_name_of(user, grant).await?;
         self.to_the_end(async move |oauth| {
             let done = oauth.inner.store.revoke_grant_of(user, grant).await?;
-            if let (true, Some(known)) = (done, known) {
-                let (what, title) = (What::GrantRevoked, known.client_name);
+            if let (true, Some(title)) = (done, known) {
+                let what = What::GrantRevoked;
                 oauth.tell(Event { what, id: grant, title, user, client: None, workspace: None }).await;
             }
             Ok(done)

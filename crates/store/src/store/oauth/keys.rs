@@ -77,6 +77,13 @@ impl OAuthStore {
         self.engine.rows(query(text, &[&user]), read).await
     }
 
+    /// The key with this id that was not revoked, of this person when one is named.
+    pub async fn key_to_revoke(&self, key: Uuid, user: Option<Uuid>) -> Result<Option<GatewayKey>, StoreError> {
+        let text = sql(format!("{COLUMNS} WHERE id = $1 AND (user_id = $2 OR $2 = '') AND revoked_at IS NULL"));
+        let user = user.map(|user| user.to_string()).unwrap_or_default();
+        Ok(self.engine.rows(query(text, &[&key, &user]), read).await?.pop())
+    }
+
     /// Revokes a key, of this person when one is named; false when there is none.
     pub async fn revoke_key(&self, key: Uuid, user: Option<Uuid>) -> Result<bool, StoreError> {
         let mut writing = self.engine.writing().await?;
