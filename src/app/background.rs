@@ -1,18 +1,21 @@
 //! Work beside the requests, which ends with the service that began it.
 //!
-//! May use: `store`, `v1`; it is composition.
+//! May use: `store`, `units`, `v1`; it is composition.
 
 use crate::store::Store;
+use crate::units::{micros, now_micros};
 use crate::v1::Budget;
 use std::time::Duration;
 use tokio_util::task::AbortOnDropHandle;
 
 /// Time from one line about v1's quota to the next.
 const REPORT: Duration = Duration::from_secs(60);
-/// Time from the start to the first look for settled writes that are old.
+/// Time from the start to the first look for settled writes, and for tokens, that are old.
 const FIRST: Duration = Duration::from_secs(60);
-/// Time from one look for settled writes that are old to the next.
+/// Time from one such look to the next.
 const FORGET: Duration = Duration::from_secs(3600);
+/// How long expired codes and tokens stay, so that their misuse is still recognised.
+const EXPIRED_KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Pairs of operation and credential in such a line.
 const MOST_REPORTED: usize = 10;
 
@@ -29,6 +32,20 @@ pub(super) async fn forget_settled(store: Store) {
             && let Err(fault) = store.forget_settled().await
         {
             tracing::debug!(%fault, "settled writes could not be forgotten");
+        }
+        tokio::time::sleep(FORGET).await;
+    }
+}
+
+/// Has the store forget codes, tokens and grants that ended long ago, again and again: also where apps only refresh what
+/// they were given and nobody allows anything new.
+pub(super) async fn forget_expired(store: Store) {
+    tokio::time::sleep(FIRST).await;
+    loop {
+        if !store.is_read_only()
+            && let Err(fault) = store.oauth().prune(now_micros() - micros(EXPIRED_KEPT)).await
+        {
+            tracing::warn!(%fault, "expired tokens could not be removed");
         }
         tokio::time::sleep(FORGET).await;
     }

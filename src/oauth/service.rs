@@ -30,16 +30,10 @@ use crate::v1::V1Key;
 use serde_json::{Value, json};
 use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::task::JoinError;
 use uuid::Uuid;
-
-/// How long expired codes and tokens stay, so that their misuse is still recognised.
-const KEPT: i64 = 7 * 24 * 3600 * 1_000_000;
-/// How often they are swept out.
-const SWEEP: i64 = 3600 * 1_000_000;
 
 /// Longest wait for v1's word on a person's key; what is asked for needs v1 for nothing else.
 const PROOF: Duration = Duration::from_secs(2);
@@ -70,7 +64,6 @@ pub(super) struct Inner {
     pub(super) resolver: Arc<Resolver>,
     pub(super) events: Arc<dyn Events>,
     writing: Arc<Semaphore>,
-    swept_at: AtomicI64,
 }
 
 impl OAuth {
@@ -87,8 +80,8 @@ impl OAuth {
         let resolver = Arc::new(Resolver::new(store.clone(), keyring.clone(), Arc::clone(&events), delay));
         let knowing = access.clone().with_credentials(Arc::clone(&resolver) as Arc<dyn Credentials>);
         let attempts = Attempts::new(settings.attempts);
-        let (writing, swept_at) = (Arc::new(Semaphore::new(AT_ONCE)), AtomicI64::new(0));
-        let inner = Inner { store, access, keyring, settings, attempts, resolver, events, writing, swept_at };
+        let writing = Arc::new(Semaphore::new(AT_ONCE));
+        let inner = Inner { store, access, keyring, settings, attempts, resolver, events, writing };
         (Self { inner: Arc::new(inner), origin: None }, knowing)
     }
 
@@ -182,7 +175,6 @@ impl OAuth {
         self.to_the_end(async move |oauth| {
             oauth.inner.store.add_grant(&grant, &new_code).await?;
             oauth.tell(granted).await;
-            oauth.sweep().await;
             Ok(code)
         })
         .await
@@ -360,16 +352,6 @@ impl OAuth {
         let Some(client) = self.inner.store.client(&target.client_id).await? else { return Ok(None) };
         let registered = authorize::is_registered(&client.redirect_uris, &target.redirect_uri);
         Ok(Some((client, registered)))
-    }
-
-    /// Sweeps out what expired long ago, once an hour; a failure is only logged, for nobody waits for it.
-    async fn sweep(&self) {
-        let (last, at) = (self.inner.swept_at.load(Ordering::Relaxed), now_micros());
-        let mine = at - last >= SWEEP
-            && self.inner.swept_at.compare_exchange(last, at, Ordering::Relaxed, Ordering::Relaxed).is_ok();
-        if mine && let Err(fault) = self.inner.store.prune(at - KEPT).await {
-            tracing::warn!(cause = %fault, "expired tokens were not swept out");
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The consent page: what the person sees, how they prove who they are, and that nobody decides for them.
 
 use crate::oauth::stage::{Page, REDIRECT, SECRET, Stage, changed, expect_page, led_to, register, text};
+use crate::store::place::{execute, number};
 use crate::support::gateway::Gateway;
 use crate::support::scripted::nobody;
 use causeway::sandbox::Seed;
@@ -320,4 +321,16 @@ async fn two_pages_of_one_browser_both_work() {
     for page in [first, second] {
         led_to(&stage.decide(&page, "allow", "ada").await, REDIRECT);
     }
+}
+
+#[tokio::test]
+async fn nobody_who_allows_an_app_waits_for_old_tokens_to_go() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = format!("sqlite:{}", folder.path().join("store.db").display());
+    let stage = Stage::with(&[("store.url", &url)]).await;
+    stage.tokens("read").await;
+    let store = stage.gateway.store().await;
+    execute(&store, "UPDATE oauth_token SET expires_at = 1").await;
+    stage.tokens("read").await;
+    assert_eq!(number(&store, "SELECT COUNT(*) FROM oauth_token WHERE expires_at = 1").await, 2);
 }

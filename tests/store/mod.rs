@@ -29,7 +29,7 @@ mod files;
 mod oauth;
 mod overlay;
 mod peers;
-mod place;
+pub mod place;
 mod repeatable;
 mod side_by_side;
 mod stopped_disk;

@@ -1,7 +1,7 @@
 //! Clients, grants, codes, tokens and gateway keys: what is used once is used once whoever asks, and what ended
 //! takes along what came of it.
 
-use crate::store::place::{Place, number};
+use crate::store::place::{Place, execute, number};
 use causeway::store::oauth::{
     Client, Code, Exchange, GatewayKey, NewCode, NewGrant, NewToken, OAuthStore, Refresh, Sealed, Token, TokenKind,
     Verdict,
@@ -19,6 +19,7 @@ on_both_engines![
     an_access_token_ends_alone_and_a_refresh_token_with_its_grant,
     a_person_ends_only_own_grants,
     what_expired_long_ago_is_swept_out,
+    others_write_while_much_is_swept_out,
     a_gateway_key_is_kept_listed_and_revoked,
     sealed_keys_are_found_and_sealed_anew,
     restored_credentials_are_what_they_were,
@@ -255,6 +256,9 @@ async fn a_person_ends_only_own_grants(place: Place) {
     assert_eq!(listed.len(), 1);
     assert_eq!((listed[0].client_name.as_str(), listed[0].scopes.len()), (client("app").name.as_str(), 2));
     assert!(listed[0].last_token_at >= listed[0].created_at);
+    let app = client("app").name;
+    assert_eq!(store.client_name_of(USER, listed[0].id).await.unwrap(), Some(app));
+    assert_eq!(store.client_name_of(Uuid::from_u128(0xb0b), listed[0].id).await.unwrap(), None, "somebody else's");
     assert!(!store.revoke_grant_of(Uuid::from_u128(0xb0b), listed[0].id).await.unwrap());
     assert!(is_live(&store, "access 1").await);
     assert!(store.revoke_grant_of(USER, listed[0].id).await.unwrap());
@@ -275,6 +279,33 @@ async fn what_expired_long_ago_is_swept_out(place: Place) {
     assert_eq!(number(&opened, "SELECT COUNT(*) FROM gateway_key").await, 2, "keys are not swept");
 }
 
+async fn others_write_while_much_is_swept_out(place: Place) {
+    let opened = place.open().await;
+    let store = opened.oauth();
+    fill(&store).await;
+    let kept = number(&opened, "SELECT COUNT(*) FROM oauth_token").await;
+    let numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)";
+    let grant = grant(1).id;
+    let text = format!(
+        "INSERT INTO oauth_token (hash, grant_id, kind, scopes, parent, issued_at, expires_at) {numbers} \
+         SELECT 'old ' || i, '{grant}', 'access', 'read', 'p', 1, 2 FROM n"
+    );
+    execute(&opened, &text).await;
+    let sweeping = store.clone();
+    let sweep = tokio::spawn(async move { sweeping.prune(3).await.expect("swept") });
+    let (mut written, mut between) = (0_u128, 0);
+    while !sweep.is_finished() {
+        let late = code(&format!("code {written}"), now_micros() + MINUTE);
+        store.add_grant(&self::grant(100 + written), &late).await.expect("added");
+        written += 1;
+        let left = number(&opened, "SELECT COUNT(*) FROM oauth_token WHERE expires_at = 2").await;
+        between += i64::from(0 < left && left < 3000);
+    }
+    assert_eq!(sweep.await.expect("no panic"), 3000);
+    assert!(between > 2, "writes found the sweep half done {between} times");
+    assert_eq!(number(&opened, "SELECT COUNT(*) FROM oauth_token").await, kept);
+}
+
 async fn a_gateway_key_is_kept_listed_and_revoked(place: Place) {
     let store = place.open().await.oauth();
     fill(&store).await;
@@ -287,7 +318,10 @@ async fn a_gateway_key_is_kept_listed_and_revoked(place: Place) {
     let ids = |keys: Vec<GatewayKey>| keys.into_iter().map(|key| key.id.as_u128()).collect::<Vec<_>>();
     assert_eq!(ids(store.keys(Some(USER)).await.unwrap()), [2, 3]);
     assert_eq!(ids(store.keys(None).await.unwrap()), [2, 3, 4]);
-    assert!(!store.revoke_key(Uuid::from_u128(4), Some(USER)).await.unwrap(), "somebody else's");
+    let (theirs, own) = (Uuid::from_u128(4), Some(USER));
+    assert!(store.key_to_revoke(theirs, own).await.unwrap().is_none());
+    assert_eq!(store.key_to_revoke(theirs, None).await.unwrap().unwrap().hash, "key 4");
+    assert!(!store.revoke_key(theirs, own).await.unwrap(), "somebody else's");
     assert!(store.revoke_key(Uuid::from_u128(2), Some(USER)).await.unwrap());
     assert!(store.revoke_key(Uuid::from_u128(4), None).await.unwrap());
     let ended = store.key("key 2").await.unwrap().unwrap();

@@ -1,7 +1,8 @@
 //! Requests that may be repeated: of many at once one begins, bounds hold, and whoever was killed is taken over from.
 
-use crate::store::place::{Place, execute, number};
+use crate::store::place::{Place, execute, is_sqlite, number};
 use causeway::store::{KeptAnswer, Repeatable, RepeatableBounds, RepeatableRequest, Store};
+use sqlx::Row;
 use std::collections::HashSet;
 use uuid::Uuid;
 
@@ -10,6 +11,8 @@ on_both_engines![
     bounds_hold_however_many_come_at_once,
     an_attempt_is_taken_over_when_its_time_is_over,
     an_older_attempt_changes_nothing_any_more,
+    what_is_kept_is_summed_up_without_reading_the_answers,
+    others_write_while_much_is_swept_out,
 ];
 
 const BOUNDS: RepeatableBounds =
@@ -97,4 +100,35 @@ async fn an_older_attempt_changes_nothing_any_more(place: Place) {
     store.free_repeatable(&first).await.expect("no fault");
     store.leave_unknown(&first, 1).await.expect("no fault");
     assert_eq!(begin(&store, "one").await, Repeatable::Done(answer("second")));
+}
+
+async fn what_is_kept_is_summed_up_without_reading_the_answers(place: Place) {
+    let store = place.open().await;
+    if !is_sqlite(&store) {
+        // PostgreSQL keeps long texts beside the rows and chooses for itself.
+        return;
+    }
+    let sums = "EXPLAIN QUERY PLAN SELECT COUNT(*), SUM(size), MIN(expires_at) FROM repeatable_request \
+                WHERE user_id = 'x'";
+    let plan = sqlx::query(sums).fetch_one(store.engine().pool()).await.expect("a plan");
+    let plan: String = plan.try_get("detail").expect("a text");
+    assert!(plan.contains("COVERING INDEX repeatable_request_of_user"), "{plan}");
+}
+
+async fn others_write_while_much_is_swept_out(place: Place) {
+    let store = place.open().await;
+    let text = "INSERT INTO repeatable_request (id, user_id, fingerprint, state, attempt, began_at, ends_at, \
+                expires_at, answer, sealed_with, size) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n \
+                WHERE i < 3000) SELECT 'old ' || i, 'somebody', 'f', 'done', 'a', 1, 1, 1, 'x', 'w', 1 FROM n";
+    execute(&store, text).await;
+    let sweeping = store.clone();
+    let sweep = tokio::spawn(async move { sweeping.sweep_repeatable().await.expect("swept") });
+    let mut between = 0;
+    while !sweep.is_finished() {
+        begin(&store, "new").await;
+        let left = number(&store, "SELECT COUNT(*) FROM repeatable_request WHERE expires_at = 1").await;
+        between += i64::from(0 < left && left < 3000);
+    }
+    assert_eq!(sweep.await.expect("no panic"), 3000);
+    assert!(between > 2, "writes found the sweep half done {between} times");
 }

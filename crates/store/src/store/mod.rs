@@ -40,6 +40,7 @@ mod opening;
 mod overlay;
 mod overlay_value;
 mod peers;
+mod pieces;
 mod place;
 mod pool_options;
 mod quota_parts;

@@ -223,7 +223,8 @@ impl Store {
 
     /// Removes what is kept no longer; returns how many requests.
     pub async fn sweep_repeatable(&self) -> Result<u64, StoreError> {
-        let text = "DELETE FROM repeatable_request WHERE expires_at <= $1";
-        self.engine.write(query(text, &[&now_micros()])).await
+        let text = "DELETE FROM repeatable_request WHERE id IN (SELECT id FROM repeatable_request \
+                    WHERE expires_at <= $1 LIMIT $2)";
+        self.engine.delete_in_pieces(text, now_micros()).await
     }
 }

@@ -220,18 +220,16 @@ impl OAuthStore {
     /// Drops codes and tokens that expired before `before`, and grants nobody can use any more; returns how
     /// many rows went.
     pub async fn prune(&self, before: i64) -> Result<u64, StoreError> {
-        let mut writing = self.engine.writing().await?;
         let mut gone = 0;
         for text in [
-            "DELETE FROM oauth_code WHERE expires_at < $1",
-            "DELETE FROM oauth_token WHERE expires_at < $1",
-            "DELETE FROM oauth_grant WHERE created_at < $1 \
-             AND NOT EXISTS (SELECT 1 FROM oauth_token t WHERE t.grant_id = oauth_grant.id) \
-             AND NOT EXISTS (SELECT 1 FROM oauth_code c WHERE c.grant_id = oauth_grant.id)",
+            "DELETE FROM oauth_code WHERE hash IN (SELECT hash FROM oauth_code WHERE expires_at < $1 LIMIT $2)",
+            "DELETE FROM oauth_token WHERE hash IN (SELECT hash FROM oauth_token WHERE expires_at < $1 LIMIT $2)",
+            "DELETE FROM oauth_grant WHERE id IN (SELECT g.id FROM oauth_grant g WHERE g.created_at < $1 \
+             AND NOT EXISTS (SELECT 1 FROM oauth_token t WHERE t.grant_id = g.id) \
+             AND NOT EXISTS (SELECT 1 FROM oauth_code c WHERE c.grant_id = g.id) LIMIT $2)",
         ] {
-            gone += writing.run(query(text, &[&before])).await?;
+            gone += self.engine.delete_in_pieces(text, before).await?;
         }
-        writing.commit().await?;
         Ok(gone)
     }
 }
