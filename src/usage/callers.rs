@@ -1,6 +1,7 @@
 //! Who calls: credentials by number, with what is known of the people behind them.
 //!
-//! A credential has a number of its own once it has been proven: v1 took the key, or the gateway knows whose it is.
+//! A credential has a number of its own once it has been proven: v1 took the key, or the gateway knows whose it is. All
+//! tokens of one grant have one number: an app that refreshes is one caller, and callers do not grow with its tokens.
 //! May use: `access`, `store`.
 
 use crate::access::{Caller, PrincipalKind};
@@ -9,7 +10,7 @@ use foldhash::fast::RandomState;
 use hmac::{Hmac, Mac};
 use parking_lot::{Mutex, RwLock};
 use sha2::Sha256;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -21,6 +22,8 @@ const UNPROVEN: u32 = 0;
 const OTHER: u32 = 1;
 /// Most credentials of one process.
 const MOST: usize = 20_000;
+/// Most tokens whose grant is remembered; with more, all are learned again when they are used.
+const MOST_TOKENS: usize = 50_000;
 /// Most clients of one credential on one day; the rest are one.
 const MOST_CLIENTS: usize = 8;
 /// Time after which the owner of a key is asked for again.
@@ -35,7 +38,22 @@ pub(super) struct Callers {
 #[derive(Default)]
 struct Known {
     numbers: HashMap<u64, u32, RandomState>,
+    /// Tokens by the numbers of their grants.
+    tokens: HashMap<u64, u32, RandomState>,
     all: Vec<Arc<Credential>>,
+}
+
+impl Known {
+    fn number(&self, credential: u64) -> Option<u32> {
+        self.tokens.get(&credential).or_else(|| self.numbers.get(&credential)).copied()
+    }
+
+    fn add_token(&mut self, token: u64, number: u32) {
+        if self.tokens.len() >= MOST_TOKENS {
+            self.tokens.clear();
+        }
+        self.tokens.insert(token, number);
+    }
 }
 
 #[derive(Default)]
@@ -109,7 +127,7 @@ impl Callers {
             Arc::new(Credential { fingerprint: fingerprint.into(), proven, named, ..Credential::default() })
         };
         let all = vec![fixed("unproven"), fixed(crate::store::OTHER)];
-        Self { mac, known: RwLock::new(Known { numbers: HashMap::default(), all }) }
+        Self { mac, known: RwLock::new(Known { all, ..Known::default() }) }
     }
 
     fn fingerprint(&self, credential: u64) -> String {
@@ -142,19 +160,19 @@ impl Callers {
 
     fn find(&self, credential: u64) -> Option<Arc<Credential>> {
         let known = self.known.read();
-        known.all.get(*known.numbers.get(&credential)? as usize).cloned()
+        known.all.get(known.number(credential)? as usize).cloned()
     }
 
     /// The numbers that a call and its client are counted under; a credential has only so many clients on a day.
     pub(super) fn counted(&self, credential: u64, proof: Proof, client: u32, day: u32) -> (u32, u32) {
         let known = self.known.read();
-        let found = known.numbers.get(&credential).copied();
+        let found = known.number(credential);
         if let Some(number) = found.filter(|number| known.all[*number as usize].proven.load(Ordering::Relaxed)) {
             return (number, known.all[number as usize].client(client, day));
         }
         drop(known);
         let number = match credential != 0 && proof.is_good() {
-            true => self.number(credential),
+            true => found.unwrap_or_else(|| self.number(credential)),
             false => UNPROVEN,
         };
         let Some(known) = self.get(number) else { return (number, client) };
@@ -207,10 +225,15 @@ impl Callers {
         if credential == 0 || self.find(credential).is_some_and(|known| known.named.load(Ordering::Relaxed) == 2) {
             return;
         }
-        let Some(known) = self.get(self.number(credential)).filter(|known| known.named.load(Ordering::Relaxed) < 2)
-        else {
-            return;
+        let number = match (caller.kind, caller.credential) {
+            (PrincipalKind::OAuth, Some(grant)) => {
+                let number = self.number(grant.as_u64_pair().0);
+                self.known.write().add_token(credential, number);
+                number
+            }
+            _ => self.number(credential),
         };
+        let Some(known) = self.get(number).filter(|known| known.named.load(Ordering::Relaxed) < 2) else { return };
         let mut details = known.details.lock();
         details.kind = match caller.kind {
             PrincipalKind::ApiKey => "v1 key",
@@ -245,8 +268,9 @@ impl Callers {
 
     /// These could not be written.
     pub(super) fn not_written(&self, callers: &[UsageCaller]) {
+        let fingerprints: HashSet<&str> = callers.iter().map(|caller| caller.fingerprint.as_str()).collect();
         for known in &self.known.read().all {
-            if callers.iter().any(|caller| *caller.fingerprint == *known.fingerprint) {
+            if fingerprints.contains(&*known.fingerprint) {
                 known.details.lock().changed = true;
             }
         }

@@ -1,5 +1,6 @@
 //! Who called what is counted in the store, whatever clients send, and added up over processes.
 
+use crate::oauth::stage::{Stage, Tokens};
 use crate::support::furnished::PLAN;
 use crate::support::gateway::{Gateway, WEB, serve_sandbox};
 use crate::support::postgres::Database;
@@ -107,6 +108,29 @@ async fn the_owner_of_a_key_that_passes_through_is_learned() {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
     panic!("nobody asked who bob is");
+}
+
+#[tokio::test]
+async fn an_app_is_one_caller_for_each_grant_however_often_it_refreshes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = format!("sqlite:{}", folder.path().join("store.db").display());
+    let stage = Stage::with(&[("store.url", &url)]).await;
+    let store = stage.gateway.store().await;
+    let states = format!("{WEB}/states/");
+    for _ in 0..2 {
+        let mut tokens = stage.tokens("read").await;
+        for _ in 0..3 {
+            stage.call(&tokens.access, &states).await.expect(200);
+            tokens = Tokens::of(&stage.token(&stage.refreshing(&tokens.refresh)).await.expect(200));
+        }
+    }
+    stage.gateway.stop().await;
+    let counts = counts(&store).await;
+    let callers = Report::of(&PLAN, &counts, today().into(), 14).callers;
+    let shown: Vec<_> =
+        callers.iter().map(|caller| (caller.person.as_str(), caller.title.as_str(), caller.v2)).collect();
+    assert_eq!(shown, [("ada", "Planner", 3), ("ada", "Planner", 3)], "two grants");
+    assert_eq!(store.usage_callers().await.expect("callers").len(), 2);
 }
 
 #[tokio::test]
