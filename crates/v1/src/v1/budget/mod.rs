@@ -345,8 +345,8 @@ impl Lanes for HashMap<String, Arc<Lane>> {
         self.iter().map(|(name, lane)| (name.clone(), lane.demand())).collect()
     }
 
-    fn used(&self, name: &str) -> usize {
-        self.get(name).map_or(0, |lane| lane.demand().used)
+    fn demand(&self, name: &str) -> Demand {
+        self.get(name).map_or_else(Demand::default, |lane| lane.demand())
     }
 
     fn told(&self, name: &str, elsewhere: usize, learned: usize) {

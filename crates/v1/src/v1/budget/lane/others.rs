@@ -59,7 +59,7 @@ impl Others {
     /// The part of this process, when more is `wanted` and it may become larger within moments.
     pub(super) fn growing(&self, wanted: bool) -> Option<usize> {
         let (held, name) = self.part.as_ref().filter(|_| wanted)?;
-        held.ask();
+        held.ask(name);
         held.growing(name)
     }
 }

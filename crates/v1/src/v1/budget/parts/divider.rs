@@ -105,7 +105,12 @@ impl Divider {
 
     /// Whether there is a key in use without a part here.
     pub fn lacks_any(&self, demands: &HashMap<String, Demand>) -> bool {
-        demands.iter().any(|(name, demand)| demand.is_any() && !self.is_in(name))
+        demands.iter().any(|(name, demand)| self.lacks(name, demand))
+    }
+
+    /// Whether a key is in use without a part here.
+    pub fn lacks(&self, name: &str, demand: &Demand) -> bool {
+        demand.is_any() && !self.is_in(name)
     }
 
     /// Whether this process has a part of any key.
@@ -180,8 +185,8 @@ impl Divider {
         self.clock.map_or(0, |(then, _)| then - OVERLAP)
     }
 
-    /// What is to be written; a part that becomes less is less from now on. `used` tells what counts of a key at this
-    /// moment.
+    /// What is to be written; a part that becomes less is less from now on. `demands` are those of all keys, and `used`
+    /// tells what counts of one at this moment.
     pub fn plan(
         &mut self,
         demands: &HashMap<String, Demand>,
@@ -189,7 +194,6 @@ impl Divider {
         used: impl Fn(&str) -> usize,
         now: Instant,
     ) -> Vec<Planned> {
-        let Some((then, at)) = self.clock else { return Vec::new() };
         let is_needed = |name: &String| demands.get(name).is_some_and(Demand::is_any);
         let me = self.me;
         self.rows.retain(|name, known| known.row.part_of(me).is_some() || is_needed(name));
@@ -201,19 +205,39 @@ impl Divider {
         let new = demands.iter().filter(is_new).map(|(name, _)| name);
         let mut known: Vec<(&String, Instant)> =
             self.rows.iter().map(|(name, known)| (name, known.written)).collect();
-        known.sort_unstable_by_key(|(name, written)| (self.is_in(name), *written));
-        let names: Vec<String> = new.chain(known.into_iter().map(|(name, _)| name)).cloned().collect();
-        let looking =
-            Looking { me, living: &members.living, now: then.saturating_add(micros(now - at)), hold: self.hold };
-        let mut planned = Vec::new();
-        for name in names {
-            if planned.len() == MOST {
-                break;
-            }
-            let demand = demands.get(&name).copied().unwrap_or_default();
-            planned.extend(self.planned(name, demand, &looking, members.all_divide, &used, now));
-        }
-        planned
+        known.sort_by_cached_key(|(name, written)| (self.is_in(name), *written));
+        self.plan_of(new.chain(known.into_iter().map(|(name, _)| name)), demands, members, used, now)
+    }
+
+    /// The same for those of `demands` alone that this process has no part of yet: however many keys are known, only
+    /// these are looked at.
+    pub fn plan_new(
+        &self,
+        demands: &HashMap<String, Demand>,
+        members: &Members,
+        used: impl Fn(&str) -> usize,
+        now: Instant,
+    ) -> Vec<Planned> {
+        let lacking = demands.iter().filter(|(name, demand)| self.lacks(name, demand));
+        self.plan_of(lacking.map(|(name, _)| name), demands, members, used, now)
+    }
+
+    fn plan_of<'n>(
+        &self,
+        names: impl Iterator<Item = &'n String>,
+        demands: &HashMap<String, Demand>,
+        members: &Members,
+        used: impl Fn(&str) -> usize,
+        now: Instant,
+    ) -> Vec<Planned> {
+        let Some((then, at)) = self.clock else { return Vec::new() };
+        let (me, now_there) = (self.me, then.saturating_add(micros(now - at)));
+        let looking = Looking { me, living: &members.living, now: now_there, hold: self.hold };
+        let planned = names.filter_map(|name| {
+            let demand = demands.get(name).copied().unwrap_or_default();
+            self.planned(name, demand, &looking, members.all_divide, &used, now)
+        });
+        planned.take(MOST).collect()
     }
 
     /// Whether others may use what they have not yet written into the table. While this process was alone, nobody did.
@@ -223,17 +247,17 @@ impl Divider {
 
     fn planned(
         &self,
-        name: String,
+        name: &str,
         demand: Demand,
         looking: &Looking<'_>,
         all_divide: bool,
         used: impl Fn(&str) -> usize,
         now: Instant,
     ) -> Option<Planned> {
-        let known = self.rows.get(&name);
+        let known = self.rows.get(name);
         let nobody = Row::default();
         let row = known.map_or(&nobody, |known| &known.row);
-        let old = self.held.limit(&name);
+        let old = self.held.limit(name);
         let limit = match self.stage {
             Stage::Entering(From::Even) if demand.used > 0 => old,
             _ if self.may_not_raise(all_divide) => row.limit(looking, &demand, old).min(old),
@@ -241,9 +265,9 @@ impl Divider {
         };
         // Lowered first: calls that are let through from now on are within it, and earlier ones are counted after that.
         if limit < old {
-            self.held.set(&name, limit);
+            self.held.set(name, limit);
         }
-        let demand = Demand { used: used(&name).max(demand.used), ..demand };
+        let demand = Demand { used: used(name).max(demand.used), ..demand };
         let next = row.with(looking, &demand, limit.max(demand.used));
         let is_news = match known {
             None => true,
@@ -255,7 +279,8 @@ impl Divider {
             return None;
         }
         let version = known.map_or(0, |known| known.version);
-        let change = Change { version, text: serde_json::to_string(&next).unwrap_or_default(), name };
+        let text = serde_json::to_string(&next).unwrap_or_default();
+        let change = Change { name: name.to_owned(), version, text };
         Some(Planned { change, row: next, limit })
     }
 
@@ -334,8 +359,14 @@ impl Divider {
         }
     }
 
-    /// Of each key that is known: what others used of it when they wrote last, and what v1 was seen to allow.
-    pub fn known(&self) -> impl Iterator<Item = (&str, usize, usize)> {
-        self.rows.iter().map(|(name, known)| (name.as_str(), known.row.used_by_others(self.me), known.row.learned))
+    /// The names of all keys that are known.
+    pub fn known(&self) -> impl Iterator<Item = &String> {
+        self.rows.keys()
+    }
+
+    /// What others used of a key when they wrote last, and what v1 was seen to allow.
+    pub fn known_of(&self, name: &str) -> Option<(usize, usize)> {
+        let row = &self.rows.get(name)?.row;
+        Some((row.used_by_others(self.me), row.learned))
     }
 }

@@ -3,7 +3,7 @@
 //! May use: nothing of this folder.
 
 use parking_lot::Mutex;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -24,6 +24,8 @@ struct State {
     /// Most processes that were known since parts do not count: calls of a process that has died count for a while.
     most: usize,
     limits: HashMap<String, usize>,
+    /// Keys that need more than they have, since this was last taken.
+    asking: HashSet<String>,
 }
 
 impl Held {
@@ -48,9 +50,19 @@ impl Held {
         state.divides.then(|| state.limits.get(name).copied().unwrap_or(0))
     }
 
-    /// A key needs more than it has.
-    pub fn ask(&self) {
+    /// This key needs more than it has.
+    pub fn ask(&self, name: &str) {
+        let mut state = self.state.lock();
+        if !state.asking.contains(name) {
+            state.asking.insert(name.to_owned());
+        }
+        drop(state);
         self.asked.notify_one();
+    }
+
+    /// The keys that need more than they have, each told once.
+    pub(super) fn take_asking(&self) -> HashSet<String> {
+        std::mem::take(&mut self.state.lock().asking)
     }
 
     /// Ends when a key needs more than it has.

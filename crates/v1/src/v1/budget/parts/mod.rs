@@ -40,4 +40,6 @@ pub(super) use row::Demand;
 pub(super) use task::{Lanes, divide};
 
 #[cfg(test)]
+mod many_tests;
+#[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use super::divider::Divider;
 use super::held::Held;
 use super::ledger::Ledger;
 use super::row::Demand;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
@@ -29,8 +29,8 @@ pub(in crate::v1::budget) trait Lanes: Send + Sync {
     /// What each of them needs, by the name of its row.
     fn demands(&self) -> HashMap<String, Demand>;
 
-    /// Calls of this process that count now.
-    fn used(&self, name: &str) -> usize;
+    /// What one of them needs now.
+    fn demand(&self, name: &str) -> Demand;
 
     /// What the others use of it, and what v1 was seen to allow; calls that wait look again.
     fn told(&self, name: &str, elsewhere: usize, learned: usize);
@@ -62,34 +62,48 @@ async fn keep<L: Lanes>(
     processes: impl Fn() -> usize + Send,
     lanes: impl Fn() -> Option<L> + Send,
 ) {
-    // When the last statement was sent, and since when none was answered.
-    let (mut last, mut silent): (Option<Instant>, Option<Instant>) = (None, None);
+    // When the last statement was sent, when the last one for all keys was, and since when none was answered.
+    let (mut last, mut whole, mut silent): (Option<Instant>, Option<Instant>, Option<Instant>) = (None, None, None);
+    // Keys that have asked and were not looked at yet.
+    let mut asking = HashSet::new();
     loop {
         let _ = timeout(LOOK, held.asked()).await;
+        // Who asks meanwhile is in the same statement.
+        if let Some(rest) = last.and_then(|last| NEW.checked_sub(last.elapsed())) {
+            sleep(rest).await;
+        }
+        asking.extend(held.take_asking());
         let Some(lanes) = lanes() else { return };
         let members = ledger.members();
-        divider.look(members.as_ref(), processes(), &lanes.demands(), Instant::now());
+        // All keys are looked at once a second; in between only those that ask, or each new key would cost as much as
+        // there are keys.
+        let is_whole = !divider.has_entered() || whole.is_none_or(|at: Instant| at.elapsed() >= EXCHANGE);
+        let look = |asking: &HashSet<String>| match is_whole {
+            true => lanes.demands(),
+            false => asking.iter().map(|name| (name.clone(), lanes.demand(name))).collect(),
+        };
+        let mut demands = look(&asking);
+        divider.look(members.as_ref(), processes(), &demands, Instant::now());
         ledger.mark(divider.has_entered());
         let (Some(members), true) = (members, divider.divides()) else { continue };
-        let demands = lanes.demands();
         let urgent = !divider.has_entered() || (members.all_divide && divider.lacks_any(&demands));
-        if !urgent && !divider.has_any() {
+        if !urgent && !(is_whole && divider.has_any()) {
             continue;
         }
-        let pause = if urgent { NEW } else { EXCHANGE };
-        let waited = last.map_or(pause, |last| last.elapsed());
-        if waited < pause {
-            if urgent {
-                sleep(pause - waited).await;
-                // Looked at again with what has come meanwhile.
-                held.ask();
-            }
-            continue;
-        }
-        for _ in 0..TRIES {
-            let (demands, begun) = (lanes.demands(), Instant::now());
+        for repeated in 0..TRIES {
+            let begun = Instant::now();
             last = Some(begun);
-            let planned = divider.plan(&demands, &members, |name| lanes.used(name), begun);
+            if is_whole {
+                whole = last;
+            }
+            if repeated > 0 {
+                demands = look(&asking);
+            }
+            let used = |name: &str| lanes.demand(name).used;
+            let planned = match is_whole {
+                true => divider.plan(&demands, &members, used, begun),
+                false => divider.plan_new(&demands, &members, used, begun),
+            };
             let changes = planned.iter().map(|planned| planned.change.clone()).collect();
             let first = divider.since() == 0;
             let Ok(Some(seen)) = timeout(WAIT, ledger.exchange(changes, divider.since())).await else {
@@ -101,12 +115,18 @@ async fn keep<L: Lanes>(
             };
             silent = None;
             let (more, again) = divider.learn(planned, seen, Instant::now());
-            for (name, elsewhere, learned) in divider.known() {
-                lanes.told(name, elsewhere, learned);
+            let told: Vec<&String> = if is_whole { divider.known().collect() } else { demands.keys().collect() };
+            for name in told {
+                if let Some((elsewhere, learned)) = divider.known_of(name) {
+                    lanes.told(name, elsewhere, learned);
+                }
             }
             more.iter().for_each(|name| lanes.grown(name));
-            divider.enter(&lanes.demands());
+            if !divider.has_entered() {
+                divider.enter(&lanes.demands());
+            }
             ledger.mark(divider.has_entered());
+            asking.retain(|name| demands.get(name).is_some_and(|demand| divider.lacks(name, demand)));
             if !again && !first {
                 break;
             }
