@@ -6,6 +6,7 @@
 use super::error::StoreError;
 use super::session::Session;
 use crate::json::{self, AsWritten};
+use futures_util::TryStreamExt;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use sqlx::any::{AnyArguments, AnyRow};
@@ -234,13 +235,18 @@ pub(super) fn read_all<T, C: FromIterator<T>>(
     rows.iter().map(|row| one(&mut Cells::of(row))).collect()
 }
 
-/// What `one` makes of each row that a statement answers.
+/// What `one` makes of each row that a statement answers. A row goes when it was read: as the driver holds it, it takes
+/// several times the memory of what is made of it.
 pub(super) async fn all<'w, T, C: FromIterator<T>>(
     way: impl Executor<'w, Database = Any>,
     statement: Statement,
     one: impl Fn(&mut Cells<'_>) -> Result<T, StoreError>,
 ) -> Result<C, StoreError> {
-    read_all(&statement.fetch_all(way).await?, one)
+    let (mut rows, mut made) = (statement.fetch(way), Vec::new());
+    while let Some(row) = rows.try_next().await? {
+        made.push(one(&mut Cells::of(&row))?);
+    }
+    Ok(made.into_iter().collect())
 }
 
 /// The first column of the one row that a statement answers, if there is any.
