@@ -18,7 +18,7 @@ use super::proofs::Proofs;
 use super::ready::Ready;
 use super::shared_indexes::SharedIndexes;
 use super::start::{Compiled, StartError};
-use super::surface::{Counted, Operations, counters, hint_door, keys_of_v1_only, usable_secrets};
+use super::surface::{Operations, hint_door, keys_of_v1_only, usable_secrets};
 use crate::access::Access;
 use crate::admin::AdminPage;
 use crate::board::Board;
@@ -33,7 +33,7 @@ use crate::index::Indexes;
 use crate::limits::Limits;
 use crate::load::{Memory, Share};
 use crate::metrics::MetricsPage;
-use crate::oauth::{Audited, Events, Keyring, OAuth, OAuthPages};
+use crate::oauth::{Audited, Keyring, OAuth, OAuthPages, What};
 use crate::plan::{Plan, Source};
 use crate::request::{Beside, V2};
 use crate::retirement::Retirement;
@@ -46,6 +46,7 @@ use crate::traces::Exporter;
 use crate::v1::{Budget, Client};
 use std::sync::Arc;
 use std::time::Instant;
+use strum::VariantNames;
 use tokio_util::task::AbortOnDropHandle;
 
 /// The parts of a gateway that are the same as long as the process lives.
@@ -417,6 +418,11 @@ async fn authorization(
     Ok((oauth, access, store))
 }
 
+/// Counters of all events, by their number.
+fn counters() -> Arc<[Counter]> {
+    What::VARIANTS.iter().map(|_| Counter::default()).collect()
+}
+
 fn authorized(
     settings: &Settings,
     keyring: Option<Keyring>,
@@ -424,8 +430,13 @@ fn authorized(
     store: &Store,
     counters: &Arc<[Counter]>,
 ) -> (OAuth, Access) {
-    let on = Audited::new(store.clone(), access.clone());
-    let events: Arc<dyn Events> = Arc::new(Counted { on, counters: Arc::clone(counters) });
+    let counters = Arc::clone(counters);
+    let count = move |what: What| {
+        if let Some(counter) = counters.get(what.number()) {
+            counter.add(1);
+        }
+    };
+    let events = Audited::new(store.clone(), access.clone(), count);
     OAuth::new(store, access, keyring, settings.oauth.clone(), events)
 }
 

@@ -1,27 +1,22 @@
-//! The parts as the HTTP surface wants them: the v2 operations, what may pass through, the door for hints; and events of
-//! the authorization server, counted on their way to the audit log.
+//! The parts as the HTTP surface wants them: the v2 operations, what may pass through, the door for hints.
 //!
-//! May use: `access`, `boxed`, `context`, `edge`, `hints`, `oauth`, `refusal`, `request`, `run`, `settings`, `store`, `tally`,
-//! `v1`; it is composition.
+//! May use: `access`, `boxed`, `context`, `edge`, `hints`, `refusal`, `request`, `run`, `settings`, `store`, `v1`; it is
+//! composition.
 
-use crate::access::Origin;
 use crate::access::credential::presents_own;
 use crate::boxed::boxed;
 use crate::context::Context;
 use crate::edge::{Body, Pages, V2Answer, V2Service, read_body};
 use crate::hints::{HintDoor, HintSecrets, HintTally};
-use crate::oauth::{Event, Events, What};
 use crate::refusal::Refusal;
 use crate::request::V2;
 use crate::run::{Runner, touched};
 use crate::settings::Settings;
 use crate::store::Hint;
-use crate::tally::Counter;
 use crate::v1::V1Key;
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, Request};
 use std::sync::Arc;
-use strum::VariantNames;
 
 pub(super) struct Operations {
     pub(super) v2: Arc<V2>,
@@ -71,23 +66,4 @@ pub(super) fn usable_secrets(secrets: Option<HintSecrets>, settings: &Settings) 
         return None;
     }
     secrets
-}
-
-/// Counters of all events, by their number.
-pub(super) fn counters() -> Arc<[Counter]> {
-    What::VARIANTS.iter().map(|_| Counter::default()).collect()
-}
-
-pub(super) struct Counted<E> {
-    pub(super) on: E,
-    pub(super) counters: Arc<[Counter]>,
-}
-
-impl<E: Events> Events for Counted<E> {
-    fn happened<'e>(&'e self, event: &'e Event, from: Option<&'e Origin>) -> BoxFuture<'e, ()> {
-        if let Some(counter) = self.counters.get(event.what.number()) {
-            counter.add(1);
-        }
-        self.on.happened(event, from)
-    }
 }

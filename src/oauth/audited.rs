@@ -1,14 +1,12 @@
-//! Events as entries of the audit logs.
+//! Who is told of events: the log of the process, whoever counts them, and the audit logs.
 //!
-//! The gateway learns of them without a workspace: a grant is a person's and not a workspace's, so it is told to the
-//! workspaces this process has seen the person in; a key for one workspace is told there. Entries that cannot be
-//! written are in the log of the process. May use: `access`, `store`, this folder.
+//! An event comes without a workspace, because a grant belongs to a person. So it is told to the workspaces in which this
+//! process has seen the person; a key for one workspace is told there. Entries that cannot be written are in the log of
+//! the process all the same. May use: `access`, `store`, this folder.
 
-use super::event_log::{Events, Logged};
 use super::events::{Event, What};
 use crate::access::{Access, Origin};
 use crate::store::{AuditActor, AuditEntry, Store};
-use futures_util::future::BoxFuture;
 use serde_json::json;
 use std::collections::BTreeSet;
 use uuid::Uuid;
@@ -16,16 +14,29 @@ use uuid::Uuid;
 /// The actor of an event that nobody is proven to have caused.
 const ANONYMOUS: &str = "anonymous";
 
-/// Writes events to audit logs, and to the log of the process.
+/// Is told of each event once.
 pub struct Audited {
     store: Store,
     access: Access,
+    count: Box<dyn Fn(What) + Send + Sync>,
 }
 
 impl Audited {
-    /// `access` knows where people were seen.
-    pub fn new(store: Store, access: Access) -> Self {
-        Self { store, access }
+    /// `access` knows where people were seen; `count` is called with every event.
+    pub fn new(store: Store, access: Access, count: impl Fn(What) + Send + Sync + 'static) -> Self {
+        Self { store, access, count: Box::new(count) }
+    }
+
+    /// Something happened, by a request `from` somewhere; by none when an operator did it at the command line. The request
+    /// waits for this, and a fault here is no fault of the request.
+    pub async fn happened(&self, event: &Event, from: Option<&Origin>) {
+        (self.count)(event.what);
+        match event.what {
+            What::CodeMisused | What::RefreshReused => tracing::warn!(?event, "access"),
+            What::CredentialRefused(_) => tracing::debug!(?event, "access"),
+            _ => tracing::info!(?event, "access"),
+        }
+        self.record(event, from).await;
     }
 
     async fn record(&self, event: &Event, from: Option<&Origin>) {
@@ -53,15 +64,6 @@ impl Audited {
                 tracing::error!(cause = %fault, event = entry.event_name, "an event is missing in an audit log");
             }
         }
-    }
-}
-
-impl Events for Audited {
-    fn happened<'e>(&'e self, event: &'e Event, from: Option<&'e Origin>) -> BoxFuture<'e, ()> {
-        Box::pin(async move {
-            Logged.happened(event, from).await;
-            self.record(event, from).await;
-        })
     }
 }
 

@@ -11,7 +11,6 @@
 mod admin;
 mod attempts;
 mod audited;
-mod event_log;
 mod events;
 mod http;
 mod keyring;
@@ -22,8 +21,7 @@ mod service;
 pub(crate) use admin::unopened_keys;
 pub use admin::{AdminError, Minting, Rotation};
 pub(crate) use audited::Audited;
-pub(crate) use event_log::Events;
-pub(crate) use events::{Event, What};
+pub(crate) use events::What;
 pub(crate) use http::OAuthPages;
 pub use keyring::Keyring;
 pub(crate) use keyring::{KeyringError, opened_by, sealed_by};

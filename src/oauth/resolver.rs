@@ -4,9 +4,9 @@
 //! just being looked up, in this process and in those that share its store: the store tells it with the write. A process
 //! that cannot be told asks the store each time.
 //!
-//! May use: `fresh`, `refusal`, `units`, `v1`, `access` (the interface), `store`, `keyring`, `events`.
+//! May use: `fresh`, `refusal`, `units`, `v1`, `access` (the interface), `store`, `keyring`, `events`, `audited`.
 
-use super::event_log::Events;
+use super::audited::Audited;
 use super::events::{Dead, Event, What};
 use super::keyring::Keyring;
 use super::protocol::secret;
@@ -35,7 +35,7 @@ struct Found {
 pub struct Resolver {
     store: OAuthStore,
     keyring: Option<Keyring>,
-    events: Arc<dyn Events>,
+    events: Arc<Audited>,
     /// How long what was found is used again.
     delay: Duration,
     /// Where the store tells of revocations.
@@ -44,12 +44,7 @@ pub struct Resolver {
 }
 
 impl Resolver {
-    pub(super) fn new(
-        store: OAuthStore,
-        keyring: Option<Keyring>,
-        events: Arc<dyn Events>,
-        delay: Duration,
-    ) -> Self {
+    pub(super) fn new(store: OAuthStore, keyring: Option<Keyring>, events: Arc<Audited>, delay: Duration) -> Self {
         let changes = store.changes().clone();
         let found = Fresh::new(&changes, CAPACITY).useless_after(delay);
         Self { store, keyring, events, delay, changes, found }

@@ -5,7 +5,7 @@
 //! May use: `context`, `fresh`, `plan`, `trace`, `v1`, this folder, `access`, `settings`, `store`, `units`.
 
 use super::attempts::Attempts;
-use super::event_log::Events;
+use super::audited::Audited;
 use super::events::{Event, What};
 use super::keyring::Keyring;
 use super::protocol::authorize::Authorization;
@@ -62,7 +62,7 @@ pub(super) struct Inner {
     pub(super) settings: OAuthSettings,
     pub(super) attempts: Attempts,
     pub(super) resolver: Arc<Resolver>,
-    pub(super) events: Arc<dyn Events>,
+    events: Arc<Audited>,
     writing: Arc<Semaphore>,
 }
 
@@ -73,8 +73,9 @@ impl OAuth {
         access: Access,
         keyring: Option<Keyring>,
         settings: OAuthSettings,
-        events: Arc<dyn Events>,
+        events: Audited,
     ) -> (Self, Access) {
+        let events = Arc::new(events);
         let store = store.oauth();
         let delay = settings.revocation_delay;
         let resolver = Arc::new(Resolver::new(store.clone(), keyring.clone(), Arc::clone(&events), delay));
