@@ -12,7 +12,7 @@ use super::protocol::authorize::Authorization;
 use super::protocol::client_auth::ClientClaim;
 use super::protocol::error::OAuthError;
 use super::protocol::token::{TokenAnswer, TokenRequest};
-use super::protocol::{authorize, pkce, scope, secret};
+use super::protocol::{pkce, scope, secret};
 use super::resolver::{Resolver, grant_place};
 use crate::access::credential::{ACCESS_TOKEN, CODE, REFRESH_TOKEN};
 use crate::access::{Access, Credentials, Origin};
@@ -133,7 +133,7 @@ impl OAuth {
     /// # Errors
     /// `invalid_client` unless it proves it: by its secret, or, for a public client, by having none.
     pub(super) async fn authenticate(&self, claim: &ClientClaim) -> Result<Client, OAuthError> {
-        let client = self.inner.store.client(&claim.id).await?.ok_or_else(OAuthError::invalid_client)?;
+        let client = self.client(&claim.id).await?.ok_or_else(OAuthError::invalid_client)?;
         match (&client.secret_hash, &claim.secret) {
             (Some(hash), Some(given)) if secret::is(given, hash) => Ok(client),
             (None, None) => Ok(client),
@@ -345,14 +345,9 @@ impl OAuth {
         Ok(known)
     }
 
-    /// The client of an authorization request, and whether its address is registered with it.
-    pub(super) async fn client_for(
-        &self,
-        target: &authorize::Target,
-    ) -> Result<Option<(Client, bool)>, OAuthError> {
-        let Some(client) = self.inner.store.client(&target.client_id).await? else { return Ok(None) };
-        let registered = authorize::is_registered(&client.redirect_uris, &target.redirect_uri);
-        Ok(Some((client, registered)))
+    /// The client with this id.
+    pub(super) async fn client(&self, id: &str) -> Result<Option<Client>, OAuthError> {
+        Ok(self.inner.store.client(id).await?)
     }
 }
 

@@ -102,16 +102,15 @@ impl OAuthPages {
 
     /// The client of a request, once the address is proven to be its own.
     async fn known_client(&self, target: &Target) -> Result<Client, Response<Body>> {
-        match self.oauth.client_for(target).await {
-            Ok(Some((client, true))) => Ok(client),
-            Ok(Some((client, false))) => Err(failure(
-                400,
-                TITLE,
-                &format!("{} is registered, but not with the address it wants to be answered at.", client.name),
-            )),
-            Ok(None) => Err(failure(400, TITLE, "No app is registered under the name it gave.")),
-            Err(error) => Err(failure(error.status, TITLE, &error.description)),
+        let client = self.oauth.client(&target.client_id).await;
+        let client = client.map_err(|error| failure(error.status, TITLE, &error.description))?;
+        let client = client.ok_or_else(|| failure(400, TITLE, "No app is registered under the name it gave."))?;
+        if !authorize::is_registered(&client.redirect_uris, &target.redirect_uri) {
+            let text =
+                format!("{} is registered, but not with the address it wants to be answered at.", client.name);
+            return Err(failure(400, TITLE, &text));
         }
+        Ok(client)
     }
 
     fn back(
