@@ -355,16 +355,22 @@ impl OAuth {
 struct Pair {
     access: String,
     refresh: String,
-    lives: (Duration, Duration),
+    access_life: Duration,
+    refresh_life: Duration,
 }
 
 impl Pair {
     fn new(settings: &OAuthSettings) -> Self {
-        let lives = (settings.access_token, settings.refresh_token);
-        Self { access: secret::new(ACCESS_TOKEN), refresh: secret::new(REFRESH_TOKEN), lives }
+        Self {
+            access: secret::new(ACCESS_TOKEN),
+            refresh: secret::new(REFRESH_TOKEN),
+            access_life: settings.access_token,
+            refresh_life: settings.refresh_token,
+        }
     }
 
-    fn rows(&self, access: &str, refresh: &str) -> [NewToken; 2] {
+    /// The pair as the store keeps it, with what each of the two opens.
+    fn rows(&self, access_scopes: &str, refresh_scopes: &str) -> [NewToken; 2] {
         let row = |text: &str, kind, scopes: &str, life| NewToken {
             hash: secret::hash(text),
             kind,
@@ -372,8 +378,8 @@ impl Pair {
             expires_at: after(life),
         };
         [
-            row(&self.access, TokenKind::Access, access, self.lives.0),
-            row(&self.refresh, TokenKind::Refresh, refresh, self.lives.1),
+            row(&self.access, TokenKind::Access, access_scopes, self.access_life),
+            row(&self.refresh, TokenKind::Refresh, refresh_scopes, self.refresh_life),
         ]
     }
 
@@ -381,14 +387,14 @@ impl Pair {
         TokenAnswer {
             access_token: self.access,
             token_type: "Bearer",
-            expires_in: self.lives.0.as_secs(),
+            expires_in: self.access_life.as_secs(),
             refresh_token: self.refresh,
             scope,
         }
     }
 }
 
-pub(super) fn after(life: Duration) -> i64 {
+fn after(life: Duration) -> i64 {
     now_micros().saturating_add(micros(life))
 }
 
