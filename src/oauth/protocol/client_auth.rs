@@ -15,8 +15,6 @@ pub struct ClientClaim {
     pub id: String,
     /// Its secret, if it sent one.
     pub secret: Option<String>,
-    /// Whether it came in the `Authorization` header, which asks for a challenge.
-    pub basic: bool,
 }
 
 /// Reads the claim of a request.
@@ -27,7 +25,7 @@ pub fn claim(authorization: Option<&[u8]>, form: &Form) -> Result<ClientClaim, O
     let (id, secret) = (form.get("client_id"), form.get("client_secret"));
     let Some(header) = authorization else {
         let id = id.ok_or_else(OAuthError::invalid_client)?.to_owned();
-        return Ok(ClientClaim { id, secret: secret.map(str::to_owned), basic: false });
+        return Ok(ClientClaim { id, secret: secret.map(str::to_owned) });
     };
     if secret.is_some() {
         return Err(OAuthError::invalid_request("The client authenticates in two ways at once."));
@@ -36,7 +34,7 @@ pub fn claim(authorization: Option<&[u8]>, form: &Form) -> Result<ClientClaim, O
     if id.is_some_and(|id| id != user) {
         return Err(OAuthError::invalid_request("The body names another client than the Authorization header."));
     }
-    Ok(ClientClaim { id: user, secret: Some(password).filter(|password| !password.is_empty()), basic: true })
+    Ok(ClientClaim { id: user, secret: Some(password).filter(|password| !password.is_empty()) })
 }
 
 /// Name and password of a `Basic` header value; both are form-encoded within (RFC 6749, 2.3.1).
@@ -65,10 +63,10 @@ mod tests {
     #[test]
     fn both_methods_are_read() {
         let body = Form::urlencoded(b"client_id=a&client_secret=s").unwrap();
-        let expected = ClientClaim { id: "a".into(), secret: Some("s".into()), basic: false };
+        let expected = ClientClaim { id: "a".into(), secret: Some("s".into()) };
         assert_eq!(claim(None, &body).unwrap(), expected);
         let basic = claim(Some(&header("a%3Ab:s%2Bx")), &Form::default()).unwrap();
-        assert_eq!(basic, ClientClaim { id: "a:b".into(), secret: Some("s+x".into()), basic: true });
+        assert_eq!(basic, ClientClaim { id: "a:b".into(), secret: Some("s+x".into()) });
         let public = Form::urlencoded(b"client_id=a").unwrap();
         assert_eq!(claim(None, &public).unwrap().secret, None);
     }
