@@ -12,6 +12,7 @@ use crate::shared::{Call, Script, Shared};
 use crate::units::{millis, now_micros};
 use crate::v1::KeyId;
 use futures_util::future::BoxFuture;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 use uuid::Uuid;
@@ -68,14 +69,8 @@ impl Proofs {
         (self.shared.key("proofs", &name(&[&key.0])), name(&[&key.0, of.as_bytes()]))
     }
 
-    fn seal(&self, what: &impl Serialize, place: &str) -> Option<String> {
-        let (sealed, with) = self.keyring.seal(&serde_json::to_string(what).ok()?, place);
-        Some(format!("{with}.{sealed}"))
-    }
-
-    async fn unseal<T: for<'de> Deserialize<'de>>(&self, sealed: &[u8], place: &str) -> Option<T> {
-        let (with, sealed) = std::str::from_utf8(sealed).ok()?.split_once('.')?;
-        serde_json::from_str(&self.keyring.unseal(sealed, with, place).await?).ok()
+    async fn unseal<T: DeserializeOwned>(&self, sealed: &[u8], place: &str) -> Option<T> {
+        self.keyring.unseal_value(std::str::from_utf8(sealed).ok()?, place).await
     }
 
     /// Sends what nobody waits for.
@@ -125,7 +120,9 @@ impl SharedProofs for Proofs {
         // Until it is there as well.
         let (age, (key, of)) = (age + SENDING, self.place(key, of));
         let asked = unix_millis().saturating_sub(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
-        let Some(sealed) = self.seal(&Written { proof: proof.to_owned(), asked }, &of) else { return };
+        let Some(sealed) = self.keyring.seal_value(&Written { proof: proof.to_owned(), asked }, &of) else {
+            return;
+        };
         self.send(KEEP.on([&key]).text(&of).number(millis(age)).number(millis(lasts)).text(sealed));
     }
 
@@ -137,7 +134,7 @@ impl SharedProofs for Proofs {
     fn refused(&self, key: KeyId, of: Option<&str>) {
         let (place, name) = self.place(key, of.unwrap_or_default());
         let told = Refused { by: self.process, key: key.0, all: of.is_none() };
-        let Some(message) = self.seal(&told, REFUSALS) else { return };
+        let Some(message) = self.keyring.seal_value(&told, REFUSALS) else { return };
         let name = if of.is_some() { name } else { String::new() };
         let call = REFUSE.on([&place]).text(name).number(millis(REMEMBERED));
         self.send(call.text(self.shared.channel(REFUSALS)).text(message));

@@ -15,6 +15,8 @@ use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
 use hmac::{Hmac, Mac};
 use parking_lot::RwLock;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::io::ErrorKind;
@@ -131,6 +133,18 @@ impl Keyring {
             let (id, cipher) = &ring.secrets[0];
             (sealed_by(cipher, plain, place), id.clone())
         })
+    }
+
+    /// Seals a value for `place`, as one text that also names the secret.
+    pub fn seal_value(&self, value: &impl Serialize, place: &str) -> Option<String> {
+        let (sealed, with) = self.seal(&serde_json::to_string(value).ok()?, place);
+        Some(format!("{with}.{sealed}"))
+    }
+
+    /// Opens what [`Keyring::seal_value`] has sealed for `place`.
+    pub async fn unseal_value<T: DeserializeOwned>(&self, text: &str, place: &str) -> Option<T> {
+        let (with, sealed) = text.split_once('.')?;
+        serde_json::from_str(&self.unseal(sealed, with, place).await?).ok()
     }
 
     /// A name for `what` that tells nothing about it and that only those who have the secret can make; names for

@@ -101,10 +101,8 @@ fn name(secure: bool) -> &'static str {
 impl OAuthPages {
     /// Seals what a form is about, for one purpose and one browser.
     pub(super) fn seal_form(&self, purpose: &str, cookie: &FormCookie, content: &impl Serialize) -> Option<String> {
-        let text = serde_json::to_string(&Dated { sealed_at: now_micros(), content }).ok()?;
-        let place = format!("{purpose} {}", cookie.value);
-        let (sealed, with) = self.oauth.inner.keyring.as_ref()?.seal(&text, &place);
-        Some(format!("{with}.{sealed}"))
+        let dated = Dated { sealed_at: now_micros(), content };
+        self.oauth.inner.keyring.as_ref()?.seal_value(&dated, &place(purpose, cookie))
     }
 
     /// What a form is about, when it was sealed for this purpose and browser, not long ago.
@@ -115,10 +113,8 @@ impl OAuthPages {
         form: Option<&str>,
     ) -> Option<T> {
         let cookie = FormCookie::sent(asked)?;
-        let (with, sealed) = form?.split_once('.')?;
-        let place = format!("{purpose} {}", cookie.value);
-        let text = self.oauth.inner.keyring.as_ref()?.unseal(sealed, with, &place).await?;
-        let dated: Dated<T> = serde_json::from_str(&text).ok()?;
+        let keyring = self.oauth.inner.keyring.as_ref()?;
+        let dated: Dated<T> = keyring.unseal_value(form?, &place(purpose, &cookie)).await?;
         (now_micros() - dated.sealed_at <= FORM_LIFE).then_some(dated.content)
     }
 
@@ -152,6 +148,11 @@ impl OAuthPages {
             }
         }
     }
+}
+
+/// What a form is bound to.
+fn place(purpose: &str, cookie: &FormCookie) -> String {
+    format!("{purpose} {}", cookie.value)
 }
 
 /// Whether a browser says that a form came from a page of another site. Older browsers say nothing.
