@@ -4,7 +4,7 @@
 //! [`stack()`] lists the layers in order, `dispatch` tells v2 from the pass-through, `problem` writes
 //! every error body. The meaning of a v2 request is the business of the [`V2Service`] behind.
 //!
-//! May use: `boxed`, `context`, `hop`, `load`, `refusal`, `settings`, `tally`, `telemetry`, `trace`, `v2`
+//! May use: `aside`, `boxed`, `context`, `hop`, `load`, `refusal`, `settings`, `tally`, `telemetry`, `trace`, `v2`
 //! (replies, tags), `worker`. May not use: `access`, `run`, `translate`, `v1`, `store`.
 
 mod body;
