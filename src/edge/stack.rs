@@ -138,8 +138,8 @@ impl Inner {
         // Before anything is sent on: a loop ends at its first turn.
         self.surface.pass_through.expect_of_others(request.headers())?;
         // Before the load limit: a full gateway is alive, and says so.
-        if let Some(examination) = layers::Examination::of(&request) {
-            return examination?.answer(&*self.surface.readiness, &self.pools).await;
+        if layers::is_examination(request.uri().path()) {
+            return layers::examined(request, &*self.surface.readiness, &self.pools).await;
         }
         // Before the deadline: a request that is refused must not wait first.
         let kind = self.surface.kind_of(request.uri().path());
