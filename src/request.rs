@@ -123,7 +123,7 @@ impl V2 {
         begun: Instant,
     ) -> Result<V2Answer, Refusal> {
         if head.uri.path() == schema::PATH {
-            return schema::answer(&self.document, &head).map(V2Answer::from);
+            return schema::answer(&self.document, &head).map(V2Answer::Reply);
         }
         let route = route?;
         let operation = &self.runner.plan.operations[route.0];
@@ -151,7 +151,7 @@ impl V2 {
         if let Some(chosen) = chosen {
             beside::offer(chosen, index, &answer, limited, &ctx);
         }
-        answer.map(V2Answer::from)
+        answer.map(V2Answer::Reply)
     }
 
     /// Makes the answer to a read anew, with calls to spare only.

@@ -27,12 +27,6 @@ pub enum V2Answer {
     Passed(Response<Body>),
 }
 
-impl From<Reply> for V2Answer {
-    fn from(reply: Reply) -> Self {
-        Self::Reply(reply)
-    }
-}
-
 /// What answers v2 requests. The request's extensions hold the `PublicBase` and the `Peer`.
 pub trait V2Service: Send + Sync + 'static {
     /// Answers `request`, which is never HEAD. Read its body with `read_body`.
