@@ -26,9 +26,8 @@ impl ClientAddress {
         if !settings.trusts(nearest) {
             return Some(Self(nearest));
         }
-        let lines: Vec<&str> =
-            request.headers.get_all(FORWARDED_FOR).iter().map(|line| line.to_str().unwrap_or_default()).collect();
-        for hop in lines.iter().rev().flat_map(|line| line.rsplit(',')) {
+        let lines = request.headers.get_all(FORWARDED_FOR).iter().map(|line| line.to_str().unwrap_or_default());
+        for hop in lines.rev().flat_map(|line| line.rsplit(',')) {
             if !settings.trusts(nearest) {
                 break;
             }
