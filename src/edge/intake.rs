@@ -168,10 +168,11 @@ impl Intake {
         let begun = *self.begun.get_or_insert(now);
         if self.timer.is_none() {
             self.pace.wait();
-            let pause = Some(now + self.patience.pause);
-            let total = (self.manner == Manner::Collected).then_some(begun + self.patience.total);
-            let pause = pause.filter(|_| self.manner == Manner::Collected);
-            let over = self.pace.over_at().into_iter().chain(pause).chain(total).min().unwrap_or(now);
+            let by_pace = self.pace.over_at().unwrap_or(now);
+            let over = match self.manner {
+                Manner::Collected => by_pace.min(now + self.patience.pause).min(begun + self.patience.total),
+                Manner::Streamed => by_pace,
+            };
             self.timer = Some(Box::pin(tokio::time::sleep_until(over)));
         }
         self.timer.as_mut().map_or(Poll::Ready(()), |timer| timer.as_mut().poll(cx))
