@@ -1,6 +1,6 @@
 //! Settings, mappings and secrets read again while the gateway serves: all of it or nothing.
 //!
-//! May use: `admin`, `edge`, `settings`, `store`; it is composition.
+//! May use: `admin`, `edge`, `settings`; it is composition.
 
 use super::files::Files;
 use super::service::Service;
@@ -8,7 +8,6 @@ use super::start::StartError;
 use crate::admin::Admin;
 use crate::edge::{Stack, Tls};
 use crate::settings::{Loaded, Settings};
-use crate::store::LeftWorkspace;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -48,8 +47,14 @@ impl Reloader {
     /// # Errors
     /// Why it cannot be done; then everything is as it was.
     pub async fn reload(&self, loaded: Loaded) -> Result<Vec<String>, ReloadError> {
-        let Some(looking) = self.begun(&loaded)? else { return Ok(Vec::new()) };
-        let left = looking.await?;
+        let lasting = {
+            let current = self.current.lock();
+            // The gateway has ended.
+            let Some(before) = current.as_ref() else { return Ok(Vec::new()) };
+            changed(before, &loaded)?;
+            Arc::clone(&before.service.lasting)
+        };
+        let left = lasting.look(&loaded.settings).await?;
         // Even of what is unchanged: a file that can no longer be read is told now and not at the next start.
         let files = Files::read_in_time(&loaded.settings).await?;
         let renewed = match &self.tls {
@@ -74,18 +79,6 @@ impl Reloader {
         service.begin();
         *before = Current { service, loaded: Some(loaded) };
         Ok(changed)
-    }
-
-    /// What has to be asked before settings can be used; none when the gateway has ended.
-    fn begun(
-        &self,
-        loaded: &Loaded,
-    ) -> Result<Option<impl Future<Output = Result<Vec<LeftWorkspace>, StartError>> + Send + use<>>, ReloadError>
-    {
-        let current = self.current.lock();
-        let Some(before) = current.as_ref() else { return Ok(None) };
-        changed(before, loaded)?;
-        Ok(Some(before.service.look(&loaded.settings)))
     }
 }
 

@@ -63,6 +63,13 @@ pub(super) struct Lasting {
     compared: Compared,
 }
 
+impl Lasting {
+    /// What has to be asked before [`Service::with_settings`].
+    pub(super) async fn look(&self, settings: &Settings) -> Result<Vec<LeftWorkspace>, StartError> {
+        look(settings, &self.store, &self.client).await
+    }
+}
+
 pub(super) struct Service {
     pub(super) settings: Settings,
     pub(super) lasting: Arc<Lasting>,
@@ -163,15 +170,6 @@ impl Service {
         };
         let surface = service.surface()?;
         Ok((service, joined, surface))
-    }
-
-    /// What has to be asked before [`Service::with_settings`].
-    pub(super) fn look(
-        &self,
-        settings: &Settings,
-    ) -> impl Future<Output = Result<Vec<LeftWorkspace>, StartError>> + Send + use<> {
-        let (settings, store, client) = (settings.clone(), self.lasting.store.clone(), self.lasting.client.clone());
-        async move { look(&settings, &store, &client).await }
     }
 
     /// The same service with other settings, which differ in nothing that needs a restart, and the `files` they name.
