@@ -60,7 +60,8 @@ impl CutOver {
         settings: &Settings,
         plan: &Arc<Plan>,
         left: &[LeftWorkspace],
-        (client, writes): (&Client, ForeignWrites),
+        client: &Client,
+        writes: ForeignWrites,
         compared: &Compared,
     ) -> Result<Self, StartError> {
         let modes = Modes::new(&settings.native, plan, left).map_err(StartError::Native)?;
@@ -73,23 +74,26 @@ impl CutOver {
             );
         }
         compared.writer.keep(settings.native.shadow.keep);
-        let (shadow, work) = match modes.any(Mode::Shadow) {
-            false => (None, None),
-            true => {
-                let to = (address.clone(), client.instance.clone());
-                let pause = settings.cache.collection.max(settings.index.freshness) + MARGIN;
-                let times = (settings.upstream.connect_timeout, pause);
-                let tally = compared.tally.clone();
-                let (shadow, work) = Work::new(Arc::clone(plan), to, settings.native.shadow, tally, times)
-                    .map_err(StartError::PassThrough)?;
-                (Some(shadow), Some(work))
-            }
-        };
         let mut way = PassThrough::new(address, &settings.upstream, settings.public.clone())
             .map_err(StartError::PassThrough)?;
         way.instance = client.instance.clone();
         way.observer = Arc::new(NativeWrites(writes));
-        Ok(Self { native: Some(Arc::new(Native::new(modes, way))), shadow, work })
+        let compares = modes.any(Mode::Shadow);
+        let native = Some(Arc::new(Native::new(modes, way)));
+        if !compares {
+            return Ok(Self { native, shadow: None, work: None });
+        }
+        let (shadow, work) = Work::new(
+            Arc::clone(plan),
+            address.clone(),
+            client.instance.clone(),
+            settings.native.shadow,
+            compared.tally.clone(),
+            settings.upstream.connect_timeout,
+            settings.cache.collection.max(settings.index.freshness) + MARGIN,
+        )
+        .map_err(StartError::PassThrough)?;
+        Ok(Self { native, shadow: Some(shadow), work: Some(work) })
     }
 
     /// From now on answers are compared. It ends by itself, with those that offer them.

@@ -136,7 +136,7 @@ impl Service {
             Runner::new(plan, client.clone(), access.clone(), store.clone(), indexes.clone(), settings.clone());
         let (runner, compared) = (Arc::new(runner), Compared::begin(settings, &store));
         let writes = foreign_writes(&runner, &access);
-        let cut_over = CutOver::new(settings, &compiled.plan, &left, (&client, writes), &compared)?;
+        let cut_over = CutOver::new(settings, &compiled.plan, &left, &client, writes, &compared)?;
         let traces = Exporter::start(&settings.traces)?.map(Arc::new);
         let service = Self {
             settings: settings.clone(),
@@ -216,8 +216,8 @@ impl Service {
             false => Arc::new(Document::new(Arc::clone(&compiled.plan))),
         };
         let retirement = retirement(settings, &compiled.plan)?;
-        let towards_v1 = (&lasting.client, foreign_writes(&runner, &access));
-        let cut_over = CutOver::new(settings, &compiled.plan, left, towards_v1, &lasting.compared)?;
+        let writes = foreign_writes(&runner, &access);
+        let cut_over = CutOver::new(settings, &compiled.plan, left, &lasting.client, writes, &lasting.compared)?;
         let service = Self {
             settings: settings.clone(),
             lasting: Arc::clone(lasting),

@@ -62,10 +62,12 @@ impl Work {
     /// answers from what it keeps.
     pub fn new(
         plan: Arc<Plan>,
-        (address, instance): (HttpAddress, Instance),
+        address: HttpAddress,
+        instance: Instance,
         settings: ShadowSettings,
         tally: Tally,
-        (connect_timeout, pause): (Duration, Duration),
+        connect_timeout: Duration,
+        pause: Duration,
     ) -> io::Result<(Shadow, Self)> {
         let asking = Asking::new(address, instance, connect_timeout)?;
         let (shadow, queue) = Shadow::new(plan, settings, tally);
