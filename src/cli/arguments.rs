@@ -8,9 +8,12 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::fmt::Arguments;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write, stdout};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::exit;
 use std::time::Duration;
+use tokio::signal::ctrl_c;
+use tokio::signal::unix::{SignalKind, signal};
 use uuid::Uuid;
 
 /// Flags that override settings.
@@ -128,22 +131,12 @@ pub(super) fn block_on<T>(work: impl Future<Output = Result<T, String>>) -> Resu
 
 /// Resolves at the first SIGINT or SIGTERM.
 pub(super) async fn stop_signal() {
-    let interrupt = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    {
-        let terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
-        match terminate {
-            Ok(mut terminate) => {
-                tokio::select! { _ = interrupt => {}, _ = terminate.recv() => {} }
-            }
-            Err(_) => {
-                let _ = interrupt.await;
-            }
+    let interrupt = ctrl_c();
+    match signal(SignalKind::terminate()) {
+        Ok(mut terminate) => {
+            tokio::select! { _ = interrupt => {}, _ = terminate.recv() => {} }
         }
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = interrupt.await;
+        Err(_) => drop(interrupt.await),
     }
 }
 
@@ -171,11 +164,7 @@ pub(super) use {print_out, say};
 
 /// A new file for its owner's eyes only.
 pub(super) fn create(file: &Path) -> std::io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(file)
+    OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(file)
 }
 
 /// A mistyped path must not make an empty store that then looks sound.

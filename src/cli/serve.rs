@@ -11,6 +11,7 @@ use crate::settings::Settings;
 use crate::telemetry::{self, Log, field};
 use std::sync::Arc;
 use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
 
 pub(super) fn run(args: &SettingArgs) -> Outcome {
     let loaded = args.load_from()?;
@@ -28,7 +29,8 @@ pub(super) fn run(args: &SettingArgs) -> Outcome {
     let args = args.clone();
     block_on(async move {
         // First of all, because a signal that nobody waits for ends the process.
-        let mut hangups = Hangups::wait()?;
+        let hangups = signal(SignalKind::hangup());
+        let mut hangups = hangups.map_err(|fault| format!("SIGHUP cannot be waited for: {fault}"))?;
         let app = App::build_from(loaded).await.map_err(|fault| fault.to_string())?;
         let listener = listener(&settings).await?;
         // With port 0 the system chooses one.
@@ -39,7 +41,7 @@ pub(super) fn run(args: &SettingArgs) -> Outcome {
         ready(&status);
         let (reloader, asking) = (app.reloader(), app.ask_v1());
         let reloading = async move {
-            while hangups.next().await {
+            while hangups.recv().await.is_some() {
                 reload(&args, &reloader, &log).await;
                 ready(&status);
             }
@@ -113,28 +115,5 @@ async fn reload(args: &SettingArgs, reloader: &Reloader, log: &Log) {
             tracing::info!(changed = changed.join(", "), "reloaded");
         }
         Err(fault) => tracing::error!({ field::CAUSE } = %fault, "not reloaded"),
-    }
-}
-
-/// SIGHUP, where there are signals.
-struct Hangups(#[cfg(unix)] tokio::signal::unix::Signal);
-
-impl Hangups {
-    /// From now on the signal does not end the process.
-    fn wait() -> Result<Self, String> {
-        #[cfg(unix)]
-        return tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup())
-            .map(Self)
-            .map_err(|fault| format!("SIGHUP cannot be waited for: {fault}"));
-        #[cfg(not(unix))]
-        Ok(Self())
-    }
-
-    /// Waits for the next; false when there will be none.
-    async fn next(&mut self) -> bool {
-        #[cfg(unix)]
-        return self.0.recv().await.is_some();
-        #[cfg(not(unix))]
-        return false;
     }
 }
