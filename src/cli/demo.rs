@@ -57,15 +57,27 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
         let callback = at_any_port().await?;
         let redirect = redirect(callback.local_addr().map_err(|fault| fault.to_string())?);
         // An app to try the authorization server with.
-        let client = register(&app, "Demo app", vec![redirect.clone()], false).await?;
-        let pages = ["127.0.0.1", "localhost"].map(|host| format!("http://{host}{}", docs::REDIRECT));
-        register(&app, "Documentation", pages.to_vec(), true).await?;
+        let demo_app = Registrable {
+            name: "Demo app".to_owned(),
+            redirect_uris: vec![redirect.clone()],
+            scopes: Vec::new(),
+            public: false,
+        };
+        let (client, secret) = app.oauth().register(demo_app, false).await?;
+        let (client, secret) = (client.id, secret.unwrap_or_default());
+        let documentation = Registrable {
+            name: "Documentation".to_owned(),
+            redirect_uris: ["127.0.0.1", "localhost"].map(|host| format!("http://{host}{}", docs::REDIRECT)).into(),
+            scopes: Vec::new(),
+            public: true,
+        };
+        app.oauth().register(documentation, false).await?;
         let operators = app.admin_address().map(|address| format!("http://operator:{token}@{address}/"));
         let operators = operators.unwrap_or_default();
-        print_out!("{}", welcome(listen, behind, &operators, &sandbox.demo_facts(), &client, &redirect));
         let facts = sandbox.demo_facts();
-        let (client, secret) = client;
-        tokio::spawn(DemoApp { gateway: listen, redirect, client, secret }.serve(callback));
+        let demo_app = DemoApp { gateway: listen, redirect, client, secret };
+        print_out!("{}", welcome(behind, &operators, &facts, &demo_app));
+        tokio::spawn(demo_app.serve(callback));
         tokio::spawn(sandbox.serve(backend, stop_signal()));
         // With a quota its calls would be somebody's.
         if quota == 0 {
@@ -94,18 +106,6 @@ async fn at_any_port() -> Result<TcpListener, String> {
     TcpListener::bind("127.0.0.1:0").await.map_err(|fault| format!("no port is free: {fault}"))
 }
 
-/// Registers an app: its id and secret.
-async fn register(
-    app: &App,
-    name: &str,
-    redirect_uris: Vec<String>,
-    public: bool,
-) -> Result<(String, String), String> {
-    let wanted = Registrable { name: name.to_owned(), redirect_uris, scopes: Vec::new(), public };
-    let (client, secret) = app.oauth().register(wanted, false).await?;
-    Ok((client.id, secret.unwrap_or_default()))
-}
-
 /// A small client of v1, so that the page about the move has something to show: reads what v1 has of the sample
 /// project, one operation after the other, for as long as the demo runs.
 async fn old_client(gateway: SocketAddr, facts: DemoFacts) {
@@ -126,14 +126,8 @@ async fn old_client(gateway: SocketAddr, facts: DemoFacts) {
     }
 }
 
-fn welcome(
-    listen: SocketAddr,
-    behind: SocketAddr,
-    operators: &str,
-    facts: &DemoFacts,
-    (client, secret): &(String, String),
-    redirect: &str,
-) -> String {
+fn welcome(behind: SocketAddr, operators: &str, facts: &DemoFacts, demo_app: &DemoApp) -> String {
+    let DemoApp { gateway: listen, redirect, client, secret } = demo_app;
     let mut text = format!(
         "Causeway demo\n\n  start here   http://{listen}/\n  v2 gateway   http://{listen}/api/v2/\n  v1 sandbox   http://{behind}/api/v1/ (also through the gateway)\n  operators    {operators}migration/ (who still calls v1; a small old client runs)\n\n  workspace    {}\n  project      {} ({})\n",
         facts.workspace, facts.project_identifier, facts.project_id
