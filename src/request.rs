@@ -23,8 +23,7 @@ use crate::run::{Call, Job, Runner};
 use crate::settings::Mode;
 use crate::shadow::Again;
 use crate::usage::{Usage, beginning};
-use crate::v2::{IfMatch, tag};
-use crate::v2::{Parameters, Reply};
+use crate::v2::{IfMatch, Parameters, Reply, tag};
 pub(crate) use beside::Beside;
 use beside::Route;
 use bytes::Bytes;
@@ -82,14 +81,14 @@ impl V2 {
         let route = self.route(&head);
         let credential = presented_id(&head.headers);
         ctx.meter.spend_for(spender(&route, plan, credential));
-        if let Ok((operation, _)) = &route {
-            ctx.meter.ask_for(*operation);
+        if let Ok(route) = &route {
+            ctx.meter.ask_for(route.operation);
         }
         let begun = Instant::now();
         // A read in a workspace is proven by a card as well. The person's name is needed only by the users' surface,
         // which shows it, and by writes, which keep it.
-        let by_card = |(operation, variables): &Route| {
-            plan.operations[*operation].surface != Surface::User && gate::are_ids(variables)
+        let by_card = |route: &Route| {
+            plan.operations[route.operation].surface != Surface::User && gate::are_ids(&route.variables)
         };
         let named = match read && route.as_ref().is_ok_and(by_card) {
             true => Named::AWhileAgo,
@@ -126,7 +125,7 @@ impl V2 {
             return schema::answer(&self.document, &head).map(V2Answer::Reply);
         }
         let route = route?;
-        let operation = &self.runner.plan.operations[route.0];
+        let operation = &self.runner.plan.operations[route.operation];
         if let Err(refusal) = gate::check_scope(operation, &caller) {
             // No card is asked for that would prove the key.
             let credential = presented_id(&head.headers);
@@ -137,19 +136,19 @@ impl V2 {
         if !operation.works() {
             return Err(Refusal::NotImplemented { operation: operation.id.clone() });
         }
-        let chosen = match self.beside.mode(&route, operation, &caller) {
+        let comparison = match self.beside.mode(&route, operation, &caller) {
             Mode::Native => {
-                return Box::pin(self.beside.passed((&self.access, &caller), &route, head, body, &ctx)).await;
+                return Box::pin(self.beside.passed(&self.access, &caller, &route, head, body, &ctx)).await;
             }
             Mode::Shadow => {
-                self.beside.chosen((route.0, operation), &caller, &head, || self.again(&caller, &route, &head))
+                let again = || self.again(&caller, &route, &head);
+                self.beside.compared(&route, operation, &caller, &head, again)
             }
             Mode::Translated => None,
         };
-        let (index, limited) = (route.0, caller.workspace.is_some());
-        let answer = self.translated(caller, route, &head, body, (ctx.clone(), begun)).await;
-        if let Some(chosen) = chosen {
-            beside::offer(chosen, index, &answer, limited, &ctx);
+        let answer = self.translated(caller, route, &head, body, ctx.clone(), begun).await;
+        if let Some(comparison) = comparison {
+            comparison.offer(&answer, &ctx);
         }
         answer.map(V2Answer::Reply)
     }
@@ -160,10 +159,10 @@ impl V2 {
         Box::new(move || {
             let (v2, caller, route, head) = (v2.clone(), caller.clone(), route.clone(), head.clone());
             Box::pin(async move {
-                let operation = &v2.runner.plan.operations[route.0];
+                let operation = &v2.runner.plan.operations[route.operation];
                 let ctx = v2.beside.spare(&caller, operation)?;
                 let (nothing, limited) = (std::future::ready(Ok(Bytes::new())), caller.workspace.is_some());
-                let answer = v2.translated(caller, route, &head, nothing, (ctx.clone(), Instant::now())).await;
+                let answer = v2.translated(caller, route, &head, nothing, ctx.clone(), Instant::now()).await;
                 beside::side(&answer, limited, &ctx)
             })
         })
@@ -173,15 +172,16 @@ impl V2 {
     async fn translated(
         &self,
         caller: Caller,
-        (index, mut variables): Route,
+        mut route: Route,
         head: &Parts,
         body: impl Future<Output = Result<Bytes, Refusal>>,
-        (ctx, begun): (Context, Instant),
+        ctx: Context,
+        begun: Instant,
     ) -> Result<Reply, Refusal> {
         let plan = &*self.runner.plan;
-        let operation = &plan.operations[index];
-        gate::check_ids(plan.resource_of(operation), &mut variables)?;
-        let standing = gate::check_visible(&self.access, operation, &caller, &variables, &ctx).await?;
+        let operation = &plan.operations[route.operation];
+        gate::check_ids(plan.resource_of(operation), &mut route.variables)?;
+        let standing = gate::check_visible(&self.access, operation, &caller, &route.variables, &ctx).await?;
         let parameters = Parameters::parse(head.uri.query().unwrap_or_default());
         let condition = condition(plan, operation, head);
         let (key, unreadable) = match Key::read(&head.headers) {
@@ -204,8 +204,17 @@ impl V2 {
         let content_type = head.headers.get(CONTENT_TYPE).map(text);
         let known = known(head);
         let origin = origin(head);
-        let call =
-            Call { operation: index, variables, parameters, caller, standing, content_type, body, origin, ctx };
+        let call = Call {
+            operation: route.operation,
+            variables: route.variables,
+            parameters,
+            caller,
+            standing,
+            content_type,
+            body,
+            origin,
+            ctx,
+        };
         let mut job = Job::new(Arc::clone(&self.runner), call);
         (job.condition, job.waiting) = (condition, head.extensions.get::<Waiting>().cloned());
         if let Some(refusal) = unreadable.filter(|_| !takes_body) {
@@ -287,7 +296,7 @@ impl V2 {
     async fn note_refused(&self, refused: &Refusal, head: &Parts) {
         let Refusal::InvalidToken { ended: Some(ended), .. } = refused else { return };
         let Ok(route) = self.route(head) else { return };
-        if let Some(slug) = beside::workspace(&route) {
+        if let Some(slug) = route.workspace() {
             self.runner.credential_refused(ended, slug, &origin(head)).await;
         }
     }
@@ -295,12 +304,12 @@ impl V2 {
     /// Tells the workspace that a path names of a change of its features that a scope did not allow (O81).
     async fn note_out_of_scope(&self, route: &Route, caller: &Caller, head: &Parts) {
         let plan = &*self.runner.plan;
-        let operation = &plan.operations[route.0];
+        let operation = &plan.operations[route.operation];
         let records = plan.resource_of(operation).records;
         if records != Some(OwnRecords::Features) || !operation.method.writes() {
             return;
         }
-        if let Some(slug) = beside::workspace(route) {
+        if let Some(slug) = route.workspace() {
             self.runner.features_out_of_scope(caller, slug, &origin(head)).await;
         }
     }
@@ -322,7 +331,7 @@ impl V2 {
 
     fn route(&self, head: &Parts) -> Result<Route, Refusal> {
         match self.routes.find(head.method.as_str(), head.uri.path()) {
-            Found::Operation { operation, variables } => Ok((operation, variables)),
+            Found::Operation { operation, variables } => Ok(Route { operation, variables }),
             Found::WrongMethod { allow } => Err(Refusal::MethodNotAllowed { allow }),
             Found::MissingSlash { right } => {
                 Err(Refusal::NotFound { detail: format!("Every path ends with a slash; the right URL is {right}") })
@@ -344,7 +353,7 @@ fn class(caller: &Caller) -> Class {
 
 /// Whom and what the v1 calls of a request are counted for.
 fn spender(route: &Result<Route, Refusal>, plan: &Plan, credential: Option<CredentialId>) -> Spender {
-    let operation = route.as_ref().map_or("none", |(index, _)| plan.operations[*index].id.as_str());
+    let operation = route.as_ref().map_or("none", |route| plan.operations[route.operation].id.as_str());
     Spender { credential: credential.map_or(0, beginning), operation: operation.into() }
 }
 

@@ -25,8 +25,21 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Calls that must be to spare for it.
 const SPARE: usize = 10;
 
-/// An operation of the plan and the variables of its path.
-pub(super) type Route = (usize, Vec<(String, String)>);
+/// Which operation a request is for.
+#[derive(Clone)]
+pub(super) struct Route {
+    /// Its place in the plan.
+    pub(super) operation: usize,
+    /// Variables of the path.
+    pub(super) variables: Vec<(String, String)>,
+}
+
+impl Route {
+    /// The slug of the workspace; none outside of workspaces.
+    pub(super) fn workspace(&self) -> Option<&str> {
+        self.variables.iter().find(|(name, _)| name == "slug").map(|(_, slug)| slug.as_str())
+    }
+}
 
 /// Who answers beside the translation, or is compared with it; `budget` is v1's.
 #[derive(Clone)]
@@ -36,8 +49,14 @@ pub(crate) struct Beside {
     pub(crate) budget: Budget,
 }
 
-pub(super) fn workspace(route: &Route) -> Option<&str> {
-    route.1.iter().find(|(name, _)| name == "slug").map(|(_, slug)| slug.as_str())
+/// A read whose answer is held against that of the other side.
+pub(super) struct Comparison {
+    shadow: Shadow,
+    operation: usize,
+    /// None when the two answers cannot be compared.
+    chosen: Option<Chosen>,
+    /// Whether the credential opens one workspace alone.
+    limited: bool,
 }
 
 impl Beside {
@@ -47,13 +66,14 @@ impl Beside {
         if operation.surface == Surface::User && caller.kind != PrincipalKind::ApiKey {
             return Mode::Translated;
         }
-        self.native.as_ref().map_or(Mode::Translated, |native| native.mode(route.0, workspace(route)))
+        self.native.as_ref().map_or(Mode::Translated, |native| native.mode(route.operation, route.workspace()))
     }
 
     /// The answer of the deployment's own v2.
     pub(super) async fn passed(
         &self,
-        (access, caller): (&Access, &Caller),
+        access: &Access,
+        caller: &Caller,
         route: &Route,
         head: Parts,
         body: impl Future<Output = Result<Bytes, Refusal>>,
@@ -61,7 +81,7 @@ impl Beside {
     ) -> Result<V2Answer, Refusal> {
         let native = self.native.as_ref();
         let native = native.ok_or_else(|| Refusal::internal("there is no v2 to pass a request on to"))?;
-        if let Some(slug) = workspace(route) {
+        if let Some(slug) = route.workspace() {
             gate::check_workspace(access, caller, slug, ctx).await?;
         }
         let body = body.await?;
@@ -69,23 +89,25 @@ impl Beside {
         Ok(V2Answer::Passed(native.pass(head, body, caller, ctx).await?))
     }
 
-    /// What is needed to compare the answer to a read, when it is among those that are compared; `again` makes it anew.
-    pub(super) fn chosen(
+    /// The comparison of the answer to a read, when it is among those that are compared; `again` makes it anew.
+    pub(super) fn compared(
         &self,
-        (index, operation): (usize, &Operation),
+        route: &Route,
+        operation: &Operation,
         caller: &Caller,
         head: &Parts,
         again: impl FnOnce() -> Again,
-    ) -> Option<(Shadow, Option<Chosen>)> {
+    ) -> Option<Comparison> {
         let shadow = self.shadow.as_ref().filter(|_| operation.method == Method::Get)?;
-        if !shadow.chooses(index) {
+        if !shadow.chooses(route.operation) {
             return None;
         }
-        let shadow = shadow.clone();
+        let (shadow, limited) = (shadow.clone(), caller.workspace.is_some());
+        let comparison = Comparison { shadow, operation: route.operation, chosen: None, limited };
         let parameters = Parameters::parse(head.uri.query().unwrap_or_default());
         // A cursor means something to the side alone that gave it, and so does the version of a record.
         if parameters.given("cursor").is_some() || head.headers.contains_key(IF_NONE_MATCH) {
-            return Some((shadow, None));
+            return Some(comparison);
         }
         let chosen = Chosen {
             path: head.uri.path_and_query().map_or_else(String::new, ToString::to_string),
@@ -93,7 +115,7 @@ impl Beside {
             order_by: parameters.given("order_by").map(str::to_owned),
             again: again(),
         };
-        Some((shadow, Some(chosen)))
+        Some(Comparison { chosen: Some(chosen), ..comparison })
     }
 
     /// What accompanies an answer that is made anew; none without calls to spare.
@@ -107,17 +129,14 @@ impl Beside {
     }
 }
 
-pub(super) fn offer(
-    (shadow, chosen): (Shadow, Option<Chosen>),
-    operation: usize,
-    answer: &Result<Reply, Refusal>,
-    limited: bool,
-    ctx: &Context,
-) {
-    let ours = side(answer, limited, ctx);
-    match chosen.zip(ours) {
-        Some((chosen, ours)) => shadow.offer(operation, chosen, ours),
-        None => shadow.pass_over(operation),
+impl Comparison {
+    /// The answer of this gateway is there; the other side is asked later.
+    pub(super) fn offer(self, answer: &Result<Reply, Refusal>, ctx: &Context) {
+        let ours = side(answer, self.limited, ctx);
+        match self.chosen.zip(ours) {
+            Some((chosen, ours)) => self.shadow.offer(self.operation, chosen, ours),
+            None => self.shadow.pass_over(self.operation),
+        }
     }
 }
 
