@@ -6,7 +6,7 @@
 use super::User;
 use crate::cache::{Bounds, Cache};
 use foldhash::quality::RandomState;
-use std::collections::HashMap;
+use indexmap::IndexMap;
 use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
@@ -20,19 +20,19 @@ const MOST: usize = 1000;
 #[derive(Debug, Clone)]
 pub struct Acquaintance {
     pub user: Arc<User>,
-    /// Ids of workspaces by their slugs, with numbers that grow.
-    workspaces: HashMap<Arc<str>, (u64, Uuid), RandomState>,
+    /// Ids of workspaces by their slugs, in the order in which they were met.
+    workspaces: IndexMap<Arc<str>, Uuid, RandomState>,
 }
 
 impl Acquaintance {
     /// The workspace with this slug.
     pub fn called(&self, slug: &str) -> Option<Uuid> {
-        self.workspaces.get(slug).map(|(_, id)| *id)
+        self.workspaces.get(slug).copied()
     }
 
     /// All of them.
     pub fn workspaces(&self) -> impl Iterator<Item = Uuid> {
-        self.workspaces.values().map(|(_, id)| *id)
+        self.workspaces.values().copied()
     }
 }
 
@@ -51,14 +51,12 @@ impl Acquaintances {
         }
         let mut workspaces = known.map(|known| known.workspaces.clone()).unwrap_or_default();
         // A slug can be given to another workspace, and a workspace can get another slug.
-        workspaces.retain(|name, (_, id)| **name != *slug && *id != workspace);
-        let last = workspaces.values().map(|(number, _)| *number).max().unwrap_or_default();
+        workspaces.retain(|name, id| **name != *slug && *id != workspace);
         if workspaces.len() >= MOST {
             // The one that was met first: somewhere the person is at work may be met for the first time.
-            let first = workspaces.iter().min_by_key(|(_, (number, _))| *number).map(|(name, _)| Arc::clone(name));
-            first.and_then(|first| workspaces.remove(&first));
+            workspaces.shift_remove_index(0);
         }
-        workspaces.insert(slug.into(), (last + 1, workspace));
+        workspaces.insert(slug.into(), workspace);
         self.0.insert(user.id, Arc::new(Acquaintance { user: Arc::clone(user), workspaces }));
     }
 
