@@ -134,7 +134,7 @@ impl InProject<'_> {
                 let pages = runner.client.read_all(&caller.key, &path, query, &ctx).await.map_err(refused_read)?;
                 let ids = ids_of(&pages)?;
                 if ids.is_empty() {
-                    runner.prove_empty((&caller, &slug), project, (Instant::now(), OLDER), &ctx).await?;
+                    runner.prove_empty(&caller, &slug, project, Instant::now(), OLDER, &ctx).await?;
                 }
                 Ok(ids)
             }

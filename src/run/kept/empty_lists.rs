@@ -26,9 +26,11 @@ impl Runner {
     /// 404 or 403 when it is not; then what is kept of the project's lists counts no more.
     pub(in crate::run) async fn prove_empty(
         &self,
-        (caller, slug): (&Caller, &str),
+        caller: &Caller,
+        slug: &str,
         project: Uuid,
-        (read_at, older): (Instant, Duration),
+        read_at: Instant,
+        older: Duration,
         ctx: &Context,
     ) -> Result<bool, Refusal> {
         let age = read_at.elapsed() + older;

@@ -31,7 +31,7 @@ impl Job {
             let (runner, caller, ctx) = (Arc::clone(&self.runner), self.call.caller.clone(), self.ctx_of(how));
             let (slug, path) = (self.slug().to_owned(), place.path.to_string());
             let project = self.call.card().map(|card| card.id);
-            async move { read_people(&runner, (&caller, &slug), project, path, &ctx).await }
+            async move { read_people(&runner, &caller, &slug, project, path, &ctx).await }
         };
         let rosters = &self.runner.rosters;
         match since {
@@ -63,7 +63,8 @@ impl Job {
 /// The roster at `path` as v1 shows it now to this caller.
 async fn read_people(
     runner: &Runner,
-    (caller, slug): (&Caller, &str),
+    caller: &Caller,
+    slug: &str,
     project: Option<Uuid>,
     path: String,
     ctx: &Context,
@@ -79,7 +80,7 @@ async fn read_people(
     if people.is_empty() {
         // That of a deleted project is. Any other shows at least who asks.
         if let Some(project) = project {
-            runner.prove_empty((caller, slug), project, (Instant::now(), OLDER), ctx).await?;
+            runner.prove_empty(caller, slug, project, Instant::now(), OLDER, ctx).await?;
         }
         return Err(bad_data(&Fault("an empty roster".into())));
     }

@@ -147,7 +147,7 @@ impl Job {
             let mut rows = translated(&runner, index, v1.rows, pages, &ctx).await?;
             // What must be there for the list, such as a work item, is proof enough.
             let for_all = match card.filter(|_| rows.is_empty() && resource.requires.is_none()) {
-                Some(card) => runner.prove_empty((&caller, &slug), card.id, (Instant::now(), older), &ctx).await?,
+                Some(card) => runner.prove_empty(&caller, &slug, card.id, Instant::now(), older, &ctx).await?,
                 None => true,
             };
             let shape = &runner.shapes[index];

@@ -325,9 +325,10 @@ impl InProject<'_> {
     }
 
     /// As [`Runner::prove_empty`], for work items of this call's project.
-    pub(in crate::run) async fn prove_empty(&self, read_at: Instant) -> Result<bool, Refusal> {
+    pub(in crate::run) async fn prove_empty(&self, read_at: Instant) -> Result<(), Refusal> {
         let (call, project) = (&self.call, self.card.id);
-        self.runner.prove_empty((&call.caller, self.slug()), project, (read_at, OLDER), &call.ctx).await
+        let proven = self.runner.prove_empty(&call.caller, self.slug(), project, read_at, OLDER, &call.ctx);
+        proven.await.map(drop)
     }
 
     /// The index as it is, when it is not too old even for a time of shortage.
