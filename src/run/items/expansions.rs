@@ -30,18 +30,28 @@ const SINGLE_READS: usize = 3;
 const ROWS: &str = "fields=id,name,sequence_id,parent&expand=parent";
 const CHILD: &str = "fields=id,parent&expand=parent";
 
-/// The reply with one work item, expanded as the query asks; with its custom values where `with_values` is set.
+/// The reply with one work item and its custom values, expanded as the query asks.
 pub(in crate::run) async fn reply(
     job: &InProject<'_>,
     item: &Item,
     recorded: &ProjectItems,
-    with_values: bool,
 ) -> Result<Reply, Refusal> {
     let values = job.own_values(item.id, recorded).await?;
-    written(job, item, recorded, &values, with_values).await
+    with_values(job, item, recorded, &values).await
 }
 
-/// The same without custom values for an item that no read shows any more, with what was `added` to it before.
+/// The same without custom values.
+pub(in crate::run) async fn reply_without_values(
+    job: &InProject<'_>,
+    item: &Item,
+    recorded: &ProjectItems,
+) -> Result<Reply, Refusal> {
+    let values = job.own_values(item.id, recorded).await?;
+    let added = asked_for(job, item, recorded).await?;
+    in_full(job, item, recorded, &values, CustomFields::Hidden, &added)
+}
+
+/// The same for an item that no read shows any more, with what was `added` to it before.
 pub(in crate::run) async fn reply_with(
     job: &InProject<'_>,
     item: &Item,
@@ -52,7 +62,7 @@ pub(in crate::run) async fn reply_with(
     in_full(job, item, recorded, &values, CustomFields::Hidden, added)
 }
 
-/// The same for an item that was just read, where what is recorded about it belongs to it; none when it has to be read
+/// As [`reply`], for an item that was just read, where what is recorded about it belongs to it; none when it has to be read
 /// again.
 pub(in crate::run) async fn paired(
     job: &InProject<'_>,
@@ -63,24 +73,19 @@ pub(in crate::run) async fn paired(
         return Ok(None);
     };
     let Some(values) = pairing.values(job, item.id, &recorded).await? else { return Ok(None) };
-    written(job, item, &recorded, &values, true).await.map(Some)
+    with_values(job, item, &recorded, &values).await.map(Some)
 }
 
-async fn written(
+async fn with_values(
     job: &InProject<'_>,
     item: &Item,
     recorded: &ProjectItems,
     values: &ItemValues,
-    with_values: bool,
 ) -> Result<Reply, Refusal> {
     let type_id = recorded.types.get(&item.id).copied();
-    let shown = match with_values {
-        true => Some(fields::custom_fields(job, type_id, values).await?),
-        false => None,
-    };
-    let custom_fields = shown.as_ref().map_or(CustomFields::Hidden, CustomFields::Shown);
+    let shown = fields::custom_fields(job, type_id, values).await?;
     let added = asked_for(job, item, recorded).await?;
-    in_full(job, item, recorded, values, custom_fields, &added)
+    in_full(job, item, recorded, values, CustomFields::Shown(&shown), &added)
 }
 
 fn in_full(

@@ -46,7 +46,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     // A row of the index may be from before another change.
     match added.filter(|_| refers_to(&item) == refers_to(&live)) {
         Some(added) => expansions::reply_with(job, &item, &recorded, &added).await,
-        None => expansions::reply(job, &item, &recorded, false).await,
+        None => expansions::reply_without_values(job, &item, &recorded).await,
     }
 }
 
@@ -73,7 +73,7 @@ pub(in crate::run) async fn bring_back(job: &InProject<'_>) -> Result<Reply, Ref
         let card = job.card;
         job.runner.store.mark_archived(card.workspace_id, card.id, item.id, None).await?;
     }
-    expansions::reply(job, &item, &recorded, false).await
+    expansions::reply_without_values(job, &item, &recorded).await
 }
 
 async fn taken_out(job: &InProject<'_>) -> Result<Item, Refusal> {

@@ -66,7 +66,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     job.item_changed(&item);
     let recorded = job.runner.store.project_items(job.card.id).await.map_err(Refusal::from);
     let recorded = recorded.map_err(created_but(id))?;
-    expansions::reply(job, &item, &recorded, true).await.map_err(created_but(id))
+    expansions::reply(job, &item, &recorded).await.map_err(created_but(id))
 }
 
 async fn post(job: &InProject<'_>, given: &Given, body: &Members) -> Result<Uuid, Refusal> {

@@ -72,7 +72,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         stored = patch(job, &given, &stored, &body, begun).await?;
     }
     let recorded = job.runner.store.project_items(job.card.id).await?;
-    expansions::reply(job, &stored, &recorded, true).await
+    expansions::reply(job, &stored, &recorded).await
 }
 
 /// Whether the body says what the item is to be in the own store.
