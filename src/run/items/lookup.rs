@@ -37,8 +37,10 @@ pub(in crate::run) fn wanted(resource: &Resource, call: &ListCall) -> Option<Dir
 }
 
 pub(in crate::run) enum Found {
-    /// The one live item that is meant, or that there is none.
-    Told(Option<Box<Item>>),
+    /// The one live item that is meant.
+    Item(Box<Item>),
+    /// There is no such live item.
+    Nothing,
     /// v1 cannot tell which item is meant; the index must.
     Unclear,
 }
@@ -67,7 +69,7 @@ pub(in crate::run) async fn find(job: &InProject<'_>, direct: &Direct) -> Result
             if matches!(direct, Direct::Number(_)) && !job.has_kept_its_identifier().await? {
                 return Ok(Found::Unclear);
             }
-            Ok(Found::Told(None))
+            Ok(Found::Nothing)
         }
         // An identifier that changed meanwhile is refused like an unknown one
         // (`updated_old_key_after_identifier_change`), and so is a right that was withdrawn: the index asks without an
@@ -96,7 +98,8 @@ async fn of_direct(job: &InProject<'_>, direct: &Direct, body: &[u8]) -> Result<
     };
     match found {
         Some(item) if !is_meant(&item) => Err(another(format!("v1 answered {direct:?} with {}", item.id))),
-        found => Ok(Found::Told(found.map(Box::new))),
+        Some(item) => Ok(Found::Item(Box::new(item))),
+        None => Ok(Found::Nothing),
     }
 }
 

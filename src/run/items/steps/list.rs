@@ -45,9 +45,10 @@ async fn read(job: &InProject<'_>, call: &ListCall, pairing: &mut Pairing) -> Re
     let scope = job.index_scope()?;
     let built = job.runner.indexes.is_built(&scope);
     if !built && let Some(direct) = lookup::wanted(job.resource(), call) {
-        if let Found::Told(found) = lookup::find(job, &direct).await? {
-            let found = found.map(|item| *item);
-            return one(job, call, &direct, found, pairing).await;
+        match lookup::find(job, &direct).await? {
+            Found::Item(item) => return one(job, call, &direct, *item, pairing).await,
+            Found::Nothing => return Ok(Some(Reply::json(200, page::answer(std::iter::empty(), call)))),
+            Found::Unclear => {}
         }
     } else if !built
         && direct_page::is_possible(call)
@@ -67,10 +68,9 @@ async fn one(
     job: &InProject<'_>,
     call: &ListCall,
     direct: &Direct,
-    found: Option<Item>,
+    mut item: Item,
     pairing: &mut Pairing,
 ) -> Result<Option<Reply>, Refusal> {
-    let Some(mut item) = found else { return Ok(Some(Reply::json(200, page::answer(std::iter::empty(), call)))) };
     let columns = &job.resource().columns;
     if Needs::of(call, columns) != Needs::default() {
         // A condition on sets, groups or labels beside the look-up: the index knows them all.
