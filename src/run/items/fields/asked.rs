@@ -62,13 +62,13 @@ pub(in crate::run) async fn ask(
     let (catalogue, project) = (job.definitions().await?, job.card.id);
     let mut asked = Asked::default();
     let type_id = match types::asked(&catalogue, project, given, stored.flatten()) {
-        Ok(Some(type_id)) => {
+        Ok(TypeChange::Set(type_id)) => {
             if type_id.is_some() || stored.is_some() {
                 asked.own.type_id = TypeChange::Set(type_id);
             }
             type_id
         }
-        Ok(None) => match stored {
+        Ok(TypeChange::Kept) => match stored {
             Some(kept) => kept,
             None => {
                 let default = catalogue.default_type(project, job.mode(&catalogue)).map(|kind| kind.id);

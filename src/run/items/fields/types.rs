@@ -3,7 +3,7 @@
 use crate::catalogue::{Catalogue, WorkItemType};
 use crate::refusal::{FieldError, Refusal};
 use crate::run::job::{InProject, Job};
-use crate::store::ProjectItems;
+use crate::store::{ProjectItems, TypeChange};
 use crate::translate::work_items::Item;
 use crate::v2::body::Given;
 use crate::v2::value::{read_uuid, small_letters, trimmed};
@@ -45,22 +45,22 @@ impl Job {
     }
 }
 
-/// The type a body asks for: none when it says nothing, else a type or null. `stored` is the type the item has.
+/// What a body makes of the type, which is `stored` before.
 pub(super) fn asked(
     catalogue: &Catalogue,
     project: Uuid,
     given: &Given,
     stored: Option<Uuid>,
-) -> Result<Option<Option<Uuid>>, FieldError> {
+) -> Result<TypeChange, FieldError> {
     if let Some(name) = given.get("type").and_then(Value::as_str) {
         let kind = named(catalogue, project, name)?;
-        return selectable(kind, stored).map(|id| Some(Some(id))).map_err(|why| FieldError::new("type", why));
+        return selectable(kind, stored).map_err(|why| FieldError::new("type", why));
     }
-    let Some(sent) = given.get("type_id") else { return Ok(None) };
-    let Some(id) = sent.as_str().and_then(read_uuid) else { return Ok(Some(None)) };
+    let Some(sent) = given.get("type_id") else { return Ok(TypeChange::Kept) };
+    let Some(id) = sent.as_str().and_then(read_uuid) else { return Ok(TypeChange::Set(None)) };
     let error = |why: &str| FieldError::new("type_id", why);
     match catalogue.type_on_project(project, id) {
-        Some(kind) => selectable(kind, stored).map(|id| Some(Some(id))).map_err(error),
+        Some(kind) => selectable(kind, stored).map_err(error),
         None if catalogue.types_on_project(project).is_empty() => Err(error(OFF)),
         None => Err(error("names no work item type of this project")),
     }
@@ -82,9 +82,9 @@ fn named<'c>(catalogue: &'c Catalogue, project: Uuid, name: &str) -> Result<&'c 
 }
 
 /// An inactive type stays on its items and is not for others (O35).
-fn selectable(kind: &WorkItemType, stored: Option<Uuid>) -> Result<Uuid, &'static str> {
+fn selectable(kind: &WorkItemType, stored: Option<Uuid>) -> Result<TypeChange, &'static str> {
     if kind.is_active || stored == Some(kind.id) {
-        Ok(kind.id)
+        Ok(TypeChange::Set(Some(kind.id)))
     } else {
         Err("names an inactive type, which is not for new items")
     }
