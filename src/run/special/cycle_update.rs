@@ -32,9 +32,8 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let mut outgoing = outgoing::update(resource, &given);
     let mut dates = cycles::take_dates(&mut outgoing.body);
     // One date alone is kept exactly, also beside other members.
-    if let Some(first) = dates.first().cloned() {
-        outgoing.body.extend(first);
-        dates.remove(0);
+    if !dates.is_empty() {
+        outgoing.body.extend(dates.remove(0));
     }
     let again = create::repeats(resource, &outgoing.body);
     let _room = job.room_for(&[(Extra::Date, dates.len()), (Extra::RefusedValue, again)], 0).await?;

@@ -6,6 +6,7 @@ use crate::access::Role;
 use crate::heavy::Input;
 use crate::refusal::Refusal;
 use crate::run::job::InProject;
+use crate::run::kept::shelf::Shelved;
 use crate::run::members::bad_data;
 use crate::translate::members::{self, Person};
 use crate::v2::{Reply, page};
@@ -21,7 +22,7 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let people = job.project_people().await?;
     let roster = workspace_roster(job).await?;
     let (project, own) = (card.id, (job.call.caller.user.id, card.require_member()?));
-    let size = bytes_of(&people) + roster.as_ref().map_or(0, Bytes::len);
+    let size = people.bytes() + roster.as_ref().map_or(0, Bytes::len);
     let (runner, resource) = (Arc::clone(&job.runner), job.operation().resource);
     let look = move || {
         // Role numbers of the workspace; none for its guests, to whom v1 does not show them.
@@ -34,11 +35,6 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         Ok::<_, Refusal>(page::answer(records.iter(), &list))
     };
     Ok(Reply::json(200, job.runner.heavy.run(Input::Own, size, &job.call.ctx, look).await??))
-}
-
-/// Bytes of a roster, about.
-fn bytes_of(people: &[Person]) -> usize {
-    people.iter().map(Person::bytes).sum()
 }
 
 fn role(person: &Person, own: (Uuid, Role), roles: &HashMap<Uuid, i64>) -> Role {
