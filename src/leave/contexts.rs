@@ -111,8 +111,9 @@ impl Work<'_> {
         let mut record = self.target.read(&path).await?.as_object().cloned().unwrap_or_default();
         if let Some(body) = update(&intended.ours, &differences(Kind::Context, &intended.ours, &record)) {
             self.switch(TypeMode::Workspace).await?;
-            let (named, body) = ((Kind::Context, intended.name.as_str()), Value::Object(body));
-            let Some(after) = self.write(named, Method::PATCH, &path, &body).await? else { return Ok(false) };
+            let after =
+                self.write(Kind::Context, &intended.name, Method::PATCH, &path, &Value::Object(body)).await?;
+            let Some(after) = after else { return Ok(false) };
             record = after;
         }
         self.ids.end(Kind::Context, &[(intended.own, theirs, intended.digest)]).await?;
@@ -204,7 +205,7 @@ impl Work<'_> {
             if self.carries() && is_seeded && self.ids.is_begun(Kind::Property, property.id) {
                 self.switch(TypeMode::Workspace).await?;
                 let path = format!("{list}{}/", text(record, "id"));
-                self.write((Kind::Context, &name), Method::DELETE, &path, &Value::Null).await?;
+                self.write(Kind::Context, &name, Method::DELETE, &path, &Value::Null).await?;
             } else {
                 self.extra(name);
             }

@@ -54,7 +54,7 @@ impl Work<'_> {
                 }
                 let path = self.scope.v2("work_items_unarchive", Some(items.project.theirs), Some(there))?;
                 let done =
-                    is_live || self.write((Kind::Archive, &name), Method::POST, &path, &json!({})).await?.is_some();
+                    is_live || self.write(Kind::Archive, &name, Method::POST, &path, &json!({})).await?.is_some();
                 if done {
                     self.ids.end(Kind::Archive, &[(*own, there.clone(), BROUGHT_BACK.to_owned())]).await?;
                     // They are read again with what is live now.
@@ -109,7 +109,7 @@ impl Work<'_> {
             if self.carries() {
                 let path = self.scope.v2("work_items_archive", Some(project.theirs), Some(&there.to_string()))?;
                 let name = format!("archived work item {there} of project {name}");
-                if self.write((Kind::Archive, &name), Method::POST, &path, &json!({})).await?.is_some() {
+                if self.write(Kind::Archive, &name, Method::POST, &path, &json!({})).await?.is_some() {
                     let digest = digest(&json!([item.archived_at]));
                     self.ids.end(Kind::Archive, &[(item.id, there.to_string(), digest)]).await?;
                 }
@@ -231,7 +231,7 @@ impl Work<'_> {
         if self.carries() {
             let digest = digest(&json!([body]));
             let body = Value::Object(body);
-            if self.write((Kind::Overlay, &name), Method::PATCH, path, &body).await?.is_none() {
+            if self.write(Kind::Overlay, &name, Method::PATCH, path, &body).await?.is_none() {
                 return Ok(());
             }
             self.ids.end(Kind::Overlay, &[(own, text(there, "id").to_owned(), digest)]).await?;

@@ -39,7 +39,7 @@ impl Work<'_> {
         }
         let ours: Vec<Uuid> = properties.iter().map(|property| property.id).collect();
         let there = self.seen.owned.get(&owner).map(|owned| owned.properties.clone()).unwrap_or_default();
-        self.only_there((Kind::Property, "property", "display_name"), owner, &ours, &there);
+        self.only_there(Kind::Property, "property", "display_name", owner, &ours, &there);
         Ok(())
     }
 
@@ -105,7 +105,7 @@ impl Work<'_> {
         self.ids.begin(Kind::Context, &contexts).await?;
         self.switch(mode_of(owner)).await?;
         let (list, body) = (format!("{base}/work-item-properties/"), self.body(owner, property, options, ours));
-        let made = self.write((Kind::Property, name), Method::POST, &list, &Value::Object(body)).await?;
+        let made = self.write(Kind::Property, name, Method::POST, &list, &Value::Object(body)).await?;
         let Some(made) = made else { return Ok(None) };
         self.seen.of(owner).properties.push(made.clone());
         if owner.is_none() {
@@ -168,7 +168,7 @@ impl Work<'_> {
         body.insert("default_value".to_owned(), json!([]));
         self.switch(mode_of(owner)).await?;
         let path = format!("{base}/work-item-properties/{}/", text(&there, "id"));
-        let after = self.write((Kind::Property, name), Method::PATCH, &path, &Value::Object(body)).await?;
+        let after = self.write(Kind::Property, name, Method::PATCH, &path, &Value::Object(body)).await?;
         match after {
             Some(_) => self.read_again(owner, &path).await,
             None => Ok(there),
@@ -215,8 +215,9 @@ impl Work<'_> {
         if let Some(body) = update(&intended.ours, &differences(Kind::Property, &intended.ours, &record)) {
             self.switch(mode_of(owner)).await?;
             let path = format!("{base}/work-item-properties/{}/", text(&record, "id"));
-            let (named, body) = ((Kind::Property, intended.name.as_str()), Value::Object(body));
-            let Some(after) = self.write(named, Method::PATCH, &path, &body).await? else { return Ok(None) };
+            let after =
+                self.write(Kind::Property, &intended.name, Method::PATCH, &path, &Value::Object(body)).await?;
+            let Some(after) = after else { return Ok(None) };
             self.replace_property(owner, &after);
             record = after;
         }

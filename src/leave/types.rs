@@ -63,7 +63,7 @@ impl Work<'_> {
         }
         let ours: Vec<Uuid> = types.iter().map(|kind| kind.id).collect();
         let there = self.seen.owned.get(&owner).map(|owned| owned.types.clone()).unwrap_or_default();
-        self.only_there((Kind::Type, "type", "name"), owner, &ours, &there);
+        self.only_there(Kind::Type, "type", "name", owner, &ours, &there);
         Ok(())
     }
 
@@ -94,7 +94,7 @@ impl Work<'_> {
                     self.switch(mode_of(owner)).await?;
                     body.extend(pair_of(&kind.external_id, &kind.external_source));
                     let path = format!("{base}/work-item-types/{}/", text(found, "id"));
-                    changed = self.write((Kind::Type, name), Method::PATCH, &path, &Value::Object(body)).await?;
+                    changed = self.write(Kind::Type, name, Method::PATCH, &path, &Value::Object(body)).await?;
                 }
                 changed
             }
@@ -129,9 +129,9 @@ impl Work<'_> {
         // The switch may have made one of this name.
         let there = self.seen.of(owner).types.iter().find(|record| text(record, "name") == kind.name);
         if let Some(id) = there.map(|record| text(record, "id").to_owned()) {
-            return self.write((Kind::Type, name), Method::PATCH, &format!("{list}{id}/"), &body).await;
+            return self.write(Kind::Type, name, Method::PATCH, &format!("{list}{id}/"), &body).await;
         }
-        let made = self.write((Kind::Type, name), Method::POST, &list, &body).await?;
+        let made = self.write(Kind::Type, name, Method::POST, &list, &body).await?;
         self.seen.of(owner).types.extend(made.clone());
         Ok(made)
     }
@@ -177,7 +177,7 @@ impl Work<'_> {
         let name = name_of(&kind, self.scope);
         let path = format!("{base}/work-item-types/{theirs}/");
         self.switch(mode_of(kind.project)).await?;
-        let done = self.write((Kind::Type, &name), Method::PATCH, &path, &json!({"is_active": is_active})).await?;
+        let done = self.write(Kind::Type, &name, Method::PATCH, &path, &json!({"is_active": is_active})).await?;
         Ok(done.map(|_| (theirs, digest_of(&kind))))
     }
 
@@ -231,7 +231,7 @@ impl Work<'_> {
         self.switch(mode_of(owner)).await?;
         let path = format!("{base}/work-item-types/{id}/mark-default/");
         let name = format!("default type of {place}");
-        if self.write((Kind::Type, &name), Method::POST, &path, &json!({})).await?.is_some() {
+        if self.write(Kind::Type, &name, Method::POST, &path, &json!({})).await?.is_some() {
             for record in &mut self.seen.of(owner).types {
                 let is_default = text(record, "id") == id;
                 record.insert("is_default".to_owned(), json!(is_default));
@@ -274,7 +274,7 @@ impl Work<'_> {
                 self.switch(mode_of(owner)).await?;
                 let path = format!("{base}/work-item-types/{id}/properties/");
                 let body = json!({"properties": missing});
-                if self.write((Kind::Attachment, &name), Method::POST, &path, &body).await?.is_some() {
+                if self.write(Kind::Attachment, &name, Method::POST, &path, &body).await?.is_some() {
                     self.findings.of(Kind::Attachment).carried += missing.len();
                     after = seen::attached(self.target, &base, &id).await?;
                     self.seen.of(owner).attached.insert(id.clone(), after.clone());
@@ -332,7 +332,7 @@ impl Work<'_> {
             let path = format!("{base}/work-item-types/import/");
             let body = json!({"work_item_types": missing});
             let name = format!("imported types of {name}");
-            if self.write((Kind::Import, &name), Method::POST, &path, &body).await?.is_some() {
+            if self.write(Kind::Import, &name, Method::POST, &path, &body).await?.is_some() {
                 self.findings.of(Kind::Import).carried += missing.len();
                 self.seen.of(Some(project)).imported.extend(missing);
             }
@@ -395,7 +395,7 @@ impl Work<'_> {
         self.switch(TypeMode::Workspace).await?;
         let path = format!("{}/work-item-types/{id}/", self.scope.there(None));
         let name = format!("type `{}`, which the target made by itself", text(record, "name"));
-        if self.write((Kind::Type, &name), Method::DELETE, &path, &Value::Null).await?.is_some() {
+        if self.write(Kind::Type, &name, Method::DELETE, &path, &Value::Null).await?.is_some() {
             self.seen.of(None).types.retain(|record: &Record| text(record, "id") != id);
         }
         Ok(())

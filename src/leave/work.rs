@@ -225,13 +225,14 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Sends a write; a write that the target refuses is told and left.
+    /// Sends a write about a record of this kind and name. One that the target refuses is told and left; none then.
     ///
     /// # Errors
     /// When there is no answer, or none that says what is wrong with the record.
     pub(super) async fn write(
         &mut self,
-        (kind, name): (Kind, &str),
+        kind: Kind,
+        name: &str,
         method: Method,
         path: &str,
         body: &Value,
@@ -254,19 +255,19 @@ impl Work<'_> {
         verdict: &Verdict,
         found: Option<&Record>,
     ) -> Result<Option<Record>, String> {
-        let named = (intended.kind, intended.name.as_str());
+        let (kind, name) = (intended.kind, intended.name.as_str());
         match (verdict, found) {
             (Verdict::Make, _) => {
-                self.ids.begin(intended.kind, &[intended.own]).await?;
+                self.ids.begin(kind, &[intended.own]).await?;
                 self.switch(mode).await?;
-                let body = Value::Object(create(intended.kind, &intended.ours));
-                self.write(named, Method::POST, list, &body).await
+                let body = Value::Object(create(kind, &intended.ours));
+                self.write(kind, name, Method::POST, list, &body).await
             }
             (Verdict::Change(unlike), Some(found)) => match update(&intended.ours, unlike) {
                 Some(body) => {
                     self.switch(mode).await?;
                     let path = format!("{list}{}/", text(found, "id"));
-                    self.write(named, Method::PATCH, &path, &Value::Object(body)).await
+                    self.write(kind, name, Method::PATCH, &path, &Value::Object(body)).await
                 }
                 None => Ok(None),
             },
@@ -286,10 +287,12 @@ impl Work<'_> {
         Ok(Some(items))
     }
 
-    /// Tells those records of an owner there that are none of `ours`.
+    /// Tells those records of an owner there that are none of `ours`: as a `word` with what the field `label` says.
     pub(super) fn only_there(
         &mut self,
-        (kind, word, label): (Kind, &str, &str),
+        kind: Kind,
+        word: &str,
+        label: &str,
         owner: Option<Uuid>,
         ours: &[Uuid],
         there: &[Record],
