@@ -8,7 +8,7 @@
 use super::bodies::update;
 use super::differences::differences;
 use super::findings::Class;
-use super::ids::{Kind, digest};
+use super::ids::{Carried, Kind, digest};
 use super::scope::text;
 use super::seen::Record;
 use super::work::{Intended, Verdict, Work};
@@ -61,9 +61,9 @@ impl Work<'_> {
             if options_wait {
                 unfinished = theirs.map(|theirs| (intended, theirs));
             } else if let Some(record) = record {
-                self.ids
-                    .end(Kind::Context, &[(intended.own, text(&record, "id").to_owned(), intended.digest)])
-                    .await?;
+                let theirs = text(&record, "id").to_owned();
+                let carried = Carried { own: intended.own, theirs, digest: intended.digest };
+                self.ids.end(Kind::Context, &[carried]).await?;
                 self.keep_context(id, record);
             }
         }
@@ -116,7 +116,8 @@ impl Work<'_> {
             let Some(after) = after else { return Ok(false) };
             record = after;
         }
-        self.ids.end(Kind::Context, &[(intended.own, theirs, intended.digest)]).await?;
+        let carried = Carried { own: intended.own, theirs, digest: intended.digest };
+        self.ids.end(Kind::Context, &[carried]).await?;
         self.keep_context(property, record);
         Ok(true)
     }

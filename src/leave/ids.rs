@@ -58,6 +58,16 @@ impl Kind {
     }
 }
 
+/// A record that is there as it is here.
+#[derive(Debug)]
+pub(super) struct Carried {
+    pub(super) own: Uuid,
+    /// Its id there.
+    pub(super) theirs: String,
+    /// Fingerprint of what was carried.
+    pub(super) digest: String,
+}
+
 /// The records of a workspace that were carried to one target, or begun.
 pub(super) struct Ids<'s> {
     store: &'s Store,
@@ -143,12 +153,12 @@ impl<'s> Ids<'s> {
         self.note(kind, vec![begun(kind, own, theirs)]).await
     }
 
-    /// Notes records with their ids there and what was carried of them.
-    pub(super) async fn end(&mut self, kind: Kind, done: &[(Uuid, String, String)]) -> Result<(), String> {
-        let records = done.iter().map(|(own, theirs, digest)| LeaveRecord {
-            digest: digest.clone(),
+    /// Notes records that are there as they are here.
+    pub(super) async fn end(&mut self, kind: Kind, done: &[Carried]) -> Result<(), String> {
+        let records = done.iter().map(|carried| LeaveRecord {
+            digest: carried.digest.clone(),
             is_done: true,
-            ..begun(kind, *own, Some(theirs.clone()))
+            ..begun(kind, carried.own, Some(carried.theirs.clone()))
         });
         let news = records.filter(|record| self.records.get(&(kind, record.own)) != Some(record)).collect();
         self.note(kind, news).await

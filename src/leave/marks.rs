@@ -3,7 +3,7 @@
 //! May use: `plan` (names of resources), `store`, this folder.
 
 use super::findings::Class;
-use super::ids::{Kind, digest};
+use super::ids::{Carried, Kind, digest};
 use super::scope::{Items, Project, id, text};
 use super::seen::Record;
 use super::work::Work;
@@ -56,7 +56,9 @@ impl Work<'_> {
                 let done =
                     is_live || self.write(Kind::Archive, &name, Method::POST, &path, &json!({})).await?.is_some();
                 if done {
-                    self.ids.end(Kind::Archive, &[(*own, there.clone(), BROUGHT_BACK.to_owned())]).await?;
+                    let carried =
+                        Carried { own: *own, theirs: there.clone(), digest: BROUGHT_BACK.to_owned() };
+                    self.ids.end(Kind::Archive, &[carried]).await?;
                     // They are read again with what is live now.
                     self.items.remove(&project);
                 }
@@ -111,7 +113,8 @@ impl Work<'_> {
                 let name = format!("archived work item {there} of project {name}");
                 if self.write(Kind::Archive, &name, Method::POST, &path, &json!({})).await?.is_some() {
                     let digest = digest(&json!([item.archived_at]));
-                    self.ids.end(Kind::Archive, &[(item.id, there.to_string(), digest)]).await?;
+                    let carried = Carried { own: item.id, theirs: there.to_string(), digest };
+                    self.ids.end(Kind::Archive, &[carried]).await?;
                 }
             }
         }
@@ -234,7 +237,8 @@ impl Work<'_> {
             if self.write(Kind::Overlay, &name, Method::PATCH, path, &body).await?.is_none() {
                 return Ok(());
             }
-            self.ids.end(Kind::Overlay, &[(own, text(there, "id").to_owned(), digest)]).await?;
+            let carried = Carried { own, theirs: text(there, "id").to_owned(), digest };
+            self.ids.end(Kind::Overlay, &[carried]).await?;
         }
         self.findings.of(Kind::Overlay).carried += count;
         Ok(())

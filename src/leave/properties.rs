@@ -7,7 +7,7 @@
 
 use super::bodies::{create, update};
 use super::differences::{Difference, differences};
-use super::ids::{Kind, digest};
+use super::ids::{Carried, Kind, digest};
 use super::scope::text;
 use super::seen::{self, Record};
 use super::types::{mode_of, pair_of};
@@ -198,7 +198,8 @@ impl Work<'_> {
             self.contexts(property, &id, &intended.name, is_made).await?;
         }
         if self.carries() && is_done {
-            self.ids.end(Kind::Property, &[(property.id, id, intended.digest)]).await?;
+            let carried = Carried { own: property.id, theirs: id, digest: intended.digest };
+            self.ids.end(Kind::Property, &[carried]).await?;
         }
         Ok(())
     }
@@ -312,13 +313,12 @@ impl Work<'_> {
         if !self.carries() {
             return Ok(());
         }
-        let done: Vec<(Uuid, String, String)> = options
-            .iter()
-            .filter_map(|option| {
-                let theirs = self.ids.theirs(Kind::Option, option.id)?.to_owned();
-                Some((option.id, theirs, digest(&json!([shapes::option(&self.catalogue, option)]))))
-            })
-            .collect();
+        let carried = |option: &Arc<PropertyOption>| {
+            let theirs = self.ids.theirs(Kind::Option, option.id)?.to_owned();
+            let digest = digest(&json!([shapes::option(&self.catalogue, option)]));
+            Some(Carried { own: option.id, theirs, digest })
+        };
+        let done: Vec<Carried> = options.iter().filter_map(carried).collect();
         self.ids.end(Kind::Option, &done).await
     }
 
@@ -363,8 +363,9 @@ impl Work<'_> {
             }
             if let Some(record) = self.carry(&intended, mode_of(owner), &list, &verdict, found).await? {
                 is_changed |= verdict != Verdict::Alike;
-                done.push((option.id, text(&record, "id").to_owned(), intended.digest));
-                self.ids.suppose(Kind::Option, option.id, text(&record, "id"));
+                let theirs = text(&record, "id").to_owned();
+                self.ids.suppose(Kind::Option, option.id, &theirs);
+                done.push(Carried { own: option.id, theirs, digest: intended.digest });
             }
         }
         self.ids.end(Kind::Option, &done).await?;

@@ -4,7 +4,7 @@
 
 use super::bodies::{create, update};
 use super::findings::Class;
-use super::ids::{Kind, digest};
+use super::ids::{Carried, Kind, digest};
 use super::scope::{Scope, text};
 use super::seen::{self, Record};
 use super::work::{Verdict, Work};
@@ -107,7 +107,7 @@ impl Work<'_> {
             self.retired.push(kind.id);
             return self.ids.unfinished(Kind::Type, kind.id, Some(id)).await;
         }
-        self.ids.end(Kind::Type, &[(kind.id, id, digest)]).await
+        self.ids.end(Kind::Type, &[Carried { own: kind.id, theirs: id, digest }]).await
     }
 
     /// Makes the type there; what is shown of it then.
@@ -160,16 +160,15 @@ impl Work<'_> {
         // One that an item lacks still is switched off when that is there.
         let needed = std::mem::take(&mut self.needed);
         for own in retired.into_iter().filter(|own| !needed.contains(own)) {
-            if let Some((theirs, digest)) = self.switch_type(own, false).await? {
-                self.ids.end(Kind::Type, &[(own, theirs, digest)]).await?;
+            if let Some(switched) = self.switch_type(own, false).await? {
+                self.ids.end(Kind::Type, &[switched]).await?;
             }
         }
         self.features_again().await
     }
 
-    /// Switches a type there on or off; answers its id there and what stands for it here, or none when it is not there or
-    /// the target refused that.
-    async fn switch_type(&mut self, own: Uuid, is_active: bool) -> Result<Option<(String, String)>, String> {
+    /// Switches a type there on or off. None when it is not there or the target refused that.
+    async fn switch_type(&mut self, own: Uuid, is_active: bool) -> Result<Option<Carried>, String> {
         let kind = self.catalogue.types.get(&own).cloned();
         let theirs = self.ids.theirs(Kind::Type, own).map(str::to_owned);
         let (Some(kind), Some(theirs)) = (kind, theirs) else { return Ok(None) };
@@ -178,7 +177,7 @@ impl Work<'_> {
         let path = format!("{base}/work-item-types/{theirs}/");
         self.switch(mode_of(kind.project)).await?;
         let done = self.write(Kind::Type, &name, Method::PATCH, &path, &json!({"is_active": is_active})).await?;
-        Ok(done.map(|_| (theirs, digest_of(&kind))))
+        Ok(done.map(|_| Carried { own, theirs, digest: digest_of(&kind) }))
     }
 
     /// The default moves only where this command made it, or where there is none yet. While the workspace manages
@@ -213,7 +212,7 @@ impl Work<'_> {
         if is_alike {
             // It may be hidden by the time somebody looks again.
             return match self.carries() && theirs.is_some() {
-                true => self.ids.end(Kind::Type, &[(mark, id.clone(), id)]).await,
+                true => self.ids.end(Kind::Type, &[Carried { own: mark, theirs: id.clone(), digest: id }]).await,
                 false => Ok(()),
             };
         }
@@ -236,7 +235,7 @@ impl Work<'_> {
                 let is_default = text(record, "id") == id;
                 record.insert("is_default".to_owned(), json!(is_default));
             }
-            self.ids.end(Kind::Type, &[(mark, id.clone(), id)]).await?;
+            self.ids.end(Kind::Type, &[Carried { own: mark, theirs: id.clone(), digest: id }]).await?;
         }
         Ok(())
     }
@@ -377,7 +376,8 @@ impl Work<'_> {
         let waits = self.ids.is_begun(Kind::Type, provision) && !self.ids.is_noted(Kind::Type, provision);
         if let (true, [only]) = (waits, self.seen.of(None).types.as_slice()) {
             let id = text(only, "id").to_owned();
-            self.ids.end(Kind::Type, &[(provision, id, String::new())]).await?;
+            let carried = Carried { own: provision, theirs: id, digest: String::new() };
+            self.ids.end(Kind::Type, &[carried]).await?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 //! do not apply to the item's type, and those that cannot be read as what the property holds now. May use: `catalogue`,
 //! `store`, this folder.
 
-use super::ids::{Kind, digest};
+use super::ids::{Carried, Kind, digest};
 use super::item::{self, Job, Outcome, Wanted};
 use super::scope::{Items, text};
 use super::work::Work;
@@ -166,7 +166,11 @@ impl Work<'_> {
                         *(if is_alike { &mut line.alike } else { &mut line.carried }) += count;
                     }
                     if self.carries() {
-                        done.push((job.own, job.theirs.to_string(), job.digest));
+                        done.push(Carried {
+                            own: job.own,
+                            theirs: job.theirs.to_string(),
+                            digest: job.digest,
+                        });
                     }
                 }
                 Outcome::Conflict(words) => {

@@ -7,7 +7,7 @@ use super::bodies::{create, update};
 use super::differences::{Difference, differences};
 use super::fields::How;
 use super::findings::{Class, Findings};
-use super::ids::{Ids, Kind, digest};
+use super::ids::{Carried, Ids, Kind, digest};
 use super::scope::{Items, Scope, text};
 use super::seen::{Record, Seen};
 use super::side::Side;
@@ -356,6 +356,7 @@ impl Work<'_> {
             _ => return Ok(()),
         }
         let id = text(&self.seen.features, "id").to_owned();
-        self.ids.end(intended.kind, &[(intended.own, id, intended.digest)]).await
+        let carried = Carried { own: intended.own, theirs: id, digest: intended.digest };
+        self.ids.end(intended.kind, &[carried]).await
     }
 }
