@@ -56,8 +56,7 @@ impl Work<'_> {
                 let done =
                     is_live || self.write(Kind::Archive, &name, Method::POST, &path, &json!({})).await?.is_some();
                 if done {
-                    let carried =
-                        Carried { own: *own, theirs: there.clone(), digest: BROUGHT_BACK.to_owned() };
+                    let carried = Carried { own: *own, theirs: there.clone(), digest: BROUGHT_BACK.to_owned() };
                     self.ids.end(Kind::Archive, &[carried]).await?;
                     // They are read again with what is live now.
                     self.items.remove(&project);

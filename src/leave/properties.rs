@@ -191,7 +191,7 @@ impl Work<'_> {
             // The next run tries again what the target refused.
             is_done = left.is_some();
             if is_made {
-                self.count_made(Kind::Property, &intended.name, &left.unwrap_or_default());
+                self.leave_unwritable(Kind::Property, &intended.name, &left.unwrap_or_default());
             }
         }
         if owner.is_none() && (self.carries() || !is_made) {

@@ -16,6 +16,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use uuid::Uuid;
 
+/// Our records against a list there.
+struct HeldAgainst {
+    /// Ids there of ours.
+    wanted: Vec<String>,
+    /// Those of them that the list lacks.
+    missing: Vec<String>,
+    /// How many of ours are not there at all.
+    unmade: usize,
+}
+
 /// Stands for a type as it is here.
 fn digest_of(kind: &WorkItemType) -> String {
     digest(&json!([shapes::work_item_type(kind), kind.external_id, kind.external_source]))
@@ -260,7 +270,7 @@ impl Work<'_> {
                 continue;
             };
             let there = self.seen.of(owner).attached.get(&id).cloned().unwrap_or_default();
-            let (wanted, missing, unmade) = self.held_against(Kind::Property, &ours, &there);
+            let HeldAgainst { wanted, missing, unmade } = self.held_against(Kind::Property, &ours, &there);
             self.findings.of(Kind::Attachment).alike += wanted.len() - missing.len();
             if !self.carries() {
                 self.findings.of(Kind::Attachment).carried += missing.len() + unmade;
@@ -292,13 +302,13 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Ids there of ours, those of them that a list there lacks, and how many of ours are not there at all.
-    fn held_against(&self, kind: Kind, ours: &[Uuid], there: &[String]) -> (Vec<String>, Vec<String>, usize) {
+    /// Holds records that are to be in a list there against those that are in it.
+    fn held_against(&self, kind: Kind, ours: &[Uuid], there: &[String]) -> HeldAgainst {
         let wanted: Vec<String> =
             ours.iter().filter_map(|own| self.ids.theirs(kind, *own)).map(str::to_owned).collect();
         let missing = wanted.iter().filter(|id| !there.contains(id)).cloned().collect();
         let unmade = ours.len() - wanted.len();
-        (wanted, missing, unmade)
+        HeldAgainst { wanted, missing, unmade }
     }
 
     /// Types of the workspace in a project, in the order in which they were imported.
@@ -315,7 +325,7 @@ impl Work<'_> {
         };
         let there = self.seen.of(Some(project)).imported.clone();
         let ours: Vec<Uuid> = links.iter().map(|(_, type_id)| *type_id).collect();
-        let (wanted, missing, unmade) = self.held_against(Kind::Type, &ours, &there);
+        let HeldAgainst { wanted, missing, unmade } = self.held_against(Kind::Type, &ours, &there);
         self.findings.of(Kind::Import).alike += wanted.len() - missing.len();
         let extra = there.iter().filter(|id| !wanted.contains(id)).count();
         if extra > 0 {

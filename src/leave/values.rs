@@ -13,7 +13,7 @@ use crate::catalogue::{Applicable, PropertyType};
 use crate::store::{Element, ItemValues, RecordedItem};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use uuid::Uuid;
 
 /// Work items asked for at once.
@@ -89,11 +89,9 @@ impl Work<'_> {
             let is_archived = item.archived_at.is_some() && !items.is_live_here(item.id);
             match items.theirs(item.id).filter(|_| !is_archived) {
                 Some(theirs) => {
-                    let id = theirs.to_string();
-                    let path = self.scope.v2("work_items_retrieve", Some(items.project.theirs), Some(&id))?;
                     let applicable = item.type_id.and_then(|kind| applicable.get(&kind));
                     let applicable = applicable.map(Vec::as_slice).unwrap_or_default();
-                    jobs.push(self.job(item, (theirs, path), applicable, &items, &kept, &mut losses));
+                    jobs.push(self.job(item, theirs, applicable, &items, &kept, &mut losses)?);
                 }
                 None if self.returning.contains(&item.id) && !self.carries() => {
                     self.findings.of(Kind::Item).carried += 1;
@@ -166,11 +164,7 @@ impl Work<'_> {
                         *(if is_alike { &mut line.alike } else { &mut line.carried }) += count;
                     }
                     if self.carries() {
-                        done.push(Carried {
-                            own: job.own,
-                            theirs: job.theirs.to_string(),
-                            digest: job.digest,
-                        });
+                        done.push(Carried { own: job.own, theirs: job.theirs.to_string(), digest: job.digest });
                     }
                 }
                 Outcome::Conflict(words) => {
@@ -192,15 +186,18 @@ impl Work<'_> {
         self.ids.end(Kind::Item, &done).await
     }
 
+    /// What is to be made alike of the work item `theirs`, which is `item` here.
     fn job(
         &self,
         item: &RecordedItem,
-        (theirs, path): (Uuid, String),
+        theirs: Uuid,
         applicable: &[Applicable],
         items: &Items,
         kept: &ItemValues,
         losses: &mut Losses,
-    ) -> Job {
+    ) -> Result<Job, String> {
+        let project = items.project.theirs;
+        let path = self.scope.v2("work_items_retrieve", Some(project), Some(&theirs.to_string()))?;
         let mut shown = 0;
         let mut values = Vec::new();
         for one in applicable {
@@ -228,7 +225,7 @@ impl Work<'_> {
         let digest = digest(&json!([item.type_id, recorded]));
         let type_id = item.type_id.and_then(|kind| self.ids.theirs(Kind::Type, kind)).map(str::to_owned);
         let is_done = self.ids.is_done(Kind::Item, item.id, &digest);
-        Job {
+        Ok(Job {
             own: item.id,
             own_type: item.type_id,
             theirs,
@@ -241,7 +238,7 @@ impl Work<'_> {
             is_done,
             may_change: self.update || self.ids.is_begun(Kind::Item, item.id) && !is_done,
             digest,
-        }
+        })
     }
 
     /// The name of a property there; its name here as long as it is not there.
@@ -289,8 +286,7 @@ impl Work<'_> {
         }
         let Some(items) = self.items_of(project).await? else { return Ok(()) };
         let typed_here = recorded.iter().filter(|item| item.project_id == project && item.type_id.is_some());
-        let typed_here: std::collections::HashSet<Uuid> =
-            typed_here.filter_map(|item| items.theirs(item.id)).collect();
+        let typed_here: HashSet<Uuid> = typed_here.filter_map(|item| items.theirs(item.id)).collect();
         let only_there = items.there.iter().filter(|(id, kind)| kind.is_some() && !typed_here.contains(id)).count();
         if only_there > 0 {
             let name = self.scope.project_in_words(project);

@@ -124,7 +124,7 @@ impl Work<'_> {
             Verdict::Alike => self.findings.of(kind).alike += 1,
             Verdict::Change(unlike) => {
                 self.findings.of(kind).carried += 1;
-                self.count_made(kind, name, unlike);
+                self.leave_unwritable(kind, name, unlike);
             }
             Verdict::Conflict(unlike) => {
                 let told: Vec<String> = unlike.iter().map(Difference::told).collect();
@@ -136,8 +136,8 @@ impl Work<'_> {
         }
     }
 
-    /// Tells fields that stay unlike, because no operation writes them.
-    pub(super) fn count_made(&mut self, kind: Kind, name: &str, unlike: &[Difference]) {
+    /// Counts and tells fields that stay unlike, because no operation writes them.
+    pub(super) fn leave_unwritable(&mut self, kind: Kind, name: &str, unlike: &[Difference]) {
         for one in unlike.iter().filter(|one| one.how == How::Made) {
             self.findings.leave(kind, 1, format!("{name}: {}, and no operation writes that", one.told()));
         }
