@@ -15,6 +15,7 @@ mod ids;
 mod item;
 mod marks;
 mod properties;
+mod provisioned;
 mod scope;
 mod seen;
 mod side;
