@@ -14,6 +14,7 @@ mod findings;
 mod ids;
 mod item;
 mod marks;
+mod options;
 mod properties;
 mod provisioned;
 mod scope;

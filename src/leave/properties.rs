@@ -8,11 +8,12 @@
 use super::bodies::{create, update};
 use super::differences::{Difference, differences};
 use super::ids::{Carried, Kind, digest};
+use super::options::made_together;
 use super::scope::text;
 use super::seen::{self, Record};
 use super::types::{mode_of, pair_of};
 use super::work::{Intended, Verdict, Work};
-use crate::catalogue::{Property, PropertyOption, shapes, slug, told_apart};
+use crate::catalogue::{Property, PropertyOption, shapes, slug};
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -117,31 +118,8 @@ impl Work<'_> {
         Ok(Some(made))
     }
 
-    /// Makes the options that could not be made with their property, each by itself, and answers the property then.
-    async fn more_options(
-        &mut self,
-        owner: Option<Uuid>,
-        options: &[Arc<PropertyOption>],
-        made: Record,
-        name: &str,
-    ) -> Result<Record, String> {
-        let together = made_together(options);
-        let (true, Some(base)) = (together < options.len() && self.carries(), self.scope.base(owner)) else {
-            return Ok(made);
-        };
-        let path = format!("{base}/work-item-properties/{}/", text(&made, "id"));
-        for option in &options[together..] {
-            let intended = self.intended_option(owner, option, name);
-            let (list, make) = (format!("{path}options/"), Verdict::Make);
-            if let Some(record) = self.carry(&intended, mode_of(owner), &list, &make, None).await? {
-                self.ids.suppose(Kind::Option, option.id, text(&record, "id"));
-            }
-        }
-        self.read_again(owner, &path).await
-    }
-
     /// Reads a property again, with its contexts, after options of it were written: defaults and contexts name them.
-    async fn read_again(&mut self, owner: Option<Uuid>, path: &str) -> Result<Record, String> {
+    pub(super) async fn read_again(&mut self, owner: Option<Uuid>, path: &str) -> Result<Record, String> {
         let record = self.target.read(path).await?.as_object().cloned().unwrap_or_default();
         self.replace_property(owner, &record);
         if owner.is_none() {
@@ -287,125 +265,9 @@ impl Work<'_> {
             old.clone_from(record);
         }
     }
-
-    /// Pairs options with those there: as noted, else by name, the first with the first.
-    fn suppose_options(&mut self, options: &[Arc<PropertyOption>], there: &Record) {
-        let rows = there.get("options").and_then(Value::as_array).cloned().unwrap_or_default();
-        let noted: HashSet<String> = options
-            .iter()
-            .filter_map(|option| self.ids.theirs(Kind::Option, option.id).map(str::to_owned))
-            .collect();
-        let id = |row: &Value| row["id"].as_str().unwrap_or_default().to_owned();
-        let mut free: Vec<&Value> = rows.iter().filter(|row| !noted.contains(&id(row))).collect();
-        for option in options.iter() {
-            if self.ids.theirs(Kind::Option, option.id).is_some() {
-                continue;
-            }
-            if let Some(at) = free.iter().position(|row| row["name"] == json!(option.name)) {
-                let row = free.remove(at);
-                self.ids.suppose(Kind::Option, option.id, &id(row));
-            }
-        }
-    }
-
-    /// Notes options that were made with their property.
-    async fn note_options(&mut self, options: &[Arc<PropertyOption>]) -> Result<(), String> {
-        if !self.carries() {
-            return Ok(());
-        }
-        let carried = |option: &Arc<PropertyOption>| {
-            let theirs = self.ids.theirs(Kind::Option, option.id)?.to_owned();
-            let digest = digest(&json!([shapes::option(&self.catalogue, option)]));
-            Some(Carried { own: option.id, theirs, digest })
-        };
-        let done: Vec<Carried> = options.iter().filter_map(carried).collect();
-        self.ids.end(Kind::Option, &done).await
-    }
-
-    /// An option as it is to be there; on the workspace its contexts say whether it is preselected.
-    fn intended_option(&self, owner: Option<Uuid>, option: &PropertyOption, of: &str) -> Intended {
-        let mut ours = shapes::option(&self.catalogue, option);
-        let digest = digest(&json!([ours]));
-        if owner.is_none() {
-            ours.remove("is_default");
-        }
-        let name = format!("option `{}` of {of}", option.name);
-        Intended { kind: Kind::Option, own: option.id, ours, name, digest }
-    }
-
-    /// Options of a property that is there.
-    async fn options(
-        &mut self,
-        owner: Option<Uuid>,
-        property: &Property,
-        options: &[Arc<PropertyOption>],
-        there: &Record,
-        name: &str,
-    ) -> Result<(), String> {
-        let Some(base) = self.scope.base(owner) else { return Ok(()) };
-        let list = format!("{base}/work-item-properties/{}/options/", text(there, "id"));
-        let rows: Vec<Record> = records(there);
-        // Options that came with a property that this command began are its own.
-        let is_begun =
-            self.ids.is_begun(Kind::Property, property.id) && !self.ids.is_noted(Kind::Property, property.id);
-        let mut done = Vec::new();
-        let mut is_changed = false;
-        for option in options {
-            let intended = self.intended_option(owner, option, name);
-            if is_begun && self.carries() {
-                self.ids.begin(Kind::Option, &[option.id]).await?;
-            }
-            let found = Self::with_id(&rows, self.ids.theirs(Kind::Option, option.id));
-            let verdict = self.judge(Kind::Option, option.id, &intended.digest, &intended.ours, found);
-            self.count(Kind::Option, &intended.name, &verdict);
-            if !self.carries() {
-                continue;
-            }
-            if let Some(record) = self.carry(&intended, mode_of(owner), &list, &verdict, found).await? {
-                is_changed |= verdict != Verdict::Alike;
-                let theirs = text(&record, "id").to_owned();
-                self.ids.suppose(Kind::Option, option.id, &theirs);
-                done.push(Carried { own: option.id, theirs, digest: intended.digest });
-            }
-        }
-        self.ids.end(Kind::Option, &done).await?;
-        self.order_and_extra(options, &rows, name);
-        if is_changed {
-            let path = format!("{base}/work-item-properties/{}/", text(there, "id"));
-            self.read_again(owner, &path).await?;
-        }
-        Ok(())
-    }
-
-    /// Tells options that are only there, and those in another order.
-    fn order_and_extra(&mut self, options: &[Arc<PropertyOption>], rows: &[Record], name: &str) {
-        let place = |id: &str| rows.iter().position(|row| text(row, "id") == id);
-        let ours: Vec<usize> =
-            options.iter().filter_map(|option| place(self.ids.theirs(Kind::Option, option.id)?)).collect();
-        if !ours.is_sorted() {
-            self.findings.leave(Kind::Option, 1, format!("options of {name} are in another order there"));
-        }
-        for (at, row) in rows.iter().enumerate() {
-            if !ours.contains(&at) {
-                self.extra(format!("option `{}` of {name}", text(row, "name")));
-            }
-        }
-    }
-}
-
-/// How many options can be made with their property: those before the first whose name there is already, regardless of
-/// case. The others follow one by one, so that all stay in their order.
-fn made_together(options: &[Arc<PropertyOption>]) -> usize {
-    told_apart(options.iter().map(|option| option.name.as_str()))
 }
 
 fn differs_in_type(verdict: &Verdict) -> bool {
     let is_type = |one: &Difference| matches!(one.field, "property_type" | "relation_type");
     matches!(verdict, Verdict::Change(unlike) if unlike.iter().any(is_type))
-}
-
-/// Options of a property in their order.
-fn records(property: &Record) -> Vec<Record> {
-    let options = property.get("options").and_then(Value::as_array);
-    options.into_iter().flatten().filter_map(Value::as_object).cloned().collect()
 }
