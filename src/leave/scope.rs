@@ -90,20 +90,16 @@ impl<'p> Scope<'p> {
             }
             scope.seen_here.insert(own, identifier.clone());
             let path = scope.v2("states_list", Some(own), None)?;
-            let theirs = match target.get(&format!("{path}?per_page=1")).await?.status {
-                200 => Some(own),
-                _ => {
-                    if others.is_none() {
-                        others = Some(by_identifier(target, &list).await?);
-                    }
-                    match others.as_ref().and_then(|others| others.get(&identifier)).map(Vec::as_slice) {
-                        Some([one]) => Some(*one),
-                        _ => None,
-                    }
-                }
-            };
-            if let Some(theirs) = theirs {
-                scope.projects.insert(own, Project { own, theirs, identifier });
+            if target.get(&format!("{path}?per_page=1")).await?.status == 200 {
+                scope.projects.insert(own, Project { own, theirs: own, identifier });
+                continue;
+            }
+            if others.is_none() {
+                others = Some(by_identifier(target, &list).await?);
+            }
+            let found = others.as_ref().and_then(|others| others.get(&identifier));
+            if let Some([theirs]) = found.map(Vec::as_slice) {
+                scope.projects.insert(own, Project { own, theirs: *theirs, identifier });
             }
         }
         Ok(scope)

@@ -272,11 +272,11 @@ impl Work<'_> {
             let there = self.seen.of(owner).attached.get(&id).cloned().unwrap_or_default();
             let HeldAgainst { wanted, missing, unmade } = self.held_against(Kind::Property, &ours, &there);
             self.findings.of(Kind::Attachment).alike += wanted.len() - missing.len();
-            if !self.carries() {
-                self.findings.of(Kind::Attachment).carried += missing.len() + unmade;
-            } else {
+            if self.carries() {
                 let words = format!("{name}: {unmade} of its properties are not there");
                 self.findings.leave(Kind::Attachment, unmade, words);
+            } else {
+                self.findings.of(Kind::Attachment).carried += missing.len() + unmade;
             }
             let mut after = there.clone();
             if self.carries() && !missing.is_empty() {

@@ -69,7 +69,7 @@ impl OAuthPages {
             (state, judged) => {
                 let error = state.as_ref().err().or(judged.as_ref().err()).cloned();
                 let error = error.unwrap_or_else(|| OAuthError::invalid_request("The request is not valid."));
-                self.back(asked, &client, &target.redirect_uri, &error, state.ok().flatten().as_deref())
+                back(asked, &client, &target.redirect_uri, &error, state.ok().flatten().as_deref())
             }
         })
     }
@@ -113,20 +113,6 @@ impl OAuthPages {
         Ok(client)
     }
 
-    fn back(
-        &self,
-        asked: &Asked,
-        client: &Client,
-        uri: &str,
-        error: &OAuthError,
-        state: Option<&str>,
-    ) -> Response<Body> {
-        if client.self_registered {
-            return failure(400, TITLE, &format!("The app asked for something impossible. {}", error.description));
-        }
-        redirect(&authorize::error_redirect(uri, error, state, &asked.base))
-    }
-
     fn show(&self, asked: &Asked, client: &Client, shown: Shown, unproven: Option<&Unproven>) -> Response<Body> {
         let cookie = FormCookie::of(asked);
         let Some(request) = self.seal_form(PURPOSE, &cookie, &shown) else {
@@ -154,6 +140,14 @@ impl OAuthPages {
         };
         with_form(&cookie, &page, &destination, unproven)
     }
+}
+
+/// Tells the app what is wrong with its request, where that may be told to it.
+fn back(asked: &Asked, client: &Client, uri: &str, error: &OAuthError, state: Option<&str>) -> Response<Body> {
+    if client.self_registered {
+        return failure(400, TITLE, &format!("The app asked for something impossible. {}", error.description));
+    }
+    redirect(&authorize::error_redirect(uri, error, state, &asked.base))
 }
 
 /// A form that a page of ours can have sent.

@@ -84,13 +84,13 @@ impl Begun {
     pub async fn settle_failed(self, job: &InProject<'_>, refusal: &Refusal) {
         let Some(running) = self.0 else { return };
         let store = &job.runner.store;
-        let noted = if !matches!(refusal, Refusal::OutcomeUnknown { .. }) {
-            store.settle_own(running, Settled::Dropped).await.map(drop)
-        } else {
+        let noted = if matches!(refusal, Refusal::OutcomeUnknown { .. }) {
             job.runner.changes.tell(Changed::WorkItems(running.intent.project));
             let intent = running.intent.clone();
             tracing::warn!(intent = %intent.id, code = refusal.code(), "what v1 did is not known; settled later");
             store.report_intent(&intent, IntentState::Lost).await
+        } else {
+            store.settle_own(running, Settled::Dropped).await.map(drop)
         };
         if let Err(fault) = noted {
             tracing::warn!(%fault, "the outcome of a write could not be noted; it is settled later");

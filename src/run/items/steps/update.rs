@@ -44,7 +44,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let recorded = settle_open_writes(job, std::slice::from_ref(&stored), looking).await?;
     let type_id = recorded.types.get(&id).copied();
     let Resolved { mut body, own, keeps } = names::resolve(job, &given, Some((&stored, type_id))).await?;
-    if !read_now && (keeps || needs_truth(job, &given, &body, &own, &stored)?) {
+    if !read_now && (keeps || needs_truth(job, &given, &body, &own, &stored)) {
         stored = job.read_item(id).await?;
         read_now = true;
     }
@@ -82,19 +82,13 @@ fn decides(given: &Given) -> bool {
 
 /// Whether a stored value decides about what was sent. So it does for a parent or a set that the item seems to have
 /// already: v1 refuses it, or loses part of it, when the parent was archived or somebody has left since.
-fn needs_truth(
-    job: &InProject<'_>,
-    given: &Given,
-    body: &Members,
-    own: &OwnWrite,
-    stored: &Item,
-) -> Result<bool, Refusal> {
+fn needs_truth(job: &InProject<'_>, given: &Given, body: &Members, own: &OwnWrite, stored: &Item) -> bool {
     let one_date = checks::needs_stored_dates(job.resource(), given);
     let guarded = body.contains_key("state") && workflow::guards_moves(job);
     let repeated = work_items_write::repeats(job.resource(), body, stored);
     // Beside type or values it has to be known how it was before, in case the answer is lost; no list shows these.
     let hidden = work_items_write::HIDDEN.iter().any(|key| body.contains_key(*key));
-    Ok(one_date || guarded || repeated || (hidden && !own.is_empty()) || given.contains_key("external_source"))
+    one_date || guarded || repeated || (hidden && !own.is_empty()) || given.contains_key("external_source")
 }
 
 async fn patch(
