@@ -1,25 +1,24 @@
-//! The one door to access: identities, project cards, workspace cards and workspace ids.
+//! The one door to access: project cards, workspace cards and workspace ids. Identities are in `identity`.
 //!
 //! Everything here is remembered under the SHA-256 of the key it was obtained with, and never given to
 //! another. May use: `context`, `fresh`, `refusal`, `settings`, `v1`, this folder.
 
 use super::acquaintances::{Acquaintance, Acquaintances};
-use super::credential::{Credentials, Presented, presented};
+use super::credential::Credentials;
 use super::projects_page::ProjectsPage;
 use super::remembered::{Ages, Remembered, Verdict};
 use super::rosters::{self, Roster, Rosters};
 use super::shared_proofs::{SharedProofs, Sharing};
 use super::{
-    Caller, PrincipalKind, ProjectCard, User, VisibleProjects, WorkspaceCard, owner, paths, project_card,
-    projects_page, visible_projects, workspace_asked, workspace_card, workspace_told,
+    Caller, ProjectCard, User, VisibleProjects, WorkspaceCard, paths, project_card, projects_page,
+    visible_projects, workspace_asked, workspace_card, workspace_told,
 };
 use crate::context::Context;
 use crate::fresh::{Changed, Changes, Figures, Kept, Moment};
 use crate::refusal::Refusal;
 use crate::settings::CacheSettings;
-use crate::v1::{Client, KeyId, V1Error, V1Key};
+use crate::v1::{Client, KeyId, V1Error};
 use bytes::Bytes;
-use http::HeaderMap;
 use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
@@ -30,7 +29,7 @@ const PROOFS: u64 = 100_000;
 const REFUSED_CARD: Duration = Duration::from_secs(5);
 /// Factor by which the owner of a key is remembered longer than the key counts as checked, for reads that need a card:
 /// the card proves the key, and a key never changes hands, but the name of its owner may change.
-const OWNER_LASTS: u32 = 5;
+pub(super) const OWNER_LASTS: u32 = 5;
 /// Greatest age of a workspace's id, which changes only when a slug is given to another workspace.
 const ID_TTL: Duration = Duration::from_secs(600);
 /// Workspace cards, some of which hold a large roster, are limited by size: bytes kept of all of them.
@@ -51,30 +50,20 @@ pub(super) struct KnownId {
     derived: bool,
 }
 
-/// How long ago v1 may have said whose a key is, and what they are called.
-#[derive(Debug, Clone, Copy)]
-pub enum Named {
-    /// Within `identity_ttl`.
-    Lately,
-    /// Five times as long ago, for a read that is not about the person. Nothing may be shown before v1 has taken the
-    /// key for a card, as [`Access::project`] and [`Access::workspace`] find out.
-    AWhileAgo,
-}
-
 /// Proves credentials and what they may see; cheap to clone, all clones share what is remembered.
 #[derive(Clone)]
 pub struct Access {
     pub(super) inner: Arc<Inner>,
     pub(super) credentials: Option<Arc<dyn Credentials>>,
-    proofs: Option<Arc<dyn SharedProofs>>,
+    pub(super) proofs: Option<Arc<dyn SharedProofs>>,
 }
 
 pub(super) struct Inner {
     pub(super) client: Client,
     changes: Changes,
     pub(super) card_ttl: Duration,
-    identity_ttl: Duration,
-    identities: Remembered<(), Arc<User>>,
+    pub(super) identity_ttl: Duration,
+    pub(super) identities: Remembered<(), Arc<User>>,
     projects: Remembered<(Arc<str>, Uuid), Arc<ProjectCard>>,
     workspaces: Remembered<Arc<str>, workspace_card::Seen>,
     rosters: Rosters,
@@ -130,78 +119,6 @@ impl Access {
     #[must_use]
     pub fn with_proofs(self, proofs: Option<Arc<dyn SharedProofs>>) -> Self {
         Self { proofs, ..self }
-    }
-
-    /// The person behind the credential in the headers of a request; `id` is its [`presented_id`], where that is known.
-    ///
-    /// [`presented_id`]: super::presented_id
-    ///
-    /// # Errors
-    /// [`Refusal::Unauthorized`] when there is no credential or v1 does not take it;
-    /// [`Refusal::InvalidToken`] for tokens and keys of the gateway that are not good, or whose v1 key v1 no
-    /// longer takes; faults of v1 as they are.
-    pub async fn identify(
-        &self,
-        headers: &HeaderMap,
-        id: Option<[u8; 32]>,
-        named: Named,
-        ctx: &Context,
-    ) -> Result<Caller, Refusal> {
-        match presented(headers, id)? {
-            Presented::V1Key(key) => {
-                let user = self.owner_within(&key, named, ctx).await?;
-                Ok(Caller {
-                    user,
-                    key,
-                    kind: PrincipalKind::ApiKey,
-                    scopes: None,
-                    credential: None,
-                    workspace: None,
-                })
-            }
-            own => self.identify_own(own, named, ctx).await,
-        }
-    }
-
-    async fn identify_own(&self, presented: Presented, named: Named, ctx: &Context) -> Result<Caller, Refusal> {
-        let Some(credentials) = &self.credentials else { return Err(Refusal::invalid_token()) };
-        let acting = credentials.resolve(presented).await?;
-        let user = self.owner_within(&acting.key, named, ctx).await.map_err(|refusal| match refusal {
-            Refusal::Unauthorized { .. } => Refusal::invalid_token(),
-            fault => fault,
-        })?;
-        if user.id != acting.user {
-            return Err(Refusal::invalid_token());
-        }
-        let (kind, workspace) = (acting.kind, acting.workspace);
-        let credential = Some(acting.credential);
-        Ok(Caller { user, key: acting.key, kind, scopes: Some(acting.scopes), credential, workspace })
-    }
-
-    /// The person a v1 key belongs to, as v1 said not long ago.
-    pub async fn owner_of(&self, key: &V1Key, ctx: &Context) -> Result<Arc<User>, Refusal> {
-        self.owner_within(key, Named::Lately, ctx).await
-    }
-
-    async fn owner_within(&self, key: &V1Key, named: Named, ctx: &Context) -> Result<Arc<User>, Refusal> {
-        let (inner, voids) = (&self.inner, [Changed::Identity(key.id().0)]);
-        let max_age = match named {
-            Named::Lately => inner.identity_ttl,
-            Named::AWhileAgo => inner.identity_ttl * OWNER_LASTS,
-        };
-        let ask = |ctx| owner::owner(inner.client.clone(), key.clone(), ctx);
-        let share = || {
-            Some(Sharing {
-                proofs: Arc::clone(self.proofs.as_ref()?),
-                key: key.id(),
-                of: "identity".to_owned(),
-                write: |user: &Arc<User>| serde_json::to_string(&**user).ok(),
-                read: Box::new(|proof, _| serde_json::from_str(proof).ok().map(Arc::new)),
-                ends_all: true,
-            })
-        };
-        let answer = inner.identities.get((key.id(), ()), &voids, max_age, ctx, share, ask).await;
-        self.late_for_the_quota(key.id(), ctx, answer)?.value
     }
 
     /// What the caller is in a project, at most `card_ttl` old. A card is also given for a public project
@@ -435,14 +352,6 @@ impl Access {
         &self.inner.changes
     }
 
-    /// Forgets who is behind a key and all its cards: a later v1 call said that it is no longer valid.
-    pub fn forget_identity(&self, key: KeyId) {
-        self.inner.changes.tell(Changed::Identity(key.0));
-        if let Some(proofs) = &self.proofs {
-            proofs.refused(key, None);
-        }
-    }
-
     fn noting_lost_key<T>(&self, key: KeyId, ctx: &Context, outcome: Result<T, Refusal>) -> Result<T, Refusal> {
         if matches!(outcome, Err(Refusal::Unauthorized { .. })) {
             self.forget_identity(key);
@@ -452,7 +361,12 @@ impl Access {
 
     /// A call that several requests share waits for v1's quota longer than one of them may. A request that has no time
     /// left is told when there is room, as if it had waited alone. Room that others wait for too may just have opened.
-    fn late_for_the_quota<T>(&self, key: KeyId, ctx: &Context, outcome: Result<T, Refusal>) -> Result<T, Refusal> {
+    pub(super) fn late_for_the_quota<T>(
+        &self,
+        key: KeyId,
+        ctx: &Context,
+        outcome: Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
         let Err(Refusal::DeadlineExceeded { maybe_done: false }) = outcome else { return outcome };
         let budget = &self.inner.client.budget;
         match budget.wait(key, ctx.priority) {
