@@ -4,6 +4,7 @@
 //!
 //! May use: everything but `cli` and `sandbox`.
 
+mod authorization;
 mod background;
 mod counts;
 mod cut_over;
@@ -20,8 +21,8 @@ mod shared_indexes;
 mod start;
 mod surface;
 
+pub use authorization::open_oauth;
 pub use reload::{ReloadError, Reloader};
-pub use service::open_oauth;
 pub(crate) use start::StartError;
 pub use start::compile_plan;
 

@@ -6,6 +6,7 @@
 //!
 //! May use: everything but `cli` and `sandbox`; it is composition.
 
+use super::authorization::{authorization, authorization_on, counters};
 use super::background::{forget_expired, forget_settled, report_spending, until_dropped};
 use super::counts::{self, Counts};
 use super::cut_over::{Compared, CutOver, look};
@@ -25,7 +26,6 @@ use crate::board::Board;
 use crate::describe::openapi::Document;
 use crate::docs::DocsPage;
 use crate::edge::{Counting, Notices, Pages, PassThrough, Stack, Surface, Tls, Traces};
-use crate::fresh::Changes;
 use crate::front::Front;
 use crate::hints::{HintSecrets, HintTally};
 use crate::idempotency::Idempotency;
@@ -33,7 +33,7 @@ use crate::index::Indexes;
 use crate::limits::Limits;
 use crate::load::{Memory, Share};
 use crate::metrics::MetricsPage;
-use crate::oauth::{Audited, Keyring, OAuth, OAuthPages, What};
+use crate::oauth::{Keyring, OAuth, OAuthPages};
 use crate::plan::{Plan, Source};
 use crate::request::{Beside, V2};
 use crate::retirement::Retirement;
@@ -46,7 +46,6 @@ use crate::traces::Exporter;
 use crate::v1::{Budget, Client};
 use std::sync::Arc;
 use std::time::Instant;
-use strum::VariantNames;
 use tokio_util::task::AbortOnDropHandle;
 
 /// The parts of a gateway that are the same as long as the process lives.
@@ -200,7 +199,7 @@ impl Service {
                     false => Access::new(lasting.client.clone(), &settings.cache, self.access.changes()),
                 };
                 let (oauth, access) =
-                    authorized(settings, keyring.clone(), access, &lasting.store, &lasting.events);
+                    authorization_on(settings, keyring.clone(), access, &lasting.store, &lasting.events);
                 let proofs = Proofs::of(lasting.shared.as_ref(), keyring.as_ref());
                 (oauth, sharing(access, proofs.as_ref()), proofs, keyring)
             }
@@ -364,16 +363,7 @@ impl Service {
     }
 }
 
-/// The authorization server that `settings` describe, without a gateway around it; for the command line.
-pub async fn open_oauth(settings: &Settings) -> Result<(OAuth, Store), StartError> {
-    let upstream = settings.upstream.needed_base_url()?.clone();
-    let client = Client::new(client_settings(settings, &upstream))?;
-    let keyring = Keyring::open(&settings.secrets)?;
-    let (oauth, _, store) = authorization(settings, keyring, &client, &counters()).await?;
-    Ok((oauth, store))
-}
-
-/// Who is told of writes that pass this gateway by, or through.
+/// Who is told of writes that pass through this gateway to v1, or to a v2 of the deployment's own.
 fn foreign_writes(runner: &Arc<Runner>, access: &Access) -> ForeignWrites {
     ForeignWrites { runner: Arc::clone(runner), changes: access.changes().clone() }
 }
@@ -400,42 +390,6 @@ fn sharing(access: Access, proofs: Option<&Proofs>) -> Access {
 fn idempotency(settings: &Settings, store: &Store, keyring: Option<Keyring>) -> Idempotency {
     let (longest, late) = (settings.limits.deadline, settings.store.late_write);
     Idempotency::new(store.clone(), keyring, &settings.idempotency, longest, late)
-}
-
-/// The store, the authorization server over it, and the access that knows its credentials.
-async fn authorization(
-    settings: &Settings,
-    keyring: Option<Keyring>,
-    client: &Client,
-    events: &Arc<[Counter]>,
-) -> Result<(OAuth, Access, Store), StartError> {
-    let access = Access::new(client.clone(), &settings.cache, &Changes::default());
-    let store = Store::open(&settings.store.url, settings.upstream.needed_base_url()?.as_str()).await?;
-    let store = store.with_lock_connections(settings.store.lock_connections);
-    let (oauth, access) = authorized(settings, keyring, access, &store, events);
-    Ok((oauth, access, store))
-}
-
-/// Counters of all events, by their number.
-fn counters() -> Arc<[Counter]> {
-    What::VARIANTS.iter().map(|_| Counter::default()).collect()
-}
-
-fn authorized(
-    settings: &Settings,
-    keyring: Option<Keyring>,
-    access: Access,
-    store: &Store,
-    counters: &Arc<[Counter]>,
-) -> (OAuth, Access) {
-    let counters = Arc::clone(counters);
-    let count = move |what: What| {
-        if let Some(counter) = counters.get(what.number()) {
-            counter.add(1);
-        }
-    };
-    let events = Audited::new(store.clone(), access.clone(), count);
-    OAuth::new(store, access, keyring, settings.oauth.clone(), events)
 }
 
 fn operations(plan: &Plan) -> Vec<(String, bool)> {

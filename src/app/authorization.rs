@@ -1,0 +1,61 @@
+//! The authorization server, put together with its store and the access that knows its credentials.
+//!
+//! May use: `access`, `fresh`, `oauth`, `settings`, `store`, `tally`, `v1`; it is composition.
+
+use super::derived::client_settings;
+use super::start::StartError;
+use crate::access::Access;
+use crate::fresh::Changes;
+use crate::oauth::{Audited, Keyring, OAuth, What};
+use crate::settings::Settings;
+use crate::store::Store;
+use crate::tally::Counter;
+use crate::v1::Client;
+use std::sync::Arc;
+use strum::VariantNames;
+
+/// The authorization server that `settings` describe, without a gateway around it; for the command line.
+pub async fn open_oauth(settings: &Settings) -> Result<(OAuth, Store), StartError> {
+    let upstream = settings.upstream.needed_base_url()?.clone();
+    let client = Client::new(client_settings(settings, &upstream))?;
+    let keyring = Keyring::open(&settings.secrets)?;
+    let (oauth, _, store) = authorization(settings, keyring, &client, &counters()).await?;
+    Ok((oauth, store))
+}
+
+/// The store, the authorization server over it, and the access that knows its credentials.
+pub(super) async fn authorization(
+    settings: &Settings,
+    keyring: Option<Keyring>,
+    client: &Client,
+    events: &Arc<[Counter]>,
+) -> Result<(OAuth, Access, Store), StartError> {
+    let access = Access::new(client.clone(), &settings.cache, &Changes::default());
+    let store = Store::open(&settings.store.url, settings.upstream.needed_base_url()?.as_str()).await?;
+    let store = store.with_lock_connections(settings.store.lock_connections);
+    let (oauth, access) = authorization_on(settings, keyring, access, &store, events);
+    Ok((oauth, access, store))
+}
+
+/// Counters of all events, by their number.
+pub(super) fn counters() -> Arc<[Counter]> {
+    What::VARIANTS.iter().map(|_| Counter::default()).collect()
+}
+
+/// The same over a store that is open, for an `access` that knows no credentials of the gateway yet.
+pub(super) fn authorization_on(
+    settings: &Settings,
+    keyring: Option<Keyring>,
+    access: Access,
+    store: &Store,
+    counters: &Arc<[Counter]>,
+) -> (OAuth, Access) {
+    let counters = Arc::clone(counters);
+    let count = move |what: What| {
+        if let Some(counter) = counters.get(what.number()) {
+            counter.add(1);
+        }
+    };
+    let events = Audited::new(store.clone(), access.clone(), count);
+    OAuth::new(store, access, keyring, settings.oauth.clone(), events)
+}
