@@ -17,6 +17,7 @@ mod keyring;
 pub mod protocol;
 mod resolver;
 mod service;
+mod tokens;
 
 pub(crate) use admin::unopened_keys;
 pub use admin::{AdminError, Minting, Rotation};

@@ -1,0 +1,229 @@
+//! Tokens: given for a code, renewed, given back, looked at.
+//!
+//! May use: `context`, `refusal`, `settings`, `store`, `units`, `access` (how secrets begin), this folder.
+
+use super::events::{Event, What};
+use super::protocol::error::OAuthError;
+use super::protocol::token::{TokenAnswer, TokenRequest};
+use super::protocol::{pkce, scope, secret};
+use super::service::{NOT_SET_UP, OAuth, after};
+use crate::access::credential::{ACCESS_TOKEN, REFRESH_TOKEN};
+use crate::context::Context;
+use crate::settings::OAuthSettings;
+use crate::store::StoreError;
+use crate::store::oauth::{Client, Code, Exchange, NewToken, Refresh, Token, TokenKind, Verdict};
+use crate::units::{micros, now_micros};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// Longest wait for v1's word on a person's key; what is asked for needs v1 for nothing else.
+const PROOF: Duration = Duration::from_secs(2);
+
+impl OAuth {
+    /// Tokens for a code or refresh token.
+    pub(super) async fn token(
+        &self,
+        client: &Client,
+        request: TokenRequest,
+        ctx: &Context,
+    ) -> Result<TokenAnswer, OAuthError> {
+        if !self.is_set_up() {
+            return Err(OAuthError::unavailable(NOT_SET_UP));
+        }
+        match request {
+            TokenRequest::Code { code, redirect_uri, verifier } => {
+                let client = client.clone();
+                self.to_the_end(async move |oauth| {
+                    oauth.exchange(&client, &code, &redirect_uri, verifier.as_deref()).await
+                })
+                .await
+            }
+            TokenRequest::Refresh { token, scope } => self.refresh(client, &token, scope.as_deref(), ctx).await,
+        }
+    }
+
+    async fn exchange(
+        &self,
+        client: &Client,
+        code: &str,
+        redirect_uri: &str,
+        verifier: Option<&str>,
+    ) -> Result<TokenAnswer, OAuthError> {
+        let judge = |found: &Code| {
+            if found.client_id != client.id {
+                // Somebody else's client is told nothing and changes nothing.
+                return Verdict::Ignore;
+            }
+            let proven = pkce::verified(found.challenge.as_deref(), verifier);
+            // A wrong proof by the right client is somebody trying: one chance only.
+            if found.redirect_uri == redirect_uri && proven { Verdict::Accept } else { Verdict::Burn }
+        };
+        let pair = Pair::new(&self.inner.settings);
+        let tokens = |found: &Code| pair.rows(&found.scopes, &found.scopes);
+        match self.inner.store.exchange_code(&secret::hash(code), judge, tokens).await? {
+            Exchange::Done(found) => Ok(pair.answer(found.scopes)),
+            Exchange::Refused => Err(OAuthError::invalid_grant()),
+            Exchange::Ended(found, ended) => {
+                let misused = Event::of_grant(What::CodeMisused, found.grant, found.user, client);
+                self.tell_misuse(ended, misused).await
+            }
+        }
+    }
+
+    async fn refresh(
+        &self,
+        client: &Client,
+        token: &str,
+        asked: Option<&str>,
+        ctx: &Context,
+    ) -> Result<TokenAnswer, OAuthError> {
+        let hash = secret::hash(token);
+        let found = self.inner.store.token(&hash).await?;
+        let found = found.filter(|found| found.client_id == client.id && found.kind == TokenKind::Refresh);
+        let found = found.ok_or_else(OAuthError::invalid_grant)?;
+        // Judged before anything changes, so that a wish too large costs nothing.
+        let narrow = scope::narrowed(asked, &found.scopes)?.join(" ");
+        // One that has ended is judged by the store, which may have to end its grant.
+        let is_good = !found.ended && found.expires_at > now_micros();
+        if is_good && !self.opens(&found, ctx).await {
+            // Its successors would be dead as well; so the client asks the person again.
+            return Err(OAuthError::invalid_grant());
+        }
+        let client = client.clone();
+        self.to_the_end(async move |oauth| oauth.renew(&client, &hash, &found, narrow).await).await
+    }
+
+    /// The next pair for the refresh token `found`, whose access token opens `narrow`.
+    async fn renew(
+        &self,
+        client: &Client,
+        hash: &str,
+        found: &Token,
+        narrow: String,
+    ) -> Result<TokenAnswer, OAuthError> {
+        let judge = |found: &Token| if found.client_id == client.id { Verdict::Accept } else { Verdict::Ignore };
+        let pair = Pair::new(&self.inner.settings);
+        // The refresh token keeps what was granted (RFC 6749, 6); only the access token is narrower.
+        let tokens = |found: &Token| pair.rows(&narrow, &found.scopes.join(" "));
+        let retry = micros(self.inner.settings.refresh_retry);
+        match self.inner.store.refresh(hash, retry, judge, tokens).await? {
+            Refresh::Done { .. } => Ok(pair.answer(narrow)),
+            Refresh::Refused => Err(OAuthError::invalid_grant()),
+            Refresh::Reused(ended) => {
+                let reused = Event::of_grant(What::RefreshReused, found.grant, found.user, client);
+                self.tell_misuse(ended, reused).await
+            }
+        }
+    }
+
+    /// Tells of something that was presented again, and refuses it. Where the end of its grant is `ended` only perhaps,
+    /// it is told all the same: the next one who presents it may find the grant ended.
+    async fn tell_misuse<T>(&self, ended: Result<(), StoreError>, event: Event) -> Result<T, OAuthError> {
+        if matches!(ended, Ok(()) | Err(StoreError::Undecided(_))) {
+            self.tell(event).await;
+        }
+        ended?;
+        Err(OAuthError::invalid_grant())
+    }
+
+    /// Whether the v1 key of a token's grant can be opened and v1 takes it. A v1 that does not say so in time counts as
+    /// one that does.
+    async fn opens(&self, token: &Token, ctx: &Context) -> bool {
+        if token.sealed.text.is_empty() {
+            // Its grant has ended.
+            return false;
+        }
+        let Ok(key) = self.inner.resolver.key_of(token).await else { return false };
+        let ctx = ctx.for_shared_work(PROOF.min(ctx.remaining())).tolerating(true);
+        match self.inner.access.owner_of(&key, &ctx).await {
+            Ok(user) => user.id == token.user,
+            Err(refusal) => refusal.status() != 401,
+        }
+    }
+
+    /// Ends a token of this client; unknown and ended ones are no error (RFC 7009, 2.2). A client that gives back a
+    /// refresh token that was exchanged may never have got its successors, so they end with it.
+    pub(super) async fn revoke(&self, client: &Client, token: &str) -> Result<(), OAuthError> {
+        let hash = secret::hash(token);
+        let Some(found) = self.inner.store.token(&hash).await? else { return Ok(()) };
+        if found.client_id != client.id {
+            return Err(OAuthError::new("unauthorized_client", "The token was not given to this client."));
+        }
+        let revoked = Event::of_grant(What::TokenRevoked, found.grant, found.user, client);
+        self.to_the_end(async move |oauth| {
+            if oauth.inner.store.revoke_token(&hash, &found).await? {
+                oauth.tell(revoked).await;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// What is known of a token of this client (RFC 7662, 2.2); of any other, that it is not active.
+    pub(super) async fn introspect(
+        &self,
+        client: &Client,
+        token: &str,
+        issuer: &str,
+        ctx: &Context,
+    ) -> Result<Value, OAuthError> {
+        let found = self.inner.store.token(&secret::hash(token)).await?;
+        let good = |found: &Token| found.client_id == client.id && !found.ended && found.expires_at > now_micros();
+        let Some(found) = found.filter(good) else { return Ok(json!({ "active": false })) };
+        if !self.opens(&found, ctx).await {
+            return Ok(json!({ "active": false }));
+        }
+        let mut known = json!({ "active": true, "scope": found.scopes.join(" "), "client_id": found.client_id });
+        if found.kind == TokenKind::Access {
+            known["token_type"] = "Bearer".into();
+        }
+        known["exp"] = (found.expires_at / 1_000_000).into();
+        known["iat"] = (found.issued_at / 1_000_000).into();
+        known["sub"] = found.user.to_string().into();
+        known["iss"] = issuer.into();
+        Ok(known)
+    }
+}
+
+/// The next pair of tokens, not yet anybody's.
+struct Pair {
+    access: String,
+    refresh: String,
+    access_life: Duration,
+    refresh_life: Duration,
+}
+
+impl Pair {
+    fn new(settings: &OAuthSettings) -> Self {
+        Self {
+            access: secret::new(ACCESS_TOKEN),
+            refresh: secret::new(REFRESH_TOKEN),
+            access_life: settings.access_token,
+            refresh_life: settings.refresh_token,
+        }
+    }
+
+    /// The pair as the store keeps it, with what each of the two opens.
+    fn rows(&self, access_scopes: &str, refresh_scopes: &str) -> [NewToken; 2] {
+        let row = |text: &str, kind, scopes: &str, life| NewToken {
+            hash: secret::hash(text),
+            kind,
+            scopes: scopes.to_owned(),
+            expires_at: after(life),
+        };
+        [
+            row(&self.access, TokenKind::Access, access_scopes, self.access_life),
+            row(&self.refresh, TokenKind::Refresh, refresh_scopes, self.refresh_life),
+        ]
+    }
+
+    fn answer(self, scope: String) -> TokenAnswer {
+        TokenAnswer {
+            access_token: self.access,
+            token_type: "Bearer",
+            expires_in: self.access_life.as_secs(),
+            refresh_token: self.refresh,
+            scope,
+        }
+    }
+}
