@@ -314,18 +314,18 @@ impl V2 {
         }
     }
 
-    /// What is said of a path that there is not; of one that only v1 has, where it is.
-    fn nothing(&self, head: &Parts) -> String {
-        let nothing = self.routes.no_such_path(head.uri.path());
-        let Some(rest) = head.uri.path().strip_prefix("/api/v2/") else { return nothing };
+    /// The words of the 404 for a path that v2 does not have; where v1 has it, they say why v2 has not.
+    fn no_such_path(&self, head: &Parts) -> String {
+        let usual = self.routes.no_such_path(head.uri.path());
+        let Some(rest) = head.uri.path().strip_prefix("/api/v2/") else { return usual };
         let path = format!("/api/v1/{rest}");
         let v1 = &self.runner.plan.v1;
-        let V1Found::Operation { operation, .. } = v1.find(head.method.as_str(), &path) else { return nothing };
+        let V1Found::Operation { operation, .. } = v1.find(head.method.as_str(), &path) else { return usual };
         match &v1.all()[operation] {
             V1Operation { extent: Extent::None(why), served: true, .. } => {
-                format!("{}. {why}", nothing.trim_end_matches('.'))
+                format!("{}. {why}", usual.trim_end_matches('.'))
             }
-            _ => nothing,
+            _ => usual,
         }
     }
 
@@ -336,7 +336,7 @@ impl V2 {
             Found::MissingSlash { right } => {
                 Err(Refusal::NotFound { detail: format!("Every path ends with a slash; the right URL is {right}") })
             }
-            Found::Unknown => Err(Refusal::NotFound { detail: self.nothing(head) }),
+            Found::Unknown => Err(Refusal::NotFound { detail: self.no_such_path(head) }),
         }
     }
 }

@@ -36,13 +36,13 @@ impl Standing {
 /// Path variables that are ids.
 const IDS: &[&str] = &["project_id", "pk", "work_item_id", "property_id", "type_id"];
 
-/// Whether all ids of a path are such.
+/// Whether every variable of a path that stands for an id is a UUID.
 pub fn are_ids(variables: &[(String, String)]) -> bool {
     let mut ids = variables.iter().filter(|(name, _)| IDS.contains(&name.as_str()));
     ids.all(|(_, value)| id_of(value).is_some())
 }
 
-/// The id that a variable of a path is, in the one form there is.
+/// The id that a variable of a path is: a UUID in 36 characters, no other form.
 fn id_of(value: &str) -> Option<Uuid> {
     Uuid::try_parse(value).ok().filter(|_| value.len() == 36)
 }

@@ -1,4 +1,4 @@
-//! How a call is going to be answered, told without answering it; for `causeway explain`.
+//! What a call and its plan alone say about the answer. `causeway explain` tells it, and the runner goes by it.
 //!
 //! May use: what `run` may use.
 

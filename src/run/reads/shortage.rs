@@ -266,8 +266,7 @@ impl InProject<'_> {
             return Ok(index);
         }
         let fresh = async {
-            // Another process may have read it already; and a fault of the gateway's own key is not this caller's
-            // business.
+            // Another process may have read it already.
             let own = key.id() == self.key().id();
             let begin = async |keeps_room| {
                 let _room = match keeps_room {
