@@ -87,7 +87,8 @@ async fn keep<L: Lanes>(
         ledger.mark(divider.has_entered());
         let (Some(members), true) = (members, divider.divides()) else { continue };
         let urgent = !divider.has_entered() || (members.all_divide && divider.lacks_any(&demands));
-        if !urgent && !(is_whole && divider.has_any()) {
+        let is_to_write = urgent || (is_whole && divider.has_any());
+        if !is_to_write {
             continue;
         }
         for repeated in 0..TRIES {
