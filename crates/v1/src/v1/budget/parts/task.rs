@@ -85,10 +85,15 @@ async fn keep<L: Lanes>(
         let mut demands = look(&asking);
         divider.look(members.as_ref(), processes(), &demands, Instant::now());
         ledger.mark(divider.has_entered());
-        let (Some(members), true) = (members, divider.divides()) else { continue };
+        let (Some(members), true) = (members, divider.divides()) else {
+            // Nobody has a part now; whoever needs more then asks again.
+            asking.clear();
+            continue;
+        };
         let urgent = !divider.has_entered() || (members.all_divide && divider.lacks_any(&demands));
         let is_to_write = urgent || (is_whole && divider.has_any());
         if !is_to_write {
+            asking.clear();
             continue;
         }
         for repeated in 0..TRIES {
