@@ -24,28 +24,18 @@ pub(super) fn until_dropped(work: impl Future<Output = ()> + Send + 'static) -> 
     AbortOnDropHandle::new(tokio::spawn(work))
 }
 
-/// Has the store forget writes that were settled long ago, again and again.
-pub(super) async fn forget_settled(store: Store) {
+/// Has the store forget, again and again, what ended long ago: settled writes, and codes, tokens and grants. These also
+/// where apps only refresh what they were given and nobody allows anything new.
+pub(super) async fn forget_ended(store: Store) {
     tokio::time::sleep(FIRST).await;
     loop {
-        if !store.is_read_only()
-            && let Err(fault) = store.forget_settled().await
-        {
-            tracing::debug!(%fault, "settled writes could not be forgotten");
-        }
-        tokio::time::sleep(FORGET).await;
-    }
-}
-
-/// Has the store forget codes, tokens and grants that ended long ago, again and again: also where apps only refresh what
-/// they were given and nobody allows anything new.
-pub(super) async fn forget_expired(store: Store) {
-    tokio::time::sleep(FIRST).await;
-    loop {
-        if !store.is_read_only()
-            && let Err(fault) = store.oauth().prune(now_micros() - micros(EXPIRED_KEPT)).await
-        {
-            tracing::warn!(%fault, "expired tokens could not be removed");
+        if !store.is_read_only() {
+            if let Err(fault) = store.forget_settled().await {
+                tracing::debug!(%fault, "settled writes could not be forgotten");
+            }
+            if let Err(fault) = store.oauth().prune(now_micros() - micros(EXPIRED_KEPT)).await {
+                tracing::warn!(%fault, "expired tokens could not be removed");
+            }
         }
         tokio::time::sleep(FORGET).await;
     }

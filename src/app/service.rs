@@ -7,7 +7,7 @@
 //! May use: everything but `cli` and `sandbox`; it is composition.
 
 use super::authorization::{authorization, authorization_on, counters};
-use super::background::{forget_expired, forget_settled, report_spending, until_dropped};
+use super::background::{forget_ended, report_spending, until_dropped};
 use super::counts::{self, Counts};
 use super::cut_over::{Compared, CutOver, look};
 use super::derived::{budget_settings, client_settings, index_settings, patience};
@@ -262,8 +262,7 @@ impl Service {
         self.background = vec![
             until_dropped(report_spending(self.lasting.client.budget.clone())),
             until_dropped(self.idempotency.clone().sweep()),
-            until_dropped(forget_settled(self.lasting.store.clone())),
-            until_dropped(forget_expired(self.lasting.store.clone())),
+            until_dropped(forget_ended(self.lasting.store.clone())),
         ];
         self.cut_over.begin();
         self.background.extend(self.retirement.clone().map(|told| until_dropped(told.report())));
