@@ -2,9 +2,10 @@
 //!
 //! A delta reads the last changed items first, down to the watermark and, while it is young, a margin beyond
 //! it, because v1 moves `updated_at` late (trap 56). An item that vanished is in no delta, but the total tells that
-//! something has: then a sweep over all ids finds it. After a build its proof decides whether a sweep is due. The
-//! watermark moves only by what was read from v1; local writes do not count, because something else may have changed
-//! before them.
+//! something has: then a sweep over all ids finds it. A removal through this gateway during the call explains a total
+//! only where the call tells whether it was still counted; else the delta is read once more, because as many others
+//! may be gone. After a build its proof decides whether a sweep is due. The watermark moves only by what was read from
+//! v1; local writes do not count, because something else may have changed before them.
 //!
 //! May use: `translate`, `v2`, `refusal`, this folder.
 
@@ -23,7 +24,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 use uuid::Uuid;
 
-/// Times a delta and a sweep follow each other before the project is given up as moving too fast.
+/// Deltas, most of them with a sweep between, before the project is given up as moving too fast.
 const ROUNDS: usize = 6;
 /// Further sweeps after a build that were not whole, beyond which a count that adds up is enough.
 const TRIES: usize = 2;
@@ -74,21 +75,41 @@ impl<S: Source> Refresh<'_, S> {
     ) -> Result<Refreshed<M>, Refusal> {
         let (mut verified, mut swept, mut due) = (base, false, self.sweep);
         let (mut before, mut floor) = (None, Micros::MAX);
+        let (mut removed, mut compared, mut unsure) = (HashSet::new(), None, false);
         for round in 0..ROUNDS {
             let begun = mark();
-            let (total, touched) = self.delta(&mut verified, floor).await?;
+            // v1 has confirmed these, so that it does not count them in what follows.
+            let earlier = new_ones(&gone(), &removed);
+            verified.rows.apply(Vec::new(), &earlier);
+            removed.extend(earlier);
+            let counted = self.delta(&mut verified, floor).await?;
             if let Some(proof) = self.proof.filter(|_| round == 0) {
-                due |= !proof.settle(&mut verified.rows, touched.as_ref());
+                due |= !proof.settle(&mut verified.rows, counted.touched.as_ref());
             }
             // A count alone hardly proves what pages have not proven: a whole sweep is tried for.
             due |= self.proof.is_some() && (1..=TRIES).contains(&round) && !swept;
-            if !due && adds_up(&verified.rows, total, &gone()) {
-                return Ok(Refreshed { verified, mark: begun, swept });
+            if !due {
+                match counted.sum(&verified.rows, &new_ones(&gone(), &removed)) {
+                    Sum::Right => return Ok(Refreshed { verified, mark: begun, swept }),
+                    Sum::Unsure => match compared.take() {
+                        // What others had removed before the sweep went with it.
+                        Some(mark) => return Ok(Refreshed { verified, mark, swept }),
+                        // The next delta begins after these removals.
+                        None if !unsure => {
+                            unsure = true;
+                            continue;
+                        }
+                        None => {}
+                    },
+                    Sum::Wrong => {}
+                }
             }
+            let at = mark();
             let found = sweep(self.source, self.sizes, self.progress, self.pace).await?;
             swept |= found.whole;
             due = false;
-            self.drop_vanished(&mut verified.rows, &found, before.as_ref()).await?;
+            let all_dropped = self.drop_vanished(&mut verified.rows, &found, before.as_ref()).await?;
+            compared = Some(at).filter(|_| all_dropped);
             floor = self.fetch(&mut verified.rows, &found.marks).await?;
             before = Some(found);
         }
@@ -96,9 +117,9 @@ impl<S: Source> Refresh<'_, S> {
         Err(Refusal::KeptChanging { cause })
     }
 
-    /// Takes in everything that changed since the watermark, or since `floor` when that is earlier; answers
-    /// v1's total and, when one call has shown it all, what was touched.
-    async fn delta(&self, verified: &mut Verified, floor: Micros) -> Result<(usize, Option<Touched>), Refusal> {
+    /// Takes in everything that changed since the watermark, or since `floor` when that is earlier; answers how many
+    /// items v1 counts.
+    async fn delta(&self, verified: &mut Verified, floor: Micros) -> Result<Counted, Refusal> {
         let (floor, begun) = (verified.floor.min(floor.saturating_sub(1)), (self.clock)());
         let mut page = self.first_page(self.sizes.delta).await?;
         let (now, mut number) = (page.newest(self.source.now()), 0);
@@ -112,10 +133,12 @@ impl<S: Source> Refresh<'_, S> {
                 take(&mut verified.rows, &mut page);
             }
         }
-        let touched = self.proof.filter(|_| number <= 1).map(|_| touched(&page));
+        let one_call = number <= 1;
+        let touched = self.proof.filter(|_| one_call).map(|_| touched(&page));
+        let counted = Counted { total: page.total, touched, shown: one_call.then(|| InOneCall::of(&page)) };
         take(&mut verified.rows, &mut page);
         verified.saw(now, begun);
-        Ok((page.total, touched))
+        Ok(counted)
     }
 
     async fn first_page(&self, size: usize) -> Result<Page<Item>, Refusal> {
@@ -131,19 +154,20 @@ impl<S: Source> Refresh<'_, S> {
 
     /// Drops the rows that a sweep has not seen. One page is cut at one moment; several may miss a row even
     /// when their totals agree, because one went and one came meanwhile. Then a few rows are asked for singly, and
-    /// many have to be missed by two sweeps.
-    async fn drop_vanished(&self, rows: &mut Rows, found: &Sweep, before: Option<&Sweep>) -> Result<(), Refusal> {
+    /// many have to be missed by two sweeps. Tells whether all that were gone before the sweep are dropped.
+    async fn drop_vanished(&self, rows: &mut Rows, found: &Sweep, before: Option<&Sweep>) -> Result<bool, Refusal> {
         let unseen = |sweep: &Sweep, id: &Uuid| !sweep.marks.contains_key(id);
         let mut vanished: HashSet<Uuid> =
             rows.iter().map(|(_, row)| row.id).filter(|id| unseen(found, id)).collect();
         if found.paged && vanished.len() <= SINGLY {
-            return self.read_singly(rows, vanished).await;
+            return self.read_singly(rows, vanished).await.map(|()| true);
         }
+        let all = vanished.len();
         if found.paged {
             vanished.retain(|id| before.is_some_and(|before| unseen(before, id)));
         }
         rows.apply(Vec::new(), &vanished);
-        Ok(())
+        Ok(vanished.len() == all)
     }
 
     async fn read_singly(&self, rows: &mut Rows, ids: impl IntoIterator<Item = Uuid>) -> Result<(), Refusal> {
@@ -172,9 +196,61 @@ impl<S: Source> Refresh<'_, S> {
     }
 }
 
-/// Whether the rows are as many as v1 counts, with or without those removed by local writes meanwhile.
-fn adds_up(rows: &Rows, total: usize, gone: &HashSet<Uuid>) -> bool {
-    rows.len() == total || rows.len() - gone.iter().filter(|id| rows.find(**id).is_some()).count() == total
+/// How many items v1 counted in a delta, and what else that tells.
+struct Counted {
+    total: usize,
+    /// What was touched, after a build and when one call has shown it all.
+    touched: Option<Touched>,
+    /// What v1 showed in the call in which it counted, when there was no other.
+    shown: Option<InOneCall>,
+}
+
+/// The items of one call.
+struct InOneCall {
+    ids: HashSet<Uuid>,
+    /// Of what changed after this, all is shown.
+    after: Micros,
+}
+
+impl InOneCall {
+    fn of(page: &Page<Item>) -> Self {
+        let oldest = page.rows.iter().map(|item| item.updated_at).min().filter(|_| page.more);
+        Self { ids: page.rows.iter().map(|item| item.id).collect(), after: oldest.unwrap_or(Micros::MIN) }
+    }
+}
+
+/// Whether rows are as many as v1 counts.
+enum Sum {
+    Right,
+    /// They are when v1 counted some items not any more that this gateway removed during the call. When it still did,
+    /// as many others are gone, which somebody else has removed.
+    Unsure,
+    Wrong,
+}
+
+impl Counted {
+    /// Holds `rows` against the count; `gone` are items whose removal v1 confirmed to this gateway during the call.
+    fn sum(&self, rows: &Rows, gone: &HashSet<Uuid>) -> Sum {
+        let (mut removed, mut unknown) = (0, 0);
+        for (_, row) in gone.iter().filter_map(|id| rows.find(*id)) {
+            match &self.shown {
+                Some(shown) if shown.ids.contains(&row.id) => {}
+                Some(shown) if row.updated > shown.after => removed += 1,
+                _ => unknown += 1,
+            }
+        }
+        let most = rows.len() - removed;
+        match self.total {
+            total if total == most => Sum::Right,
+            total if (most - unknown..most).contains(&total) => Sum::Unsure,
+            _ => Sum::Wrong,
+        }
+    }
+}
+
+/// Those of `all` that are not among `known`.
+fn new_ones(all: &HashSet<Uuid>, known: &HashSet<Uuid>) -> HashSet<Uuid> {
+    all.difference(known).copied().collect()
 }
 
 fn touched(page: &Page<Item>) -> Touched {

@@ -6,10 +6,14 @@ use super::{building, cases};
 use crate::index::pace::Pace;
 use crate::index::progress::Progress;
 use crate::index::refresh::Refresh;
+use crate::index::source::{Cut, Mark, Page, Source};
 use crate::index::verified::Verified;
 use crate::refusal::Refusal;
+use crate::translate::work_items::Item;
 use proptest::prelude::*;
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
+use std::sync::Mutex;
+use uuid::Uuid;
 
 async fn built(model: &Model) -> Result<Verified, Refusal> {
     building::built(model, building::begin(model)).await.map(|built| built.verified)
@@ -22,8 +26,90 @@ async fn refreshed(model: &Model, base: Verified, sweep: bool) -> Result<Verifie
     Ok(refresh.run(base, || (), HashSet::new).await?.verified)
 }
 
+/// A removal through this gateway during a call: of which item, and whether v1 carries it out before it answers.
+type Removal = (usize, bool);
+
+/// The model, of which this gateway removes an item during each call.
+struct Beside<'m> {
+    model: &'m Model,
+    coming: Mutex<VecDeque<Removal>>,
+    removed: Mutex<HashSet<Uuid>>,
+}
+
+impl<'m> Beside<'m> {
+    fn new(model: &'m Model, removals: &[Removal]) -> Self {
+        Self { model, coming: Mutex::new(removals.iter().copied().collect()), removed: Mutex::default() }
+    }
+
+    fn removed(&self) -> HashSet<Uuid> {
+        self.removed.lock().unwrap().clone()
+    }
+
+    fn remove(&self, at: usize) -> Option<Uuid> {
+        let shown = &mut self.model.world().shown;
+        (!shown.is_empty()).then(|| shown.remove(at % shown.len()).id)
+    }
+
+    /// A call; a removal during it is confirmed after its answer.
+    async fn call<T>(&self, answer: impl Future<Output = T>) -> T {
+        let removal = self.coming.lock().unwrap().pop_front();
+        let early = removal.filter(|(_, early)| *early).and_then(|(at, _)| self.remove(at));
+        let answer = answer.await;
+        let late = removal.filter(|(_, early)| !*early).and_then(|(at, _)| self.remove(at));
+        self.removed.lock().unwrap().extend(early.or(late));
+        answer
+    }
+
+    /// A refresh, and the local removals carried out in what it has found.
+    async fn refreshed(&self, base: Verified) -> Result<Vec<Item>, Refusal> {
+        let (progress, pace, clock) = (&Progress::default(), &Pace::default(), &|| self.model.clock());
+        let refresh = Refresh {
+            source: self,
+            sizes: SMALL,
+            progress,
+            pace,
+            patient: false,
+            sweep: false,
+            proof: None,
+            clock,
+        };
+        let mut found = refresh.run(base, || (), || self.removed()).await?.verified;
+        found.rows.apply(Vec::new(), &self.removed());
+        Ok(content(&found))
+    }
+}
+
+impl Source for Beside<'_> {
+    async fn items(&self, cut: Cut) -> Result<Page<Item>, Refusal> {
+        self.call(self.model.items(cut)).await
+    }
+
+    async fn marks(&self, cut: Cut) -> Result<Page<Mark>, Refusal> {
+        self.call(self.model.marks(cut)).await
+    }
+
+    async fn record(&self, id: Uuid) -> Result<Option<Item>, Refusal> {
+        self.call(self.model.record(id)).await
+    }
+}
+
 proptest! {
     #![proptest_config(cases(1000))]
+
+    /// What others had removed before is not shown, whatever this gateway removes meanwhile.
+    #[test]
+    fn a_removal_through_this_gateway_hides_no_other(
+        items in 1..14_usize, before in writes(6), removals in proptest::collection::vec(any::<Removal>(), 0..5)
+    ) {
+        run(async {
+            let model = Model::of(items);
+            let base = built(&model).await.unwrap();
+            model.now(&before);
+            let found = Beside::new(&model, &removals).refreshed(base).await.unwrap();
+            prop_assert_eq!(found, model.truth());
+            Ok(())
+        })?;
+    }
 
     /// Between refreshes anything may happen; every refresh has exactly what v1 shows, without a sweep being due.
     #[test]
@@ -97,6 +183,24 @@ fn calls_are_as_few_as_they_can_be() {
         }
         assert_eq!(counts, [11, 1, 1, 1, 13, 13, 1]);
     });
+}
+
+/// Only where the answer does not tell whether v1 still counted an item that is being removed, it is asked once more.
+#[test]
+fn a_removal_through_this_gateway_costs_a_call_at_most() {
+    for (at, early, calls) in [(0, false, 1), (11, false, 1), (11, true, 1), (0, true, 2)] {
+        run(async {
+            let model = Model::of(12);
+            model.world().clock += 60_000_000;
+            let base = built(&model).await.unwrap();
+            let base = refreshed(&model, base, false).await.unwrap();
+            model.world().clock += 60_000_000;
+            model.now(&[Write::Update(11, 0)]);
+            model.calls();
+            let found = Beside::new(&model, &[(at, early)]).refreshed(base).await.unwrap();
+            assert_eq!((found, model.calls()), (model.truth(), calls), "{at} {early}");
+        });
+    }
 }
 
 /// A row that v1 shows with a change of the future once hides no later change of others.
