@@ -123,7 +123,7 @@ impl Inner {
     /// Outside the problems, so that a refused HEAD has no body either. The pass-through leaves HEAD to v1.
     async fn with_or_without_body(&self, mut request: Request<Body>, companion: &Companion) -> Response<Body> {
         let head = layers::as_get(&mut request);
-        let costs = layers::Costs::begin(&request);
+        let costs = layers::Costs::of(&request);
         // From here inwards refusals travel as values; here they become bytes.
         let answer = layers::catching(self.admitted(request)).await;
         let response = costs.written(answer, companion);

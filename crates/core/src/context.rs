@@ -36,6 +36,8 @@ pub enum Priority {
 pub struct Context {
     /// Id of the request, accepted from the client or made; also sent to v1 as `X-Request-Id`.
     pub request_id: Arc<str>,
+    /// When the request arrived.
+    pub began: Instant,
     /// When the request must have been answered.
     pub deadline: Instant,
     /// The same of the request that shared work was begun for.
@@ -67,14 +69,15 @@ impl Sent {
 }
 
 impl Context {
-    /// A context that expires after `allowed`.
+    /// A context of a request that arrives now, and expires after `allowed`.
     pub fn new(request_id: impl Into<Arc<str>>, allowed: Duration) -> Self {
-        let deadline = Instant::now() + allowed;
+        let began = Instant::now();
+        let deadline = began + allowed;
         let (priority, meter) = (Priority::default(), Arc::default());
         let request_id = request_id.into();
         let (asked_until, changed, for_all, tolerant, sent) = (None, None, false, false, None);
         let waited = Duration::ZERO;
-        Self { request_id, deadline, asked_until, changed, for_all, waited, priority, tolerant, meter, sent }
+        Self { request_id, began, deadline, asked_until, changed, for_all, waited, priority, tolerant, meter, sent }
     }
 
     /// The same accounting with a deadline of its own, for work that is shared with other requests and

@@ -15,7 +15,7 @@ use crate::telemetry::field;
 use crate::trace::Trace;
 use http::{Method, Request, Response, StatusCode};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Status in the log and in the counts of a request whose client left before there was an answer.
 pub(super) const CLIENT_LEFT: u16 = 499;
@@ -58,7 +58,6 @@ impl Line {
             kind,
             requests: Arc::clone(&surface.requests),
             context: context.clone(),
-            began: Instant::now(),
             waited: None,
             status: None,
             bytes: 0,
@@ -70,7 +69,7 @@ impl Line {
     pub(in crate::edge) fn answered(mut self, response: Response<Body>) -> Response<Body> {
         let ending = &mut *self.0;
         ending.status = Some(response.status());
-        ending.waited = Some(ending.began.elapsed());
+        ending.waited = Some(ending.context.began.elapsed());
         ending.count(response.status().as_u16());
         response.map(|body| watched(body, *self.0))
     }
@@ -101,7 +100,6 @@ struct Ending {
     kind: Kind,
     requests: Arc<Requests>,
     context: Context,
-    began: Instant,
     /// Time until there was an answer.
     waited: Option<Duration>,
     status: Option<StatusCode>,
@@ -125,7 +123,7 @@ impl Ending {
     /// Whether an operator should look at it: it failed, or took long to be answered.
     fn is_remarkable(&self) -> bool {
         self.status.is_some_and(|status| status.is_server_error())
-            || (!self.slow.is_zero() && self.waited.unwrap_or_else(|| self.began.elapsed()) >= self.slow)
+            || (!self.slow.is_zero() && self.waited.unwrap_or_else(|| self.context.began.elapsed()) >= self.slow)
     }
 
     fn source(&self) -> Source {
@@ -162,7 +160,7 @@ impl Watch for Ending {
 impl Drop for Ending {
     fn drop(&mut self) {
         let (took, status, source) =
-            (self.began.elapsed(), self.status.map(|status| status.as_u16()), self.source());
+            (self.context.began.elapsed(), self.status.map(|status| status.as_u16()), self.source());
         self.count(CLIENT_LEFT);
         let operation = self.context.meter.operation();
         self.requests.add(operation, self.kind, status, source, took);

@@ -14,6 +14,7 @@ use http_body::Body as _;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
+use tokio::time::timeout_at;
 
 /// Makes a HEAD a GET; whether it was one.
 pub(in crate::edge) fn as_get(request: &mut Request<Body>) -> bool {
@@ -56,7 +57,7 @@ where
     let answer = {
         // Pinned here, for the timer would move it, with all the room that it takes.
         let answering = pin!(answer(request));
-        tokio::time::timeout(context.remaining(), answering).await
+        timeout_at(context.deadline.into(), answering).await
     };
     let maybe_done = || !safe && !context.meter.has_only_waited();
     answer.unwrap_or_else(|_| Err(Refusal::DeadlineExceeded { maybe_done: maybe_done() }))

@@ -12,7 +12,7 @@ use crate::units::since_1970;
 use http::header::AGE;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const V1_CALLS: HeaderName = HeaderName::from_static("causeway-v1-calls");
 /// Header that marks the answer of an earlier request with the same `Idempotency-Key`.
@@ -35,14 +35,15 @@ const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
+/// What the answer to a request says of its costs.
 pub(in crate::edge) struct Costs {
-    began: Instant,
+    /// An answer of v2 says them, others do not.
     v2: bool,
 }
 
 impl Costs {
-    pub(in crate::edge) fn begin(request: &Request<Body>) -> Self {
-        Self { began: Instant::now(), v2: is_v2(request.uri().path()) }
+    pub(in crate::edge) fn of(request: &Request<Body>) -> Self {
+        Self { v2: is_v2(request.uri().path()) }
     }
 
     /// The answer as bytes, a problem for a refusal, with the costs where it is one of v2.
@@ -55,7 +56,7 @@ impl Costs {
         let mut response =
             answer.unwrap_or_else(|refusal| problem::respond(&refusal, &companion.base, &context.request_id));
         if self.v2 {
-            add_cost(&mut response, context, self.began.elapsed());
+            add_cost(&mut response, context, context.began.elapsed());
             if context.meter.is_replayed() {
                 response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
             }

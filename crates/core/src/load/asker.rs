@@ -5,6 +5,7 @@
 use crate::network::network;
 use foldhash::quality::RandomState;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Somebody whose places are counted together.
@@ -68,10 +69,10 @@ impl Tally {
 
     pub(super) fn remove(&mut self, asker: Asker, how_much: usize) {
         for holder in asker.holders() {
-            if let Some(held) = self.0.get_mut(&holder) {
-                *held = held.saturating_sub(how_much);
-                if *held == 0 {
-                    self.0.remove(&holder);
+            if let Entry::Occupied(mut held) = self.0.entry(holder) {
+                *held.get_mut() = held.get().saturating_sub(how_much);
+                if *held.get() == 0 {
+                    held.remove();
                 }
             }
         }
