@@ -36,6 +36,7 @@ use crate::settings::{Loaded, Settings};
 use crate::store::Joined;
 use crate::v1::{V1Key, V1Request};
 use background::until_dropped;
+use derived::patience;
 use files::Files;
 use parking_lot::Mutex;
 use reload::Current;
@@ -76,7 +77,7 @@ impl App {
         let tls = settings.listen.tls.as_ref().map(Tls::open).transpose()?;
         let files = Files::read(settings)?;
         let token = files.token.clone();
-        let admin = Admin::open(&settings.admin, token.clone()).await?.map(Arc::new);
+        let admin = Admin::open(&settings.admin, token.clone(), patience(settings)).await?.map(Arc::new);
         let (mut service, joined, surface) = Service::start(settings, files).await?;
         let stack = stack(settings, surface, service.lasting.memory.clone());
         if let Some(admin) = &admin {

@@ -24,6 +24,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 /// Connections at once; operators are few.
@@ -37,6 +38,9 @@ const LARGEST_HEAD: usize = 64 * 1024;
 const LARGEST_BODY: usize = 64 * 1024;
 /// Pause after a failed accept.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
+
+/// Pause before an address that is taken is tried again.
+const TAKEN_PAUSE: Duration = Duration::from_millis(50);
 
 /// Why the operators cannot be served.
 #[derive(Debug, thiserror::Error)]
@@ -61,12 +65,17 @@ struct Site {
 }
 
 impl Admin {
-    /// Listens as `settings` say; none when they name no address. There is nothing to see until [`Admin::show`].
-    pub async fn open(settings: &AdminSettings, token: Option<Token>) -> Result<Option<Self>, AdminError> {
+    /// Listens as `settings` say; none when they name no address. There is nothing to see until [`Admin::show`]. An
+    /// address that is taken is waited for until `patience` is over: the process before this one may still have it.
+    pub async fn open(
+        settings: &AdminSettings,
+        token: Option<Token>,
+        patience: Duration,
+    ) -> Result<Option<Self>, AdminError> {
         let Some(address) = settings.listen else { return Ok(None) };
         let door = Door::new(settings, token, address.ip().to_canonical().is_loopback());
         let unusable = |cause| AdminError::Listen { address, cause };
-        let listener = TcpListener::bind(address).await.map_err(unusable)?;
+        let listener = bound(address, patience).await.map_err(unusable)?;
         let address = listener.local_addr().map_err(unusable)?;
         let shown: Shown = Arc::new(RwLock::new(Arc::new(Site { door, pages: Vec::new() })));
         let _accepting = AbortOnDropHandle::new(tokio::spawn(accept(listener, shown.clone())));
@@ -81,6 +90,23 @@ impl Admin {
     pub fn show(&self, settings: &AdminSettings, token: Option<Token>, pages: Vec<Arc<dyn AdminPage>>) {
         let door = Door::new(settings, token, self.address.ip().to_canonical().is_loopback());
         *self.shown.write() = Arc::new(Site { door, pages });
+    }
+}
+
+/// Binds `address`; one that is taken is tried again until `patience` is over.
+async fn bound(address: SocketAddr, patience: Duration) -> io::Result<TcpListener> {
+    let end = Instant::now() + patience;
+    let mut told = false;
+    loop {
+        match TcpListener::bind(address).await {
+            Err(fault) if fault.kind() == io::ErrorKind::AddrInUse && Instant::now() < end => {}
+            outcome => return outcome,
+        }
+        if !told {
+            tracing::info!(%address, "admin.listen is taken, perhaps by the gateway before this one: waiting for it");
+            told = true;
+        }
+        tokio::time::sleep(TAKEN_PAUSE).await;
     }
 }
 

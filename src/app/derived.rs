@@ -72,11 +72,12 @@ pub(super) fn index_directory(store: &str) -> Option<PathBuf> {
     file_of(store).map(|file| PathBuf::from(format!("{}.index", file.display())))
 }
 
-/// How long it waits for another process that serves the same SQLite file: as long as that one may drain, when the
-/// socket was handed over (systemd's `LISTEN_FDS`), and not at all otherwise.
+/// How long it waits for another process that serves the same SQLite file, or has the operators' address: as long as
+/// that one may drain, when the socket was handed over (systemd's `LISTEN_FDS`), and not at all otherwise.
 pub(super) fn patience(settings: &Settings) -> Duration {
     let handed_over = std::env::var_os("LISTEN_FDS").is_some();
-    if handed_over { settings.limits.deadline + HAND_OVER } else { Duration::ZERO }
+    let draining = settings.limits.deadline.max(settings.listen.drain_time);
+    if handed_over { draining + HAND_OVER } else { Duration::ZERO }
 }
 
 #[cfg(test)]

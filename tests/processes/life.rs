@@ -208,6 +208,41 @@ async fn restarts_over_a_socket_that_stays_open_refuse_no_connection() {
     tokio::task::spawn_blocking(move || process.stop()).await.expect("a clean stop");
 }
 
+/// The status of the answer to `path` at `base`, asked for until there is one.
+async fn status_of(client: &reqwest::Client, base: &str, path: &str) -> u16 {
+    let patience = Instant::now() + PATIENCE;
+    loop {
+        match client.get(format!("{base}{path}")).header("x-api-key", "ada").send().await {
+            Ok(answer) => return answer.status().as_u16(),
+            Err(fault) => assert!(Instant::now() < patience, "{base}{path}: {fault}"),
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// A successor that is started while the one before still serves waits for what that one has to itself: the store, and
+/// the operators' address.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_successor_waits_for_the_store_and_the_operators_address() {
+    let (v1, folder) = (v1().await, tempfile::tempdir().expect("a folder"));
+    let store = format!("sqlite:{}", folder.path().join("store.db").display());
+    let free = || TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let (listener, operators) = (free(), free().local_addr().expect("an address").to_string());
+    let base = format!("http://{}", listener.local_addr().expect("an address"));
+    let env = [("CAUSEWAY_ADMIN__LISTEN", operators.as_str())];
+    let (operators, client) = (format!("http://{operators}"), super::client());
+    let before = Handed::start(&listener, &v1, &store, &env);
+    assert_eq!(status_of(&client, &base, "/api/v2/users/me/").await, 200);
+    assert_eq!(status_of(&client, &operators, "/metrics").await, 200);
+    let mut after = Handed::start(&listener, &v1, &store, &env);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(after.0.try_wait().expect("a process").is_none(), "it has ended");
+    tokio::task::spawn_blocking(move || before.stop()).await.expect("a clean stop");
+    assert_eq!(status_of(&client, &base, "/api/v2/users/me/").await, 200);
+    assert_eq!(status_of(&client, &operators, "/metrics").await, 200);
+    tokio::task::spawn_blocking(move || after.stop()).await.expect("a clean stop");
+}
+
 /// What was told next, waiting for it.
 fn told(socket: &UnixDatagram) -> String {
     let mut buffer = [0; 4096];
