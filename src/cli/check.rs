@@ -5,7 +5,6 @@ use super::arguments::{Outcome, SettingArgs, block_on, say};
 use crate::app;
 use crate::doctor::{self, Report, State};
 use crate::plan::Plan;
-use crate::retirement::Retirement;
 use crate::settings::Settings;
 use clap::Args;
 use std::sync::Arc;
@@ -47,7 +46,6 @@ fn check_mappings(settings: &Settings, faults: &mut Vec<String>) -> Option<Arc<P
     };
     let working = plan.operations.iter().filter(|operation| operation.works()).count();
     say!("mappings  fine: {} operations, {working} of them work in this version", plan.operations.len());
-    faults.extend(Retirement::new(settings, &plan).err());
     Some(plan)
 }
 
@@ -64,8 +62,8 @@ async fn look(settings: &Settings, plan: Option<&Arc<Plan>>, wanted: &doctor::Wa
         match check.state {
             State::Fine => say!("{:<9} fine: {}", check.part, check.found),
             State::Warning => say!("warning   {}; {remedy}", check.found),
-            // A fault of `native` says itself what to do.
-            State::Fault if check.part == "native" => faults.push(check.found.clone()),
+            // These say themselves what to do.
+            State::Fault if ["native", "retirement"].contains(&check.part) => faults.push(check.found.clone()),
             State::Fault | State::Unknown => faults.push(format!("{}; {remedy}", check.found)),
         }
     }

@@ -19,8 +19,12 @@ pub(super) async fn look(settings: &Settings, report: &mut Report) {
     const PART: &str = "listen";
     certificate(settings, report);
     let address = settings.listen.address;
-    let Err(fault) = TcpListener::bind(address) else {
-        return report.fine(PART, format!("{address} is free; no gateway runs there"));
+    let fault = match TcpListener::bind(address) {
+        Err(fault) => fault,
+        Ok(_held) => {
+            report.fine(PART, format!("{address} is free; no gateway runs there"));
+            return operators(settings, report);
+        }
     };
     match fault.kind() {
         ErrorKind::AddrInUse => {}
@@ -45,6 +49,19 @@ pub(super) async fn look(settings: &Settings, report: &mut Report) {
     }
     let remedy = "end it, or choose another address with the setting listen.address";
     report.fault(PART, format!("{address} is taken by another program, which is no causeway"), remedy);
+}
+
+/// Looks whether operators can be served where the settings say. While a gateway runs their address is its own.
+fn operators(settings: &Settings, report: &mut Report) {
+    const PART: &str = "admin";
+    let Some(address) = settings.admin.listen else { return };
+    match TcpListener::bind(address) {
+        Ok(_) => report.fine(PART, format!("{address} is free")),
+        Err(fault) => {
+            let remedy = "choose another address or port in the setting admin.listen";
+            report.fault(PART, format!("{address} cannot be listened on: {fault}"), remedy);
+        }
+    }
 }
 
 /// Looks whether the certificate can be used, for how long, and who may read its key.

@@ -4,8 +4,8 @@
 //! counts against the quota of the key.
 //!
 //! May use: `access` (paths of v1), `admin` (the token), `amount`, `app` (mappings), `edge` (the certificate), `hints`
-//! (their secrets), `hop`, `native`, `oauth` (secrets), `outgoing`, `plan`, `settings`, `shared` (a look), `store`,
-//! `units`, `v1` (its words); the network with a client of its own, because the gateway's own hides what is looked for
+//! (their secrets), `hop`, `native`, `oauth` (secrets), `outgoing`, `plan`, `retirement` (its settings), `settings`, `shared` (a
+//! look), `store`, `units`, `v1` (its words); the network with a client of its own, because the gateway's own hides what is looked for
 //! here.
 
 mod asking;
@@ -27,6 +27,7 @@ pub(crate) use upstream::look as upstream;
 
 use crate::app;
 use crate::plan::Plan;
+use crate::retirement::Retirement;
 use crate::settings::Settings;
 use std::sync::Arc;
 
@@ -53,13 +54,25 @@ pub async fn examine(settings: &Settings, wanted: &Wanted) -> Report {
 }
 
 /// Looks at what stands beside the program: secrets, files, the store (opened when it is there, and not made), Redis,
-/// and with mappings that can be used the deployment's own v2.
+/// and with mappings that can be used what is said of v1's end and the deployment's own v2.
 pub(crate) async fn beside(settings: &Settings, plan: Option<&Arc<Plan>>, report: &mut Report) {
     stored::secrets(settings, report);
     files::look(settings, report);
     stored::look(settings, report).await;
     native::shared(settings, report).await;
     if let Some(plan) = plan {
+        retirement(settings, plan, report);
         native::look(settings, plan, report).await;
+    }
+}
+
+/// Looks whether v1 has the operations whose end is announced; nothing is said where they are there.
+fn retirement(settings: &Settings, plan: &Arc<Plan>, report: &mut Report) {
+    if let Err(fault) = Retirement::new(settings, plan) {
+        report.fault(
+            "retirement",
+            fault,
+            "correct `retirement` or `brownout`; docs/migration.md says how they work",
+        );
     }
 }

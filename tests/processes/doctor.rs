@@ -89,9 +89,9 @@ fn certificate(chain: &str, private: &str, days: i64) {
     std::fs::set_permissions(private, std::fs::Permissions::from_mode(0o600)).expect("a mode");
 }
 
-/// Asserts that `causeway check` tells the same of a certificate, and fails when it is a fault.
-async fn check_says(tls: &[(&str, &str)], [state, found, remedy]: [&str; 3]) {
-    let settings: Vec<String> = tls.iter().map(|(name, value)| format!("{name}={value}")).collect();
+/// Asserts that `causeway check` tells the same, and fails when it is a fault.
+async fn check_says(changed: &[(&str, &str)], [state, found, remedy]: [&str; 3]) {
+    let settings: Vec<String> = changed.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let mut arguments = vec!["check", "--set", "store.url=sqlite::memory:"];
     arguments.extend(settings.iter().flat_map(|setting| ["--set", setting.as_str()]));
     let (code, out, err) = run(&arguments).await;
@@ -170,6 +170,13 @@ async fn broken_settings_mappings_and_secrets_are_named() {
         set_up.finds(&tls, &[], [state, found, remedy]).await;
         check_says(&tls, [state, found, remedy]).await;
     }
+    let unknown = "[{ operation = \"v1_sattes_list\", from = \"2999-01-01\", until = \"2999-01-02\" }]";
+    let expected = ["fault", "v1 has no operation v1_sattes_list", "docs/migration.md"];
+    set_up.finds(&[("brownout", unknown)], &[], expected).await;
+    let over = "[{ operation = \"all\", from = \"2020-01-01\", until = \"2020-01-02\" }]";
+    set_up.finds(&[("brownout", over)], &[], ["warning", "has passed and is ignored", ""]).await;
+    check_says(&[("brownout", unknown)], ["fault", "v1 has no operation v1_sattes_list", "migration --json"]).await;
+    check_says(&[("brownout", over)], ["warning", "has passed and is ignored", "take it out"]).await;
     let plain = [("secrets.key_file", good.as_str()), ("public_url", "http://gateway.invalid")];
     set_up.finds(&plain, &[], ["fault", "shows keys and tokens", "use https"]).await;
 }
@@ -381,6 +388,8 @@ async fn what_stands_before_the_gateway_is_named() {
     set_up
         .finds(&[("listen.address", &address)], &[], ["fault", "taken by another program", "listen.address"])
         .await;
+    let operators = ["fault", "cannot be listened on: Address already in use", "admin.listen"];
+    set_up.finds(&[("admin.listen", &address)], &[], operators).await;
     set_up
         .finds(&[("listen.address", "192.0.2.1:80")], &[], ["fault", "cannot be listened on", "listen.address"])
         .await;

@@ -236,7 +236,8 @@ impl Settings {
             let variable = source::variable(name);
             format!("{name} is an argument, which everybody on the machine can read; use the variable {variable}")
         });
-        open.then_some(warning).into_iter().chain(exposed).collect()
+        let passed = self.retirement.passed(jiff::Timestamp::now());
+        open.then_some(warning).into_iter().chain(exposed).chain(passed).collect()
     }
 }
 

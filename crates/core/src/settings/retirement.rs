@@ -9,6 +9,7 @@ pub use brownout::Brownout;
 pub use notice::Notice;
 
 use super::reader::Reader;
+use jiff::Timestamp;
 
 /// Stands for every operation of v1.
 pub const EVERY: &str = "all";
@@ -55,6 +56,22 @@ impl RetirementSettings {
         }
         Self { notices, brownouts }
     }
+
+    /// What has passed by `now` and does nothing any more, a sentence each.
+    pub(super) fn passed(&self, now: Timestamp) -> impl Iterator<Item = String> {
+        let windows = self.brownouts.iter().filter(move |window| window.until <= now);
+        let windows = windows.map(|Brownout { operation, until, .. }| {
+            format!("the brownout of {operation} until {until} has passed and is ignored; take it out")
+        });
+        let sunset = move |notice: &Notice| notice.sunset.filter(|sunset| *sunset <= now && !notice.refuse);
+        let sunsets = self.notices.iter().filter_map(move |notice| {
+            let (operation, sunset) = (&notice.operation, sunset(notice)?);
+            Some(format!(
+                "the sunset of {operation}, {sunset}, has passed, and it is served all the same; `refuse = true` ends it"
+            ))
+        });
+        windows.chain(sunsets)
+    }
 }
 
 #[cfg(test)]
@@ -63,7 +80,6 @@ mod tests {
     use super::super::value::Setting;
     use super::*;
     use crate::settings::raw::Raw;
-    use jiff::Timestamp;
 
     fn notices(text: &str) -> Option<Vec<Notice>> {
         Tables::<Notice>::from_raw(&Raw::Bare(text.to_owned())).map(|tables| tables.0)
@@ -108,5 +124,37 @@ mod tests {
         assert!(one.overlaps(&window("a", 2, 4, &[])) && one.overlaps(&window("a", 2, 4, &["x", "y"])));
         assert!(!one.overlaps(&window("a", 3, 4, &["x"])) && !one.overlaps(&window("a", 2, 4, &["y"])));
         assert!(!one.overlaps(&window("b", 2, 4, &["x"])));
+    }
+
+    #[test]
+    fn what_has_passed_is_told() {
+        let at = |day: i64| Timestamp::from_second(day * 86_400).unwrap();
+        let window = |operation: &str, until| Brownout {
+            operation: operation.into(),
+            from: at(0),
+            until: at(until),
+            clients: Vec::new(),
+            dry_run: false,
+        };
+        let notice = |operation: &str, sunset, refuse| Notice {
+            operation: operation.into(),
+            deprecated: at(0),
+            sunset: Some(at(sunset)),
+            link: None,
+            refuse,
+        };
+        let settings = RetirementSettings {
+            notices: vec![notice("served", 2, false), notice("refused", 2, true), notice("ahead", 3, false)],
+            brownouts: vec![window("over", 2), window("on", 3)],
+        };
+        let told: Vec<String> = settings.passed(at(2)).collect();
+        assert_eq!(
+            told,
+            [
+                "the brownout of over until 1970-01-03T00:00:00Z has passed and is ignored; take it out",
+                "the sunset of served, 1970-01-03T00:00:00Z, has passed, and it is served all the same; `refuse = true` \
+                 ends it",
+            ]
+        );
     }
 }
