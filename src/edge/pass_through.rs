@@ -86,7 +86,7 @@ pub struct Notice {
 /// Knows what is said of calls.
 pub trait Notices: Send + Sync + 'static {
     /// What is said of a call; none when nothing is.
-    fn of(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Notice>;
+    fn of(&self, method: &Method, asked: &Uri, headers: &HeaderMap) -> Option<Notice>;
 }
 
 impl Notice {
@@ -163,7 +163,7 @@ impl PassThrough {
     pub async fn forward(&self, request: Request<Body>, context: &Context) -> Result<Response<Body>, Refusal> {
         (self.admit)(request.headers())?;
         let notices = self.notices.as_ref();
-        let notice = notices.and_then(|of| of.of(request.method(), request.uri().path(), request.headers()));
+        let notice = notices.and_then(|of| of.of(request.method(), request.uri(), request.headers()));
         if let Some(gone) = notice.as_ref().and_then(|notice| notice.refusal(&request, &context.request_id)) {
             return Ok(gone);
         }

@@ -4,11 +4,11 @@
 //! May use: `edge` (the trait of what is done to answers), `plan`, `settings`, `usage` (the names of clients).
 
 use crate::edge::{Notice as Said, Notices};
-use crate::plan::{Plan, V1Found};
+use crate::plan::{Fill, Operation, Plan, V1Found, V1Operation};
 use crate::settings::{Brownout, EVERY, Notice, Settings};
 use crate::usage::client_of;
 use http::header::USER_AGENT;
-use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimePrinter;
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ struct Window {
 }
 
 impl Retirement {
-    /// As `settings` say; none when nothing is set. Windows that have passed are told of and left out.
+    /// As `settings` say; none when nothing is set. Windows that have passed are left out; the settings warn of them.
     pub fn new(settings: &Settings, plan: &Arc<Plan>) -> Result<Option<Self>, String> {
         let (public, settings) = (&settings.public, &settings.retirement);
         let named = settings.notices.iter().map(|notice| ("retirement", &notice.operation));
@@ -54,28 +54,22 @@ impl Retirement {
                 ));
             }
         }
+        for client in settings.brownouts.iter().flat_map(|window| &window.clients) {
+            let named = client_of(Some(client.as_bytes()));
+            if named != *client {
+                return Err(format!(
+                    "brownout: no client is ever called {client}; `causeway migration` names this one {named}"
+                ));
+            }
+        }
         let now = Timestamp::now();
-        let mut windows = Vec::new();
-        for window in &settings.brownouts {
-            if window.until <= now {
-                tracing::warn!(operation = window.operation, until = %window.until, "a brownout has passed and is ignored");
-            } else {
-                windows.push(Window {
-                    told: window.clone(),
-                    lately: AtomicU64::default(),
-                    all: AtomicU64::default(),
-                });
-            }
-        }
-        for notice in &settings.notices {
-            if let Some(sunset) = notice.sunset.filter(|sunset| *sunset <= now && !notice.refuse) {
-                tracing::warn!(
-                    operation = notice.operation,
-                    %sunset,
-                    "a sunset has passed, and the operation is served all the same; `refuse = true` ends it"
-                );
-            }
-        }
+        let ahead = settings.brownouts.iter().filter(|window| window.until > now);
+        let window = |told: &Brownout| Window {
+            told: told.clone(),
+            lately: AtomicU64::default(),
+            all: AtomicU64::default(),
+        };
+        let windows: Vec<Window> = ahead.map(window).collect();
         if settings.notices.is_empty() && windows.is_empty() {
             return Ok(None);
         }
@@ -106,32 +100,30 @@ impl Retirement {
         figures
     }
 
-    fn at(&self, now: Timestamp, method: &str, path: &str, headers: &HeaderMap) -> Option<Said> {
-        let V1Found::Operation { operation: index, .. } = self.plan.v1.find(method, path) else { return None };
+    fn at(&self, now: Timestamp, method: &str, asked: &Uri, headers: &HeaderMap) -> Option<Said> {
+        let V1Found::Operation { operation: index, .. } = self.plan.v1.find(method, asked.path()) else {
+            return None;
+        };
         let row = &self.plan.v1.all()[index];
         let of = |id: &str| id == row.id || id == EVERY;
-        let successor = row.successors.first().and_then(|&successor| {
-            let variables = self.plan.v1.variables(index, path);
-            let known = |name: &str| Some(variables.iter().find(|(known, _)| known == name)?.1.as_str());
-            self.plan.operations[successor].path.fill(known)
+        let successor = row.successors.first().map(|&successor| {
+            let variables = self.plan.v1.variables(index, asked.path());
+            Successor::of(row, &self.plan.operations[successor], &variables, asked.query()).below(&self.before)
         });
-        let successor = successor.map(|path| format!("{}/{}", self.before, path.trim_start_matches('/')));
         let by_name = |a: &&Notice| a.operation == EVERY;
         // One of its own counts instead of that for all also while it has not begun.
         let notice = self.notices.iter().filter(|notice| of(&notice.operation)).min_by_key(by_name);
         let notice = notice.filter(|notice| notice.deprecated <= now);
-        let mut said = Said {
-            headers: notice.map(|notice| told(notice, successor.as_deref())).unwrap_or_default(),
-            gone: None,
-        };
-        let instead = successor.map_or("v2 has no successor for it".to_owned(), |path| format!("use {path}"));
+        let mut said =
+            Said { headers: notice.map(|notice| told(notice, successor.as_ref())).unwrap_or_default(), gone: None };
+        let instead = successor
+            .map_or("v2 has no successor for it".to_owned(), |successor| format!("use {}", successor.target));
         if let Some(sunset) =
             notice.and_then(|notice| notice.sunset.filter(|sunset| *sunset <= now && notice.refuse))
         {
             said.gone = Some(format!("This operation of v1 ended on {sunset}; {instead}."));
         }
-        let has_ended = said.gone.is_some();
-        let mut client = None;
+        let (mut client, mut ends) = (None, None);
         for Window { told: window, lately, all } in &self.windows {
             if !of(&window.operation) || now < window.from || now >= window.until {
                 continue;
@@ -143,25 +135,68 @@ impl Retirement {
             }
             lately.fetch_add(1, Ordering::Relaxed);
             all.fetch_add(1, Ordering::Relaxed);
-            if !window.dry_run && !has_ended {
-                let until = window.until;
-                said.gone = Some(format!(
-                    "This operation of v1 is switched off on trial until {until}, before it ends for good; {instead}."
-                ));
+            if !window.dry_run {
+                // One for all may stand beside one for this operation.
+                ends = ends.max(Some(window.until));
             }
+        }
+        if let (None, Some(until)) = (&said.gone, ends) {
+            said.gone = Some(format!(
+                "This operation of v1 is switched off on trial until {until}, before it ends for good; {instead}."
+            ));
         }
         Some(said)
     }
 }
 
 impl Notices for Retirement {
-    fn of(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Said> {
-        self.at(Timestamp::now(), method.as_str(), path, headers)
+    fn of(&self, method: &Method, asked: &Uri, headers: &HeaderMap) -> Option<Said> {
+        self.at(Timestamp::now(), method.as_str(), asked, headers)
+    }
+}
+
+/// Where in v2 stands what a call of v1 is about.
+struct Successor {
+    target: String,
+    /// Whether the call tells all of it; otherwise variables stand in it.
+    whole: bool,
+}
+
+impl Successor {
+    /// `operation` for a call of `row` with these `variables` in its path. Its query holds what v1 has in the path.
+    fn of(row: &V1Operation, operation: &Operation, variables: &[(String, String)], query: Option<&str>) -> Self {
+        let query: Vec<(String, String)> =
+            form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect();
+        let told = |values: &'_ [(String, String)], name: &str| {
+            values.iter().rposition(|(known, value)| known == name && !value.is_empty())
+        };
+        let value = |name: &str| match row.fills.iter().find(|(known, _)| known == name) {
+            Some((_, Fill::Parameter(parameter))) => told(&query, parameter).map(|at| query[at].1.as_str()),
+            Some((_, Fill::Variable(variable))) => told(variables, variable).map(|at| variables[at].1.as_str()),
+            None => told(variables, name).map(|at| variables[at].1.as_str()),
+        };
+        let (path, whole) = (&operation.path, operation.path.variables().all(|name| value(name).is_some()));
+        let mut target = path.fill_known(value);
+        let filters = row.fills.iter().filter(|(name, fill)| {
+            matches!(fill, Fill::Variable(_)) && operation.params.iter().any(|param| param.name == *name)
+        });
+        let filters: Vec<(&str, &str)> =
+            filters.filter_map(|(name, _)| Some((name.as_str(), value(name)?))).collect();
+        if !filters.is_empty() {
+            let filters = form_urlencoded::Serializer::new(String::new()).extend_pairs(filters).finish();
+            target.extend(["?", &filters]);
+        }
+        Self { target, whole }
+    }
+
+    /// The same below the path of the public address.
+    fn below(self, before: &str) -> Self {
+        Self { target: format!("{before}/{}", self.target.trim_start_matches('/')), ..self }
     }
 }
 
 /// The headers of a notice (RFC 9745, RFC 8594).
-fn told(notice: &Notice, successor: Option<&str>) -> Vec<(HeaderName, HeaderValue)> {
+fn told(notice: &Notice, successor: Option<&Successor>) -> Vec<(HeaderName, HeaderValue)> {
     let mut headers = Vec::new();
     let mut add = |name: HeaderName, value: String| {
         if let Ok(value) = HeaderValue::try_from(value) {
@@ -174,8 +209,9 @@ fn told(notice: &Notice, successor: Option<&str>) -> Vec<(HeaderName, HeaderValu
     {
         add(SUNSET, date);
     }
-    if let Some(successor) = successor {
-        add(LINK, format!("<{successor}>; rel=\"successor-version\""));
+    // A variable is no address.
+    if let Some(Successor { target, .. }) = successor.filter(|successor| successor.whole) {
+        add(LINK, format!("<{target}>; rel=\"successor-version\""));
     }
     if let Some(link) = &notice.link {
         add(LINK, format!("<{link}>; rel=\"deprecation\"; type=\"text/html\""));

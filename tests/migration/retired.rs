@@ -8,6 +8,8 @@ use causeway::settings::{LoadArgs, Settings};
 const STATES: &str = "/api/v1/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/states/";
 const LABELS: &str = "/api/v1/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/labels/";
 
+const NOTHING: &str = "00000000-0000-4000-8000-000000000000";
+
 fn links(answer: &crate::support::gateway::Answer) -> Vec<String> {
     let links = answer.all_headers.get_all("link").iter();
     links.map(|link| link.to_str().expect("text").to_owned()).collect()
@@ -69,6 +71,30 @@ async fn the_successor_is_named_under_the_public_address() {
     assert!(labels.text("detail").contains(&successor), "{}", labels.json);
 }
 
+/// A list of all work items is not what replaces the list of those in a cycle.
+#[tokio::test]
+async fn a_successor_holds_what_v1_has_in_its_path_and_says_what_it_needs() {
+    let ended = "[{ operation = \"all\", deprecated = \"2020-01-01\" }, { operation = \"v1_work_items_search\", \
+                 deprecated = \"2020-01-01\", sunset = \"2020-06-01\", refuse = true }]";
+    let settings = [("retirement", ended), ("usage.learn", "false")];
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &settings).await;
+    let project = STATES.trim_end_matches("states/").replace("/v1/", "/v2/");
+    for (set, filter) in [("cycles", "cycle"), ("modules", "module")] {
+        let path = format!("{}{set}/{NOTHING}/{filter}-issues/", STATES.trim_end_matches("states/"));
+        let expected = format!("<{project}work-items/?{filter}_id={NOTHING}>; rel=\"successor-version\"");
+        assert_eq!(links(&gateway.get("ada", &path).await), [expected]);
+    }
+    let search = "/api/v1/workspaces/acme/work-items/search/?search=x";
+    let whole = gateway.get("ada", &format!("{search}&project_id={NOTHING}")).await.expect(410);
+    let successor = format!("/api/v2/workspaces/acme/projects/{NOTHING}/work-items/");
+    assert!(whole.text("detail").contains(&format!("use {successor}.")), "{}", whole.json);
+    assert_eq!(links(&whole), [format!("<{successor}>; rel=\"successor-version\"")]);
+    let open = gateway.get("ada", search).await.expect(410);
+    let needs = "use /api/v2/workspaces/acme/projects/{project_id}/work-items/.";
+    assert!(open.text("detail").contains(needs), "{}", open.json);
+    assert!(links(&open).is_empty(), "{:?}", links(&open));
+}
+
 #[tokio::test]
 async fn what_has_ended_says_so_in_a_brownout_too() {
     let retirement =
@@ -90,6 +116,22 @@ async fn a_table_of_its_own_counts_instead_of_that_for_all_before_it_begins_too(
     gateway.get("ada", STATES).await.expect(410);
     let labels = gateway.get("ada", LABELS).await.expect(200);
     assert!(["deprecation", "sunset"].iter().all(|name| !labels.headers.contains_key(*name)));
+}
+
+/// Who comes back when one of them is over is refused by the other.
+#[tokio::test]
+async fn of_two_windows_the_end_that_is_told_is_the_later_one() {
+    let window = |operation: &str, year: u16| {
+        format!("{{ operation = \"{operation}\", from = \"2020-01-01\", until = \"{year}-01-01\" }}")
+    };
+    let (all, states) = (window("all", 2998), window("v1_states_list", 2999));
+    for windows in [format!("[{all}, {states}]"), format!("[{states}, {all}]")] {
+        let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("brownout", &windows)]).await;
+        for (path, until) in [(STATES, "until 2999-01-01"), (LABELS, "until 2998-01-01")] {
+            let refused = gateway.get("ada", path).await.expect(410);
+            assert!(refused.text("detail").contains(until), "{}", refused.json);
+        }
+    }
 }
 
 #[tokio::test]
@@ -158,6 +200,10 @@ async fn faulty_announcements_are_refused_at_the_start() {
     let unknown = load("brownout", &format!("[{}]", of("v1_sattes_list", &window))).expect("readable");
     let fault = App::build(&unknown).await.err().expect("refused").to_string();
     assert!(fault.contains("v1 has no operation v1_sattes_list"), "{fault}");
+    let named = format!("[{}]", of("all", &format!("{window}, clients = [\"Old-Tool/1.0\"]")));
+    let named = load("brownout", &named).expect("readable");
+    let fault = App::build(&named).await.err().expect("refused").to_string();
+    assert!(fault.contains("Old-Tool/1.0; `causeway migration` names this one old-tool/1.0"), "{fault}");
     // Nothing else keeps such a gateway from starting.
     let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
     let good = format!("[{}]", of("v1_states_list", &window));
