@@ -125,6 +125,17 @@ async fn explain_tells_what_replaces_a_call_of_v1() {
     ] {
         assert!(out.contains(line), "{line}\n{out}");
     }
+    // An archived work item is changed only once it is back, and one that is to be archived before.
+    let archiving = body.replace("null", "\"2026-11-22\"");
+    for (body, ends) in [(body, ["/unarchive/", "/"]), (&archiving, ["/", "/archive/"])] {
+        let (_, out, _) = run(&["explain", "PATCH", &item, "--body", body]).await;
+        let requests: Vec<&str> = out.lines().filter(|line| line.starts_with("v2 ")).collect();
+        assert_eq!(requests.len(), 2, "{out}");
+        let id = "00000000-0000-4000-e000-000000000001";
+        for (request, end) in requests.iter().zip(ends) {
+            assert!(request.ends_with(&format!("{id}{end}")), "{out}");
+        }
+    }
     let list =
         format!("{project}/work-items/?order_by=-created_at&per_page=1000&cursor=1000:2:0&fields=id&priority=x");
     let (code, out, _) = run(&["explain", "GET", &list, "--json"]).await;

@@ -46,23 +46,26 @@ impl Call<'_> {
             told.changes.push("v1 has no such path and answers 404.".into());
         }
         let mut members = members(body)?;
-        let mut operations: Vec<&Operation> = Vec::new();
+        // What is archived can be changed only once it is back, and what is to be archived only before.
+        let (mut before, mut after): (Vec<&Operation>, Vec<&Operation>) = Default::default();
         for (member, [set, cleared]) in &row.instead {
-            if let Some(value) = members.remove(member) {
-                operations.push(&self.plan.operations[if value.is_null() { *cleared } else { *set }]);
+            match members.remove(member) {
+                Some(Value::Null) => before.push(&self.plan.operations[*cleared]),
+                Some(_) => after.push(&self.plan.operations[*set]),
+                None => {}
             }
         }
-        if (operations.is_empty() || !members.is_empty())
-            && let Some(&usual) = row.successors.first()
-        {
-            operations.insert(0, &self.plan.operations[usual]);
-        }
-        for (index, operation) in operations.iter().enumerate() {
-            let body = if index == 0 { std::mem::take(&mut members) } else { Map::new() };
+        let alone = before.is_empty() && after.is_empty();
+        let usual = row.successors.first().filter(|_| alone || !members.is_empty());
+        let usual = usual.map(|&usual| &self.plan.operations[usual]);
+        let all: Vec<&Operation> = before.into_iter().chain(usual).chain(after).collect();
+        for &operation in &all {
+            let is_usual = usual.is_some_and(|usual| usual.id == operation.id);
+            let body = if is_usual { std::mem::take(&mut members) } else { Map::new() };
             let request = self.request(operation, body, &mut told);
             told.requests.push(request);
         }
-        if let Some(first) = operations.first() {
+        if let Some(first) = usual.or(all.first().copied()) {
             tell(self.plan, first, &mut told);
         }
         Ok(told)
