@@ -50,7 +50,7 @@ pub fn text(report: &Report) -> String {
                 cut(&line.operation, 40),
                 line.calls,
                 line.last_date(),
-                cut(successor.split("/api/v2/").last().unwrap_or_default(), 36)
+                cut(successor.split("/api/v2/").last().unwrap_or_default(), 35)
             );
         }
         more(&mut text, report.left.len());

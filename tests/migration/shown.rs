@@ -47,6 +47,19 @@ fn days_are_dates_in_json() {
 }
 
 #[test]
+fn no_line_is_wider_than_a_terminal() {
+    let long = "x".repeat(200);
+    let left = Left { operation: long.clone(), v2: vec![long.clone()], ..report().left[0].clone() };
+    let client = ClientLine { client: long.clone(), ..report().clients[0].clone() };
+    let caller =
+        CallerLine { person: long.clone(), title: long, kind: "v1 key".into(), ..report().callers[0].clone() };
+    let wide = Report { left: vec![left], clients: vec![client], callers: vec![caller], ..report() };
+    let told = text(&wide);
+    let widest = told.lines().map(|line| line.chars().count()).max();
+    assert_eq!(widest, Some(100), "{told}");
+}
+
+#[test]
 fn one_is_not_many() {
     let told = text(&report());
     assert!(told.starts_with("Since 2026-11-22: 1 call of v1, 0 of v2; 0 % moved.\n"), "{told}");
