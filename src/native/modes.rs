@@ -60,7 +60,7 @@ impl Modes {
     }
 
     fn say(&mut self, plan: &Plan, serve: &Serve, name: &str) -> Result<(), String> {
-        let mut found = false;
+        let (mut found, mut of_workspaces) = (false, false);
         for (index, operation) in plan.operations.iter().enumerate() {
             let reach = match name {
                 EVERY => Reach::Every,
@@ -69,10 +69,7 @@ impl Modes {
                 _ => continue,
             };
             found = true;
-            let of_workspaces = operation.path.variables().any(|variable| variable == "slug");
-            if !of_workspaces && reach == Reach::Operation && !serve.workspaces.is_empty() {
-                return Err(format!("native.serve: {name} is of no workspace; leave `workspaces` out for it"));
-            }
+            of_workspaces |= operation.path.variables().any(|variable| variable == "slug");
             let said = &mut self.0[index];
             if serve.workspaces.is_empty() {
                 let here = said.everywhere.get_or_insert((reach, serve.mode));
@@ -83,7 +80,13 @@ impl Modes {
                 put(here, reach, serve.mode, || format!("{} in workspace {workspace}", operation.id))?;
             }
         }
-        if found { Ok(()) } else { Err(unknown(plan, name)) }
+        match found {
+            true if !of_workspaces && !serve.workspaces.is_empty() => {
+                Err(format!("native.serve: {name} is of no workspace; leave `workspaces` out for it"))
+            }
+            true => Ok(()),
+            false => Err(unknown(plan, name)),
+        }
     }
 
     /// Operations on records of this gateway's store are answered by another only where that one has all of them.

@@ -5,7 +5,7 @@
 
 use crate::edge::{Notice as Said, Notices};
 use crate::plan::{Fill, Operation, Plan, V1Found, V1Operation};
-use crate::settings::{Brownout, EVERY, Notice, Settings};
+use crate::settings::{Brownout, EVERY, Notice, Settings, most_similar};
 use crate::usage::client_of;
 use http::header::USER_AGENT;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
@@ -48,9 +48,11 @@ impl Retirement {
         let windows = settings.brownouts.iter().map(|window| ("brownout", &window.operation));
         for (setting, id) in named.chain(windows) {
             if id != EVERY && plan.v1.by_id(id).is_none() {
+                let names = plan.v1.all().iter().map(|row| row.id.as_str());
+                let near = most_similar(id, names).map(|near| format!("did you mean {near}? ")).unwrap_or_default();
                 return Err(format!(
-                    "{setting}: v1 has no operation {id}; `causeway migration --json` names all, and \"{EVERY}\" stands \
-                     for each"
+                    "{setting}: v1 has no operation {id}; {near}`causeway migration --json` names all, and \"{EVERY}\" \
+                     stands for each"
                 ));
             }
         }

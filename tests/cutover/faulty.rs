@@ -74,6 +74,10 @@ async fn names_that_are_none_and_tables_that_contradict_each_other_are_refused()
             "{ operations = [\"users_me_retrieve\"], mode = \"shadow\", workspaces = [\"acme\"] }",
             "native.serve: users_me_retrieve is of no workspace; leave `workspaces` out for it",
         ),
+        (
+            "{ operations = [\"users\"], mode = \"native\", workspaces = [\"acme\"] }",
+            "native.serve: users is of no workspace; leave `workspaces` out for it",
+        ),
     ] {
         let settings = [("native.base_url", NATIVE), ("native.serve", &*serve(tables))];
         assert_eq!(refused(&settings).await, told);

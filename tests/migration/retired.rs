@@ -199,7 +199,7 @@ async fn faulty_announcements_are_refused_at_the_start() {
     }
     let unknown = load("brownout", &format!("[{}]", of("v1_sattes_list", &window))).expect("readable");
     let fault = App::build(&unknown).await.err().expect("refused").to_string();
-    assert!(fault.contains("v1 has no operation v1_sattes_list"), "{fault}");
+    assert!(fault.contains("v1 has no operation v1_sattes_list; did you mean v1_states_list?"), "{fault}");
     let named = format!("[{}]", of("all", &format!("{window}, clients = [\"Old-Tool/1.0\"]")));
     let named = load("brownout", &named).expect("readable");
     let fault = App::build(&named).await.err().expect("refused").to_string();
