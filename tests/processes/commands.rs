@@ -144,6 +144,14 @@ async fn explain_tells_what_replaces_a_call_of_v1() {
     let target = told["requests"][0]["target"].as_str().expect("a target");
     assert!(target.contains("order_by=-created_at") && target.contains("per_page=200"), "{target}");
     assert!(target.contains("offset=2000") && !target.contains("priority"), "{target}");
+    // v1 reads an external pair only whole, and answers with the record itself then.
+    let list = format!("{project}/issues/?external_id=7");
+    let (_, out, _) = run(&["explain", "GET", &list]).await;
+    assert!(out.contains("/work-items/\n") && out.contains("query: external_id: v1 reads it only beside"), "{out}");
+    let (_, out, _) = run(&["explain", "GET", &format!("{list}&external_source=jira")]).await;
+    assert!(out.contains("external_id=7") && out.contains("external_source=jira"), "{out}");
+    assert!(out.contains("in place of the one record by itself, or v1's 404 where there is none."), "{out}");
+    assert!(!out.contains("v1's has 1,000"), "{out}");
     let (code, out, _) = run(&["explain", "GET", "/api/v1/workspaces/acme/projects/"]).await;
     assert!(code == 0 && out.contains("v2 has no successor. v2 has no list of projects"), "{out}");
     let (code, out, _) = run(&["explain", "GET", "/api/v1/workspaces/acme/secret-7/"]).await;

@@ -29,7 +29,7 @@ impl Call<'_> {
             let value = self.query.iter().rfind(|(known, _)| known == name).map_or("", |(_, value)| value);
             self.parameter(operation, resource, (name, value), told, &mut query);
         }
-        if operation.is_list() && !seen.contains(&"per_page") {
+        if operation.is_list() && !seen.contains(&"per_page") && !self.names_one() {
             told.changes.push(
                 "A page of v2 has 50 rows unless `per_page` says otherwise, and 200 at most; v1's has 1,000."
                     .into(),
@@ -91,6 +91,11 @@ impl Call<'_> {
                 }
                 None => lost("it is no cursor of v1, or beyond what `offset` reaches; v2's own cursors do"),
             },
+            _ if self.row.together.iter().any(|known| known == name) && !self.names_one() => {
+                let others: Vec<&str> =
+                    self.row.together.iter().map(String::as_str).filter(|other| *other != name).collect();
+                lost(&format!("v1 reads it only beside {}, and v2 would filter by it", others.join(", ")));
+            }
             _ if self.reads(name) => match has(name) {
                 Some(_) => query.push((name.into(), value.into())),
                 None => lost("v2 has no such parameter"),
@@ -100,6 +105,14 @@ impl Call<'_> {
             }
             _ => lost("v1 ignores it here"),
         }
+    }
+
+    /// Whether v1 answers with one record of the list, because all that names it is there.
+    pub(super) fn names_one(&self) -> bool {
+        let has = |name: &String| {
+            self.query.iter().rfind(|(known, _)| known == name).is_some_and(|(_, it)| !it.is_empty())
+        };
+        !self.row.together.is_empty() && self.row.together.iter().all(has)
     }
 
     fn reads(&self, name: &str) -> bool {

@@ -66,7 +66,7 @@ impl Call<'_> {
             told.requests.push(request);
         }
         if let Some(first) = usual.or(all.first().copied()) {
-            tell(self.plan, first, &mut told);
+            tell(self.plan, first, self.names_one(), &mut told);
         }
         Ok(told)
     }
@@ -103,8 +103,8 @@ fn members(body: Option<&Value>) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// Tells what is different about the answer to `operation` against the one v1 gives.
-fn tell(plan: &Plan, operation: &Operation, told: &mut Replacement) {
+/// Tells what is different about the answer to `operation` against the one v1 gives, which may be `one` record of a list.
+fn tell(plan: &Plan, operation: &Operation, one: bool, told: &mut Replacement) {
     let resource = plan.resource_of(operation);
     if operation.answer != Answer::Empty {
         for field in resource.fields.iter().filter(|field| !field.spec.hidden) {
@@ -118,6 +118,7 @@ fn tell(plan: &Plan, operation: &Operation, told: &mut Replacement) {
     }
     if operation.is_list() {
         let before = match resource.v1.as_ref().map(|v1| v1.rows) {
+            _ if one => "the one record by itself, or v1's 404 where there is none",
             Some(Rows::Paged) => "v1's `results` with `next_cursor` and `total_results`",
             _ => "v1's bare array",
         };

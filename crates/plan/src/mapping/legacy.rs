@@ -42,6 +42,8 @@ pub struct V1Row {
     pub fills: IndexMap<String, String>,
     /// Parameters that v1 reads beside those of every list.
     pub reads: Vec<String>,
+    /// Of them, those that v1 reads only together: it answers with the one record that they name.
+    pub together: Vec<String>,
     /// Members of a body that stand for another operation: with a value, and with null.
     pub instead: IndexMap<String, [String; 2]>,
     /// What a request to the usual successor does differently.

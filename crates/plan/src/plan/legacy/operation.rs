@@ -44,6 +44,8 @@ pub struct V1Operation {
     pub fills: Vec<(String, Fill)>,
     /// Parameters that v1 reads beside those of every list.
     pub reads: Vec<String>,
+    /// Of them, those that v1 reads only together: it answers with the one record that they name.
+    pub together: Vec<String>,
     /// What a request to the usual successor does differently.
     pub differs: Vec<String>,
     /// Members of a body that stand for another operation: its index when there is a value, and when it is null.

@@ -25,6 +25,10 @@ pub(super) fn declared(row: &V1Row, operations: &[Operation], rows: &mut Vec<V1O
         known.instead.push((member.clone(), both.into()));
     }
     known.reads.clone_from(&row.reads);
+    if let Some(name) = row.together.iter().find(|name| !row.reads.contains(name)) {
+        return Err(format!("together › {name}: is none of `reads`"));
+    }
+    known.together.clone_from(&row.together);
     known.differs.clone_from(&row.differs);
     if let Some(id) = &row.id {
         known.id.clone_from(id);

@@ -73,6 +73,7 @@ pub(super) fn row_of<'r>(
             extent: Extent::None(ONLY_A_PART.into()),
             fills: Vec::new(),
             reads: Vec::new(),
+            together: Vec::new(),
             differs: Vec::new(),
             instead: Vec::new(),
             served: true,
