@@ -152,6 +152,15 @@ async fn explain_tells_what_replaces_a_call_of_v1() {
     assert!(out.contains("external_id=7") && out.contains("external_source=jira"), "{out}");
     assert!(out.contains("in place of the one record by itself, or v1's 404 where there is none."), "{out}");
     assert!(!out.contains("v1's has 1,000"), "{out}");
+    // v1's search shows rows of its own.
+    let (_, out, _) = run(&["explain", "GET", "/api/v1/workspaces/acme/work-items/search/?search=x"]).await;
+    assert!(out.contains("in place of v1's `issues`, all on one page.") && !out.contains("1,000"), "{out}");
+    assert!(out.contains("answer: workspace__slug: v2 does not show it"), "{out}");
+    assert!(!out.contains("renamed     answer") && !out.contains("description_html"), "{out}");
+    let (_, out, _) = run(&["explain", "GET", &item]).await;
+    assert!(out.contains("renamed     answer: labels is label_ids"), "{out}");
+    let (_, out, _) = run(&["explain", "GET", &format!("{item}activities/")]).await;
+    assert!(out.contains("in place of v1's `results` with"), "{out}");
     let (code, out, _) = run(&["explain", "GET", "/api/v1/workspaces/acme/projects/"]).await;
     assert!(code == 0 && out.contains("v2 has no successor. v2 has no list of projects"), "{out}");
     let (code, out, _) = run(&["explain", "GET", "/api/v1/workspaces/acme/secret-7/"]).await;

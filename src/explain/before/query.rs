@@ -30,10 +30,9 @@ impl Call<'_> {
             self.parameter(operation, resource, (name, value), told, &mut query);
         }
         if operation.is_list() && !seen.contains(&"per_page") && !self.names_one() {
-            told.changes.push(
-                "A page of v2 has 50 rows unless `per_page` says otherwise, and 200 at most; v1's has 1,000."
-                    .into(),
-            );
+            let v1 = if self.row.shows.is_empty() { "; v1's has 1,000" } else { "" };
+            told.changes
+                .push(format!("A page of v2 has 50 rows unless `per_page` says otherwise, and 200 at most{v1}."));
         }
         query
     }

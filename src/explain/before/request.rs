@@ -66,7 +66,7 @@ impl Call<'_> {
             told.requests.push(request);
         }
         if let Some(first) = usual.or(all.first().copied()) {
-            tell(self.plan, first, self.names_one(), &mut told);
+            self.tell(first, &mut told);
         }
         Ok(told)
     }
@@ -95,45 +95,54 @@ impl Call<'_> {
     }
 }
 
+impl Call<'_> {
+    /// Tells what is different about the answer to `operation` against the one v1 gives.
+    fn tell(&self, operation: &Operation, told: &mut Replacement) {
+        let (row, resource) = (self.row, self.plan.resource_of(operation));
+        if operation.answer != Answer::Empty {
+            let is_shown = |name: &str| row.shows.is_empty() || row.shows.iter().any(|shown| shown == name);
+            let fields = || resource.fields.iter().filter(|field| !field.spec.hidden);
+            for field in fields() {
+                if let Some(v1) = field.spec.v1.as_ref().filter(|v1| **v1 != field.name && is_shown(v1)) {
+                    told.rename("answer", v1, &field.name);
+                }
+            }
+            let hidden = self.plan.v1.hidden(&resource.name);
+            let is_kept =
+                |name: &String| fields().any(|field| field.name == *name || field.spec.v1.as_ref() == Some(name));
+            let others = row.shows.iter().filter(|name| !hidden.contains(name) && !is_kept(name));
+            for name in hidden.iter().filter(|name| is_shown(name)).chain(others) {
+                told.lose("answer", name, "v2 does not show it");
+            }
+        }
+        if operation.is_list() {
+            let before = match (&row.rows, resource.v1.as_ref().map(|v1| v1.rows)) {
+                _ if self.names_one() => "the one record by itself, or v1's 404 where there is none".to_owned(),
+                (Some(rows), _) => format!("v1's {rows}"),
+                (None, Some(Rows::Paged)) => "v1's `results` with `next_cursor` and `total_results`".to_owned(),
+                (None, _) => "v1's bare array".to_owned(),
+            };
+            told.changes.push(format!(
+                "The rows are in `data`, with `next`, `previous`, `total_count` and `pagination`, in place of {before}."
+            ));
+            if let Some(order) = &operation.order {
+                told.changes.push(format!("Without `order_by` v2 orders by `{}`.", order.default));
+            }
+        }
+        told.changes.push(format!("A success is {}.", operation.status));
+        told.changes.push(
+            "Errors are problems (`application/problem+json`) with `code`, `detail` and, for bad input, `errors` by field, in \
+             place of v1's `{\"error\"}`, `{\"detail\"}` and objects of fields. What the key may not see is 404, where v1 \
+             says 403; a wrong key is 401, where v1 says 403."
+                .into(),
+        );
+    }
+}
+
 fn members(body: Option<&Value>) -> Result<Map<String, Value>, String> {
     match body {
         None | Some(Value::Null) => Ok(Map::new()),
         Some(Value::Object(members)) => Ok(members.clone()),
         Some(_) => Err("the body is no JSON object, which v1 and v2 refuse alike".into()),
     }
-}
-
-/// Tells what is different about the answer to `operation` against the one v1 gives, which may be `one` record of a list.
-fn tell(plan: &Plan, operation: &Operation, one: bool, told: &mut Replacement) {
-    let resource = plan.resource_of(operation);
-    if operation.answer != Answer::Empty {
-        for field in resource.fields.iter().filter(|field| !field.spec.hidden) {
-            if let Some(v1) = field.spec.v1.as_ref().filter(|v1| **v1 != field.name) {
-                told.rename("answer", v1, &field.name);
-            }
-        }
-        for name in plan.v1.hidden(&resource.name) {
-            told.lose("answer", name, "v2 does not show it");
-        }
-    }
-    if operation.is_list() {
-        let before = match resource.v1.as_ref().map(|v1| v1.rows) {
-            _ if one => "the one record by itself, or v1's 404 where there is none",
-            Some(Rows::Paged) => "v1's `results` with `next_cursor` and `total_results`",
-            _ => "v1's bare array",
-        };
-        told.changes.push(format!(
-            "The rows are in `data`, with `next`, `previous`, `total_count` and `pagination`, in place of {before}."
-        ));
-        if let Some(order) = &operation.order {
-            told.changes.push(format!("Without `order_by` v2 orders by `{}`.", order.default));
-        }
-    }
-    told.changes.push(format!("A success is {}.", operation.status));
-    told.changes.push(
-        "Errors are problems (`application/problem+json`) with `code`, `detail` and, for bad input, `errors` by field, in \
-         place of v1's `{\"error\"}`, `{\"detail\"}` and objects of fields. What the key may not see is 404, where v1 \
-         says 403; a wrong key is 401, where v1 says 403."
-            .into(),
-    );
 }

@@ -46,6 +46,10 @@ pub struct V1Operation {
     pub reads: Vec<String>,
     /// Of them, those that v1 reads only together: it answers with the one record that they name.
     pub together: Vec<String>,
+    /// What v1's rows stand in, where they do not stand as the successor's resource says.
+    pub rows: Option<String>,
+    /// Members of v1's rows, where they are not those of the successor's resource.
+    pub shows: Vec<String>,
     /// What a request to the usual successor does differently.
     pub differs: Vec<String>,
     /// Members of a body that stand for another operation: its index when there is a value, and when it is null.

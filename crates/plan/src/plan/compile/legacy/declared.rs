@@ -29,6 +29,8 @@ pub(super) fn declared(row: &V1Row, operations: &[Operation], rows: &mut Vec<V1O
         return Err(format!("together › {name}: is none of `reads`"));
     }
     known.together.clone_from(&row.together);
+    known.rows.clone_from(&row.rows);
+    known.shows.clone_from(&row.shows);
     known.differs.clone_from(&row.differs);
     if let Some(id) = &row.id {
         known.id.clone_from(id);

@@ -74,6 +74,8 @@ pub(super) fn row_of<'r>(
             fills: Vec::new(),
             reads: Vec::new(),
             together: Vec::new(),
+            rows: None,
+            shows: Vec::new(),
             differs: Vec::new(),
             instead: Vec::new(),
             served: true,
