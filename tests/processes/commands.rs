@@ -152,6 +152,9 @@ async fn explain_tells_what_replaces_a_call_of_v1() {
     assert!(out.contains("external_id=7") && out.contains("external_source=jira"), "{out}");
     assert!(out.contains("in place of the one record by itself, or v1's 404 where there is none."), "{out}");
     assert!(!out.contains("v1's has 1,000"), "{out}");
+    // v1 has no pages of people.
+    let (_, out, _) = run(&["explain", "GET", &format!("{project}/members/")]).await;
+    assert!(out.contains("200 at most.") && out.contains("v1's bare array") && !out.contains("1,000"), "{out}");
     // v1's search shows rows of its own.
     let (_, out, _) = run(&["explain", "GET", "/api/v1/workspaces/acme/work-items/search/?search=x"]).await;
     assert!(out.contains("in place of v1's `issues`, all on one page.") && !out.contains("1,000"), "{out}");

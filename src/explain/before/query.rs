@@ -30,7 +30,8 @@ impl Call<'_> {
             self.parameter(operation, resource, (name, value), told, &mut query);
         }
         if operation.is_list() && !seen.contains(&"per_page") && !self.names_one() {
-            let v1 = if self.row.shows.is_empty() { "; v1's has 1,000" } else { "" };
+            let is_paged = resource.v1.as_ref().is_some_and(|v1| v1.rows == Rows::Paged);
+            let v1 = if is_paged && self.row.shows.is_empty() { "; v1's has 1,000" } else { "" };
             told.changes
                 .push(format!("A page of v2 has 50 rows unless `per_page` says otherwise, and 200 at most{v1}."));
         }
