@@ -1,5 +1,5 @@
 //! Builds and refreshes against the model: they converge to what v1 shows, whatever happens in between. May use:
-//! `refusal`, this folder.
+//! `refusal`, `translate`, this folder.
 
 use super::model::{Model, SMALL, Write, content, run, writes};
 use super::{building, cases};
