@@ -9,8 +9,8 @@ use crate::edge::pools::is_v2;
 use crate::edge::problem;
 use crate::refusal::Refusal;
 use crate::units::since_1970;
-use http::header::AGE;
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
+use http::header::{AGE, CACHE_CONTROL};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::time::Duration;
 
@@ -86,11 +86,14 @@ fn ignored(members: &[String]) -> Option<HeaderValue> {
 }
 
 fn add_cost(response: &mut Response<Body>, context: &Context, total: Duration) {
-    if let Some(age) = context.meter.stale_age().filter(|_| response.status().is_success()) {
-        // Rounded up, so that nothing is said to be younger than it is.
+    // That nothing has changed is as old as the answer that it stands for.
+    let shows = response.status().is_success() || response.status() == StatusCode::NOT_MODIFIED;
+    if let Some(age) = context.meter.stale_age().filter(|_| shows) {
+        // Rounded up, so that nothing is said to be younger than it is. Nobody keeps it, a document neither.
         response.headers_mut().insert(AGE, (age.as_secs_f64().ceil() as u64).into());
+        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
-    if response.status().is_success() && context.meter.makes_do() {
+    if shows && context.meter.makes_do() {
         response.headers_mut().insert(CACHE_STATUS, STALE);
     }
     response.headers_mut().insert(V1_CALLS, context.meter.calls().into());
