@@ -49,6 +49,11 @@ impl Coding {
         self.into()
     }
 
+    /// Whether the tag of a form in this coding is among these.
+    fn is_in(self, tags: &str) -> bool {
+        tags.contains(&tag::ending(self.name()))
+    }
+
     fn of(self, plain: &[u8], level: u8) -> io::Result<Vec<u8>> {
         match self {
             Self::Zstd => zstd::bulk::compress(plain, level.into()),
@@ -66,24 +71,55 @@ impl Coding {
 pub(super) struct Accepted {
     coding: Option<Coding>,
     /// `If-None-Match`, when one of its tags is that of a coded form.
-    known: Option<HeaderValue>,
+    known: Option<String>,
 }
 
 impl Accepted {
     /// As the headers of a request say.
     pub(super) fn of(headers: &HeaderMap) -> Self {
-        let known = headers.get(IF_NONE_MATCH).filter(|known| {
-            Coding::ALL.iter().any(|one| {
-                let ending = tag::ending(one.name());
-                known.as_bytes().windows(ending.len()).any(|part| part == ending.as_bytes())
-            })
-        });
-        Self { coding: preferred(headers), known: known.cloned() }
+        let known = known(headers).filter(|known| Coding::ALL.iter().any(|one| one.is_in(known)));
+        Self { coding: preferred(headers), known }
     }
+
+    /// As the headers of a read say. Forms in a coding that this client refuses leave `If-None-Match`: a cache on the
+    /// way may name what it holds for other clients, and would give this one such a form after a 304.
+    pub(super) fn of_read(headers: &mut HeaderMap) -> Self {
+        let accepted = Self::of(headers);
+        let Some(known) = &accepted.known else { return accepted };
+        let taken = Coding::ALL.map(|coding| takes(headers, coding));
+        let refused = |tag: &str| Coding::ALL.iter().zip(taken).any(|(coding, taken)| !taken && coding.is_in(tag));
+        let known: Vec<&str> = known.split(',').map(str::trim).filter(|tag| !refused(tag)).collect();
+        let known = known.join(",");
+        match HeaderValue::try_from(&known) {
+            Ok(known) if !known.is_empty() => drop(headers.insert(IF_NONE_MATCH, known)),
+            _ => drop(headers.remove(IF_NONE_MATCH)),
+        }
+        Self { known: Some(known), ..accepted }
+    }
+}
+
+/// All lines of `If-None-Match`.
+fn known(headers: &HeaderMap) -> Option<String> {
+    let lines: Vec<&str> = headers.get_all(IF_NONE_MATCH).iter().filter_map(|line| line.to_str().ok()).collect();
+    (!lines.is_empty()).then(|| lines.join(","))
+}
+
+/// Whether a client takes this coding; one that says nothing takes any (RFC 9110, 12.5.3).
+fn takes(headers: &HeaderMap, coding: Coding) -> bool {
+    let weight = |(of, weight): (Coding, f32)| of == coding && weight > 0.0;
+    !headers.contains_key(ACCEPT_ENCODING) || weights(headers).into_iter().any(weight)
 }
 
 /// The coding of these with the highest weight; none when there is none with any.
 fn preferred(headers: &HeaderMap) -> Option<Coding> {
+    let weights = weights(headers);
+    // The first of the heaviest.
+    let heaviest = weights.iter().map(|(_, weight)| *weight).fold(0.0, f32::max);
+    weights.into_iter().find(|(_, weight)| *weight > 0.0 && *weight >= heaviest).map(|(coding, _)| coding)
+}
+
+/// How much a client likes each of these.
+fn weights(headers: &HeaderMap) -> [(Coding, f32); 2] {
     let mut weights = Coding::ALL.map(|coding| (coding, None));
     let mut others = 0.0;
     let lines = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
@@ -100,10 +136,7 @@ fn preferred(headers: &HeaderMap) -> Option<Coding> {
             }
         }
     }
-    let weights = weights.map(|(coding, weight): (_, Option<f32>)| (coding, weight.unwrap_or(others)));
-    // The first of the heaviest.
-    let heaviest = weights.iter().map(|(_, weight)| *weight).fold(0.0, f32::max);
-    weights.into_iter().find(|(_, weight)| *weight > 0.0 && *weight >= heaviest).map(|(coding, _)| coding)
+    weights.map(|(coding, weight): (_, Option<f32>)| (coding, weight.unwrap_or(others)))
 }
 
 /// The coded forms, and which answers are coded. Cheap to clone, all clones keep the same.
@@ -191,7 +224,7 @@ impl Codings {
 
 /// A 304 for a form that the client has has the tag of that form.
 fn as_it_is_known(accepted: &Accepted, mut response: Response<Body>) -> Response<Body> {
-    let known = accepted.known.as_ref().and_then(|known| known.to_str().ok());
+    let known = accepted.known.as_ref();
     let tag = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok());
     if let (Some(known), Some(tag)) = (known, tag) {
         let has = |coding: &Coding| known.contains(&tag::coded(tag, coding.name()));
@@ -286,14 +319,35 @@ mod tests {
         let codings = Codings::new(&EdgeSettings::default());
         let tag_of = async |known: &str| {
             let mut headers = HeaderMap::new();
-            headers.insert(IF_NONE_MATCH, HeaderValue::from_str(known).unwrap());
+            for line in known.lines() {
+                headers.append(IF_NONE_MATCH, HeaderValue::from_str(line).unwrap());
+            }
             let mut response = answer(b"", "\"a\"");
             *response.status_mut() = StatusCode::NOT_MODIFIED;
-            let answer = codings.coded(&Accepted::of(&headers), response, true).await;
+            let answer = codings.coded(&Accepted::of_read(&mut headers), response, true).await;
             answer.headers()[ETAG].to_str().unwrap().to_owned()
         };
         assert_eq!(tag_of("\"a\"").await, "\"a\"");
         assert_eq!(tag_of("\"b\", \"a.gzip\"").await, "\"a.gzip\"");
+        assert_eq!(tag_of("\"b\"\n\"a.gzip\"").await, "\"a.gzip\"", "in two lines");
         assert_eq!(tag_of("*").await, "\"a\"");
+    }
+
+    #[test]
+    fn forms_that_a_client_cannot_read_are_not_what_it_has() {
+        let left = |accept: Option<&'static str>, known: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(IF_NONE_MATCH, HeaderValue::from_static(known));
+            accept.map(|accept| headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(accept)));
+            Accepted::of_read(&mut headers);
+            headers.get(IF_NONE_MATCH).map(|left| left.to_str().unwrap().to_owned())
+        };
+        assert_eq!(left(Some("gzip"), "\"a.zstd\""), None);
+        assert_eq!(left(Some("gzip"), "\"a.zstd\",\"a.gzip\",\"b\"").unwrap(), "\"a.gzip\",\"b\"");
+        assert_eq!(left(Some("identity"), "W/\"a.gzip\", \"a\"").unwrap(), "\"a\"");
+        for accept in [None, Some("*"), Some("zstd;q=0.1")] {
+            assert_eq!(left(accept, "\"a.zstd\"").unwrap(), "\"a.zstd\"");
+        }
+        assert_eq!(left(Some("gzip"), "\"a\"").unwrap(), "\"a\"");
     }
 }

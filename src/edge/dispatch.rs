@@ -144,13 +144,16 @@ impl Surface {
 pub(super) async fn dispatch(
     surface: &Surface,
     codings: &Codings,
-    request: Request<Body>,
+    mut request: Request<Body>,
 ) -> Result<Response<Body>, Refusal> {
     let context = context(request.extensions());
     if is_pass_through(request.uri().path()) {
         return surface.pass_through.forward(request, &context).await;
     }
-    let accepted = Accepted::of(request.headers());
+    let accepted = match *request.method() {
+        Method::GET => Accepted::of_read(request.headers_mut()),
+        _ => Accepted::of(request.headers()),
+    };
     let steps = context.meter.trace().and_then(Trace::steps);
     if let Some(pages) = surface.pages_for(request.uri().path()) {
         let answer = recording(steps, pages.answer(request, context)).await?;

@@ -47,8 +47,18 @@ async fn the_documentation_is_compressed_for_whoever_takes_it() {
             assert!(known.headers["etag"] == tag && known.bytes.is_empty() && varies(&known), "{path}");
             let head = gateway.send_bare("HEAD", path, &[accept]).await.expect(200);
             assert_eq!(head.headers["content-length"], coded.bytes.len().to_string());
+            let head = gateway.send_bare("HEAD", path, &[accept, ("If-None-Match", &tag)]).await.expect(304);
+            assert!(!head.headers.contains_key("content-length"), "a length that is not that of the 200");
         }
     }
+    // What a cache holds for others is of no use to a client that cannot read it.
+    let zstd = gateway.send_bare("GET", DOCUMENT, &[BOTH]).await.expect(200).headers["etag"].clone();
+    let other = gateway.send_bare("GET", DOCUMENT, &[GZIP, ("If-None-Match", &zstd)]).await.expect(200);
+    assert_eq!(coding(&other), "gzip");
+    let gzip = other.headers["etag"].as_str();
+    let known = format!("{zstd}, {gzip}");
+    let known = gateway.send_bare("GET", DOCUMENT, &[GZIP, ("If-None-Match", &known)]).await.expect(304);
+    assert_eq!(known.headers["etag"], gzip);
     let schema = gateway.send_with("ada", "GET", "/api/v2/schema/", None, &[GZIP]).await.expect(200);
     assert_eq!(coding(&schema), "gzip");
     assert!(serde_json::from_slice::<Value>(&read(&schema)).unwrap()["paths"].is_object());

@@ -9,7 +9,7 @@ use crate::refusal::Refusal;
 use crate::telemetry::panic_message;
 use futures_util::FutureExt;
 use http::header::CONTENT_LENGTH;
-use http::{Method, Request, Response};
+use http::{Method, Request, Response, StatusCode};
 use http_body::Body as _;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -25,10 +25,12 @@ pub(in crate::edge) fn as_get(request: &mut Request<Body>) -> bool {
     head
 }
 
-/// The head of the answer to a GET, its `Content-Length` included.
+/// The head of the answer to a GET, its `Content-Length` included. That of a 304 would have to be the length of the
+/// whole answer (RFC 9110, 8.6), which is not known.
 pub(in crate::edge) fn without_body(response: Response<Body>) -> Response<Body> {
     let (mut parts, body) = response.into_parts();
-    if let Some(size) = body.size_hint().exact() {
+    let size = body.size_hint().exact().filter(|_| parts.status != StatusCode::NOT_MODIFIED);
+    if let Some(size) = size {
         parts.headers.entry(CONTENT_LENGTH).or_insert_with(|| size.into());
     }
     Response::from_parts(parts, body::empty())
