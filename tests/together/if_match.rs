@@ -84,6 +84,12 @@ async fn a_change_that_v2_does_not_show_makes_another_version() {
     let described = gateway.patch("ada", &path, json!({"description_html": "<p>new</p>"})).await.expect(200);
     assert_eq!(described.json, gateway.get("ada", &path).await.json);
     assert_ne!(described.headers["etag"], before);
+    let past = path.replace("/v2/", "/v1/");
+    gateway.patch("ada", &past, json!({"point": 3})).await.expect(200);
+    let pointed = gateway.get("ada", &path).await.expect(200);
+    assert_ne!(pointed.headers["etag"], described.headers["etag"], "points that v1 alone knows");
+    let described = gateway.patch("ada", &path, json!({"description_html": "<p>newer</p>"})).await.expect(200);
+    assert_eq!(described.headers["etag"], gateway.get("ada", &path).await.headers["etag"]);
     let expanded = gateway.get("ada", &format!("{path}?expand=state,assignees")).await.expect(200);
     assert_eq!(expanded.headers["etag"], described.headers["etag"], "expansions do not count");
     for (tag, status) in [(&*before, 412), ("\"a\"", 412), (&*described.headers["etag"], 200), ("*", 200)] {

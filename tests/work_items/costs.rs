@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const FIELDS: &str = "fields=id,name,sequence_id,priority,state,parent,assignees,labels,start_date,target_date,\
                       is_draft,archived_at,created_at,updated_at,created_by,sort_order,external_id,external_source,\
-                      description_html,estimate_point";
+                      description_html,estimate_point,point";
 
 /// A v1 that proves bob's access and expects `exchanges` in order.
 async fn v1(exchanges: Vec<Exchange>) -> (ScriptedV1, Gateway) {

@@ -120,6 +120,7 @@ impl Row {
             external_source: owned(self.external_source()),
             description: None,
             estimate_point: None,
+            point: None,
         }
     }
 

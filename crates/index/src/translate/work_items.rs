@@ -34,6 +34,9 @@ macro_rules! item {
             /// Estimate, where the description is there.
             #[serde(default, skip_serializing)]
             pub estimate_point: Option<Uuid>,
+            /// The points that v1 had before estimates, where the description is there. v2 does not show them.
+            #[serde(default, skip_serializing)]
+            pub point: Option<f64>,
         }
 
         /// An [`Item`] as lists show it: a member that is read for its version alone is passed over, whether v1 sends
@@ -47,7 +50,7 @@ macro_rules! item {
         impl From<Listed> for Item {
             fn from(listed: Listed) -> Self {
                 let Listed { id, $($name,)* } = listed;
-                Self { id, $($name,)* description: None, estimate_point: None }
+                Self { id, $($name,)* description: None, estimate_point: None, point: None }
             }
         }
 
@@ -56,7 +59,8 @@ macro_rules! item {
 
         /// What is asked of v1 for one whole [`Item`], from which its version can be told: v2 shows no description,
         /// but its change makes another version.
-        pub const WHOLE: &str = concat!("fields=id" $(, ",", stringify!($name))*, ",description_html,estimate_point");
+        pub const WHOLE: &str =
+            concat!("fields=id" $(, ",", stringify!($name))*, ",description_html,estimate_point,point");
     };
 }
 
@@ -220,8 +224,8 @@ pub fn version_of(item: &Item, project: &str) -> Option<Vec<u8>> {
     let mut item = Item { updated_at: 0, ..item.clone() };
     item.assignees.sort_unstable();
     item.labels.sort_unstable();
-    let estimate = item.estimate_point;
-    postcard::to_stdvec(&(project, item, description, estimate)).ok()
+    let (estimate, point) = (item.estimate_point, item.point);
+    postcard::to_stdvec(&(project, item, description, estimate, point)).ok()
 }
 
 /// Reads one v1 record.

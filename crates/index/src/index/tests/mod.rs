@@ -57,6 +57,7 @@ pub(super) fn plain_item(id: Uuid) -> Item {
         external_source: None,
         description: None,
         estimate_point: None,
+        point: None,
     }
 }
 
@@ -107,6 +108,7 @@ pub(super) fn any_item(id: Uuid) -> impl Strategy<Value = Item> {
             external_source: texts.4,
             description: None,
             estimate_point: None,
+            point: None,
         },
     )
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 /// What is asked of v1 for one work item.
 pub const WHOLE: &str = "fields=id,name,sequence_id,priority,state,parent,assignees,labels,start_date,target_date,\
                          is_draft,archived_at,created_at,updated_at,created_by,sort_order,external_id,external_source,\
-                         description_html,estimate_point";
+                         description_html,estimate_point,point";
 /// What is asked of v1 for a page of work items.
 pub const FIELDS: &str = "fields=id,name,sequence_id,priority,state,parent,assignees,labels,start_date,target_date,\
                           is_draft,archived_at,created_at,updated_at,created_by,sort_order,external_id,external_source";
