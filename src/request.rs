@@ -23,7 +23,7 @@ use crate::run::{Call, Job, Runner};
 use crate::settings::Mode;
 use crate::shadow::Again;
 use crate::usage::{Usage, beginning};
-use crate::v2::{IfMatch, Parameters, Reply, tag};
+use crate::v2::{Demand, IfNoneMatch, Parameters, Reply};
 pub(crate) use beside::Beside;
 use beside::Route;
 use bytes::Bytes;
@@ -222,7 +222,9 @@ impl V2 {
             return Err(refusal);
         }
         match key {
-            None if operation.method == Method::Get => Ok(unless_known(self.read(job, head).await?, &known)),
+            None if operation.method == Method::Get => {
+                Ok(unless_known(self.read(job, head).await?, known.as_ref()))
+            }
             None => {
                 let answer = job.run().await;
                 if operation.method == Method::Post {
@@ -357,24 +359,23 @@ fn spender(route: &Result<Route, Refusal>, plan: &Plan, credential: Option<Crede
     Spender { credential: credential.map_or(0, beginning), operation: operation.into() }
 }
 
-/// What `If-Match` demands, where the operation writes to one record; elsewhere there is nothing to compare.
-fn condition(plan: &Plan, operation: &Operation, head: &Parts) -> Option<Result<IfMatch, Refusal>> {
+/// What is demanded of the version, where the operation writes to one record; elsewhere there is nothing to compare.
+fn condition(plan: &Plan, operation: &Operation, head: &Parts) -> Option<Result<Demand, Refusal>> {
     plan.showing(operation)?;
-    IfMatch::read(head.headers.get_all(IF_MATCH).iter().map(HeaderValue::as_bytes)).transpose()
+    let values = |name| head.headers.get_all(name).iter().map(HeaderValue::as_bytes);
+    Demand::read(values(IF_MATCH), values(IF_NONE_MATCH)).transpose()
 }
 
-/// What the client says it has already (RFC 9110, 13.1.2).
-fn known(head: &Parts) -> Vec<String> {
-    let values = head.headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-    values.map(str::to_owned).collect()
+/// What the client says it has already. A read with a header that cannot be read is answered in full.
+fn known(head: &Parts) -> Option<IfNoneMatch> {
+    IfNoneMatch::read(head.headers.get_all(IF_NONE_MATCH).iter().map(HeaderValue::as_bytes)).ok().flatten()
 }
 
 /// The reply, or that the client has it already. The version does not tell when the body shows other records too.
-fn unless_known(reply: Reply, known: &[String]) -> Reply {
+fn unless_known(reply: Reply, known: Option<&IfNoneMatch>) -> Reply {
+    let has = |version: &String| known.is_some_and(|known| known.has(version));
     match &reply.version {
-        Some(version) if !reply.shows_others && known.iter().any(|known| tag::is_among(version, known)) => {
-            Reply { status: 304, body: None, ..reply }
-        }
+        Some(version) if !reply.shows_others && has(version) => Reply { status: 304, body: None, ..reply },
         _ => reply,
     }
 }

@@ -8,14 +8,14 @@
 //! People without a key at hand log in with OAuth: `login.json` names the client that an operator has registered for
 //! the page, which is public and has the address of `oauth2-redirect.html` below the page.
 //!
-//! May use: `context`, `describe`, `edge`, `oauth`, `refusal`, `v2::tag`.
+//! May use: `context`, `describe`, `edge`, `oauth`, `refusal`, `v2::IfNoneMatch`.
 
 use crate::context::Context;
 use crate::describe::openapi::{Document, Format};
 use crate::edge::{Body, Pages, PublicBase, empty, full};
 use crate::oauth::OAuth;
 use crate::refusal::Refusal;
-use crate::v2::tag;
+use crate::v2::IfNoneMatch;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::header::{
@@ -80,8 +80,8 @@ impl DocsPage {
 
     fn shown(&self, request: &Request<()>) -> Result<Response<Body>, Refusal> {
         let part = self.part(request)?;
-        let mut known = request.headers().get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-        let known = known.any(|known| tag::is_among(&part.tag, known));
+        let known = IfNoneMatch::read(request.headers().get_all(IF_NONE_MATCH).iter().map(HeaderValue::as_bytes));
+        let known = known.is_ok_and(|known| known.is_some_and(|known| known.has(&part.tag)));
         let mut response = Response::new(if known { empty() } else { full(part.bytes) });
         if known {
             *response.status_mut() = StatusCode::NOT_MODIFIED;

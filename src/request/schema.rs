@@ -7,7 +7,8 @@
 use crate::describe::openapi::{Document, Format};
 use crate::edge::PublicBase;
 use crate::refusal::Refusal;
-use crate::v2::{Reply, tag};
+use crate::v2::{IfNoneMatch, Reply};
+use http::HeaderValue;
 use http::header::{ACCEPT, IF_NONE_MATCH};
 use http::request::Parts;
 
@@ -24,7 +25,8 @@ pub(super) fn answer(document: &Document, head: &Parts) -> Result<Reply, Refusal
     let accept: Vec<&str> = values(head, ACCEPT.as_str()).collect();
     let format = if prefers_yaml(&accept.join(",")) { Format::Yaml } else { Format::Json };
     let tag = document.tag(format, base);
-    if values(head, IF_NONE_MATCH.as_str()).any(|known| tag::is_among(&tag, known)) {
+    let known = IfNoneMatch::read(head.headers.get_all(IF_NONE_MATCH).iter().map(HeaderValue::as_bytes));
+    if known.is_ok_and(|known| known.is_some_and(|known| known.has(&tag))) {
         return Ok(Reply { fixed: true, ..Reply::not_modified(tag) });
     }
     let media = match format {

@@ -17,7 +17,7 @@ use crate::store::{AuditActor, Turn};
 use crate::v1::V1Key;
 use crate::v2::body::{self, Given};
 use crate::v2::query::{self, ListCall};
-use crate::v2::{IfMatch, Parameters, Reply, tag};
+use crate::v2::{Demand, Parameters, Reply, tag};
 use bytes::Bytes;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -101,7 +101,7 @@ pub struct Job {
     /// What `If-Match` demands of the addressed record; operations that address no single record know none. One that
     /// cannot be read is refused when it would be held against the record: a record that is not there is 404 whatever
     /// the header says.
-    pub condition: Option<Result<IfMatch, Refusal>>,
+    pub condition: Option<Result<Demand, Refusal>>,
     /// The token or gateway key of the request, which may end while a write waits for its turn.
     pub waiting: Option<Waiting>,
 }

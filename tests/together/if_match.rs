@@ -99,6 +99,43 @@ async fn a_change_that_v2_does_not_show_makes_another_version() {
     }
 }
 
+/// A write that must not be done on one version is done on any other.
+#[tokio::test]
+async fn a_version_that_is_excluded_is_not_changed() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let body = json!({"display_name": "count", "property_type": "TEXT"});
+    let made = [
+        gateway.post("ada", &format!("{WEB}/work-items/"), json!({"name": "one"})).await.expect(201),
+        gateway
+            .post("ada", &format!("{WEB}/states/"), json!({"name": "one", "color": "#112233"}))
+            .await
+            .expect(201),
+        gateway.post("ada", &format!("{WEB}/work-item-properties/"), body).await.expect(201),
+    ];
+    for (made, (place, member)) in
+        made.iter().zip([("work-items", "name"), ("states", "name"), ("work-item-properties", "description")])
+    {
+        let path = format!("{WEB}/{place}/{}/", made.text("id"));
+        let tag = made.headers["etag"].as_str();
+        let body = json!({ member: "two" });
+        let send =
+            async |headers: &[(&str, &str)]| gateway.send_with("ada", "PATCH", &path, Some(&body), headers).await;
+        for excluded in ["*", tag, &format!("W/{tag}"), &format!("\"a\", {tag}")] {
+            send(&[("if-none-match", excluded)]).await.expect_problem(412, "precondition_failed");
+            send(&[("if-match", tag), ("if-none-match", excluded)])
+                .await
+                .expect_problem(412, "precondition_failed");
+        }
+        assert_eq!(gateway.get("ada", &path).await.headers["etag"], tag, "{place} was not changed");
+        send(&[("if-match", tag), ("if-none-match", "\"a\"")]).await.expect(200);
+        gateway
+            .send_with("ada", "DELETE", &path, None, &[("if-none-match", "*")])
+            .await
+            .expect_problem(412, "precondition_failed");
+        gateway.send_with("ada", "DELETE", &path, None, &[("if-none-match", tag)]).await.expect(204);
+    }
+}
+
 /// A demand costs one read, and requests without it cost what they did.
 #[tokio::test]
 async fn a_demand_costs_one_call() {

@@ -124,6 +124,15 @@ async fn every_write_to_one_record_holds_what_is_demanded() {
             continue;
         }
         held += 1;
+        for tag in ["*", "W/\"a\", *, \"b\""] {
+            let other = [("if-none-match", tag)];
+            world.enter(operation).await;
+            let answer = world.gateway.send_with("ada", operation.method(), &path, Some(&json!([])), &other).await;
+            match tag {
+                "*" => world.problem(answer, 412, "precondition_failed"),
+                _ => world.refused(answer, &["If-None-Match"]),
+            };
+        }
         world.problem(demand(&path, "\"another\"").await, 412, "precondition_failed");
         world.problem(demand(&path, "W/\"another\", \"yet-another\"").await, 412, "precondition_failed");
         world.refused(demand(&path, "not a tag").await, &["If-Match"]);

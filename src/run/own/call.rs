@@ -68,7 +68,7 @@ impl<'j> OwnCall<'j> {
         }
     }
 
-    /// Refuses the write when `If-Match` demands another version than `catalogue` has of the record.
+    /// Refuses the write when it demands another version than `catalogue` has of the record.
     pub(super) fn hold_precondition(&self, catalogue: &Arc<Catalogue>) -> Result<(), Refusal> {
         let job = self.job;
         let Some(condition) = &job.condition else { return Ok(()) };
@@ -83,8 +83,8 @@ impl<'j> OwnCall<'j> {
             show: self.show,
         };
         let version = (self.show)(records, &call)?.version;
-        let holds = condition.as_ref().map_err(Clone::clone)?.holds(version.as_deref());
-        if holds { Ok(()) } else { Err(precondition::failed()) }
+        let unmet = condition.as_ref().map_err(Clone::clone)?.unmet(version.as_deref());
+        unmet.map_or(Ok(()), |header| Err(precondition::failed(header)))
     }
 
     /// Id of a record above the addressed one in the path.

@@ -1,4 +1,5 @@
-//! Versions of records, and `If-Match`: a write that demands a version is carried out only on that one.
+//! Versions of records, `If-Match` and `If-None-Match`: a write that demands a version, or any other than one, is
+//! carried out only on such a one.
 //!
 //! The record is compared as it is now, so a request with the header reads it once more; requests without it cost
 //! nothing. The order of refusals: absent 404, role and mode 403 and 409 of the own store, then 412, then what is wrong
@@ -22,7 +23,7 @@ use std::time::Instant;
 use uuid::Uuid;
 
 impl Job {
-    /// Refuses the write when `If-Match` demands another version than v1 shows now. To be called by whoever carries
+    /// Refuses the write when it demands another version than v1 shows now. To be called by whoever carries
     /// a write out, when it is this write's turn.
     ///
     /// # Errors
@@ -39,14 +40,14 @@ impl Job {
             Err(Refusal::NotFound { .. }) if self.brings_back() => None,
             outcome => outcome?,
         };
-        if condition.as_ref().map_err(Clone::clone)?.holds(version.as_deref()) {
+        let Some(header) = condition.as_ref().map_err(Clone::clone)?.unmet(version.as_deref()) else {
             return Ok(());
-        }
+        };
         if self.operation().may.is_some() {
             let record = Box::pin(list::read_addressed_record(self)).await?;
             Box::pin(rules::may_write(self, &record)).await?;
         }
-        Err(failed())
+        Err(failed(header))
     }
 
     fn brings_back(&self) -> bool {
@@ -108,7 +109,11 @@ impl InProject<'_> {
     }
 }
 
-pub(in crate::run) fn failed() -> Refusal {
-    let detail = "The record is another by now than If-Match says; read it again before changing it.";
+/// The refusal of a write because of what `header` demands.
+pub(in crate::run) fn failed(header: &str) -> Refusal {
+    let detail = match header {
+        "If-None-Match" => "The record is what If-None-Match says that it must not be.",
+        _ => "The record is another by now than If-Match says; read it again before changing it.",
+    };
     Refusal::PreconditionFailed { detail: detail.into() }
 }

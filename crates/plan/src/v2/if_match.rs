@@ -1,4 +1,4 @@
-//! What a client demands in `If-Match` of the version of a record (RFC 9110, 13.1.1).
+//! What a client demands of the version of a record: `If-Match` and `If-None-Match` (RFC 9110, 13.1.1 and 13.1.2).
 //!
 //! May use: `refusal`, `v2::tag`.
 
@@ -20,18 +20,8 @@ impl IfMatch {
     /// # Errors
     /// `validation_error` for anything but `*` or a list of entity tags.
     pub fn read<'v>(values: impl Iterator<Item = &'v [u8]>) -> Result<Option<Self>, Refusal> {
-        let lines: Vec<&[u8]> = values.collect();
-        if lines.is_empty() {
-            return Ok(None);
-        }
-        let text = lines.join(&b", "[..]);
-        if text.trim_ascii() == b"*" {
-            return Ok(Some(Self::Any));
-        }
-        match tags(&text) {
-            Some(tags) => Ok(Some(Self::OneOf(tags))),
-            None => Err(Refusal::field("If-Match", "is neither * nor a list of entity tags such as \"abc\"")),
-        }
+        let strong = |tags: Vec<Tag>| tags.into_iter().filter(|tag| !tag.weak).map(|tag| tag.text).collect();
+        Ok(read("If-Match", values)?.map(|tags| tags.map_or(Self::Any, |tags| Self::OneOf(strong(tags)))))
     }
 
     /// Whether a record of this version is what was demanded; one whose version is not known never is, but for `*`.
@@ -44,9 +34,90 @@ impl IfMatch {
     }
 }
 
-/// The strong tags of a list; `None` when it is none, or empty.
-fn tags(mut text: &[u8]) -> Option<Vec<String>> {
-    let (mut tags, mut some) = (Vec::new(), false);
+/// What a client has already, as `If-None-Match` says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IfNoneMatch {
+    /// `*`: any version.
+    Any,
+    /// Those with these tags, quotes included, weak ones among them: they compare as the strong ones do.
+    OneOf(Vec<String>),
+}
+
+impl IfNoneMatch {
+    /// Reads all values of the header; none when it was not sent.
+    ///
+    /// # Errors
+    /// As [`IfMatch::read`].
+    pub fn read<'v>(values: impl Iterator<Item = &'v [u8]>) -> Result<Option<Self>, Refusal> {
+        let all = |tags: Vec<Tag>| tags.into_iter().map(|tag| tag.text).collect();
+        Ok(read("If-None-Match", values)?.map(|tags| tags.map_or(Self::Any, |tags| Self::OneOf(all(tags)))))
+    }
+
+    /// Whether the client has this version, in its plain form or a coded one.
+    pub fn has(&self, version: &str) -> bool {
+        match self {
+            Self::Any => true,
+            Self::OneOf(tags) => tags.iter().any(|tag| plain(tag) == version),
+        }
+    }
+}
+
+/// What a write demands of the version of the record that it changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Demand {
+    is: Option<IfMatch>,
+    is_not: Option<IfNoneMatch>,
+}
+
+impl Demand {
+    /// Reads all values of `If-Match` and of `If-None-Match`; none when neither was sent.
+    ///
+    /// # Errors
+    /// As [`IfMatch::read`].
+    pub fn read<'v>(
+        is: impl Iterator<Item = &'v [u8]>,
+        is_not: impl Iterator<Item = &'v [u8]>,
+    ) -> Result<Option<Self>, Refusal> {
+        let demand = Self { is: IfMatch::read(is)?, is_not: IfNoneMatch::read(is_not)? };
+        Ok(Some(demand).filter(|demand| demand.is.is_some() || demand.is_not.is_some()))
+    }
+
+    /// The header that a record of this version does not satisfy. A version that is not known satisfies neither,
+    /// but for `If-Match: *`.
+    pub fn unmet(&self, version: Option<&str>) -> Option<&'static str> {
+        if self.is.as_ref().is_some_and(|is| !is.holds(version)) {
+            return Some("If-Match");
+        }
+        let has = |is_not: &IfNoneMatch| version.is_none_or(|version| is_not.has(version));
+        self.is_not.as_ref().is_some_and(has).then_some("If-None-Match")
+    }
+}
+
+/// An entity tag, quotes included.
+struct Tag {
+    weak: bool,
+    text: String,
+}
+
+/// The tags in the values of the header `name`; inside, `None` is the star. None when it was not sent.
+fn read<'v>(name: &str, values: impl Iterator<Item = &'v [u8]>) -> Result<Option<Option<Vec<Tag>>>, Refusal> {
+    let lines: Vec<&[u8]> = values.collect();
+    if lines.is_empty() {
+        return Ok(None);
+    }
+    let text = lines.join(&b", "[..]);
+    if text.trim_ascii() == b"*" {
+        return Ok(Some(None));
+    }
+    match tags(&text) {
+        Some(tags) => Ok(Some(Some(tags))),
+        None => Err(Refusal::field(name, "is neither * nor a list of entity tags such as \"abc\"")),
+    }
+}
+
+/// The tags of a list; `None` when it is none, or empty.
+fn tags(mut text: &[u8]) -> Option<Vec<Tag>> {
+    let mut tags = Vec::new();
     loop {
         text = text.trim_ascii_start();
         // A list may have empty elements (RFC 9110, 5.6.1).
@@ -55,7 +126,7 @@ fn tags(mut text: &[u8]) -> Option<Vec<String>> {
             continue;
         }
         if text.is_empty() {
-            return some.then_some(tags);
+            return Some(tags).filter(|tags| !tags.is_empty());
         }
         let weak = text.strip_prefix(b"W/");
         let inside = weak.unwrap_or(text).strip_prefix(b"\"")?;
@@ -67,10 +138,8 @@ fn tags(mut text: &[u8]) -> Option<Vec<String>> {
         if !rest.is_empty() && !rest.starts_with(b",") {
             return None;
         }
-        if weak.is_none() {
-            tags.push(format!("\"{}\"", String::from_utf8_lossy(tag)));
-        }
-        (text, some) = (rest, true);
+        tags.push(Tag { weak: weak.is_some(), text: format!("\"{}\"", String::from_utf8_lossy(tag)) });
+        text = rest;
     }
 }
 
@@ -99,6 +168,37 @@ mod tests {
         {
             assert_eq!(read(&[wrong]).unwrap_err().code(), "validation_error", "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_client_has_the_versions_that_it_names() {
+        let has = |value: &str, version: &str| {
+            IfNoneMatch::read([value.as_bytes()].into_iter()).unwrap().unwrap().has(version)
+        };
+        assert!(has("\"a\", W/\"b\"", "\"b\"") && has("*", "\"b\"") && has("\"b\"", "\"b\""));
+        assert!(!has("\"a\"", "\"b\"") && !has("\"a,*,b\"", "\"b\""), "a star inside a tag is none");
+        assert!(has("\"b\", \"a.zstd\"", "\"a\"") && has("W/\"a.gzip\"", "\"a\""));
+        assert!(!has("\"a.br\"", "\"a\"") && !has("\"b.gzip\"", "\"a\""));
+        assert_eq!(IfNoneMatch::read(std::iter::empty()).unwrap(), None);
+        for wrong in ["", "a", "*, \"a\"", "\"a\" \"b\""] {
+            assert!(IfNoneMatch::read([wrong.as_bytes()].into_iter()).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_demand_tells_what_of_it_is_not_met() {
+        let unmet = |is: &[&str], is_not: &[&str], version| {
+            let (is, is_not) = (is.iter().map(|one| one.as_bytes()), is_not.iter().map(|one| one.as_bytes()));
+            Demand::read(is, is_not).unwrap().expect("a demand").unmet(version)
+        };
+        assert_eq!(Demand::read(std::iter::empty(), std::iter::empty()).unwrap(), None);
+        assert_eq!(unmet(&["\"a\""], &["\"b\""], Some("\"a\"")), None);
+        assert_eq!(unmet(&["\"a\""], &[], Some("\"b\"")), Some("If-Match"));
+        for is_not in ["*", "\"a\"", "W/\"a\"", "\"a.gzip\""] {
+            assert_eq!(unmet(&[], &[is_not], Some("\"a\"")), Some("If-None-Match"), "{is_not}");
+        }
+        assert_eq!(unmet(&["*"], &[], None), None);
+        assert_eq!(unmet(&["*"], &["\"b\""], None), Some("If-None-Match"), "it may be that one");
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub mod tag;
 pub mod time;
 pub mod value;
 
-pub use if_match::IfMatch;
+pub use if_match::{Demand, IfMatch, IfNoneMatch};
 pub use parameters::Parameters;
 pub use record::{Cell, Record};
 pub use reply::Reply;
