@@ -177,15 +177,15 @@ async fn keep(job: &InProject<'_>, wished: Vec<Wished>, asked: &mut Asked) -> Re
         for (index, wish) in wishes.into_iter().enumerate() {
             let is_record = matches!(wish, Wish::Option(_) | Wish::Person(_) | Wish::Item(_));
             match element(job, wish, property.is_multi, (&people, &items)).await? {
-                Ok(Some(element)) => {
+                Granted::Element(element) => {
                     // The same record under its id and its name is still one.
                     if !is_record || seen.insert(element.value.to_string()) {
                         elements.push(element);
                     }
                 }
-                Ok(None) => {}
-                Err(_) if !sent => {}
-                Err(message) => asked.blame(&property, index, message),
+                Granted::Nothing => {}
+                Granted::Fault(_) if !sent => {}
+                Granted::Fault(message) => asked.blame(&property, index, message),
             }
         }
         asked.own.values.push((property.property.id, elements));
@@ -193,44 +193,49 @@ async fn keep(job: &InProject<'_>, wished: Vec<Wished>, asked: &mut Asked) -> Re
     Ok(())
 }
 
-/// What is kept of a wish, or what is wrong with it; records are among those that were looked up.
+/// What comes of a wish.
+enum Granted {
+    Element(Element),
+    /// Nothing is kept: an empty text clears a value.
+    Nothing,
+    /// What is wrong with it.
+    Fault(String),
+}
+
+/// What comes of a wish; records are among those that were looked up.
 async fn element(
     job: &InProject<'_>,
     wish: Wish,
     is_multi: bool,
     (people, items): (&records::Named<'_>, &HashMap<String, Uuid>),
-) -> Result<Result<Option<Element>, String>, Refusal> {
-    let of = |id: Uuid, option| Some(Element { value: id.to_string().into(), option });
+) -> Result<Granted, Refusal> {
+    let record = |id: Uuid, option| Granted::Element(Element { value: id.to_string().into(), option });
     Ok(match wish {
-        Wish::Plain(value) => Ok(Some(Element { value, option: None })),
-        Wish::Option(id) => Ok(of(id, Some(id))),
+        Wish::Plain(value) => Granted::Element(Element { value, option: None }),
+        Wish::Option(id) => record(id, Some(id)),
         Wish::Html(text) => rich_text(job, text, is_multi).await?,
-        Wish::Person(named) => {
-            let person = people.find(&named).map(|person| of(person.id, None));
-            person.ok_or_else(|| format!("names no member of this project: {named}"))
-        }
-        Wish::Item(named) => {
-            let item = items.get(named.as_str()).map(|id| of(*id, None));
-            item.ok_or_else(|| format!("names no live work item of this project: {named}"))
-        }
+        Wish::Person(named) => match people.find(&named) {
+            Some(person) => record(person.id, None),
+            None => Granted::Fault(format!("names no member of this project: {named}")),
+        },
+        Wish::Item(named) => match items.get(named.as_str()) {
+            Some(id) => record(*id, None),
+            None => Granted::Fault(format!("names no live work item of this project: {named}")),
+        },
     })
 }
 
 /// Rich text as it is kept; none for one that is empty, which clears a single value. What is empty only without its
 /// scripts, or stands empty among others, would be lost without a word, so it is a fault.
-async fn rich_text(
-    job: &InProject<'_>,
-    text: String,
-    is_multi: bool,
-) -> Result<Result<Option<Element>, String>, Refusal> {
+async fn rich_text(job: &InProject<'_>, text: String, is_multi: bool) -> Result<Granted, Refusal> {
     if text.trim().is_empty() {
-        return Ok(if is_multi { Err("is empty".into()) } else { Ok(None) });
+        return Ok(if is_multi { Granted::Fault("is empty".into()) } else { Granted::Nothing });
     }
-    let kept = job.sanitising(text.len(), move || html::sanitise(&text)).await?;
-    Ok(kept.and_then(|kept| match kept.trim().is_empty() {
-        true => Err("has nothing in it that is kept".into()),
-        false => Ok(Some(Element { value: kept.into(), option: None })),
-    }))
+    Ok(match job.sanitising(text.len(), move || html::sanitise(&text)).await? {
+        Ok(kept) if kept.trim().is_empty() => Granted::Fault("has nothing in it that is kept".into()),
+        Ok(kept) => Granted::Element(Element { value: kept.into(), option: None }),
+        Err(fault) => Granted::Fault(fault),
+    })
 }
 
 /// Whether an element is a text of nothing but blanks, which is no value where one is needed.
