@@ -91,6 +91,7 @@ fn items(count: usize) -> impl Iterator<Item = Item> {
             external_source: None,
             description: None,
             estimate_point: None,
+            point: None,
         }
     })
 }
