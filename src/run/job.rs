@@ -98,9 +98,9 @@ pub struct Job {
     pub(super) turn: Arc<Mutex<Option<Turn>>>,
     /// A large body as JSON, read on the pool for heavy work.
     parsed: Option<Result<Given, Refusal>>,
-    /// What `If-Match` demands of the addressed record; operations that address no single record know none. One that
-    /// cannot be read is refused when it would be held against the record: a record that is not there is 404 whatever
-    /// the header says.
+    /// What is demanded of the version of the addressed record; operations that address no single record know none. A
+    /// header that cannot be read is refused when it would be held against the record: a record that is not there is
+    /// 404 whatever the header says.
     pub condition: Option<Result<Demand, Refusal>>,
     /// The token or gateway key of the request, which may end while a write waits for its turn.
     pub waiting: Option<Waiting>,

@@ -6,8 +6,8 @@
 //! May use: `plan`, `refusal`. May not use: `v1`, `translate`, `run`, `store`.
 
 pub mod body;
+mod conditions;
 pub mod cursor;
-mod if_match;
 pub mod page;
 pub mod parameters;
 pub mod query;
@@ -17,7 +17,7 @@ pub mod tag;
 pub mod time;
 pub mod value;
 
-pub use if_match::{Demand, IfMatch, IfNoneMatch};
+pub use conditions::{Demand, IfMatch, IfNoneMatch};
 pub use parameters::Parameters;
 pub use record::{Cell, Record};
 pub use reply::Reply;
