@@ -65,7 +65,7 @@ struct Site {
 }
 
 impl Admin {
-    /// Listens as `settings` say; none when they name no address. There is nothing to see until [`Admin::show`]. An
+    /// Listens as `settings` say; none when they name no address. Everything is 503 until [`Admin::show`]. An
     /// address that is taken is waited for until `patience` is over: the process before this one may still have it.
     pub async fn open(
         settings: &AdminSettings,
@@ -182,6 +182,9 @@ async fn answer(site: &Site, request: Request<Incoming>) -> Response<Bytes> {
 
 /// To the page that has the path.
 async fn led(site: &Site, head: http::request::Parts, body: Incoming) -> Response<Bytes> {
+    if site.pages.is_empty() {
+        return text(StatusCode::SERVICE_UNAVAILABLE, "The gateway is starting.\n");
+    }
     let path = head.uri.path();
     if path == "/" {
         return home(&site.pages);
@@ -201,4 +204,24 @@ async fn led(site: &Site, head: http::request::Parts, body: Incoming) -> Respons
 
 fn has(own: &str, path: &str) -> bool {
     own == path || (own.ends_with('/') && path.starts_with(own))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    #[tokio::test]
+    async fn nothing_is_said_to_be_missing_before_the_gateway_has_started() {
+        let settings = AdminSettings { listen: Some("127.0.0.1:0".parse().unwrap()), ..AdminSettings::default() };
+        let admin = Admin::open(&settings, None, Duration::ZERO).await.unwrap().unwrap();
+        for path in ["/", "/metrics"] {
+            let mut socket = TcpStream::connect(admin.address()).await.unwrap();
+            let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+            socket.write_all(request.as_bytes()).await.unwrap();
+            let mut answer = String::new();
+            socket.read_to_string(&mut answer).await.unwrap();
+            assert!(answer.starts_with("HTTP/1.1 503 "), "{path}: {answer}");
+        }
+    }
 }
