@@ -366,9 +366,9 @@ fn condition(plan: &Plan, operation: &Operation, head: &Parts) -> Option<Result<
     Demand::read(values(IF_MATCH), values(IF_NONE_MATCH)).transpose()
 }
 
-/// What the client says it has already. A read with a header that cannot be read is answered in full.
+/// What the client says it has already.
 fn known(head: &Parts) -> Option<IfNoneMatch> {
-    IfNoneMatch::read(head.headers.get_all(IF_NONE_MATCH).iter().map(HeaderValue::as_bytes)).ok().flatten()
+    IfNoneMatch::of_read(head.headers.get_all(IF_NONE_MATCH).iter().map(HeaderValue::as_bytes))
 }
 
 /// The reply, or that the client has it already. The version does not tell when the body shows other records too.

@@ -80,8 +80,9 @@ impl DocsPage {
 
     fn shown(&self, request: &Request<()>) -> Result<Response<Body>, Refusal> {
         let part = self.part(request)?;
-        let known = IfNoneMatch::read(request.headers().get_all(IF_NONE_MATCH).iter().map(HeaderValue::as_bytes));
-        let known = known.is_ok_and(|known| known.is_some_and(|known| known.has(&part.tag)));
+        let known =
+            IfNoneMatch::of_read(request.headers().get_all(IF_NONE_MATCH).iter().map(HeaderValue::as_bytes));
+        let known = known.is_some_and(|known| known.has(&part.tag));
         let mut response = Response::new(if known { empty() } else { full(part.bytes) });
         if known {
             *response.status_mut() = StatusCode::NOT_MODIFIED;

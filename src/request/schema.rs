@@ -25,8 +25,8 @@ pub(super) fn answer(document: &Document, head: &Parts) -> Result<Reply, Refusal
     let accept: Vec<&str> = values(head, ACCEPT.as_str()).collect();
     let format = if prefers_yaml(&accept.join(",")) { Format::Yaml } else { Format::Json };
     let tag = document.tag(format, base);
-    let known = IfNoneMatch::read(head.headers.get_all(IF_NONE_MATCH).iter().map(HeaderValue::as_bytes));
-    if known.is_ok_and(|known| known.is_some_and(|known| known.has(&tag))) {
+    let known = IfNoneMatch::of_read(head.headers.get_all(IF_NONE_MATCH).iter().map(HeaderValue::as_bytes));
+    if known.is_some_and(|known| known.has(&tag)) {
         return Ok(Reply { fixed: true, ..Reply::not_modified(tag) });
     }
     let media = match format {

@@ -93,9 +93,7 @@ impl Call<'_> {
         let body = self.body(operation, resource, members, told);
         Successor { operation: operation.id.clone(), method: operation.method.as_str(), target, body }
     }
-}
 
-impl Call<'_> {
     /// Tells what is different about the answer to `operation` against the one v1 gives.
     fn tell(&self, operation: &Operation, told: &mut Replacement) {
         let (row, resource) = (self.row, self.plan.resource_of(operation));

@@ -20,8 +20,12 @@ impl IfMatch {
     /// # Errors
     /// `validation_error` for anything but `*` or a list of entity tags.
     pub fn read<'v>(values: impl Iterator<Item = &'v [u8]>) -> Result<Option<Self>, Refusal> {
-        let strong = |tags: Vec<Tag>| tags.into_iter().filter(|tag| !tag.weak).map(|tag| tag.text).collect();
-        Ok(read("If-Match", values)?.map(|tags| tags.map_or(Self::Any, |tags| Self::OneOf(strong(tags)))))
+        Ok(read("If-Match", values)?.map(|named| match named {
+            Named::Star => Self::Any,
+            Named::Tags(tags) => {
+                Self::OneOf(tags.into_iter().filter(|tag| !tag.weak).map(|tag| tag.text).collect())
+            }
+        }))
     }
 
     /// Whether a record of this version is what was demanded; one whose version is not known never is, but for `*`.
@@ -49,8 +53,15 @@ impl IfNoneMatch {
     /// # Errors
     /// As [`IfMatch::read`].
     pub fn read<'v>(values: impl Iterator<Item = &'v [u8]>) -> Result<Option<Self>, Refusal> {
-        let all = |tags: Vec<Tag>| tags.into_iter().map(|tag| tag.text).collect();
-        Ok(read("If-None-Match", values)?.map(|tags| tags.map_or(Self::Any, |tags| Self::OneOf(all(tags)))))
+        Ok(read("If-None-Match", values)?.map(|named| match named {
+            Named::Star => Self::Any,
+            Named::Tags(tags) => Self::OneOf(tags.into_iter().map(|tag| tag.text).collect()),
+        }))
+    }
+
+    /// What the client of a read has. A read whose header cannot be read is answered in full.
+    pub fn of_read<'v>(values: impl Iterator<Item = &'v [u8]>) -> Option<Self> {
+        Self::read(values).ok().flatten()
     }
 
     /// Whether the client has this version, in its plain form or a coded one.
@@ -93,24 +104,30 @@ impl Demand {
     }
 }
 
+/// What a header names.
+enum Named {
+    Star,
+    Tags(Vec<Tag>),
+}
+
 /// An entity tag, quotes included.
 struct Tag {
     weak: bool,
     text: String,
 }
 
-/// The tags in the values of the header `name`; inside, `None` is the star. None when it was not sent.
-fn read<'v>(name: &str, values: impl Iterator<Item = &'v [u8]>) -> Result<Option<Option<Vec<Tag>>>, Refusal> {
+/// What the values of the header `name` name; none when it was not sent.
+fn read<'v>(name: &str, values: impl Iterator<Item = &'v [u8]>) -> Result<Option<Named>, Refusal> {
     let lines: Vec<&[u8]> = values.collect();
     if lines.is_empty() {
         return Ok(None);
     }
     let text = lines.join(&b", "[..]);
     if text.trim_ascii() == b"*" {
-        return Ok(Some(None));
+        return Ok(Some(Named::Star));
     }
     match tags(&text) {
-        Some(tags) => Ok(Some(Some(tags))),
+        Some(tags) => Ok(Some(Named::Tags(tags))),
         None => Err(Refusal::field(name, "is neither * nor a list of entity tags such as \"abc\"")),
     }
 }
