@@ -1,4 +1,4 @@
-//! Request and answer bodies: one boxed type, bounded reading, and watching a body go by.
+//! Request and answer bodies: one boxed type, reading with a size limit, and observers of a body's bytes.
 //!
 //! May use: `refusal`.
 
@@ -12,7 +12,7 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Why a body cannot be read on: any error, in a type of its own.
+/// Error of reading a body: wraps any error in one type.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct BodyError(Box<dyn std::error::Error + Send + Sync>);
@@ -23,7 +23,7 @@ impl BodyError {
         Self(error.into())
     }
 
-    /// The body is not read on because of `refusal`, which is also what its request is answered with.
+    /// Creates the error of a body whose reading ended because of `refusal`, which also answers the request.
     pub(super) fn refused(refusal: Refusal) -> Self {
         Self::new(BodyRefused(refusal))
     }
@@ -37,7 +37,7 @@ pub fn empty() -> Body {
     Empty::new().map_err(never).boxed_unsync()
 }
 
-/// A body that is there completely.
+/// Returns a body whose bytes are all present.
 pub fn full(bytes: impl Into<Bytes>) -> Body {
     Full::new(bytes.into()).map_err(never).boxed_unsync()
 }
@@ -71,13 +71,14 @@ pub async fn read_body(mut body: Body, limit: usize) -> Result<Bytes, Refusal> {
     Ok(collected.into())
 }
 
-/// What is waited for of a body before it is handed on: all of a smaller one.
+/// Bytes of a body that must have arrived before the body is forwarded. A smaller body must be complete.
 const BEGINNING: usize = 16 * 1024;
 
-/// `body` when as much of it has come as a small one has. Of one that does not say how large it is that is a piece.
+/// Waits until [`BEGINNING`] bytes of `body`, or all of a smaller one, have arrived. When its length is unknown, waits
+/// for its first piece. Returns the body.
 ///
 /// # Errors
-/// `validation_error` when that does not come in time, or the body cannot be read.
+/// `validation_error` when these bytes do not arrive in time, or when the body cannot be read.
 pub(super) async fn begun(mut body: Body) -> Result<Body, Refusal> {
     if body.is_end_stream() {
         return Ok(body);
@@ -88,13 +89,13 @@ pub(super) async fn begun(mut body: Body) -> Result<Body, Refusal> {
         let Some(frame) = body.frame().await else { break };
         let frame = frame.map_err(|error| unreadable(&error))?;
         match frame.data_ref().map(Bytes::len) {
-            // An empty piece is none.
+            // Ignore empty pieces.
             Some(0) => {}
             Some(length) => {
                 bytes += length as u64;
                 read.push_back(frame);
             }
-            // Nothing but trailers is left.
+            // Only trailers are left.
             None => {
                 read.push_back(frame);
                 break;
@@ -121,17 +122,17 @@ fn unreadable(error: &BodyError) -> Refusal {
     Refusal::invalid("The request body could not be read to its end.")
 }
 
-/// The body was waited for long enough.
+/// The body did not arrive in the allowed time.
 #[derive(Debug, thiserror::Error)]
 #[error("the body did not arrive in time")]
 pub(super) struct BodyLate;
 
-/// The gateway has no room for the body.
+/// The gateway has no memory or no place for the body.
 #[derive(Debug, thiserror::Error)]
 #[error("no room for the body: {0:?}")]
 struct BodyRefused(Refusal);
 
-/// A body of which some was read already. Its size is as it was before.
+/// A body of which the first frames were already read. It reports the size of the whole body.
 struct Begun {
     read: VecDeque<Frame<Bytes>>,
     rest: Body,
@@ -157,7 +158,7 @@ impl http_body::Body for Begun {
     }
 }
 
-/// The size of a body of which so many bytes were read already and `rest` is left.
+/// Returns the size of a body of which `read` bytes were already read and `rest` is left.
 pub(super) fn with_read(rest: &Body, read: usize) -> SizeHint {
     let (rest, read) = (rest.size_hint(), read as u64);
     let mut hint = SizeHint::new();
@@ -168,7 +169,7 @@ pub(super) fn with_read(rest: &Body, read: usize) -> SizeHint {
     hint
 }
 
-/// Somebody who watches a body go by and is dropped with it.
+/// Observer of a body's bytes; dropped together with the body.
 pub(super) trait Watch: Send + Unpin + 'static {
     /// The receiver of the body is ready for more of it.
     fn asked(&mut self) {}
@@ -184,7 +185,7 @@ pub(super) fn watched(body: Body, watch: impl Watch) -> Body {
     watched.boxed_unsync()
 }
 
-/// A body with its watcher. Trailers, size and end are those of the body.
+/// A body with its observer. Trailers, size and end are those of the body.
 struct Watched<W> {
     body: Body,
     watch: W,

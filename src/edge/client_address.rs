@@ -1,4 +1,4 @@
-//! Where a request came from: the address of the client, and what the client calls itself.
+//! The source of a request: the address of the client, and the name that the client gives itself (`User-Agent`).
 //!
 //! May use: `settings`, `edge::connection`.
 
@@ -9,9 +9,9 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName};
 use std::net::{IpAddr, SocketAddr};
 
-/// Longest client agent kept, in characters; headers may be far longer, and audit entries are forever.
+/// Longest stored client agent, in characters. Headers may be far longer, and audit entries are never deleted.
 const LONGEST_AGENT: usize = 512;
-/// Header to which each proxy adds whom it received the request from.
+/// Header to which each proxy adds the address that it received the request from.
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// The client's address; in the extensions of every request inside the stack.
@@ -19,8 +19,8 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 pub struct ClientAddress(pub IpAddr);
 
 impl ClientAddress {
-    /// The other end of the connection; behind trusted proxies the last address they did not vouch for as
-    /// one of theirs. Further left everything is the client's own claim.
+    /// Returns the other end of the connection. Behind trusted proxies it returns the last address in `X-Forwarded-For`
+    /// that is no trusted proxy. The addresses to the left of it are only claims of the client.
     pub(super) fn of(request: &Parts, settings: &PublicSettings) -> Option<Self> {
         let mut nearest = request.extensions.get::<Peer>()?.0.ip().to_canonical();
         if !settings.trusts(nearest) {
@@ -31,7 +31,7 @@ impl ClientAddress {
             if !settings.trusts(nearest) {
                 break;
             }
-            // A hop that names no address ends the chain: nobody vouches for what is left of it.
+            // A hop that is no address ends the chain: no trusted proxy confirms the entries to the left of it.
             let Some(address) = address(hop.trim()) else { break };
             nearest = address;
         }
@@ -39,13 +39,13 @@ impl ClientAddress {
     }
 }
 
-/// What sent a request, as much of it as is kept; empty when it does not say.
+/// Returns the `User-Agent` of a request, cut to the stored length; empty without the header.
 pub fn client_agent(headers: &HeaderMap) -> String {
     let agent = headers.get(USER_AGENT).map(|value| String::from_utf8_lossy(value.as_bytes())).unwrap_or_default();
     agent.chars().take(LONGEST_AGENT).collect()
 }
 
-/// An address with or without a port, an IPv6 one with or without brackets.
+/// Parses an address with or without a port, an IPv6 address with or without brackets.
 fn address(text: &str) -> Option<IpAddr> {
     let plain = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
     let address = plain.parse().ok().or_else(|| Some(text.parse::<SocketAddr>().ok()?.ip()));

@@ -1,11 +1,11 @@
-//! Answers in a coding that the client takes: gzip or zstd (RFC 9110, 8.4 and 12.5.3).
+//! Compressed answers, in a coding that the client accepts: gzip or zstd (RFC 9110, 8.4 and 12.5.3).
 //!
-//! Answers that are the same for everybody (the pages of the documentation, the OpenAPI document) are always sent so,
-//! and their coded forms are kept. Answers of v2 are by setting (`edge.compress`), because anybody who sees the length
-//! of an answer learns something of what is in it when an attacker chose a part of it. Nothing below `/auth/` is coded,
-//! nothing that v1 or another v2 has answered, and nothing that is short.
+//! Answers that are the same for all clients (the pages of the documentation, the OpenAPI document) are always
+//! compressed, and their compressed forms are cached. For answers of v2 a setting decides (`edge.compress`): when an
+//! attacker chose a part of an answer, its compressed length tells something about the rest. Answers below `/auth/`,
+//! answers of v1 or of another v2, and short answers are never compressed.
 //!
-//! A coded form has a tag of its own, that of the plain form with the name of the coding (`v2::tag`).
+//! A compressed form has a tag of its own: the tag of the plain form with the name of the coding (`v2::tag`).
 //!
 //! May use: `cache`, `settings`, `v2::tag`, `edge::body`.
 
@@ -24,13 +24,13 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// Shorter answers stay as they are, in bytes: about what one packet carries.
+/// Smallest size of a compressed answer, in bytes: about the content of one packet.
 const SHORT: usize = 1_024;
-/// Answers up to this many bytes are coded where they are; it takes less than a millisecond.
+/// Uncached answers up to this many bytes are compressed on the thread of the request, in less than a millisecond.
 const QUICK: usize = 64 * 1024;
-/// Most bytes of coded forms that are kept.
+/// Size limit of the cache of compressed forms, in bytes.
 const KEPT: u64 = 8 * 1024 * 1024;
-/// How hard is tried for what is kept, and for what is coded anew each time; the same number in both codings.
+/// Compression levels: of cached forms, and of answers compressed each time. Both codings use the same number.
 const LEVEL_KEPT: u8 = 6;
 const LEVEL_LIVE: u8 = 1;
 
@@ -42,14 +42,14 @@ enum Coding {
 }
 
 impl Coding {
-    /// The preferred one first, where a client likes both as much.
+    /// All codings. The first one wins when a client gives both the same weight.
     const ALL: [Self; 2] = [Self::Zstd, Self::Gzip];
 
     fn name(self) -> &'static str {
         self.into()
     }
 
-    /// Whether the tag of a form in this coding is among these.
+    /// Checks whether `tags` contains the tag of a form in this coding.
     fn is_in(self, tags: &str) -> bool {
         tags.contains(&tag::ending(self.name()))
     }
@@ -67,22 +67,23 @@ impl Coding {
     }
 }
 
-/// What a client takes, and has already.
+/// The coding that a client prefers, and the forms that it already has.
 pub(super) struct Accepted {
     coding: Option<Coding>,
-    /// `If-None-Match`, when one of its tags is that of a coded form.
+    /// Value of `If-None-Match`, when one of its tags is that of a compressed form.
     known: Option<String>,
 }
 
 impl Accepted {
-    /// As the headers of a request say.
+    /// Reads the headers of a request.
     pub(super) fn of(headers: &HeaderMap) -> Self {
         let known = known(headers).filter(|known| Coding::ALL.iter().any(|one| one.is_in(known)));
         Self { coding: preferred(headers), known }
     }
 
-    /// As the headers of a read say. Forms in a coding that this client refuses leave `If-None-Match`: a cache on the
-    /// way may name what it holds for other clients, and would give this one such a form after a 304.
+    /// Reads the headers of a read. Removes from `If-None-Match` the forms in a coding that this client refuses. A
+    /// cache on the way may list forms that it has for other clients, and after a 304 it would give such a form to this
+    /// client.
     pub(super) fn of_read(headers: &mut HeaderMap) -> Self {
         let accepted = Self::of(headers);
         let Some(known) = &accepted.known else { return accepted };
@@ -98,27 +99,27 @@ impl Accepted {
     }
 }
 
-/// All lines of `If-None-Match`.
+/// Returns all lines of `If-None-Match`, joined by commas.
 fn known(headers: &HeaderMap) -> Option<String> {
     let lines: Vec<&str> = headers.get_all(IF_NONE_MATCH).iter().filter_map(|line| line.to_str().ok()).collect();
     (!lines.is_empty()).then(|| lines.join(","))
 }
 
-/// Whether a client takes this coding; one that says nothing takes any (RFC 9110, 12.5.3).
+/// Checks whether a client accepts this coding. Without `Accept-Encoding` it accepts any (RFC 9110, 12.5.3).
 fn takes(headers: &HeaderMap, coding: Coding) -> bool {
     let weight = |(of, weight): (Coding, f32)| of == coding && weight > 0.0;
     !headers.contains_key(ACCEPT_ENCODING) || weights(headers).into_iter().any(weight)
 }
 
-/// The coding of these with the highest weight; none when there is none with any.
+/// Returns the coding with the highest weight; none when all weights are zero.
 fn preferred(headers: &HeaderMap) -> Option<Coding> {
     let weights = weights(headers);
-    // The first of the heaviest.
+    // Take the first coding of those with the highest weight.
     let heaviest = weights.iter().map(|(_, weight)| *weight).fold(0.0, f32::max);
     weights.into_iter().find(|(_, weight)| *weight > 0.0 && *weight >= heaviest).map(|(coding, _)| coding)
 }
 
-/// How much a client likes each of these.
+/// Returns the weight that a client gives each coding.
 fn weights(headers: &HeaderMap) -> [(Coding, f32); 2] {
     let mut weights = Coding::ALL.map(|coding| (coding, None));
     let mut others = 0.0;
@@ -139,12 +140,12 @@ fn weights(headers: &HeaderMap) -> [(Coding, f32); 2] {
     weights.map(|(coding, weight): (_, Option<f32>)| (coding, weight.unwrap_or(others)))
 }
 
-/// The coded forms, and which answers are coded. Cheap to clone, all clones keep the same.
+/// The cached compressed forms, and the setting. Cheap to clone; all clones share one cache.
 #[derive(Clone)]
 pub(super) struct Codings {
     live: bool,
     kept: Cache<(String, Coding), Bytes>,
-    /// One long answer is coded at a time.
+    /// Lets one long or cached answer be compressed at a time.
     long: Arc<Semaphore>,
 }
 
@@ -160,7 +161,7 @@ impl Codings {
         Self { live: settings.compress, ..self.clone() }
     }
 
-    /// The answer as `accepted` says; `fixed` when it is the same for everybody until its tag changes.
+    /// Compresses the answer as `accepted` allows. `fixed`: it is the same for all clients until its tag changes.
     pub(super) async fn coded(&self, accepted: &Accepted, response: Response<Body>, fixed: bool) -> Response<Body> {
         let wanted = fixed || self.live;
         if !wanted || response.headers().contains_key(CONTENT_ENCODING) {
@@ -187,7 +188,7 @@ impl Codings {
         let coded = match known {
             Some(coded) => coded,
             None => {
-                // It is there completely, so that nothing is waited for and nothing can fail.
+                // All bytes of the body are present, so this neither waits nor fails.
                 let Ok(whole) = plain.collect().await else { return Response::from_parts(parts, body::empty()) };
                 let plain = whole.to_bytes();
                 match self.make(coding, &plain, fixed).await {
@@ -206,7 +207,7 @@ impl Codings {
         Response::from_parts(parts, body::full(coded))
     }
 
-    /// None when another long answer is being coded: this one is sent as it is then, before it waits.
+    /// Returns none while another long answer is being compressed: this answer is then sent uncompressed.
     async fn make(&self, coding: Coding, plain: &Bytes, fixed: bool) -> Option<Bytes> {
         let level = if fixed { LEVEL_KEPT } else { LEVEL_LIVE };
         if plain.len() <= QUICK && !fixed {
@@ -222,7 +223,7 @@ impl Codings {
     }
 }
 
-/// A 304 for a form that the client has has the tag of that form.
+/// Sets the tag of a 304 to the tag of the compressed form that the client has.
 fn as_it_is_known(accepted: &Accepted, mut response: Response<Body>) -> Response<Body> {
     let known = accepted.known.as_ref();
     let tag = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok());

@@ -1,9 +1,9 @@
-//! One connection's clock: closes connections whose client is too slow or does nothing.
+//! Time limits of one connection: closes connections whose client is too slow or does nothing.
 //!
-//! hyper has a time limit for request heads only; it would apply to idle connections as well and not to
-//! the first bytes, by which HTTP/1.1 and HTTP/2 are told apart. So the limits are watched here, from
-//! what passes the socket and from which requests run. HTTP/2 heads cannot be told from other frames;
-//! there the idle time stands in for the head's.
+//! hyper has a time limit for request heads only. That limit would also apply to idle connections, and it would not
+//! apply to the first bytes, which tell HTTP/1.1 from HTTP/2. So this file watches the limits itself, from the bytes
+//! that pass the socket and from the requests that run. HTTP/2 heads cannot be told from other frames; there the idle
+//! limit also serves as the limit for heads.
 //!
 //! May use: `load`, `settings`, `edge::body`.
 
@@ -22,32 +22,32 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// How the bytes of HTTP/2 begin.
+/// First bytes of an HTTP/2 connection.
 const HTTP2_PREFACE: &[u8] = b"PRI";
 
-/// Address of whoever is at the other end of the connection; in the extensions of every request.
+/// Address of the other end of the connection; in the extensions of every request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Peer(pub SocketAddr);
 
-/// What a connection is doing and since when.
+/// Present activity of a connection, and the time when it began.
 #[derive(Debug)]
 struct State {
-    /// Requests that run, and those that are answered and whose body is read on.
+    /// Number of running requests, including answered ones whose request body is still being read.
     running: usize,
-    /// The second of these.
+    /// Number of answered requests whose request body is still being read.
     leftover: usize,
     since: Instant,
     head_begun: bool,
     any_received: bool,
     http2: bool,
-    /// How far the socket is behind in taking what there is to send.
+    /// Pace at which the socket accepts bytes to send, with its limit.
     sending: Pace,
-    /// Whether it is to be closed to make room for another.
+    /// Whether the connection is to be closed to make room for another.
     given_up: bool,
-    /// Whether the gateway ends, so that the next answer is the last.
+    /// Whether the gateway is stopping, so that the next answer is the last.
     ends: bool,
-    /// Per request, since when its answer could go on but the client leaves it unread. The socket alone
-    /// does not show it: an HTTP/2 client may hold back one stream and take others.
+    /// Per request, the time since when the client leaves its answer unread although more could be sent. The socket
+    /// alone does not show this: an HTTP/2 client may hold back one stream and read others.
     unread_since: BTreeMap<u64, Instant>,
     requests: u64,
 }
@@ -59,19 +59,19 @@ struct Limits {
     send: Duration,
 }
 
-/// The clock of one connection, shared by its socket, its requests and its limit.
+/// The clock of one connection, shared by its socket, its requests and the task that watches its limits.
 #[derive(Debug, Clone)]
 pub(super) struct Clock {
     state: Arc<Mutex<State>>,
-    /// Told when the connection is given up.
+    /// Notified when the connection is given up.
     ended: Arc<Notify>,
-    /// Told when a request begins.
+    /// Notified when a request begins.
     begun: Arc<Notify>,
     limits: Limits,
 }
 
 impl Clock {
-    /// A clock that starts now, waiting for the first request.
+    /// Creates a clock that starts now and waits for the first request.
     pub(super) fn start(settings: &ListenSettings) -> Self {
         let limits =
             Limits { head: settings.header_timeout, idle: settings.idle_timeout, send: settings.send_timeout };
@@ -91,7 +91,7 @@ impl Clock {
         Self { state: Arc::new(Mutex::new(state)), ended: Arc::default(), begun: Arc::default(), limits }
     }
 
-    /// Notes a request that runs until the returned value is dropped.
+    /// Counts a running request until the returned value is dropped.
     pub(super) fn request(&self) -> Running {
         let mut state = self.state();
         state.running += 1;
@@ -101,21 +101,21 @@ impl Clock {
         Running { clock: self.clone(), number: state.requests, is_last: state.ends && !state.http2 }
     }
 
-    /// Notes that the gateway ends: answers to requests that begin from now on are the last of an HTTP/1 connection.
+    /// Notes that the gateway is stopping: on HTTP/1, the answer to the next request is the last of the connection.
     pub(super) fn end_soon(&self) {
         self.state().ends = true;
     }
 
-    /// Notes that the rest of a body that nobody wants is read, until the returned value is dropped. No limit of the
-    /// connection applies meanwhile, but it may be closed for another.
+    /// Notes that the rest of an unused request body is being read, until the returned value is dropped. Meanwhile no
+    /// limit of the connection applies, but the connection may be closed for another.
     pub(super) fn leftover(&self) -> Leftover {
         let running = self.request();
         self.state().leftover += 1;
         Leftover { running }
     }
 
-    /// Ends when a limit has passed. Looks again after the shortest limit at the latest, because what
-    /// passes meanwhile can bring the end nearer; so no limit is exceeded by more than that.
+    /// Returns when a limit has passed. It checks again after the shortest limit at the latest, because traffic in the
+    /// meantime can bring the end nearer. So no limit is exceeded by more than the shortest limit.
     pub(super) async fn expired(&self) {
         loop {
             let now = Instant::now();
@@ -131,8 +131,8 @@ impl Clock {
         }
     }
 
-    /// Since when no request runs; none while one does. A request of which only the rest of the body is read does not
-    /// run.
+    /// Returns the time since when no request runs; none while a request runs. A request does not count as running when
+    /// only the rest of its body is being read.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let state = self.state();
         (state.running == state.leftover).then_some(state.since)
@@ -148,7 +148,7 @@ impl Clock {
 
     pub(super) async fn next_request(&self) {
         let mut begun = std::pin::pin!(self.begun.notified());
-        // From here on none is missed.
+        // From here on no notification is missed.
         begun.as_mut().enable();
         let runs = {
             let state = self.state();
@@ -168,7 +168,7 @@ impl Clock {
         self.limits.head.min(self.limits.idle).min(self.limits.send)
     }
 
-    /// When the connection is to be closed unless something happens; `now` or before when at once.
+    /// Returns when the connection is to be closed if nothing happens; `now` or earlier means at once.
     fn expiry(&self, now: Instant) -> Option<Instant> {
         let state = self.state();
         if state.given_up {
@@ -193,7 +193,7 @@ impl Clock {
         }
     }
 
-    /// The socket was offered something and took so many bytes; none while it takes nothing.
+    /// Notes a write to the socket, which accepted `taken` bytes; none while it accepts nothing.
     fn sent(&self, taken: Option<usize>) {
         let mut state = self.state();
         match taken {
@@ -207,12 +207,12 @@ impl Clock {
     }
 }
 
-/// A request that runs, until it is dropped with the last of its answer; watches its answer's body.
+/// A running request. It is dropped with the last piece of its answer, whose body it observes.
 #[derive(Debug)]
 pub(super) struct Running {
     clock: Clock,
     number: u64,
-    /// Whether the answer has to say that it is the connection's last.
+    /// Whether the answer must say that it is the last of the connection.
     pub(super) is_last: bool,
 }
 
@@ -235,7 +235,7 @@ impl Drop for Running {
     }
 }
 
-/// The rest of a body that is read, until it is dropped.
+/// The rest of a request body while it is being read.
 #[derive(Debug)]
 pub(super) struct Leftover {
     running: Running,
@@ -247,7 +247,7 @@ impl Drop for Leftover {
     }
 }
 
-/// A socket that tells its clock what passes.
+/// A socket that reports its traffic to the clock.
 pub(super) struct Timed<S> {
     socket: S,
     clock: Clock,
@@ -402,8 +402,8 @@ mod tests {
         assert_eq!(closed.as_secs(), 1);
     }
 
-    /// In real time, in which no two looks at the clock tell the same: one that is given up must not be looked at again
-    /// and again instead of ending.
+    /// Uses real time, in which two reads of the clock never give the same value. A given-up connection must end; its
+    /// task must not check the clock again and again.
     #[tokio::test]
     async fn one_that_is_given_up_ends_in_real_time() {
         let clock = clock();

@@ -1,8 +1,8 @@
-//! All open connections: how many there may be, and which one goes when there are too many.
+//! All open connections: their limit, and which connection is closed when there are too many.
 //!
-//! A connection without a request is of no use to anybody but its client, which can make another at any time. So
-//! when there is no place for a newcomer, an idle one is closed: the oldest one of the client that has most. A client
-//! that has its share already can replace only its own, and only so many a second.
+//! A connection without a request is useful only to its client, and the client can open another at any time. So when
+//! there is no place for a new connection, an idle one is closed: the oldest one of the client that has most. A client
+//! that already has its share can replace only its own connections, and only a limited number a second.
 //!
 //! May use: `load`, `settings`, `tally`, `edge::connection`, `edge::turnover`.
 
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// Connections looked at to find one to close; with more open ones, some of them each time.
+/// Number of connections examined to find one to close. When more are open, each search examines another part.
 const LOOKED_AT: usize = 256;
 
 /// The open connections; clones are the same.
@@ -35,7 +35,7 @@ struct Inner {
 struct Table {
     open: BTreeMap<u64, Entry>,
     next: u64,
-    /// Where to look on for one to close.
+    /// Number of the connection after which the next search begins.
     looked: u64,
     turnover: Turnover,
 }
@@ -47,18 +47,18 @@ struct Entry {
 }
 
 impl Connections {
-    /// At most `most` connections, counted in `traffic`.
+    /// Creates a table for at most `most` connections, which are counted in `traffic`.
     pub(super) fn new(most: usize, settings: &Settings, traffic: Arc<Traffic>) -> Self {
         let places = Pool::new(most, Share(settings.limits.share));
         Self(Arc::new(Inner { places, public: settings.public.clone(), traffic, table: Mutex::default() }))
     }
 
-    /// For whom a connection from `peer` counts. Trusted proxies stand for many clients, so they are nobody.
+    /// Returns the client that a connection from `peer` counts for; none for a trusted proxy, which has many clients.
     pub(super) fn asker(&self, peer: IpAddr) -> Asker {
         Asker::new((!self.0.public.trusts(peer)).then_some(peer), None)
     }
 
-    /// Takes in the connection of `clock`; an idle one is closed for it if need be. None without room.
+    /// Admits the connection of `clock`, and closes an idle one for it when needed. Returns none when there is no room.
     pub(super) fn admit(&self, peer: IpAddr, clock: &Clock) -> Option<Open> {
         let open = self.taken_in(peer, clock);
         match open {
@@ -89,7 +89,7 @@ impl Connections {
         Some(Open { connections: self.clone(), number })
     }
 
-    /// Closes the idle connection that is missed least, of `holder` alone when there is one.
+    /// Closes the least useful idle connection: one of `holder` when given, else one of any client.
     fn close_one(&self, holder: Option<Holder>) {
         let closed = {
             let mut table = self.table();
@@ -154,7 +154,7 @@ mod tests {
         IpAddr::from([10, 0, 0, last])
     }
 
-    /// Whether the connection of `clock` was given up.
+    /// Checks whether the connection of `clock` was given up.
     async fn ends(clock: &Clock) -> bool {
         let began = Instant::now();
         clock.expired().await;

@@ -1,14 +1,14 @@
-//! How many connections the operating system allows.
+//! Number of connections that the operating system allows.
 //!
-//! Each takes a file descriptor, and so do the connections to v1 and the store. A process that has none left can
-//! accept nobody, and a client that would be refused politely waits instead; so the gateway stays below.
+//! Each connection needs a file descriptor, and so do the connections to v1 and the store. A process without free
+//! descriptors cannot accept: clients wait instead of getting a refusal. So the gateway stays below the limit.
 //!
 //! May use: nothing of this crate.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Connections of the `wanted` ones that there can be: three quarters of the descriptors, after asking the system
-/// for as many as that takes.
+/// Returns how many of the `wanted` connections are possible: at most three quarters of the descriptors. First it asks
+/// the system for as many descriptors as that needs.
 pub(super) fn affordable(wanted: usize) -> usize {
     let needed = u64::try_from(wanted).unwrap_or(u64::MAX).saturating_mul(4) / 3 + 1;
     let limit = getrlimit(Resource::Nofile);

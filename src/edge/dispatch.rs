@@ -1,4 +1,4 @@
-//! Tells v2 from the pass-through and from everything else, by the beginning of the path.
+//! Tells v2 from the pass-through and from all other paths, by the beginning of the path.
 //!
 //! May use: `context`, `refusal`, `tally`, `trace`, `v2::Reply`, `edge::body`, `edge::coding`, `edge::pass_through`,
 //! `edge::pools`, `edge::layers`.
@@ -23,22 +23,22 @@ use std::sync::Arc;
 pub enum V2Answer {
     /// A success of this gateway.
     Reply(Reply),
-    /// What the deployment's own v2 has answered.
+    /// An answer of the deployment's own v2.
     Passed(Response<Body>),
 }
 
-/// What answers v2 requests. The request's extensions hold the `PublicBase` and the `Peer`.
+/// The service that answers v2 requests. The request's extensions hold the `PublicBase` and the `Peer`.
 pub trait V2Service: Send + Sync + 'static {
     /// Answers `request`, which is never HEAD. Read its body with `read_body`.
     fn answer(&self, request: Request<Body>, context: Context) -> BoxFuture<'static, Result<V2Answer, Refusal>>;
 }
 
-/// What answers paths outside the two interfaces, with answers of any kind: documentation, OAuth.
+/// A service for paths outside the two interfaces, with answers of any kind: documentation, OAuth.
 pub trait Pages: Send + Sync + 'static {
-    /// Whether `path` is one of these; asked before v2, so that pages below `/api/v2/` are possible.
+    /// Checks whether `path` is one of its pages. This is called before v2, so pages below `/api/v2/` are possible.
     fn has(&self, path: &str) -> bool;
 
-    /// Whose places their requests take.
+    /// Returns the kind whose pools serve the requests of these pages.
     fn kind(&self) -> Kind {
         Kind::Pages
     }
@@ -51,29 +51,29 @@ pub trait Pages: Send + Sync + 'static {
     ) -> BoxFuture<'static, Result<Response<Body>, Refusal>>;
 }
 
-/// How the gateway is, as `/readyz` tells strangers: words, and no addresses.
+/// State of the gateway as `/readyz` shows it to anybody: words, and no addresses.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Condition {
-    /// `ready`.
+    /// Always `ready`.
     pub status: &'static str,
-    /// `ok`, or `read-only` while it cannot be written; when there is a store.
+    /// `ok`, or `read-only` while the store cannot be written; none without a store.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub store: Option<&'static str>,
-    /// `ok`, `unreachable`, or `unknown` when nobody has asked it lately.
+    /// `ok`, `unreachable`, or `unknown` when no request has gone to v1 lately.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub v1: Option<&'static str>,
-    /// For how long it has been unreachable, in whole seconds.
+    /// Time since when v1 has been unreachable, in whole seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub v1_unreachable_seconds: Option<u64>,
 }
 
 /// Whether the gateway can serve.
 pub trait Readiness: Send + Sync + 'static {
-    /// Success when it can; else the refusal that requests would meet.
+    /// Succeeds when the gateway can serve; else returns the refusal that requests would get.
     fn ready(&self) -> BoxFuture<'static, Result<Condition, Refusal>>;
 }
 
-/// What is known of a call when it arrives, by numbers of whoever counts.
+/// Facts about a call at its arrival, as numbers of the [`Counting`] implementation.
 #[derive(Debug, Clone)]
 pub struct Arrived {
     pub v1: bool,
@@ -81,48 +81,48 @@ pub struct Arrived {
     pub client: u32,
     /// The credential of a call of v1.
     pub credential: u64,
-    /// The key of a call of v1 when nobody knows yet whose it is.
+    /// The key of a call of v1 while its owner is unknown.
     pub unknown_key: Option<Box<str>>,
 }
 
-/// Who sent a call, as a line of the log says it.
+/// The sender of a call, as the log line shows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sender {
     /// Product and version of the client.
     pub client: Arc<str>,
     /// Fingerprint of the credential; empty without one.
     pub credential: Arc<str>,
-    /// The person behind it, as far as known.
+    /// The owner of the credential, if known.
     pub owner: Arc<str>,
 }
 
-/// Counts the calls of both interfaces; called on the way of each request, so it must not wait for anything.
+/// Counts the calls of both interfaces. It is called within each request, so it must not wait for anything.
 pub trait Counting: Send + Sync + 'static {
-    /// A call has arrived.
+    /// Notes that a call has arrived.
     fn arrived(&self, method: &Method, path: &str, headers: &HeaderMap, context: &Context) -> Arrived;
 
     /// Counts a call that was answered with `status`; 499 when its client left before the answer.
     fn answered(&self, arrived: &Arrived, context: &Context, status: u16);
 
-    /// Who sent it.
+    /// Returns the sender of the call.
     fn sender(&self, arrived: &Arrived, context: &Context) -> Sender;
 }
 
-/// Everything the stack stands in front of.
+/// All services behind the stack.
 pub struct Surface {
     /// The v2 operations.
     pub v2: Arc<dyn V2Service>,
-    /// Pages besides; the first that has a path answers it.
+    /// Further pages. The first entry that has a path answers it.
     pub pages: Vec<Arc<dyn Pages>>,
-    /// The way through to v1.
+    /// The pass-through to v1.
     pub pass_through: PassThrough,
-    /// What `/readyz` asks.
+    /// The check that `/readyz` runs.
     pub readiness: Arc<dyn Readiness>,
-    /// Where requests are counted.
+    /// Counters of requests.
     pub requests: Arc<Requests>,
-    /// Who counts calls, when anybody does.
+    /// Counter of calls; none when calls are not counted.
     pub counting: Option<Arc<dyn Counting>>,
-    /// Where traces go, when they go anywhere.
+    /// Receiver of traces; none when traces are not recorded.
     pub traces: Option<Arc<dyn Traces>>,
 }
 
@@ -131,7 +131,7 @@ impl Surface {
         self.pages.iter().find(|pages| pages.has(path)).map(|pages| &**pages)
     }
 
-    /// Whose places a request for `path` takes.
+    /// Returns the kind whose pools serve a request for `path`.
     pub(super) fn kind_of(&self, path: &str) -> Kind {
         if is_pass_through(path) {
             return Kind::PassThrough;
@@ -140,7 +140,7 @@ impl Surface {
     }
 }
 
-/// Hands `request` to whoever its path belongs to.
+/// Sends `request` to the service that its path belongs to.
 pub(super) async fn dispatch(
     surface: &Surface,
     codings: &Codings,
@@ -157,7 +157,7 @@ pub(super) async fn dispatch(
     let steps = context.meter.trace().and_then(Trace::steps);
     if let Some(pages) = surface.pages_for(request.uri().path()) {
         let answer = recording(steps, pages.answer(request, context)).await?;
-        // An answer with a tag is the same for everybody; pages for one person have none.
+        // An answer with a tag is the same for all clients; pages for one person have no tag.
         let fixed = pages.kind() == Kind::Pages && answer.headers().contains_key(ETAG);
         return Ok(if fixed { codings.coded(&accepted, answer, true).await } else { answer });
     }
@@ -173,8 +173,8 @@ pub(super) async fn dispatch(
     Err(Refusal::NotFound { detail: "There is nothing at this path.".into() })
 }
 
-/// A v2 success as HTTP. Answers depend on the credential, so nobody on the way may keep them; one with a
-/// validator may be kept by the client.
+/// Writes a v2 success as HTTP. Answers depend on the credential, so caches on the way may not store them. The client
+/// may store an answer with a validator.
 fn reply(reply: Reply) -> Result<Response<Body>, Refusal> {
     let status = StatusCode::from_u16(reply.status).map_err(Refusal::internal)?;
     let has_body = reply.body.is_some();
@@ -184,7 +184,7 @@ fn reply(reply: Reply) -> Result<Response<Body>, Refusal> {
     match reply.tag {
         None => {
             headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-            // The version of a record is for `If-Match`; nothing is kept by it.
+            // The version of a record is only for `If-Match`; it does not allow caching.
             if let Some(version) = reply.version {
                 headers.insert(ETAG, HeaderValue::try_from(version).map_err(Refusal::internal)?);
             }

@@ -1,8 +1,8 @@
-//! Tells connections that the gateway ends, and knows when all of them have.
+//! Tells connections that the gateway is stopping, and knows when all of them have ended.
 //!
-//! hyper's own way closes a connection at once that has been accepted a moment ago and whose first request is on its
-//! way, or that is kept and whose next one is. Here such ones are heard first, so that nobody is turned away who came
-//! in time.
+//! hyper's own shutdown closes some connections at once: a new one whose first request is still on its way, and an idle
+//! one whose next request is on its way. This file first waits for such requests, so that no request that was sent in
+//! time is rejected.
 //!
 //! May use: `edge::connection`.
 
@@ -11,31 +11,31 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// Time for the first request of a connection to begin, once the end has been told.
+/// Time for the first request of a connection to begin, once the gateway is stopping.
 const FIRST: Duration = Duration::from_secs(1);
-/// The same for the next request of a connection that is kept. Its client has not heard of the end and may have sent
-/// one.
+/// Time for the next request of a kept connection to begin. Its client does not know yet that the gateway is stopping
+/// and may have sent a request.
 const NEXT: Duration = Duration::from_millis(250);
 
-/// Tells the end; clones are the same.
+/// Sender of the stop signal; all clones are the same.
 #[derive(Clone, Default)]
 pub(super) struct Ending(Arc<watch::Sender<bool>>);
 
-/// Hears of the end. As long as there is one, its connection has not ended.
+/// Receiver of the stop signal. Its connection counts as open until it is dropped.
 pub(super) struct Told(watch::Receiver<bool>);
 
 impl Ending {
-    /// For one connection more.
+    /// Creates the receiver for one more connection.
     pub(super) fn listener(&self) -> Told {
         Told(self.0.subscribe())
     }
 
-    /// Connections that have not ended.
+    /// Returns the number of connections that have not ended.
     pub(super) fn left(&self) -> usize {
         self.0.receiver_count()
     }
 
-    /// Tells all connections, and waits until they have ended.
+    /// Signals the stop to all connections, and waits until they have ended.
     pub(super) async fn end(&self) {
         self.0.send_replace(true);
         self.0.closed().await;
@@ -43,21 +43,21 @@ impl Ending {
 }
 
 impl Told {
-    /// Waits for the end, and then until a request runs, which `clock` tells, unless that takes too long. The answer to
-    /// it says that it is the last, also when it is there before anybody looks again.
+    /// Waits for the stop signal, and then until `clock` shows a running request, or until that takes too long. The
+    /// answer to that request says that it is the last, even when it is ready before this function looks again.
     pub(super) async fn wait(&mut self, clock: &Clock) {
-        // When there is nobody left to tell it, that is the end as well.
+        // A dropped sender means the stop as well.
         let _ = self.0.wait_for(|ended| *ended).await;
         clock.end_soon();
         let patience = match clock.is_asked() {
             false => FIRST,
-            // HTTP/2 has a way of its own to say that nothing more is taken.
+            // HTTP/2 has its own message that no more requests are accepted.
             true if clock.is_http2() => return,
             true => NEXT,
         };
         if tokio::time::timeout(patience, clock.next_request()).await.is_err() {
-            // With little processor time the patience can be over before anybody has looked what there is to read: the
-            // runtime looks before it comes back here.
+            // With little processor time the wait can be over before the socket was read. Yielding makes the runtime
+            // read the socket first.
             tokio::task::yield_now().await;
         }
     }

@@ -1,5 +1,5 @@
-//! What of a message's head crosses the gateway (RFC 9110, 7.6): hop-by-hop headers stay, those that say who asks
-//! and for what are written anew, everything else goes on as it is.
+//! Headers that cross the gateway (RFC 9110, 7.6): hop-by-hop headers are removed, headers about the client and its
+//! request are written anew, and all other headers are forwarded unchanged.
 //!
 //! May use: `settings`, `edge::connection`, `edge::public_base`.
 
@@ -12,7 +12,7 @@ use http::header::{
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-/// Headers that speak about one connection only.
+/// Headers that describe one connection only.
 static HOP_BY_HOP: [HeaderName; 9] = [
     CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -29,9 +29,9 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
-/// Headers by which a server behind may find another client, address, method, path or user than the gateway did.
-/// They are sent on neither from strangers nor from proxies; the words of a trusted proxy in `X-Forwarded-For`, `-Host`
-/// and `-Proto` are used to write the gateway's own.
+/// Headers that could make a server behind assume another client, address, method, path or user than the gateway did.
+/// They are never forwarded, neither from strangers nor from proxies. The gateway writes its own headers from the
+/// `X-Forwarded-For`, `-Host` and `-Proto` of a trusted proxy.
 const SAID_OF_THE_CLIENT: [&str; 31] = [
     "cf-connecting-ip",
     "cf-connecting-ipv6",
@@ -66,14 +66,14 @@ const SAID_OF_THE_CLIENT: [&str; 31] = [
     "x-script-name",
 ];
 
-/// Beginnings of further such headers.
+/// Prefixes of more such headers.
 const KINDS_OF_THE_CLIENT: [&str; 5] = ["x-forwarded", "x-original-", "x-rewrite-", "x-url-", "x-wsgi-"];
 
-/// Takes out what speaks about one connection, those headers included that `Connection` names.
+/// Removes headers that describe one connection, including those that `Connection` names.
 pub(super) fn strip_hop_by_hop(headers: &mut HeaderMap) {
     let named = named_in_connection(headers);
-    // Most messages have none of these, so the headers of the message are looked through once, instead of asking for
-    // each of these.
+    // Most messages have no such header. So this scans the headers of the message once, instead of looking up each
+    // name.
     let gone = headers.keys().filter(|name| HOP_BY_HOP.contains(name) || named.contains(name));
     for name in gone.cloned().collect::<Vec<_>>() {
         headers.remove(name);
@@ -85,13 +85,13 @@ fn named_in_connection(headers: &HeaderMap) -> Vec<HeaderName> {
     values.flat_map(|value| value.split(',')).filter_map(|name| name.trim().parse().ok()).collect()
 }
 
-/// Headers of `request` as v1 gets them: without `Host`, which follows from v1's address, and without
-/// `Expect`, which this server has met itself.
+/// Returns the headers of `request` for v1: without `Host`, which follows from v1's address, and without `Expect`,
+/// which this server has already handled.
 pub fn request_headers(request: &Parts, settings: &PublicSettings) -> HeaderMap {
     let mut headers = request.headers.clone();
     let trailers = accepts_trailers(&headers);
     strip_hop_by_hop(&mut headers);
-    // Trailers are not sent on: nobody has looked at what they say.
+    // Trailers are not forwarded: the gateway has not checked their content.
     for name in [HOST, EXPECT, TRAILER] {
         headers.remove(name);
     }
@@ -107,8 +107,8 @@ fn accepts_trailers(headers: &HeaderMap) -> bool {
     values.flat_map(|value| value.split(',')).any(|coding| coding.trim().eq_ignore_ascii_case("trailers"))
 }
 
-/// Says for whom, and under which address. Claims of the client itself are believed, and continued, only when they come
-/// from trusted proxies.
+/// Adds the headers that name the client and the address that it used. Values of the client are used and extended only
+/// when they come from trusted proxies.
 fn add_forwarding(headers: &mut HeaderMap, request: &Parts, settings: &PublicSettings) {
     let peer = request.extensions.get::<Peer>().map(|peer| peer.0.ip().to_canonical());
     let trusted = peer.is_some_and(|peer| settings.trusts(peer));

@@ -1,8 +1,8 @@
-//! Request bodies on their way in: what a slow one holds, and when it has been waited for long enough.
+//! Request bodies while they arrive: the resources that a slow body holds, and the time limits of its arrival.
 //!
-//! A body that is waited for has a place of its own pool. For v2, OAuth and pages the place among the requests that
-//! are served is given back meanwhile and taken again when the body is there; a body of the pass-through
-//! takes that place only once it has passed completely.
+//! A request that waits for its body has a place in the pool for bodies. For v2, OAuth and pages it meanwhile gives
+//! back its place in the pool of served requests, and takes one again when the body is complete. A request of the
+//! pass-through takes a place in the pool of served requests only once its body has passed completely.
 //!
 //! May use: `load`, `refusal`, `settings`, `edge::body`, `edge::pools`.
 
@@ -22,7 +22,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep};
 
-/// What one request holds at present; given back with it.
+/// Place and memory that one request holds at present; given back when dropped.
 #[derive(Debug)]
 pub(super) struct Holding {
     stages: Stages,
@@ -37,12 +37,12 @@ struct Held {
 }
 
 impl Holding {
-    /// A request of `asker` that is served at once.
+    /// Takes what a request of `asker` needs that is served at once.
     pub(super) fn served(stages: &Stages, asker: Asker, memory: &Memory) -> Result<Arc<Self>, Refusal> {
         Ok(Self::new(stages, asker, stages.served.enter(asker)?, memory.reservation(asker)))
     }
 
-    /// A request of `asker` whose body passes through; `bytes` are what it may take on its way.
+    /// Takes what a request of `asker` needs whose body passes through; `bytes` is the memory for its buffers.
     pub(super) fn passing(
         stages: &Stages,
         asker: Asker,
@@ -59,21 +59,21 @@ impl Holding {
         Arc::new(Self { stages: stages.clone(), asker, held })
     }
 
-    /// The place of a request that waits for its body.
+    /// Moves the request to the pool for bodies.
     fn wait(&self) -> Result<(), Refusal> {
         let place = self.stages.bodies.enter(self.asker)?;
         self.held().place = Some(place);
         Ok(())
     }
 
-    /// The place of a request that is served, as soon as there is one.
+    /// Moves the request to the pool of served requests, as soon as a place is free.
     async fn go_on(self: Arc<Self>) -> Result<(), Refusal> {
         let place = self.stages.served.enter_again(self.asker).await?;
         self.held().place = Some(place);
         Ok(())
     }
 
-    /// The place of a request that is served, when there is one; else it stays where it is.
+    /// Moves the request to the pool of served requests when a place is free; else it keeps its place.
     fn passed(&self) {
         if let Ok(place) = self.stages.served.enter(self.asker) {
             self.held().place = Some(place);
@@ -89,12 +89,12 @@ impl Holding {
     }
 }
 
-/// How a body is read.
+/// Manner of reading a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Manner {
-    /// Read completely before anything is done with it, in bounded time.
+    /// Read completely before it is used, in limited time.
     Collected,
-    /// Handed on piece by piece, for as long as it keeps its pace.
+    /// Forwarded piece by piece, as long as it arrives fast enough.
     Streamed,
 }
 
@@ -113,7 +113,7 @@ impl Patience {
     }
 }
 
-/// `body` as `holding` pays for it, given up when `patience` is over.
+/// Returns `body` with its memory counted in `holding`. It fails when its time limits in `patience` are over.
 pub(super) fn taken_in(body: Body, holding: Arc<Holding>, manner: Manner, patience: Patience) -> Body {
     if body.is_end_stream() {
         return body;
@@ -125,13 +125,13 @@ pub(super) fn taken_in(body: Body, holding: Arc<Holding>, manner: Manner, patien
 type Read = Option<Result<Frame<Bytes>, BodyError>>;
 
 enum State {
-    /// Nothing had to be waited for yet.
+    /// No piece has been late so far.
     Unasked,
-    /// Some of it was not there when it was asked for.
+    /// At least one piece had not arrived when it was asked for.
     Waiting,
-    /// It is complete, with this as the last there is to hand out; a place to go on with is waited for.
+    /// The body is complete. Its last frame is returned once the request has a place in the pool of served requests.
     Returning(BoxFuture<'static, Result<(), Refusal>>, Option<Read>),
-    /// Nothing of it is the business of this type any more.
+    /// The body is passed on without any further check.
     Settled,
 }
 
@@ -147,7 +147,7 @@ struct Intake {
 }
 
 impl Intake {
-    /// Passes on what was read, or keeps it until the request may go on.
+    /// Counts a frame that was read, and returns it.
     fn read(&mut self, read: Read) -> Result<Read, Refusal> {
         self.timer = None;
         let data = read.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref().map(Bytes::len)).unwrap_or(0);
@@ -162,7 +162,7 @@ impl Intake {
         !matches!(read, Some(Ok(_))) || self.body.is_end_stream()
     }
 
-    /// Whether nothing more is waited for; registers when to look again.
+    /// Is ready when the time to wait for the next piece is over; else registers the waker.
     fn poll_late(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let now = Instant::now();
         let begun = *self.begun.get_or_insert(now);
@@ -215,7 +215,7 @@ impl Intake {
         }
     }
 
-    /// The piece that is asked for is not there.
+    /// Handles a piece that has not arrived yet.
     fn poll_missing(&mut self, cx: &mut Context<'_>) -> Poll<Result<Read, Refusal>> {
         if matches!(self.state, State::Unasked) {
             self.state = State::Waiting;

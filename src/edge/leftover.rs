@@ -1,18 +1,19 @@
-//! Reads on what of a request's body nobody has read.
+//! Reads the unused rest of a request's body.
 //!
-//! Most refusals come before the body is looked at, and some operations take none. With HTTP/1.1 the rest of the body
-//! is still on its way then, and the connection would have to be closed: a client that is sending would see it
-//! break and never read the refusal, and one that has begun its next request would lose that. HTTP/2 ends
-//! the stream alone; but what comes for it afterwards counts as a fault of the client, and a connection with many
-//! of those is ended. So as much as an ordinary body has is read there too.
+//! Most refusals come before the body is looked at, and some operations take no body. With HTTP/1.1 the rest of the
+//! body is then still on its way. Without this file the connection would have to be closed: a client that is sending
+//! would see the connection break and never read the refusal, and a client that has begun its next request would lose
+//! that request. HTTP/2 ends only the stream. But what still arrives for the stream counts as a fault of the client,
+//! and a connection with many such faults is ended. So on HTTP/2 the rest is read too, up to the size of an ordinary
+//! body.
 //!
-//! With HTTP/1.1 the answer waits a moment for the rest. Clients send head and body in two pieces, and the second is
-//! mostly there when the first has been refused. A proxy in front that hands bodies on as they come (nginx with
-//! `proxy_request_buffering off`) closes its client's connection when an answer overtakes the body: it has promised to
-//! keep it, and the client's next request meets its end.
+//! With HTTP/1.1 the answer waits a moment for the rest. Clients send head and body in two pieces, and the second piece
+//! has mostly arrived when the first has been refused. Some proxies forward a body as it arrives (nginx with
+//! `proxy_request_buffering off`). Such a proxy closes its client's connection when an answer overtakes the body. It
+//! has promised to keep that connection, so the client's next request fails.
 //!
-//! Bytes that are read on are thrown away at once and cost no memory. Reading on costs the connection's place, and its
-//! client has its answer already; so the place is given to a newcomer who needs it, as that of an idle connection is.
+//! These bytes are thrown away at once and cost no memory. But reading them occupies the place of the connection, whose
+//! client already has its answer. So a new connection that needs the place gets it, like that of an idle connection.
 //!
 //! May use: `edge::body`, `edge::connection`.
 
@@ -31,17 +32,17 @@ use tokio::sync::oneshot;
 
 /// Longest time for which an answer waits for the rest of its request's body.
 const SOON: Duration = Duration::from_millis(100);
-/// Longest time to read on; afterwards the connection is closed.
+/// Longest time to read the rest; afterwards the connection is closed.
 const LONGEST: Duration = Duration::from_secs(10);
-/// Longest time in which nothing arrives: a client that sends no more is not going to break off in the middle.
+/// Longest time without any byte. A client that is silent for so long is not in the middle of sending.
 const PAUSE: Duration = Duration::from_secs(2);
-/// Most bytes to read on.
+/// Most bytes of the rest that are read.
 const MOST: u64 = 64 * 1024 * 1024;
-/// The same of a stream of HTTP/2, where a client that sends more can be told to stop.
+/// Most bytes of the rest that are read on an HTTP/2 stream, where the client can be told to stop.
 const MOST_OF_A_STREAM: u64 = 1024 * 1024;
 
-/// `request` with a body that is read on when it is given up before its end, and what tells of its end. A client that
-/// waits to be told to go on (`Expect`) sends nothing after a refusal, so there is nothing to read.
+/// Returns `request` with a body whose rest is read when the body is dropped early, and a handle to wait for its end. A
+/// client that sent `Expect` and waits sends nothing after a refusal, so there is nothing to read.
 pub(super) fn read_on(request: Request<Body>, clock: &Clock) -> (Request<Body>, Rest) {
     if request.body().is_end_stream() || request.headers().contains_key(EXPECT) {
         return (request, Rest(None));
@@ -51,27 +52,27 @@ pub(super) fn read_on(request: Request<Body>, clock: &Clock) -> (Request<Body>, 
     let (coming, rest) = oneshot::channel();
     let clock = clock.clone();
     let request = request.map(|body| ReadOn { body: Some(body), coming: Some(coming), most, clock }.boxed_unsync());
-    // A stream of HTTP/2 ends alone.
+    // On HTTP/2 the answer does not wait: only the stream ends.
     (request, Rest((!of_http2).then_some(rest)))
 }
 
-/// What is still to come of a request's body.
+/// Handle to wait for the rest of a request's body.
 pub(super) struct Rest(Option<oneshot::Receiver<Infallible>>);
 
 impl Rest {
-    /// Waits until the body has come, but a moment at most.
+    /// Waits until the body has arrived, for [`SOON`] at most.
     pub(super) async fn come(self) {
         if let Some(end) = self.0 {
-            // Told by the end of the sender; too late is no fault.
+            // The dropped sender signals the end of the body; a timeout is no fault.
             let _ = tokio::time::timeout(SOON, end).await;
         }
     }
 }
 
-/// A body that is read on when dropped; `None` after its end.
+/// A body whose rest is read when it is dropped; `None` after its end.
 struct ReadOn {
     body: Option<Body>,
-    /// Held as long as the body is coming and its answer is to wait for it.
+    /// Held while the body arrives and the answer is to wait for it.
     coming: Option<oneshot::Sender<Infallible>>,
     most: u64,
     clock: Clock,
@@ -107,14 +108,14 @@ impl Drop for ReadOn {
         let (clock, most, coming) = (self.clock.clone(), self.most, self.coming.take());
         runtime.spawn(async move {
             let mut reading = Box::pin(tokio::time::timeout(LONGEST, discard(rest, most)));
-            // Nobody has its answer yet, so the connection is in use.
+            // The client does not have its answer yet, so the connection still counts as in use.
             if tokio::time::timeout(SOON, reading.as_mut()).await.is_ok() {
                 return;
             }
-            // Bytes that still arrive are no slow head of a next request.
+            // Bytes that still arrive must not count as a slow head of the next request.
             let leftover = clock.leftover();
             drop(coming);
-            // Too much or too late: the connection, or the stream of HTTP/2, ends when `rest` is dropped.
+            // After too many bytes or too much time, dropping `rest` ends the connection, or the stream of HTTP/2.
             let _ = reading.await;
             drop(leftover);
         });
@@ -139,7 +140,7 @@ mod tests {
     use http_body_util::StreamBody;
     use tokio::time::Instant;
 
-    /// A request that was refused, whose body comes `after` that time; how long its answer waits.
+    /// Returns how long the answer to a refused request waits when the body arrives `after` that time.
     async fn waits(version: Version, after: Duration) -> Duration {
         let piece = async move {
             tokio::time::sleep(after).await;
@@ -179,7 +180,7 @@ mod tests {
         let mut body = request.into_body();
         while body.frame().await.is_some() {}
         let begun = Instant::now();
-        // The body is still held, as by one who hands it on.
+        // The body is still held here, as the pass-through holds it.
         rest.come().await;
         assert!(begun.elapsed() < SOON);
         drop(body);

@@ -1,4 +1,4 @@
-//! Accepts connections (HTTP/1.1 and HTTP/2, plain or with TLS) and lets running requests finish when told to stop.
+//! Accepts connections (HTTP/1.1 and HTTP/2, plain or with TLS), and lets running requests finish at shutdown.
 //!
 //! May use: `boxed`, `load`, `refusal`, `settings`, `telemetry`, `edge::connection`, `edge::connections`,
 //! `edge::descriptors`, `edge::door`, `edge::ending`, `edge::leftover`, `edge::outgoing`, `edge::public_base`,
@@ -40,19 +40,19 @@ use tokio::task::JoinSet;
 use tokio_rustls::server::TlsStream;
 use tokio_util::either::Either;
 
-/// Requests side by side on one HTTP/2 connection.
+/// Most concurrent requests on one HTTP/2 connection.
 const HTTP2_STREAMS: u32 = 128;
-/// Bytes that may come on an HTTP/2 connection, and on one of its streams, before anybody reads them: what a client
-/// can make the gateway keep that nobody has asked for. It is the least that the protocol starts with.
+/// Flow-control window in bytes of an HTTP/2 connection and of each of its streams: the bytes that a client can make
+/// the gateway hold before they are read. It is the smallest initial value of the protocol.
 const HTTP2_WINDOW: u32 = 65_535;
-/// Bytes of buffers and tables that a connection of HTTP/2 keeps for as many streams as there may be, as measured.
+/// Measured bytes of buffers and tables of an HTTP/2 connection with the maximum number of streams.
 const HTTP2_TABLES: u32 = 96 * 1024;
 /// Bytes that may wait to be sent on an HTTP/2 stream.
 const HTTP2_UNSENT: usize = 64 * 1024;
-/// Streams that a client may open and cancel before the gateway has looked at them; beyond it the connection ends.
+/// Streams that a client may open and cancel before the gateway has read them; with more the connection ends.
 const HTTP2_CANCELLED: usize = 20;
-/// Frames of a connection that may come for streams which were ended early, or are wrong in another way that ends a
-/// stream. Honest clients cause next to none (`leftover`), but they count as long as the connection lives.
+/// Frames of a connection that may arrive for streams that were ended early, or that end a stream by another fault.
+/// Honest clients cause next to none (`leftover`), but the count lasts as long as the connection.
 const HTTP2_FAULTS: usize = 16 * 1024;
 
 #[derive(Clone)]
@@ -61,16 +61,16 @@ struct Server {
     door: Limits,
     connections: Connections,
     memory: Memory,
-    /// What connections begin with; none when they are plain.
+    /// TLS of the connections; none when they are plain.
     tls: Option<Tls>,
 }
 
-/// Serves `stack` on `listener` until `shutdown` ends; then accepts nothing more, lets running requests
-/// finish for at most the drain time and closes what is left. The bytes that connections hold count in `memory`. With
-/// `tls` only `/healthz` is answered without it.
+/// Serves `stack` on `listener` until `shutdown` ends. Then it stops accepting, lets running requests finish for at
+/// most the drain time, and closes the rest. The bytes that connections hold count in `memory`. With `tls`, only
+/// `/healthz` is answered without TLS.
 ///
 /// # Errors
-/// When there can be no thread to accept with; failures to accept are logged and accepting goes on.
+/// When the thread that accepts cannot be started. Failures to accept are logged, and accepting continues.
 pub async fn serve(
     listener: TcpListener,
     stack: Stack,
@@ -99,7 +99,7 @@ pub async fn serve(
     Ok(Served { _workers: workers, _reception: reception })
 }
 
-/// What has to outlive the connections: tasks that requests have begun run here until this is dropped.
+/// Threads that must outlive the connections: tasks that requests have started run on them until this is dropped.
 pub struct Served {
     _workers: Arc<Workers>,
     _reception: Reception,
@@ -117,8 +117,8 @@ fn carrying(server: Server, stack: Stack) -> Converse {
     })
 }
 
-/// Carries connections that asked for `/healthz` first on the runtime that accepted them. Any other request of theirs
-/// is the business of the workers, as ever, or refused where it may not be asked without TLS.
+/// Carries connections whose first request is `/healthz`, on the runtime that accepted them. Any other request on such
+/// a connection is run by the workers as usual, or is rejected when it needs TLS.
 fn beside_workers(server: Server, stack: Stack, needs_tls: bool) -> Carry {
     let elsewhere = match needs_tls {
         true => Elsewhere::Refused,
@@ -127,14 +127,14 @@ fn beside_workers(server: Server, stack: Stack, needs_tls: bool) -> Carry {
     Arc::new(move |arrival| converse(server.clone(), arrival, stack.clone(), elsewhere.clone()).boxed())
 }
 
-/// What a connection asks for that is not answered where it is carried.
+/// Handling of requests that are not answered on the runtime of their connection.
 #[derive(Clone)]
 enum Elsewhere {
-    /// There is no such thing.
+    /// There are no such requests.
     Nothing,
-    /// All but `/healthz` is answered by the workers.
+    /// The workers answer all requests but `/healthz`.
     Workers(Handle),
-    /// All but `/healthz` needs TLS.
+    /// All requests but `/healthz` are rejected, because they need TLS.
     Refused,
 }
 
@@ -157,7 +157,7 @@ fn server(settings: &ListenSettings, connections: Connections, memory: Memory, t
     Server { http, door: Limits::of(settings, HTTP2_WINDOW + HTTP2_TABLES), connections, memory, tls }
 }
 
-/// Carries one connection to its end, to the end of its limits, or to the end of the drain.
+/// Carries one connection until it ends, until a limit closes it, or until the drain time is over.
 async fn converse(server: Server, arrival: Arrival, stack: Stack, elsewhere: Elsewhere) {
     let Arrival { socket, peer, clock, open, mut told } = arrival;
     if let Err(error) = socket.set_nodelay(true) {
@@ -182,9 +182,9 @@ async fn converse(server: Server, arrival: Arrival, stack: Stack, elsewhere: Els
             request.extensions_mut().insert(encrypted);
         }
         let (stack, clock, elsewhere) = (stack.clone(), requests.clone(), elsewhere.clone());
-        // In memory of its own, which is taken when its turn comes and given back when it is answered. A client of
-        // HTTP/2 begins a hundred at once, and each is kept from when its head has come: most are refused at their
-        // turn.
+        // The future of each request has its own allocation, made when the request is first polled and freed when it is
+        // answered. An HTTP/2 client begins a hundred requests at once, and each exists from the arrival of its head;
+        // most are rejected when they are first polled.
         async move { boxed(|| answer(stack, request, peer, clock, elsewhere)).await }
     });
     let mut connection = std::pin::pin!(server.http.serve_connection(TokioIo::new(gate), service));
@@ -193,7 +193,7 @@ async fn converse(server: Server, arrival: Arrival, stack: Stack, elsewhere: Els
     let mut ends = false;
     loop {
         tokio::select! {
-            // Bytes that have come are read before the end is told; else a request that came in time would be lost.
+            // Arrived bytes are read before the stop signal is handled; else a request that came in time would be lost.
             biased;
             ended = connection.as_mut() => {
                 if let Err(error) = ended {
@@ -214,8 +214,8 @@ async fn converse(server: Server, arrival: Arrival, stack: Stack, elsewhere: Els
     drop(open);
 }
 
-/// Begins TLS; none when the connection ends with that. The time for a request head is the time for this too, and a
-/// connection that is to make room ends here as well.
+/// Begins TLS; returns none when the connection ended meanwhile. The time limit for a request head applies here too,
+/// and a connection that is given up for another one ends here as well.
 async fn protected(tls: &Tls, socket: TcpStream, peer: SocketAddr, clock: &Clock) -> Option<TlsStream<TcpStream>> {
     let begun = tokio::select! {
         begun = tls.begin(socket) => begun,
@@ -255,7 +255,7 @@ async fn answer(
     Ok(outgoing(response, running))
 }
 
-/// What `work` answers on `workers`; it ends when nobody waits for it any more.
+/// Runs `work` on `workers` and returns its response. The work is cancelled when the caller stops waiting.
 async fn carried_out(
     workers: &Handle,
     work: impl Future<Output = Response<Body>> + Send + 'static,
@@ -264,7 +264,7 @@ async fn carried_out(
     tasks.spawn_on(work, workers);
     match tasks.join_next().await {
         Some(Ok(response)) => response,
-        // Panics are caught inside; only the end of the gateway ends a task.
+        // `work` catches panics itself, so a task is only cancelled when the gateway stops.
         Some(Err(_)) | None => {
             let mut response = Response::new(super::body::empty());
             *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;

@@ -2,7 +2,7 @@
 //!
 //! Purpose: everything about HTTP that is the same for every operation. [`serve`] accepts connections,
 //! [`stack()`] lists the layers in order, `dispatch` tells v2 from the pass-through, `problem` writes
-//! every error body. The meaning of a v2 request is the business of the [`V2Service`] behind.
+//! every error body. The [`V2Service`] behind it interprets v2 requests.
 //!
 //! May use: `aside`, `boxed`, `context`, `hop`, `load`, `refusal`, `settings`, `tally`, `telemetry`, `trace`, `v2`
 //! (replies, tags), `worker`. May not use: `access`, `run`, `translate`, `v1`, `store`.

@@ -1,8 +1,8 @@
-//! Answers on their way out: what they hold until their last byte is sent.
+//! Answers while they are sent: the resources that an answer holds until its last byte is sent.
 //!
-//! hyper takes a body that is there completely in one piece and lets go of it long before the client has
-//! read it. So everything an answer holds hangs on its bytes themselves, and these go out in pieces of bounded size, so
-//! that it shows when a client reads no further.
+//! hyper takes a complete body in one piece and drops it long before the client has read it. So the bytes themselves
+//! own everything that an answer holds. They are sent in pieces of limited size, so that the gateway notices a client
+//! that stops reading.
 //!
 //! May use: `load`, `edge::body`, `edge::intake`.
 
@@ -20,7 +20,7 @@ use std::task::{Context, Poll, ready};
 
 const PIECE: usize = 64 * 1024;
 
-/// What an answer holds until it is sent; travels in its extensions from the layer that took it.
+/// Resources that an answer holds until it is sent. The layer that took them puts this into the answer's extensions.
 #[derive(Debug, Clone)]
 pub(super) struct Load {
     _held: Arc<Held>,
@@ -30,7 +30,7 @@ pub(super) struct Load {
 struct Held {
     _answer: Place,
     _memory: Reservation,
-    /// A request that is passed through holds a connection to v1 for so long.
+    /// Holding of a pass-through request: it keeps its connection to v1 until the answer is sent.
     _request: Option<Arc<Holding>>,
 }
 
@@ -40,20 +40,20 @@ impl Load {
     }
 }
 
-/// `response` in pieces that hold its [`Load`] and `watch`, which sees each of them.
+/// Returns `response` in pieces that own its [`Load`] and the observer `watch`, which sees each piece.
 pub(super) fn outgoing(mut response: Response<Body>, watch: impl Watch) -> Response<Body> {
     let load = response.extensions_mut().remove::<Load>();
     let cargo = Arc::new(Cargo { watch: Mutex::new(watch), _load: load });
     response.map(|body| Outgoing { body, rest: Bytes::new(), cargo }.boxed_unsync())
 }
 
-/// What is dropped with the last byte.
+/// Resources that are dropped with the last byte.
 struct Cargo<W> {
     watch: Mutex<W>,
     _load: Option<Load>,
 }
 
-/// Bytes on their way, and what they hold.
+/// A piece of an answer, and the resources that it owns.
 struct Piece<W> {
     bytes: Bytes,
     _cargo: Arc<Cargo<W>>,
@@ -67,7 +67,7 @@ impl<W> AsRef<[u8]> for Piece<W> {
 
 struct Outgoing<W> {
     body: Body,
-    /// What did not go into the last piece.
+    /// Bytes that did not fit into the last piece.
     rest: Bytes,
     cargo: Arc<Cargo<W>>,
 }
@@ -97,7 +97,7 @@ impl<W: Watch> http_body::Body for Outgoing<W> {
             }
             let Some(frame) = ready!(Pin::new(&mut self.body).poll_frame(cx)) else { return Poll::Ready(None) };
             match frame?.into_data() {
-                // Nothing would have to be sent of an empty piece.
+                // Empty pieces are skipped.
                 Ok(bytes) => self.rest = bytes,
                 Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
             }

@@ -1,7 +1,7 @@
-//! `/api/v1/` to the service behind: every method, bytes, path and query unchanged, streaming both ways as soon as
-//! a small body is there, or the beginning of a larger one.
+//! Forwards `/api/v1/` to v1: every method, with bytes, path and query unchanged. Both directions are streamed as soon
+//! as a small body has arrived completely, or the beginning of a larger one.
 //!
-//! HTTP/1.1 only: one exchange a connection, so that a large transfer never holds up others.
+//! Uses HTTP/1.1 only, with one exchange a connection, so that a large transfer never blocks other requests.
 //!
 //! May use: `context`, `refusal`, `settings`, `trace`, `hop`, `edge::body`, `edge::forwarding`, `edge::problem`,
 //! `edge::public_base`.
@@ -26,31 +26,31 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Is told of writes on the pass-through, so that what they may touch can be forgotten.
+/// Observer of writes on the pass-through; it invalidates cache entries that a write may change.
 pub trait WriteObserver: Send + Sync + 'static {
-    /// A write to `path` is about to be sent.
+    /// Notes that a write to `path` is about to be sent.
     fn before_write(&self, path: &str);
-    /// A write to `path` was answered, failed, or was given up by its client; it may have been carried
-    /// out in each case. Called before the client gets the answer.
+    /// Notes that a write to `path` was answered, failed, or was abandoned by its client. In each case v1 may have
+    /// carried it out. Called before the client gets the answer.
     fn after_write(&self, path: &str);
-    /// Tells whoever else has to know of a write to `path`; awaited before the write is sent, and again, when it is
-    /// `done`, before the client gets the answer. By default there is nobody.
+    /// Announces a write to `path` to the other gateway processes. Awaited before the write is sent, and again, with
+    /// `done`, before the client gets the answer. By default it does nothing.
     fn announce(&self, path: &str, done: bool) -> BoxFuture<'static, ()> {
         let _ = (path, done);
         Box::pin(std::future::ready(()))
     }
-    /// The service behind has said that it deleted what `path` names; awaited before the client gets the
-    /// answer. By default nobody wants to know.
+    /// Notes that v1 has confirmed the deletion of the record at `path`. Awaited before the client gets the answer. By
+    /// default it does nothing.
     fn deleted(&self, path: &str) -> BoxFuture<'static, ()> {
         let _ = path;
         Box::pin(std::future::ready(()))
     }
 }
 
-/// How long a connection to v1 is kept for the next request.
+/// Time for which an idle connection to v1 is kept.
 const IDLE: Duration = Duration::from_secs(90);
 
-/// A connection that breaks so soon after a request was sent may have been closed before that came.
+/// When a connection breaks this soon after a request was sent, v1 may have closed it before the request arrived.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
 struct Unobserved;
@@ -60,32 +60,32 @@ impl WriteObserver for Unobserved {
     fn after_write(&self, _path: &str) {}
 }
 
-/// Is told of every call on the pass-through, because it spends the quota of its key.
+/// Observer of every call on the pass-through, because each call uses the quota of its key.
 pub trait CallObserver: Send + Sync + 'static {
-    /// A call with these headers is about to be sent.
+    /// Notes that a call with these headers is about to be sent.
     fn sent(&self, headers: &HeaderMap, context: &Context) -> Box<dyn CallUnderWay>;
 }
 
-/// A call on the pass-through; dropped without a word it had no answer.
+/// A call in flight on the pass-through. When it is dropped without a method call, it had no answer.
 pub trait CallUnderWay: Send {
-    /// v1 has answered.
+    /// Notes that v1 has answered.
     fn answered(self: Box<Self>, status: u16, headers: &HeaderMap);
-    /// No connection to v1 could be made.
+    /// Notes that no connection to v1 could be made.
     fn unreachable(self: Box<Self>);
 }
 
-/// What is said of one call.
+/// Notice about the end of v1 for one call.
 #[derive(Debug, Clone, Default)]
 pub struct Notice {
-    /// Headers that the answer gets besides its own.
+    /// Headers that are added to the answer.
     pub headers: Vec<(HeaderName, HeaderValue)>,
-    /// What the call is refused with, when it is: it goes no further.
+    /// Message of the refusal when the call is rejected; it is not forwarded then.
     pub gone: Option<String>,
 }
 
-/// Knows what is said of calls.
+/// Source of notices about the end of v1.
 pub trait Notices: Send + Sync + 'static {
-    /// What is said of a call; none when nothing is.
+    /// Returns the notice for a call; none when there is nothing to say.
     fn of(&self, method: &Method, asked: &Uri, headers: &HeaderMap) -> Option<Notice>;
 }
 
@@ -105,28 +105,28 @@ impl Notice {
     }
 }
 
-/// The way through to v1.
+/// The pass-through to v1.
 pub struct PassThrough {
     hop: Hop<Body>,
     target: Target,
     head_timeout: Duration,
     public: PublicSettings,
-    /// Is told of writes.
+    /// Observer of writes.
     pub(crate) observer: Arc<dyn WriteObserver>,
-    /// Is told of every call.
+    /// Observer of all calls.
     pub(crate) calls: Option<Arc<dyn CallObserver>>,
-    /// Decides by its headers whether a request may go through: credentials of the gateway itself are of no use behind
-    /// it.
+    /// Decides by the headers whether a request may be forwarded: v1 does not know the credentials that the gateway
+    /// itself issues.
     pub(crate) admit: fn(&HeaderMap) -> Result<(), Refusal>,
-    /// Tells clients of the end of v1.
+    /// Source of notices about the end of v1 for clients.
     pub(crate) notices: Option<Arc<dyn Notices>>,
-    /// In whose name is sent.
+    /// Identity of this gateway in `Via`.
     pub(crate) instance: Instance,
     repetitions: Retries,
 }
 
 impl PassThrough {
-    /// A way to the service at `base`, its path prefix included.
+    /// Creates a pass-through to the service at `base`, with its path prefix.
     pub fn new(base: &HttpAddress, upstream: &UpstreamSettings, public: PublicSettings) -> io::Result<Self> {
         let target = Target::new(base)?;
         Ok(Self {
@@ -143,7 +143,7 @@ impl PassThrough {
         })
     }
 
-    /// Refuses a request that this gateway has sent itself: the service behind is the gateway, or leads back to it.
+    /// Rejects a request that this gateway has sent itself: the configured v1 is the gateway, or leads back to it.
     pub(super) fn expect_of_others(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         if !self.instance.has_sent(headers) {
             return Ok(());
@@ -156,10 +156,10 @@ impl PassThrough {
         ))
     }
 
-    /// Sends `request` to v1 and brings the answer back, both as streams.
+    /// Sends `request` to v1 and returns the answer, both as streams.
     ///
     /// # Errors
-    /// What is not admitted; v1 unreachable, broken or silent.
+    /// The request is not admitted; or v1 is unreachable, breaks the connection, or does not answer in time.
     pub async fn forward(&self, request: Request<Body>, context: &Context) -> Result<Response<Body>, Refusal> {
         (self.admit)(request.headers())?;
         let notices = self.notices.as_ref();
@@ -167,8 +167,8 @@ impl PassThrough {
         if let Some(gone) = notice.as_ref().and_then(|notice| notice.refusal(&request, &context.request_id)) {
             return Ok(gone);
         }
-        // v1 serves few requests at a time, and one whose body does not come would take the place of another. Until then
-        // there is no connection either.
+        // v1 serves few requests at once. A request whose body does not arrive would take the place of another. So no
+        // connection is opened until the beginning of the body has arrived.
         let (parts, body) = request.into_parts();
         let body = body::begun(body).await?;
         let write = Write::begin(&self.observer, &parts.method, parts.uri.path());
@@ -178,7 +178,7 @@ impl PassThrough {
         let (may_repeat, begun) = (write.is_none() && body.is_end_stream(), Instant::now());
         let mut answer = self.exchange(&parts, body, context).await;
         self.repetitions.earn();
-        // A server may close a kept connection just when a request comes. One that breaks later was at work on it.
+        // A server may close a kept connection just when a request arrives. A later break means that it was working.
         let broke = matches!(&answer, Err(Failure::Broken(_))) && begun.elapsed() < AT_ONCE;
         if may_repeat && broke && self.repetitions.take() {
             answer = self.exchange(&parts, body::empty(), context).await;
@@ -248,7 +248,7 @@ impl PassThrough {
             headers.entry(REQUEST_ID).or_insert(id);
         }
         if let Some(trace) = context.meter.trace() {
-            // The state that other systems add belongs to the trace; without the trace it came with it says nothing.
+            // The state of other systems belongs to the trace of the request; without that trace it has no meaning.
             if trace.parent.is_none() {
                 headers.remove(TRACE_STATE);
             }
@@ -269,7 +269,7 @@ fn connections(settings: &UpstreamSettings) -> HopSettings {
     }
 }
 
-/// The address of v1, taken apart.
+/// The address of v1, in its parts.
 struct Target {
     scheme: Scheme,
     authority: Authority,
@@ -286,7 +286,7 @@ impl Target {
         Ok(Self { scheme, authority, prefix })
     }
 
-    /// Where a request for `asked` goes: path and query byte for byte behind the prefix.
+    /// Returns the address at v1 for `asked`: path and query, byte for byte, behind the prefix.
     fn uri(&self, asked: &Uri) -> Result<Uri, Refusal> {
         let path = match asked.path_and_query() {
             Some(path) if self.prefix.is_empty() => path.clone(),
@@ -303,7 +303,7 @@ impl Target {
     }
 }
 
-/// A write under way; tells the observer of its end when dropped, whatever the end is.
+/// A write in flight; reports its end to the observer when dropped, whatever the result is.
 struct Write {
     observer: Arc<dyn WriteObserver>,
     path: String,
@@ -325,7 +325,7 @@ impl Drop for Write {
     }
 }
 
-/// When something of the request last moved: an upload may take long as long as it moves.
+/// Time of the last transferred piece of the request body: an upload may take long as long as bytes arrive.
 #[derive(Clone)]
 struct Progress(Arc<Mutex<Instant>>);
 
@@ -336,7 +336,7 @@ impl Default for Progress {
 }
 
 impl Progress {
-    /// Ends when nothing has moved for `limit`.
+    /// Returns when nothing was transferred for `limit`.
     async fn stalled(&self, limit: Duration) {
         loop {
             let moved = *self.0.lock();
@@ -361,16 +361,16 @@ fn returned(response: Response<Incoming>) -> Response<Body> {
     response
 }
 
-/// Why there is no answer.
+/// Reason why there is no answer.
 enum Failure {
-    /// Nothing was sent.
+    /// The request could not be sent.
     Unsendable(Refusal),
     /// There was no connection, so nothing was sent either.
     Unreachable(String),
     /// The client's body ended too early.
     Body,
     Broken(String),
-    /// The time was over.
+    /// The time limit has passed.
     Silent,
 }
 
@@ -383,7 +383,7 @@ impl Failure {
         }
     }
 
-    /// What the client hears. One that `writes` is told that it may have been carried out.
+    /// Returns the refusal for the client. When the request `writes`, it says that the write may have been carried out.
     fn refusal(self, writes: bool) -> Refusal {
         let late = "The service behind did not answer in time.";
         let broken = "The connection to the service behind broke before an answer.";

@@ -1,8 +1,8 @@
-//! The pools of the surface: what is served, read and sent at once, by kind of request.
+//! The pools of the HTTP surface: limits of concurrent requests, bodies and answers, by kind of request.
 //!
-//! A stranger can make a gateway busy with the pass-through, with tokens or with pages; the pools are apart, so
-//! that none of these takes a place from v2. In each, reading a body has places of its own: a request that still waits
-//! for its body holds no place of those that are served.
+//! A stranger can fill the pools of the pass-through, of tokens or of pages. Pools are separate, so v2 does not lose
+//! places by that. In each kind, request bodies have a pool of their own: a request that still waits for its body takes
+//! no place from requests that are served.
 //!
 //! May use: `load`, `settings`.
 
@@ -16,11 +16,11 @@ use std::time::Duration;
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
-/// Deliveries of v1's webhooks at once. Half of it is more than their door lets wait for bodies, so that none finds too
-/// little room.
+/// Concurrent deliveries of v1's webhooks. Half of this number is more than the deliveries that may wait for their
+/// bodies, so no delivery is rejected for lack of a place.
 const HINTS: usize = 256;
 
-/// Time for which a pool may be full until the gateway says that it is not ready.
+/// Time for which a pool may be full before the gateway reports that it is not ready.
 const FULL: Duration = Duration::from_secs(5);
 
 const V2: &str = "/api/v2/";
@@ -35,28 +35,28 @@ pub(super) fn is_pass_through(path: &str) -> bool {
     path.starts_with(V1)
 }
 
-/// Kinds of requests, each with pools of its own.
+/// Kinds of requests. Each kind has its own pools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     V2,
-    /// What goes through to v1.
+    /// Requests that are forwarded to v1.
     PassThrough,
     /// The authorization server.
     OAuth,
-    /// Documentation, and paths where there is nothing.
+    /// Documentation, and unknown paths.
     Pages,
-    /// v1's webhooks.
+    /// Deliveries of v1's webhooks.
     Hints,
 }
 
-/// The two pools of a kind.
+/// The two pools of a kind: served requests, and requests that wait for their body.
 #[derive(Debug, Clone)]
 pub(super) struct Stages {
     pub(super) served: Pool,
     pub(super) bodies: Pool,
 }
 
-/// All pools, and the memory that all share.
+/// All pools, and the memory budget that they share.
 #[derive(Debug)]
 pub(super) struct Pools {
     v2: Stages,
@@ -64,10 +64,10 @@ pub(super) struct Pools {
     oauth: Stages,
     pages: Stages,
     hints: Stages,
-    /// Answers that are being sent, of all kinds.
+    /// Pool of answers of all kinds that are being sent.
     pub(super) answers: Pool,
     pub(super) memory: Memory,
-    /// Makes numbers of credentials, others in each process.
+    /// Hashes credentials to numbers; the numbers differ in each process.
     hasher: RandomState,
 }
 
@@ -98,7 +98,7 @@ impl Pools {
         }
     }
 
-    /// Places by name of their pool: how many are taken, and how many there are.
+    /// Returns per pool its name, the number of taken places, and its size.
     pub(super) fn figures(&self) -> Vec<(&'static str, usize, usize)> {
         let pools = [
             ("v2", &self.v2.served),
@@ -116,13 +116,13 @@ impl Pools {
         pools.map(|(name, pool)| (name, pool.taken(), pool.size())).to_vec()
     }
 
-    /// For whom a request counts that came from `address` with `headers`.
+    /// Returns the client that a request from `address` with `headers` counts for.
     pub(super) fn asker(&self, address: Option<IpAddr>, headers: &HeaderMap) -> Asker {
         let presented = headers.get(API_KEY).or_else(|| headers.get(AUTHORIZATION));
         Asker::new(address, presented.map(|credential| self.hasher.hash_one(credential.as_bytes())))
     }
 
-    /// Whether v2 has been full for longer than a moment, so that a balancer should ask another process.
+    /// Checks whether v2 has been full for [`FULL`], so that a load balancer should use another process.
     pub(super) fn exhausted(&self) -> bool {
         [&self.v2.served, &self.v2.bodies, &self.answers].iter().any(|pool| pool.full_for(FULL))
     }
@@ -134,14 +134,14 @@ mod tests {
     use crate::load::{Place, Reservation};
     use crate::settings::Settings;
 
-    /// What one request that is passed through takes of the memory.
+    /// Memory that one pass-through request takes, in bytes.
     const PASSING: usize = 128 * 1024;
 
     fn attacker(last: u8) -> Asker {
         Asker::new(Some(IpAddr::from([10, 0, 0, last])), None)
     }
 
-    /// Fifty clients with one credential, each from an address of its own.
+    /// Fifty clients with one credential, each from its own address.
     fn busy() -> impl Iterator<Item = Asker> {
         (0..50).map(|last| Asker::new(Some(IpAddr::from([10, 0, 1, last])), Some(7)))
     }

@@ -1,6 +1,6 @@
 //! The only writer of error bodies: refusals as `application/problem+json` (RFC 9457).
 //!
-//! One exhaustive match here decides what a client may know of a refusal; causes go to the log.
+//! One exhaustive match here decides which parts of a refusal a client may see; causes go to the log.
 //!
 //! May use: `refusal`, `telemetry`, `edge::body`, `edge::public_base`.
 
@@ -15,19 +15,19 @@ use serde::Serialize;
 /// Media type of every error body.
 const MEDIA_TYPE: &str = "application/problem+json";
 
-/// Seconds after which it is worth trying again when the gateway is full.
+/// Seconds in `Retry-After` when the gateway is full.
 const SOON: u64 = 1;
-/// Seconds after which it is worth trying again when the store is away.
+/// Seconds in `Retry-After` when the store is unavailable.
 const LATER: u64 = 5;
-/// Told where an earlier write waits to be decided: half of it would be shown.
+/// Detail of a refused read while the result of an earlier write is unknown: the read could show half of the write.
 const UNDECIDED: &str = "What became of an earlier write to a work item that this would show is not known yet.";
 
-/// How to authenticate with a key.
+/// Challenge for authentication with a key.
 const API_KEY_CHALLENGE: &str = "ApiKey realm=\"causeway\", header=\"X-Api-Key\"";
-/// Where clients learn which authorization server gives tokens (RFC 9728).
+/// Path where clients find the authorization server that issues tokens (RFC 9728).
 const RESOURCE_METADATA: &str = "/.well-known/oauth-protected-resource";
 
-/// The body of a refusal, key by key as the contract has it.
+/// The body of a refusal, with the keys of the contract in order.
 #[derive(Serialize)]
 struct Problem<'a> {
     r#type: String,
@@ -39,7 +39,7 @@ struct Problem<'a> {
     errors: Option<&'a [FieldError]>,
 }
 
-/// What of a refusal is for the client, and what for the log.
+/// The parts of a refusal for the client, and its cause for the log.
 struct Shown<'a> {
     title: &'static str,
     detail: std::borrow::Cow<'a, str>,
@@ -49,12 +49,12 @@ struct Shown<'a> {
     cause: Option<&'a str>,
 }
 
-/// A refusal with a title and a detail, and nothing else.
+/// Returns a refusal with a title and a detail only.
 fn plain<'a>(title: &'static str, detail: impl Into<std::borrow::Cow<'a, str>>) -> Shown<'a> {
     Shown { title, detail: detail.into(), errors: None, retry_after: None, allow: &[], cause: None }
 }
 
-/// The one place that says what a client gets to see of each refusal.
+/// Decides for each refusal what a client sees; the only place that does.
 fn shown(refusal: &Refusal) -> Shown<'_> {
     match refusal {
         Refusal::Validation { detail, errors } => {
@@ -145,7 +145,7 @@ fn because<'a>(cause: &'a str, shown: Shown<'a>) -> Shown<'a> {
     Shown { cause: Some(cause), ..shown }
 }
 
-/// The answer for `refusal`, with types under `base`; its cause is logged under `request_id`.
+/// Builds the answer for `refusal`, with problem types under `base`. Logs its cause under `request_id`.
 pub fn respond(refusal: &Refusal, base: &PublicBase, request_id: &str) -> Response<Body> {
     let shown = shown(refusal);
     if let Some(cause) = shown.cause {
@@ -180,7 +180,7 @@ fn add_headers(response: &mut Response<Body>, shown: &Shown<'_>) {
     let not_allowed = response.status() == StatusCode::METHOD_NOT_ALLOWED;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
-    // Caches on the way may keep a 404 or 405 by themselves (RFC 9110, 15.1), and others may see what one may not.
+    // Caches on the way may store a 404 or 405 by default (RFC 9110, 15.1), but other clients may see the record.
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if let Some(seconds) = shown.retry_after {
         headers.insert(RETRY_AFTER, seconds.into());
@@ -190,8 +190,8 @@ fn add_headers(response: &mut Response<Body>, shown: &Shown<'_>) {
     }
 }
 
-/// Says how to authenticate, or what the token lacks (RFC 6750, 3). Unknown, expired and revoked tokens get
-/// the same words, so that the challenge tells nothing about credentials.
+/// Adds the headers that say how to authenticate, or what the token lacks (RFC 6750, 3). Unknown, expired and revoked
+/// tokens get the same text, so the challenge tells nothing about credentials.
 fn add_challenges(response: &mut Response<Body>, refusal: &Refusal, base: &PublicBase) {
     let bearer = match refusal {
         Refusal::Unauthorized { .. } => String::new(),
@@ -213,12 +213,12 @@ fn add_challenges(response: &mut Response<Body>, refusal: &Refusal, base: &Publi
     }
 }
 
-/// What may stand in a quoted string of a challenge.
+/// Returns the characters of `text` that are allowed in a quoted string of a challenge.
 fn quotable(text: &str) -> String {
     text.chars().filter(|c| matches!(c, ' '..='~') && !matches!(c, '"' | '\\')).collect()
 }
 
-/// Methods as `Allow` lists them; where there is GET there is HEAD (O7).
+/// Lists methods for `Allow`; GET implies HEAD (O7).
 fn allowed(methods: &[&'static str]) -> String {
     let mut listed = methods.to_vec();
     if let Some(get) = listed.iter().position(|method| *method == "GET")
@@ -294,7 +294,7 @@ mod tests {
         object.as_object().unwrap().keys().cloned().collect()
     }
 
-    /// Codes this gateway adds to the contract's (closed list).
+    /// Codes that this gateway adds to the closed list of the contract.
     const ADDED: [&str; 12] = [
         "gone",
         "precondition_failed",

@@ -1,4 +1,4 @@
-//! Under which address the client of a request reached the gateway.
+//! Address under which the client of a request reached the gateway.
 //!
 //! May use: `settings`, `edge::connection`.
 
@@ -15,17 +15,17 @@ use std::sync::Arc;
 pub struct PublicBase(Arc<str>);
 
 impl PublicBase {
-    /// The address as text, without a trailing slash.
+    /// Returns the address as text, without a trailing slash.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// A known address, without a trailing slash.
+    /// Creates it from a known address, without a trailing slash.
     pub fn new(address: &str) -> Self {
         Self(address.into())
     }
 
-    /// The address of a request: the fixed one, else from `Host` (or what a trusted proxy says).
+    /// Returns the address of a request: the configured one, else from `Host` (or from the headers of a trusted proxy).
     pub(super) fn of(request: &Parts, settings: &PublicSettings) -> Self {
         match &settings.url {
             Some(fixed) => Self::new(fixed.as_str()),
@@ -44,7 +44,7 @@ impl fmt::Display for PublicBase {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Encrypted;
 
-/// Scheme the client used: what a trusted proxy says, else `https` where the connection has TLS.
+/// Returns the scheme that the client used: from a trusted proxy, else `https` when the connection has TLS.
 pub(super) fn scheme(request: &Parts, settings: &PublicSettings) -> &'static str {
     match forwarded(request, settings, "x-forwarded-proto") {
         Some(proto) if proto.eq_ignore_ascii_case("https") => "https",
@@ -53,7 +53,7 @@ pub(super) fn scheme(request: &Parts, settings: &PublicSettings) -> &'static str
     }
 }
 
-/// Host the client used, with its port when it named one.
+/// Returns the host that the client used, with its port when it named one.
 pub(super) fn host<'r>(request: &'r Parts, settings: &PublicSettings) -> &'r str {
     let forwarded = forwarded(request, settings, "x-forwarded-host");
     let header = || request.headers.get(HOST)?.to_str().ok();
@@ -62,13 +62,13 @@ pub(super) fn host<'r>(request: &'r Parts, settings: &PublicSettings) -> &'r str
     named.unwrap_or("localhost")
 }
 
-/// Nothing but a host and a port may get into the address.
+/// Returns `text` when it is only a host and a port; nothing else may become part of the address.
 fn valid_host(text: &str) -> Option<&str> {
     let authority: Authority = text.parse().ok()?;
     (!authority.host().is_empty() && !text.contains('@')).then_some(text)
 }
 
-/// First value of a forwarding header, when the peer is believed.
+/// Returns the first value of a forwarding header, when the peer is trusted.
 fn forwarded<'a>(request: &'a Parts, settings: &PublicSettings, name: &str) -> Option<&'a str> {
     request.extensions.get::<Peer>().filter(|peer| settings.trusts(peer.0.ip()))?;
     request.headers.get(name)?.to_str().ok()?.split(',').next().map(str::trim)

@@ -1,8 +1,8 @@
 //! Accepts connections on a thread and a runtime of its own, and answers `/healthz` there.
 //!
-//! A probe that asks whether the process lives must get an answer, however busy the workers are. So each connection is
-//! looked at before it is handed to them: one that begins with a request for `/healthz` stays here. It costs others one
-//! hop to another thread for each connection, and none for each request.
+//! A health probe must get an answer, however busy the workers are. So the first bytes of each connection are checked
+//! before it goes to a worker: a connection that begins with a request for `/healthz` stays here. For other connections
+//! this costs one switch to another thread each, and nothing for each request.
 //!
 //! May use: `load`, `settings`, `telemetry`, `edge::connection`, `edge::connections`, `edge::ending`, `edge::tls`,
 //! `edge::workers`.
@@ -24,22 +24,22 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-/// Pause after a failed accept, so that running out of file descriptors does not become a busy loop.
+/// Pause after a failed accept, so that a lack of file descriptors does not cause a busy loop.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 pub(super) const HEALTH: &str = "/healthz";
-/// How requests for it begin.
+/// First bytes of a request for `/healthz`.
 const BEGINNINGS: [&[u8]; 2] = [b"GET /healthz ", b"HEAD /healthz "];
-/// Pauses between looks at a connection of which it is not certain yet what it wants, each twice as long as the one
-/// before; a quarter of a second together.
+/// First pause before the first bytes of an undecided connection are read again. Each pause is twice as long as the one
+/// before; together they take a quarter of a second.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LAST_PAUSE: Duration = Duration::from_millis(256);
-/// Connections beyond the limit that are looked at nevertheless, for they may ask for `/healthz`.
+/// Connections beyond the limit whose first bytes are still checked, because they may ask for `/healthz`.
 const SPARE: usize = 64;
-/// Time for such a one to say what it wants.
+/// Time for a connection beyond the limit to send its first bytes.
 const SPARE_TIME: Duration = Duration::from_secs(1);
-/// Time for those who were accepted to say something, when nothing more is accepted.
+/// Time for accepted connections to send their first bytes once the gateway has stopped accepting.
 const LAST_TIME: Duration = Duration::from_secs(1);
-/// What others beyond the limit get.
+/// Answer to all other connections beyond the limit.
 const TURNED_AWAY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n\
     Content-Type: application/problem+json\r\nCache-Control: no-store\r\nContent-Length: 137\r\n\r\n\
     {\"type\":\"about:blank\",\"title\":\"Overloaded\",\"status\":503,\"code\":\"overloaded\",\"detail\":\"More connections are open than the gateway takes.\"}";
@@ -47,27 +47,27 @@ const TURNED_AWAY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\
 /// Carries a connection to its end.
 pub(super) type Carry = Arc<dyn Fn(Arrival) -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// Where connections go.
+/// Destinations of connections.
 pub(super) struct Ways {
-    /// Whether connections have to begin with TLS, but for those that ask for `/healthz`.
+    /// Whether connections must begin with TLS, except those that ask for `/healthz`.
     pub(super) needs_tls: bool,
-    /// Answers clients that ask for `/healthz`.
+    /// Carries connections that ask for `/healthz`.
     pub(super) healthy: Carry,
-    /// Carry all others.
+    /// Carry all other connections.
     pub(super) workers: Arc<Workers>,
-    /// The answer to those who should speak TLS.
+    /// Builds the answer to clients that do not use TLS but should.
     pub(super) unprotected: Arc<dyn Fn() -> String + Send + Sync>,
 }
 
-/// The thread that accepts. It ends with the gateway's last request.
+/// The thread that accepts. It ends with the last request of the gateway.
 pub(super) struct Reception {
     stop: Option<oneshot::Sender<()>>,
     closed: Option<oneshot::Receiver<()>>,
-    /// Its connections end when this is dropped.
+    /// Ends the connections of this thread when dropped.
     _release: oneshot::Sender<()>,
 }
 
-/// What the thread works with.
+/// Data that the thread works with.
 struct Desk {
     connections: Connections,
     ending: Ending,
@@ -77,7 +77,7 @@ struct Desk {
 }
 
 impl Reception {
-    /// Starts to accept on `listener`.
+    /// Starts the thread, which accepts on `listener`.
     pub(super) fn open(
         listener: TcpListener,
         connections: Connections,
@@ -104,8 +104,7 @@ impl Reception {
         Ok(Self { stop: Some(stop), closed: Some(closed), _release })
     }
 
-    /// Accepts nothing more from now on. A connection that was accepted has a moment to begin; those that say nothing
-    /// are closed.
+    /// Stops accepting. Accepted connections have a moment to send their first bytes; silent connections are closed.
     pub(super) async fn close(&mut self) {
         drop(self.stop.take());
         if let Some(closed) = self.closed.take() {
@@ -156,13 +155,13 @@ async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     }
 }
 
-/// What a client wants, as far as its first bytes tell.
+/// Kind of a connection, by its first bytes.
 enum Wish {
     Health,
     Other,
-    /// Something else, without the TLS that is needed for it.
+    /// Something other than `/healthz`, without the TLS that it needs.
     Unprotected,
-    /// It left, or took too long.
+    /// The client left, or took too long.
     Nothing,
 }
 
@@ -177,8 +176,8 @@ async fn wish(socket: &TcpStream, clock: &Clock, needs_tls: bool) -> Wish {
         match &beginning[..peeked] {
             [] => return Wish::Nothing,
             bytes if BEGINNINGS.iter().any(|health| bytes.starts_with(health)) => return Wish::Health,
-            // It may go on like that: some clients send the line in pieces. A look does not take bytes away, so there
-            // is nothing to wait for but time.
+            // This may still become a request for `/healthz`: some clients send the line in pieces. `peek` leaves the
+            // bytes in the socket, so nothing signals more bytes, and only a timer can help.
             bytes if pause < LAST_PAUSE && BEGINNINGS.iter().any(|health| health.starts_with(bytes)) => {
                 tokio::time::sleep(pause).await;
                 pause *= 2;
@@ -192,7 +191,7 @@ async fn wish(socket: &TcpStream, clock: &Clock, needs_tls: bool) -> Wish {
 async fn welcome(desk: Arc<Desk>, socket: TcpStream, peer: SocketAddr, clock: Clock, open: Open) {
     let (open, told) = (Some(open), desk.ending.listener());
     match wish(&socket, &clock, desk.ways.needs_tls).await {
-        // Served here, on after the last one was accepted.
+        // Served on this thread, also after the gateway has stopped accepting.
         Wish::Health => {
             let arrival = Arrival { socket, peer, clock, open, told };
             drop(tokio::spawn((desk.ways.healthy)(arrival)));
@@ -206,7 +205,7 @@ async fn welcome(desk: Arc<Desk>, socket: TcpStream, peer: SocketAddr, clock: Cl
     }
 }
 
-/// A connection for which there is no room, unless it asks for `/healthz`.
+/// Handles a connection beyond the limit: it is closed unless it asks for `/healthz`.
 async fn beyond(desk: Arc<Desk>, socket: TcpStream, peer: SocketAddr, clock: Clock, place: Place) {
     match tokio::time::timeout(SPARE_TIME, wish(&socket, &clock, desk.ways.needs_tls)).await {
         Ok(Wish::Health) => {
@@ -220,7 +219,7 @@ async fn beyond(desk: Arc<Desk>, socket: TcpStream, peer: SocketAddr, clock: Clo
 }
 
 impl Desk {
-    /// Says why there is no place. With TLS it cannot be said, for that would have to begin first.
+    /// Sends the reason why there is no place. With TLS this is not possible, because TLS would have to begin first.
     fn turn_away(&self, socket: &TcpStream) {
         if !self.ways.needs_tls {
             say(socket, TURNED_AWAY);
@@ -228,10 +227,10 @@ impl Desk {
     }
 }
 
-/// Says why the connection is closed, as far as that goes at once.
+/// Sends the reason why the connection is closed, as far as that is possible without waiting.
 fn say(socket: &TcpStream, why: &[u8]) {
     let mut rest = [0; 4096];
-    // Bytes that are left unread would turn the answer into a reset.
+    // Unread bytes would turn the answer into a reset of the connection.
     let _ = socket.try_read(&mut rest);
     let _ = socket.try_write(why);
 }

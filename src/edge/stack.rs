@@ -1,4 +1,4 @@
-//! What happens to every request between its connection and its operation, in order, on one page.
+//! The steps between a connection and its operation, in order, on one page.
 //!
 //! May use: `load`, `refusal`, `settings`, `tally`, `edge::coding`, `edge::layers`, `edge::dispatch`, `edge::door`,
 //! `edge::intake`, `edge::pools`.
@@ -18,12 +18,12 @@ use http::{Request, Response};
 use parking_lot::RwLock;
 use std::sync::Arc;
 
-/// The whole HTTP surface; cheap to clone, all clones are the same.
+/// The whole HTTP surface. Cheap to clone; all clones are the same.
 #[derive(Clone)]
 pub struct Stack(Arc<Shared>);
 
 struct Shared {
-    /// What new requests meet; those under way keep what they have met.
+    /// Configuration for new requests; running requests keep the one that they began with.
     inner: RwLock<Arc<Inner>>,
     traffic: Arc<Traffic>,
 }
@@ -36,7 +36,7 @@ struct Inner {
     codings: Codings,
 }
 
-/// Everything around `surface`, as `settings` say; everything under way counts in `memory`.
+/// Builds the layers around `surface` by `settings`. Requests and answers in flight count in `memory`.
 pub fn stack(settings: &Settings, surface: Surface, memory: Memory) -> Stack {
     let pools = Arc::new(Pools::new(&settings.limits, memory));
     let inner = inner(settings, surface, pools, Codings::new(&settings.edge));
@@ -54,8 +54,8 @@ fn inner(settings: &Settings, surface: Surface, pools: Arc<Pools>, codings: Codi
 }
 
 impl Stack {
-    /// From now on requests meet `surface`, as `settings` say; those under way end as they began. The places stay, and
-    /// how many there are.
+    /// Uses `surface` and `settings` for new requests; running requests end with the old ones. The pools and their
+    /// sizes stay.
     pub fn replace(&self, settings: &Settings, surface: Surface) {
         let (pools, codings) = {
             let now = self.0.inner.read();
@@ -65,17 +65,17 @@ impl Stack {
         std::mem::swap(&mut *self.0.inner.write(), &mut next);
     }
 
-    /// The address that clients use, where it is a setting.
+    /// Returns the address that clients use, if it is configured.
     pub(super) fn public_url(&self) -> Option<String> {
         self.0.inner.read().settings.public.url.as_ref().map(|url| url.as_str().to_owned())
     }
 
-    /// Connections of clients.
+    /// Returns the counters of client connections.
     pub fn traffic(&self) -> Arc<Traffic> {
         Arc::clone(&self.0.traffic)
     }
 
-    /// Places by name of their pool: how many are taken, and how many there are.
+    /// Returns per pool its name, the number of taken places, and its size.
     pub fn places(&self) -> Vec<(&'static str, usize, usize)> {
         self.0.inner.read().pools.figures()
     }
@@ -84,11 +84,11 @@ impl Stack {
     pub async fn answer(&self, request: Request<Body>) -> Response<Body> {
         let inner = Arc::clone(&self.0.inner.read());
         let (mut parts, body) = request.into_parts();
-        // First, because everything below logs, counts or answers under the request's id and address.
+        // First, because everything below logs, counts or answers with the id and the address of the request.
         let (settings, traces) = (&inner.settings, inner.surface.traces.as_ref());
         let companion = Companion::join(&mut parts, settings.limits.deadline, &settings.public, traces);
         let request = Request::from_parts(parts, body);
-        // Outside all that can refuse, so that every request leaves exactly one line and is counted once.
+        // Outside all layers that can refuse, so that every request gets exactly one log line and is counted once.
         let kind = inner.kind_of(&request);
         let line = Line::begin(&request, &companion.context, kind, &inner.surface, &settings.log);
         let response = inner.shared(request, &companion).await;
@@ -97,7 +97,7 @@ impl Stack {
 }
 
 impl Inner {
-    /// What a request counts as when it is no operation.
+    /// Returns the kind under which a request is counted when it is no operation.
     fn kind_of(&self, request: &Request<Body>) -> tally::Kind {
         let path = request.uri().path();
         match self.surface.kind_of(path) {
@@ -109,8 +109,8 @@ impl Inner {
         }
     }
 
-    /// Outside the problems, so that pages of allowed origins can read those too; preflights need no credential and end
-    /// here.
+    /// Adds CORS. It is outside the problems, so that pages of allowed origins can read problems too. Preflights need
+    /// no credential and end here.
     async fn shared(&self, request: Request<Body>, companion: &Companion) -> Response<Body> {
         let cors = layers::Cors::of(&request, &self.settings.cors);
         let response = match cors.preflight() {
@@ -120,34 +120,35 @@ impl Inner {
         cors.mark(response)
     }
 
-    /// Outside the problems, so that a refused HEAD has no body either. The pass-through leaves HEAD to v1.
+    /// Handles HEAD outside the problems, so that a refused HEAD has no body either. The pass-through leaves HEAD to
+    /// v1.
     async fn with_or_without_body(&self, mut request: Request<Body>, companion: &Companion) -> Response<Body> {
         let head = layers::as_get(&mut request);
         let costs = layers::Costs::of(&request);
-        // From here inwards refusals travel as values; here they become bytes.
+        // Further inside, refusals are values; here they become bytes.
         let answer = layers::catching(self.admitted(request)).await;
         let response = costs.written(answer, companion);
         if head { layers::without_body(response) } else { response }
     }
 
     async fn admitted(&self, request: Request<Body>) -> Result<Response<Body>, Refusal> {
-        // Before anything that looks at path, host or headers to decide.
+        // Before any code that uses path, host or headers for a decision.
         let (mut head, body) = request.into_parts();
         door::admit(&mut head, self.settings.edge)?;
         let request = Request::from_parts(head, body);
-        // Before anything is sent on: a loop ends at its first turn.
+        // Before any request is forwarded, so that a loop ends in its first round.
         self.surface.pass_through.expect_of_others(request.headers())?;
-        // Before the load limit: a full gateway is alive, and says so.
+        // Before the load limit: a full gateway is alive, and must say so.
         if layers::is_examination(request.uri().path()) {
             return layers::examined(request, &*self.surface.readiness, &self.pools).await;
         }
-        // Before the deadline: a request that is refused must not wait first.
+        // Before the deadline: a request that is rejected for load must not wait first.
         let kind = self.surface.kind_of(request.uri().path());
         let (request, permit) = layers::Permit::take(request, &self.pools, kind, self.patience)?;
         let answer = match kind {
-            // It has a time limit of its own.
+            // The pass-through has a time limit of its own.
             Kind::PassThrough => dispatch(&self.surface, &self.codings, request).await,
-            // Innermost: it ends the work itself, and only that.
+            // Innermost: the deadline ends the work itself, and nothing else.
             Kind::V2 | Kind::OAuth | Kind::Pages | Kind::Hints => {
                 layers::in_time(request, |request| dispatch(&self.surface, &self.codings, request)).await
             }

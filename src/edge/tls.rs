@@ -1,10 +1,10 @@
-//! TLS on the public listener: its certificate, read again when its files change, while connections live on.
+//! TLS on the public listener. Its certificate is read again when its files change; open connections continue.
 //!
-//! TLS 1.2 and 1.3 with the suites that `rustls` holds for safe; ALPN offers HTTP/2 before HTTP/1.1. A request without
-//! TLS is answered in words, and only `/healthz` is answered as ever, so that probes need no certificate.
+//! TLS 1.2 and 1.3 with the suites that `rustls` considers safe; ALPN offers HTTP/2 before HTTP/1.1. A request without
+//! TLS gets an error in plain text. Only `/healthz` is answered without TLS, so that probes need no certificate.
 //!
-//! While the gateway serves, the files are read on a thread of their own: a file system may hang for ever, and neither
-//! requests nor the end of the process wait for that.
+//! While the gateway serves, the files are read on a thread of their own. A file system may hang for ever, and neither
+//! requests nor the end of the process may wait for it.
 //!
 //! May use: `aside`, `settings`, `telemetry`.
 
@@ -26,16 +26,16 @@ use tokio_rustls::server::TlsStream;
 use yasna::tags::TAG_UTCTIME;
 use yasna::{ASN1Error, ASN1ErrorKind, ASN1Result};
 
-/// Time from one look at the files to the next.
+/// Time between two checks of the files.
 const LOOK: Duration = Duration::from_secs(5);
-/// The record that a connection with TLS begins with (RFC 8446, 5.1: handshake).
+/// Type of the first record of a TLS connection (RFC 8446, 5.1: handshake).
 const HANDSHAKE: u8 = 22;
-/// What the version of a certificate begins with, where it is said.
+/// First byte of the version of a certificate, where the version is present.
 const VERSION: u8 = 0xa0;
-/// What may be spoken, the preferred first.
+/// Offered protocols, the preferred first.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 
-/// Why a certificate cannot be used.
+/// Reason why a certificate cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     #[error("{file} cannot be used: {cause}", file = .file.display())]
@@ -50,16 +50,16 @@ pub enum TlsError {
     Hangs(TlsSettings),
 }
 
-/// The certificate of the listener; cheap to clone, all clones are the same.
+/// The certificate of the listener. Cheap to clone; all clones are the same.
 #[derive(Clone)]
 pub struct Tls(Arc<Shared>);
 
 struct Shared {
     files: TlsSettings,
     current: RwLock<Certificate>,
-    /// How the files were when they were last looked at.
+    /// State of the files at the last check.
     seen: Mutex<[Stamp; 2]>,
-    /// The place of the one who reads them.
+    /// Allows one reader of the files at a time.
     reading: Alone,
 }
 
@@ -68,7 +68,7 @@ pub struct Renewed(Certificate, [Stamp; 2]);
 
 struct Certificate {
     acceptor: TlsAcceptor,
-    /// When the first of its chain ends, in seconds since 1970.
+    /// Time when the first certificate of the chain expires, in seconds since 1970.
     ends_at: i64,
 }
 
@@ -85,28 +85,29 @@ impl Tls {
         Ok(Self(Arc::new(shared)))
     }
 
-    /// Reads both files again, and changes nothing yet.
+    /// Reads both files again, without using them yet.
     ///
     /// # Errors
-    /// As [`Tls::open`]; and when that takes too long, or what was read has ended and what is in use has not.
+    /// As [`Tls::open`]; also when reading takes too long, or when the read certificate has expired and the present one
+    /// has not.
     pub async fn renewed(&self) -> Result<Renewed, TlsError> {
         self.aside(read).await?.and_then(|renewed| self.as_good(renewed))
     }
 
-    /// New connections get this certificate; those that are open keep theirs.
+    /// Uses this certificate for new connections; open connections keep theirs.
     pub fn exchange(&self, renewed: Renewed) {
         let Renewed(certificate, seen) = renewed;
         *self.0.current.write() = certificate;
         *self.0.seen.lock() = seen;
     }
 
-    /// When the certificate, or one of its chain, ends; in seconds since 1970.
+    /// Returns when the first certificate of the chain expires, in seconds since 1970.
     pub fn ends_at(&self) -> i64 {
         self.0.current.read().ends_at
     }
 
-    /// Exchanges the certificate whenever its files have changed. One that cannot be used is told once, and the one
-    /// before stays; that the one in use has ended is told once as well.
+    /// Exchanges the certificate whenever its files have changed. An unusable certificate is logged once, and the
+    /// present one stays. The expiry of the present certificate is logged once as well.
     pub async fn watch(self) {
         let (mut hung, mut told) = (false, None);
         loop {
@@ -120,7 +121,8 @@ impl Tls {
         }
     }
 
-    /// Looks at the files once; whether they could not be read in time, which is not told again where it `hung` before.
+    /// Checks the files once. Returns whether they could not be read in time, which is not logged again when it `hung`
+    /// before.
     async fn look(&self, hung: bool) -> bool {
         let seen = *self.0.seen.lock();
         let changed = move |files: &_| {
@@ -139,7 +141,7 @@ impl Tls {
         false
     }
 
-    /// Uses what was read of files that have changed, where that is possible.
+    /// Uses the certificate read from changed files, if possible.
     fn take_in(&self, now: [Stamp; 2], outcome: Result<Renewed, TlsError>) {
         match outcome.and_then(|renewed| self.as_good(renewed)) {
             Ok(renewed) => {
@@ -153,7 +155,7 @@ impl Tls {
         }
     }
 
-    /// A certificate that has ended replaces only another one that has.
+    /// Rejects an expired certificate unless the present one has expired too.
     fn as_good(&self, renewed: Renewed) -> Result<Renewed, TlsError> {
         if has_ended(renewed.0.ends_at) && !has_ended(self.ends_at()) {
             return Err(TlsError::Ended(self.0.files.certificate_file.clone()));
@@ -161,7 +163,7 @@ impl Tls {
         Ok(renewed)
     }
 
-    /// What `work` finds in the files. While an earlier one hangs, no other begins.
+    /// Runs `work` on the files and returns its result. While an earlier read hangs, no other begins.
     async fn aside<T: Send + 'static>(
         &self,
         work: impl FnOnce(&TlsSettings) -> T + Send + 'static,
@@ -177,13 +179,13 @@ impl Tls {
     }
 }
 
-/// Whether a certificate that ends then (in seconds since 1970) has ended.
+/// Checks whether a certificate with this expiry (in seconds since 1970) has expired.
 fn has_ended(ends_at: i64) -> bool {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(now.as_secs()).is_ok_and(|now| ends_at < now)
 }
 
-/// The answer to a client that speaks without TLS; `base` is the public address, where it is a setting.
+/// Builds the answer to a client that does not use TLS. `base` is the public address, if it is configured.
 pub(super) fn speak_tls(base: Option<&str>) -> String {
     let kind = base.map_or_else(|| "about:blank".to_owned(), |base| format!("{base}/errors/validation_error"));
     let problem = serde_json::json!({
@@ -201,13 +203,13 @@ pub(super) fn speak_tls(base: Option<&str>) -> String {
     )
 }
 
-/// Whether a connection that begins with these bytes speaks TLS.
+/// Checks whether a connection that begins with these bytes uses TLS.
 pub(super) fn is_tls(beginning: &[u8]) -> bool {
     beginning.first() == Some(&HANDSHAKE)
 }
 
 fn read(files: &TlsSettings) -> Result<Renewed, TlsError> {
-    // Before the files are read: a change made meanwhile is noticed at the next look.
+    // Before the files are read, so that a change during the read is noticed at the next check.
     let seen = stamps(files);
     let fault = |file: &Path| {
         let file = file.to_owned();
@@ -215,7 +217,7 @@ fn read(files: &TlsSettings) -> Result<Renewed, TlsError> {
     };
     let (certificate, key) = (&files.certificate_file, &files.key_file);
     for file in [certificate, key] {
-        // To open a pipe is to wait for somebody who writes.
+        // Opening a pipe would wait for a writer.
         if fs::metadata(file).is_ok_and(|found| !found.is_file()) {
             return Err(TlsError::Unreadable { file: file.clone(), cause: "it is no regular file".to_owned() });
         }
@@ -239,19 +241,19 @@ fn read(files: &TlsSettings) -> Result<Renewed, TlsError> {
     Ok(Renewed(Certificate { acceptor: TlsAcceptor::from(Arc::new(config)), ends_at }, seen))
 }
 
-/// When the first of the chain in `file` ends, in seconds since 1970.
+/// Returns when the first certificate of the chain in `file` expires, in seconds since 1970.
 fn ends_at(file: &Path, chain: &[CertificateDer<'_>]) -> Result<i64, TlsError> {
     let fault = |cause: ASN1Error| TlsError::Unreadable { file: file.to_owned(), cause: cause.to_string() };
     let mut ends = chain.iter().map(|one| not_after(one).map_err(fault));
     ends.try_fold(i64::MAX, |first, end| end.map(|end| first.min(end)))
 }
 
-/// `notAfter` of a certificate (RFC 5280, 4.1).
+/// Reads `notAfter` of a certificate (RFC 5280, 4.1).
 fn not_after(certificate: &[u8]) -> ASN1Result<i64> {
     let parts = |bytes: &[u8]| yasna::parse_der(bytes, |reader| reader.collect_sequence_of(|part| part.read_der()));
     let at = |parts: &[Vec<u8>], at: usize| parts.get(at).cloned().ok_or(ASN1Error::new(ASN1ErrorKind::Eof));
     let signed = parts(&at(&parts(certificate)?, 0)?)?;
-    // Number, algorithm and issuer stand before it, and the version if it is said.
+    // Serial number, algorithm and issuer come before it, and the version if it is present.
     let before = if at(&signed, 0)?.first() == Some(&VERSION) { 4 } else { 3 };
     yasna::parse_der(&at(&parts(&at(&signed, before)?)?, 1)?, |end| {
         let end = match end.lookahead_tag()? {
@@ -270,7 +272,7 @@ fn in_words(fault: &pem::Error) -> String {
     }
 }
 
-/// What shows that a file is another one than before. Links are followed, for certificates are often exchanged by them.
+/// Data that changes when a file is replaced. Links are followed, because certificates are often exchanged by a link.
 type Stamp = Option<(SystemTime, u64, u64)>;
 
 fn stamps(files: &TlsSettings) -> [Stamp; 2] {

@@ -1,8 +1,8 @@
-//! How often somebody who has their share of the connections may put a new one in the place of an old one.
+//! Limits how often a client with a full share of the connections may replace an old connection by a new one.
 //!
-//! The old connection is closed, and its client comes again: without a bound a few addresses with more clients than
-//! places would make the gateway begin and end connections all the time, each with whatever its client asks first. A
-//! client beyond the bound is turned away before anything is read.
+//! The client of the closed connection connects again. Without a limit, a few addresses with more clients than places
+//! would make the gateway open and close connections all the time, each with the first request of its client. A client
+//! beyond the limit is rejected before anything is read.
 //!
 //! May use: `load`.
 
@@ -13,20 +13,20 @@ use tokio::time::Instant;
 
 /// Time after which one more connection may be replaced.
 const GAP: Duration = Duration::from_millis(100);
-/// How many may be replaced at once by somebody who has replaced none lately.
+/// Connections that a client may replace at once when it has replaced none lately.
 const AT_ONCE: u32 = 20;
-/// Holders that are remembered before those are forgotten who may replace as many as ever.
+/// Number of remembered holders. Beyond it, holders whose full allowance is back are forgotten.
 const REMEMBERED: usize = 1024;
 
-/// What each holder has replaced lately.
+/// Recent replacements of each holder.
 #[derive(Debug, Default)]
 pub(super) struct Turnover {
-    /// When all that was replaced is made up for.
+    /// Per holder, the time when its full allowance is back.
     settled: HashMap<Holder, Instant>,
 }
 
 impl Turnover {
-    /// Whether `holder` may replace one now; if so, that counts.
+    /// Checks whether `holder` may replace a connection now; if so, counts the replacement.
     pub(super) fn may(&mut self, holder: Holder) -> bool {
         let now = Instant::now();
         if self.settled.len() >= REMEMBERED {

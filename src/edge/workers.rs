@@ -1,8 +1,8 @@
-//! The threads that carry connections: one a processor, each with a runtime of its own.
+//! The threads that carry connections: one per processor, each with its own runtime.
 //!
-//! A connection stays with its thread, and so do the connections to v1 that are used for it (`worker`), so that the
-//! answer to a request wakes no other thread. Work that takes long is done on the pool for heavy work, not here. Where
-//! the gateway runs within somebody else's runtime of a single thread, as in tests, connections are carried there.
+//! A connection stays on its thread, and so do the connections to v1 that it uses (`worker`), so that the answer to a
+//! request wakes no other thread. Long work runs on the pool for heavy work, not here. When the gateway runs in a
+//! foreign runtime with a single thread, as in tests, connections are carried on that runtime.
 //!
 //! May use: `telemetry`, `worker`, `edge::connection`, `edge::connections`, `edge::ending`.
 
@@ -22,21 +22,21 @@ use tokio::runtime::{Builder, Handle, RuntimeFlavor};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-/// A connection that has begun to say something.
+/// A connection whose first bytes have arrived.
 pub(super) struct Arrival<S = TcpStream> {
     pub(super) socket: S,
     pub(super) peer: SocketAddr,
     pub(super) clock: Clock,
-    /// Kept as long as the connection lives; none for one beyond the limit.
+    /// Place among the open connections; none for a connection beyond the limit.
     pub(super) open: Option<Open>,
     pub(super) told: Told,
 }
 
-/// A connection on its way from one runtime to another.
+/// A connection that is being moved from one runtime to another.
 pub(super) type Handed = Arrival<std::net::TcpStream>;
 
 impl Handed {
-    /// Takes the connection over to the runtime of whoever calls this; none when that is not possible.
+    /// Moves the connection to the runtime of the caller; returns none when that fails.
     pub(super) fn arrive(self) -> Option<Arrival> {
         let Self { socket, peer, clock, open, told } = self;
         match TcpStream::from_std(socket) {
@@ -55,15 +55,15 @@ pub(super) type Converse = Arc<dyn Fn(Handed) -> BoxFuture<'static, ()> + Send +
 /// One thread, or the caller's runtime.
 struct Worker {
     hand_on: mpsc::UnboundedSender<Handed>,
-    /// Connections that it carries.
+    /// Number of connections that it carries.
     carried: Arc<AtomicUsize>,
-    /// Ends its connections when the first is dropped, which the second tells.
+    /// Dropping the first end stops the worker's connections; the second end signals when they have stopped.
     stop: Mutex<Option<(oneshot::Sender<()>, oneshot::Receiver<()>)>>,
     /// Ends the thread when dropped.
     _release: oneshot::Sender<()>,
 }
 
-/// All workers. Tasks that requests have begun go on until this is dropped.
+/// All workers. Tasks that requests have started continue until this is dropped.
 pub(super) struct Workers(Vec<Worker>);
 
 impl Workers {
@@ -87,7 +87,7 @@ impl Workers {
         (1..=worker::count()).map(start).collect::<io::Result<_>>().map(Self)
     }
 
-    /// Hands a connection to the worker that has the fewest.
+    /// Hands a connection to the worker with the fewest connections.
     pub(super) fn take(&self, handed: Handed) {
         let least = self.0.iter().min_by_key(|worker| worker.carried.load(Ordering::Relaxed));
         let Some(worker) = least else { return };
@@ -110,7 +110,7 @@ impl Workers {
     }
 }
 
-/// What a worker's thread hears and tells.
+/// Channel ends and counter of a worker's thread.
 struct Ends {
     arrived: mpsc::UnboundedReceiver<Handed>,
     carried: Arc<AtomicUsize>,

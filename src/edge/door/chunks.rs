@@ -1,6 +1,6 @@
-//! Where a chunked body ends (RFC 9112, 7.1), read as strictly as the grammar is written.
+//! Finds the end of a chunked body (RFC 9112, 7.1), strictly by the grammar.
 //!
-//! hyper decodes the body; here it is only followed to its end, and anything that hyper and others could read
+//! hyper decodes the body; this file only follows it to its end. Anything that hyper and other servers could read
 //! differently ends the connection.
 //!
 //! May use: `edge::door`.
@@ -8,38 +8,38 @@
 use super::limits::Limits;
 use http::HeaderName;
 
-/// Longest line with a size and its extensions, in bytes.
+/// Longest line with a chunk size and its extensions, in bytes.
 const LONGEST_LINE: usize = 4096;
-/// Most digits of a size, leading zeros included.
+/// Most digits of a chunk size, with leading zeros.
 const MOST_DIGITS: usize = 16;
-/// Largest chunk, in bytes: the bytes behind a larger one would never be reached.
+/// Largest chunk, in bytes. The end of a larger chunk would never be reached.
 const LARGEST: u64 = 1 << 60;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Chunks {
-    /// A line with a size.
+    /// A line with a chunk size.
     Size,
-    /// This many bytes of a chunk.
+    /// Data of a chunk, of which this many bytes are left.
     Data(u64),
-    /// The end of a chunk.
+    /// The line end after a chunk.
     End,
-    /// The trailers, of which this many bytes were seen.
+    /// The trailers, of which this many bytes were read.
     Trailers(usize),
 }
 
-/// What became of the bytes at hand.
+/// Result of one step over the present bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// So many belong to the body, which goes on.
+    /// This many bytes belong to the body, which continues.
     Passed(usize),
-    /// So many belong to the body, which ends there.
+    /// This many bytes belong to the body, which ends with them.
     Ended(usize),
-    /// They are too few to tell.
+    /// More bytes are needed.
     More,
 }
 
 impl Chunks {
-    /// Goes on over `bytes`, which are not empty.
+    /// Continues over `bytes`, which are not empty.
     pub(super) fn step(&mut self, bytes: &[u8], limits: Limits) -> Result<Step, &'static str> {
         match *self {
             Self::Size => self.size(bytes),
@@ -80,7 +80,7 @@ impl Chunks {
     }
 }
 
-/// The first line of `bytes` without its end, and its length with it; `None` while it is incomplete.
+/// Returns the first line of `bytes` without its end, and its length with its end; `None` while it is incomplete.
 fn line(bytes: &[u8], longest: usize) -> Result<Option<(&[u8], usize)>, &'static str> {
     let Some(end) = memchr::memchr(b'\n', &bytes[..bytes.len().min(longest)]) else {
         return if bytes.len() < longest { Ok(None) } else { Err("a line of a chunked body is too long") };
@@ -90,7 +90,7 @@ fn line(bytes: &[u8], longest: usize) -> Result<Option<(&[u8], usize)>, &'static
     if printable { Ok(Some((line, end + 1))) } else { Err("a line of a chunked body has a control character") }
 }
 
-/// The size in a line: digits, then nothing or extensions.
+/// Parses the size in a line: digits, then nothing or extensions.
 fn size(line: &[u8]) -> Option<u64> {
     let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     let (digits, rest) = line.split_at(digits);
@@ -107,7 +107,7 @@ mod tests {
 
     const LIMITS: Limits = Limits { head: 100, fields: 10, http2: 100 };
 
-    /// Goes over `body` as it arrives in pieces of `piece` bytes; how much of it belongs to the body.
+    /// Feeds `body` in pieces of `piece` bytes; returns how many bytes belong to the body.
     fn followed(body: &[u8], piece: usize) -> Result<Option<usize>, &'static str> {
         let (mut chunks, mut done, mut there) = (Chunks::Size, 0, 0);
         loop {

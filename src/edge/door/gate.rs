@@ -1,13 +1,12 @@
-//! The gate between socket and hyper: passes on the bytes of requests that are good, and nothing behind one that is
-//! not.
+//! The gate between socket and hyper: passes on the bytes of good requests, and nothing after a bad request.
 //!
-//! A head is held back until it is complete and judged. In the place of a refused one hyper reads a harmless request
-//! that asks to close, and [`Verdicts`] tell with what it is to be answered. So the answer is made like every other,
-//! comes behind those to earlier requests, and the connection ends.
+//! A head is held back until it is complete and checked. Instead of a refused head, hyper reads a harmless request that
+//! asks to close, and [`Verdicts`] hold the refusal that answers it. So the answer is built like every other answer and
+//! follows the answers to earlier requests, and then the connection ends.
 //!
-//! Bytes that a client can make the gateway keep before there is a request count against the memory: of HTTP/1 the
-//! larger heads, of HTTP/2 what a connection may hold at most. They count until the connection ends, for hyper keeps
-//! its buffers as large as they once had to be.
+//! Bytes that a client can make the gateway keep before there is a request count against the memory budget: on HTTP/1
+//! the larger heads, on HTTP/2 the most that a connection may hold. They count until the connection ends, because hyper
+//! never shrinks its buffers.
 //!
 //! May use: `edge::door`, `load`, `refusal`.
 
@@ -28,19 +27,19 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-/// How long bytes that still arrive behind a refusal are read and thrown away: a connection that is closed with unread
-/// bytes is reset, and the client might never see the answer.
+/// Time for which bytes after a refusal are read and thrown away. A connection that is closed with unread bytes is
+/// reset, and the client might never see the answer.
 const LINGER: Duration = Duration::from_secs(2);
 const MOST_DISCARDED: usize = 1024 * 1024;
-/// Least bytes to read at once. To tell HTTP/2 from HTTP/1 hyper asks for 24; a head would take dozens of reads.
+/// Fewest bytes to read at once. hyper asks for only 24 bytes to tell HTTP/2 from HTTP/1; a head would take many reads.
 const LEAST_READ: usize = 2048;
 
-/// Bytes of a head that no connection is asked to account for; most heads are smaller.
+/// Bytes of a head that are not counted against the memory budget; most heads are smaller.
 const FREE: usize = 4 * 1024;
-/// What hyper reads in the place of a head for which there is no memory.
+/// Request that hyper reads instead of a head for which there is no memory.
 const STAND_IN: &[u8] = b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
 
-/// What is to be answered to the requests of a connection; hyper asks for one after the other.
+/// Refusals for the requests of a connection. hyper's service asks for one request after the other.
 #[derive(Debug, Clone, Default)]
 pub struct Verdicts(Arc<Mutex<Told>>);
 
@@ -52,7 +51,7 @@ struct Told {
 }
 
 impl Verdicts {
-    /// The refusal of the next request, when it is refused.
+    /// Returns the refusal of the next request; none when the request is good.
     pub fn of_next(&self) -> Option<Refusal> {
         let mut told = self.told();
         told.asked += 1;
@@ -65,38 +64,38 @@ impl Verdicts {
     }
 }
 
-/// What the gate does with what arrives.
+/// Handling of arriving bytes.
 enum Mode {
     Passing,
-    /// A request was refused: the bytes that follow are thrown away, so many so far.
+    /// A request was refused: later bytes are thrown away, this many so far.
     Refused(usize),
     Broken(&'static str, usize),
 }
 
-/// A socket of which only good requests are read.
+/// A socket from which hyper reads good requests only.
 pub struct Gate<S> {
     socket: S,
     scan: Scan,
     verdicts: Verdicts,
     mode: Mode,
-    /// Bytes read from the socket and not passed on; the first `ready` of them may be.
+    /// Bytes that were read from the socket and not passed on; the first `ready` of them may be passed on.
     held: BytesMut,
     ready: usize,
     linger: Option<Pin<Box<Sleep>>>,
-    /// The memory that all this takes.
+    /// The memory that this connection takes.
     room: Reservation,
     http2: usize,
 }
 
 impl<S> Gate<S> {
-    /// A gate before `socket` that tells `verdicts`, and takes the memory it needs from that of `room`.
+    /// Creates a gate before `socket`, which writes to `verdicts` and takes its memory from `room`.
     pub fn new(socket: S, limits: Limits, verdicts: Verdicts, room: Reservation) -> Self {
         let (scan, held, http2) = (Scan::new(limits), BytesMut::new(), limits.http2);
         Self { socket, scan, verdicts, mode: Mode::Passing, held, ready: 0, linger: None, room, http2 }
     }
 
-    /// Takes the memory for what is held back now; without it, nothing of this connection is kept any more. For HTTP/1
-    /// that is the incomplete head: a complete one has taken its memory on its way.
+    /// Takes the memory for the bytes held back now. When there is none, the connection releases all its memory. On
+    /// HTTP/1 the bytes are those of the incomplete head: a complete head took its memory while it arrived.
     fn account(&mut self) -> Result<(), Refusal> {
         let begun_head = self.scan.is_head() && self.held.len() - self.ready > FREE;
         let needed = match self.scan.is_http2() {
@@ -108,7 +107,7 @@ impl<S> Gate<S> {
         taken.inspect_err(|_| self.room.clear())
     }
 
-    /// Judges what was read into `buf`, when nothing was held back before; the bytes that may be passed on stay there.
+    /// Checks bytes read into `buf` when nothing was held back before; the bytes that may be passed on stay in `buf`.
     fn judge(&mut self, buf: &mut ReadBuf<'_>, before: usize) {
         let (good, then) = self.scan.over(&buf.filled()[before..]);
         self.held.extend_from_slice(&buf.filled()[before + good..]);
@@ -116,7 +115,7 @@ impl<S> Gate<S> {
         self.go_on(then);
     }
 
-    /// Judges what is held back with what was read behind it.
+    /// Checks the held bytes together with the bytes read after them.
     fn judge_held(&mut self, read: &[u8]) {
         self.held.extend_from_slice(read);
         let (good, then) = self.scan.over(&self.held);
@@ -124,7 +123,7 @@ impl<S> Gate<S> {
         self.go_on(then);
     }
 
-    /// Does what is to be done behind the bytes that are good.
+    /// Carries out the next action after the good bytes.
     fn go_on(&mut self, then: Then) {
         let then = match (then, self.account()) {
             (Then::More, Err(_)) if self.scan.is_http2() => Then::Break("there is no memory for the connection"),
@@ -153,14 +152,14 @@ impl<S> Gate<S> {
         self.held.advance(bytes);
         self.ready -= bytes;
         if self.held.is_empty() {
-            // Idle connections hold no memory for this.
+            // So idle connections hold no memory for this buffer.
             self.held = BytesMut::new();
         }
     }
 }
 
 impl<S: AsyncRead + Unpin> Gate<S> {
-    /// Throws away what arrives behind a refusal; ready when nothing more comes, or too much.
+    /// Throws away bytes after a refusal; is ready when no more bytes come, or after too many.
     fn poll_discard(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let (Mode::Refused(discarded) | Mode::Broken(_, discarded)) = &mut self.mode else {
             return Poll::Ready(());
@@ -190,7 +189,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Gate<S> {
                 Mode::Passing => {}
                 Mode::Broken(why, _) => return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, why))),
                 Mode::Refused(_) => {
-                    // Not the end of the stream, for that would end the answer as well.
+                    // Do not report the end of the stream, because that would end the answer as well.
                     let _ = this.poll_discard(cx);
                     return Poll::Pending;
                 }
@@ -260,7 +259,7 @@ mod tests {
     use crate::settings::Settings;
     use std::task::Waker;
 
-    /// A socket on which everything has arrived, of which a read gives one piece, and how often it was read.
+    /// A socket on which everything has arrived. A read returns one piece; counts the reads.
     struct Arrived {
         bytes: Vec<u8>,
         piece: usize,
@@ -284,7 +283,7 @@ mod tests {
         Gate::new(socket, Limits::of(&Settings::default().listen, 65_535), Verdicts::default(), room)
     }
 
-    /// What passes when it is asked for in buffers of `size`.
+    /// Returns the bytes that pass when they are read in buffers of `size`.
     fn passed(gate: &mut Gate<Arrived>, size: usize) -> Vec<u8> {
         let (mut buffer, mut passed) = (vec![0; size], Vec::new());
         loop {
@@ -318,7 +317,7 @@ mod tests {
         let head = [&b"GET / HTTP/1.1\r\nHost: a\r\nx: "[..], &[b'x'; 900], b"\r\n\r\n"].concat();
         let mut gate = gate(&[&head, &head], usize::MAX);
         assert_eq!(passed(&mut gate, 24), [&head[..], &head[..]].concat());
-        // The second one tells that there is no more.
+        // The second read finds the end.
         assert_eq!(gate.socket.reads, 2);
     }
 }

@@ -1,5 +1,5 @@
-//! The head of one HTTP/1 request, with httparse, which hyper uses as well: what hyper would refuse without a word,
-//! and what it would tolerate in silence.
+//! Checks the head of one HTTP/1 request with httparse, which hyper uses too: heads that hyper would refuse without an
+//! explanation, and heads that it would accept although they are not correct.
 //!
 //! May use: `refusal`, `edge::door`.
 
@@ -9,18 +9,18 @@ use super::target;
 use crate::refusal::Refusal;
 use http::{Method, Uri};
 
-/// Paths up to this length are looked at first whether they are plain; hyper takes up to 64 KiB.
+/// Paths up to this length get the quick check for plain characters; hyper accepts up to 64 KiB.
 const LONGEST_PLAIN: usize = 1024;
 
 /// A head that is not passed on.
 #[derive(Debug)]
 pub(super) struct Refused {
     pub(super) refusal: Refusal,
-    /// The head of a harmless request to be answered with it, after which the connection is closed.
+    /// Head of a harmless request that gets the refusal as its answer, after which the connection is closed.
     pub(super) stand_in: Vec<u8>,
 }
 
-/// Looks for the end of heads in bytes that arrive one after the other, without looking at any byte twice.
+/// Searches for the end of a head while its bytes arrive, and looks at each byte once.
 #[derive(Debug, Default)]
 pub(super) struct Search {
     seen: usize,
@@ -29,7 +29,8 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// The head at the beginning of `bytes`: its length and the body it announces; `None` while it is incomplete.
+    /// Returns the length of the head at the beginning of `bytes` and its announced body; `None` while it is
+    /// incomplete.
     pub(super) fn head(&mut self, bytes: &[u8], limits: Limits) -> Result<Option<(usize, Body)>, Refused> {
         let first_look = self.seen == 0;
         let complete = self.ends(bytes);
@@ -55,7 +56,7 @@ impl Search {
         judged.map_err(|refusal| Refused { refusal, stand_in: stand_in(&request, parsed.is_ok()) })
     }
 
-    /// Whether the end of a head is among `bytes`: an empty line, behind those that may come before it.
+    /// Checks whether `bytes` contain the end of a head: an empty line, not counting empty lines before the head.
     fn ends(&mut self, bytes: &[u8]) -> bool {
         self.blank += bytes[self.blank..].iter().take_while(|byte| b"\r\n".contains(byte)).count();
         let from = self.seen.saturating_sub(3).max(self.blank);
@@ -79,7 +80,7 @@ fn too_large(limits: Limits) -> Refusal {
     Refusal::head_too_large(format!("The head of the request is larger than {} bytes.", limits.head))
 }
 
-/// What httparse takes and another server may read differently.
+/// Refuses heads that httparse accepts but that another server may read differently.
 fn judge(head: &[u8], request: &httparse::Request<'_, '_>) -> Result<Body, Refusal> {
     if memchr::memchr_iter(b'\n', head).any(|at| at == 0 || head[at - 1] != b'\r') {
         return Err(Refusal::invalid("A line of the head ends with a line feed alone."));
@@ -91,14 +92,14 @@ fn judge(head: &[u8], request: &httparse::Request<'_, '_>) -> Result<Body, Refus
     length::announced(request.headers, request.version == Some(0)).map_err(Refusal::invalid)
 }
 
-/// Whether a path has only characters that belong in one, so that it certainly is an address.
+/// Checks whether a path has only ordinary characters, so that it is certainly a valid address.
 fn is_plain(path: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~?&=%,".contains(&byte);
     path.starts_with('/') && path.len() <= LONGEST_PLAIN && path.bytes().all(plain)
 }
 
-/// A request with the method (as far as that decides whether the answer has a body), the path and the host of the
-/// refused one, so that log and answer tell of them.
+/// Builds a request with the path and the host of the refused request, so that log and answer name them. It keeps the
+/// method as far as that decides whether the answer has a body.
 fn stand_in(request: &httparse::Request<'_, '_>, complete: bool) -> Vec<u8> {
     let method = if request.method == Some(Method::HEAD.as_str()) { Method::HEAD } else { Method::GET };
     let path = request.path.filter(|path| path.starts_with('/') && path.parse::<Uri>().is_ok()).unwrap_or("/");

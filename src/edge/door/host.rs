@@ -1,4 +1,4 @@
-//! For which host a request is: one name or address, said once, or twice in the same way.
+//! Checks the host of a request: one name or address, given once, or twice with the same value.
 //!
 //! May use: `refusal`.
 
@@ -12,7 +12,7 @@ use std::net::Ipv6Addr;
 /// Longest name, in bytes (RFC 1035).
 const LONGEST_NAME: usize = 253;
 
-/// Refuses a request without a host, with two, with one that is none, or with another in its address.
+/// Refuses a request without a host, with two hosts, with an invalid one, or with a different one in its address.
 pub(super) fn check(request: &Parts) -> Result<(), Refusal> {
     judged(request).map_err(Refusal::invalid)
 }
@@ -57,15 +57,15 @@ impl Named {
         known.then(|| Self { host: host.to_ascii_lowercase(), port })
     }
 
-    /// Whether both are the same under the scheme of `uri`, whose port need not be said.
+    /// Checks whether both are the same under the scheme of `uri`; the usual port of the scheme may be left out.
     fn is(&self, other: &Self, uri: &Uri) -> bool {
         let usual = if uri.scheme_str() == Some("https") { 443 } else { 80 };
         self.host == other.host && self.port.unwrap_or(usual) == other.port.unwrap_or(usual)
     }
 }
 
-/// A name of labels, of which the last may be followed by a dot; underscores are no names of the DNS but of
-/// containers.
+/// Checks for a name of labels, with an optional dot at the end. Underscores are allowed: DNS has none, but names of
+/// containers have.
 fn is_name(text: &str) -> bool {
     let sane = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let name = text.strip_suffix('.').unwrap_or(text);

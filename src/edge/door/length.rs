@@ -1,4 +1,4 @@
-//! Where the body of a message ends (RFC 9112, 6): by one `Content-Length` or by chunks, never by both.
+//! Finds where the body of a message ends (RFC 9112, 6): by one `Content-Length` or by chunks, never by both.
 //!
 //! May use: `refusal`.
 
@@ -10,11 +10,11 @@ use http::header::CONTENT_LENGTH;
 pub(super) enum Body {
     None,
     Length(u64),
-    /// With its last chunk.
+    /// The body ends with its last chunk.
     Chunked,
 }
 
-/// The body that the header lines of an HTTP/1 request announce.
+/// Returns the body that the header lines of an HTTP/1 request announce.
 pub(super) fn announced(lines: &[httparse::Header<'_>], http_10: bool) -> Result<Body, &'static str> {
     let values = |name: &str| -> Vec<&[u8]> {
         lines.iter().filter(|line| line.name.eq_ignore_ascii_case(name)).map(|line| line.value).collect()
@@ -37,7 +37,7 @@ pub(super) fn announced(lines: &[httparse::Header<'_>], http_10: bool) -> Result
 
 const NO_NUMBER: &str = "The Content-Length is not a number.";
 
-/// Digits alone; no sign, no list, and small enough to be counted.
+/// Parses digits only: no sign, no list, and small enough for the type.
 fn number(text: &[u8]) -> Option<u64> {
     let text = text.trim_ascii();
     let digits = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
@@ -45,7 +45,7 @@ fn number(text: &[u8]) -> Option<u64> {
     (number <= i64::MAX as u64).then_some(number)
 }
 
-/// HTTP/2 frames its bodies itself, but a `Content-Length` goes on to v1.
+/// Checks `Content-Length` of an HTTP/2 request. HTTP/2 frames its bodies itself, but the header is forwarded to v1.
 pub(super) fn one_number(headers: &HeaderMap) -> Result<(), Refusal> {
     let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
     match (lengths.next(), lengths.next()) {

@@ -1,19 +1,19 @@
-//! How large a head may be. May use: `settings`.
+//! Size limits of heads. May use: `settings`.
 
 use crate::settings::ListenSettings;
 
-/// How large a head may be.
+/// Size limits of heads.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Bytes of a head, or of the trailers of a body.
+    /// Most bytes of a head, or of the trailers of a body.
     pub(super) head: usize,
     pub(super) fields: usize,
-    /// Bytes that a connection of HTTP/2 may hold at most before anybody has asked for them.
+    /// Most bytes that an HTTP/2 connection may hold before the gateway reads them.
     pub(super) http2: usize,
 }
 
 impl Limits {
-    /// As `settings` say; a connection of HTTP/2 may hold a head and besides it `beside` bytes.
+    /// Reads the limits from `settings`. An HTTP/2 connection may hold a head and `beside` further bytes.
     pub fn of(settings: &ListenSettings, beside: u32) -> Self {
         let beside = usize::try_from(beside).unwrap_or(usize::MAX);
         let http2 = settings.max_header_size.saturating_add(beside);

@@ -1,11 +1,11 @@
 //! The strict door: a request that two servers could read differently is refused before anything else looks at it.
 //!
-//! Purpose: a proxy before the gateway, the gateway and v1 have to agree where a request ends, what its path is and
-//! who sent it; each difference is a way for a stranger to hide a request from one of them. Requests come in two
-//! steps. [`Gate`] reads the bytes of HTTP/1 before hyper, because hyper hides some of what it tolerates (a
-//! `Content-Length` beside a `Transfer-Encoding`, lone line feeds) and answers what it refuses without a body;
-//! a request that the gate refuses becomes one like any other, whose answer is the problem. [`admit`] looks at what
-//! every version of HTTP has: names of headers, method, host, path.
+//! Purpose: a proxy before the gateway, the gateway and v1 must agree where a request ends, what its path is and
+//! who sent it. Each difference lets a stranger hide a request from one of them. The check has two steps.
+//! [`Gate`] reads the bytes of HTTP/1 before hyper, because hyper hides some faults that it tolerates (a
+//! `Content-Length` beside a `Transfer-Encoding`, lone line feeds) and answers refused requests without a body.
+//! A request that the gate refuses becomes an ordinary request whose answer is the problem. [`admit`] checks the parts
+//! that every version of HTTP has: names of headers, method, host, path.
 //!
 //! May use: `load`, `refusal`, `settings`, `edge::pools`.
 
@@ -30,11 +30,11 @@ use http::{HeaderMap, HeaderName, Method, Uri, Version};
 /// Methods that the gateway and v1 know.
 const USUAL: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
-/// Why a request could not be read; among its extensions instead of what it said.
+/// Reason why a request could not be read; it is in the extensions of the request that replaces it.
 #[derive(Debug, Clone)]
 pub(super) struct Unreadable(pub(super) Refusal);
 
-/// Lets a request in, or says why not. Headers with underscores are taken out when the settings say so.
+/// Admits a request, or returns the refusal. Removes headers with underscores when the settings say so.
 pub fn admit(request: &mut Parts, settings: EdgeSettings) -> Result<(), Refusal> {
     if let Some(Unreadable(refusal)) = request.extensions.remove() {
         return Err(refusal);
@@ -47,8 +47,8 @@ pub fn admit(request: &mut Parts, settings: EdgeSettings) -> Result<(), Refusal>
     host::check(request)
 }
 
-/// Says why a request with this method and target would not be let in, whatever else it has: for those who tell
-/// beforehand what becomes of a request.
+/// Returns the refusal of a request with this method and target, whatever else it contains. For callers that predict
+/// the result of a request.
 pub fn admit_line(method: &str, target: &str) -> Result<(), Refusal> {
     let method = Method::from_bytes(method.as_bytes());
     let method = method.map_err(|_| Refusal::invalid("The head of the request is malformed."))?;
@@ -60,8 +60,8 @@ fn line(method: &Method, uri: &Uri) -> Result<(), Refusal> {
     target::check(method, uri)
 }
 
-/// Refuses headers with underscores, or takes them out: such a name is the same as one with a hyphen to servers of the
-/// WSGI kind, so that a stranger could say under it what the gateway says itself (`X_Forwarded_For`).
+/// Refuses headers with underscores, or removes them. Servers of the WSGI kind treat such a name like one with hyphens,
+/// so a stranger could use it to set a header that the gateway sets itself (`X_Forwarded_For`).
 fn check_names(headers: &mut HeaderMap, underscores: Underscores) -> Result<(), Refusal> {
     let odd: Vec<HeaderName> = headers.keys().filter(|name| name.as_str().contains('_')).cloned().collect();
     if let (Underscores::Refuse, Some(name)) = (underscores, odd.first()) {
@@ -73,8 +73,8 @@ fn check_names(headers: &mut HeaderMap, underscores: Underscores) -> Result<(), 
     Ok(())
 }
 
-/// Refuses CONNECT, TRACE on the way to v1, and a usual method in other letter case, which some servers take for
-/// that method (Gunicorn before 22 wrote it in capitals).
+/// Refuses CONNECT, TRACE on the way to v1, and a usual method in other letter case: some servers accept it as
+/// that method (Gunicorn before 22 converted it to capitals).
 fn check_method(method: &Method, pass_through: bool) -> Result<(), Refusal> {
     if method == Method::CONNECT || method == Method::TRACE && pass_through {
         return Err(Refusal::MethodNotAllowed { allow: USUAL.to_vec() });

@@ -1,4 +1,4 @@
-//! Follows the bytes of a connection from request to request.
+//! Follows the bytes of a connection, request by request.
 //!
 //! May use: `edge::door`.
 
@@ -7,10 +7,10 @@ use super::head::{Refused, Search};
 use super::length::Body;
 use super::limits::Limits;
 
-/// How HTTP/2 begins; the bytes behind it are hyper's business.
+/// First bytes of HTTP/2. The bytes after them are left to hyper.
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// What the next bytes are part of.
+/// Part of a request that the next bytes belong to.
 #[derive(Debug)]
 enum Part {
     /// The beginning of the connection, which tells HTTP/2 from HTTP/1.
@@ -21,22 +21,22 @@ enum Part {
     Chunks(Chunks),
 }
 
-/// What is to be done behind the bytes that are good.
+/// Next action after the good bytes.
 #[derive(Debug)]
 pub(super) enum Then {
     More,
-    /// Answer this and read no further.
+    /// Send this refusal and read no further.
     Refuse(Refused),
     /// End the connection: a body is broken.
     Break(&'static str),
 }
 
-/// Where in its requests a connection is.
+/// Position of a connection within its requests.
 #[derive(Debug)]
 pub(super) struct Scan {
     part: Part,
     limits: Limits,
-    /// Heads that were good so far.
+    /// Number of good heads so far.
     pub(super) heads: u64,
 }
 
@@ -45,17 +45,18 @@ impl Scan {
         Self { part: Part::Beginning, limits, heads: 0 }
     }
 
-    /// Whether the connection has turned out to be one of HTTP/2.
+    /// Checks whether the connection uses HTTP/2.
     pub(super) fn is_http2(&self) -> bool {
         matches!(self.part, Part::Http2)
     }
 
-    /// Whether the next bytes are of a head of HTTP/1.
+    /// Checks whether the next bytes belong to a head of HTTP/1.
     pub(super) fn is_head(&self) -> bool {
         matches!(self.part, Part::Head(_))
     }
 
-    /// How many of `bytes` are good, and what to do then. Bytes that are not among those have to come again, with more.
+    /// Returns how many of `bytes` are good, and the next action. The other bytes must be passed again, with more
+    /// bytes.
     pub(super) fn over(&mut self, bytes: &[u8]) -> (usize, Then) {
         let mut good = 0;
         loop {
@@ -67,7 +68,7 @@ impl Scan {
         }
     }
 
-    /// How many bytes at the beginning of `bytes` are good, at least; 0 when more have to come.
+    /// Returns how many bytes at the beginning of `bytes` are good, or fewer; 0 when more bytes are needed.
     fn step(&mut self, bytes: &[u8]) -> Result<usize, Then> {
         if bytes.is_empty() {
             return Ok(0);
@@ -128,7 +129,7 @@ mod tests {
     const REQUESTS: &[u8] = b"\r\nGET /1 HTTP/1.1\r\nHost: a\r\n\r\nPOST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n\r\n\r\n\
           POST /3 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n\r\n\r\n0\r\n\r\nGET /4 HTTP/1.1\r\n\r\n";
 
-    /// Good bytes and what comes behind them when `bytes` arrive in pieces of `piece`.
+    /// Returns the number of good bytes, the heads, and the action when `bytes` arrive in pieces of `piece` bytes.
     fn over(bytes: &[u8], piece: usize) -> (usize, u64, Then) {
         let (mut scan, mut held, mut good) = (Scan::new(LIMITS), Vec::new(), 0);
         for new in bytes.chunks(piece) {
@@ -187,7 +188,7 @@ mod tests {
         assert!(good == 0 && matches!(&then, Then::Refuse(refused) if refused.refusal.status() == 431), "{then:?}");
     }
 
-    /// What requests, good and bad, are made of.
+    /// Generates parts of good and bad requests.
     fn stream() -> impl Strategy<Value = Vec<u8>> {
         const PIECES: [&str; 16] = [
             "GET / HTTP/1.1\r\n",
@@ -212,12 +213,13 @@ mod tests {
     }
 
     proptest! {
-        /// A stranger chooses how the bytes arrive; the bytes that are passed on must not depend on it.
+        /// A stranger chooses how the bytes arrive; this must not change the bytes that are passed on.
         #[test]
         fn the_same_bytes_have_the_same_fate_in_any_pieces(bytes in stream(), piece in 1_usize..40) {
             let (whole, parts) = (over(&bytes, bytes.len().max(1)), over(&bytes, piece));
             prop_assert_eq!((whole.0, whole.1), (parts.0, parts.1), "{:?}", (&whole.2, &parts.2));
-            // A head that comes at once is looked at at once; one that drips is judged when it is complete.
+            // A head that arrives in one piece is checked at once; one that arrives slowly is checked when it is
+            // complete.
             let waits = matches!((&whole.2, &parts.2), (Then::Refuse(_), Then::More));
             let same = std::mem::discriminant(&whole.2) == std::mem::discriminant(&parts.2);
             prop_assert!(same || waits, "{:?}", (&whole.2, &parts.2));

@@ -1,5 +1,5 @@
-//! Paths: refuses every path that a server behind could resolve to another one than was judged here. Everything else
-//! goes on byte for byte.
+//! Paths: refuses every path that a server behind could resolve to another path than the one checked here. All other
+//! paths are forwarded byte for byte.
 //!
 //! May use: `refusal`, `edge::pools`.
 
@@ -8,7 +8,7 @@ use crate::refusal::Refusal;
 use http::{Method, Uri};
 use percent_encoding::percent_decode_str;
 
-/// The target of a request as it stands in its first line.
+/// Parses the target of a request from its first line.
 pub(super) fn read(text: &str) -> Result<Uri, Refusal> {
     if text.contains('#') {
         return Err(Refusal::invalid("The address of a request has no fragment."));
@@ -16,8 +16,8 @@ pub(super) fn read(text: &str) -> Result<Uri, Refusal> {
     text.parse().map_err(|_| Refusal::invalid("The address of the request is malformed."))
 }
 
-/// Refuses every other form of a target than a path (or the address of one), and paths with dot segments, encoded
-/// slashes, backslashes or control characters. They are decoded once, as v1's server does.
+/// Refuses every target that is not a path (or the address of one), and paths with dot segments, encoded slashes,
+/// backslashes or control characters. Paths are decoded once, as v1's server does.
 pub(super) fn check(method: &Method, uri: &Uri) -> Result<(), Refusal> {
     if uri.path() == "*" && *method == Method::OPTIONS {
         return Ok(());
@@ -29,7 +29,7 @@ pub(super) fn check(method: &Method, uri: &Uri) -> Result<(), Refusal> {
         return Err(Refusal::invalid("The address of the request is of another scheme than http."));
     }
     path(uri.path()).map_err(Refusal::invalid)?;
-    // A NUL in a query of v2 is judged by its parameters.
+    // A NUL in a query of v2 is checked by the parameters of the operation.
     match uri.query() {
         Some(query) if !is_v2(uri.path()) && percent_decode_str(query).any(|byte| byte == 0) => {
             Err(Refusal::invalid("The query has a NUL character."))
@@ -39,16 +39,16 @@ pub(super) fn check(method: &Method, uri: &Uri) -> Result<(), Refusal> {
 }
 
 fn path(path: &str) -> Result<(), &'static str> {
-    // Nearly all paths; nothing below can be wrong with them.
+    // Nearly all paths; the checks below cannot fail for them.
     if path.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_')) {
         return Ok(());
     }
     if !whole_escapes(path) {
         return Err("The path has a percent sign without two hexadecimal digits.");
     }
-    // Overlong forms of dots and slashes are no UTF-8.
+    // Overlong encodings of dots and slashes are not valid UTF-8.
     let decoded = percent_decode_str(path).decode_utf8().map_err(|_| "The path is not UTF-8.")?;
-    // Below v2 they are judged where a name or id is read: a malformed key is as unknown as any other.
+    // Below v2 they are checked where a name or id is read: a malformed key is unknown like any other.
     if decoded.contains('\0') || !is_v2(path) && decoded.chars().any(char::is_control) {
         return Err("The path has a control character.");
     }
@@ -58,7 +58,7 @@ fn path(path: &str) -> Result<(), &'static str> {
     if decoded.matches('/').count() != path.matches('/').count() {
         return Err("The path has an encoded slash.");
     }
-    // Some servers drop what follows a semicolon before they resolve dots.
+    // Some servers drop the text after a semicolon before they resolve dots.
     let dots = |segment: &str| matches!(segment.split(';').next(), Some("." | ".."));
     if decoded.split('/').any(dots) { Err("The path has a dot segment.") } else { Ok(()) }
 }

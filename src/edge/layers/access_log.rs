@@ -1,5 +1,5 @@
-//! One line per request, written when its answer has been sent, or when the client left before; and the request
-//! counted.
+//! Writes one log line per request when its answer has been sent, or when the client left before; and counts the
+//! request.
 //!
 //! Neither headers nor the query get into the log, for both can hold secrets. May use: `context`, `settings`, `tally`,
 //! `telemetry`, `trace`, this folder.
@@ -17,14 +17,14 @@ use http::{Method, Request, Response, StatusCode};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Status in the log and in the counts of a request whose client left before there was an answer.
+/// Status in the log and in the counts when the client left before there was an answer.
 pub(super) const CLIENT_LEFT: u16 = 499;
 
-/// What is counted and told of one request.
+/// The counts and the log line of one request.
 pub(in crate::edge) struct Line(Box<Ending>);
 
 impl Line {
-    /// To be made when the request has arrived; dropped without an answer, its client has left.
+    /// Creates the line at the arrival of the request. When it is dropped without an answer, the client has left.
     pub(in crate::edge) fn begin(
         request: &Request<Body>,
         context: &Context,
@@ -32,13 +32,13 @@ impl Line {
         surface: &Surface,
         log: &LogSettings,
     ) -> Self {
-        // Probes come every few seconds and are of no interest.
+        // Health probes come every few seconds and are of no interest.
         let told = match kind {
             Kind::Health => tracing::enabled!(tracing::Level::DEBUG),
             _ => tracing::enabled!(tracing::Level::INFO),
         };
         let (path, recorded) = (request.uri().path(), context.meter.trace().is_some_and(Trace::is_recorded));
-        // The calls of the two interfaces are counted, and pages are not.
+        // Calls of the two interfaces are counted, pages are not.
         let counting = surface.counting.clone().filter(|_| matches!(kind, Kind::PassThrough | Kind::Unknown));
         let arrived = counting.map(|counting| {
             let arrived = counting.arrived(request.method(), path, request.headers(), context);
@@ -65,7 +65,7 @@ impl Line {
         }))
     }
 
-    /// The answer, told of and counted when its body has been sent.
+    /// Counts the answer; logs it when its body has been sent.
     pub(in crate::edge) fn answered(mut self, response: Response<Body>) -> Response<Body> {
         let ending = &mut *self.0;
         ending.status = Some(response.status());
@@ -81,7 +81,7 @@ struct Counted {
     done: bool,
 }
 
-/// What was asked for; nothing is kept of it when neither log nor trace wants it.
+/// Method, path and peer of a request; kept only when the log or a trace needs them.
 struct Asked {
     method: Method,
     path: String,
@@ -91,16 +91,16 @@ struct Asked {
 struct Ending {
     asked: Option<Asked>,
     told: bool,
-    /// Waiting for an answer from which a request is told as a warning; zero for none.
+    /// Time to the answer from which a request is logged as a warning; zero for never.
     slow: Duration,
-    /// Whether the person behind the credential is named.
+    /// Whether the log names the owner of the credential.
     owner: bool,
     traces: Option<Arc<dyn Traces>>,
     counted: Option<Counted>,
     kind: Kind,
     requests: Arc<Requests>,
     context: Context,
-    /// Time until there was an answer.
+    /// Time until the answer began.
     waited: Option<Duration>,
     status: Option<StatusCode>,
     bytes: usize,
@@ -120,7 +120,7 @@ impl Ending {
         self.counted.as_ref().map(sender).unwrap_or_default()
     }
 
-    /// Whether an operator should look at it: it failed, or took long to be answered.
+    /// Checks whether an operator should look at the request: it failed, or its answer took long.
     fn is_remarkable(&self) -> bool {
         self.status.is_some_and(|status| status.is_server_error())
             || (!self.slow.is_zero() && self.waited.unwrap_or_else(|| self.context.began.elapsed()) >= self.slow)
@@ -220,7 +220,7 @@ impl Ending {
     }
 }
 
-/// The text, unless it says nothing.
+/// Returns the text unless it is empty.
 fn given(text: &str) -> Option<&str> {
     Some(text).filter(|text| !text.is_empty())
 }

@@ -1,6 +1,6 @@
-//! What is done around the work on an answer: HEAD is GET without the body (O7), a panic becomes an `internal_error` and
-//! the connection lives on, and what is not answered by its deadline is ended. The pass-through has a time limit of its own,
-//! and leaves HEAD to v1. May use: `refusal`, `telemetry`, this folder.
+//! Layers around the work on an answer: HEAD is GET without the body (O7), a panic becomes an `internal_error` and the
+//! connection continues, and work without an answer by its deadline is ended. The pass-through has a time limit of its
+//! own, and leaves HEAD to v1. May use: `refusal`, `telemetry`, this folder.
 
 use super::companion::context;
 use crate::edge::body::{self, Body};
@@ -16,7 +16,7 @@ use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use tokio::time::timeout_at;
 
-/// Makes a HEAD a GET; whether it was one.
+/// Turns a HEAD into a GET; returns whether it was a HEAD.
 pub(in crate::edge) fn as_get(request: &mut Request<Body>) -> bool {
     let head = request.method() == Method::HEAD && !is_pass_through(request.uri().path());
     if head {
@@ -25,8 +25,8 @@ pub(in crate::edge) fn as_get(request: &mut Request<Body>) -> bool {
     head
 }
 
-/// The head of the answer to a GET, its `Content-Length` included. That of a 304 would have to be the length of the
-/// whole answer (RFC 9110, 8.6), which is not known.
+/// Removes the body of an answer and keeps its head, with `Content-Length`. A 304 gets no `Content-Length`: it would
+/// have to be the length of the whole answer (RFC 9110, 8.6), which is not known.
 pub(in crate::edge) fn without_body(response: Response<Body>) -> Response<Body> {
     let (mut parts, body) = response.into_parts();
     let size = body.size_hint().exact().filter(|_| parts.status != StatusCode::NOT_MODIFIED);
@@ -36,9 +36,10 @@ pub(in crate::edge) fn without_body(response: Response<Body>) -> Response<Body> 
     Response::from_parts(parts, body::empty())
 }
 
-/// What `answer` gives. Nothing of the request is used after a panic, so no broken state can be seen.
+/// Runs `answer` and turns a panic into a refusal. Nothing of the request is used after a panic, so no broken state can
+/// be seen.
 ///
-/// Not an `async fn`, which would hold `answer` twice: as it was given and as it is waited for.
+/// Not an `async fn`, which would hold `answer` twice: as the argument and as the awaited future.
 pub(in crate::edge) fn catching(
     answer: impl Future<Output = Result<Response<Body>, Refusal>>,
 ) -> impl Future<Output = Result<Response<Body>, Refusal>> {
@@ -47,7 +48,7 @@ pub(in crate::edge) fn catching(
     })
 }
 
-/// What `answer` makes of the request, or `deadline_exceeded` when the deadline of its context passes before.
+/// Runs `answer` on the request; returns `deadline_exceeded` when the deadline of its context passes before.
 pub(in crate::edge) async fn in_time<F>(
     request: Request<Body>,
     answer: impl FnOnce(Request<Body>) -> F,
@@ -57,7 +58,7 @@ where
 {
     let (safe, context) = (request.method().is_safe(), context(request.extensions()));
     let answer = {
-        // Pinned here, for the timer would move it, with all the room that it takes.
+        // Pinned here, because the timer would move the future and so need its memory again.
         let answering = pin!(answer(request));
         timeout_at(context.deadline.into(), answering).await
     };

@@ -1,5 +1,5 @@
-//! Gives each request what accompanies it: its id, its context, the address it came by and that of its client; and the
-//! interface of whoever takes the traces that are recorded.
+//! Gives each request its id, its context, the address that it was sent to and the address of its client. Also holds
+//! the interface of the receiver of recorded traces.
 //! May use: `context`, `settings`, `trace`, this folder.
 
 use crate::context::Context;
@@ -15,43 +15,43 @@ use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Header that carries the request id both ways.
+/// Header with the request id, in requests and answers.
 pub(in crate::edge) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Header with the ids of the trace, both ways.
+/// Header with the ids of the trace, in requests to the gateway and from it.
 pub(in crate::edge) const TRACE_IDS: HeaderName = HeaderName::from_static(TRACEPARENT);
-/// Header with what other systems add to a trace.
+/// Header with the values that other systems add to a trace.
 pub(in crate::edge) const TRACE_STATE: HeaderName = HeaderName::from_static(TRACESTATE);
 
 const LONGEST_ID: usize = 128;
 
-/// Takes the traces that are recorded; called at the end of a request, so it must not wait for anything.
+/// Receiver of recorded traces. It is called at the end of a request, so it must not wait for anything.
 pub trait Traces: Send + Sync + 'static {
-    /// Whether the request that begins now is to be recorded, when nobody that is believed has decided it.
+    /// Decides whether a new request is recorded, when no trusted proxy has decided it.
     fn samples(&self) -> bool;
 
-    /// A request that was recorded has ended.
+    /// Takes a recorded request that has ended.
     fn ended(&self, request: Recorded<'_>);
 }
 
 #[derive(Debug)]
 pub struct Recorded<'r> {
     pub trace: &'r Trace,
-    /// The operation, or what it is that is none.
+    /// Name of the operation, or of the kind of request when it is no operation.
     pub name: &'r str,
     pub method: &'r str,
     /// Path without the query.
     pub path: &'r str,
     /// Status, 499 when the client left before the answer.
     pub status: u16,
-    /// Where the answer came from.
+    /// Source of the answer.
     pub source: &'static str,
     pub request_id: &'r str,
     /// Product and version of the client; empty when calls are not counted.
     pub client: &'r str,
 }
 
-/// What goes with one request from its arrival to its answer.
+/// Values that accompany one request from its arrival to its answer.
 pub(in crate::edge) struct Companion {
     pub(in crate::edge) context: Context,
     pub(in crate::edge) base: PublicBase,
@@ -88,13 +88,13 @@ impl Companion {
     }
 }
 
-/// The context that [`Companion::join`] put there.
+/// Returns the context that [`Companion::join`] added.
 pub(in crate::edge) fn context(extensions: &Extensions) -> Context {
     extensions.get::<Context>().cloned().unwrap_or_else(|| Context::new("none", Duration::ZERO))
 }
 
-/// The trace that the request says, or a new one. Whether it is recorded is for us to say and for trusted proxies: a
-/// stranger could have everything recorded.
+/// Returns the trace that the request names, or a new one. Only the gateway and trusted proxies decide whether it is
+/// recorded: otherwise a stranger could have every request recorded.
 fn trace(request: &Parts, public: &PublicSettings, traces: Option<&Arc<dyn Traces>>) -> Trace {
     let text = |name| request.headers.get(name).and_then(|value| value.to_str().ok());
     let alone = || request.headers.get_all(TRACE_IDS).iter().count() == 1;
@@ -108,12 +108,12 @@ fn trace(request: &Parts, public: &PublicSettings, traces: Option<&Arc<dyn Trace
     Trace::new(parent, sampled, traces.is_some())
 }
 
-/// A request id is no secret, so it comes from a quick generator that the system seeded once for each thread.
+/// Returns a new request id. It is no secret, so a quick generator is enough, seeded once by the system per thread.
 fn random_id() -> Uuid {
     uuid::Builder::from_random_bytes(fastrand::u128(..).to_ne_bytes()).into_uuid()
 }
 
-/// The client's own id, when it is safe to log and to send on.
+/// Returns the client's own request id when it is safe to log and to forward.
 fn given_id(headers: &HeaderMap) -> Option<&str> {
     let id = headers.get(REQUEST_ID)?.to_str().ok()?;
     let sane = (1..=LONGEST_ID).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());

@@ -1,4 +1,4 @@
-//! Lets pages of configured origins call from a browser (CORS). The pass-through leaves this to v1.
+//! Lets browser pages of configured origins call the gateway (CORS). The pass-through leaves this to v1.
 //!
 //! Credentials travel in headers, never in cookies, so `Access-Control-Allow-Credentials` is not sent. May use:
 //! `settings`, this folder.
@@ -21,13 +21,13 @@ const PREFLIGHT: [(HeaderName, &str); 3] = [
     (ACCESS_CONTROL_MAX_AGE, "600"),
 ];
 
-/// Headers of an answer that pages may read besides the usual ones.
+/// Headers of an answer that pages may read in addition to the usual ones.
 const READABLE: &str = "Age, Allow, Cache-Status, Causeway-Ignored, Causeway-V1-Calls, ETag, Idempotency-Replayed, RateLimit, RateLimit-Policy, Retry-After, Server-Timing, \
                         WWW-Authenticate, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
 
-/// What a request is to pages of other origins.
+/// CORS facts of one request.
 pub(in crate::edge) struct Cors {
-    /// Whether any origin is allowed, so that answers differ by it.
+    /// Whether any origin is allowed, so that answers depend on the origin.
     varies: bool,
     origin: Option<HeaderValue>,
     preflight: bool,
@@ -54,7 +54,7 @@ impl Cors {
         })
     }
 
-    /// Marks the answer to an allowed origin as readable.
+    /// Adds the headers that make the answer readable for an allowed origin.
     pub(in crate::edge) fn mark(self, mut response: Response<Body>) -> Response<Body> {
         if self.varies {
             response.headers_mut().append(VARY, HeaderValue::from_static("Origin"));

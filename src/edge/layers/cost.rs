@@ -1,5 +1,5 @@
-//! Where refusals become bytes, and where v2 answers say what they cost at v1, how old their data is, which members
-//! of the body changed nothing, and where the credential stands with its limit. May use: `context`, `refusal`, `units`,
+//! Turns refusals into bytes. Adds headers to v2 answers: their cost at v1, the age of their data, the members of
+//! the body that changed nothing, and the state of the credential's limit. May use: `context`, `refusal`, `units`,
 //! this folder.
 
 use super::companion::Companion;
@@ -15,18 +15,18 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::time::Duration;
 
 const V1_CALLS: HeaderName = HeaderName::from_static("causeway-v1-calls");
-/// Header that marks the answer of an earlier request with the same `Idempotency-Key`.
+/// Header that marks the repeated answer of an earlier request with the same `Idempotency-Key`.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 /// Header that names the members of the body that changed nothing.
 const IGNORED: HeaderName = HeaderName::from_static("causeway-ignored");
 const LONGEST_IGNORED: usize = 60;
-/// What a name keeps as it is; all else is percent-encoded.
+/// Characters of a name that stay unchanged; all others are percent-encoded.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b'-').remove(b'.');
-/// Header with the times an answer took, readable in browsers.
+/// Header with the durations of an answer, readable in browsers.
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
-/// Header that tells how a cache came to its answer (RFC 9211).
+/// Header that tells how a cache got its answer (RFC 9211).
 const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
-/// v1 would have been asked, because the kept answer is too old, and it is sent all the same.
+/// Value for a cached answer that is too old, so that v1 should have been asked, but that is sent all the same.
 const STALE: HeaderValue = HeaderValue::from_static("causeway; fwd=stale");
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
@@ -35,9 +35,9 @@ const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
-/// What the answer to a request says of its costs.
+/// Cost headers of the answer to a request.
 pub(in crate::edge) struct Costs {
-    /// An answer of v2 says them, others do not.
+    /// Whether the answer is one of v2; only these have cost headers.
     v2: bool,
 }
 
@@ -46,7 +46,7 @@ impl Costs {
         Self { v2: is_v2(request.uri().path()) }
     }
 
-    /// The answer as bytes, a problem for a refusal, with the costs where it is one of v2.
+    /// Writes the answer as bytes: a refusal as a problem, and an answer of v2 with the cost headers.
     pub(in crate::edge) fn written(
         self,
         answer: Result<Response<Body>, Refusal>,
@@ -71,7 +71,7 @@ impl Costs {
     }
 }
 
-/// Names as a header can hold them, three dots for further ones; none when there are none.
+/// Lists names for a header, with three dots for further names; none when there are no names.
 fn ignored(members: &[String]) -> Option<HeaderValue> {
     if members.is_empty() {
         return None;
@@ -86,10 +86,10 @@ fn ignored(members: &[String]) -> Option<HeaderValue> {
 }
 
 fn add_cost(response: &mut Response<Body>, context: &Context, total: Duration) {
-    // That nothing has changed is as old as the answer that it stands for.
+    // A 304 is as old as the answer that it stands for.
     let shows = response.status().is_success() || response.status() == StatusCode::NOT_MODIFIED;
     if let Some(age) = context.meter.stale_age().filter(|_| shows) {
-        // Rounded up, so that nothing is said to be younger than it is. Nobody keeps it, a document neither.
+        // Rounded up, so that no answer seems younger than it is. No cache may store it, not even a document.
         response.headers_mut().insert(AGE, (age.as_secs_f64().ceil() as u64).into());
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
@@ -102,7 +102,7 @@ fn add_cost(response: &mut Response<Body>, context: &Context, total: Duration) {
     }
 }
 
-/// How long v1 took and how often it was asked, how long the answer took in `total`, and what else is noted.
+/// Lists the time and number of calls of v1, the time of the answer in `total`, and the other recorded notes.
 ///
 /// Written piece by piece, because every answer has it: `format!` takes five times as long.
 fn timing(meter: &Meter, total: Duration) -> String {
@@ -122,7 +122,7 @@ fn timing(meter: &Meter, total: Duration) -> String {
     text
 }
 
-/// Milliseconds, rounded to one decimal.
+/// Appends milliseconds, rounded to one decimal.
 fn push_milliseconds(text: &mut String, time: Duration) {
     let tenths = u64::try_from(time.as_micros()).unwrap_or(u64::MAX).saturating_add(50) / 100;
     text.push_str(itoa::Buffer::new().format(tenths / 10));
@@ -130,8 +130,8 @@ fn push_milliseconds(text: &mut String, time: Duration) {
     text.push_str(itoa::Buffer::new().format(tenths % 10));
 }
 
-/// Writes where the credential stands with its limit: `RateLimit` and `RateLimit-Policy` as structured fields
-/// (draft-ietf-httpapi-ratelimit-headers-10), beside the older `X-RateLimit-*` with the reset as a Unix second, as v1
+/// Writes the state of the credential's limit: `RateLimit` and `RateLimit-Policy` as structured fields
+/// (draft-ietf-httpapi-ratelimit-headers-10), and the older `X-RateLimit-*` with the reset as a Unix second, as v1
 /// writes it.
 fn add_standing(headers: &mut HeaderMap, standing: &Standing) {
     let seconds = standing.reset.as_secs_f64().ceil() as u64;

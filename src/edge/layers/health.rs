@@ -1,5 +1,5 @@
-//! `/healthz` and `/readyz`: is the process alive, can it serve. Neither needs a credential. May use: `refusal`, this
-//! folder.
+//! `/healthz` tells whether the process is alive, `/readyz` whether it can serve. Neither needs a credential. May use:
+//! `refusal`, this folder.
 
 use super::companion::context;
 use crate::edge::body::{self, Body};
@@ -9,16 +9,16 @@ use crate::refusal::Refusal;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, Response};
 
-/// Tells whether the process lives.
+/// Path that tells whether the process is alive.
 const LIFE: &str = "/healthz";
-/// Tells whether it can serve.
+/// Path that tells whether the process can serve.
 const READINESS: &str = "/readyz";
 
 pub(in crate::edge) fn is_examination(path: &str) -> bool {
     matches!(path, LIFE | READINESS)
 }
 
-/// Answers a request for one of the two.
+/// Answers a request for one of the two paths.
 pub(in crate::edge) async fn examined(
     request: Request<Body>,
     readiness: &dyn Readiness,

@@ -1,7 +1,7 @@
-//! The parts of the stack; `edge::stack` says in which order and why.
+//! The layers of the stack; `edge::stack` gives their order and the reasons.
 //!
-//! A part does its work before the others when it is made, and its work after them in a method that takes their answer.
-//! Inside [`catching`] answers may be refusals, outside they never are.
+//! A layer does its first part when it is created, and its second part in a method that takes the answer of the inner
+//! layers. Inside [`catching`] answers may be refusals, outside they never are.
 //!
 //! May use: `context`, `load`, `refusal`, `settings`, `tally`, `telemetry`, `trace`, `edge::body`,
 //! `edge::dispatch`, `edge::intake`, `edge::outgoing`, `edge::pools`, `edge::problem`, `edge::public_base`.

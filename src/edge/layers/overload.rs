@@ -1,5 +1,5 @@
-//! Refuses what is more than the gateway serves at once, instead of letting it queue. May use: `load`, `refusal`, this
-//! folder.
+//! Refuses requests beyond the number that the gateway serves at once, instead of queueing them. May use: `load`,
+//! `refusal`, this folder.
 
 use crate::edge::body::Body;
 use crate::edge::client_address::ClientAddress;
@@ -12,11 +12,11 @@ use http::{Request, Response};
 use http_body::Body as _;
 use std::sync::Arc;
 
-/// Most bytes that a request which is passed through takes in buffers: some of each direction, read and not
-/// yet written.
+/// Most bytes of buffers that a pass-through request takes: in each direction, bytes that were read and not yet
+/// written.
 const PASSING: usize = 128 * 1024;
 
-/// A place of `pools` for one request.
+/// The place of one request in `pools`.
 pub(in crate::edge) struct Permit {
     holding: Arc<Holding>,
     asker: Asker,
@@ -25,7 +25,7 @@ pub(in crate::edge) struct Permit {
 }
 
 impl Permit {
-    /// The request with a place for it.
+    /// Takes a place for the request; returns both.
     pub(in crate::edge) fn take(
         request: Request<Body>,
         pools: &Pools,
@@ -52,9 +52,9 @@ impl Permit {
         Ok((request.map(|body| taken_in(body, holding, manner, patience)), permit))
     }
 
-    /// The answer with what it takes until it is sent. One that passes through holds the place of its request to its
-    /// last byte, because it holds a connection to v1 for that long; others give it back now. One that finds no memory
-    /// is refused, unless something may have been changed for it.
+    /// Takes the place and the memory that the answer needs until it is sent. A pass-through answer also keeps the
+    /// place of its request to its last byte, because it holds a connection to v1 for that long. Other requests give
+    /// their place back now. An answer without memory is refused, unless its request may have changed something.
     pub(in crate::edge) fn answered(
         self,
         mut response: Response<Body>,

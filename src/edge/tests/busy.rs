@@ -1,4 +1,4 @@
-//! What a gateway answers when its workers are busy, or when it has more connections than it takes. May use: this
+//! Answers of a gateway whose workers are busy, or that has more connections than its limit. May use: this
 //! folder.
 
 use super::support::{Answer, Gateway, patiently};
@@ -7,8 +7,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// Asks `address` without the help of a runtime: everything that runs in the test's own is at a stand meanwhile. The
-/// request is sent in these pieces, each a moment after the one before.
+/// Sends a request to `address` with blocking calls, so that all tasks on the test's runtime stop meanwhile. The
+/// request is sent in the given pieces, with a short pause before each next one.
 fn ask_blocking(address: SocketAddr, pieces: &[&str]) -> String {
     let mut socket = TcpStream::connect(address).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 
 const SHORT: Duration = Duration::from_millis(200);
 
-/// Whether the other side closes the connection (or resets it) before patience ends.
+/// Checks whether the other side closes (or resets) the connection before the patience ends.
 async fn closes(socket: &mut TcpStream) -> bool {
     let mut rest = Vec::new();
     let _ = patiently(socket.read_to_end(&mut rest)).await;
@@ -58,8 +58,8 @@ async fn an_idle_connection_outlives_the_head_time_and_ends_at_the_idle_time() {
     assert!(since.elapsed() >= Duration::from_secs(1), "closed after {:?}", since.elapsed());
 }
 
-/// A refusal that comes before the body was looked at, on a connection that the client goes on using. The body
-/// follows after the head, as most clients send it.
+/// The refusal comes before the body was read, and the client continues to use the connection. The body follows after
+/// the head, as most clients send it.
 #[tokio::test]
 async fn a_body_nobody_reads_does_not_cost_the_connection() {
     let gateway = Gateway::start(|_| {}).await;
@@ -103,7 +103,7 @@ async fn who_waits_to_be_told_to_go_on_is_not_told_after_a_refusal() {
     assert!(begun.elapsed() < Duration::from_secs(5), "nobody waits for a body that will not come");
 }
 
-/// Status of the next answer, whose body has a length.
+/// Returns the status of the next answer, whose body has a length.
 async fn next_status(socket: &mut TcpStream) -> u16 {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -186,8 +186,7 @@ async fn a_client_that_does_not_read_its_answer_is_closed() {
     let _closed = patiently(upstream.closed.acquire()).await.unwrap();
 }
 
-/// Bytes kept for clients that have asked for nothing yet count as well: large heads that do not end, and connections
-/// of HTTP/2.
+/// Bytes held for clients without a complete request count as well: large unfinished heads, and connections of HTTP/2.
 #[tokio::test]
 async fn what_connections_hold_counts_against_the_memory() {
     const BUDGET: usize = 1024 * 1024;

@@ -1,4 +1,4 @@
-//! What a request body holds while it arrives. May use: `load`, this folder.
+//! Resources that a request body holds while it arrives. May use: `load`, this folder.
 
 use super::super::body::{full, read_body};
 use super::*;
@@ -19,7 +19,7 @@ fn patience() -> Patience {
     }
 }
 
-/// A body whose pieces of `size` bytes come after `pause` each, `count` of them.
+/// Returns a body of `count` pieces of `size` bytes, each of them after a `pause`.
 fn dripping(count: usize, size: usize, pause: Duration) -> Body {
     let pieces = stream::unfold(0, move |sent| async move {
         tokio::time::sleep(pause).await;

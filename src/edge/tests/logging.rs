@@ -1,4 +1,4 @@
-//! What gets into the log: one line per request, causes, and no secrets. May use: `settings`, `telemetry`, this
+//! Content of the log: one line per request, causes, and no secrets. May use: `settings`, `telemetry`, this
 //! folder.
 
 use super::support::{Gateway, RawUpstream, patiently};
@@ -28,8 +28,8 @@ impl Write for Log {
 
 impl Log {
     fn begin() -> (Self, (DefaultGuard, Dispatch)) {
-        // While there is one listener alone, an event that another thread meets first is judged by that thread,
-        // which has none, and is never told again; two of them are both asked.
+        // With a single subscriber, `tracing` caches for an event what the first thread decides. A thread without a
+        // subscriber would disable the event for ever. With two subscribers both are asked each time.
         let elsewhere = tracing_subscriber::fmt().with_writer(io::sink).with_max_level(Level::TRACE).finish();
         let elsewhere = Dispatch::new(elsewhere);
         let log = Self::default();
@@ -43,7 +43,7 @@ impl Log {
         String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }
 
-    /// The first line with `message`, waited for: a line is written when its answer is gone.
+    /// Waits for the first line with `message`: a line is written after its answer was sent.
     async fn line(&self, message: &str) -> Value {
         let found = async {
             loop {

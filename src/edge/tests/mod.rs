@@ -1,5 +1,5 @@
-//! The surface over real connections: what clients and v1 get to see, byte for byte where it matters. May use: this
-//! folder.
+//! The surface over real connections: the messages that clients and v1 receive, byte for byte where it matters. May
+//! use: this folder.
 
 mod busy;
 mod connections;

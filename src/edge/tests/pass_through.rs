@@ -1,4 +1,4 @@
-//! What crosses the pass-through, and what happens when v1 fails or the client leaves. May use: `settings`, this
+//! Messages across the pass-through, and its behaviour when v1 fails or the client leaves. May use: `settings`, this
 //! folder.
 
 use super::support::{Answer, Gateway, RawUpstream, patiently};
@@ -289,7 +289,7 @@ async fn a_body_without_a_piece_is_no_body() {
     assert!(!sent.contains("transfer-encoding") && sent.ends_with("\r\n\r\n"), "{sent}");
 }
 
-/// A v1 that answers the first request of a connection, and closes it when the second one comes; counts requests.
+/// Starts a v1 that answers the first request of a connection, and closes it at the second one; counts requests.
 async fn closing() -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());

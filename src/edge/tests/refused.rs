@@ -1,4 +1,4 @@
-//! Writes by HTTP/2 that are refused before their bodies have come. May use: this folder.
+//! Writes over HTTP/2 that are refused before their bodies have arrived. May use: this folder.
 
 use super::support::{Gateway, patiently};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -12,12 +12,12 @@ const GO_AWAY: u8 = 7;
 const WINDOW: u8 = 8;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
-/// Heads (RFC 7541): `GET` or `POST`, `http`, then the path and the authority as plain text.
+/// Encoded heads (RFC 7541): `GET` or `POST`, `http`, then the path and the authority as plain text.
 const GET: u8 = 0x82;
 const POST: u8 = 0x83;
-/// A head that begins so has `:status: 200`.
+/// First byte of a head with `:status: 200`.
 const STATUS_200: u8 = 0x88;
-/// Streams at once.
+/// Number of concurrent streams.
 const AT_ONCE: u32 = 100;
 
 struct Client {
@@ -31,7 +31,7 @@ impl Client {
         socket.write_all(PREFACE).await.unwrap();
         let mut client = Self { socket, next: 1 };
         client.send(SETTINGS, 0, 0, &[]).await;
-        // Room for all answers.
+        // A window that is large enough for all answers.
         client.send(WINDOW, 0, 0, &0x3fff_0000_u32.to_be_bytes()).await;
         client
     }
@@ -44,7 +44,7 @@ impl Client {
         patiently(self.socket.write_all(&frame)).await.unwrap();
     }
 
-    /// Sends a head; the stream.
+    /// Sends a head; returns the number of the stream.
     async fn begin(&mut self, method: u8, path: &str, flags: u8) -> u32 {
         let mut head = vec![method, 0x86];
         for (name, value) in [(4, path), (1, "gw.example")] {
@@ -57,7 +57,7 @@ impl Client {
         stream
     }
 
-    /// Reads until so many answers have ended; how their heads begin.
+    /// Reads until `left` answers have ended; returns the first byte of each head.
     async fn answers(&mut self, mut left: u32) -> Vec<u8> {
         let mut begins = Vec::new();
         while left > 0 {
@@ -90,7 +90,7 @@ async fn thousands_of_refused_writes_do_not_cost_the_connection() {
         for _ in 0..AT_ONCE {
             streams.push(client.begin(POST, "/api/v2/nothing/", 0).await);
         }
-        // They are answered before their bodies come.
+        // The answers come before the bodies are sent.
         assert!(!client.answers(AT_ONCE).await.contains(&STATUS_200));
         for stream in streams {
             client.send(DATA, END_STREAM, stream, b"{}").await;
@@ -100,7 +100,7 @@ async fn thousands_of_refused_writes_do_not_cost_the_connection() {
     assert_eq!(client.answers(1).await, [STATUS_200]);
 }
 
-/// Refused though the client goes on sending: the stream is ended, and the connection goes on.
+/// The request is refused, but the client continues to send: the stream is ended, and the connection continues.
 #[tokio::test]
 async fn a_body_without_an_end_is_not_read_for_ever() {
     let gateway = Gateway::start(|_| {}).await;

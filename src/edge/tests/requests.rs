@@ -1,4 +1,4 @@
-//! What the layers do to single requests. May use: `settings`, this folder.
+//! Effects of the layers on single requests. May use: `settings`, this folder.
 
 use super::support::Gateway;
 use crate::settings::HttpAddress;

@@ -20,18 +20,18 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore, oneshot};
 use tokio::task::JoinHandle;
 
-/// Time after which a test gives up; nothing depends on being faster.
+/// Time after which a test gives up; no test depends on being faster.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Bytes of the answer of `large`.
+/// Bytes of the answer to `large`.
 pub const LARGE: usize = 8 * 1024 * 1024;
 
-/// A v2 whose answer is in the last part of the path.
+/// A v2 that answers by the last part of the path.
 #[derive(Default)]
 pub struct Script {
-    /// Told when `wait` has begun.
+    /// Notified when `wait` has begun.
     pub began: Notify,
-    /// Lets `wait` go on.
+    /// Lets `wait` continue.
     pub go_on: Notify,
 }
 
@@ -90,13 +90,13 @@ impl Pages for OnePage {
     }
 }
 
-/// Refuses what looks like a token of the gateway's own.
+/// Refuses requests with a token that looks like one of the gateway.
 fn no_gateway_tokens(headers: &HeaderMap) -> Result<(), Refusal> {
     let own = headers.get("authorization").is_some_and(|value| value == "Bearer own");
     if own { Err(Refusal::Unauthorized { detail: "Not for v1.".into() }) } else { Ok(()) }
 }
 
-/// A running gateway; stops when told or dropped.
+/// A running gateway; it stops on request or when dropped.
 pub struct Gateway {
     pub address: SocketAddr,
     pub script: Arc<Script>,
@@ -106,12 +106,12 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// A gateway with the default settings, changed by `change`, in front of nothing.
+    /// Starts a gateway with the default settings, changed by `change`, and without a v1.
     pub async fn start(change: impl FnOnce(&mut Settings)) -> Self {
         Self::before("http://127.0.0.1:1", change, None).await
     }
 
-    /// A gateway in front of `upstream`.
+    /// Starts a gateway in front of `upstream`.
     pub async fn before(
         upstream: &str,
         change: impl FnOnce(&mut Settings),
@@ -136,24 +136,24 @@ impl Gateway {
         self.stop = None;
     }
 
-    /// Waits until the gateway has ended.
+    /// Waits until the gateway has stopped.
     pub async fn ended(self) {
         patiently(self.served).await.unwrap().unwrap();
     }
 
-    /// Sends `request` on a connection of its own and reads to its end.
+    /// Sends `request` on a connection of its own, and reads the answer until the connection ends.
     pub async fn exchange(&self, request: &str) -> Answer {
         let mut socket = self.connect().await;
         socket.write_all(request.as_bytes()).await.unwrap();
         Answer::read(&mut socket).await
     }
 
-    /// GET `path` on a connection of its own.
+    /// Sends GET `path` on a connection of its own.
     pub async fn get(&self, path: &str) -> Answer {
         self.ask("GET", path, "").await
     }
 
-    /// A request without a body; `headers` are complete lines.
+    /// Sends a request without a body; `headers` are complete lines.
     pub async fn ask(&self, method: &str, path: &str, headers: &str) -> Answer {
         self.exchange(&format!(
             "{method} {path} HTTP/1.1\r\nHost: gw.example\r\nConnection: close\r\n{headers}\r\n"
@@ -191,7 +191,7 @@ fn surface(
     stack(settings, surface, memory)
 }
 
-/// An answer as it came over the wire.
+/// An answer as it was received.
 #[derive(Debug)]
 pub struct Answer {
     pub head: String,
@@ -215,13 +215,13 @@ impl Answer {
         self.head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0)
     }
 
-    /// Value of a header (everything in lower case); `""` when it is missing.
+    /// Returns the value of a header (everything in lower case); `""` when it is missing.
     pub fn header(&self, name: &str) -> &str {
         let line = self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
         line.unwrap_or("")
     }
 
-    /// Code of the problem in the body.
+    /// Returns the code of the problem in the body.
     pub fn code(&self) -> String {
         assert_eq!(self.header("content-type"), "application/problem+json", "{self:?}");
         let problem: serde_json::Value = serde_json::from_slice(&self.body).unwrap();
@@ -230,7 +230,7 @@ impl Answer {
     }
 }
 
-/// A v1 that reads one request a connection, remembers it, and answers always the same bytes.
+/// A v1 that reads one request per connection, stores it, and always answers the same bytes.
 pub struct RawUpstream {
     pub address: String,
     pub received: Arc<Mutex<Vec<String>>>,
@@ -239,7 +239,7 @@ pub struct RawUpstream {
 }
 
 impl RawUpstream {
-    /// Answers `answer`; nothing at all, for ever, when that is empty.
+    /// Starts a v1 that answers `answer`; when that is empty, it never answers.
     pub async fn answering(answer: &'static [u8]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
@@ -254,7 +254,7 @@ impl RawUpstream {
         Self { address, received, closed }
     }
 
-    /// The only request there was.
+    /// Returns the only request that was received.
     pub fn only_request(&self) -> String {
         let received = self.received.lock().unwrap();
         assert_eq!(received.len(), 1, "{received:?}");
@@ -277,7 +277,7 @@ async fn answer_once(mut socket: TcpStream, answer: &[u8], log: Arc<Mutex<Vec<St
     ended.add_permits(1);
 }
 
-/// Whether a request head, and for chunked bodies the last chunk, is there.
+/// Checks whether a request head has arrived completely, and for chunked bodies the last chunk.
 fn is_complete(request: &[u8]) -> bool {
     let text = String::from_utf8_lossy(request);
     match text.split_once("\r\n\r\n") {
@@ -293,7 +293,7 @@ fn content_length(head: &str) -> usize {
     value.and_then(|value| value.parse().ok()).unwrap_or(0)
 }
 
-/// The result of `work`, given up after a very long time only.
+/// Returns the result of `work`; gives up only after a very long time.
 pub async fn patiently<F: Future>(work: F) -> F::Output {
     tokio::time::timeout(PATIENCE, work).await.expect("the test has waited long enough")
 }

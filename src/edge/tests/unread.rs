@@ -29,7 +29,7 @@ async fn answers_that_are_not_read_are_bounded_by_the_memory_and_refused_before(
         unread.push(socket);
     }
     assert!(statuses.contains(&"503".to_owned()) && statuses.contains(&"200".to_owned()), "{statuses:?}");
-    // They are dropped although their clients stay.
+    // The answers are dropped although their clients stay.
     let dropped = async {
         while gateway.memory.used() > 0 {
             tokio::time::sleep(Duration::from_millis(20)).await;
