@@ -1,6 +1,6 @@
-//! The composition root: the one place where all parts meet.
+//! The composition root: the one place that connects all parts.
 //!
-//! `service` puts the parts together, `reload` does it again with other settings while the gateway serves.
+//! `service` builds the parts, `reload` builds them again with other settings while the gateway serves.
 //!
 //! May use: everything but `cli` and `sandbox`.
 
@@ -48,7 +48,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 
-/// Time for v1 to show at the start whether it answers.
+/// Time limit for v1 to answer at the start.
 const ASKING: Duration = Duration::from_secs(5);
 
 /// A gateway that is ready to serve.
@@ -57,17 +57,17 @@ pub struct App {
     memory: Memory,
     settings: Settings,
     oauth: OAuth,
-    /// This process among those that share the store.
+    /// This process as a member of the processes that share the store.
     joined: Joined,
 }
 
 impl App {
-    /// Builds the gateway that `settings` describe.
+    /// Builds the gateway of `settings`.
     pub async fn build(settings: &Settings) -> Result<Self, StartError> {
         Self::built(settings, None).await
     }
 
-    /// The same, so that it can be told later which settings differ.
+    /// Builds the gateway and keeps `loaded`, so that a reload can tell which settings differ.
     pub async fn build_from(loaded: Loaded) -> Result<Self, StartError> {
         let settings = loaded.settings.clone();
         Self::built(&settings, Some(loaded)).await
@@ -90,27 +90,27 @@ impl App {
         Ok(Self { reloader, memory, settings: settings.clone(), oauth, joined })
     }
 
-    /// What its clients and v1 take of its memory.
+    /// Returns the memory budget for clients and v1.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
 
-    /// The authorization server, as it was when the gateway started.
+    /// Returns the authorization server as it was when the gateway started.
     pub fn oauth(&self) -> &OAuth {
         &self.oauth
     }
 
-    /// Where operators are served, when they are.
+    /// Returns the address of the operators' listener, if there is one.
     pub fn admin_address(&self) -> Option<SocketAddr> {
         self.reloader.admin.as_deref().map(Admin::address)
     }
 
-    /// Address of the service behind.
+    /// Returns the address of v1.
     pub fn upstream(&self) -> &str {
         self.settings.upstream.base_url.as_ref().map_or("", |address| address.as_str())
     }
 
-    /// Asks v1 something that needs no key: the status of its answer, or why there is none.
+    /// Sends v1 a request that needs no key; returns the status of the answer, or why there is none.
     pub fn ask_v1(&self) -> impl Future<Output = Result<u16, String>> + Send + 'static {
         let client = self.reloader.current.lock().as_ref().map(|current| current.service.lasting.client.clone());
         async move {
@@ -121,13 +121,13 @@ impl App {
         }
     }
 
-    /// Exchanges what it serves while it serves.
+    /// Returns the handle that reloads the gateway while it serves.
     pub fn reloader(&self) -> Reloader {
         self.reloader.clone()
     }
 
-    /// Serves until `shutdown` resolves, or a newer version has taken the store over, and running requests have
-    /// drained.
+    /// Serves until `shutdown` resolves, or until a newer version has taken over the store. Then it waits until running
+    /// requests have drained.
     pub async fn serve(
         self,
         listener: TcpListener,

@@ -1,7 +1,7 @@
-//! Whom this process has seen in which workspaces, for what has to be told to a workspace about a person.
+//! The workspaces in which this process has seen each person, so that audit events about a person reach them.
 //!
-//! v1 lists nobody's workspaces, so only those are known in which the person's own credential was let in.
-//! Nothing is granted by this. May use: `cache`, this folder.
+//! v1 does not list the workspaces of a person. So a workspace is known here only when the person's own credential was
+//! admitted there. These entries grant no access. May use: `cache`, this folder.
 
 use super::User;
 use crate::cache::{Bounds, Cache};
@@ -11,32 +11,32 @@ use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// How long somebody is remembered without being seen again.
+/// Time for which a person is remembered after the last request.
 const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
-/// Most workspaces remembered of one person.
+/// Most workspaces remembered per person.
 const MOST: usize = 1000;
 
-/// A person and where they were let in.
+/// A person and the workspaces where they were admitted.
 #[derive(Debug, Clone)]
 pub struct Acquaintance {
     pub user: Arc<User>,
-    /// Ids of workspaces by their slugs, in the order in which they were met.
+    /// Ids of workspaces by their slugs, in the order in which they were first seen.
     workspaces: IndexMap<Arc<str>, Uuid, RandomState>,
 }
 
 impl Acquaintance {
-    /// The workspace with this slug.
+    /// Returns the workspace with this slug.
     pub fn called(&self, slug: &str) -> Option<Uuid> {
         self.workspaces.get(slug).copied()
     }
 
-    /// All of them.
+    /// Returns the ids of all workspaces.
     pub fn workspaces(&self) -> impl Iterator<Item = Uuid> {
         self.workspaces.values().copied()
     }
 }
 
-/// All of them, by person.
+/// All acquaintances, by person.
 pub(super) struct Acquaintances(Cache<Uuid, Arc<Acquaintance>>);
 
 impl Acquaintances {
@@ -53,7 +53,7 @@ impl Acquaintances {
         // A slug can be given to another workspace, and a workspace can get another slug.
         workspaces.retain(|name, id| **name != *slug && *id != workspace);
         if workspaces.len() >= MOST {
-            // The one that was met first: somewhere the person is at work may be met for the first time.
+            // Drop the workspace that was seen first: if the person still works there, it is soon seen and added again.
             workspaces.shift_remove_index(0);
         }
         workspaces.insert(slug.into(), workspace);

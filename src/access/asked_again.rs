@@ -1,11 +1,12 @@
-//! What is asked again.
+//! Checks that are repeated during a request.
 //!
-//! A request is judged when it comes. It may wait for its turn, for v1 or for an equal one, and its credential may be
-//! revoked or expire meanwhile: then nothing is written for it any more, and it is shown nothing. It is looked at as that
-//! of a new request, so that the store is seldom asked. A key of v1 is judged by v1 at each call.
+//! A credential is checked when the request arrives. The request may then wait for its turn, for v1 or for an equal
+//! request, and meanwhile its credential may be revoked or expire. Then nothing more is written for it, and it gets no
+//! data. The repeated check uses the same cache as that of a new request, so the store is seldom asked. A key of v1 is
+//! checked by v1 at each call.
 //!
-//! Before a write is refused for want of a project, what is remembered may be older than the project. Values that were
-//! asked for within the call are not asked for twice.
+//! Before a write is refused because a project is missing, v1 is asked again: the cached list may be older than the
+//! project. Values that were read from v1 within the call are not read twice.
 //!
 //! May use: `context`, `refusal`, this folder.
 
@@ -21,8 +22,8 @@ use std::time::Duration;
 use uuid::Uuid;
 
 impl Access {
-    /// Those of `named` that are not 404 for the caller. Where the list remembered lacks one, it is asked for
-    /// again: the project may be newer than the list.
+    /// Returns the projects of `named` that are not 404 for the caller. When the cached list lacks one, the list is
+    /// read again: the project may be newer than the list.
     pub async fn visible_among(
         &self,
         caller: &Caller,
@@ -40,8 +41,8 @@ impl Access {
         Ok(named.into_iter().filter(|project| seen.contains(*project)).collect())
     }
 
-    /// The id of a workspace as [`Self::workspace_id`] says, asked for again where it stands in for the real one:
-    /// a first project may have been made since.
+    /// Returns the id of a workspace as [`Self::workspace_id`] does. A derived id is looked up again: the first project
+    /// may have been created since.
     pub async fn workspace_id_to_write(&self, caller: &Caller, slug: &str, ctx: &Context) -> Result<Uuid, Refusal> {
         let now = self.changes().need(&[], Duration::ZERO);
         let id = self.workspace_id(caller, slug, ctx).await?;
@@ -54,8 +55,8 @@ impl Access {
         Ok(known.value?.id)
     }
 
-    /// Whether `id` stands in for the id of the workspace because the caller sees no project there. A record stored
-    /// under it would be out of sight as soon as a project shows the real one.
+    /// Checks whether `id` is a derived id, used because the caller sees no project of the workspace. A record stored
+    /// under it could not be found once a project shows the real id.
     pub fn is_stand_in(&self, slug: &str, id: Uuid) -> bool {
         id == projects_page::derived_id(&self.inner.client.base_url, slug)
     }
@@ -69,7 +70,7 @@ pub struct Waiting {
 }
 
 impl Access {
-    /// What the headers of a request present, with its [`presented_id`]; none for a key of v1.
+    /// Returns the token or gateway key of the headers, with its [`presented_id`]; none for a key of v1.
     ///
     /// [`presented_id`]: super::presented_id
     pub fn waiting(&self, headers: &HeaderMap, id: Option<[u8; 32]>) -> Option<Waiting> {
@@ -81,10 +82,10 @@ impl Access {
 }
 
 impl Waiting {
-    /// Looks whether the credential was revoked, or has expired, meanwhile.
+    /// Checks whether the credential has been revoked or has expired meanwhile.
     ///
     /// # Errors
-    /// [`Refusal::InvalidToken`] when it was; faults of the store as they are.
+    /// [`Refusal::InvalidToken`] when it has; errors of the store unchanged.
     pub async fn still_good(&self) -> Result<(), Refusal> {
         self.credentials.resolve(self.presented.clone()).await.map(drop)
     }

@@ -1,4 +1,4 @@
-//! Who is asking: the person and key behind a proven credential, and the roles people have. May use: `v1`.
+//! The caller: the person and key behind a proven credential, and the roles of people. May use: `v1`.
 
 use crate::v1::V1Key;
 use serde::{Deserialize, Serialize};
@@ -6,18 +6,18 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// The person v1 knows behind a key (`GET users/me/`).
+/// The person that v1 knows as the owner of a key (`GET users/me/`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct User {
     /// Id at v1; equals `member_id`, `created_by_id` and `actor_id` elsewhere.
     pub id: Uuid,
-    /// Address.
+    /// Email address.
     pub email: String,
     /// Display name.
     pub display_name: String,
 }
 
-/// How a request authenticated; `principal_kind` of the current user.
+/// Kind of credential of a request; `principal_kind` of the current user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum PrincipalKind {
@@ -26,33 +26,33 @@ pub enum PrincipalKind {
     /// A bearer token of the gateway's own authorization server.
     #[strum(serialize = "oauth")]
     OAuth,
-    /// Any other class, such as scoped gateway keys.
+    /// Any other kind, such as scoped gateway keys.
     Other,
 }
 
-/// A proven credential: what it may be used for and the v1 key that acts for it.
+/// A proven credential: its permissions, and the v1 key that acts for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     /// Key that v1 sees; its id is the cache identity of the caller.
     pub key: V1Key,
-    /// The person.
+    /// The owner of the key.
     pub user: Arc<User>,
-    /// How the request authenticated.
+    /// Kind of credential of the request.
     pub kind: PrincipalKind,
     /// Granted scopes; `None` for credentials that are not limited by scopes (API keys).
     pub scopes: Option<Arc<[String]>>,
     /// The grant of a token, which stays when tokens are refreshed, or the gateway key; `None` for a key of v1.
     pub credential: Option<Uuid>,
-    /// The only workspace the credential opens; `None` for all its person may see.
+    /// The only workspace that the credential can access; `None` for all that its person may see.
     pub workspace: Option<Uuid>,
 }
 
-/// Where a request came from, for the audit log.
+/// Source of a request, for the audit log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origin {
     /// The client's address.
     pub ip: Option<IpAddr>,
-    /// What sent it, empty when it does not say.
+    /// `User-Agent` of the request; empty without one.
     pub user_agent: String,
 }
 
@@ -68,7 +68,7 @@ impl Role {
     /// May read and comment.
     pub const GUEST: Role = Role(5);
 
-    /// Slug on a workspace roster; a number v1 is not known to use reads `unknown`.
+    /// Returns the slug on a workspace roster; `unknown` for a number that v1 is not known to use.
     pub fn workspace_slug(self) -> &'static str {
         match self.0 {
             20 => "admin",
@@ -78,7 +78,7 @@ impl Role {
         }
     }
 
-    /// Slug on a project roster.
+    /// Returns the slug on a project roster.
     pub fn project_slug(self) -> &'static str {
         match self.0 {
             20 => "admin",
@@ -88,7 +88,7 @@ impl Role {
         }
     }
 
-    /// Whether the role sees what every member above guest sees.
+    /// Checks whether the role sees everything that members above guest see.
     pub fn is_above_guest(self) -> bool {
         self.0 >= Self::MEMBER.0
     }

@@ -1,5 +1,5 @@
-//! From the headers of a request to the credential it presents, without asking anyone; and the interface of
-//! whoever knows the gateway's own tokens and keys.
+//! Reads the credential from the headers of a request, without asking v1 or the store; and the interface of the store
+//! of the gateway's own tokens and keys.
 //!
 //! May use: `refusal`, `v1`.
 
@@ -16,39 +16,39 @@ use std::fmt;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// How access tokens begin.
+/// Prefix of access tokens.
 pub const ACCESS_TOKEN: &str = "cwa_";
-/// How refresh tokens begin.
+/// Prefix of refresh tokens.
 pub const REFRESH_TOKEN: &str = "cwr_";
-/// How authorization codes begin.
+/// Prefix of authorization codes.
 pub const CODE: &str = "cwc_";
-/// How client secrets begin.
+/// Prefix of client secrets.
 pub const CLIENT_SECRET: &str = "cws_";
-/// How gateway keys begin.
+/// Prefix of gateway keys.
 pub const GATEWAY_KEY: &str = "cwk_";
 
-/// Length of a whole secret: its beginning and 256 bits in base64.
+/// Length of a whole secret: its prefix and 256 bits in base64.
 const OWN_LENGTH: usize = 47;
 
-/// What is said of refresh tokens, codes and client secrets.
+/// Detail of the refusal of refresh tokens, codes and client secrets.
 const OF_THE_TOKEN_ENDPOINT: &str =
     "This is a refresh token, a code or a client secret; those are of use at /auth/o/token/ alone.";
 
 const OWN: [&str; 5] = [ACCESS_TOKEN, REFRESH_TOKEN, CODE, CLIENT_SECRET, GATEWAY_KEY];
 
-/// What a request presents; nothing of it is proven.
+/// The credential in a request, not yet proven.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Presented {
-    /// A key for v1 to judge.
+    /// A key of v1; v1 checks it.
     V1Key(V1Key),
     /// A bearer token.
     Bearer(String),
-    /// A key of the gateway's own.
+    /// A gateway key.
     GatewayKey(String),
 }
 
 impl fmt::Debug for Presented {
-    /// Shows the kind alone.
+    /// Writes the kind only, never the secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::V1Key(_) => "V1Key(…)",
@@ -58,39 +58,38 @@ impl fmt::Debug for Presented {
     }
 }
 
-/// What stands behind a good token or gateway key.
+/// Data of a valid token or gateway key.
 #[derive(Debug, Clone)]
 pub struct Acting {
     /// The v1 key that acts for it.
     pub key: V1Key,
-    /// The person whose key that was when the credential was given.
+    /// Owner of that key when the credential was issued.
     pub user: Uuid,
     /// `oauth` or `other`.
     pub kind: PrincipalKind,
     /// The grant of a token, which stays when tokens are refreshed, or the key.
     pub credential: Uuid,
-    /// What it opens.
+    /// Granted scopes.
     pub scopes: Arc<[String]>,
-    /// The only workspace it opens; `None` for all.
+    /// The only workspace that the credential can access; `None` for all.
     pub workspace: Option<Uuid>,
 }
 
-/// Knows the gateway's own tokens and keys.
+/// Source of the gateway's own tokens and keys.
 pub trait Credentials: Send + Sync + 'static {
-    /// What stands behind a bearer token or gateway key.
+    /// Returns the data of a bearer token or gateway key.
     ///
-    /// [`Refusal::InvalidToken`] when it is unknown, expired or revoked; faults of the store as they are.
+    /// [`Refusal::InvalidToken`] when it is unknown, expired or revoked; errors of the store unchanged.
     fn resolve(&self, presented: Presented) -> BoxFuture<'_, Result<Acting, Refusal>>;
 }
 
-/// Reads the credential. A bearer token decides when there is one (O14). v1 itself ignores `Authorization`
-/// (`auth_bearer_ignored`).
+/// Reads the credential of a request. When there is a bearer token, it is used (O14). v1 itself ignores
+/// `Authorization` (`auth_bearer_ignored`). `id` is the [`presented_id`] of the same headers.
 ///
 /// # Errors
-/// [`Refusal::Unauthorized`] for anything that cannot be a key: missing, empty or doubled header, blanks or
-/// other than printable ASCII in it; [`Refusal::InvalidToken`] for a token where a key belongs and the other
-/// way round. v1 is not asked about those, so that no secret of the gateway ever reaches it. `id` is what
-/// [`presented_id`] says of the same headers.
+/// [`Refusal::Unauthorized`] when the header cannot be a key: it is missing, empty or repeated, or has blanks or other
+/// characters than printable ASCII. [`Refusal::InvalidToken`] for a token in the place of a key, and for a key in the
+/// place of a token. These are never sent to v1, so that no secret of the gateway reaches it.
 pub fn presented(headers: &HeaderMap, id: Option<[u8; 32]>) -> Result<Presented, Refusal> {
     let values = headers.get_all(AUTHORIZATION).iter().map(|value| value.as_bytes());
     let mut bearers = values.filter(|value| is_bearer(value));
@@ -144,7 +143,7 @@ fn presented_key(headers: &HeaderMap, id: Option<[u8; 32]>) -> Result<Presented,
     }
 }
 
-/// The token of a `Bearer` header value (RFC 6750, 2.1: one `b64token`).
+/// Returns the token of a `Bearer` header value (RFC 6750, 2.1: one `b64token`).
 pub fn bearer_token(value: &[u8]) -> Option<String> {
     let (scheme, token) = std::str::from_utf8(value).ok()?.split_once(' ')?;
     let token = token.trim_matches(' ');
@@ -153,14 +152,14 @@ pub fn bearer_token(value: &[u8]) -> Option<String> {
     (scheme.eq_ignore_ascii_case("bearer") && !body.is_empty() && body.bytes().all(legal)).then(|| token.to_owned())
 }
 
-/// Whether a text is a secret that this gateway gave out, by its beginning.
+/// Checks by its prefix whether a text is a secret that this gateway issued.
 pub fn is_own(text: &str) -> bool {
     OWN.iter().any(|prefix| text.starts_with(prefix))
 }
 
-/// Whether any credential among the headers is the gateway's own; such are of no use at v1. Where credentials belong,
-/// the beginning of one is enough, also as user or password of `Basic`; elsewhere it has to be whole, for other texts
-/// may begin so by chance.
+/// Checks whether any header contains a secret of the gateway, which v1 cannot use. In headers for credentials the
+/// prefix is enough, also as user or password of `Basic`. In other headers the secret must be complete, because other
+/// texts may begin with the prefix by chance.
 pub fn presents_own(headers: &HeaderMap) -> bool {
     headers.iter().any(|(name, value)| {
         let text = String::from_utf8_lossy(value.as_bytes());
@@ -170,20 +169,20 @@ pub fn presents_own(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Whether one of the words of `text` is a secret of this gateway's own.
+/// Checks whether one of the words of `text` is a secret of this gateway.
 fn holds_own(text: &str, beginning: bool) -> bool {
     let mut words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-');
     words.any(|word| is_own(word) && (beginning || word.len() == OWN_LENGTH))
 }
 
-/// User and password of a `Basic` credential.
+/// Returns user and password of a `Basic` credential.
 fn basic(text: &str) -> Option<String> {
     let bytes = STANDARD.decode(text).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// SHA-256 of whatever the headers present as a credential: a bearer token, else a key; none when they present
-/// nothing. Under this a client's requests are counted, whatever v1 key acts for it.
+/// Returns the SHA-256 of the credential in the headers: a bearer token, else a key; none without a credential.
+/// A client's requests are counted under this hash, whichever v1 key acts for it.
 pub fn presented_id(headers: &HeaderMap) -> Option<[u8; 32]> {
     let bearer = headers.get_all(AUTHORIZATION).iter().find(|value| is_bearer(value.as_bytes()));
     let value = bearer.or_else(|| headers.get(API_KEY))?.as_bytes().trim_ascii();

@@ -1,5 +1,5 @@
-//! The fixed order of refusals before a record is looked at (O2): scope, well-formed path ids, visibility of
-//! workspace and project, role. The credential was checked before the route was even looked for.
+//! The fixed order of refusals before a record is read (O2): scope, well-formed path ids, visibility of workspace and
+//! project, role. The credential is checked earlier, even before the route is looked up.
 //!
 //! May use: `context`, `plan`, this folder, `refusal`.
 
@@ -10,17 +10,17 @@ use crate::refusal::Refusal;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// What was proven about the caller at the place that a path names.
+/// Proven access of the caller to the place that a path names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// Nothing beyond the person; a look-up by human key proves what it finds by itself.
+    /// Nothing but the person. A look-up by human key proves access to its result itself.
     Person,
     Workspace(WorkspaceRole),
     Project(Arc<ProjectCard>),
 }
 
 impl Standing {
-    /// Whether reads may show less to somebody who stands so than to somebody who stands as `before`.
+    /// Checks whether reads may show less with this standing than with `before`.
     pub fn sees_less_than(&self, before: &Self) -> bool {
         let above_guests = |card: &ProjectCard| card.role.is_some_and(Role::is_above_guest);
         match (self, before) {
@@ -36,18 +36,18 @@ impl Standing {
 /// Path variables that are ids.
 const IDS: &[&str] = &["project_id", "pk", "work_item_id", "property_id", "type_id"];
 
-/// Whether every variable of a path that stands for an id is a UUID.
+/// Checks whether every path variable for an id is a UUID.
 pub fn are_ids(variables: &[(String, String)]) -> bool {
     let mut ids = variables.iter().filter(|(name, _)| IDS.contains(&name.as_str()));
     ids.all(|(_, value)| id_of(value).is_some())
 }
 
-/// The id that a variable of a path is: a UUID in 36 characters, no other form.
+/// Parses the id in a path variable: a UUID of 36 characters, in no other form.
 fn id_of(value: &str) -> Option<Uuid> {
     Uuid::try_parse(value).ok().filter(|_| value.len() == 36)
 }
 
-/// Whether the credential's scopes open the operation; API keys carry none and are not limited.
+/// Checks whether the credential's scopes allow the operation. API keys have no scopes and are not limited.
 pub fn check_scope(operation: &Operation, caller: &Caller) -> Result<(), Refusal> {
     let Some(granted) = &caller.scopes else { return Ok(()) };
     if operation.scopes.iter().any(|scope| granted.contains(scope)) {
@@ -74,7 +74,7 @@ pub fn check_ids(resource: &Resource, variables: &mut [(String, String)]) -> Res
     Ok(())
 }
 
-/// The forms a key is shown in: besides letters and digits, identifiers hold blanks and underscores
+/// Checks for the form of a key as it is shown: besides letters and digits, identifiers contain blanks and underscores
 /// (`projects_create_identifier_with_space`).
 fn is_human_key(text: &str) -> bool {
     let Some((project, number)) = text.rsplit_once('-') else { return false };
@@ -83,10 +83,10 @@ fn is_human_key(text: &str) -> bool {
     letters && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Proves that the caller sees what the path names and that the role is large enough.
+/// Proves that the caller sees the place that the path names, and that the role is sufficient.
 ///
 /// # Errors
-/// 404 for what the caller cannot see, 403 for what the caller sees but may not do.
+/// 404 when the caller cannot see it, 403 when the caller sees it but lacks the role.
 pub async fn check_visible(
     access: &Access,
     operation: &Operation,
@@ -100,7 +100,7 @@ pub async fn check_visible(
     }
     match operation.surface {
         Surface::User => Ok(Standing::Person),
-        // A look-up by human key proves the project it finds, and is 404 for everything it does not.
+        // A look-up by human key proves access to the project that it finds, and answers 404 in all other cases.
         Surface::Workspace if operation.path.variables().any(|name| name == "identifier") => Ok(Standing::Person),
         Surface::Workspace => {
             let card = access.workspace(caller, variable("slug"), ctx).await?;
@@ -118,8 +118,8 @@ pub async fn check_visible(
     }
 }
 
-/// A credential for one workspace sees no other. The ids are compared, because a slug can be given to another
-/// workspace.
+/// Checks that a credential for one workspace is used there only. It compares ids, because a slug can be given to
+/// another workspace.
 pub async fn check_workspace(access: &Access, caller: &Caller, slug: &str, ctx: &Context) -> Result<(), Refusal> {
     match caller.workspace {
         Some(only) if access.workspace_id(caller, slug, ctx).await? != only => Err(Refusal::not_found()),

@@ -1,4 +1,4 @@
-//! Whose a credential is: the person behind a key of v1, a token or a gateway key.
+//! Identity of a credential: the person behind a key of v1, a token or a gateway key.
 //!
 //! May use: `context`, `fresh`, `refusal`, `v1`, this folder.
 
@@ -13,25 +13,24 @@ use crate::v1::{KeyId, V1Key};
 use http::HeaderMap;
 use std::sync::Arc;
 
-/// How long ago v1 may have said whose a key is, and what they are called.
+/// Greatest age of v1's answer about the owner of a key and their name.
 #[derive(Debug, Clone, Copy)]
 pub enum Named {
-    /// Within `identity_ttl`.
+    /// At most `identity_ttl`.
     Lately,
-    /// Five times as long ago, for a read that is not about the person. Nothing may be shown before v1 has taken the
-    /// key for a card, as [`Access::project`] and [`Access::workspace`] find out.
+    /// Five times as old, for a read that is not about the person. Nothing may be shown before v1 has accepted the key
+    /// for a card, which [`Access::project`] and [`Access::workspace`] prove.
     AWhileAgo,
 }
 
 impl Access {
-    /// The person behind the credential in the headers of a request; `id` is its [`presented_id`], where that is known.
+    /// Returns the caller of a request by the credential in its headers. `id` is its [`presented_id`], if known.
     ///
     /// [`presented_id`]: super::presented_id
     ///
     /// # Errors
-    /// [`Refusal::Unauthorized`] when there is no credential or v1 does not take it;
-    /// [`Refusal::InvalidToken`] for tokens and keys of the gateway that are not good, or whose v1 key v1 no
-    /// longer takes; faults of v1 as they are.
+    /// [`Refusal::Unauthorized`] when there is no credential or v1 rejects it; [`Refusal::InvalidToken`] when a token
+    /// or key of the gateway is not valid, or v1 no longer accepts its v1 key; errors of v1 unchanged.
     pub async fn identify(
         &self,
         headers: &HeaderMap,
@@ -70,7 +69,7 @@ impl Access {
         Ok(Caller { user, key: acting.key, kind, scopes: Some(acting.scopes), credential, workspace })
     }
 
-    /// The person a v1 key belongs to, as v1 said not long ago.
+    /// Returns the owner of a v1 key, at most `identity_ttl` old.
     pub async fn owner_of(&self, key: &V1Key, ctx: &Context) -> Result<Arc<User>, Refusal> {
         self.owner_within(key, Named::Lately, ctx).await
     }
@@ -96,7 +95,7 @@ impl Access {
         self.late_for_the_quota(key.id(), ctx, answer)?.value
     }
 
-    /// Forgets who is behind a key and all its cards: a later v1 call said that it is no longer valid.
+    /// Invalidates the owner of a key and all its cards: a later v1 call has shown that the key is no longer valid.
     pub fn forget_identity(&self, key: KeyId) {
         self.changes().tell(Changed::Identity(key.0));
         if let Some(proofs) = &self.proofs {

@@ -1,4 +1,4 @@
-//! May they? From the header of a request to a proven caller, and from a caller to what they may see.
+//! Access checks: from the headers of a request to a proven caller, and from a caller to the records they may see.
 //!
 //! Purpose: prove a credential against v1 (`users/me`), and prove visibility and role with the project
 //! card and the workspace card, each cached for a short time under the SHA-256 of the v1 key and nothing
@@ -6,7 +6,8 @@
 //! credential is served to another unless that other credential's own card, at most its maximum age old,
 //! says member and role.
 //!
-//! May use: `cache`, `context`, `fresh`, `plan`, `refusal`, `settings`, `v1`. May not use: `v2`, `translate`, `run`, `edge`.
+//! May use: `cache`, `context`, `fresh`, `plan`, `refusal`, `settings`, `v1`. May not use: `v2`, `translate`, `run`,
+//! `edge`.
 
 mod acquaintances;
 mod asked_again;

@@ -1,6 +1,6 @@
-//! Who a key belongs to, as `GET users/me/` tells.
+//! The owner of a key, as `GET users/me/` returns it.
 //!
-//! v1 answers it for every valid key, also of deactivated accounts (trap 59, `users_me_deactivated_user`);
+//! v1 answers it for every valid key, also for deactivated accounts (trap 59, `users_me_deactivated_user`);
 //! the cards decide what such a person may see. May use: `context`, `refusal`, `v1`, this folder.
 
 use super::caller::User;
@@ -20,7 +20,7 @@ struct Me {
     display_name: Option<String>,
 }
 
-/// Asks v1. A refused key is a verdict (trap 1 makes it 401); everything else but a person is a fault.
+/// Asks v1. A refused key is a verdict (trap 1 makes it 401); any other answer without a person is an error.
 pub(super) async fn owner(client: Client, key: V1Key, ctx: Context) -> Result<Verdict<Arc<User>>, Refusal> {
     let answer = match client.ask(&key, V1Request::get(paths::IDENTITY, ""), &ctx).await {
         Ok(answer) => answer,

@@ -1,42 +1,42 @@
-//! Paths of v1 that prove access: who a key belongs to, and the cards.
+//! Paths of v1 that prove access: the owner of a key, and the cards.
 //!
-//! They are asked for before an operation is carried out, so no mapping declares them. May use: `refusal`.
+//! They are requested before an operation is carried out, so no mapping declares them. May use: `refusal`.
 
 use crate::refusal::Refusal;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use uuid::Uuid;
 
-/// The person behind a key.
+/// The owner of a key.
 pub const IDENTITY: &str = "users/me/";
-/// The roster of a workspace, which tells the caller's role.
+/// The roster of a workspace, which contains the caller's role.
 pub const ROSTER: &str = "workspaces/{slug}/members/";
-/// The projects that the caller sees; v1 tells the id of a workspace on them only.
+/// The projects that the caller sees. Only they contain the id of a workspace.
 pub const PROJECTS: &str = "workspaces/{slug}/projects/";
 /// One project, with the caller's role in it.
 pub const PROJECT: &str = "workspaces/{slug}/projects/{project_id}/";
 
-/// Everything but the unreserved characters of RFC 3986.
+/// All characters but the unreserved ones of RFC 3986.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Whether v1 can have a workspace of this slug.
+/// Checks whether v1 can have a workspace with this slug.
 ///
 /// # Errors
-/// [`Refusal::NotFound`] for a slug that cannot be one segment of a path: asking for it would lead to another route
-/// (`..`, `/`) or to an HTML 500 (control characters, compare `errors_null_byte_in_query`).
+/// [`Refusal::NotFound`] for a slug that cannot be one segment of a path. A request for it would reach another route
+/// (`..`, `/`) or cause an HTML 500 (control characters, compare `errors_null_byte_in_query`).
 pub(super) fn check(slug: &str) -> Result<(), Refusal> {
     let is_segment =
         !matches!(slug, "" | "." | "..") && !slug.contains(['/', '\\']) && !slug.chars().any(char::is_control);
     if is_segment { Ok(()) } else { Err(Refusal::not_found()) }
 }
 
-/// One of these paths with the slug percent-encoded, in the letter case given: v1's slugs are case-sensitive
+/// Returns one of these paths with the slug percent-encoded, in the given letter case: v1's slugs are case-sensitive
 /// (`perm_workspace_slug_other_case`).
 pub(super) fn workspace(slug: &str, path: &str) -> Result<String, Refusal> {
     check(slug)?;
     Ok(path.replace("{slug}", &utf8_percent_encode(slug, SEGMENT).to_string()))
 }
 
-/// [`PROJECT`], the id in lower case with dashes (trap 12).
+/// Returns [`PROJECT`], with the id in lower case with dashes (trap 12).
 pub(super) fn project(slug: &str, project: Uuid) -> Result<String, Refusal> {
     Ok(workspace(slug, PROJECT)?.replace("{project_id}", &project.as_hyphenated().to_string()))
 }

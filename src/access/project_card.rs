@@ -1,7 +1,7 @@
-//! What a caller is in a project: `GET …/projects/{id}/` with the few fields that decide.
+//! The caller's role in a project: `GET …/projects/{id}/` with the few fields that decide about access.
 //!
-//! The card is asked for every project route, because v1's own refusals do not tell "invisible" from
-//! "not allowed" (trap 2) and its labels and rosters do not refuse at all (traps 3, 4). May use:
+//! The card is read for every project route. v1's own refusals do not distinguish "invisible" from "not allowed"
+//! (trap 2), and its labels and rosters do not refuse at all (traps 3, 4). May use:
 //! `context`, `refusal`, `v1`, this folder.
 
 use super::caller::Role;
@@ -27,22 +27,22 @@ pub struct ProjectCard {
     pub is_member: bool,
     /// The caller's role; `None` when not a member.
     pub role: Option<Role>,
-    /// Letters before the number in a work item's key.
+    /// The letters before the number in a work item's key.
     pub identifier: String,
-    /// IANA name of the zone in which v1 reads the project's days.
+    /// IANA name of the time zone in which v1 interprets the project's days.
     pub timezone: String,
-    /// Person v1 assigns when a new work item names nobody (trap 16).
+    /// Person that v1 assigns when a new work item names no assignee (trap 16).
     pub default_assignee: Option<Uuid>,
     /// The active estimate.
     pub estimate: Option<Uuid>,
-    /// Whether cycles are switched on.
+    /// Whether cycles are enabled.
     pub cycle_view: bool,
-    /// Whether modules are switched on.
+    /// Whether modules are enabled.
     pub module_view: bool,
 }
 
 impl ProjectCard {
-    /// The caller's role, for every route of the project.
+    /// Returns the caller's role, for every route of the project.
     ///
     /// # Errors
     /// [`Refusal::Forbidden`] when the project is visible but not joined (O88,
@@ -52,7 +52,7 @@ impl ProjectCard {
         role.ok_or_else(|| Refusal::Forbidden { detail: "Only members of the project may do this.".into() })
     }
 
-    /// The caller's role, for writes (comments excepted).
+    /// Returns the caller's role for writes (comments excepted).
     pub fn require_writer(&self) -> Result<Role, Refusal> {
         let role = self.require_member()?;
         if role <= Role::GUEST {
@@ -62,8 +62,8 @@ impl ProjectCard {
     }
 }
 
-/// v1's answer. Every key must be there, also those that may be null: a missing one means that the
-/// deployment is not what it is taken for, and guessing would grant or deny wrongly.
+/// v1's answer. Every key must be present, also a key that may be null. A missing key means that the deployment is not
+/// the supported v1, and a guess would grant or deny access wrongly.
 #[derive(Deserialize)]
 struct Detail {
     id: Uuid,
@@ -83,7 +83,7 @@ struct Detail {
     module_view: bool,
 }
 
-/// Asks v1. "Not visible" is a verdict; anything that is no card is a fault.
+/// Asks v1. "Not visible" is a verdict; any answer that is no card is an error.
 pub(super) async fn ask(
     client: Client,
     key: V1Key,
@@ -108,7 +108,7 @@ fn read(body: &[u8], project: Uuid) -> Result<Verdict<Arc<ProjectCard>>, Refusal
     if detail.is_member && detail.member_role.is_none() {
         return Err(no_card("a member without a role"));
     }
-    // Trap 58: an archived project reads as empty lists but takes writes (`projects_archived_states`,
+    // Trap 58: an archived project returns empty lists but accepts writes (`projects_archived_states`,
     // `projects_archived_item_create`); v2 does not show it.
     if let Some(archived) = &detail.archived_at {
         if !begins_with_a_day(archived) {
@@ -130,7 +130,7 @@ fn read(body: &[u8], project: Uuid) -> Result<Verdict<Arc<ProjectCard>>, Refusal
     })))
 }
 
-/// Whether a text can be a time, which begins as `2026-11-25` does.
+/// Checks whether a text can be a time, which begins like `2026-11-25`.
 fn begins_with_a_day(text: &str) -> bool {
     let day = text.as_bytes().first_chunk::<10>();
     day.is_some_and(|day| {
@@ -140,7 +140,7 @@ fn begins_with_a_day(text: &str) -> bool {
     })
 }
 
-/// The project is in a workspace to which the slug of its path did not belong a moment ago.
+/// Returns the refusal when the project belongs to a workspace other than the one that its slug named a moment ago.
 pub(super) fn of_another_workspace() -> Refusal {
     no_card("another workspace than before")
 }

@@ -1,4 +1,4 @@
-//! The id behind a workspace's slug, which v1 shows only on projects.
+//! The id of a workspace by its slug; v1 shows the id on projects only.
 //!
 //! May use: `context`, `refusal`, `v1`, this folder.
 
@@ -10,7 +10,7 @@ use crate::v1::{BaseUrl, Client, Object, V1Key, V1Request};
 use serde::Deserialize;
 use uuid::Uuid;
 
-/// What the shortest possible page of a workspace's projects tells.
+/// Content of the shortest possible page of a workspace's projects.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ProjectsPage {
     /// Id of the workspace; `None` when the caller sees no project in it.
@@ -49,10 +49,10 @@ impl ProjectsPage {
     }
 }
 
-/// The id for a workspace in which the caller sees no project: v1 shows the real one nowhere else, and a
-/// workspace-level record still needs an id that is the same every time. Two deployments behind two
-/// gateways may have the same slug, hence the base URL. As soon as a project is visible, its real id
-/// counts; until then nothing can have been stored under a project of it.
+/// Derives the id of a workspace in which the caller sees no project. v1 shows the real id nowhere else, and a
+/// workspace-level record still needs an id that is the same every time. Two deployments behind two gateways may have
+/// the same slug, so the base URL is part of it. As soon as a project is visible, its real id is used; until then
+/// nothing can have been stored under a project of the workspace.
 pub(super) fn derived_id(base: &BaseUrl, slug: &str) -> Uuid {
     Uuid::new_v5(&Uuid::NAMESPACE_URL, format!("{base}/workspaces/{slug}").as_bytes())
 }

@@ -1,11 +1,11 @@
-//! What v1 said about access, for a short while: the one cache behind identities and cards.
+//! Cache of v1's answers about access, for a short time: the one cache behind identities and cards.
 //!
-//! It keeps to the rules of `fresh`. A verdict that first waits for v1's quota counts from when v1 is asked, so that it
-//! is not old before it is there. A refusal that is v1's final word is remembered as well, for a shorter time; faults
-//! (429, 5xx, time-outs) never are. While v1 is unreachable or failing, a read may use a value that is older by a time
-//! of grace; a refusal is never used for longer, and v1's next verdict, whatever it is, replaces the value.
+//! It follows the rules of `fresh`. When a call first waits for v1's quota, the age of its verdict counts from when v1
+//! is asked, so that it is not too old on arrival. A refusal that is v1's final answer is cached too, for a shorter
+//! time. Errors (429, 5xx, time-outs) are never cached. While v1 is unreachable or failing, a read may use a value that
+//! is older by a grace time. A refusal gets no grace time, and v1's next verdict replaces the value in any case.
 //!
-//! Before v1 is asked, a proof that another process has obtained from it not long ago may do (`shared_proofs`).
+//! Before v1 is asked, a recent proof of another gateway process may be used (`shared_proofs`).
 //!
 //! May use: `context`, `fresh`, `refusal`, `v1` (the budget), `shared_proofs`.
 
@@ -17,28 +17,27 @@ use crate::v1::{Budget, KeyId};
 use std::future::Future;
 use std::time::{Duration, Instant};
 
-/// What v1 said: a value, or the refusal that is its final word. Both may be remembered.
+/// Answer of v1: a value, or the refusal that is its final answer. Both may be cached.
 pub(super) type Verdict<V> = Result<V, Refusal>;
 
-/// Shared work may go on for this long after the first client has left.
+/// Time for which shared work may continue after the first client has left.
 const SHARED_WORK: Duration = Duration::from_secs(10);
 
-/// A verdict that was waited for less than this before v1 was asked counts from when somebody wanted it.
+/// Wait for the quota below which the age of a verdict counts from when it was wanted.
 const WAITED: Duration = Duration::from_secs(1);
 
-/// How long verdicts are good.
+/// Greatest ages of verdicts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ages {
     pub(super) value: Duration,
-    /// Up to which age somebody may ask for a value at all.
+    /// Greatest age of a value that a caller may ask for.
     pub(super) longest: Duration,
     pub(super) refusal: Duration,
-    /// What a value may be older by while v1 is away.
+    /// Time that a value may be older while v1 is unavailable.
     pub(super) grace: Duration,
 }
 
-/// Verdicts by the key of v1 they were asked for with and what they are about, each asked for once however many want it
-/// at the same time.
+/// Verdicts by the v1 key that they were read with and by their subject. Concurrent callers share one request to v1.
 pub(super) struct Remembered<K, V> {
     verdicts: Fresh<(KeyId, K), Verdict<V>, Refusal>,
     changes: Changes,
@@ -47,7 +46,7 @@ pub(super) struct Remembered<K, V> {
 }
 
 impl<K: Key, V: Value> Remembered<K, V> {
-    /// `capacity` counts in units of `weigh`; what is asked for waits for the quota in `budget`.
+    /// Creates the cache. `capacity` counts in units of `weigh`; requests to v1 wait for the quota in `budget`.
     pub(super) fn new(capacity: u64, weigh: fn(&V) -> u32, ages: Ages, changes: &Changes, budget: &Budget) -> Self {
         let verdicts = Fresh::new(changes, capacity)
             .weighing(move |_, verdict: &Verdict<V>| verdict.as_ref().map_or(1, weigh).into())
@@ -56,12 +55,12 @@ impl<K: Key, V: Value> Remembered<K, V> {
         Self { verdicts, changes: changes.clone(), ages, budget: budget.clone() }
     }
 
-    /// The verdict under `key`, at most `max_age` old and void after `voids`, remembered or asked for with `ask`. `ask`
-    /// gets a context of its own, so that it outlives this request, and answers `Err` for faults that are not to
-    /// be remembered. Where other processes may have obtained the verdict, `share` says how.
+    /// Returns the verdict under `key`, at most `max_age` old and void after `voids`, from the cache or from `ask`.
+    /// `ask` gets a context of its own, so that it outlives this request. It returns `Err` for errors that must not be
+    /// cached. `share` returns how to use the verdicts of other processes, if they may have them.
     ///
     /// # Errors
-    /// What `ask` says; [`Refusal::DeadlineExceeded`] when there is no verdict while something could still be done with
+    /// Errors of `ask`; [`Refusal::DeadlineExceeded`] when the verdict does not arrive while there is still time to use
     /// it.
     pub(super) async fn get<F>(
         &self,
@@ -91,8 +90,9 @@ impl<K: Key, V: Value> Remembered<K, V> {
                     && let Some((value, began)) = sharing.look(&changes, lasts.min(max_age)).await
                     && need.is_met(began)
                 {
-                    // A proof that was asked for later than the value kept here has seen all that had happened before
-                    // that; else it would not take its place, and be looked for again by every request.
+                    // A proof that was read later than the cached value reflects all changes before it. So its moment
+                    // must be later too; else it would not replace the value, and every request would look for it
+                    // again.
                     let before = before.filter(|before| before.at < began.at);
                     let began = before.map_or(began, |before| changes.later_moment_at(began.at, before));
                     drop(reading.land(Ok(value), began));
@@ -115,11 +115,11 @@ impl<K: Key, V: Value> Remembered<K, V> {
             }
         };
         let asking = async {
-            // A later answer could not be used before the deadline.
+            // An answer after that time could not be used before the deadline.
             let in_time = tokio::time::timeout(ctx.time_to_begin(), self.verdicts.get(&key, need, read)).await;
             in_time.unwrap_or(Err(Refusal::DeadlineExceeded { maybe_done: false }))
         };
-        // A caller that wants a fresh answer gets no older one.
+        // A caller that wants a fresh answer must not get an older one.
         let older = || if max_age.is_zero() { None } else { self.outlasting(&key, voids) };
         let of = key.0;
         or_older(ctx, || self.budget.is_queued(of), older, Box::pin(asking)).await
@@ -129,17 +129,17 @@ impl<K: Key, V: Value> Remembered<K, V> {
         self.verdicts.figures()
     }
 
-    /// The value that is remembered and meets `need`.
+    /// Returns the cached value that meets `need`.
     pub(super) fn known(&self, key: &(KeyId, K), need: &Need) -> Option<V> {
         self.verdicts.kept(key, need)?.value.ok()
     }
 
-    /// Remembers a value learned on the way to something else, from a read that began then.
+    /// Caches a value found by another request, whose read began at `began`.
     pub(super) fn learn(&self, key: &(KeyId, K), value: V, began: Moment) {
         self.verdicts.put(key, Ok(value), began);
     }
 
-    /// What may be used under `key` should v1 turn out to be away, and when it was asked for.
+    /// Returns the value under `key` that may be used if v1 is unavailable, and the time of its read.
     fn outlasting(&self, key: &(KeyId, K), voids: &[Changed]) -> Option<(Kept<Verdict<V>>, Instant)> {
         let kept = self.verdicts.any(key).filter(|kept| kept.value.is_ok() && !self.ages.grace.is_zero())?;
         let refused = voids.iter().filter_map(|void| match void {

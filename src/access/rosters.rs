@@ -1,24 +1,24 @@
-//! Rosters as v1 gives them, each kept once for all whom it was given to.
+//! Rosters as v1 returned them; equal rosters are stored once for all callers.
 //!
-//! v1 gives all members of a workspace the same roster, and that of a large one is long: kept with each card it would
-//! leave room for a few dozen callers. What somebody may see is decided by their own card all the same, which was read
-//! with their own key. There is room for so many rosters; one that had to go is asked for again by whoever needs it. May
-//! use: `cache`.
+//! v1 gives all members of a workspace the same roster, and a large workspace has a long one. If each card held its
+//! roster, there would be room for a few dozen callers only. The access of a caller is still decided by the caller's
+//! own card, read with the caller's own key. The size of this cache is limited; a dropped roster is read again when it
+//! is needed. May use: `cache`.
 
 use crate::cache::{Bounds, Cache};
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use std::sync::{Arc, Weak};
 
-/// Bytes kept of all rosters together.
+/// Most bytes of all cached rosters together.
 pub(super) const MOST: u64 = 64 * 1024 * 1024;
-/// A larger one is kept with its card, where it is weighed with all other cards.
+/// Largest roster in this cache. A larger one is stored in its card and counts in the size of the card cache.
 const LARGEST: usize = 16 * 1024 * 1024;
 
-/// All rosters that are kept.
+/// All cached rosters.
 pub(super) struct Rosters(Cache<[u8; 32], Arc<Bytes>>);
 
-/// A roster that may have had to go.
+/// Reference to a roster, which may have been dropped from the cache.
 #[derive(Debug, Clone)]
 pub struct Roster(Place);
 
@@ -34,7 +34,7 @@ impl Rosters {
         Self(Cache::weighed(Bounds::of(most).keeping_recent(), weight))
     }
 
-    /// Keeps an answer of v1. It is a piece of a larger buffer and counts as memory of a request, so that it is copied.
+    /// Caches an answer of v1. It copies the bytes: they are part of a larger buffer and count as memory of a request.
     pub(super) fn keep(&self, roster: &[u8]) -> Roster {
         let copy = || Bytes::copy_from_slice(roster);
         if roster.len() > LARGEST {
@@ -46,7 +46,7 @@ impl Rosters {
 }
 
 impl Roster {
-    /// The array of persons with `role`, inactive ones included (trap 52); none when it had to go.
+    /// Returns the array of persons with `role`, inactive ones included (trap 52); none when it was dropped.
     pub fn bytes(&self) -> Option<Bytes> {
         match &self.0 {
             Place::Shared(kept) => kept.upgrade().map(|kept| Bytes::clone(&kept)),
@@ -54,7 +54,7 @@ impl Roster {
         }
     }
 
-    /// Bytes that are kept with the card.
+    /// Returns the bytes that are stored in the card.
     pub(super) fn weight(&self) -> usize {
         match &self.0 {
             Place::Shared(_) => 0,
@@ -79,7 +79,7 @@ mod tests {
         let first = rosters.keep(&roster(1));
         let kept: Vec<Roster> = (3..40).map(|number| rosters.keep(&roster(number))).collect();
         assert_eq!(rosters.0.entries(), 2);
-        // The cache frees what it dropped when no thread reads any cache any more that did so at that time.
+        // The cache frees dropped entries only when no thread still reads any cache that did so when they were dropped.
         let end = Instant::now() + Duration::from_secs(30);
         while first.bytes().is_some() {
             assert!(Instant::now() < end, "the first roster is never freed");

@@ -1,7 +1,7 @@
-//! The one door to access: project cards, workspace cards and workspace ids. Identities are in `identity`.
+//! The single entry point to access: project cards, workspace cards and workspace ids. Identities are in `identity`.
 //!
-//! Everything here is remembered under the SHA-256 of the key it was obtained with, and never given to
-//! another. May use: `context`, `fresh`, `refusal`, `settings`, `v1`, this folder.
+//! Everything here is cached under the SHA-256 of the key that it was read with, and never given to
+//! another key. May use: `context`, `fresh`, `refusal`, `settings`, `v1`, this folder.
 
 use super::acquaintances::{Acquaintance, Acquaintances};
 use super::credential::Credentials;
@@ -23,34 +23,34 @@ use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Entries kept of each kind of proof.
+/// Most cache entries of each kind of proof.
 const PROOFS: u64 = 100_000;
-/// Greatest age of "not visible": somebody who has just been added should not wait for long.
+/// Greatest age of "not visible": a person who has just been added should not wait long.
 const REFUSED_CARD: Duration = Duration::from_secs(5);
-/// Factor by which the owner of a key is remembered longer than the key counts as checked, for reads that need a card:
-/// the card proves the key, and a key never changes hands, but the name of its owner may change.
+/// Factor by which the owner of a key is cached longer than the key counts as checked, for reads that need a card.
+/// The card proves the key, and a key never changes its owner, but the name of its owner may change.
 pub(super) const OWNER_LASTS: u32 = 5;
 /// Greatest age of a workspace's id, which changes only when a slug is given to another workspace.
 const ID_TTL: Duration = Duration::from_secs(600);
-/// Workspace cards, some of which hold a large roster, are limited by size: bytes kept of all of them.
+/// Most bytes of all workspace cards. They are limited by size, because some hold a large roster.
 const WORKSPACE_BYTES: u64 = 64 * 1024 * 1024;
-/// The same for lists of projects.
+/// Most bytes of all lists of projects.
 const LIST_BYTES: u64 = 16 * 1024 * 1024;
 
-/// A caller that could not wait for v1's quota any longer tries again after this at the earliest.
+/// Shortest `Retry-After` for a caller whose time was over while it waited for v1's quota.
 const SOON: Duration = Duration::from_secs(1);
 
 /// A workspace by its slug, as seen with a key.
 type Place = (KeyId, Arc<str>);
 
-/// The id of a workspace and whether it had to be derived.
+/// The id of a workspace, and whether it is derived.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KnownId {
     pub(super) id: Uuid,
     derived: bool,
 }
 
-/// Proves credentials and what they may see; cheap to clone, all clones share what is remembered.
+/// Proves credentials and their access. Cheap to clone; all clones share the caches.
 #[derive(Clone)]
 pub struct Access {
     pub(super) inner: Arc<Inner>,
@@ -73,7 +73,7 @@ pub(super) struct Inner {
 }
 
 impl Access {
-    /// Values remembered here are void after `changes`, and age by its clock.
+    /// Creates the caches. `changes` invalidates their values, and its clock gives their age.
     pub fn new(client: Client, settings: &CacheSettings, changes: &Changes) -> Self {
         let (card_ttl, grace, value) = (settings.card, settings.outage_grace, settings.identity);
         let longest = value * OWNER_LASTS;
@@ -97,13 +97,13 @@ impl Access {
         Self { inner: Arc::new(inner), credentials: None, proofs: None }
     }
 
-    /// The same, with `credentials` knowing the gateway's own tokens and keys; without, there are none.
+    /// Sets `credentials` as the source of the gateway's own tokens and keys; without it there are none.
     #[must_use]
     pub fn with_credentials(self, credentials: Arc<dyn Credentials>) -> Self {
         Self { credentials: Some(credentials), ..self }
     }
 
-    /// What is remembered, by what it is about.
+    /// Returns the figures of the caches by their content.
     pub fn figures(&self) -> [(&'static str, Figures); 5] {
         let inner = &self.inner;
         [
@@ -115,18 +115,18 @@ impl Access {
         ]
     }
 
-    /// The same, with identities and cards shared with other processes there, or with none.
+    /// Sets where identities and cards are shared with other processes; none for no sharing.
     #[must_use]
     pub fn with_proofs(self, proofs: Option<Arc<dyn SharedProofs>>) -> Self {
         Self { proofs, ..self }
     }
 
-    /// What the caller is in a project, at most `card_ttl` old. A card is also given for a public project
-    /// that the caller has not joined; see [`ProjectCard::require_member`].
+    /// Returns the caller's card of a project, at most `card_ttl` old. A public project has a card too
+    /// when the caller has not joined it; see [`ProjectCard::require_member`].
     ///
     /// # Errors
     /// [`Refusal::NotFound`] when the project is absent, archived or not visible to the caller;
-    /// [`Refusal::Unauthorized`] when v1 no longer takes the key; faults of v1 as they are.
+    /// [`Refusal::Unauthorized`] when v1 no longer accepts the key; errors of v1 unchanged.
     pub async fn project(
         &self,
         caller: &Caller,
@@ -137,7 +137,7 @@ impl Access {
         Ok(self.project_within(caller, slug, project, self.inner.card_ttl, ctx).await?.value)
     }
 
-    /// The same at most `max_age` old, and when v1 was asked for it.
+    /// Returns the caller's card of a project, at most `max_age` old, and when v1 was asked for it.
     pub async fn project_within(
         &self,
         caller: &Caller,
@@ -188,11 +188,11 @@ impl Access {
         Ok(Kept { value: card, began })
     }
 
-    /// What the caller is in a workspace, at most `card_ttl` old.
+    /// Returns the caller's card of a workspace, at most `card_ttl` old.
     ///
     /// # Errors
     /// [`Refusal::NotFound`] when the workspace is absent or the caller is no member of it;
-    /// [`Refusal::Unauthorized`] when v1 no longer takes the key; faults of v1 as they are.
+    /// [`Refusal::Unauthorized`] when v1 no longer accepts the key; errors of v1 unchanged.
     pub async fn workspace(
         &self,
         caller: &Caller,
@@ -202,7 +202,7 @@ impl Access {
         self.workspace_within(caller, slug, self.inner.card_ttl, ctx).await
     }
 
-    /// [`Access::workspace`], at most `max_age` old (and never older than `card_ttl`), for those who want
+    /// Returns [`Access::workspace`], at most `max_age` old (and never older than `card_ttl`), for callers that want
     /// a fresher roster. With zero, v1 is asked after this call began.
     pub async fn workspace_within(
         &self,
@@ -231,7 +231,7 @@ impl Access {
         let max_age = max_age.min(self.inner.card_ttl);
         let share = || {
             let (inner, user) = (Arc::clone(&self.inner), caller.user.id);
-            // A caller that wants a fresh answer gets no older one.
+            // A caller that wants a fresh answer must not get an older one.
             let proofs = self.proofs.clone().filter(|_| !max_age.is_zero())?;
             let place = place.clone();
             Some(Sharing {
@@ -256,7 +256,7 @@ impl Access {
         Ok(Arc::new(WorkspaceCard { role: seen.role, roster: seen.roster, read_at: answer.began.at }))
     }
 
-    /// The card as [`Access::workspace_within`] says, with its roster; none for guests.
+    /// Returns the card as [`Access::workspace_within`] does, with its roster; no roster for guests.
     pub async fn roster_within(
         &self,
         caller: &Caller,
@@ -264,7 +264,7 @@ impl Access {
         max_age: Duration,
         ctx: &Context,
     ) -> Result<(Arc<WorkspaceCard>, Option<Bytes>), Refusal> {
-        // A roster that had to make room for others is asked for again.
+        // A roster that was dropped from the cache is read again.
         for max_age in [max_age, Duration::ZERO] {
             let card = self.workspace_within(caller, slug, max_age, ctx).await?;
             match card.roster.as_ref().map(Roster::bytes) {
@@ -275,7 +275,7 @@ impl Access {
         Err(Refusal::Overloaded)
     }
 
-    /// The projects of a workspace that are not 404 for the caller, at most `card_ttl` old: one call per 1,000.
+    /// Returns the projects of a workspace that are not 404 for the caller, at most `card_ttl` old: one call per 1,000.
     pub async fn visible_projects(
         &self,
         caller: &Caller,
@@ -285,7 +285,7 @@ impl Access {
         self.visible_within(caller, slug, self.inner.card_ttl, ctx).await?.value
     }
 
-    /// The same at most `max_age` old, with when it was asked for.
+    /// Returns the same list, at most `max_age` old, with the time of its read.
     pub(super) async fn visible_within(
         &self,
         caller: &Caller,
@@ -304,9 +304,9 @@ impl Access {
         self.noting_lost_key(place.0, ctx, answer)
     }
 
-    /// The id of a workspace, as learned from the caller's own cards in the last ten minutes, else asked
-    /// for. Where the caller sees no project, v1 does not tell it and an id is derived from the base URL
-    /// and the slug; such an id is looked up again after `card_ttl`.
+    /// Returns the id of a workspace, from the caller's own cards of the last ten minutes, else from v1.
+    /// When the caller sees no project, v1 does not show the id, and an id is derived from the base URL
+    /// and the slug. A derived id is looked up again after `card_ttl`.
     pub async fn workspace_id(&self, caller: &Caller, slug: &str, ctx: &Context) -> Result<Uuid, Refusal> {
         let known = self.known_id(caller, slug, ID_TTL, ctx).await?;
         let is_old = !self.inner.changes.need(&[], self.inner.card_ttl).is_met(known.began);
@@ -342,12 +342,12 @@ impl Access {
         self.noting_lost_key(place.0, ctx, answer)
     }
 
-    /// Where this process has seen a person lately; `None` when nowhere.
+    /// Returns the workspaces where this process has seen a person lately; `None` when there are none.
     pub fn acquaintance(&self, user: Uuid) -> Option<Arc<Acquaintance>> {
         self.inner.acquaintances.of(user)
     }
 
-    /// Where what is remembered here hears of changes.
+    /// Returns the changes that invalidate these caches.
     pub fn changes(&self) -> &Changes {
         &self.inner.changes
     }
@@ -359,8 +359,9 @@ impl Access {
         self.late_for_the_quota(key, ctx, outcome)
     }
 
-    /// A call that several requests share waits for v1's quota longer than one of them may. A request that has no time
-    /// left is told when there is room, as if it had waited alone. Room that others wait for too may just have opened.
+    /// Corrects the refusal of a request whose time was over. A call that several requests share waits for v1's quota
+    /// longer than one of them may. Such a request gets the time when there is room, as if it had waited alone. There
+    /// may be room again just now, for which others wait too.
     pub(super) fn late_for_the_quota<T>(
         &self,
         key: KeyId,
@@ -380,14 +381,14 @@ fn place(caller: &Caller, slug: &str) -> Place {
     (caller.key.id(), slug.into())
 }
 
-/// What ends whatever is known of a place.
+/// Returns the changes that invalidate everything known of a place.
 fn voids((key, slug): &Place) -> [Changed; 2] {
     [Changed::KeyAccess(key.0), Changed::WorkspaceAccess((&**slug).into())]
 }
 
 impl Inner {
-    /// Takes the id of a workspace from a project card that was read from then on. False when another one is known: then
-    /// one of the two is wrong, or the slug was given away just now, and both are forgotten.
+    /// Caches the id of a workspace from a project card, whose read began at `began`. Returns false when another id is
+    /// known: then one of the two is wrong, or the slug was given away just now, and both are invalidated.
     fn learn_id(&self, place: &Place, id: Uuid, began: Moment) -> bool {
         let known = self.ids.known(place, &self.changes.need(&voids(place), ID_TTL));
         if known.is_some_and(|known| !known.derived && known.id != id) {

@@ -1,8 +1,8 @@
-//! Which projects of a workspace a caller sees: the list of them, one call per 1,000.
+//! The projects of a workspace that a caller sees, as a list: one call per 1,000.
 //!
-//! v1 lists the projects that the caller has joined and all public ones, which are those whose card is not 404
-//! (`projects_get_public_by_non_member`, `projects_get_private_by_non_member`); archived ones are in the list and
-//! not there for v2 (trap 58). May use: `context`, `refusal`, `v1`, this folder.
+//! v1 lists the projects that the caller has joined and all public ones; for exactly these the card is not 404
+//! (`projects_get_public_by_non_member`, `projects_get_private_by_non_member`). Archived projects are in v1's list but
+//! do not exist in v2 (trap 58). May use: `context`, `refusal`, `v1`, this folder.
 
 use super::paths;
 use super::remembered::Verdict;
@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// The newest first, as a list that grows is read best.
+/// Query with the newest first, the best order to read a growing list in.
 const QUERY: &str = "fields=id,identifier,archived_at&order_by=-created_at";
 
 /// Projects of a workspace that are not 404 for a caller.
@@ -23,12 +23,12 @@ const QUERY: &str = "fields=id,identifier,archived_at&order_by=-created_at";
 pub struct VisibleProjects(HashMap<Uuid, Box<str>>);
 
 impl VisibleProjects {
-    /// Whether the caller sees this one.
+    /// Checks whether the caller sees this project.
     pub fn contains(&self, project: Uuid) -> bool {
         self.0.contains_key(&project)
     }
 
-    /// The one with this identifier, which v1 keeps unique within a workspace.
+    /// Returns the project with this identifier, which v1 keeps unique within a workspace.
     pub fn with_identifier(&self, identifier: &str) -> Option<Uuid> {
         self.0.iter().find(|(_, known)| ***known == *identifier).map(|(id, _)| *id)
     }

@@ -1,4 +1,4 @@
-//! What a caller is in a workspace, asked of v1: the own row of `GET …/members/`, or the guest's way round.
+//! Reads the caller's role in a workspace from v1: the caller's row of `GET …/members/`, or another way for guests.
 //!
 //! May use: `context`, `refusal`, `v1`, this folder.
 
@@ -31,7 +31,7 @@ pub(super) async fn ask(
     let answer = client.ask(&key, V1Request::get(path, ""), &ctx).await?;
     match answer.status {
         200 => own_row(&answer.body, user, rosters),
-        // The same 403 for guests, outsiders, removed people and unknown workspaces
+        // v1 answers the same 403 to guests, outsiders, removed people and unknown workspaces
         // (`members_workspace_guest`, `_outsider`, `_inactive_member`, `_unknown`). Only guests may list
         // projects (`projects_list_guest` against `projects_list_outsider`).
         403 | 404 => Ok(ProjectsPage::ask(client, key, slug, ctx).await?.map(guest)),
@@ -39,7 +39,7 @@ pub(super) async fn ask(
     }
 }
 
-/// The role in the caller's own row. A person who is not on the roster is not a member, hence sees nothing.
+/// Reads the role in the caller's own row. A person who is not on the roster is not a member, so sees nothing.
 pub(super) fn own_row(roster: &[u8], user: Uuid, rosters: &Rosters) -> Result<Verdict<Seen>, Refusal> {
     #[derive(Deserialize)]
     struct Row {
@@ -48,7 +48,7 @@ pub(super) fn own_row(roster: &[u8], user: Uuid, rosters: &Rosters) -> Result<Ve
     }
     let rows: Vec<Object<Row>> = serde_json::from_slice(roster).map_err(no_card)?;
     if rows.is_empty() {
-        // v1 shows a roster only to those who are on one.
+        // v1 shows a roster only to people who are on it.
         return Err(no_card("an empty roster"));
     }
     let own = rows.iter().map(|Object(row)| row).find(|row| row.id == user);

@@ -14,12 +14,12 @@ pub enum WorkspaceRole {
     Admin,
     /// May read the roster.
     Member,
-    /// Sees only the projects joined and the public ones.
+    /// Sees only joined and public projects.
     Guest,
 }
 
 impl WorkspaceRole {
-    /// From v1's number. One that v1 is not known to use grants no more than the known one below it.
+    /// Converts v1's number. A number that v1 is not known to use grants no more than the next lower known one.
     pub fn of(role: Role) -> Self {
         match role {
             role if role >= Role::ADMIN => Self::Admin,
@@ -34,13 +34,13 @@ impl WorkspaceRole {
 pub struct WorkspaceCard {
     /// The caller's role.
     pub role: WorkspaceRole,
-    /// The roster as v1 gave it to this caller. `None` for guests, who may not read it (`members_workspace_guest`).
+    /// The roster as v1 returned it to this caller. `None` for guests, who may not read it (`members_workspace_guest`).
     pub roster: Option<Roster>,
-    /// When the roster was asked for.
+    /// Time when the roster was read.
     pub read_at: Instant,
 }
 
-/// What an answer tells: the card's contents, and for guests the workspace's id by the way.
+/// Content of v1's answer: the card, and for guests also the workspace's id.
 #[derive(Debug, Clone)]
 pub(super) struct Seen {
     pub(super) role: WorkspaceRole,

@@ -1,4 +1,4 @@
-//! What v1 has told of a workspace, for other processes.
+//! v1's answers about a workspace, in the form that is shared with other gateway processes.
 //!
 //! May use: this folder.
 
@@ -9,19 +9,19 @@ use super::workspace_card::Seen;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// Largest roster in bytes that is shared with other processes; each asks for a larger one itself.
+/// Largest roster in bytes that is shared with other processes. A larger roster is read by each process itself.
 const LARGEST_SHARED: usize = 64 * 1024;
 
-/// What v1 has told, for other processes.
+/// v1's answer in the shared form.
 #[derive(Serialize, Deserialize)]
 enum Told {
-    /// The roster, in which the own row is the role.
+    /// The roster, whose row of the caller gives the role.
     Roster(String),
-    /// None; the caller may list the projects, and the first of them is of this workspace.
+    /// No roster: the caller is a guest and may list the projects. Holds the workspace of the first project.
     Projects(Option<Uuid>),
 }
 
-/// What another process needs to know the same; none when it is too large.
+/// Writes the shared form; returns none when it is too large.
 pub(super) fn told(seen: &Seen) -> Option<String> {
     let told = match (&seen.roster, &seen.projects) {
         (Some(roster), _) => {
@@ -34,7 +34,7 @@ pub(super) fn told(seen: &Seen) -> Option<String> {
     serde_json::to_string(&told).ok()
 }
 
-/// What another process was told with the same key, whose owner is `user`.
+/// Reads the shared form that another process wrote with the same key, whose owner is `user`.
 pub(super) fn heard(told: &str, user: Uuid, rosters: &Rosters) -> Option<Seen> {
     match serde_json::from_str(told).ok()? {
         Told::Roster(roster) => own_row(roster.as_bytes(), user, rosters).ok()?.ok(),

@@ -1,8 +1,8 @@
-//! Who may ask the operators' listener, and for what.
+//! Access rules of the operators' listener.
 //!
-//! A browser must not become the hand of a page from elsewhere. A foreign page can make it send a request under a
-//! name that leads to this address, so names are known beforehand. It can make it send a form with the password the
-//! browser remembers, so a change has to come from a page of this listener. And no answer lets a foreign page read it.
+//! A browser must not act for a foreign page. A foreign page can make it send a request under a name that resolves to
+//! this address, so only known names are accepted. It can make the browser send a form with a remembered password, so a
+//! change must come from a page of this listener. And no answer allows a foreign page to read it.
 //!
 //! May use: `settings`, `admin::page`, `admin::token`.
 
@@ -16,22 +16,22 @@ use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use std::net::IpAddr;
 
-/// The rules by which a request is let in.
+/// The rules for admitting a request.
 pub(super) struct Door {
     hosts: Vec<String>,
     token: Option<Token>,
-    /// Whether only this machine can reach it, so that every other address is a lie.
+    /// Whether only this machine can reach the listener, so that every other address in `Host` is wrong.
     local: bool,
 }
 
 impl Door {
-    /// As `settings` say, for a listener that only this machine can reach or not.
+    /// Creates the rules of `settings`. `local`: only this machine can reach the listener.
     pub(super) fn new(settings: &AdminSettings, token: Option<Token>, local: bool) -> Self {
         let hosts = settings.hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
         Self { hosts, token, local }
     }
 
-    /// Nothing when the request may go on, else its answer.
+    /// Returns nothing when the request is admitted, else its answer.
     pub(super) fn refusal(&self, head: &Parts) -> Option<Response<Bytes>> {
         let Some(host) = host(head) else {
             return Some(text(StatusCode::BAD_REQUEST, "The request must name one host.\n"));
@@ -68,7 +68,7 @@ impl Door {
         let name = host.trim_end_matches('.').to_ascii_lowercase();
         let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
         let plain = match address {
-            // A page can lead a browser here by a name, but not by an address that is another machine's.
+            // A page can lead a browser here by a name, but not by the address of another machine.
             Ok(address) => !self.local || address.to_canonical().is_loopback(),
             Err(_) => name == "localhost",
         };
@@ -76,7 +76,7 @@ impl Door {
     }
 }
 
-/// The one host that a request names; in its target it wins over the header.
+/// Returns the one host that a request names. The host in its target has priority over the header.
 fn host(head: &Parts) -> Option<Authority> {
     if let Some(authority) = head.uri.authority() {
         return Some(authority.clone());
@@ -87,7 +87,7 @@ fn host(head: &Parts) -> Option<Authority> {
     (!authority.as_str().contains('@')).then_some(authority)
 }
 
-/// Browsers say where a form comes from; a client that says nothing is no browser.
+/// Checks whether a form comes from another site. Browsers name the site; a client that names none is no browser.
 fn comes_from_elsewhere(headers: &HeaderMap, host: &Authority) -> bool {
     let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
     let foreign_site = site.is_some_and(|site| site != b"same-origin" && site != b"none");
@@ -181,7 +181,7 @@ mod tests {
         ] {
             assert_eq!(with(&[foreign]), 403, "{foreign:?}");
         }
-        // Browsers forbid reading across sites by themselves, for no answer allows it.
+        // Browsers themselves forbid reading across sites, because no answer allows it.
         assert_eq!(status(&door, "GET", &[&base[..], &[("origin", "http://evil.example")]].concat()), 200);
     }
 }

@@ -1,4 +1,4 @@
-//! Accepts the operators' connections (HTTP/1.1) and leads each request through the door to its page.
+//! Accepts the operators' connections (HTTP/1.1), and passes each admitted request to its page.
 //!
 //! May use: `html`, `settings`, `telemetry`, `admin::door`, `admin::page`, `admin::token`.
 
@@ -27,36 +27,36 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-/// Connections at once; operators are few.
+/// Most concurrent connections; operators are few.
 const CONNECTIONS: usize = 64;
-/// Life of a connection; clients open another.
+/// Longest life of a connection; clients open another.
 const LIFE: Duration = Duration::from_secs(600);
 const HEAD_TIME: Duration = Duration::from_secs(10);
-/// Time to read a body and answer.
+/// Time limit to read a body and answer.
 const TIME: Duration = Duration::from_secs(30);
 const LARGEST_HEAD: usize = 64 * 1024;
 const LARGEST_BODY: usize = 64 * 1024;
 /// Pause after a failed accept.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
-/// Pause before an address that is taken is tried again.
+/// Pause before another attempt to bind an address that is in use.
 const TAKEN_PAUSE: Duration = Duration::from_millis(50);
 
-/// Why the operators cannot be served.
+/// Reason why the operators' listener cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum AdminError {
     #[error("admin.listen {address} cannot be used: {cause}; choose another address or port")]
     Listen { address: SocketAddr, cause: io::Error },
 }
 
-/// The listener; it ends when this is dropped.
+/// The listener; it ends when dropped.
 pub struct Admin {
     address: SocketAddr,
     shown: Shown,
     _accepting: AbortOnDropHandle<()>,
 }
 
-/// What requests are led to; it may change while the listener runs.
+/// The present rules and pages; they may change while the listener runs.
 type Shown = Arc<RwLock<Arc<Site>>>;
 
 struct Site {
@@ -65,8 +65,8 @@ struct Site {
 }
 
 impl Admin {
-    /// Listens as `settings` say; none when they name no address. Everything is 503 until [`Admin::show`]. An
-    /// address that is taken is waited for until `patience` is over: the process before this one may still have it.
+    /// Starts the listener; none when `settings` name no address. Every request gets 503 until [`Admin::show`]. When
+    /// the address is in use, waits for it until `patience` is over: the process before this one may still have it.
     pub async fn open(
         settings: &AdminSettings,
         token: Option<Token>,
@@ -86,14 +86,14 @@ impl Admin {
         self.address
     }
 
-    /// Shows `pages` from now on, to whom `settings` let in and who has the `token`; the address stays.
+    /// Exchanges the pages, the rules of `settings` and the `token`; the address stays.
     pub fn show(&self, settings: &AdminSettings, token: Option<Token>, pages: Vec<Arc<dyn AdminPage>>) {
         let door = Door::new(settings, token, self.address.ip().to_canonical().is_loopback());
         *self.shown.write() = Arc::new(Site { door, pages });
     }
 }
 
-/// Binds `address`; one that is taken is tried again until `patience` is over.
+/// Binds `address`; retries until `patience` is over while it is in use.
 async fn bound(address: SocketAddr, patience: Duration) -> io::Result<TcpListener> {
     let end = Instant::now() + patience;
     let mut told = false;
@@ -117,7 +117,7 @@ async fn accept(listener: TcpListener, shown: Shown) {
         tokio::select! {
             Some(_) = connections.join_next() => {}
             accepted = listener.accept() => match accepted {
-                // Without a place it is closed at once.
+                // Without a free place the connection is closed at once.
                 Ok((socket, _)) => if let Ok(place) = places.clone().try_acquire_owned() {
                     let shown = shown.clone();
                     connections.spawn(async move {
@@ -170,7 +170,7 @@ async fn answer(site: &Site, request: Request<Incoming>) -> Response<Bytes> {
         let status = response.status().as_u16();
         tracing::info!({ field::STATUS } = status, { field::PATH } = path, "an operator's change");
     }
-    // Headers that a page brings of its own stay.
+    // Headers that a page has set itself stay.
     html::guard(response.headers_mut(), INLINE, "'self'");
     if method == Method::HEAD {
         let length = response.body().len();
@@ -180,7 +180,7 @@ async fn answer(site: &Site, request: Request<Incoming>) -> Response<Bytes> {
     response
 }
 
-/// To the page that has the path.
+/// Passes the request to the page that has its path.
 async fn led(site: &Site, head: http::request::Parts, body: Incoming) -> Response<Bytes> {
     if site.pages.is_empty() {
         return text(StatusCode::SERVICE_UNAVAILABLE, "The gateway is starting.\n");

@@ -1,4 +1,4 @@
-//! What a page of the operators' listener is, and the answers most of them give.
+//! The interface of a page of the operators' listener, and the answers that most pages give.
 //!
 //! May use: nothing of this crate.
 
@@ -9,15 +9,15 @@ use http::header::{CONTENT_TYPE, LOCATION};
 use http::{HeaderValue, Request, Response, StatusCode};
 use std::sync::Arc;
 
-/// A page, or several below one path.
+/// A page, or several pages below one path.
 ///
-/// Everybody who asks has been let in already, a POST comes with the token and from no other site, and bodies are read
-/// and small. Answers get `Cache-Control: no-store` and a policy that allows no scripts, unless they bring their own.
+/// Requests are already admitted, a POST has the token and comes from no other site, and bodies are complete and small.
+/// Answers get `Cache-Control: no-store` and a policy that allows no scripts, unless they set their own.
 pub trait AdminPage: Send + Sync + 'static {
-    /// Where it is, such as `/metrics`; with a slash at the end everything below belongs to it too.
+    /// Returns its path, such as `/metrics`. With a slash at the end, all paths below belong to it too.
     fn path(&self) -> &'static str;
 
-    /// What the start page calls it.
+    /// Returns its name on the start page.
     fn title(&self) -> &'static str;
 
     /// Answers a GET or POST; HEAD arrives as GET.
@@ -27,11 +27,11 @@ pub trait AdminPage: Send + Sync + 'static {
 #[derive(Template)]
 #[template(path = "operators.html")]
 struct Home {
-    /// Where each page is and what it is called.
+    /// Path and name of each page.
     pages: Vec<(&'static str, &'static str)>,
 }
 
-/// The start page: links to `pages`.
+/// Builds the start page: links to `pages`.
 pub(super) fn home(pages: &[Arc<dyn AdminPage>]) -> Response<Bytes> {
     rendered(&Home { pages: pages.iter().map(|page| (page.path(), page.title())).collect() })
 }
@@ -50,7 +50,7 @@ pub fn text(status: StatusCode, text: impl Into<Bytes>) -> Response<Bytes> {
     of_type(status, "text/plain; charset=utf-8", text.into())
 }
 
-/// What follows a change: the page at `path`, so that going back or reloading changes nothing again.
+/// Redirects to the page at `path` after a change, so that going back or reloading does not repeat the change.
 pub(super) fn see_other(path: &str) -> Response<Bytes> {
     let mut response = Response::new(Bytes::new());
     *response.status_mut() = StatusCode::SEE_OTHER;

@@ -1,4 +1,4 @@
-//! The operators' token: where it comes from, and whether a request has it.
+//! The operators' token: its source, and the check of requests.
 //!
 //! May use: `settings`.
 
@@ -18,17 +18,17 @@ pub enum TokenError {
     Malformed { path: String },
 }
 
-/// Whether `settings` name a token.
+/// Checks whether `settings` name a token.
 pub fn has_token(settings: &AdminSettings) -> Result<bool, TokenError> {
     Ok(Token::open(settings)?.is_some())
 }
 
-/// A token, kept as its digest, so that comparing tells nothing of its length either.
+/// A token, stored as its digest, so that comparing does not reveal its length either.
 #[derive(Clone)]
 pub struct Token([u8; 32]);
 
 impl Token {
-    /// The token that `settings` name; none where they name none.
+    /// Reads the token that `settings` name; none when they name none.
     pub fn open(settings: &AdminSettings) -> Result<Option<Self>, TokenError> {
         if let Some(token) = &settings.token {
             return Ok(Some(Self::of(token.expose().as_bytes())));
@@ -46,7 +46,8 @@ impl Token {
         Self(Sha256::digest(text).into())
     }
 
-    /// Whether a request shows it: as a bearer token, or as the password of a browser under any name.
+    /// Checks whether a request contains the token: as a bearer token, or as the password of a browser with any user
+    /// name.
     pub(super) fn is_shown(&self, headers: &HeaderMap) -> bool {
         let mut shown = headers.get_all(AUTHORIZATION).iter();
         let (Some(value), None) = (shown.next(), shown.next()) else { return false };

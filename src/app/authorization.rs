@@ -1,4 +1,4 @@
-//! The authorization server, put together with its store and the access that knows its credentials.
+//! Builds the authorization server with its store, and the access checks that know its credentials.
 //!
 //! May use: `access`, `fresh`, `oauth`, `settings`, `store`, `tally`, `v1`; it is composition.
 
@@ -14,7 +14,7 @@ use crate::v1::Client;
 use std::sync::Arc;
 use strum::VariantNames;
 
-/// The authorization server that `settings` describe, without a gateway around it; for the command line.
+/// Opens the authorization server of `settings` without a gateway around it; for the command line.
 pub async fn open_oauth(settings: &Settings) -> Result<(OAuth, Store), StartError> {
     let upstream = settings.upstream.needed_base_url()?.clone();
     let client = Client::new(client_settings(settings, &upstream))?;
@@ -23,7 +23,7 @@ pub async fn open_oauth(settings: &Settings) -> Result<(OAuth, Store), StartErro
     Ok((oauth, store))
 }
 
-/// The store, the authorization server over it, and the access that knows its credentials.
+/// Opens the store, and builds the authorization server on it and the access checks that know its credentials.
 pub(super) async fn authorization(
     settings: &Settings,
     keyring: Option<Keyring>,
@@ -37,12 +37,12 @@ pub(super) async fn authorization(
     Ok((oauth, access, store))
 }
 
-/// Counters of all events, by their number.
+/// Creates the counters of all events, by the event's number.
 pub(super) fn counters() -> Arc<[Counter]> {
     What::VARIANTS.iter().map(|_| Counter::default()).collect()
 }
 
-/// The same over a store that is open, for an `access` that knows no credentials of the gateway yet.
+/// Does the same on an open store, for an `access` that does not know the gateway's credentials yet.
 pub(super) fn authorization_on(
     settings: &Settings,
     keyring: Option<Keyring>,

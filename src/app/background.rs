@@ -1,4 +1,4 @@
-//! Work beside the requests, which ends with the service that began it.
+//! Background tasks, which end with the service that started them.
 //!
 //! May use: `store`, `units`, `v1`; it is composition.
 
@@ -8,24 +8,24 @@ use crate::v1::Budget;
 use std::time::Duration;
 use tokio_util::task::AbortOnDropHandle;
 
-/// Time from one line about v1's quota to the next.
+/// Time between two log lines about v1's quota.
 const REPORT: Duration = Duration::from_secs(60);
-/// Time from the start to the first look for settled writes, and for tokens, that are old.
+/// Time from the start to the first removal of old settled writes and old tokens.
 const FIRST: Duration = Duration::from_secs(60);
-/// Time from one such look to the next.
+/// Time between two removals.
 const FORGET: Duration = Duration::from_secs(3600);
-/// How long expired codes and tokens stay, so that their misuse is still recognised.
+/// Time for which expired codes and tokens stay, so that their misuse is still recognised.
 const EXPIRED_KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
-/// Pairs of operation and credential in such a line.
+/// Most pairs of operation and credential in a log line about v1's quota.
 const MOST_REPORTED: usize = 10;
 
-/// Work that ends when what is returned is dropped.
+/// Starts a task that ends when the returned value is dropped.
 pub(super) fn until_dropped(work: impl Future<Output = ()> + Send + 'static) -> AbortOnDropHandle<()> {
     AbortOnDropHandle::new(tokio::spawn(work))
 }
 
-/// Has the store forget, again and again, what ended long ago: settled writes, and codes, tokens and grants. These also
-/// where apps only refresh what they were given and nobody allows anything new.
+/// Removes from the store, again and again, what ended long ago: settled writes, and codes, tokens and grants. Codes,
+/// tokens and grants must be removed here too when apps only refresh tokens and nobody grants anything new.
 pub(super) async fn forget_ended(store: Store) {
     tokio::time::sleep(FIRST).await;
     loop {
@@ -41,7 +41,7 @@ pub(super) async fn forget_ended(store: Store) {
     }
 }
 
-/// Says in the log who has spent v1's quota, once a minute when anybody has.
+/// Logs who has used v1's quota, once a minute when there were calls.
 pub(super) async fn report_spending(budget: Budget) {
     loop {
         tokio::time::sleep(REPORT).await;

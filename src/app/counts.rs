@@ -1,6 +1,6 @@
-//! Counting of calls: what is begun with the gateway and ends with it.
+//! Counting of calls: the parts that start and end with the gateway.
 //!
-//! A reload goes on with the same counts; when it changes the mappings, later calls are counted by the new plan.
+//! A reload keeps the same counts. When it changes the mappings, later calls are counted by the new plan.
 //!
 //! May use: `access`, `plan`, `settings`, `store`, `usage`, `v1`; it is composition.
 
@@ -14,7 +14,7 @@ use crate::v1::Budget;
 use std::sync::Arc;
 use tokio_util::task::AbortOnDropHandle;
 
-/// What counts, who writes it, and the work beside requests; cheap to clone.
+/// The counts, their writer, and their background tasks. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Counts {
     pub(super) usage: Usage,
@@ -22,8 +22,8 @@ pub(super) struct Counts {
     work: Arc<[AbortOnDropHandle<()>]>,
 }
 
-/// Counts as `settings` say. A store that cannot give the secret of the fingerprints is told of, and nothing is
-/// counted.
+/// Starts counting as `settings` say. When the store cannot return the secret of the fingerprints, this is logged, and
+/// nothing is counted.
 pub(super) async fn begin(
     settings: &Settings,
     plan: &Arc<Plan>,
@@ -53,12 +53,12 @@ pub(super) async fn begin(
 }
 
 impl Counts {
-    /// The same counts for calls of another plan.
+    /// Returns the same counts for calls of another plan.
     pub(super) fn with_plan(&self, plan: &Arc<Plan>) -> Self {
         Self { usage: self.usage.with_plan(plan), ..self.clone() }
     }
 
-    /// Writes what was counted since the last time, and ends the work beside requests: the store is closed next.
+    /// Ends the background tasks and writes the counts since the last write: the store is closed next.
     pub(super) async fn write_the_last(&self) {
         self.work.iter().for_each(AbortOnDropHandle::abort);
         if let Err(fault) = self.writer.write().await {

@@ -1,4 +1,4 @@
-//! A v2 of the deployment's own: looked at before anything is changed, and put together with the rest.
+//! A v2 of the deployment's own: checked before anything is changed, and put together with the other parts.
 //!
 //! May use: `edge`, `native`, `plan`, `settings`, `shadow`, `store`, `v1`; it is composition.
 
@@ -18,11 +18,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::task::AbortOnDropHandle;
 
-/// How much longer than anything is kept a difference waits to be looked at once more.
+/// Time added to the longest life of a cache entry before a difference is checked once more.
 const MARGIN: Duration = Duration::from_secs(1);
 
-/// Asks the deployment's own v2 whether it is one, where there is one, and the store what has been carried over to it.
-/// One that does not answer is told of and nothing else: it may come back at any time.
+/// Checks that the deployment's own v2, if configured, is a v2, and reads from the store which records were carried
+/// over to it. When it does not answer, this is only logged: it may come back at any time.
 pub(super) async fn look(
     settings: &Settings,
     store: &Store,
@@ -41,12 +41,12 @@ pub(super) async fn look(
     match store.left_workspaces().await {
         Ok(left) => Ok(left),
         Err(fault) if native => Err(fault.into()),
-        // A store that cannot be read keeps nobody from serving what needs none.
+        // An unreadable store does not prevent the start when no operation is native.
         Err(_) => Ok(Vec::new()),
     }
 }
 
-/// What the settings make of it.
+/// The parts that serve the deployment's own v2, built from the settings.
 #[derive(Default)]
 pub(super) struct CutOver {
     pub(super) native: Option<Arc<Native>>,
@@ -55,7 +55,7 @@ pub(super) struct CutOver {
 }
 
 impl CutOver {
-    /// As `settings` say of the operations of `plan`.
+    /// Builds the parts that `settings` need for the operations of `plan`.
     pub(super) fn new(
         settings: &Settings,
         plan: &Arc<Plan>,
@@ -96,7 +96,7 @@ impl CutOver {
         Ok(Self { native, shadow: Some(shadow), work: Some(work) })
     }
 
-    /// From now on answers are compared. It ends by itself, with those that offer them.
+    /// Starts to compare answers. The task ends by itself when the services that offer answers are gone.
     pub(super) fn begin(&mut self) {
         if let Some(work) = self.work.take() {
             tokio::spawn(work.run());
@@ -104,7 +104,7 @@ impl CutOver {
     }
 }
 
-/// What has come of comparisons; the same as long as the process lives.
+/// Results of comparisons; the same for the whole life of the process.
 pub(super) struct Compared {
     pub(super) tally: Tally,
     writer: Arc<Writer>,
@@ -112,7 +112,7 @@ pub(super) struct Compared {
 }
 
 impl Compared {
-    /// Nothing yet, and somebody who writes it into `store`.
+    /// Starts with no results, and starts the task that writes them into `store`.
     pub(super) fn begin(settings: &Settings, store: &Store) -> Self {
         let tally = Tally::default();
         let (flush, days) = (settings.usage.flush, settings.usage.days as i64);
@@ -121,7 +121,7 @@ impl Compared {
         Self { tally, writer, work: until_dropped(async move { writing.run().await }) }
     }
 
-    /// Writes what was found since the last time, and then no more: the store is closed next.
+    /// Ends the task and writes the results since the last write: the store is closed next.
     pub(super) async fn write_the_last(&self) {
         self.work.abort();
         if let Err(fault) = self.writer.write().await {
@@ -130,8 +130,8 @@ impl Compared {
     }
 }
 
-/// Writes to the deployment's own v2 change what v1 shows, as writes that pass through to v1 do; the paths are the same
-/// behind their beginning.
+/// Observer of writes to the deployment's own v2. They change the data that v1 shows, like pass-through writes to v1.
+/// The paths are the same after their prefix.
 struct NativeWrites(ForeignWrites);
 
 fn of_v1(path: &str) -> String {

@@ -1,4 +1,4 @@
-//! The settings of each part, derived from those of the whole.
+//! The settings of each part, derived from the settings of the gateway.
 //!
 //! May use: `index`, `run`, `settings`, `store` (its file), `v1`; it is composition.
 
@@ -12,13 +12,13 @@ use std::time::Duration;
 
 /// Longest random wait before a read is repeated.
 const RETRY_JITTER: Duration = Duration::from_millis(150);
-/// The time in which v1 counts the requests of a key.
+/// The window in which v1 counts the requests of a key.
 const QUOTA_WINDOW: Duration = Duration::from_secs(60);
-/// Requests a minute that v1 takes from one key as it is shipped.
+/// Requests a minute that v1 allows per key by default.
 const USUAL_QUOTA: usize = 60;
-/// The same for v1's service keys.
+/// Requests a minute that v1 allows per service key by default.
 const USUAL_SERVICE_QUOTA: usize = 300;
-/// What a process may take to end beyond the deadline of its last request.
+/// Time that a process may need to end after the deadline of its last request.
 const HAND_OVER: Duration = Duration::from_secs(30);
 
 pub(super) fn client_settings(settings: &Settings, upstream: &HttpAddress) -> ClientSettings {
@@ -35,7 +35,7 @@ pub(super) fn client_settings(settings: &Settings, upstream: &HttpAddress) -> Cl
     }
 }
 
-/// A quota that is set is kept; without one v1 is believed when it shows more than usual.
+/// Returns the configured quota, which is fixed. Without one, the usual quota applies, or a larger one that v1 shows.
 pub(super) fn quota(set: Option<usize>, usual: usize) -> Quota {
     match set {
         None => Quota::AtLeast(usual),
@@ -66,14 +66,14 @@ pub(super) fn index_settings(settings: &Settings) -> IndexSettings {
     }
 }
 
-/// Indices are kept beside the store's file; a store in memory keeps nothing, and beside a database server
-/// there is no place to keep it.
+/// Returns the directory for indices beside the store's file. A store in memory keeps none, and beside a database
+/// server there is no place for them.
 pub(super) fn index_directory(store: &str) -> Option<PathBuf> {
     file_of(store).map(|file| PathBuf::from(format!("{}.index", file.display())))
 }
 
-/// How long it waits for another process that serves the same SQLite file, or has the operators' address: as long as
-/// that one may drain, when the socket was handed over (systemd's `LISTEN_FDS`), and not at all otherwise.
+/// Returns how long to wait for another process that serves the same SQLite file or has the operators' address. When
+/// the socket was handed over (systemd's `LISTEN_FDS`), this is as long as that process may drain; otherwise zero.
 pub(super) fn patience(settings: &Settings) -> Duration {
     let handed_over = std::env::var_os("LISTEN_FDS").is_some();
     let draining = settings.limits.deadline.max(settings.listen.drain_time);

@@ -1,7 +1,7 @@
-//! What settings only name, read from its files before anything is made of it.
+//! Files that settings name, read before anything is built from them.
 //!
-//! A file system may hang for ever. At a reload the files are therefore read on a thread of their own, for a few seconds
-//! at most, while nothing is held that a later reload, a request or the end of the process needs.
+//! A file system may hang for ever. So at a reload the files are read on a thread of their own, for a few seconds at
+//! most. Meanwhile no lock is held that a later reload, a request or the end of the process needs.
 //!
 //! May use: `admin`, `aside`, `hints`, `mapping`, `oauth`, `settings`; it is composition.
 
@@ -13,13 +13,13 @@ use crate::mapping::Texts;
 use crate::oauth::Keyring;
 use crate::settings::Settings;
 
-/// What is in the files; none of it where the settings name no file.
+/// Contents of the files; none where the settings name no file.
 pub(super) struct Files {
     /// The embedded mappings with those of a folder laid over them.
     pub(super) texts: Option<Texts>,
     pub(super) keyring: Option<Keyring>,
     pub(super) hints: Option<HintSecrets>,
-    /// The operators' token, where operators are served.
+    /// The operators' token, when the operators' listener is on.
     pub(super) token: Option<Token>,
 }
 
@@ -34,7 +34,7 @@ impl Files {
         })
     }
 
-    /// The same while the gateway serves.
+    /// Reads the files while the gateway serves, with a time limit.
     pub(super) async fn read_in_time(settings: &Settings) -> Result<Self, StartError> {
         let settings = settings.clone();
         let read = aside("files", READING, move || Self::read(&settings)).await;

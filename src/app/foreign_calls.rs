@@ -1,4 +1,4 @@
-//! What is learned from calls that pass through. May use: `context`, `edge`, `fresh`, `tally`, `v1`; it is composition.
+//! Observes calls of the pass-through. May use: `context`, `edge`, `fresh`, `tally`, `v1`; it is composition.
 
 use crate::context::Context;
 use crate::edge::{CallObserver, CallUnderWay};
@@ -9,7 +9,7 @@ use http::HeaderMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Calls that pass through count in the budget of their key, and tell how v1 is.
+/// Observer of pass-through calls: counts them in the budget of their key, and notes the health of v1.
 pub(super) struct ForeignCalls {
     pub budget: Budget,
     pub breaker: Breaker,
@@ -43,7 +43,7 @@ impl CallUnderWay for ForeignCall {
         self.calls.add(Called::PassThrough, false, Outcome::of_status(status), self.began.elapsed());
         self.pass.ended(v1::Ended::of_status(status));
         if let Some(key) = self.key.filter(|_| matches!(status, 401 | 403 | 404)) {
-            // It may be about what the key was allowed to see.
+            // The answer may mean that the key has lost access.
             self.changes.tell(Changed::Refused(key.0));
         }
     }

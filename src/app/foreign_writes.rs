@@ -1,4 +1,4 @@
-//! Writes that pass through to v1: tells here and other gateway processes what they may have changed.
+//! Pass-through writes to v1: invalidates the data that they may have changed, here and in other gateway processes.
 //!
 //! May use: `edge`, `fresh`, `refusal`, `run`; it is composition.
 
@@ -12,15 +12,15 @@ use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// How long after a pass-through write everything it may have changed is dropped a second time: v1 cascades deletes and
-/// moves `updated_at` in the background (traps 39, 56).
+/// Time after a pass-through write until everything that it may have changed is invalidated a second time: v1 cascades
+/// deletes and moves `updated_at` in the background (traps 39, 56).
 const BACKGROUND: Duration = Duration::from_secs(2);
-/// How often the end of something is noted again when it could not be, and how long after the first time; each next
-/// pause is twice as long.
+/// Number of repetitions when a deletion could not be recorded, and the pause before the first one. Each next pause is
+/// twice as long.
 const TRIES: u32 = 8;
 const FIRST_PAUSE: Duration = Duration::from_secs(4);
 
-/// Tells of what may have changed by writes that pass through to v1.
+/// Invalidates the data that pass-through writes to v1 may have changed.
 pub(super) struct ForeignWrites {
     pub runner: Arc<Runner>,
     pub changes: Changes,
@@ -58,11 +58,11 @@ impl WriteObserver for ForeignWrites {
     fn deleted(&self, path: &str) -> BoxFuture<'static, ()> {
         let about = Touched::by(path).and_then(|touched| Some((touched.project?, touched.about)));
         let runner = Arc::clone(&self.runner);
-        // A task of its own: v1 will not say it again to a client that comes back.
+        // A task of its own, which continues when the client leaves: v1 will not report the deletion again.
         let noted = about.map(|(project, about)| {
             tokio::spawn(async move {
                 if note_end(&runner, project, about).await.is_err() {
-                    // The client need not wait for the other tries.
+                    // The client need not wait for the repetitions.
                     tokio::spawn(note_end_later(runner, project, about));
                 }
             })
@@ -83,7 +83,7 @@ async fn note_end(runner: &Runner, project: Uuid, about: About) -> Result<(), Re
     }
 }
 
-/// Tries again for about a quarter of an hour, while the store cannot be written.
+/// Repeats for about a quarter of an hour, while the store cannot be written.
 async fn note_end_later(runner: Arc<Runner>, project: Uuid, about: About) {
     for pause in (0..TRIES).map(|tries| FIRST_PAUSE * 2_u32.pow(tries)) {
         tokio::time::sleep(pause).await;
@@ -98,14 +98,14 @@ async fn note_end_later(runner: Arc<Runner>, project: Uuid, about: About) {
     tracing::error!(%project, ?about, "the end of something was not noted; see `causeway store forget`");
 }
 
-/// Tells other gateway processes what a write can change.
+/// Announces to other gateway processes what a write can change.
 async fn announce(runner: &Arc<Runner>, touched: Option<Touched>, done: bool) {
     let Some(touched) = touched else { return };
     let changes = touched.changes();
     match touched.project {
         Some(project) if done => runner.announce_done(project, changes, None).await,
         Some(project) => {
-            // v1 is another's, and takes the write all the same; it is told of again when it is done.
+            // v1 accepts the write even if the announcement fails; it is announced again when the write is done.
             if let Err(fault) = runner.announce(project, changes, None).await {
                 tracing::warn!(%project, %fault, "other gateway processes could not be told of a write");
             }
@@ -114,29 +114,29 @@ async fn announce(runner: &Arc<Runner>, touched: Option<Touched>, done: bool) {
     }
 }
 
-/// What a v1 path can change.
+/// Records that a write to a v1 path can change.
 #[derive(Debug, PartialEq, Eq)]
 struct Touched {
     workspace: String,
     project: Option<Uuid>,
-    /// Whether the write can be seen outside of the project: it is about the project itself or its members,
-    /// or about the workspace.
+    /// Whether the write can be seen outside the project: it changes the project itself or its members,
+    /// or the workspace.
     beyond_project: bool,
     about: About,
 }
 
-/// What in a project a path names.
+/// Target of a path within a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum About {
     /// The project itself and nothing in it.
     Project,
-    /// One record, of whatever kind, that hangs on the project.
+    /// One record of any kind that belongs to the project.
     Record(Uuid),
     Other,
 }
 
 impl Touched {
-    /// The path is the client's own, so it is decoded before it is compared, as v1 decodes it.
+    /// Parses a path. The client wrote it, so it is decoded before it is compared, as v1 decodes it.
     fn by(path: &str) -> Option<Self> {
         let path = percent_decode_str(path).decode_utf8_lossy();
         let mut parts = path.strip_prefix("/api/v1/workspaces/")?.split('/').filter(|part| !part.is_empty());

@@ -1,7 +1,9 @@
-//! The other gateway processes, as far as Redis or the store knows: how many there are, which parts of v1's quota they
-//! have, and what they have found of v1.
+//! The other gateway processes, as far as Redis or the store knows them: their number, their parts of v1's quota, and
+//! the limits of v1 that they have measured.
 //!
-//! Each process says two things of itself with every renewal of its lease (so that it costs no statement): whether its
+//! Each process publishes two facts with every renewal of its lease (so that they cost no statement): whether its use
+//! of v1's quota is in the table of parts, and how many concurrent calls v1 takes by its measurement. May use:
+//! `shared`,
 //! use of v1's quota is in the table of parts, and how many calls v1 takes at once as it has found. May use: `shared`,
 //! `store`, `v1`; it is composition.
 
@@ -17,7 +19,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Time from one look at what the others have found to the next.
+/// Time between two reads of the other processes' measurements.
 const LOOK: Duration = Duration::from_millis(400);
 
 /// The processes of the deployment.
@@ -28,7 +30,7 @@ pub(super) struct Peers {
     word: Mutex<Word>,
 }
 
-/// What a process says of itself.
+/// The facts that a process publishes.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Word {
     /// Whether its use of v1's quota is in the table of parts.
@@ -39,7 +41,7 @@ struct Word {
 }
 
 impl Word {
-    /// Reads what a process says of itself. A text of another version that cannot be read counts as empty.
+    /// Parses the published facts. A text of another version that cannot be read counts as empty.
     fn read(text: &str) -> Self {
         serde_json::from_str(text).unwrap_or_default()
     }
@@ -50,8 +52,8 @@ impl Peers {
         Self { shared, store: OnceLock::new(), word: Mutex::default() }
     }
 
-    /// From now on the store is asked as well; v1's quota and how many calls it takes at once are divided with those
-    /// who share it.
+    /// Starts to use the store as well. v1's quota and the number of its concurrent calls are then divided among the
+    /// processes that share the store.
     pub(super) fn know(self: &Arc<Self>, store: Store, client: &Client) {
         if self.store.set(store.clone()).is_ok() && store.is_for_many() {
             client.budget.divide(Arc::clone(self) as _);
@@ -114,7 +116,7 @@ impl Ledger for Peers {
     }
 }
 
-/// Tells the others what was found of v1, and hears what they have found, as long as the process lives.
+/// Publishes this process's measurement of v1 and reads those of the others, as long as the process lives.
 async fn share_limit(peers: std::sync::Weak<Peers>, client: Client) {
     loop {
         tokio::time::sleep(LOOK).await;

@@ -1,7 +1,8 @@
-//! Proofs of access in Redis: sealed, under names that only those who have the secret can make.
+//! Proofs of access in Redis: sealed, under names that only processes with the secret can compute.
 //!
-//! The proofs of one key of v1 lie in one place, so that they end together. Each proof that is written says itself when
-//! its read began, so that nobody who can write to Redis makes an old proof young. A refusal is told to all processes.
+//! The proofs of one key of v1 are stored in one place, so that they end together. Each stored proof contains the time
+//! when its read began, so that a stranger with write access to Redis cannot make an old proof young. A refusal is
+//! announced to all processes.
 //!
 //! May use: `access`, `fresh`, `oauth` (the keyring), `shared`, `units`, `v1`; it is composition.
 
@@ -17,13 +18,13 @@ use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// How long one process is waited for that asks v1.
+/// Time to wait for another process that is asking v1.
 const ASKING: Duration = Duration::from_secs(2);
-/// Time from one look for its answer to the next.
+/// Time between two checks for its answer.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// Longest time on the way to Redis.
+/// Longest time for a message to reach Redis.
 const SENDING: Duration = Duration::from_millis(50);
-/// How long a read that began before a refusal may go on.
+/// Longest time that a read which began before a refusal may still take.
 const REMEMBERED: Duration = Duration::from_secs(120);
 const REFUSALS: &str = "refusals";
 
@@ -39,7 +40,7 @@ pub(super) struct Proofs {
     process: Uuid,
 }
 
-/// What lies in Redis.
+/// A proof as it is stored in Redis.
 #[derive(Serialize, Deserialize)]
 struct Written {
     proof: String,
@@ -47,7 +48,7 @@ struct Written {
     asked: u64,
 }
 
-/// What all processes are told.
+/// Message to all processes about a refusal.
 #[derive(Serialize, Deserialize)]
 struct Refused {
     by: Uuid,
@@ -57,13 +58,13 @@ struct Refused {
 }
 
 impl Proofs {
-    /// The proofs of those who share both the place and the secrets; without either there are none.
+    /// Returns the proofs, when Redis and the secrets are both configured; else none.
     pub(super) fn of(shared: Option<&Shared>, keyring: Option<&Keyring>) -> Option<Self> {
         let (shared, keyring) = (shared?.clone(), keyring?.clone());
         Some(Self { shared, keyring, process: Uuid::new_v4() })
     }
 
-    /// The key in Redis and the name of the proof there.
+    /// Returns the key in Redis, and the name of the proof under that key.
     fn place(&self, key: KeyId, of: &str) -> (String, String) {
         let name = |what: &[&[u8]]| self.keyring.name("proofs of access", what);
         (self.shared.key("proofs", &name(&[&key.0])), name(&[&key.0, of.as_bytes()]))
@@ -73,18 +74,18 @@ impl Proofs {
         self.keyring.unseal_value(std::str::from_utf8(sealed).ok()?, place).await
     }
 
-    /// Sends what nobody waits for.
+    /// Sends a call whose result is not needed.
     fn send(&self, call: Call) {
         let shared = self.shared.clone();
         tokio::spawn(async move { drop(shared.run_one(call).await) });
     }
 
-    /// Hears of refusals of other processes, and tells `changes`.
+    /// Receives refusals of other processes, and reports them to `changes`.
     pub(super) async fn listen(self, changes: Changes) {
         let mut news = self.shared.listen(REFUSALS);
         while let Some(message) = news.next().await {
             let refused: Option<Refused> = self.unseal(&message, REFUSALS).await;
-            // It has told its own changes already, before it asked v1 again.
+            // This process has reported its own refusals to `changes` already, before it asked v1 again.
             if let Some(Refused { key, all, .. }) = refused.filter(|refused| refused.by != self.process) {
                 changes.tell(if all { Changed::Identity(key) } else { Changed::KeyAccess(key) });
             }
@@ -117,7 +118,7 @@ impl SharedProofs for Proofs {
     }
 
     fn keep(&self, key: KeyId, of: &str, proof: &str, age: Duration, lasts: Duration) {
-        // Until it is there as well.
+        // The age at which the proof arrives in Redis.
         let (age, (key, of)) = (age + SENDING, self.place(key, of));
         let asked = unix_millis().saturating_sub(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
         let Some(sealed) = self.keyring.seal_value(&Written { proof: proof.to_owned(), asked }, &of) else {

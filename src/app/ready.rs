@@ -1,4 +1,4 @@
-//! What is told to `/readyz`. May use: `edge`, `refusal`, `settings`, `store`, `v1`; it is composition.
+//! The checks of `/readyz`. May use: `edge`, `refusal`, `settings`, `store`, `v1`; it is composition.
 
 use crate::edge::{Condition, Readiness};
 use crate::refusal::Refusal;
@@ -7,7 +7,7 @@ use crate::store::Store;
 use crate::v1::{Breaker, Health};
 use futures_util::future::BoxFuture;
 
-/// Ready means: the store can be read, and written and v1 used where that is asked for.
+/// Checks readiness: the store can be read, and, where required, the store can be written and v1 used.
 pub(super) struct Ready {
     pub store: Store,
     pub breaker: Breaker,

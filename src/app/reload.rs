@@ -1,4 +1,4 @@
-//! Settings, mappings and secrets read again while the gateway serves: all of it or nothing.
+//! Reloads settings, mappings and secrets while the gateway serves: all of them or none.
 //!
 //! May use: `admin`, `edge`, `settings`; it is composition.
 
@@ -11,10 +11,10 @@ use crate::settings::{Loaded, Settings};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// Why nothing was changed.
+/// Reason why nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReloadError {
-    /// These cannot change while the gateway runs.
+    /// These settings cannot change while the gateway runs.
     #[error(
         "nothing was changed, because these settings need a restart: {}; restart the gateway, or set them back",
         .0.join(", ")
@@ -25,13 +25,13 @@ pub enum ReloadError {
     Unusable(#[from] StartError),
 }
 
-/// What serves at present, and what it was made from.
+/// The present service, and the settings that it was built from.
 pub(super) struct Current {
     pub(super) service: Service,
     pub(super) loaded: Option<Loaded>,
 }
 
-/// Exchanges what serves; cheap to clone, all clones are the same.
+/// Exchanges the service. Cheap to clone; all clones are the same.
 #[derive(Clone)]
 pub struct Reloader {
     pub(super) current: Arc<Mutex<Option<Current>>>,
@@ -41,21 +41,21 @@ pub struct Reloader {
 }
 
 impl Reloader {
-    /// Serves as `loaded` says from now on; requests under way end as they began. Answers the names of the settings
-    /// that differ, and what was found changed in the files that the others name.
+    /// Serves new requests by `loaded`; running requests end with the old settings. Returns the names of the settings
+    /// that differ, and which files changed whose names are unchanged.
     ///
     /// # Errors
-    /// Why it cannot be done; then everything is as it was.
+    /// The reason why the reload is not possible; then nothing has changed.
     pub async fn reload(&self, loaded: Loaded) -> Result<Vec<String>, ReloadError> {
         let lasting = {
             let current = self.current.lock();
-            // The gateway has ended.
+            // The gateway has stopped.
             let Some(before) = current.as_ref() else { return Ok(Vec::new()) };
             changed(before, &loaded)?;
             Arc::clone(&before.service.lasting)
         };
         let left = lasting.look(&loaded.settings).await?;
-        // Even of what is unchanged: a file that can no longer be read is told now and not at the next start.
+        // Unchanged files are read too: an unreadable file is reported now and not at the next start.
         let files = Files::read_in_time(&loaded.settings).await?;
         let renewed = match &self.tls {
             Some(tls) => Some(tls.renewed().await.map_err(StartError::from)?),
@@ -82,7 +82,7 @@ impl Reloader {
     }
 }
 
-/// Names of the settings that differ, all of which can change while the gateway serves.
+/// Returns the names of the settings that differ. Fails when one of them cannot change while the gateway serves.
 fn changed(before: &Current, loaded: &Loaded) -> Result<Vec<String>, ReloadError> {
     let changed = before.loaded.as_ref().map(|known| loaded.changed_from(known)).unwrap_or_default();
     let fixed: Vec<String> = changed.iter().filter(|name| !Settings::reloads(name)).cloned().collect();

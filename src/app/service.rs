@@ -1,8 +1,8 @@
-//! Everything that answers requests, put together from settings: at start, and again at each reload.
+//! The service that answers requests, built from settings: at start, and again at each reload.
 //!
-//! Parts that a reload does not change are carried over, with all they keep: the store, the client for v1 with its
-//! budget and connections, proofs of access, indices, kept lists, limits and places. So nothing has to be learned anew,
-//! and requests under way on the service before know of the same writes as those on the new one.
+//! Parts that a reload does not change are kept with their contents: the store, the client for v1 with its budget and
+//! connections, proofs of access, indices, cached lists, limits and places. So nothing has to be learned again, and
+//! running requests of the old service know of the same writes as requests of the new one.
 //!
 //! May use: everything but `cli` and `sandbox`; it is composition.
 
@@ -48,13 +48,13 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-/// The parts of a gateway that are the same as long as the process lives.
+/// The parts of a gateway that stay the same for the whole life of the process.
 pub(super) struct Lasting {
     pub(super) client: Client,
     pub(super) memory: Memory,
     store: Store,
     indexes: Indexes,
-    /// What is shared with other processes beside the store.
+    /// Redis, through which processes share data in addition to the store.
     shared: Option<Shared>,
     events: Arc<[Counter]>,
     hints: Arc<HintTally>,
@@ -63,7 +63,7 @@ pub(super) struct Lasting {
 }
 
 impl Lasting {
-    /// What has to be asked before [`Service::with_settings`].
+    /// Makes the requests that are needed before [`Service::with_settings`].
     pub(super) async fn look(&self, settings: &Settings) -> Result<Vec<LeftWorkspace>, StartError> {
         look(settings, &self.store, &self.client).await
     }
@@ -76,7 +76,7 @@ pub(super) struct Service {
     document: Arc<Document>,
     access: Access,
     pub(super) oauth: OAuth,
-    /// The secrets, shared by all that seal with them.
+    /// The secrets, shared by all parts that seal with them.
     keyring: Option<Keyring>,
     runner: Arc<Runner>,
     limits: Arc<Limits>,
@@ -84,19 +84,19 @@ pub(super) struct Service {
     requests: Arc<Requests>,
     calls: Arc<Calls>,
     idempotency: Idempotency,
-    /// Who counts calls, when anybody does; the same counts as long as the process lives.
+    /// Counts of calls, if calls are counted; the same for the whole life of the process.
     counts: Option<Counts>,
     retirement: Option<Arc<Retirement>>,
-    /// What v1 signs hints with, where they are taken.
+    /// The secrets of v1's signatures of hints, if hints are accepted.
     hint_secrets: Option<HintSecrets>,
-    /// Sends operations to the deployment's own v2, where that answers them.
+    /// Sends operations to the deployment's own v2, where it answers them.
     cut_over: CutOver,
     background: Vec<AbortOnDropHandle<()>>,
 }
 
 impl Service {
-    /// The service that `settings` and the `files` they name describe, its process among those that share the store,
-    /// and what the HTTP surface needs.
+    /// Builds the service of `settings` and the `files` that they name. Also returns its process among those that share
+    /// the store, and the parts for the HTTP surface.
     pub(super) async fn start(settings: &Settings, files: Files) -> Result<(Self, Joined, Surface), StartError> {
         let upstream = settings.upstream.needed_base_url()?.clone();
         let compiled = Compiled::of(files.texts, None)?;
@@ -171,8 +171,8 @@ impl Service {
         Ok((service, joined, surface))
     }
 
-    /// The same service with other settings, which differ in nothing that needs a restart, and the `files` they name.
-    /// This one goes on as it is.
+    /// Builds the service with other settings, none of which needs a restart, and with the `files` that they name. The
+    /// present service stays unchanged.
     pub(super) fn with_settings(
         &self,
         settings: &Settings,
@@ -187,7 +187,7 @@ impl Service {
         };
         let ages = |of: &CacheSettings| (of.card, of.identity, of.refused_identity, of.outage_grace);
         let proofs_stay = ages(&settings.cache) == ages(&before.cache);
-        // The file of the secrets may have the same name and another secret on top, which has to seal from now on.
+        // The file of the secrets may have the same name and another first secret, which must seal from now on.
         let (now, then) =
             ((&settings.oauth, &settings.secrets, &keyring), (&before.oauth, &before.secrets, &self.keyring));
         let stays = proofs_stay && now == then;
@@ -241,7 +241,7 @@ impl Service {
         Ok((service, surface))
     }
 
-    /// What has changed since `before` in files whose names are not among the settings that `changed`.
+    /// Lists the files with other contents than `before`, without those whose settings are among `changed`.
     pub(super) fn read_anew(&self, before: &Self, changed: &[String]) -> Vec<String> {
         let named = |part: &str| changed.iter().any(|name| name.starts_with(part));
         let secrets = self.keyring != before.keyring && !named("secrets.");
@@ -255,7 +255,7 @@ impl Service {
         read.into_iter().filter(|(anew, _)| *anew).map(|(_, what)| what.to_owned()).collect()
     }
 
-    /// From now on this is the one that serves: its work beside the requests begins.
+    /// Makes this the service that serves: starts its background tasks.
     pub(super) fn begin(&mut self) {
         self.lasting.client.count_in(Arc::clone(&self.calls));
         self.lasting.client.budget.serve(service_key(&self.settings).map(|key| key.id()));
@@ -312,7 +312,7 @@ impl Service {
         if let (Some(secrets), Some(key)) = (self.hint_secrets.clone(), service_key(settings)) {
             pages.push(hint_door(secrets, &self.lasting.hints, &self.runner, key));
         }
-        // Last, for it has every path that nobody else has.
+        // Last, because it takes every path that no other page has.
         pages.push(Arc::new(Front));
         Ok(Surface {
             v2: Arc::new(Operations { v2: Arc::new(v2), body_limit: settings.limits.body }),
@@ -348,7 +348,7 @@ impl Service {
         vec![Arc::new(metrics), Arc::new(board)]
     }
 
-    /// Ends it for good, once the writes under way have ended, for which it waits until `patience` is over.
+    /// Ends the service for good. It first waits, until `patience` is over, for the writes in flight.
     pub(super) async fn close(self, joined: Joined, patience: Instant) {
         self.runner.writes_have_ended(patience).await;
         drop(self.background);
@@ -362,7 +362,7 @@ impl Service {
     }
 }
 
-/// Who is told of writes that pass through this gateway to v1, or to a v2 of the deployment's own.
+/// Creates the observer of writes that pass through this gateway to v1, or to a v2 of the deployment's own.
 fn foreign_writes(runner: &Arc<Runner>, access: &Access) -> ForeignWrites {
     ForeignWrites { runner: Arc::clone(runner), changes: access.changes().clone() }
 }
@@ -372,7 +372,7 @@ fn retirement(settings: &Settings, plan: &Arc<Plan>) -> Result<Option<Arc<Retire
     Ok(retirement.map(Arc::new))
 }
 
-/// The limits of clients, counted with the other processes where a place is shared.
+/// Builds the limits of clients. With Redis they count together with the other processes.
 fn limits(settings: &Settings, shared: Option<&Shared>) -> Arc<Limits> {
     let limits = Limits::new(&settings.limits.rate);
     Arc::new(match shared {
@@ -381,7 +381,7 @@ fn limits(settings: &Settings, shared: Option<&Shared>) -> Arc<Limits> {
     })
 }
 
-/// The same access, with what it proves shared where that can be.
+/// Returns `access` with its proofs shared, if that is possible.
 fn sharing(access: Access, proofs: Option<&Proofs>) -> Access {
     access.with_proofs(proofs.map(|proofs| Arc::new(proofs.clone()) as _))
 }

@@ -1,4 +1,4 @@
-//! Indices that gateway processes build and refresh for each other, kept in the store they share.
+//! Indices that gateway processes build and refresh for each other, stored in their shared store.
 //!
 //! May use: `index`, `store`; it is composition.
 
@@ -8,9 +8,9 @@ use futures_util::future::BoxFuture;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// Longest wait for a statement that a refresh waits for; without its answer the process asks v1 itself.
+/// Time limit of a statement that a refresh waits for. Without its answer the process asks v1 itself.
 const QUICK: Duration = Duration::from_millis(250);
-/// The same for one that sends what was read.
+/// Time limit of a statement that sends the rows read from v1.
 const SENDING: Duration = Duration::from_secs(1);
 
 /// The store as the place where processes find each other's indices.
@@ -55,7 +55,7 @@ impl Deployment for SharedIndexes {
     fn renew(&self, name: String, turn: DeltaTurn) -> BoxFuture<'static, ()> {
         let store = self.0.clone();
         Box::pin(async move {
-            // A turn that is lost is found out when it is to be told what was read.
+            // A lost turn is noticed later, when the rows read are stored.
             let _ = timeout(SENDING, store.renew_delta_turn(&name, turn.holder)).await;
         })
     }

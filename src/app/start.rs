@@ -1,4 +1,4 @@
-//! Checks before anything is served: the mappings are sound, or there is no gateway, and why.
+//! Checks at the start: the mappings must be correct, or the gateway does not start and reports why.
 //!
 //! May use: `admin`, `aside`, `hints`, `edge`, `mapping`, `oauth`, `plan`, `settings`, `shared`, `store`, `traces`, `v1`; it is
 //! composition.
@@ -48,14 +48,14 @@ pub enum StartError {
     PassThrough(io::Error),
 }
 
-/// A plan and what it was compiled from.
+/// A plan and the texts that it was compiled from.
 pub(super) struct Compiled {
     pub(super) plan: Arc<Plan>,
     texts: Option<Texts>,
 }
 
 impl Compiled {
-    /// The plan of `texts`, or of the embedded mappings; that of `before` when nothing in them has changed.
+    /// Compiles `texts`, or the embedded mappings. Returns the plan of `before` when the texts are the same.
     pub(super) fn of(texts: Option<Texts>, before: Option<&Self>) -> Result<Self, StartError> {
         if let Some(before) = before.filter(|before| before.texts == texts) {
             return Ok(Self { plan: Arc::clone(&before.plan), texts });
@@ -68,11 +68,11 @@ impl Compiled {
     }
 }
 
-/// Compiles the embedded mappings, with those of `directory` laid over them. The plan of the embedded ones alone is
-/// compiled once in a process.
+/// Compiles the embedded mappings, with those of `directory` laid over them. The plan of the embedded mappings alone is
+/// compiled once per process.
 ///
 /// # Errors
-/// Every fault of every file at once, or why the directory cannot be read.
+/// All faults of all files at once, or the reason why the directory cannot be read.
 pub fn compile_plan(directory: Option<&Path>) -> Result<Arc<Plan>, StartError> {
     static EMBEDDED: OnceLock<Arc<Plan>> = OnceLock::new();
     if let Some(directory) = directory {

@@ -1,4 +1,4 @@
-//! The parts as the HTTP surface wants them: the v2 operations, what may pass through, the door for hints.
+//! The parts in the form that the HTTP surface needs: the v2 operations, the pass-through's filter, the door for hints.
 //!
 //! May use: `access`, `boxed`, `context`, `edge`, `hints`, `refusal`, `request`, `run`, `settings`, `store`, `v1`; it is
 //! composition.
@@ -33,7 +33,7 @@ impl V2Service for Operations {
     }
 }
 
-/// A secret that the gateway gave out itself is of no use at v1, and v1 must not learn of it.
+/// Refuses requests with a secret that the gateway issued: v1 cannot use it and must not see it.
 pub(super) fn keys_of_v1_only(headers: &HeaderMap) -> Result<(), Refusal> {
     if !presents_own(headers) {
         return Ok(());
@@ -43,7 +43,7 @@ pub(super) fn keys_of_v1_only(headers: &HeaderMap) -> Result<(), Refusal> {
     ))
 }
 
-/// The door for hints from v1's webhooks.
+/// Builds the door for hints from v1's webhooks.
 pub(super) fn hint_door(
     secrets: HintSecrets,
     tally: &Arc<HintTally>,
@@ -57,7 +57,7 @@ pub(super) fn hint_door(
     Arc::new(HintDoor::new(secrets, Arc::clone(tally), Arc::new(hinted)))
 }
 
-/// The secrets of v1's webhooks where they are of use: without a key there is nothing to look with.
+/// Returns the secrets of v1's webhooks if they can be used: without a service key v1 cannot be asked.
 pub(super) fn usable_secrets(secrets: Option<HintSecrets>, settings: &Settings) -> Option<HintSecrets> {
     if secrets.is_some() && settings.upstream.service_key.is_none() {
         tracing::warn!(

@@ -1,16 +1,16 @@
-//! Calls over the days as a small picture.
+//! Calls per day as a small chart.
 //!
 //! May use: `amount`.
 
 use crate::amount::amount;
 use std::fmt::Write;
 
-/// Width and height of a picture, in its own units.
+/// Width and height of a chart, in its own units.
 const SIZE: (i64, i64) = (240, 36);
-/// Most days that are drawn, the latest ones.
+/// Most days in a chart, the latest ones.
 const MOST_DAYS: usize = 90;
 
-/// Bars of calls of v1 (below) and v2 (above them) by day, as SVG that takes its colours from the page.
+/// Draws bars of calls of v1 (below) and v2 (above) by day, as SVG with the colours of the page.
 pub(super) fn chart(days: &[(i64, i64)]) -> String {
     let days = &days[days.len().saturating_sub(MOST_DAYS)..];
     let highest = days.iter().map(|(v1, v2)| v1 + v2).max().unwrap_or(0).max(1);
@@ -28,7 +28,7 @@ pub(super) fn chart(days: &[(i64, i64)]) -> String {
         let index = i64::try_from(index).unwrap_or(0);
         let (left, right) = (index * SIZE.0 / count, (index + 1) * SIZE.0 / count);
         let width = (right - left - 1).max(1);
-        // Few calls are still seen beside many.
+        // A few calls stay visible next to many.
         let height = |calls: i64| if calls == 0 { 0 } else { (calls * SIZE.1 / highest).max(1) };
         let (low, high) = (height(*v1), height(*v2));
         for (class, height, top) in [("v1", low, SIZE.1 - low), ("v2", high, SIZE.1 - low - high)] {

@@ -15,19 +15,19 @@ const MOST: usize = 200;
 /// A row of a table of clients or callers.
 pub(super) struct Row {
     pub(super) name: String,
-    /// What else is known of it.
+    /// Further description.
     pub(super) about: String,
-    /// Where its own page is.
+    /// Address of its own page.
     pub(super) link: String,
     pub(super) v1: i64,
     pub(super) v2: i64,
     pub(super) moved: i64,
     pub(super) last: String,
-    /// A picture; made of numbers alone.
+    /// A chart, made of numbers alone.
     pub(super) chart: String,
 }
 
-/// What came of comparing answers with those of the deployment's own v2, as far as it is shown.
+/// Returns the shown part of the results of comparisons with the deployment's own v2.
 fn shown(report: &shadow::Report) -> shadow::Report {
     let line = |line: &Line| Line { operation: printable(&line.operation), ..line.clone() };
     let told = |told: &Told| Told {
@@ -48,14 +48,14 @@ fn shown(report: &shadow::Report) -> shadow::Report {
 #[template(path = "migration.html")]
 pub(super) struct Page<'r> {
     pub(super) report: &'r Report,
-    /// What is shown, when it is not all.
+    /// Description of the filter; empty when everything is shown.
     pub(super) filter: String,
     pub(super) some_days: bool,
-    /// The client that is asked for, as its field shows it.
+    /// The selected client, as its form field shows it.
     pub(super) client: String,
-    /// What the form keeps beside its fields.
+    /// Hidden values of the form.
     pub(super) kept: Vec<(&'static str, String)>,
-    /// The query behind which the same is CSV.
+    /// The query that returns the same as CSV.
     pub(super) csv: String,
     pub(super) since: String,
     pub(super) today: String,
@@ -118,14 +118,14 @@ impl<'r> Page<'r> {
     }
 }
 
-/// What is asked for beside the days.
+/// Returns all filters but the days.
 fn asked(wanted: &Wanted) -> Vec<(&'static str, &String)> {
     let all = [("client", &wanted.client), ("caller", &wanted.caller), ("operation", &wanted.operation)];
     all.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?))).collect()
 }
 
-/// The form's field for a client, and what it keeps without showing it: another choice of days changes nothing else. A
-/// client whose name a field would show in another way is kept so too, until another one is written.
+/// Returns the form's field for a client, and the hidden values, so that another choice of days keeps the filter. A
+/// client whose name the field would show differently is a hidden value too, until another client is entered.
 fn fields(wanted: &Wanted) -> (String, Vec<(&'static str, String)>) {
     let shown = |name: &str, value: &str| name == "client" && printable(value) == value;
     let (client, kept): (Vec<_>, Vec<_>) = asked(wanted).into_iter().partition(|(name, value)| shown(name, value));
@@ -133,13 +133,13 @@ fn fields(wanted: &Wanted) -> (String, Vec<(&'static str, String)>) {
     (client, kept.into_iter().map(|(name, value)| (name, value.clone())).collect())
 }
 
-/// Numbers of days to choose from, with the one in force.
+/// Returns the numbers of days to choose from, and marks the selected one.
 fn days(chosen: Option<i64>) -> Vec<(i64, bool)> {
     let all: BTreeSet<i64> = [7, 30, 90].into_iter().chain(chosen).collect();
     all.into_iter().map(|days| (days, chosen == Some(days))).collect()
 }
 
-/// The page of one client or caller, of the same days.
+/// Returns the link to the page of one client or caller, with the same days.
 fn link(name: &str, value: &str, days: Option<i64>) -> String {
     let mut query = form_urlencoded::Serializer::for_suffix("?".to_owned(), 1);
     if let Some(days) = days {
@@ -149,7 +149,7 @@ fn link(name: &str, value: &str, days: Option<i64>) -> String {
     query.finish()
 }
 
-/// The query that asks for the same.
+/// Returns the query for the same filter.
 fn query(wanted: &Wanted) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     if let Some(days) = wanted.days {

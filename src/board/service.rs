@@ -16,7 +16,7 @@ use http::{HeaderValue, Method, Request, Response, StatusCode};
 use std::sync::Arc;
 
 const PATH: &str = "/migration/";
-/// The same as CSV.
+/// Path of the same data as CSV.
 const CSV: &str = "/migration/counts.csv";
 const MOST_DAYS: i64 = 3660;
 
