@@ -3,9 +3,7 @@
 //!
 //! Each process publishes two facts with every renewal of its lease (so that they cost no statement): whether its use
 //! of v1's quota is in the table of parts, and how many concurrent calls v1 takes by its measurement. May use:
-//! `shared`,
-//! use of v1's quota is in the table of parts, and how many calls v1 takes at once as it has found. May use: `shared`,
-//! `store`, `v1`; it is composition.
+//! `shared`, `store`, `v1`; it is composition.
 
 use crate::shared::Shared;
 use crate::store::Store;

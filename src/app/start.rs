@@ -1,7 +1,7 @@
 //! Checks at the start: the mappings must be correct, or the gateway does not start and reports why.
 //!
-//! May use: `admin`, `aside`, `hints`, `edge`, `mapping`, `oauth`, `plan`, `settings`, `shared`, `store`, `traces`, `v1`; it is
-//! composition.
+//! May use: `admin`, `aside`, `hints`, `edge`, `mapping`, `oauth`, `plan`, `settings`, `shared`, `store`, `traces`,
+//! `v1`; it is composition.
 
 use crate::admin::{AdminError, TokenError};
 use crate::aside::READING;

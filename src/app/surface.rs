@@ -1,7 +1,7 @@
 //! The parts in the form that the HTTP surface needs: the v2 operations, the pass-through's filter, the door for hints.
 //!
-//! May use: `access`, `boxed`, `context`, `edge`, `hints`, `refusal`, `request`, `run`, `settings`, `store`, `v1`; it is
-//! composition.
+//! May use: `access`, `boxed`, `context`, `edge`, `hints`, `refusal`, `request`, `run`, `settings`, `store`, `v1`; it
+//! is composition.
 
 use crate::access::credential::presents_own;
 use crate::boxed::boxed;
