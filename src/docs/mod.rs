@@ -1,12 +1,12 @@
 //! The documentation page at `/api/v2/docs/`.
 //!
-//! Purpose: a page that shows the OpenAPI document and sends requests with a key, complete in the program:
-//! nothing is loaded from another host, and the policy sent with every part forbids it. No credential is
-//! asked for, and `openapi.json` below the page is open too: the document holds nothing that is not in
-//! the source tree, and people who cannot send a request yet are the ones who need it.
+//! Purpose: a page that shows the OpenAPI document and sends requests with a key. The program contains all of it:
+//! nothing is loaded from another host, and the policy sent with every part forbids that. No credential is
+//! needed for it, nor for `openapi.json` below the page: the document contains only what is in the source tree, and
+//! people who cannot send a request yet need it most.
 //!
-//! People without a key at hand log in with OAuth: `login.json` names the client that an operator has registered for
-//! the page, which is public and has the address of `oauth2-redirect.html` below the page.
+//! People without a key log in with OAuth: `login.json` names the client that an operator has registered for the page.
+//! This client is public and has the address of `oauth2-redirect.html` below the page.
 //!
 //! May use: `context`, `describe`, `edge`, `oauth`, `refusal`, `v2::IfNoneMatch`.
 
@@ -29,12 +29,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 const ROOT: &str = "/api/v2/docs/";
-/// Who the page logs in as, below it.
+/// Name of the part that names the page's OAuth client.
 const LOGIN: &str = "login.json";
-/// Where a login ends, below the page.
+/// Path where a login ends, below the page.
 pub const REDIRECT: &str = "/api/v2/docs/oauth2-redirect.html";
 
-/// Nothing but this host. Swagger UI sets styles from its script and has its icons as data.
+/// Allows this host only. Swagger UI sets styles from its script and has its icons as data.
 const POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
     object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -46,7 +46,7 @@ pub struct DocsPage {
 }
 
 impl DocsPage {
-    /// Shows `document`; people log in at `oauth`.
+    /// Creates the page for `document`; people log in at `oauth`.
     pub fn new(document: Arc<Document>, oauth: OAuth) -> Self {
         Self { document, oauth }
     }
@@ -61,7 +61,7 @@ impl DocsPage {
         }
     }
 
-    /// The client of the page.
+    /// Answers with the OAuth client of the page.
     async fn login(&self, request: &Request<()>) -> Result<Response<Body>, Refusal> {
         let redirect = format!("{}{REDIRECT}", base(request)?);
         let client = self.oauth.public_client_at(&redirect).await?;
@@ -110,7 +110,7 @@ impl DocsPage {
     }
 }
 
-/// What is asked for, below the page.
+/// Returns the name of the requested part below the page.
 fn name(request: &Request<()>) -> &str {
     request.uri().path().strip_prefix(ROOT).unwrap_or_default()
 }
@@ -134,7 +134,7 @@ impl Pages for DocsPage {
 #[folder = "src/docs/assets/page/"]
 struct Files;
 
-/// The file called `name`; the page itself when it is empty.
+/// Returns the file called `name`; the page itself when the name is empty.
 fn find(name: &str) -> Option<Part> {
     let name = if name.is_empty() { "index.html" } else { name };
     let file = Files::get(name)?;
@@ -156,7 +156,7 @@ fn media(name: &str) -> &'static str {
     }
 }
 
-/// The document, below the page.
+/// Name of the OpenAPI document below the page.
 const DOCUMENT: &str = "openapi.json";
 
 /// One file as it is sent.

@@ -1,15 +1,15 @@
-//! What each code of a problem means, and what to do about it.
+//! Explanations of the codes of problems: the meaning of each code, and what to do.
 //!
 //! May use: nothing of this crate.
 
-/// A code: what it means, and what to do.
+/// A code with its meaning and advice.
 pub(super) struct Meaning {
     pub(super) code: &'static str,
     pub(super) means: &'static str,
     pub(super) todo: &'static str,
 }
 
-/// What a code means; none for a code that there is not.
+/// Returns the explanation of a code; none for an unknown code.
 pub(super) fn meaning(code: &str) -> Option<&'static Meaning> {
     MEANINGS.iter().find(|meaning| meaning.code == code)
 }

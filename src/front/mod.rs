@@ -1,7 +1,7 @@
-//! What a person meets first: the page at `/`, a page for each code of a problem, and a page where there is nothing.
+//! The first pages for people: the page at `/`, a page for each code of a problem, and a page for unknown paths.
 //!
-//! Machines get JSON at `/` and the same problems as ever elsewhere: a page is only for those that ask for HTML.
-//! Strangers learn neither version nor state.
+//! Machines get JSON at `/` and the usual problems elsewhere: a page is sent only to clients that ask for HTML.
+//! Neither version nor state is shown to strangers.
 //!
 //! May use: `context`, `edge`, `html`, `plan` (the codes), `refusal`.
 

@@ -28,7 +28,7 @@ pub(super) struct Code<'a> {
 #[template(path = "nothing.html")]
 pub(super) struct Nothing<'a> {
     pub(super) base: &'a str,
-    /// What was looked for, as the client wrote it.
+    /// The requested path, as the client wrote it.
     pub(super) path: &'a str,
 }
 

@@ -13,13 +13,13 @@ use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, LOCATION, VARY};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use serde_json::json;
 
-/// Where the pages of the codes are; problems point there.
+/// Path of the pages of the codes; problems point there.
 const ERRORS: &str = "/errors/";
-/// The documentation without its slash.
+/// Path of the documentation without its final slash.
 const DOCS: &str = "/api/v2/docs";
-/// Both interfaces are answered below a slash.
+/// Path of v2 without its final slash; both interfaces answer only below a slash.
 const V2: &str = "/api/v2";
-/// Paths that never get a page: both interfaces and the authorization server answer for themselves.
+/// Paths that never get a page: both interfaces and the authorization server send their own answers.
 const OTHERS: [&str; 4] = ["/api/v1/", "/api/v2/", "/auth/", "/.well-known/"];
 
 #[derive(Debug, Clone, Copy)]
@@ -56,7 +56,7 @@ fn answer(request: &Request<Body>) -> Result<Response<Body>, Refusal> {
             Ok(response)
         }
         (_, Some(meaning)) => {
-            // The one that v2 does not have is told of operations of v1 that have ended.
+            // The only code that v2 does not have is the one for operations of v1 that have ended.
             let status = status_of(meaning.code).unwrap_or(410);
             if person {
                 return as_answer(StatusCode::OK, &Code { base, status, meaning });
@@ -69,7 +69,7 @@ fn answer(request: &Request<Body>) -> Result<Response<Body>, Refusal> {
     }
 }
 
-/// Where everything is, for machines.
+/// Builds the list of all addresses, for machines.
 fn entry(base: &str) -> Response<Body> {
     document(&json!({
         "name": "Causeway",
@@ -88,7 +88,7 @@ fn document(value: &serde_json::Value) -> Response<Body> {
     response
 }
 
-/// Whether somebody asks for HTML by name, as browsers do; machines say `*/*`.
+/// Checks whether a client asks for HTML by name, as browsers do; machines send `*/*`.
 fn wants_page(headers: &HeaderMap) -> bool {
     let mut accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     accepted.any(|value| {

@@ -1,7 +1,8 @@
-//! Deliveries whose bodies are on their way.
+//! Deliveries whose bodies have not arrived completely.
 //!
-//! Whether v1 has sent one shows when its body is there. v1's come at once, and there are never many of them; whoever
-//! only wants the places sends slowly. So where too many are waited for, the one waited for longest is given up.
+//! Only the complete body shows whether v1 has sent a delivery. v1's bodies arrive at once, and there are never many of
+//! them; an attacker who wants to occupy the places sends slowly. So when too many deliveries wait, the one that has
+//! waited longest is given up.
 //!
 //! May use: nothing of this crate.
 
@@ -9,23 +10,23 @@ use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use tokio::sync::oneshot;
 
-/// Bodies that are waited for at once.
+/// Most bodies that may be awaited at once.
 const MOST: usize = 64;
 
-/// Those that are waited for.
+/// The deliveries whose bodies are awaited.
 #[derive(Default)]
 pub(super) struct Arrivals(Mutex<Waiting>);
 
 #[derive(Default)]
 struct Waiting {
-    /// Grows with each that comes.
+    /// Number of the last delivery; grows with each delivery.
     last: u64,
-    /// By their number. One whose sender is dropped is given up.
+    /// Senders by the number of the delivery. Dropping a sender gives its delivery up.
     all: BTreeMap<u64, oneshot::Sender<()>>,
 }
 
 impl Arrivals {
-    /// What `body` brings; none when so many others have come meanwhile that it is given up.
+    /// Waits for `body` and returns its result; none when it is given up because too many others have come meanwhile.
     pub(super) async fn wait_for<T>(&self, body: impl Future<Output = T>) -> Option<T> {
         let (place, given_up) = self.begin();
         let came = tokio::select! {
@@ -50,7 +51,7 @@ impl Arrivals {
     }
 }
 
-/// The place of one; given back when dropped.
+/// The place of one delivery; given back when dropped.
 struct Place<'a> {
     of: &'a Arrivals,
     number: u64,
@@ -79,7 +80,7 @@ mod tests {
         assert!((&mut late).now_or_never().is_none());
         let over: Vec<bool> = slow.iter_mut().map(|one| one.now_or_never() == Some(None)).collect();
         assert!(over[0] && !over[1..].contains(&true), "{over:?}");
-        // Who has come, or left, needs no place.
+        // A delivery that has arrived, or was dropped, needs no place.
         drop(slow);
         for _ in 0..2 * MOST {
             assert_eq!(arrivals.wait_for(ready(7)).await, Some(7));

@@ -1,10 +1,10 @@
-//! What a delivery of v1's webhooks is about. May use: nothing of this crate.
+//! The project that a delivery of v1's webhooks is about. May use: nothing of this crate.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use uuid::Uuid;
 
-/// Events that leave every work item as it is.
+/// Events that change no work item.
 const OF_OTHERS: [&str; 3] = ["project", "cycle", "module"];
 
 #[derive(Deserialize)]
@@ -37,8 +37,8 @@ impl Named {
     }
 }
 
-/// The project of whose work items a delivery tells; none for other records, and for what is not understood, which is
-/// no fault.
+/// Returns the project whose work items a delivery is about. Returns none for other records, and for a body that cannot
+/// be read, which is no error.
 pub(super) fn project_of(body: &[u8]) -> Option<Uuid> {
     let Delivery { event, data } = serde_json::from_slice(body).ok()?;
     let project = data.project.and_then(Named::id).or_else(|| data.project_id.and_then(Named::id));

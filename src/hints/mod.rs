@@ -1,12 +1,12 @@
-//! Hints from v1: its webhooks say that a record was touched, and an index that is in use is then refreshed at once
-//! instead of at the next window.
+//! Hints from v1: its webhooks report that a record was touched. An index in use is then refreshed at once instead of
+//! at the next window.
 //!
-//! A delivery proves nothing but that: it comes late, or never, or twice, and holds the record of another moment
-//! (`fixtures/webhooks.json`). So nothing of it is believed or shown; it only makes the gateway look earlier, in the
-//! lowest lane, with the gateway's own key. The door is at `/hints/v1/WORKSPACE/` and is there only with secrets
-//! (`hints.secrets_file`). v1 switches a webhook off when deliveries cannot be made, and repeats none that is refused, so
-//! each is taken at once, however many there are: whoever is told of them looks no more often for that. A body that does
-//! not come gives its place to those that do (`arrivals`).
+//! A delivery proves nothing else: it comes late, or never, or twice, and contains the record of another moment
+//! (`fixtures/webhooks.json`). So nothing of it is believed or shown. It only makes the gateway read v1 earlier, in the
+//! lowest lane, with the gateway's own key. The door is at `/hints/v1/WORKSPACE/` and exists only with secrets
+//! (`hints.secrets_file`). v1 switches a webhook off when deliveries fail, and does not repeat a refused delivery. So
+//! each delivery is accepted at once, however many there are; the receiver of hints does not read v1 more often because
+//! of that. A body that does not arrive gives its place to bodies that do (`arrivals`).
 //!
 //! May use: `context`, `edge`, `refusal`, `tally`; what a hint does is told to it.
 
@@ -34,10 +34,10 @@ const ROOT: &str = "/hints/v1/";
 const LARGEST: usize = 1 << 20;
 const SIGNATURE: &str = "x-plane-signature";
 
-/// Is told that work items of this project of this workspace were touched; to be returned from at once.
+/// Receiver of hints: work items of this project of this workspace were touched. It must return at once.
 type Hinted = dyn Fn(&str, Uuid) + Send + Sync;
 
-/// What came to the door, by what became of it.
+/// Counts of deliveries, by their result.
 #[derive(Debug, Default)]
 pub struct HintTally {
     items: Counter,
@@ -46,7 +46,7 @@ pub struct HintTally {
 }
 
 impl HintTally {
-    /// How many there were: about work items, signed and about something else, and not signed.
+    /// Returns the counts: about work items, signed and about something else, and not signed.
     pub fn figures(&self) -> [(&'static str, u64); 3] {
         [("items", &self.items), ("other", &self.other), ("refused", &self.refused)]
             .map(|(name, count)| (name, count.get()))
@@ -64,7 +64,7 @@ struct Inner {
 }
 
 impl HintDoor {
-    /// Open for those who sign with one of `secrets`.
+    /// Creates the door for deliveries that are signed with one of `secrets`.
     pub fn new(secrets: HintSecrets, tally: Arc<HintTally>, hinted: Arc<Hinted>) -> Self {
         Self(Arc::new(Inner { secrets, hinted, tally, arrivals: Arrivals::default() }))
     }
@@ -92,7 +92,8 @@ impl HintDoor {
         Ok(Response::new(empty()))
     }
 
-    /// The body when a secret of this workspace has signed it. It is not waited for when nothing can have.
+    /// Returns the body when it is signed with a secret of this workspace. Without a signature it does not wait for the
+    /// body.
     async fn signed(&self, workspace: &str, headers: &HeaderMap, body: Body) -> Result<Option<Bytes>, Refusal> {
         let sent = headers.get(SIGNATURE).map(HeaderValue::as_bytes).and_then(Signature::read);
         let Some(signature) = sent else { return Ok(None) };

@@ -1,7 +1,7 @@
 //! The secrets of v1's webhooks, one or more for each workspace.
 //!
-//! A file with a line for each: the slug of the workspace, a space, and the secret that v1 shows when the webhook is
-//! made. Empty lines and lines that begin with `#` are left out. May use: nothing of this crate.
+//! They are in a file with one line each: the slug of the workspace, a space, and the secret that v1 shows when the
+//! webhook is created. Empty lines and lines that begin with `#` are ignored. May use: nothing of this crate.
 
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Why the secrets cannot be used.
+/// Reason why the secrets cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretsError {
     #[error("the secrets of webhooks (setting hints.secrets_file) cannot be read: {}: {cause}", file.display())]
@@ -56,31 +56,31 @@ impl HintSecrets {
         Ok(Self(secrets))
     }
 
-    /// Whether there is a secret for this workspace.
+    /// Checks whether there is a secret for this workspace.
     pub(super) fn know(&self, workspace: &str) -> bool {
         self.0.contains_key(workspace)
     }
 
-    /// Whether `signature` is that of `body` under a secret of this workspace.
+    /// Checks whether `signature` is that of `body` with a secret of this workspace.
     pub(super) fn verify(&self, workspace: &str, body: &[u8], signature: &Signature) -> bool {
         self.0.get(workspace).into_iter().flatten().any(|secret| {
-            // Of any length, so that this never fails; compared in constant time.
+            // A key of any length is allowed, so this never fails; the comparison takes constant time.
             Hmac::<Sha256>::new_from_slice(secret)
                 .is_ok_and(|mac| mac.chain_update(body).verify_slice(&signature.0).is_ok())
         })
     }
 }
 
-/// What the slug of a workspace is made of at v1.
+/// Checks whether a byte may be in the slug of a workspace at v1.
 fn is_of_slug(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-".contains(&byte)
 }
 
-/// What a delivery is signed with: an HMAC-SHA256.
+/// The signature of a delivery: an HMAC-SHA256.
 pub(super) struct Signature([u8; 32]);
 
 impl Signature {
-    /// Reads it in hexadecimal digits.
+    /// Parses it from hexadecimal digits.
     pub(super) fn read(text: &[u8]) -> Option<Self> {
         let mut bytes = [0; 32];
         hex::decode_to_slice(text, &mut bytes).ok().map(|()| Self(bytes))
@@ -98,7 +98,7 @@ mod tests {
         assert!(!format!("{secrets:?}").contains("three"));
         assert_eq!(HintSecrets::of("acme one\nacme").map(drop), Err(2));
         assert_eq!(HintSecrets::of("acme one two").map(drop), Err(1));
-        // Some editors begin a file with a mark that nobody sees; no delivery would ever fit.
+        // Some editors begin a file with an invisible mark; with it no delivery would ever match.
         assert_eq!(HintSecrets::of("\u{feff}acme one").map(drop), Err(1));
     }
 }

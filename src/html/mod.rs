@@ -1,5 +1,5 @@
-//! What all pages in HTML share: the head (`templates/page.html`), the plain style, and the headers that keep a page
-//! from being framed, led astray, leaked or taken for something else.
+//! Shared parts of all HTML pages: the head (`templates/page.html`), the plain style, and the headers that prevent
+//! framing, injected content, leaks through the referrer, and a wrong media type.
 //!
 //! May use: nothing of this crate.
 
@@ -8,26 +8,26 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-/// The source of styles that stand in a page and may be changed without anybody's leave.
+/// CSP source of styles inside a page, which may be changed without a change of the policy.
 pub const INLINE: &str = "'unsafe-inline'";
-/// The source of forms for pages without any.
+/// CSP source of forms for pages without forms.
 pub const NOWHERE: &str = "'none'";
 
-/// What goes with every answer for people: pages show what stands in them and load nothing, nobody frames them, keeps
-/// them or hears where somebody came from. Styles come from `style` and forms go to `forms`, both sources of a policy.
-/// Headers that are there already stay.
+/// Adds the headers of every answer for people. Pages show only their own content and load nothing. They cannot be
+/// framed or cached, and other sites do not learn where a visitor came from. Styles come from `style` and forms go to
+/// `forms`, both CSP sources. Existing headers stay.
 pub fn guard(headers: &mut HeaderMap, style: &str, forms: &str) {
     let policy = format!(
         "default-src 'none'; style-src {style}; form-action {forms}; base-uri 'none'; frame-ancestors 'none'"
     );
-    // Sources with characters that no header takes are those of nobody.
+    // A source with characters that are not allowed in a header allows nothing.
     let policy = HeaderValue::try_from(policy).unwrap_or(HeaderValue::from_static("default-src 'none'"));
     headers.entry(CONTENT_SECURITY_POLICY).or_insert(policy);
     private(headers);
     keep(headers, X_FRAME_OPTIONS, "DENY");
 }
 
-/// What goes with an answer that nobody keeps and nobody hears of.
+/// Adds the headers of an answer that must not be cached or revealed by the referrer.
 pub fn private(headers: &mut HeaderMap) {
     for (name, value) in
         [(CACHE_CONTROL, "no-store"), (REFERRER_POLICY, "no-referrer"), (X_CONTENT_TYPE_OPTIONS, "nosniff")]
@@ -36,7 +36,7 @@ pub fn private(headers: &mut HeaderMap) {
     }
 }
 
-/// The same as [`guard`], for an answer whose body is a page.
+/// Does the same as [`guard`], for an answer whose body is a page.
 pub fn page(headers: &mut HeaderMap, style: &str, forms: &str) {
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     guard(headers, style, forms);
