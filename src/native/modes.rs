@@ -1,8 +1,8 @@
-//! Who answers an operation in a workspace.
+//! Decides who answers an operation in a workspace.
 //!
-//! The most specific table counts: one that names the workspace before one that does not, then one that names the
-//! operation before one that names its resource before one for all. Two that say different things with equal right are
-//! refused.
+//! The most specific table counts. A table that names the workspace comes before one that does not. Then a table that
+//! names the operation comes before one that names its resource, and that before one for all. Two tables that
+//! contradict each other at the same level are refused.
 //!
 //! May use: `plan`, `settings`, `store` (which workspaces have been left).
 
@@ -12,7 +12,7 @@ use crate::store::LeftWorkspace;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// How much is meant by a name; a name that means less counts more.
+/// Number of operations that a name covers; a name that covers fewer has priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Reach {
     Every,
@@ -26,26 +26,26 @@ struct Said {
     workspaces: HashMap<String, (Reach, Mode)>,
 }
 
-/// Who answers which operation where.
+/// Per operation of the plan, who answers it, and in which workspaces.
 #[derive(Debug)]
 pub struct Modes(Vec<Said>);
 
-/// Whether an operation reads or writes what only this gateway's store holds: all of a resource of its own, and of one
-/// that has a field which v1 cannot hold.
+/// Checks whether an operation reads or writes data that only this gateway's store holds: all operations of a resource
+/// in the store, and of a resource with a field that v1 cannot hold.
 pub fn is_kept(plan: &Plan, operation: &Operation) -> bool {
     let resource = plan.resource_of(operation);
-    // A field that clients write and v1 does not have.
+    // A field that clients can write and that v1 does not have.
     let beside =
         resource.fields.iter().any(|field| field.spec.v1.is_none() && !field.spec.read_only && !field.spec.hidden);
     resource.source == Source::Own || resource.keeps_values() || beside
 }
 
 impl Modes {
-    /// As `settings` say; `left` are the workspaces whose records have been carried over.
+    /// Reads the modes from `settings`; `left` are the workspaces whose records have been carried over.
     ///
     /// # Errors
-    /// A sentence with a word of what to do: a name that there is not, tables that contradict each other, or records of
-    /// this store that would be answered by a v2 which does not have them.
+    /// A sentence with advice: a name is unknown, tables contradict each other, or a v2 would answer for records of
+    /// this store that it does not have.
     pub fn new(settings: &NativeSettings, plan: &Arc<Plan>, left: &[LeftWorkspace]) -> Result<Self, String> {
         let mut modes = Self(plan.operations.iter().map(|_| Said::default()).collect());
         for serve in &settings.serve {
@@ -89,7 +89,8 @@ impl Modes {
         }
     }
 
-    /// Operations on records of this gateway's store are answered by another only where that one has all of them.
+    /// Checks that another v2 answers operations on records of this gateway's store only where it has all these
+    /// records.
     fn judge(&self, plan: &Plan, address: &HttpAddress, left: &[LeftWorkspace]) -> Result<(), String> {
         let address = address.as_str();
         let kept = || (0..plan.operations.len()).filter(|index| is_kept(plan, &plan.operations[*index]));
@@ -135,20 +136,20 @@ impl Modes {
         Ok(())
     }
 
-    /// Who answers the operation at this place of the plan, in a workspace or outside of any.
+    /// Returns who answers the operation with this index in the plan, in a workspace or outside any.
     pub fn of(&self, operation: usize, workspace: Option<&str>) -> Mode {
         let Some(said) = self.0.get(operation) else { return Mode::default() };
         let here = workspace.and_then(|workspace| said.workspaces.get(workspace)).or(said.everywhere.as_ref());
         here.map_or_else(Mode::default, |(_, mode)| *mode)
     }
 
-    /// Whether any operation is answered so anywhere.
+    /// Checks whether any operation has this mode anywhere.
     pub fn any(&self, wanted: Mode) -> bool {
         let all = self.0.iter().flat_map(|said| said.workspaces.values().chain(&said.everywhere));
         all.into_iter().any(|(_, mode)| *mode == wanted)
     }
 
-    /// Whether the gateway still answers from its store in a workspace.
+    /// Checks whether the gateway still answers from its store in a workspace.
     pub fn keeps(&self, plan: &Plan, workspace: &str) -> bool {
         let mut all = plan.operations.iter().enumerate();
         all.any(|(index, operation)| is_kept(plan, operation) && self.of(index, Some(workspace)) != Mode::Native)

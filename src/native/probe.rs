@@ -1,4 +1,4 @@
-//! Whether there is a v2 at an address, and not this gateway: one request without a credential.
+//! Checks whether there is a v2 at an address, and not this gateway: one request without a credential.
 //!
 //! May use: `hop`, `settings`.
 
@@ -11,7 +11,7 @@ use http_body_util::{BodyExt, Empty, Limited};
 use serde_json::Value;
 use std::time::Duration;
 
-/// What is asked: every v2 has it, and answers 401 without a credential.
+/// Path of the request: every v2 has it, and answers 401 without a credential.
 const ASKED: &str = "/api/v2/users/me/";
 /// Longest wait for the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -21,14 +21,14 @@ const LARGEST: usize = 64 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
     V2,
-    /// Nobody answered, or somebody who fails at present: nothing is known.
+    /// No answer, or an answer of a server that is failing at present: nothing is known.
     Silence(String),
 }
 
-/// Asks who is at `address`, in the name of `instance`.
+/// Sends the request to `address`, in the name of `instance`.
 ///
 /// # Errors
-/// A sentence with a word of what to do: no v2, or the gateway itself.
+/// A sentence with advice: there is no v2, or it is the gateway itself.
 pub async fn ask(address: &HttpAddress, instance: &Instance) -> Result<Found, String> {
     match tokio::time::timeout(PATIENCE, asked(address, instance)).await {
         Ok(Ok((status, body))) => judge(address, status, &body),

@@ -1,4 +1,4 @@
-//! Requests on their way to the deployment's own v2, and its answers as they are.
+//! Forwards requests to the deployment's own v2, and returns its answers unchanged.
 //!
 //! May use: `access` (who asks), `context`, `edge` (the way through), `plan`, `refusal`, `settings`, this folder.
 
@@ -15,25 +15,25 @@ use http::{HeaderName, HeaderValue, Request, Response, StatusCode};
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
-/// Who answers what, and the way to the deployment's own v2.
+/// The modes of all operations, and the pass-through to the deployment's own v2.
 pub struct Native {
     modes: Modes,
     way: PassThrough,
 }
 
 impl Native {
-    /// Sends what `modes` say on `way`.
+    /// Creates it from `modes` and the pass-through `way`.
     pub fn new(modes: Modes, way: PassThrough) -> Self {
         Self { modes, way }
     }
 
-    /// Who answers the operation at this place of the plan.
+    /// Returns who answers the operation with this index in the plan.
     pub fn mode(&self, operation: usize, workspace: Option<&str>) -> Mode {
         self.modes.of(operation, workspace)
     }
 
-    /// Sends a request of `caller` on as it is, but for the credential: the key that acts for the caller goes along,
-    /// and nothing else that proves who somebody is.
+    /// Forwards a request of `caller` unchanged but for the credential: it carries the key that acts for the caller,
+    /// and no other proof of identity.
     ///
     /// # Errors
     /// When that v2 cannot be reached, does not answer, or refuses the key behind a token or gateway key.
@@ -55,7 +55,7 @@ impl Native {
             head.headers.insert(CONTENT_LENGTH, body.len().into());
         }
         let answer = self.way.forward(Request::from_parts(head, full(body)), ctx).await?;
-        // Its client is told about the credential it knows.
+        // The refusal must be about the credential that the client has sent.
         match answer.status() {
             StatusCode::UNAUTHORIZED if caller.kind != PrincipalKind::ApiKey => Err(Refusal::invalid_token()),
             _ => Ok(answer),

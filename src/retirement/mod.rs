@@ -1,5 +1,5 @@
-//! The end of v1, as its clients are told: headers on answers that pass through, trial refusals in declared windows,
-//! and refusal after the end. By default nothing is set, and answers pass through as they are.
+//! The end of v1 for its clients: headers on pass-through answers, trial refusals in declared windows, and refusal
+//! after the end. By default nothing is set, and answers pass through unchanged.
 //!
 //! May use: `edge` (the trait of what is done to answers), `plan`, `settings`, `usage` (the names of clients).
 
@@ -16,32 +16,32 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Time from one line about windows to the next.
+/// Time between two log lines about windows.
 const REPORT: Duration = Duration::from_secs(60);
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
 const SUNSET: HeaderName = HeaderName::from_static("sunset");
 const LINK: HeaderName = HeaderName::from_static("link");
 
-/// What is announced and refused.
+/// The announcements and refusals of the settings.
 pub struct Retirement {
     plan: Arc<Plan>,
-    /// What stands before the paths of v2 for the clients: the path of the public address.
+    /// Prefix of v2's paths for clients: the path of the public address.
     before: String,
     notices: Vec<Notice>,
     windows: Vec<Window>,
 }
 
-/// A window, and the calls that were in it.
+/// A window of trial refusals, and the number of calls in it.
 struct Window {
     told: Brownout,
-    /// Since the last line about it.
+    /// Calls since the last log line.
     lately: AtomicU64,
-    /// Since these settings apply.
+    /// Calls since these settings apply.
     all: AtomicU64,
 }
 
 impl Retirement {
-    /// As `settings` say; none when nothing is set. Windows that have passed are left out; the settings warn of them.
+    /// Reads `settings`; none when nothing is set. Past windows are left out; the settings warn about them.
     pub fn new(settings: &Settings, plan: &Arc<Plan>) -> Result<Option<Self>, String> {
         let (public, settings) = (&settings.public, &settings.retirement);
         let named = settings.notices.iter().map(|notice| ("retirement", &notice.operation));
@@ -79,7 +79,7 @@ impl Retirement {
         Ok(Some(Self { plan: Arc::clone(plan), before, notices: settings.notices.clone(), windows }))
     }
 
-    /// Says in the log, once a minute, how many calls windows have refused, or would have.
+    /// Logs once a minute how many calls windows have refused, or would have refused.
     pub async fn report(self: Arc<Self>) {
         loop {
             tokio::time::sleep(REPORT).await;
@@ -93,7 +93,8 @@ impl Retirement {
         }
     }
 
-    /// Calls that were in a window, by its operation and whether it only counts, since these settings apply.
+    /// Returns the number of calls in windows since these settings apply, by operation and whether the window only
+    /// counts.
     pub fn figures(&self) -> BTreeMap<(&str, bool), u64> {
         let mut figures = BTreeMap::new();
         for Window { told, all, .. } in &self.windows {
@@ -113,7 +114,7 @@ impl Retirement {
             Successor::of(row, &self.plan.operations[successor], &variables, asked.query()).below(&self.before)
         });
         let by_name = |a: &&Notice| a.operation == EVERY;
-        // One of its own counts instead of that for all also while it has not begun.
+        // A notice for this operation has priority over a notice for all, even before its own time has begun.
         let notice = self.notices.iter().filter(|notice| of(&notice.operation)).min_by_key(by_name);
         let notice = notice.filter(|notice| notice.deprecated <= now);
         let mut said =
@@ -138,7 +139,7 @@ impl Retirement {
             lately.fetch_add(1, Ordering::Relaxed);
             all.fetch_add(1, Ordering::Relaxed);
             if !window.dry_run {
-                // One for all may stand beside one for this operation.
+                // A window for all operations may exist beside one for this operation.
                 ends = ends.max(Some(window.until));
             }
         }
@@ -157,15 +158,16 @@ impl Notices for Retirement {
     }
 }
 
-/// Where in v2 stands what a call of v1 is about.
+/// The address in v2 that replaces a call of v1.
 struct Successor {
     target: String,
-    /// Whether the call tells all of it; otherwise variables stand in it.
+    /// Whether the call gives all values of the address; otherwise the address still contains variables.
     whole: bool,
 }
 
 impl Successor {
-    /// `operation` for a call of `row` with these `variables` in its path. Its query holds what v1 has in the path.
+    /// Fills in `operation` for a call of `row` with these path `variables`. Values that v1 has in the path and v2 in
+    /// the query go into the query.
     fn of(row: &V1Operation, operation: &Operation, variables: &[(String, String)], query: Option<&str>) -> Self {
         let query: Vec<(String, String)> =
             form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect();
@@ -191,13 +193,13 @@ impl Successor {
         Self { target, whole }
     }
 
-    /// The same below the path of the public address.
+    /// Puts the path of the public address before the target.
     fn below(self, before: &str) -> Self {
         Self { target: format!("{before}/{}", self.target.trim_start_matches('/')), ..self }
     }
 }
 
-/// The headers of a notice (RFC 9745, RFC 8594).
+/// Builds the headers of a notice (RFC 9745, RFC 8594).
 fn told(notice: &Notice, successor: Option<&Successor>) -> Vec<(HeaderName, HeaderValue)> {
     let mut headers = Vec::new();
     let mut add = |name: HeaderName, value: String| {
@@ -211,7 +213,7 @@ fn told(notice: &Notice, successor: Option<&Successor>) -> Vec<(HeaderName, Head
     {
         add(SUNSET, date);
     }
-    // A variable is no address.
+    // An address with a variable in it is no valid link.
     if let Some(Successor { target, .. }) = successor.filter(|successor| successor.whole) {
         add(LINK, format!("<{target}>; rel=\"successor-version\""));
     }
