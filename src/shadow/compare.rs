@@ -1,11 +1,11 @@
-//! In what two answers to the same read differ.
+//! Compares two answers to the same read.
 //!
-//! The status, the media type and the body are compared. Errors are compared by their code, for their prose is nobody's
-//! contract. Lists inside a record have no order. Cursors are opaque, so only whether there is one counts.
+//! Status, media type and body are compared. Errors are compared by their code, because their text is not part of the
+//! contract. Lists inside a record have no order. Cursors are opaque, so only their presence counts.
 //!
-//! The rows of two pages are held against each other by their id. Their order counts as far as the contract has one:
-//! the values of the field that orders them follow in the same order, and rows with the same value may stand in any
-//! order. At the ends of a page that is not the whole list, rows with the same value as the last one may be others.
+//! The rows of two pages are matched by their id. Their order counts as far as the contract defines one: the values of
+//! the field that orders them must follow in the same order; rows with the same value may be in any order. At the ends
+//! of a page that is not the whole list, the two sides may show different rows with the same value as the last one.
 //!
 //! May use: this folder.
 
@@ -16,10 +16,10 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Longest media type that is told, in characters.
+/// Longest media type in a difference, in characters.
 const LONGEST: usize = 60;
 
-/// One side's answer.
+/// The answer of one side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Side {
     /// Its status.
@@ -30,8 +30,7 @@ pub struct Side {
     pub body: Bytes,
 }
 
-/// Holds two answers to the same read against each other: what came of it, and the places where they differ, each
-/// named once.
+/// Compares two answers to the same read; returns the outcome, and the places where they differ, each once.
 pub fn compare(rules: Rules<'_>, ours: &Side, theirs: &Side) -> (Outcome, Vec<Difference>) {
     let plain = |place: &str, ours: String, theirs: String| {
         (Outcome::Different, vec![Difference { place: place.into(), ours, theirs }])
@@ -42,7 +41,7 @@ pub fn compare(rules: Rules<'_>, ours: &Side, theirs: &Side) -> (Outcome, Vec<Di
     }
     let media = |side: &Side| {
         let media = side.media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        // The text of a header is shown to operators.
+        // Operators see the text of this header.
         let legal = |c: char| c.is_ascii_alphanumeric() || "/+-.".contains(c);
         if media.len() <= LONGEST && media.chars().all(legal) { media } else { "something else".into() }
     };
@@ -73,10 +72,10 @@ pub fn compare(rules: Rules<'_>, ours: &Side, theirs: &Side) -> (Outcome, Vec<Di
     (if differences.is_empty() { Outcome::Equal } else { Outcome::Different }, differences)
 }
 
-/// Where the next page of a walk by cursors begins.
+/// Member with the cursor of the next page.
 const CURSOR: &str = "next_cursor";
 
-/// Compares two pages; none when the contract does not say which rows they hold.
+/// Compares two pages; returns none when the contract does not define which rows they contain.
 pub(super) fn rows(walk: &mut Walk<'_>, ours: &Value, theirs: &Value) -> Option<()> {
     let (one, other) = (ours.as_object()?, theirs.as_object()?);
     let (mine, their) = (data(one), data(other));
@@ -88,7 +87,7 @@ pub(super) fn rows(walk: &mut Walk<'_>, ours: &Value, theirs: &Value) -> Option<
     let part = is_part(one) || is_part(other);
     let mut missing = (only_ours.len(), only_theirs.len());
     if part && !(only_ours.is_empty() && only_theirs.is_empty()) {
-        // Without its value nobody can say whether a row stands at an end.
+        // Without the value of this field nothing shows whether a row is at an end.
         let order =
             walk.rules.order.filter(|field| mine.iter().chain(their).all(|row| row.get(*field).is_some()))?;
         missing = (not_at_an_end(&only_ours, mine, order), not_at_an_end(&only_theirs, their, order));
@@ -116,7 +115,7 @@ pub(super) fn rows(walk: &mut Walk<'_>, ours: &Value, theirs: &Value) -> Option<
         walk.note("/data", &format!("in the order of {order}"), "in another order");
     }
     match (one.get(CURSOR), other.get(CURSOR)) {
-        // Each side writes them as it likes.
+        // Each side has its own form of cursors.
         (Some(Value::String(_)), Some(Value::String(_))) => {}
         (one, other) => walk.values("/next_cursor", one, other),
     }
@@ -128,13 +127,13 @@ fn data(page: &Map<String, Value>) -> &[Value] {
     page.get("data").and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// Whether a page is not the whole list.
+/// Checks whether a page is only a part of the list.
 fn is_part(page: &Map<String, Value>) -> bool {
     let is_there = |name: &str| page.get(name).is_some_and(|value| !value.is_null());
     is_there("next") || is_there("previous") || page.get("has_more") == Some(&Value::Bool(true))
 }
 
-/// How many of `only`, which are among `rows`, stand at neither end.
+/// Counts the rows of `only`, all of them in `rows`, that are at neither end.
 fn not_at_an_end(only: &[Value], rows: &[Value], order: &str) -> usize {
     let ends = [rows.first(), rows.last()];
     let at_an_end = |row: &&Value| {
@@ -146,7 +145,7 @@ fn not_at_an_end(only: &[Value], rows: &[Value], order: &str) -> usize {
     only.iter().filter(|row| !at_an_end(row)).count()
 }
 
-/// Whether the values of a field follow in the same order; yes where it is not shown.
+/// Checks whether the values of a field follow in the same order; true where a row does not show the field.
 fn in_one_order(ours: &[Value], theirs: &[Value], order: &str) -> bool {
     let mut pairs = ours.iter().zip(theirs);
     pairs.all(|(one, other)| match (one.get(order), other.get(order)) {

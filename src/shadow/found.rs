@@ -1,27 +1,27 @@
-//! What can come of a comparison.
+//! Possible results of a comparison.
 //!
 //! May use: nothing of this crate.
 
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
-/// What came of a read that was to be compared.
+/// Result for a read that was chosen to be compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumString, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Outcome {
-    /// Both sides say the same.
+    /// Both answers are the same.
     Equal,
-    /// They say different things.
+    /// The answers differ.
     Different,
-    /// Their answers cannot be held against each other.
+    /// The answers cannot be compared.
     NotComparable,
-    /// There was no room or time to compare it.
+    /// There was no room or no time to compare it.
     Dropped,
     /// The other side could not be asked.
     Failed,
 }
 
 impl Outcome {
-    /// As it is kept and shown.
+    /// Returns the name that is stored and shown.
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -30,11 +30,11 @@ impl Outcome {
 /// A place where two answers differ.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Difference {
-    /// A JSON pointer with `*` for places in lists and for names that are no words of the contract; or `status`, or
+    /// A JSON pointer, with `*` for positions in lists and for names that are not in the contract; or `status`, or
     /// `header` and a name.
     pub place: String,
-    /// What the gateway says.
+    /// Value or kind in the gateway's answer.
     pub ours: String,
-    /// What the other side says.
+    /// Value or kind in the other side's answer.
     pub theirs: String,
 }

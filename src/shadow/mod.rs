@@ -1,13 +1,13 @@
-//! Answers to reads, compared with those of the deployment's own v2 beside the requests.
+//! Compares answers to reads with those of the deployment's own v2, outside the requests.
 //!
-//! A request whose answer is to be compared is put into a bounded queue once it has been answered; a full queue drops
-//! it and counts that, and nothing waits. `work` sends the same read to the other side, with the caller's key and
-//! nowhere else, following nothing. `compare` says in what two answers differ, where the contract says what has to be
-//! the same. A read whose answers differ is compared once more after a pause, with an answer made anew, so that a write
-//! between the two answers passes for no difference. Counts and differences are written into the store together, every
-//! few seconds.
+//! After a request was answered, its answer goes into a bounded queue. When the queue is full, the answer is dropped
+//! and counted, and no request waits. `work` sends the same read to the other side, with the caller's key. It sends the
+//! key nowhere else and follows no redirect. `compare` finds the differences in everything that the contract defines.
+//! When answers differ, the read is compared once more after a pause, with a new answer of the gateway, so that a write
+//! between the two answers does not count as a difference. Counts and differences are written into the store together,
+//! every few seconds.
 //!
-//! Differences are places and kinds of values; the values themselves are kept only where that is set, for test systems.
+//! Differences consist of places and kinds of values. The values are kept only if a setting says so, for test systems.
 //!
 //! May use: `hop`, `migration` (dates and harmless texts), `plan`, `settings`, `store`, `tally`, `usage` (which day it
 //! is), `v1` (keys).

@@ -1,5 +1,5 @@
-//! Which answers are compared, and the queue they wait in. On the way of a request nothing waits and nothing is copied
-//! but handles.
+//! Chooses the answers to compare, and holds their queue. A request never waits for it, and it copies nothing but
+//! handles.
 //!
 //! May use: `plan`, `settings`, `v1` (keys), this folder.
 
@@ -18,15 +18,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-/// Most answers that wait.
+/// Most answers in the queue.
 const WAITING: usize = 256;
-/// Most bytes of them.
+/// Most bytes of the answers in the queue.
 const BYTES: usize = 32 * 1024 * 1024;
 
-/// Makes an answer anew; none when it cannot be made, or not from what v1 says now.
+/// Makes the gateway's answer again; none when that is not possible, or not from present data of v1.
 pub type Again = Box<dyn Fn() -> BoxFuture<'static, Option<Side>> + Send + Sync>;
 
-/// An answer that waits to be compared.
+/// An answer in the queue.
 pub(super) struct Offer {
     pub(super) operation: Arc<str>,
     pub(super) path: String,
@@ -34,12 +34,12 @@ pub(super) struct Offer {
     pub(super) ours: Side,
     pub(super) order: Option<String>,
     pub(super) again: Again,
-    /// When it was answered.
+    /// Time of the answer.
     pub(super) taken: Instant,
     _room: Room,
 }
 
-/// Room in memory; given back when dropped.
+/// Memory of one answer in the queue; given back when dropped.
 struct Room(Arc<AtomicUsize>, usize);
 
 impl Drop for Room {
@@ -48,7 +48,7 @@ impl Drop for Room {
     }
 }
 
-/// Takes answers that are to be compared; cheap to clone.
+/// Takes answers to compare. Cheap to clone.
 #[derive(Clone)]
 pub struct Shadow {
     plan: Arc<Plan>,
@@ -61,20 +61,20 @@ pub struct Shadow {
     queue: mpsc::Sender<Offer>,
 }
 
-/// A read that was chosen to be compared, before it is answered.
+/// A read that was chosen for comparison before it is answered.
 pub struct Chosen {
-    /// Path and query as they were asked for.
+    /// Path and query of the request.
     pub path: String,
     /// The key that acts for the caller.
     pub key: V1Key,
-    /// The order asked for, when one was.
+    /// The requested order, if any.
     pub order_by: Option<String>,
-    /// Makes the answer anew.
+    /// Makes the answer again.
     pub again: Again,
 }
 
 impl Shadow {
-    /// Takes answers of the operations of `plan`; the answers taken come out of the queue.
+    /// Creates it for the operations of `plan`; also returns the other end of the queue.
     pub(super) fn new(plan: Arc<Plan>, settings: ShadowSettings, tally: Tally) -> (Self, mpsc::Receiver<Offer>) {
         let (queue, waiting) = mpsc::channel(WAITING);
         let rate = u32::try_from(settings.rate).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
@@ -91,8 +91,8 @@ impl Shadow {
         (shadow, waiting)
     }
 
-    /// Whether the next read, of the operation at this place of the plan, is among those that are compared. One that is
-    /// beyond the rate is counted.
+    /// Decides whether the next read of the operation with this index in the plan is compared. A read beyond the rate
+    /// limit is counted.
     pub fn chooses(&self, operation: usize) -> bool {
         if fastrand::usize(..100) >= self.settings.share {
             return false;
@@ -104,12 +104,12 @@ impl Shadow {
         chosen
     }
 
-    /// Counts a read of the operation at this place of the plan that cannot be compared.
+    /// Counts a read of the operation with this index in the plan that cannot be compared.
     pub fn pass_over(&self, operation: usize) {
         self.count(operation, Outcome::NotComparable);
     }
 
-    /// Compares `ours` with what the other side answers, some time later.
+    /// Puts `ours` into the queue, to be compared later with the other side's answer.
     pub fn offer(&self, operation: usize, chosen: Chosen, ours: Side) {
         let size = ours.body.len();
         let before = self.waiting.fetch_add(size, Ordering::Relaxed);
@@ -136,7 +136,7 @@ impl Shadow {
         self.tally.add(&self.names[operation], outcome, Vec::new());
     }
 
-    /// The field that the rows of a list are in the order of.
+    /// Returns the field by which the rows of a list are ordered.
     fn order(&self, operation: usize, asked: Option<&str>) -> Option<String> {
         let order = self.plan.operations[operation].order.as_ref()?;
         let field = |text: &str| text.trim_start_matches('-').to_owned();

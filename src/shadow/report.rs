@@ -1,4 +1,4 @@
-//! What has come of all comparisons, for operators.
+//! Results of all comparisons, for operators.
 //!
 //! May use: `migration` (dates), `store` (rows), this folder.
 
@@ -9,31 +9,31 @@ use jiff::Timestamp;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What came of the reads of one operation.
+/// Results for the reads of one operation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Line {
     /// The operation.
     pub operation: String,
-    /// Reads that both sides answered alike.
+    /// Reads with the same answer on both sides.
     pub equal: i64,
-    /// Reads that they answered differently.
+    /// Reads with different answers.
     pub different: i64,
-    /// Reads whose answers cannot be held against each other.
+    /// Reads whose answers cannot be compared.
     pub not_comparable: i64,
-    /// Reads for which there was no room.
+    /// Reads that were dropped.
     pub dropped: i64,
     /// Reads that the other side did not answer.
     pub failed: i64,
 }
 
-/// A difference, as operators see it.
+/// A difference in the form for operators.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Told {
     pub operation: String,
     pub place: String,
-    /// What the gateway says.
+    /// Value or kind in the gateway's answer.
     pub ours: String,
-    /// What the other side says.
+    /// Value or kind in the other side's answer.
     pub theirs: String,
     pub requests: i64,
     pub first: String,
@@ -45,14 +45,14 @@ pub struct Told {
 pub struct Report {
     /// The first day with counts; none when nothing was compared.
     pub since: Option<String>,
-    /// By operation, those with most differences first.
+    /// Results by operation, the ones with most differences first.
     pub operations: Vec<Line>,
-    /// In what the sides differ, those seen last first.
+    /// Differences, those seen last first.
     pub differences: Vec<Told>,
 }
 
 impl Report {
-    /// Of what `store` holds.
+    /// Reads the report from `store`.
     pub async fn read(store: &Store) -> Result<Self, StoreError> {
         let counts = store.shadow_counts(0).await?;
         Ok(Self::of(&counts, &store.shadow_differences().await?))
@@ -92,7 +92,7 @@ impl Report {
     }
 }
 
-/// To the second, in UTC.
+/// Formats a time to the second, in UTC.
 fn instant(micros: i64) -> String {
     let second = Timestamp::from_second(micros.div_euclid(1_000_000));
     second.map_or_else(|_| micros.to_string(), |second| second.to_string())

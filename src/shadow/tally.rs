@@ -1,4 +1,4 @@
-//! What has come of comparisons since the last write, and since the process began.
+//! Results of comparisons since the last write, and since the process began.
 //!
 //! May use: `store`, `tally`, `units`, `usage` (which day it is), this folder.
 
@@ -12,10 +12,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use strum::VariantArray;
 
-/// Most differences that wait to be written; while the store cannot be written, further ones are counted alone.
+/// Most differences in memory. While the store cannot be written, further differences are only counted.
 const MOST: usize = 2_000;
 
-/// Counts and differences of a process; cheap to clone, all clones are the same.
+/// Counts and differences of a process. Cheap to clone; all clones are the same.
 #[derive(Debug, Clone, Default)]
 pub struct Tally(Arc<Inner>);
 
@@ -31,7 +31,7 @@ struct Waiting {
     differences: HashMap<(Arc<str>, Difference), Seen>,
 }
 
-/// How often a difference was seen, and when, in microseconds since 1970.
+/// Number of sightings of a difference, and their times in microseconds since 1970.
 #[derive(Debug, Clone, Copy)]
 struct Seen {
     requests: i64,
@@ -40,7 +40,7 @@ struct Seen {
 }
 
 impl Tally {
-    /// Counts what came of a read of an operation, with the differences that were found.
+    /// Counts the outcome for a read of an operation, and adds its differences.
     pub fn add(&self, operation: &Arc<str>, outcome: Outcome, differences: Vec<Difference>) {
         self.0.all[outcome as usize].add(1);
         let mut waiting = self.0.waiting.lock();
@@ -62,12 +62,12 @@ impl Tally {
         }
     }
 
-    /// What has come of all comparisons of the process, by outcome.
+    /// Returns the counts of all comparisons of the process, by outcome.
     pub fn figures(&self) -> impl Iterator<Item = (&'static str, u64)> {
         Outcome::VARIANTS.iter().zip(&self.0.all).map(|(outcome, count)| (outcome.name(), count.get()))
     }
 
-    /// Takes what waits to be written.
+    /// Removes and returns everything that is not written yet.
     pub(super) fn take(&self) -> (Vec<ShadowCount>, Vec<ShadowDifference>) {
         let Waiting { counts, differences } = std::mem::take(&mut *self.0.waiting.lock());
         let counts = counts.into_iter().map(|((day, operation, outcome), requests)| ShadowCount {

@@ -5,12 +5,12 @@ use crate::amount::amount;
 use crate::printable::cut;
 use std::fmt::Write;
 
-/// Most lines of a table for a terminal.
+/// Most rows of a table for a terminal.
 const MOST: usize = 40;
-/// Widest column for what one side says, in characters.
+/// Widest column for the value of one side, in characters.
 const WIDE: usize = 24;
 
-/// The report for a terminal.
+/// Formats the report for a terminal.
 pub fn text(report: &Report) -> String {
     let Some(since) = &report.since else {
         return "Nothing was compared yet. Set native.base_url, and mode = \"shadow\" in [[native.serve]] for some \

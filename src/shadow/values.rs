@@ -1,5 +1,5 @@
-//! Values of answers: when two are the same, and their kind, so that a difference can be told without telling what
-//! somebody has written.
+//! Values of answers: whether two are the same, and their kind, so that a difference can be shown without showing text
+//! that a person has written.
 //!
 //! May use: nothing of this crate.
 
@@ -8,10 +8,10 @@ use jiff::civil::Date;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// Finest part of a second that is compared, in digits: systems keep milliseconds or more.
+/// Most digits of a second that are compared: all systems keep milliseconds or more.
 const FINEST: usize = 3;
 
-/// Whether two values that are no list and no object are the same.
+/// Checks whether two values that are no list and no object are the same.
 pub(super) fn same(ours: &Value, theirs: &Value) -> bool {
     match (ours, theirs) {
         (Value::Number(ours), Value::Number(theirs)) => ours == theirs || ours.as_f64() == theirs.as_f64(),
@@ -20,16 +20,16 @@ pub(super) fn same(ours: &Value, theirs: &Value) -> bool {
     }
 }
 
-/// Whether two texts are one instant, as exactly as the less exact of them says it.
+/// Checks whether two texts are the same instant, with the precision of the less precise one.
 fn same_instant(ours: &str, theirs: &str) -> bool {
     let (Some((ours, exact)), Some((theirs, as_exact))) = (instant(ours), instant(theirs)) else { return false };
     let digits = exact.min(as_exact).min(FINEST);
     let step = 10_i128.pow(9 - u32::try_from(digits).unwrap_or(0));
-    // One may cut off what the other rounds.
+    // One side may cut off digits that the other rounds.
     (ours.as_nanosecond() - theirs.as_nanosecond()).abs() < step
 }
 
-/// An instant, and how many digits of its second are written.
+/// Parses an instant; returns it with the number of digits after its second.
 fn instant(text: &str) -> Option<(Timestamp, usize)> {
     if text.len() < 20 {
         return None;
@@ -39,10 +39,10 @@ fn instant(text: &str) -> Option<(Timestamp, usize)> {
     Some((instant, after.bytes().take_while(u8::is_ascii_digit).count()))
 }
 
-/// Longest value that is kept as it is, in characters.
+/// Longest value that is stored, in characters; a longer one is cut.
 const LONGEST: usize = 200;
 
-/// The kind of a value; nothing for none.
+/// Describes the kind of a value; `nothing` when there is none.
 pub(super) fn kind(value: Option<&Value>) -> String {
     match value {
         None => "nothing".into(),
@@ -58,7 +58,7 @@ pub(super) fn kind(value: Option<&Value>) -> String {
     }
 }
 
-/// The kinds of two values that differ; of one kind, the second is said to be another.
+/// Describes the kinds of two different values. When both have one kind, the second is called "another" of that kind.
 pub(super) fn kinds(ours: Option<&Value>, theirs: Option<&Value>) -> (String, String) {
     let (ours, theirs) = (kind(ours), kind(theirs));
     if ours != theirs {
@@ -68,7 +68,7 @@ pub(super) fn kinds(ours: Option<&Value>, theirs: Option<&Value>) -> (String, St
     (ours, format!("another {other}"))
 }
 
-/// The value itself, where it may be kept.
+/// Returns the value itself, cut to its longest length; used only where values may be stored.
 pub(super) fn exact(value: Option<&Value>) -> String {
     let text = value.map_or_else(|| "nothing".to_owned(), Value::to_string);
     text.chars().take(LONGEST).collect()

@@ -1,4 +1,4 @@
-//! A walk through two answers at once, which notes where they differ.
+//! Walks through two answers at once and notes where they differ.
 //!
 //! May use: this folder.
 
@@ -8,19 +8,19 @@ use super::words::Words;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Longest name of a member that is kept as it is, in characters.
+/// Longest name of a member that is stored, in characters.
 const LONGEST: usize = 60;
-/// Most places that are told of one answer.
+/// Most differences noted for one answer.
 const MOST: usize = 20;
 
-/// How answers are compared.
+/// Rules of a comparison.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules<'r> {
-    /// Names that may be told.
+    /// Names that may be shown.
     pub words: &'r Words,
-    /// The field that the rows of a list are in the order of; none where there is no list or no order.
+    /// The field by which the rows of a list are ordered; none without a list or an order.
     pub order: Option<&'r str>,
-    /// Whether values are told as they are.
+    /// Whether values are shown themselves.
     pub values: bool,
 }
 
@@ -34,7 +34,7 @@ impl<'r> Walk<'r> {
         Self { rules, found: Vec::new() }
     }
 
-    /// What was found, each once.
+    /// Returns the differences, each once.
     pub(super) fn found(mut self) -> Vec<Difference> {
         self.found.sort();
         self.found.dedup();
@@ -56,7 +56,7 @@ impl<'r> Walk<'r> {
         self.note(place, &ours, &theirs);
     }
 
-    /// Compares what stands at one place; none for nothing.
+    /// Compares the two values at one place; none for a missing value.
     pub(super) fn values(&mut self, place: &str, ours: Option<&Value>, theirs: Option<&Value>) {
         match (ours, theirs) {
             (None, None) => {}
@@ -67,7 +67,7 @@ impl<'r> Walk<'r> {
         }
     }
 
-    /// Compares the members of two objects, but for those that are compared elsewhere.
+    /// Compares the members of two objects, except those in `but`.
     pub(super) fn objects(
         &mut self,
         place: &str,
@@ -82,7 +82,7 @@ impl<'r> Walk<'r> {
         }
     }
 
-    /// Compares two lists without an order: elements with an id by their id, others as they are.
+    /// Compares two lists without an order: elements with an id are matched by it, others by their whole value.
     fn sets(&mut self, place: &str, ours: &[Value], theirs: &[Value]) {
         let inner = format!("{place}/*");
         let (mut ours, mut theirs) = (by_key(ours), by_key(theirs));
@@ -109,7 +109,7 @@ impl<'r> Walk<'r> {
     }
 }
 
-/// Values by what tells them apart: their id, or all of them.
+/// Groups values by their key: their id, or the whole value.
 pub(super) fn by_key(values: &[Value]) -> BTreeMap<String, Vec<&Value>> {
     let mut all: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
     for value in values {
@@ -118,7 +118,7 @@ pub(super) fn by_key(values: &[Value]) -> BTreeMap<String, Vec<&Value>> {
     all
 }
 
-/// What tells a value apart in a list without an order.
+/// Returns the text that identifies a value in a list without an order.
 pub(super) fn key(value: &Value) -> String {
     match value.get("id") {
         Some(Value::String(id)) => id.clone(),

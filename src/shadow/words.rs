@@ -1,4 +1,4 @@
-//! The words that places in answers may be told by: names of the contract, and nothing that people have named.
+//! The names that may be shown in places of answers: names of the contract, and no names given by people.
 //!
 //! May use: `plan`.
 
@@ -6,16 +6,16 @@ use crate::plan::Plan;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// Names of the envelope and of problems, which are in no read shape.
+/// Names of the list envelope and of problems, which are in no read shape.
 const ENVELOPE: [&str; 9] =
     ["data", "next", "previous", "total_count", "next_cursor", "has_more", "pagination", "style", "code"];
 
-/// Names of members that the contract has.
+/// Names of the members in the contract.
 #[derive(Debug, Default)]
 pub struct Words(HashSet<String>);
 
 impl Words {
-    /// Those of the plan's fields and shapes.
+    /// Collects the names of the plan's fields and shapes.
     pub fn of(plan: &Plan) -> Self {
         let mut words: HashSet<String> = ENVELOPE.map(str::to_owned).into();
         for resource in &plan.resources {
@@ -27,13 +27,13 @@ impl Words {
         Self(words)
     }
 
-    /// Whether the contract has a member of this name.
+    /// Checks whether the contract has a member with this name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.contains(name)
     }
 }
 
-/// The names below `properties`, at any depth of a schema.
+/// Collects the names below `properties`, at any depth of a schema.
 fn collect(schema: &Value, words: &mut HashSet<String>) {
     match schema {
         Value::Object(members) => {

@@ -1,4 +1,4 @@
-//! The work beside the requests: takes answers out of the queue, asks the other side, and counts what comes of it.
+//! The background task: takes answers out of the queue, asks the other side, and counts the results.
 //!
 //! May use: `hop`, `plan`, `settings`, `v1` (keys), this folder.
 
@@ -22,24 +22,24 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc};
 
-/// Most reads that are asked at once.
+/// Most concurrent reads at the other side.
 const AT_ONCE: usize = 4;
-/// Most differences that wait to be looked at once more.
+/// Most differences that wait to be checked once more.
 const DOUBTFUL: usize = 64;
-/// Bytes from which on bodies are compared where that holds nobody up.
+/// Size in bytes from which bodies are compared on the blocking pool, where they delay no request.
 const LARGE: usize = 32 * 1024;
-/// Time from an answer until it is compared: by then it has been sent, and does not share the processor with what it
-/// causes.
+/// Time from an answer until it is compared. By then the answer has been sent, so the comparison does not take
+/// processor time from it.
 const SENT: Duration = Duration::from_millis(5);
 
-/// Longest wait for an answer.
+/// Time limit for an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a connection is kept for the next read.
+/// Time for which an idle connection is kept.
 const IDLE: Duration = Duration::from_secs(60);
 const KEPT: usize = 8;
 /// Largest answer that is read, in bytes.
 const LARGEST: usize = 32 * 1024 * 1024;
-/// Answers that say nothing about what was asked.
+/// Statuses of answers that say nothing about the requested record.
 const TROUBLE: [u16; 5] = [408, 429, 502, 503, 504];
 
 pub struct Work {
@@ -52,14 +52,14 @@ struct Doing {
     words: Arc<Words>,
     values: bool,
     tally: Tally,
-    /// Time until a difference is looked at once more: the data kept of v1 are older than that by then.
+    /// Time until a difference is checked once more: by then the cached data of v1 have expired.
     pause: Duration,
     doubtful: Arc<Semaphore>,
 }
 
 impl Work {
-    /// Compares answers of the operations of `plan` with those of `address`; `pause` is the age up to which the gateway
-    /// answers from what it keeps.
+    /// Creates the task, which compares answers of the operations of `plan` with those of `address`. `pause` is the
+    /// greatest age of the cached data from which the gateway answers.
     pub fn new(
         plan: Arc<Plan>,
         address: HttpAddress,
@@ -82,11 +82,11 @@ impl Work {
         Ok((shadow, Self { queue, doing: Arc::new(doing) }))
     }
 
-    /// Compares until nobody offers any more.
+    /// Compares answers until all senders of the queue are gone.
     pub async fn run(mut self) {
         let places = Arc::new(Semaphore::new(AT_ONCE));
         while let Some(offer) = self.queue.recv().await {
-            // They come out in the order in which they were taken, so that none waits here for longer than this.
+            // Answers leave the queue in the order of their time, so none waits here longer than `SENT`.
             tokio::time::sleep_until(offer.taken + SENT).await;
             let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
             let doing = Arc::clone(&self.doing);
@@ -104,7 +104,7 @@ impl Work {
 }
 
 impl Doing {
-    /// Asks the other side and compares its answer with `ours`.
+    /// Reads the other side's answer and compares it with `ours`.
     async fn look(&self, offer: &Offer, ours: Side) -> (Outcome, Vec<Difference>) {
         let failed = (Outcome::Failed, Vec::new());
         let Some(theirs) = self.asking.ask(&offer.path, &offer.key).await else { return failed };
@@ -117,7 +117,8 @@ impl Doing {
         }
     }
 
-    /// A write between the two answers looks like a difference; one that is there makes one again.
+    /// Compares again after a pause. A write between the two answers looks like a difference; a real difference
+    /// remains.
     async fn look_again(&self, offer: &Offer, first: Vec<Difference>) -> (Outcome, Vec<Difference>) {
         let Ok(_place) = self.doubtful.try_acquire() else { return (Outcome::Dropped, Vec::new()) };
         tokio::time::sleep(self.pause).await;
@@ -125,7 +126,7 @@ impl Doing {
         match self.look(offer, ours).await {
             (Outcome::Different, second) => {
                 let both: Vec<_> = second.into_iter().filter(|difference| first.contains(difference)).collect();
-                // Both times something else: it is being written to.
+                // Different places each time: the record is being written.
                 let outcome = if both.is_empty() { Outcome::NotComparable } else { Outcome::Different };
                 (outcome, both)
             }
@@ -134,7 +135,7 @@ impl Doing {
     }
 }
 
-/// The way to the other side. It leads to the address of the settings and nowhere else: redirects are not followed.
+/// Client for the other side. It sends only to the configured address: redirects are not followed.
 #[derive(Clone)]
 pub(super) struct Asking {
     hop: Hop<Empty<Bytes>>,
@@ -149,7 +150,7 @@ impl Asking {
         Ok(Self { hop: Hop::new(&scheme, &settings)?, address, instance })
     }
 
-    /// What it answers to a read with `key`; none when it does not answer, or is in trouble.
+    /// Sends a read with `key` and returns the answer; none when there is no answer, or one that only reports trouble.
     pub(super) async fn ask(&self, path: &str, key: &V1Key) -> Option<Side> {
         let mut request = Request::get(format!("{}{path}", self.address.as_str())).body(Empty::new()).ok()?;
         let mut secret = HeaderValue::from_str(key.expose()).ok()?;

@@ -1,7 +1,7 @@
-//! Who brings what has come of comparisons into the store, some time after they were made.
+//! Writes the results of comparisons into the store, some time after they were made.
 //!
-//! A batch is written once: when it is not known whether it was, it is sent again under the same number, and the store
-//! adds no number twice.
+//! A batch is added once. When it is not known whether the store has it, it is sent again with the same number, and the
+//! store adds each number only once.
 //!
 //! May use: `store`, this folder.
 
@@ -11,14 +11,14 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Writes what a process has compared.
+/// Writer of the results of a process.
 pub struct Writer {
     tally: Tally,
     store: Store,
     process: Uuid,
-    /// Time from one write to the next.
+    /// Time between two writes.
     flush: Duration,
-    /// For how many days counts are kept.
+    /// Number of days for which counts are kept.
     days: i64,
     /// Most differences that are kept.
     keep: AtomicI64,
@@ -26,13 +26,13 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Of `tally`, into `store` every `flush`; counts are kept for `days`.
+    /// Creates the writer of `tally` into `store`, which writes every `flush` and keeps counts for `days`.
     pub fn new(tally: Tally, store: Store, flush: Duration, days: i64) -> Self {
         let keep = AtomicI64::new(i64::MAX);
         Self { tally, store, process: Uuid::new_v4(), flush, days, keep, open: tokio::sync::Mutex::default() }
     }
 
-    /// From now on so many differences are kept at most.
+    /// Sets how many differences are kept at most.
     pub fn keep(&self, differences: usize) {
         self.keep.store(i64::try_from(differences).unwrap_or(i64::MAX), Ordering::Relaxed);
     }
@@ -49,10 +49,10 @@ impl Writer {
         }
     }
 
-    /// Writes what was found since the last time; nothing is lost when the store cannot be written.
+    /// Writes the results since the last write. Nothing is lost when the store cannot be written.
     pub async fn write(&self) -> Result<(), StoreError> {
         let mut open = self.open.lock().await;
-        // A batch that an earlier write has left open is written again under its number, and nothing else with it.
+        // A batch left open by an earlier write is first written again, alone and with its number.
         self.send(&mut open).await?;
         (open.counts, open.differences) = self.tally.take();
         open.number += 1;
@@ -71,7 +71,7 @@ impl Writer {
     }
 }
 
-/// A batch that is on its way, or of which it is not known whether it arrived.
+/// A batch that is being sent, or whose arrival is not known.
 #[derive(Default)]
 struct Open {
     number: i64,
