@@ -1,13 +1,13 @@
-//! Bodies to write with: one that must be refused, and the smallest that does something. May use: `plan`, this folder.
+//! Bodies for writes: one that must be refused, and the smallest that has an effect. May use: `plan`, this folder.
 
 use super::place::Place;
 use crate::plan::{BodyRule, Input, Kind, Operation, OwnRecords, Resource, ValueType};
 use serde_json::{Map, Value, json};
 
-/// Members that a change may be seen by, the first one an operation takes.
+/// Members that make a change visible; the first one that an operation accepts is used.
 const CHANGED: [&str; 4] = ["name", "display_name", "comment_html", "description"];
 
-/// A body in which the first member that can be wrong is.
+/// Returns a body with a wrong value in the first member that can have one.
 pub(super) fn wrong(members: &[Input]) -> Option<Value> {
     let wrong = |input: &Input| match input.value {
         ValueType::One(Kind::Any) => None,
@@ -17,7 +17,7 @@ pub(super) fn wrong(members: &[Input]) -> Option<Value> {
     members.iter().find_map(|input| Some(json!({ input.name.as_str(): wrong(input)? })))
 }
 
-/// A body for a success; none when the operation takes none.
+/// Returns a body for a success; none when the operation takes no body.
 pub(super) fn right(place: &Place, operation: &Operation, resource: &Resource) -> Option<Value> {
     let BodyRule::Members(members) = &operation.body else { return None };
     let name = format!("causeway verify {}", &uuid::Uuid::new_v4().simple().to_string()[..12]);

@@ -1,16 +1,16 @@
-//! A gateway as a client meets it. May use: `outgoing`.
+//! A client of a gateway. May use: `outgoing`.
 
 use crate::outgoing::{self, Answer};
 use reqwest::{Client, Method};
 use serde_json::Value;
 use std::time::Duration;
 
-/// Longest time for one answer.
+/// Time limit for one answer.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How often an answer that says "later" is waited for.
+/// Most waits for a request that is answered with `Retry-After`.
 const WAITS: usize = 3;
 
-/// A running gateway, and the key to ask it with.
+/// A running gateway, and the key for requests to it.
 #[derive(Debug, Clone)]
 pub struct Gateway {
     http: Client,
@@ -29,23 +29,23 @@ impl Answer {
 }
 
 impl Gateway {
-    /// A client for the gateway at `base`.
+    /// Creates a client for the gateway at `base`.
     pub fn new(base: &str, key: Option<String>) -> Result<Self, String> {
         let http = outgoing::client_for(base, PATIENCE)?;
         Ok(Self { http, base: base.trim_end_matches('/').to_owned(), key })
     }
 
-    /// The same one, asked without any credential.
+    /// Returns the same client without any credential.
     pub(super) fn bare(&self) -> Self {
         Self { key: None, ..self.clone() }
     }
 
-    /// Reads; while the answer is "later", it is waited for.
+    /// Sends a GET; waits and retries while the answer asks for that.
     pub(super) async fn get(&self, target: &str) -> Result<Answer, String> {
         self.send_patiently("GET", target, None).await
     }
 
-    /// Sends a request; while the answer is "later", it is waited for.
+    /// Sends a request; waits and retries while the answer asks for that.
     pub(super) async fn send_patiently(
         &self,
         method: &str,

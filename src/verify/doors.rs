@@ -1,4 +1,4 @@
-//! Doors: what every operation refuses, and what writes refuse when nothing may be written. May use: `outgoing`,
+//! Doors: refusals that every operation has, and refusals of writes when nothing may be written. May use: `outgoing`,
 //! `plan`, this folder.
 
 use super::client::Gateway;
@@ -9,10 +9,10 @@ use crate::outgoing::Answer;
 use crate::plan::{BodyRule, Method, Operation, Plan};
 use serde_json::json;
 
-/// Codes that say a write needs the other mode of work item types.
+/// Codes of a write that needs the other mode of work item types.
 const OTHER_MODE: [&str; 2] = ["work_item_types_managed_at_project", "work_item_types_managed_at_workspace"];
 
-/// Without a key 401; with a method nobody has 405, whose `Allow` names the operation's.
+/// Checks two refusals: 401 without a key, and 405 for a method that no operation has, with the operation's in `Allow`.
 pub(super) async fn check(gateway: &Gateway, place: &Place, operation: &Operation) -> Checked {
     let path = place.path_to_nothing(operation)?;
     let body = (operation.method != Method::Get).then(|| json!({}));
@@ -30,7 +30,7 @@ pub(super) async fn check(gateway: &Gateway, place: &Place, operation: &Operatio
     Ok("401 without a key, 405 for PUT".into())
 }
 
-/// A write that cannot change anything: of a record that is not there, or with a body that is wrong.
+/// Checks a write that cannot change anything: one of a missing record, or one with a wrong body.
 pub(super) async fn refuses_harmlessly(gateway: &Gateway, place: &Place, operation: &Operation) -> Checked {
     let at_nothing = place::names_a_record(operation);
     let body = match &operation.body {
@@ -41,7 +41,7 @@ pub(super) async fn refuses_harmlessly(gateway: &Gateway, place: &Place, operati
     if body.is_none() && !at_nothing {
         return Err(Finding::Impossible("no body of it is surely wrong".into()));
     }
-    // A record that is not there is told before or after the body is judged, as the operation needs it.
+    // Depending on the operation, the missing record is reported before or after the body is checked.
     let path = place.path_to_nothing(operation)?;
     let answer = gateway.send_patiently(operation.method.as_str(), &path, body.as_ref()).await?;
     match (answer.status, answer.code()) {
@@ -67,7 +67,7 @@ pub(super) fn is_problem(answer: &Answer, status: u16, code: &str, when: &str) -
     Ok(())
 }
 
-/// Checks that an answer is a success with this status; an operation that a key may not use cannot be verified with it.
+/// Checks that an answer is a success with this status. An operation that the key may not use cannot be verified.
 pub(super) fn is_success(answer: &Answer, operation: &Operation) -> Result<(), Finding> {
     match (answer.status, answer.code()) {
         (status, _) if status == operation.status => Ok(()),

@@ -1,8 +1,8 @@
-//! Acceptance of a running gateway: each operation of the plan asked over HTTP, as a client would.
+//! Acceptance test of a running gateway: calls each operation of the plan over HTTP, as a client would.
 //!
-//! Without permission to write, reads are asked with what exists, and writes are proven to be there and to refuse:
-//! without a credential, for a record that is not there, for a body that is wrong. With permission every operation is
-//! carried out once in a project made for it and deleted afterwards.
+//! Without permission to write, reads use existing records. For writes it proves that they exist and refuse: without a
+//! credential, for a missing record, and for a wrong body. With permission to write, every operation is carried out
+//! once in a project that is created for it and deleted afterwards.
 //!
 //! May use: `amount`, `outgoing`, `plan`. Nothing of what serves, so that it proves the gateway and not itself.
 
@@ -24,7 +24,7 @@ use crate::plan::{Operation, Plan};
 use place::Place;
 use report::Checked;
 
-/// Verifies the gateway behind `gateway`.
+/// Verifies `gateway`.
 pub async fn verify(plan: &Plan, gateway: &Gateway, wanted: &Wanted) -> Result<Report, String> {
     let me = gateway.send("GET", "/api/v2/users/me/", None).await?;
     if !me.is_of_a_gateway() {

@@ -1,5 +1,5 @@
-//! What exists behind the gateway: workspace, project, and one record of each resource, for paths. May use: `plan`,
-//! this folder.
+//! Records that exist behind the gateway: workspace, project, and one record of each resource, for paths. May use:
+//! `plan`, this folder.
 
 use super::client::Gateway;
 use super::report::{Finding, Wanted};
@@ -7,7 +7,7 @@ use crate::plan::{Known, Operation, Plan, Surface};
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// What paths can name.
+/// Values for the variables of paths.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Place {
     pub(super) workspace: Option<String>,
@@ -21,7 +21,7 @@ pub(super) struct Place {
 const RECORDS: [&str; 4] = ["pk", "work_item_id", "property_id", "type_id"];
 
 impl Place {
-    /// Looks for a project, unless one is named, and for one record of each resource.
+    /// Finds a project, unless one is named, and one record of each resource.
     pub(super) async fn found(plan: &Plan, gateway: &Gateway, wanted: &Wanted) -> Result<Self, String> {
         let mut place =
             Self { workspace: wanted.workspace.clone(), project: wanted.project.clone(), ..Self::default() };
@@ -41,7 +41,7 @@ impl Place {
         Ok(place)
     }
 
-    /// The first type may have nothing of what belongs to types; then another one of the first few is taken.
+    /// Tries other types: the first type may have no such records. Then another one of the first few types is used.
     async fn look_at_other_types(
         &mut self,
         plan: &Plan,
@@ -64,11 +64,11 @@ impl Place {
         Ok(())
     }
 
-    /// Remembers a record that `list` shows, if there is one and the list can be asked for.
+    /// Stores a record from `list`, if the list can be read and is not empty.
     pub(super) async fn look(&mut self, plan: &Plan, gateway: &Gateway, list: &Operation) -> Result<(), String> {
         let Ok(path) = self.path(plan, list) else { return Ok(()) };
         let page = gateway.get(&path).await?;
-        // For properties, one that can have options is taken, so that those can be looked at too.
+        // Prefer a property that can have options, so that the options can be read too.
         let chosen = page.rows().iter().find(|row| row["property_type"] == "OPTION").or(page.rows().first());
         if let Some(row) = chosen {
             self.remember(&plan.resource_of(list).name, row);
@@ -85,7 +85,7 @@ impl Place {
         }
     }
 
-    /// Whether the place that the path of an operation lies in was named or found.
+    /// Checks whether the workspace and project in an operation's path were named or found.
     pub(super) fn is_reachable(&self, operation: &Operation) -> Result<(), Finding> {
         let impossible = |text: &str| Err(Finding::Impossible(text.to_owned()));
         match operation.surface {
@@ -98,7 +98,7 @@ impl Place {
         }
     }
 
-    /// The path of an operation, naming what exists.
+    /// Returns the path of an operation with existing records.
     pub(super) fn path(&self, plan: &Plan, operation: &Operation) -> Result<String, Finding> {
         let value = |name: &str| self.value(plan, operation, name);
         let missing = operation.path.variables().find(|name| value(name).is_none());
@@ -110,7 +110,7 @@ impl Place {
         }
     }
 
-    /// The path with random ids in place of all records.
+    /// Returns the path with random ids in place of all records.
     pub(super) fn path_to_nothing(&self, operation: &Operation) -> Result<String, Finding> {
         let random = uuid::Uuid::new_v4().to_string();
         let value = |name: &str| match name {
@@ -139,15 +139,15 @@ impl Place {
     }
 }
 
-/// Makes sure that the workspace and the project that were named are there for this key, so that it is said once and
-/// not of every operation.
+/// Checks that the named workspace and project exist for this key, so that the fault is reported once and not for every
+/// operation.
 pub(super) async fn exists(plan: &Plan, gateway: &Gateway, wanted: &Wanted) -> Result<(), String> {
     let place = Place { workspace: wanted.workspace.clone(), project: wanted.project.clone(), ..Place::default() };
     for (surface, named, flag) in
         [(Surface::Workspace, &place.workspace, "workspace"), (Surface::Project, &place.project, "project")]
     {
         let Some(named) = named else { continue };
-        // Anything that is there for whoever sees the workspace or the project.
+        // Any read that succeeds for a caller who sees the workspace or the project.
         let known = |operation: &&Operation| {
             operation.surface == surface && !operation.method.writes() && !names_a_record(operation)
         };
@@ -161,7 +161,7 @@ pub(super) async fn exists(plan: &Plan, gateway: &Gateway, wanted: &Wanted) -> R
     Ok(())
 }
 
-/// Most types that are looked at for one that has properties.
+/// Most types that are tried to find one with properties.
 const MOST_TYPES: usize = 20;
 
 fn types_of(operation: &Operation) -> String {
@@ -173,7 +173,7 @@ fn names_a_type(operation: &Operation) -> bool {
     operation.path.variables().any(|name| name == "type_id")
 }
 
-/// Whether an operation's path names a record.
+/// Checks whether an operation's path names a record.
 pub(super) fn names_a_record(operation: &Operation) -> bool {
     operation.path.variables().any(|name| RECORDS.contains(&name))
 }
@@ -190,12 +190,12 @@ fn human_key(row: &Value) -> Option<String> {
     }
 }
 
-/// v1's list of the projects of a workspace.
+/// Returns the path of v1's list of the projects of a workspace.
 pub(super) fn projects(slug: &str) -> String {
     format!("/api/v1/workspaces/{slug}/projects/")
 }
 
-/// The first project of the workspace that the key belongs to, as v1 lists them.
+/// Returns the first project of the workspace, in v1's order, of which the key's owner is a member.
 async fn own_project(gateway: &Gateway, slug: &str) -> Result<Option<String>, String> {
     let page = gateway.get(&projects(slug)).await?;
     let rows = page.json["results"].as_array().map(Vec::as_slice).unwrap_or_default();

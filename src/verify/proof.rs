@@ -1,4 +1,4 @@
-//! What a verification proves as a whole, and what it lacks.
+//! Overall result of a verification, and what is missing for a proof.
 //!
 //! May use: `amount`, `plan`, `report`.
 
@@ -8,22 +8,22 @@ use crate::plan::Plan;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What a verification proves.
+/// Overall result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Proof {
-    /// A check did not hold.
+    /// A check failed.
     Broken,
-    /// Nothing failed, and something that had to be proven was not: the reasons, each with what to give, and how many
-    /// operations each kept.
+    /// No check failed, but something that had to be proven was not. Holds the reasons, each with advice on which
+    /// option to give, and the number of operations per reason.
     Missing(BTreeMap<String, usize>),
-    /// Every read was carried out; writes were only shown to refuse.
+    /// Every read was carried out; for writes only refusals were shown.
     Reads,
     /// Every operation was carried out.
     All,
 }
 
 impl Report {
-    /// What it proves: with writes all operations have to be carried out, without all reads.
+    /// Returns the overall result. With writes all operations must have been carried out, without them all reads.
     pub fn proof(&self, plan: &Plan, write: bool) -> Proof {
         if !self.is_good() {
             return Proof::Broken;
@@ -42,7 +42,7 @@ impl Report {
 }
 
 impl Proof {
-    /// The verdict in capitals.
+    /// Returns the verdict in capitals.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Broken => "FAILED",
@@ -69,12 +69,12 @@ impl fmt::Display for Proof {
     }
 }
 
-/// How a reason begins that lies in the key.
+/// Beginning of a reason that is caused by the key.
 const MAY_NOT: &str = "this key may not";
 
 fn what_to_give(reason: &str, write: bool) -> &'static str {
     match reason {
-        // Everything is made then, unless the key's owner may not.
+        // With writes all records are created, unless the key's owner may not create them.
         _ if write || reason.starts_with(MAY_NOT) => "give --key of an admin of the workspace",
         _ if reason.contains("--workspace") => "give --workspace SLUG",
         _ if reason.contains("--project") => "give --project ID of a project the key belongs to",

@@ -10,7 +10,7 @@ use crate::outgoing::Answer;
 use crate::plan::{Operation, Plan};
 use serde_json::Value;
 
-/// Reads what an operation shows of what exists.
+/// Checks a read of existing records.
 pub(super) async fn check(plan: &Plan, gateway: &Gateway, place: &Place, operation: &Operation) -> Checked {
     match operation.is_list() {
         true => list(plan, gateway, place, operation).await,
@@ -60,7 +60,7 @@ async fn list(plan: &Plan, gateway: &Gateway, place: &Place, operation: &Operati
     Ok(format!("{}, {walked} by cursor, 400 for wrong parameters", amount(total, "row")))
 }
 
-/// Walks the first two pages of one row each by cursor; how many rows they had.
+/// Reads the first two pages of one row each by cursor; returns their number of rows.
 async fn walk(plan: &Plan, gateway: &Gateway, operation: &Operation, path: &str) -> Result<usize, Finding> {
     let Some(field) = operation.order.as_ref().and_then(|order| order.cursor.first()) else { return Ok(0) };
     let query = format!("{path}?paginate=cursor&per_page=1&order_by={field}");

@@ -1,63 +1,63 @@
-//! What a verification is given and what it found. May use: nothing of this crate.
+//! Parameters and results of a verification. May use: nothing of this crate.
 
 use serde::Serialize;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// What to verify with.
+/// Parameters of a verification.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
     /// Slug of the workspace.
     pub workspace: Option<String>,
-    /// Id of the project that is read; the first one the key belongs to when absent.
+    /// Id of the project to read; when absent, the first one that the key's owner is a member of.
     pub project: Option<String>,
-    /// Whether a project may be made, written to and deleted, and the mode of the workspace switched meanwhile.
+    /// Whether it may create, write and delete a project, and switch the mode of the workspace meanwhile.
     pub write: bool,
-    /// Set when it is to end early; what writes made and switched is put back first.
+    /// Set to end early; everything that writes have created or switched is undone first.
     pub stop: Arc<AtomicBool>,
 }
 
-/// What became of an operation.
+/// Result for an operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// All checks held.
+    /// All checks passed.
     Pass,
-    /// A check did not hold.
+    /// A check failed.
     Fail,
     /// Could not be checked.
     Skipped,
 }
 
-/// One operation, or what had to be done around them.
+/// One operation, or a task around the operations.
 #[derive(Debug, Clone, Serialize)]
 pub struct Line {
     /// Id of the operation.
     pub operation: String,
-    /// What became of it.
+    /// Its result.
     pub verdict: Verdict,
-    /// What held, did not hold, or kept it from being checked.
+    /// What passed, what failed, or why it could not be checked.
     pub told: String,
 }
 
-/// What a verification found.
+/// Results of a verification.
 #[derive(Debug, Default, Serialize)]
 pub struct Report {
-    /// One line for each operation, in plan order, then what failed around them.
+    /// One line per operation, in plan order, then failures of tasks around the operations.
     pub lines: Vec<Line>,
 }
 
-/// Why a check did not hold, or why it could not be made.
+/// Reason why a check failed or was not possible.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Finding {
-    /// It did not hold.
+    /// The check failed.
     Broken(String),
-    /// It could not be made.
+    /// The check was not possible.
     Impossible(String),
 }
 
-/// What a check ends with: what was proven.
+/// Result of a check: a text that says what was proven.
 pub(super) type Checked = Result<String, Finding>;
 
 impl From<String> for Finding {
@@ -67,12 +67,12 @@ impl From<String> for Finding {
 }
 
 impl Report {
-    /// How many lines have this verdict.
+    /// Counts the lines with this verdict.
     pub fn count(&self, verdict: &Verdict) -> usize {
         self.lines.iter().filter(|line| line.verdict == *verdict).count()
     }
 
-    /// Whether nothing failed.
+    /// Checks that nothing failed.
     pub fn is_good(&self) -> bool {
         self.count(&Verdict::Fail) == 0
     }

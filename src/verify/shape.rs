@@ -1,5 +1,5 @@
-//! Whether an answer has the shape the plan declares: the part of JSON Schema that the shapes use, limits of
-//! lengths and numbers aside. May use: `plan`, this folder.
+//! Checks whether an answer has the shape that the plan declares. Covers the part of JSON Schema that the shapes use,
+//! except limits of lengths and numbers. May use: `plan`, this folder.
 
 use crate::plan::Plan;
 use serde_json::{Map, Value};

@@ -1,8 +1,9 @@
-//! Every operation carried out once, in a project made for it.
+//! Carries out every operation once, in a project created for it.
 //!
-//! Two rounds, because definitions belong to the project or to the workspace, as its mode says: first what a
-//! project owns, then what a workspace owns. Each round first makes records, then reads, changes and deletes them, so
-//! that every operation finds what it needs and nothing is left behind. May use: `plan`, this folder.
+//! There are two rounds, because the mode of the workspace decides whether definitions belong to the project or to the
+//! workspace: first definitions of projects, then those of the workspace. Each round first creates records, then reads,
+//! changes and deletes them, so that every operation finds its records and nothing is left behind. May use: `plan`,
+//! this folder.
 
 use super::client::Gateway;
 use super::place::{self, Place};
@@ -12,21 +13,21 @@ use crate::plan::{Answer as Form, BodyRule, Method, Operation, OwnRecords, Plan,
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 
-/// Which round an operation belongs to.
+/// Round that an operation belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Round {
     Project,
     Workspace,
 }
 
-/// The operation by which the mode of a workspace is switched.
+/// The operation that switches the mode of a workspace.
 const SWITCH: &str = "workspace_features_update";
 const FEATURES: &str = "workspace_features_retrieve";
-/// Ends the paths that choose a default.
+/// End of the paths that choose a default.
 const DEFAULT: &str = "/mark-default/";
 const SWITCHED: &str = "is_work_item_types_enabled";
 
-/// Verifies with writes; the project is deleted and the mode restored whatever happens.
+/// Verifies with writes. The project is deleted and the mode restored in every case.
 pub(super) async fn verify(
     plan: &Plan,
     gateway: &Gateway,
@@ -63,13 +64,14 @@ pub(super) async fn verify(
     Ok(())
 }
 
-/// The operations of a round: made, read, changed, deleted; a record that lies deeper is made later and deleted first.
+/// Returns the operations of a round in order: create, read, change, delete. Nested records are created last and
+/// deleted first.
 fn in_order(plan: &Plan, round: Round) -> Vec<&Operation> {
     let of_round = |operation: &&Operation| {
         let owned = plan.resource_of(operation).name.starts_with("workspace_work_item")
             || plan.resource_of(operation).records == Some(OwnRecords::Contexts)
             || operation.mode == Some(TypeMode::Workspace)
-            // They show what the others have done.
+            // They show what the other operations have done.
             || matches!(operation.step, Step::Special(Special::AuditLogsList | Special::AuditLogsRetrieve));
         operation.id != SWITCH && owned == (round == Round::Workspace)
     };
@@ -78,7 +80,7 @@ fn in_order(plan: &Plan, round: Round) -> Vec<&Operation> {
         let depth = operation.path.variables().filter(|name| *name != "pk").count();
         let ignored = matches!(operation.body, BodyRule::Ignored);
         match operation.method {
-            // A switch without a record: the rest needs what it switches on.
+            // An operation that switches something on and has no record: the others need it.
             Method::Post if ignored && !names_record(operation) => (0, depth),
             Method::Post if operation.status == 201 => (1, depth),
             Method::Get => (2, depth),
@@ -112,7 +114,7 @@ impl Work<'_> {
         Ok(format!("{rest}; {doors}"))
     }
 
-    /// Audit logs are made by other operations.
+    /// Finds a record that no operation of its resource creates: audit logs are written by other operations.
     async fn find_what_nobody_makes(&mut self, operation: &Operation) -> Result<(), Finding> {
         let resource = operation.resource;
         let makes = |other: &&Operation| other.resource == resource && other.status == 201;
@@ -142,7 +144,7 @@ impl Work<'_> {
             _ if operation.answer == Form::Empty => Ok("done".into()),
             Method::Post if operation.status == 201 => {
                 self.place.remember(resource, &answer.json);
-                // A record that was attached goes by the id it had before.
+                // An attached record keeps the id that it had before.
                 let attached = body.as_ref().and_then(|body| body["properties"][0].as_str());
                 if let Some(id) = attached {
                     self.place.records.insert(resource.clone(), id.to_owned());
@@ -153,7 +155,7 @@ impl Work<'_> {
         }
     }
 
-    /// The path to write to. A default cannot be deleted, so the one that was there stays it.
+    /// Returns the path to write to. A default cannot be deleted, so the existing default is chosen again.
     async fn path(&self, operation: &Operation) -> Result<String, Finding> {
         let list =
             self.plan.operations.iter().find(|other| other.is_list() && other.resource == operation.resource);
@@ -177,7 +179,7 @@ impl Work<'_> {
         }
     }
 
-    /// Whether the workspace manages types itself.
+    /// Returns whether the workspace manages types itself.
     async fn mode(&self) -> Option<bool> {
         let path = self.place.path(self.plan, self.plan.operation(FEATURES)?).ok()?;
         let features = self.gateway.get(&path).await.ok()?;
@@ -198,7 +200,7 @@ impl Work<'_> {
     }
 }
 
-/// Texts and flags come back as they were sent, where the answer shows them at all.
+/// Checks that the answer shows texts and flags as they were sent, where it shows them at all.
 fn shows_what_was_sent(body: &Value, answer: &Value) -> Result<(), Finding> {
     let plain = |value: &Value| value.is_string() || value.is_boolean();
     for (name, sent) in body.as_object().into_iter().flatten().filter(|(_, sent)| plain(sent)) {
@@ -209,7 +211,7 @@ fn shows_what_was_sent(body: &Value, answer: &Value) -> Result<(), Finding> {
     Ok(())
 }
 
-/// A project that is made to be written to, by v1's own API through the gateway, and will be deleted.
+/// A project for writes, created with v1's own API through the gateway, and deleted at the end.
 #[derive(Debug)]
 struct Throwaway {
     id: String,
@@ -219,7 +221,7 @@ struct Throwaway {
 impl Throwaway {
     async fn make(gateway: &Gateway, slug: &str) -> Result<Self, String> {
         let random = uuid::Uuid::new_v4().simple().to_string();
-        // Letters alone, as v1 wants identifiers.
+        // Letters only, as v1 requires for identifiers.
         let letters = random.bytes().take(5).map(|digit| char::from(b'A' + digit % 26));
         let body = json!({
             "name": format!("causeway verify {}", &random[..8]),
