@@ -1,4 +1,4 @@
-//! Puts the commit into the program: that of the working tree, or the variable `BUILT_FROM_COMMIT`, or none.
+//! Puts the commit into the program: the variable `BUILT_FROM_COMMIT`, else the commit of the working tree, else none.
 
 use std::env;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-env-changed=BUILT_FROM_COMMIT");
-    // A debug build does not follow every commit, so that it is not made anew for each.
+    // A debug build does not depend on the commit, so that it is not rebuilt for each commit.
     if env::var("PROFILE").as_deref() == Ok("release") && Path::new(".git").is_dir() {
         println!("cargo::rerun-if-changed=.git/HEAD");
         println!("cargo::rerun-if-changed=.git/logs/HEAD");

@@ -1,18 +1,18 @@
 //! Causeway: a gateway that serves a work-tracking REST API v2 in front of a deployment that only speaks
 //! v1.
 //!
-//! Life of a request, and the folder that owns each stretch of it:
+//! Steps of a request, and the folder that carries out each step:
 //!
 //! 1. `edge` accepts the connection, runs the layers, tells v2 from the v1 pass-through
 //! 2. `access` proves the credential and what it may see
 //! 3. [`v2`] turns the request into a valid call
 //! 4. `run` carries the call out, step by step as the `plan` says
 //! 5. `translate` turns v2 into v1 and back, without any input or output
-//! 6. `v1` talks to the service behind; `store` keeps what v1 cannot hold, `catalogue` has the rules over it
+//! 6. `v1` sends requests to the v1 deployment; `store` keeps what v1 cannot hold, `catalogue` has the rules for it
 //!
-//! Any refusal travels back as a [`refusal::Refusal`] and becomes bytes in `edge::problem`. The files in `mappings/`
-//! alone say which operations exist: `mapping` reads them, `plan` is what they mean. `sandbox` is a separate world: an
-//! embedded v1 for trying things out and for tests.
+//! Any refusal is returned as a [`refusal::Refusal`] and becomes bytes in `edge::problem`. Only the files in
+//! `mappings/` define which operations exist: `mapping` reads them, `plan` is their compiled meaning. `sandbox` is
+//! separate: an embedded v1 for trying things out and for tests.
 //!
 //! May use: everything; it only names the folders and passes the other crates on.
 

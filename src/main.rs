@@ -1,8 +1,8 @@
-//! Arguments in, exit code out. May use: `cli`.
+//! Passes the arguments to `cli` and returns its exit code. May use: `cli`.
 
 use std::process::ExitCode;
 
-/// Requests allocate much and briefly, on several threads; the system's allocator takes a third longer for that.
+/// Requests make many short-lived allocations on several threads; the system's allocator takes a third longer for them.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

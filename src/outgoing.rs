@@ -1,4 +1,4 @@
-//! HTTP clients of the commands and of the exporter of traces; requests to v1 have a way of their own (`hop`).
+//! HTTP clients of the commands and of the exporter of traces; requests to v1 use `hop` instead.
 //!
 //! May use: `json`.
 
@@ -10,10 +10,10 @@ use serde_json::Value;
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-/// A client to be changed further, whose answers may take so long. It follows no redirect, for that could carry a key
-/// elsewhere.
+/// Returns the builder of a client with `patience` as its time limit. The client follows no redirect, because a
+/// redirect could send a key to another server.
 pub fn client(patience: Duration) -> ClientBuilder {
-    // Someone else may have installed a provider already; any will do.
+    // Other code may have installed a provider already; any provider will do.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder()
         .redirect(Policy::none())
@@ -21,8 +21,8 @@ pub fn client(patience: Duration) -> ClientBuilder {
         .user_agent(concat!("causeway/", env!("CARGO_PKG_VERSION")))
 }
 
-/// A client for the service at `base`. Without TLS it does not read the certificates of the machine, which takes a
-/// while.
+/// Builds a client for the service at `base`. Without TLS it does not read the certificates of the machine, which would
+/// take a while.
 pub fn client_for(base: &str, patience: Duration) -> Result<Client, String> {
     let mut builder = client(patience);
     if base.starts_with("http://") {
@@ -31,8 +31,8 @@ pub fn client_for(base: &str, patience: Duration) -> Result<Client, String> {
     builder.build().map_err(|fault| format!("the client could not be set up: {fault}"))
 }
 
-/// What an exchange failed of, the failure itself first and its last cause at the end: the first alone says no more
-/// than that a request could not be sent.
+/// Lists the causes of a failure, the failure itself first and its last cause at the end. The first alone only says
+/// that a request could not be sent.
 pub fn causes(fault: &reqwest::Error) -> Vec<String> {
     std::iter::successors(Some(fault as &dyn Error), |error| (*error).source()).map(ToString::to_string).collect()
 }
@@ -41,12 +41,12 @@ pub fn causes(fault: &reqwest::Error) -> Vec<String> {
 pub struct Answer {
     pub status: u16,
     pub headers: HeaderMap,
-    /// Null when there is no body or it is no JSON.
+    /// Null when there is no body or when it is not JSON.
     pub json: Value,
     pub took: Duration,
 }
 
-/// Sends `request`, with an API key and a JSON body where there are.
+/// Sends `request`, with an API key and a JSON body if given.
 pub async fn ask(
     mut request: RequestBuilder,
     key: Option<&str>,
@@ -70,22 +70,22 @@ impl Answer {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The seconds after which it says to come again.
+    /// Returns the seconds in `Retry-After`.
     pub fn retry_after(&self) -> Option<u64> {
         self.header("Retry-After")?.parse().ok()
     }
 
-    /// A member of the body as text; empty when it is not there.
+    /// Returns a member of the body as text; empty when it is missing.
     pub fn text(&self, name: &str) -> &str {
         self.json[name].as_str().unwrap_or_default()
     }
 
-    /// Whether a gateway of this kind has made it, and did not pass it on.
+    /// Checks whether a Causeway gateway has built this answer itself, and not passed it on.
     pub fn is_of_a_gateway(&self) -> bool {
         self.headers.contains_key("causeway-v1-calls")
     }
 
-    /// What it is, in a few words.
+    /// Describes the answer in a few words.
     pub fn brief(&self) -> String {
         let errors = self.json["errors"].as_array().into_iter().flatten();
         let told: Vec<String> = errors
