@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Reason why nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReloadError {
-    /// These settings cannot change while the gateway runs.
+    /// Settings that cannot change while the gateway runs.
     #[error(
         "nothing was changed, because these settings need a restart: {}; restart the gateway, or set them back",
         .0.join(", ")

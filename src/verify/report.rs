@@ -37,7 +37,7 @@ pub struct Line {
     pub operation: String,
     /// Its result.
     pub verdict: Verdict,
-    /// What passed, what failed, or why it could not be checked.
+    /// Description of the passed checks, of the failure, or of the reason why it could not be checked.
     pub told: String,
 }
 

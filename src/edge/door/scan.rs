@@ -188,7 +188,7 @@ mod tests {
         assert!(good == 0 && matches!(&then, Then::Refuse(refused) if refused.refusal.status() == 431), "{then:?}");
     }
 
-    /// Generates parts of good and bad requests.
+    /// Generates streams of parts of good and bad requests.
     fn stream() -> impl Strategy<Value = Vec<u8>> {
         const PIECES: [&str; 16] = [
             "GET / HTTP/1.1\r\n",

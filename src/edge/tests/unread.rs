@@ -46,7 +46,7 @@ async fn answers_that_are_not_read_are_bounded_by_the_memory_and_refused_before(
     .await;
 }
 
-/// A connection that goes on with other requests does not keep an answer alive that nobody reads.
+/// Other requests on a connection do not keep an answer alive that its client does not read.
 #[tokio::test]
 async fn a_stream_of_http2_that_is_not_read_ends_its_connection() {
     let gateway = Gateway::start(|settings| settings.listen.send_timeout = Duration::from_millis(300)).await;
