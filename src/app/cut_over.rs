@@ -41,7 +41,7 @@ pub(super) async fn look(
     match store.left_workspaces().await {
         Ok(left) => Ok(left),
         Err(fault) if native => Err(fault.into()),
-        // An unreadable store does not prevent the start when no operation is native.
+        // An unreadable store does not prevent serving when no operation is native.
         Err(_) => Ok(Vec::new()),
     }
 }

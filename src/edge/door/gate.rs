@@ -34,7 +34,7 @@ const MOST_DISCARDED: usize = 1024 * 1024;
 /// Fewest bytes to read at once. hyper asks for only 24 bytes to tell HTTP/2 from HTTP/1; a head would take many reads.
 const LEAST_READ: usize = 2048;
 
-/// Bytes of a head that are not counted against the memory budget; most heads are smaller.
+/// Incomplete heads up to this many bytes are not counted against the memory budget; most heads are smaller.
 const FREE: usize = 4 * 1024;
 /// Request that hyper reads instead of a head for which there is no memory.
 const STAND_IN: &[u8] = b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
