@@ -1,4 +1,4 @@
-//! What v1 cannot hold: `store` keeps it in SQLite or PostgreSQL, `catalogue` has the rules over it.
+//! Data that v1 cannot hold: `store` keeps it in SQLite or PostgreSQL, `catalogue` has the rules for it.
 //!
 //! May use: the crates core, plan and v1.
 

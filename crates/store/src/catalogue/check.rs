@@ -1,4 +1,4 @@
-//! What must hold of every catalogue, whatever was done to it. May use: this folder.
+//! Rules that must hold for every catalogue after any change. May use: this folder.
 
 mod contexts;
 mod properties;
@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use uuid::Uuid;
 
 impl Catalogue {
-    /// Every violated rule in words; empty for a sound catalogue.
+    /// Returns a message for every violated rule; empty for a sound catalogue.
     pub fn check(&self) -> Vec<String> {
         let mut faults = Vec::new();
         self.check_references(&mut faults);
@@ -78,7 +78,7 @@ fn place(owner: Option<Uuid>) -> String {
     owner.map_or_else(|| "the workspace".to_owned(), |project| format!("project {project}"))
 }
 
-/// What occurs more than once.
+/// Returns the elements that occur more than once.
 fn repeated<T: std::hash::Hash + Eq + Ord>(all: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut counts: HashMap<T, usize> = HashMap::new();
     for one in all {

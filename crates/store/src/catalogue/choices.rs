@@ -1,22 +1,22 @@
-//! Options by what a value may call them: put together once, asked for each value, so that many values cost no more
-//! for there being many options. May use: `v2`, this folder.
+//! Index of options by id and name. It is built once and read for each value, so that the cost of a value does not
+//! grow with the number of options. May use: `v2`, this folder.
 
 use super::model::PropertyOption;
 use crate::v2::value::{read_uuid, small_letters, trimmed};
 use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
-/// What a name stands for.
+/// Options that have a given name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Named {
     Nothing,
-    /// This option.
+    /// One option, with this id.
     One(Uuid),
-    /// Several options, this one first.
+    /// Several options; the id is that of the first.
     Several(Uuid),
 }
 
-/// Options that may be named.
+/// Options that a value may name.
 #[derive(Debug, Default)]
 pub(super) struct Choices {
     ids: HashSet<Uuid>,
@@ -24,7 +24,7 @@ pub(super) struct Choices {
 }
 
 impl Choices {
-    /// These options, in their order.
+    /// Builds the index of `options`, in their order.
     pub(super) fn of<'o>(options: impl IntoIterator<Item = &'o PropertyOption>) -> Self {
         let mut choices = Self::default();
         for option in options {
@@ -38,17 +38,17 @@ impl Choices {
         choices
     }
 
-    /// Whether an option has this id.
+    /// Checks whether an option has this id.
     pub(super) fn has(&self, id: Uuid) -> bool {
         self.ids.contains(&id)
     }
 
-    /// The options of this name, whatever its letter case.
+    /// Returns the options with this name, ignoring letter case.
     pub(super) fn named(&self, name: &str) -> Named {
         self.names.get(&small_letters(trimmed(name))).copied().unwrap_or(Named::Nothing)
     }
 
-    /// The first option with this id or name.
+    /// Returns the first option with this id or name.
     pub(super) fn first(&self, text: &str) -> Option<Uuid> {
         match (read_uuid(text).filter(|id| self.has(*id)), self.named(text)) {
             (Some(id), _) | (None, Named::One(id) | Named::Several(id)) => Some(id),

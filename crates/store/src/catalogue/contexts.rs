@@ -19,8 +19,8 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 impl Edit {
-    /// Creates a context of a workspace property and returns its id. `projects` are the projects of the
-    /// workspace among those the body names.
+    /// Creates a context of a workspace property and returns its id. `projects` are the projects named in the body
+    /// that belong to the workspace.
     ///
     /// # Errors
     /// 404 for the property; 400 with every member that breaks a rule.
@@ -58,7 +58,7 @@ impl Edit {
         self.write_context(&owner, context, given, projects)
     }
 
-    /// Deletes a context with the options only it offers; the items it covered fall to the next match.
+    /// Deletes a context and the options that only it offers. Its items get the next matching context.
     pub fn delete_context(&mut self, id: Uuid) -> Result<(), Refusal> {
         let context = self.after.contexts.remove(&id).ok_or_else(Refusal::not_found)?;
         self.drop_unlinked(context.property);
@@ -66,9 +66,9 @@ impl Edit {
         Ok(())
     }
 
-    /// Takes a project that was deleted at v1 off every context that listed it; one that listed nothing else
-    /// goes (O84). What the project itself has defined goes with it: nobody can reach that any more. Values on its
-    /// work items stay with those until a sweep.
+    /// Removes a project that was deleted at v1 from every context that listed it. A context that listed nothing else
+    /// is deleted (O84). The project's own definitions are deleted too, because no request can reach them any more.
+    /// Values on its work items stay with the items until a sweep.
     pub fn forget_project(&mut self, project: Uuid) {
         let after = &mut self.after;
         after.types.retain(|_, kind| kind.project != Some(project));
@@ -82,7 +82,8 @@ impl Edit {
         self.forget_listed(|context| &mut context.projects, project);
     }
 
-    /// Takes a deleted type or project off every context that listed it; one that listed nothing else goes (O84).
+    /// Removes a deleted type or project from every context that listed it. Deletes contexts that listed nothing else
+    /// (O84).
     pub(super) fn forget_listed(&mut self, axis: fn(&mut Context) -> &mut Vec<Uuid>, id: Uuid) {
         let mut emptied = Vec::new();
         let mut touched = Vec::new();
@@ -94,7 +95,7 @@ impl Edit {
             }
         }
         for (context, _) in &emptied {
-            // It was found a moment ago.
+            // The context was found above, so this cannot fail.
             let _ = self.delete_context(*context);
         }
         for (_, property) in touched {
@@ -145,7 +146,7 @@ impl Edit {
         Ok(())
     }
 
-    /// Options in the order of the entries; a name makes a new one.
+    /// Returns links to options in the order of the entries. An entry without an id creates a new option.
     fn link_entries(&mut self, property: Uuid, entries: &[Entry], faults: &mut Faults) -> Vec<ContextOption> {
         let mut links = Vec::with_capacity(entries.len());
         let (mut places, mut renamed) = (self.option_places(property), Renamed::default());
@@ -168,7 +169,7 @@ impl Edit {
         links
     }
 
-    /// The stored default follows the options that were sent: renamed as they were, and without those that are no
+    /// Adapts the stored default to the options that were sent: it takes their new names and loses options that are no
     /// choice any more.
     fn keep_offered_defaults(&self, owner: &Property, context: &mut Context) {
         if let Some(renamed) = self.after.contexts.get(&context.id) {
@@ -195,7 +196,7 @@ impl Edit {
         self.drop_options(property, gone);
     }
 
-    /// Name and external pair are unique within the property; refused with 400, not 409.
+    /// Checks that name and external pair are unique within the property; a duplicate is rejected with 400, not 409.
     fn judge_unique(&self, context: &Context, faults: &mut Faults) {
         let siblings = self.after.contexts_of(context.property);
         let mut others = siblings.into_iter().filter(|other| other.id != context.id);
@@ -212,8 +213,8 @@ impl Edit {
 }
 
 impl Context {
-    /// Whether both cover the same items and offer them the same choices. Otherwise values may have to go (15.14); a
-    /// value that merely rests on an item of another type just now must not (O38).
+    /// Checks whether both contexts cover the same items and offer the same choices. If not, values may have to be
+    /// deleted (15.14). A value on an item that only has another type at present must stay (O38).
     fn reaches_as(&self, other: &Self) -> bool {
         let choices = |context: &Self| context.options.iter().map(|link| link.option).collect::<HashSet<_>>();
         (self.all_projects, self.all_types) == (other.all_projects, other.all_types)
@@ -230,7 +231,7 @@ fn assign(context: &mut Context, given: &Given, faults: &mut Faults) {
     take(&mut context.settings, faults::object(given, "settings", faults));
     take(&mut context.sort_order, given.get("sort_order").and_then(Value::as_f64));
     let (id, source) = (nullable_text(given, "external_id"), nullable_text(given, "external_source"));
-    // Not sent, sent as good as none, or filled.
+    // None: not sent. False: null or empty. True: has text.
     let filled = |half: &Option<Option<String>>| {
         half.as_ref().map(|text| text.as_ref().is_some_and(|text| !text.is_empty()))
     };

@@ -1,22 +1,22 @@
-//! Numbers as values of custom properties: kept as a JSON number, which holds a whole number of 64 bits or a double. One
-//! that would lose digits so is not taken: what is read back must be what was written.
+//! Numbers as values of custom properties. A number is kept as a JSON number: a 64-bit integer or a double. A number
+//! that would lose digits in this form is rejected: a read must return exactly the number that was written.
 //!
 //! May use: nothing of this crate.
 
 use serde_json::Number;
 
-/// What is said of a number that would lose digits.
+/// Error message for a number that would lose digits.
 pub const TOO_LONG: &str =
     "has more digits than a number is kept with, which is about 16; round it, or use a property of type TEXT";
 
-/// The number that a decimal notation tells, when it can be kept with all its digits.
+/// Parses decimal notation into a number, if the number can be kept with all its digits.
 pub fn read(text: &str) -> Option<Number> {
     let text = text.trim();
     let whole = text.parse::<i64>().map(Number::from).or_else(|_| text.parse::<u64>().map(Number::from));
     whole.ok().or_else(|| finite(text).filter(|float| is_kept(text, *float)).and_then(Number::from_f64))
 }
 
-/// Whether a text is the decimal notation of a number, however many digits it has.
+/// Checks whether a text is the decimal notation of a number with any count of digits.
 pub fn is_number(text: &str) -> bool {
     finite(text.trim()).is_some()
 }
@@ -26,12 +26,12 @@ fn finite(text: &str) -> Option<f64> {
     text.chars().all(digits).then(|| text.parse().ok()).flatten().filter(|float: &f64| float.is_finite())
 }
 
-/// Whether `float` is written with the digits of `text` again.
+/// Checks whether writing `float` gives the digits of `text` again.
 fn is_kept(text: &str, float: f64) -> bool {
     significant(text).is_some_and(|digits| significant(&format!("{float:e}")) == Some(digits))
 }
 
-/// The digits of a number from the first to the last that is no zero, and the power of ten of the last one.
+/// Returns the digits from the first to the last non-zero digit, and the power of ten of the last one.
 fn significant(text: &str) -> Option<(String, i64)> {
     let (mantissa, power) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let mantissa = mantissa.trim_start_matches(['+', '-']);

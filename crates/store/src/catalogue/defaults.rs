@@ -8,7 +8,7 @@ use super::model::{Context, Property, PropertyType, RelationType};
 use super::text_forms::{is_email, is_url};
 use crate::v2::{time, value};
 
-/// Every element must be readable for the kind; several need `is_multi`.
+/// Checks that every element is readable for the kind, and that there is only one unless `is_multi`.
 pub(super) fn judge(property: &Property, options: &Choices, is_multi: bool, texts: &[String], faults: &mut Faults) {
     if texts.len() > 1 && !is_multi {
         faults.add("default_value", "more than one needs is_multi");
@@ -20,7 +20,7 @@ pub(super) fn judge(property: &Property, options: &Choices, is_multi: bool, text
     }
 }
 
-/// O77: one preselected choice, unless the context takes several values.
+/// Checks O77: one preselected choice, unless the context takes several values.
 pub(super) fn judge_preselected(context: &Context, restated: bool, faults: &mut Faults) {
     if !context.is_multi && context.options.iter().filter(|link| link.is_default).count() > 1 {
         let field = if restated { "options" } else { "is_multi" };
@@ -28,7 +28,7 @@ pub(super) fn judge_preselected(context: &Context, restated: bool, faults: &mut 
     }
 }
 
-/// Why `text` is no default of the property; `options` are those it may name.
+/// Returns why `text` cannot be a default of the property. It may name one of `options`.
 pub(super) fn fault(property: &Property, options: &Choices, text: &str) -> Option<&'static str> {
     let (fits, message) = match property.property_type {
         PropertyType::Text | PropertyType::File => (true, ""),

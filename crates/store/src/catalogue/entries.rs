@@ -1,5 +1,5 @@
-//! Members of a body that are no single values: `options` as a whole, and what is wrong inside the others. May use: `v2`,
-//! this folder.
+//! Members of a body that are not single values: `options` as a whole, and the faults inside the other members. May
+//! use: `v2`, this folder.
 
 use super::entry::{self, Entry};
 use super::entry_form::EntryForm;
@@ -10,8 +10,8 @@ use serde_json::Value;
 use std::collections::HashSet;
 use uuid::Uuid;
 
-/// What is wrong inside the members of a body that are no single values, each looked at alone: for an answer
-/// about other faulty members, so that it has all (O29). `form` says what `options` may hold.
+/// Returns the faults inside the members of a body that are not single values, each member checked alone. An answer
+/// about other faulty members adds them to be complete (O29). `form` says what `options` may hold.
 pub fn faults_inside(given: &Given, form: EntryForm) -> Faults {
     let mut faults = Faults::default();
     strings(given, "default_value", &mut faults);
@@ -22,7 +22,7 @@ pub fn faults_inside(given: &Given, form: EntryForm) -> Faults {
     faults
 }
 
-/// The `options` member, when it was sent: every readable entry, every fault of the others.
+/// Reads the `options` member, if sent: returns every readable entry and adds every fault to `faults`.
 pub(super) fn entries(given: &Given, form: EntryForm, faults: &mut Faults) -> Option<Vec<Entry>> {
     let elements = match given.get("options")? {
         Value::Array(elements) => elements,
@@ -42,7 +42,7 @@ pub(super) fn entries(given: &Given, form: EntryForm, faults: &mut Faults) -> Op
     Some(read)
 }
 
-/// Options named so far: by id, and by name ignoring case.
+/// Options named so far: their ids, and their names ignoring case.
 #[derive(Default)]
 struct Earlier {
     ids: HashSet<Uuid>,
@@ -50,7 +50,7 @@ struct Earlier {
 }
 
 impl Earlier {
-    /// Blames an option that is named twice.
+    /// Adds a fault for an option that is named twice.
     fn note(&mut self, entry: &Entry, faults: &mut Faults) {
         let index = entry.index;
         if entry.id.is_some_and(|id| !self.ids.insert(id)) {
@@ -63,7 +63,7 @@ impl Earlier {
     }
 }
 
-/// How many names of options come before the first that is taken for one of those before it.
+/// Counts the option names before the first name that equals an earlier one, ignoring case.
 pub fn told_apart<'n>(names: impl Iterator<Item = &'n str>) -> usize {
     let mut known = HashSet::new();
     names.take_while(|name| known.insert(small_letters(name))).count()

@@ -6,7 +6,7 @@ use crate::v2::value::{read_uuid, trimmed};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// One entry of an `options` array, as far as it was sent.
+/// One entry of an `options` array; members that were not sent are `None`.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Entry {
     /// Place in the array.
@@ -59,7 +59,7 @@ fn external(members: &Map<String, Value>, name: &str, field: &str, faults: &mut 
     }
 }
 
-/// Trimmed, not blank, not too long (O9).
+/// Reads a name and trims it; it must not be blank or too long (O9).
 fn read_name(field: &str, value: &Value, faults: &mut Faults) -> Option<String> {
     let name = trimmed(&read_string(field, value, usize::MAX, faults)?).to_owned();
     if name.is_empty() {

@@ -1,22 +1,22 @@
-//! What an entry of `options` may carry, and what in one changes nothing (O6). May use: `v2`.
+//! Members that an entry of `options` may carry, and members that change nothing (O6). May use: `v2`.
 
 use crate::v2::body::Given;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// Which members an entry may carry beside its name, text and flag; others change nothing (O6).
+/// Members that an entry may carry besides its name, text and flag; all others change nothing (O6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryForm {
-    /// Whether the property is new, so that an entry has a name and no id yet.
+    /// Whether the property is new, so that an entry has a name but no id yet.
     pub(super) is_new: bool,
     pub(super) takes_pair: bool,
 }
 
 impl EntryForm {
-    /// In a context: id or name, no external pair.
+    /// Form of an entry in a context: id or name, no external pair.
     pub const IN_CONTEXT: Self = Self { is_new: false, takes_pair: false };
 
-    /// Inline with a property of this project, which takes an external pair; none for one of the workspace.
+    /// Returns the form of an entry inline with a property. Only a property of a project takes an external pair.
     pub fn inline(project: Option<Uuid>, is_new: bool) -> Self {
         Self { is_new, takes_pair: project.is_some() }
     }
@@ -30,7 +30,7 @@ impl EntryForm {
     }
 }
 
-/// Members of entries of `options` that change nothing.
+/// Returns the members of `options` entries that change nothing.
 pub fn ignored_inside(given: &Given, form: EntryForm) -> Vec<String> {
     let entries = given.get("options").and_then(Value::as_array).into_iter().flatten().enumerate();
     let objects = entries.filter_map(|(index, entry)| Some((index, entry.as_object()?)));

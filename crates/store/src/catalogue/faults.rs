@@ -1,7 +1,7 @@
 //! Members of a body: read by name, with every fault collected for one answer (O29).
 //!
-//! Members that an operation declares with a kind arrive checked; `options`, `default_value` and the free objects
-//! arrive as sent and are judged here, with dotted names (O28). May use: `refusal`, `v2`.
+//! Members that an operation declares with a kind are already checked. `options`, `default_value` and the free objects
+//! arrive as sent and are checked here, with dotted names (O28). May use: `refusal`, `v2`.
 
 pub(super) use crate::refusal::FieldErrors as Faults;
 use crate::v2::body::Given;
@@ -9,28 +9,28 @@ use crate::v2::value::read_uuid;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// Longest name, external id and external source.
+/// Greatest length of a name, an external id and an external source.
 pub(super) const LONGEST: usize = 255;
 
-/// Adds the fault and goes on without the value.
+/// Adds the fault and returns `None`, so that the caller continues without the value.
 pub(super) fn none<T>(faults: &mut Faults, field: &str, message: impl Into<String>) -> Option<T> {
     faults.add(field, message);
     None
 }
 
-/// Puts what was sent in place of what was there.
+/// Replaces the stored value by the sent value, if there is one.
 pub(super) fn take<T>(place: &mut T, sent: Option<T>) {
     if let Some(sent) = sent {
         *place = sent;
     }
 }
 
-/// A text member that was sent and is not null.
+/// Returns a text member that was sent and is not null.
 pub(super) fn text(given: &Given, name: &str) -> Option<String> {
     given.get(name).and_then(Value::as_str).map(str::to_owned)
 }
 
-/// A nullable text member: `None` when it was not sent.
+/// Returns a nullable text member: `None` when it was not sent.
 pub(super) fn nullable_text(given: &Given, name: &str) -> Option<Option<String>> {
     given.get(name).map(|value| value.as_str().map(str::to_owned))
 }
@@ -39,13 +39,13 @@ pub(super) fn flag(given: &Given, name: &str) -> Option<bool> {
     given.get(name).and_then(Value::as_bool)
 }
 
-/// A list of ids that was sent; its elements were checked with the body.
+/// Returns a list of ids that was sent; its elements were checked with the body.
 pub(super) fn ids(given: &Given, name: &str) -> Option<Vec<Uuid>> {
     let elements = given.get(name)?.as_array()?;
     Some(elements.iter().filter_map(|element| read_uuid(element.as_str()?)).collect())
 }
 
-/// A free object that was sent (O71); null is none (O8).
+/// Returns a free object that was sent (O71); null is not an object (O8).
 pub(super) fn object(given: &Given, name: &str, faults: &mut Faults) -> Option<Value> {
     match given.get(name)? {
         value @ Value::Object(_) => Some(value.clone()),
@@ -53,7 +53,7 @@ pub(super) fn object(given: &Given, name: &str, faults: &mut Faults) -> Option<V
     }
 }
 
-/// An array of strings that was sent.
+/// Returns an array of strings that was sent.
 pub(super) fn strings(given: &Given, name: &str, faults: &mut Faults) -> Option<Vec<String>> {
     let elements = match given.get(name)? {
         Value::Array(elements) => elements,
@@ -70,7 +70,7 @@ pub(super) fn strings(given: &Given, name: &str, faults: &mut Faults) -> Option<
     Some(texts)
 }
 
-/// Ids as one list in a message.
+/// Formats ids as one list for a message.
 pub(super) fn listed(ids: &[Uuid]) -> String {
     ids.iter().map(Uuid::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -1,10 +1,10 @@
-//! The definitions v1 does not have: types, properties, options, contexts and features of one workspace.
+//! The definitions that v1 does not have: types, properties, options, contexts and features of one workspace.
 //!
-//! Pure. A [`Catalogue`] is everything defined in one workspace, live rows only; an [`Edit`] changes a copy of
-//! it under the rules of the contract (chapters 11, 14–16) and says what the change means for the values
-//! recorded on work items. The store loads a catalogue, runs an edit in one transaction that no other writer
-//! of the workspace can enter, and saves the difference; nothing here reads or writes anything. An edit that
-//! refused is half done and must be dropped.
+//! This module is pure: it reads and writes no storage. A [`Catalogue`] holds all definitions of one workspace, live
+//! rows only. An [`Edit`] changes a copy of it under the rules of the contract (chapters 11, 14–16) and lists the
+//! effects on the values recorded on work items. The store loads a catalogue, runs an edit in one transaction that no
+//! other writer of the workspace can enter, and saves the difference. An edit that returns an error is incomplete and
+//! must be dropped.
 //!
 //! May use: `plan` (the type mode), `refusal`, `v2` (bodies, times, values). May not use: `store`, `run`, `v1`,
 //! `edge`.

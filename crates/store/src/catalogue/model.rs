@@ -1,4 +1,4 @@
-//! What is defined in one workspace. May use: `v2`.
+//! Types of the definitions of one workspace. May use: `v2`.
 
 use crate::v2::time::Micros;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use uuid::Uuid;
 pub struct Catalogue {
     /// The workspace.
     pub workspace: Uuid,
-    /// Grows with every change; 0 where nothing was written yet.
+    /// Version number, which grows with every change; 0 before the first write.
     pub version: i64,
     /// Its features.
     pub features: Arc<Features>,
@@ -24,9 +24,9 @@ pub struct Catalogue {
     pub options: BTreeMap<Uuid, Arc<PropertyOption>>,
     /// Contexts of workspace properties.
     pub contexts: BTreeMap<Uuid, Arc<Context>>,
-    /// Properties on types, by type and property.
+    /// Attachments of properties to types, by type and property.
     pub attachments: BTreeMap<(Uuid, Uuid), Attachment>,
-    /// Workspace types available in projects, by project and type, and since when.
+    /// Imports of workspace types by project and type, with the time of the import.
     pub imports: BTreeMap<(Uuid, Uuid), Micros>,
 }
 
@@ -47,13 +47,13 @@ pub const FLAGS: [&str; 10] = [
 /// The one features record of a workspace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Features {
-    /// UUIDv5 over the workspace's id, so that it is the same before anything was stored.
+    /// UUIDv5 of the workspace's id, so that the id is the same before the first write.
     pub id: Uuid,
     /// The flags, in the order of [`FLAGS`].
     pub flags: [bool; 10],
     /// Level of new types.
     pub default_level: i64,
-    /// When the gateway first met the workspace.
+    /// Time when the gateway first saw the workspace.
     pub created_at: Micros,
 }
 
@@ -72,7 +72,7 @@ pub struct WorkItemType {
     pub is_active: bool,
     /// The default of its owner.
     pub is_default: bool,
-    /// Made by the service for epics.
+    /// Whether the service made it for epics.
     pub is_epic: bool,
     /// Level in the hierarchy.
     pub level: i64,
@@ -113,7 +113,7 @@ pub enum PropertyType {
     Formula,
 }
 
-/// What a relation points at.
+/// Target of a relation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RelationType {
@@ -144,11 +144,11 @@ pub struct Property {
     pub property_type: PropertyType,
     /// Target of a relation; none for other kinds.
     pub relation_type: Option<RelationType>,
-    /// A value must be given on create.
+    /// Whether a value must be given on create.
     pub is_required: bool,
-    /// Several values.
+    /// Whether it takes several values.
     pub is_multi: bool,
-    /// In circulation.
+    /// Whether it is in use.
     pub is_active: bool,
     /// Default, as sent.
     pub default_value: Vec<String>,
@@ -193,7 +193,7 @@ pub struct PropertyOption {
     pub created_at: Micros,
 }
 
-/// Where, and how, a workspace property applies.
+/// A scope in which a workspace property applies, and its settings there.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Context {
     /// Id.
@@ -210,19 +210,19 @@ pub struct Context {
     pub projects: Vec<Uuid>,
     /// Covered types.
     pub types: Vec<Uuid>,
-    /// Replaces the property's own.
+    /// Replaces the property's own flag.
     pub is_required: bool,
-    /// Replaces the property's own.
+    /// Replaces the property's own flag.
     pub is_multi: bool,
-    /// Marks the seeded context; without effect.
+    /// Marks the seeded context; has no effect.
     pub is_default: bool,
-    /// Replaces the property's own.
+    /// Replaces the property's own default.
     pub default_value: Vec<String>,
-    /// Replaces the property's own.
+    /// Replaces the property's own settings.
     pub settings: Value,
-    /// Offered choices, in their order here.
+    /// Offered choices, in the order of this context.
     pub options: Vec<ContextOption>,
-    /// Presentational.
+    /// Place in lists; only for display.
     pub sort_order: f64,
     /// Correlation value.
     pub external_id: Option<String>,
@@ -248,6 +248,6 @@ pub struct ContextOption {
 pub struct Attachment {
     /// Place on the type.
     pub sort_order: f64,
-    /// When it was attached.
+    /// Time of the attachment.
     pub created_at: Micros,
 }

@@ -1,7 +1,7 @@
 //! Rules of the choices of an option property (14.4): order, defaults, deletion.
 //!
-//! A workspace property offers its options through contexts (O73). An option that comes through the option routes or
-//! inline with the property belongs to the context that covers everything, and an option is gone when no context offers
+//! A workspace property offers its options through contexts (O73). An option created through the option routes or
+//! inline with the property belongs to the context that covers everything. An option is deleted when no context offers
 //! it any more. May use: `refusal`, `v2`, this folder.
 
 use super::choices::Choices;
@@ -60,16 +60,16 @@ impl Edit {
         }
     }
 
-    /// Deletes a choice from its property and every context, with the values that point at it; no other
-    /// becomes default.
+    /// Deletes a choice from its property and every context, with the values that point at it. No other choice
+    /// becomes the default.
     pub fn delete_option(&mut self, id: Uuid) -> Result<(), Refusal> {
         let property = self.after.options.get(&id).ok_or_else(Refusal::not_found)?.property;
         self.drop_options(property, vec![id]);
         Ok(())
     }
 
-    /// The option route's rule for a new default: on a project the flag moves (O72), on the workspace it must
-    /// be free.
+    /// Applies the option route's rule for a new default: on a project the flag moves (O72). On the workspace no other
+    /// option may have the flag.
     fn claim_default(&mut self, owner: &Property, id: Uuid) -> Result<(), Refusal> {
         let option = self.after.options.get(&id).ok_or_else(Refusal::not_found)?;
         if owner.project.is_none() {
@@ -84,7 +84,7 @@ impl Edit {
         Ok(())
     }
 
-    /// Where new options of the property are put.
+    /// Returns the places for new options of the property.
     pub(super) fn option_places(&self, property: Uuid) -> Places {
         let options = self.after.options.values().filter(|option| option.property == property);
         let home = self.after.catch_all(property);
@@ -97,7 +97,7 @@ impl Edit {
         }
     }
 
-    /// Creates an option at the end, and of its home context on the workspace.
+    /// Creates an option at the end; on the workspace also at the end of its home context.
     pub(super) fn new_option(&mut self, places: &mut Places, entry: &Entry) -> Uuid {
         let id = self.unlinked_option(places, entry);
         if let Some(context) = places.home.and_then(|home| self.after.contexts.get_mut(&home)) {
@@ -108,7 +108,7 @@ impl Edit {
         id
     }
 
-    /// Creates an option at the end that no context offers yet.
+    /// Creates an option at the end. No context offers it yet.
     pub(super) fn unlinked_option(&mut self, places: &mut Places, entry: &Entry) -> Uuid {
         places.last += STEP;
         let option = PropertyOption {
@@ -128,7 +128,7 @@ impl Edit {
         id
     }
 
-    /// Writes what an entry says about an option, its flag excepted, and notes another name.
+    /// Writes the members of an entry to an option, except its flag, and records a changed name in `renamed`.
     pub(super) fn amend_option(&mut self, id: Uuid, entry: &Entry, renamed: &mut Renamed) {
         let Some(option) = self.after.options.get_mut(&id) else { return };
         let before = small_letters(&option.name);
@@ -142,7 +142,7 @@ impl Edit {
         }
     }
 
-    /// Defaults that name an option follow when it is renamed.
+    /// Changes defaults that name a renamed option to the new name.
     pub(super) fn rename_defaults(&mut self, property: Uuid, renamed: &Renamed) {
         if !renamed.0.is_empty() {
             let now = |text: &String| renamed.0.get(&small_letters(trimmed(text))).cloned();
@@ -150,8 +150,8 @@ impl Edit {
         }
     }
 
-    /// Gives options the order in which they were sent, on their property and in each context that is home to one of
-    /// them.
+    /// Gives options the order in which they were sent, on their property and in each context that is the home of one
+    /// of them.
     pub(super) fn order_options(&mut self, property: Uuid, ids: &[Uuid]) {
         let place = |rank: usize| (rank + 1) as f64 * STEP;
         let ranks: HashMap<Uuid, usize> = ids.iter().enumerate().map(|(rank, id)| (*id, rank)).collect();
@@ -178,7 +178,7 @@ impl Edit {
         }
     }
 
-    /// Deletes options with their links, the values on them, and defaults that named them.
+    /// Deletes options with their links, the values that point at them, and the defaults that name them.
     pub(super) fn drop_options(&mut self, property: Uuid, ids: Vec<Uuid>) {
         if ids.is_empty() {
             return;
@@ -196,15 +196,15 @@ impl Edit {
         self.settle_defaults(property);
     }
 
-    /// Takes defaults away that the property or context can no longer read: its kind has changed, or the
-    /// option they named is gone.
+    /// Removes defaults that the property or context can no longer read, because its kind has changed or the named
+    /// option is deleted.
     pub(super) fn settle_defaults(&mut self, property: Uuid) {
         let Ok(owner) = self.property(property) else { return };
         let options = Choices::of(self.after.options_of(property).into_iter().map(Arc::as_ref));
         self.each_default(property, |text| defaults::fault(&owner, &options, &text).is_none().then_some(text));
     }
 
-    /// Maps every default text of the property and its contexts; `None` takes it away.
+    /// Maps every default text of the property and its contexts; `None` removes the text.
     fn each_default(&mut self, property: Uuid, mut map: impl FnMut(String) -> Option<String>) {
         let mut mapped = |texts: &[String]| texts.iter().cloned().filter_map(&mut map).collect::<Vec<_>>();
         if let Some(owner) = self.after.properties.get_mut(&property) {
@@ -221,8 +221,8 @@ impl Edit {
         }
     }
 
-    /// Sets an option's flag where the property shows it: itself on a project, its home context's link on the
-    /// workspace.
+    /// Sets an option's flag where the property shows it: on the option itself in a project, on the link of its home
+    /// context in the workspace.
     pub(super) fn set_default(&mut self, id: Uuid, is_default: bool) {
         let Some(option) = self.after.options.get(&id) else { return };
         let home = self.after.home_of(option).map(|context| context.id);
@@ -245,7 +245,7 @@ impl Edit {
         }
     }
 
-    /// Frees the flag where `id` is about to take it.
+    /// Clears the flag of the other options before `id` gets it.
     pub(super) fn clear_defaults_beside(&mut self, owner: &Property, id: Uuid) {
         let Some(option) = self.after.options.get(&id) else { return };
         let home = self.after.home_of(option).map(|context| context.id);
@@ -258,7 +258,7 @@ impl Edit {
     }
 }
 
-/// Where new options of a property are put, as far as options were made already.
+/// Places for new options of a property; they move on with each new option.
 pub(super) struct Places {
     property: Uuid,
     last: f64,
@@ -266,11 +266,11 @@ pub(super) struct Places {
     last_in_home: f64,
 }
 
-/// Names that options had, in lower case, and those they have now.
+/// New names of renamed options, by the old name in lower case.
 #[derive(Default)]
 pub(super) struct Renamed(HashMap<String, String>);
 
-/// Why a workspace property cannot take another option by itself.
+/// Error message when a workspace property cannot take another option by itself.
 pub(super) const NO_CATCH_ALL: &str =
     "no context of the property covers all projects and all types; add the option through a context";
 

@@ -1,5 +1,5 @@
-//! Rules of custom properties (14.3): kinds, defaults, inline options, the context seeded with them. May use:
-//! `refusal`, `v2`, this folder.
+//! Rules of custom properties (14.3): kinds, defaults, inline options, and the seeded context. May use: `refusal`,
+//! `v2`, this folder.
 
 use super::choices::Choices;
 use super::defaults;
@@ -18,14 +18,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Name of the context every property starts with.
+/// Name of the context that every workspace property starts with.
 pub const SEEDED: &str = "Default";
 
-/// Place of the first record in an order clients may rearrange.
+/// Place of the first record in an order that clients may change.
 pub(super) const FIRST: f64 = 65_535.0;
 
 impl Edit {
-    /// Defines a property of the workspace (`None`) or of a project, with inline options, and returns its id.
+    /// Creates a property of the workspace (`None`) or of a project, with inline options, and returns its id.
     /// A workspace property gets its `Default` context.
     ///
     /// # Errors
@@ -54,8 +54,8 @@ impl Edit {
         Ok(id)
     }
 
-    /// Changes a property. Its name stays; values already recorded stay; the seeded context follows where it
-    /// still says what the property said.
+    /// Changes a property. Its name and recorded values stay. Members of the seeded context that still equal those of
+    /// the property change with them.
     ///
     /// # Errors
     /// 404; 400 with every member that breaks a rule.
@@ -90,7 +90,7 @@ impl Edit {
         faults.or(())
     }
 
-    /// Deletes a property with its options, contexts, attachments and all its values.
+    /// Deletes a property with its options, contexts, attachments and values.
     pub fn delete_property(&mut self, id: Uuid) -> Result<(), Refusal> {
         self.after.properties.remove(&id).ok_or_else(Refusal::not_found)?;
         self.after.options.retain(|_, option| option.property != id);
@@ -123,7 +123,7 @@ impl Edit {
         }
     }
 
-    /// The context every workspace property starts with: everywhere, as the property itself says.
+    /// Creates the first context of a workspace property: it covers everything and has the property's own settings.
     fn seed_context(&mut self, property: &Property) {
         let context = Context {
             id: Uuid::new_v4(),
@@ -143,7 +143,7 @@ impl Edit {
         self.after.contexts.insert(context.id, Arc::new(context));
     }
 
-    /// Lets the seeded context follow a change of the property, member by member, unless it was edited apart.
+    /// Applies a change of the property to the seeded context: to each member that still equals the property's old one.
     fn follow(&mut self, before: &Property, property: &Property) {
         let contexts = self.after.contexts.values_mut();
         for context in contexts.filter(|context| context.property == property.id && context.is_default) {
@@ -163,8 +163,8 @@ impl Edit {
         }
     }
 
-    /// O77 over the seeded context, which takes one value from now on as its property does. Defaults of its own
-    /// may still be several: its options may be preselected apart from those of the property.
+    /// Checks O77 for the seeded context, which takes one value from now on, as its property does. It may still have
+    /// several defaults of its own: its options may be preselected independently of those of the property.
     fn judge_followers(&self, property: &Property, given: &Given, faults: &mut Faults) {
         let contexts = self.after.contexts_of(property.id).into_iter();
         for context in contexts.filter(|context| context.is_default && !context.is_multi) {
@@ -175,11 +175,11 @@ impl Edit {
         }
     }
 
-    /// Default values of contexts, which another kind of the property may not be able to read.
+    /// Checks the default values of contexts: a new kind of the property may not be able to read them.
     fn judge_defaults_of_contexts(&self, property: &Property, faults: &mut Faults) {
         let options = Choices::of(self.after.options_of(property.id).into_iter().map(Arc::as_ref));
         let contexts = self.after.contexts_of(property.id).into_iter();
-        // That of the property itself is judged apart.
+        // The default of the property itself is checked separately.
         for context in contexts.filter(|context| context.default_value != property.default_value) {
             if context.default_value.iter().any(|text| defaults::fault(property, &options, text).is_some()) {
                 let message =
@@ -189,21 +189,21 @@ impl Edit {
         }
     }
 
-    /// O69 over the property as it will be.
+    /// Checks O69 for the property after the change.
     fn judge_default(&self, property: &Property, faults: &mut Faults) {
         let options = Choices::of(self.after.options_of(property.id).into_iter().map(Arc::as_ref));
         defaults::judge(property, &options, property.is_multi, &property.default_value, faults);
     }
 }
 
-/// O70: options only where they belong.
+/// Checks O70: only an OPTION property has options.
 fn judge_kind(property: &Property, entries: &[Entry], faults: &mut Faults) {
     if property.property_type != PropertyType::Option && !entries.is_empty() {
         faults.add("options", "only a property of type OPTION has options");
     }
 }
 
-/// The same for new options, of which one is preselected at most.
+/// Checks the same for new options; at most one may be preselected.
 fn judge_entries(property: &Property, entries: &[Entry], faults: &mut Faults) {
     judge_kind(property, entries, faults);
     for second in entries.iter().filter(|entry| entry.is_default == Some(true)).skip(1) {
@@ -238,12 +238,12 @@ fn assign(property: &mut Property, given: &Given, faults: &mut Faults) {
     take(&mut property.external_source, nullable_text(given, "external_source"));
 }
 
-/// A word of an enumeration, checked with the body.
+/// Reads a word of an enumeration; it was checked with the body.
 fn word<T: DeserializeOwned>(given: &Given, name: &str) -> Option<T> {
     given.get(name).filter(|value| !value.is_null()).and_then(|value: &Value| T::deserialize(value).ok())
 }
 
-/// The name of a property: the slug of its label (O64) that is none of `taken`.
+/// Returns the name of a property: the slug of its label (O64), made different from all of `taken`.
 pub fn slug(label: &str, taken: &HashSet<&str>) -> String {
     let mut stem = String::with_capacity(label.len());
     for c in label.chars().map(|c| c.to_ascii_lowercase()) {

@@ -1,12 +1,12 @@
-//! Which contexts count where. For many properties of the workspace at once contexts are sorted by property first, so that
-//! to resolve one costs its own contexts and not those of the whole workspace. May use: this folder.
+//! Contexts in effect in a place. To resolve many properties of the workspace, contexts are first grouped by property:
+//! resolving one property then costs its own contexts and not those of the whole workspace. May use: this folder.
 
 use super::model::{Catalogue, Context, Property};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Of the contexts of one property the one in effect for items of the type in the project: the most specific.
+/// Returns the most specific of the contexts of one property for items of the type in the project.
 pub(super) fn in_effect<'c>(
     contexts: impl Iterator<Item = &'c Arc<Context>>,
     project: Uuid,
@@ -15,11 +15,11 @@ pub(super) fn in_effect<'c>(
     contexts.filter(|context| context.covers(project, type_id)).min_by_key(|context| (context.tier(), context.id))
 }
 
-/// The contexts of a catalogue by their property.
+/// The contexts of a catalogue, grouped by property.
 pub(super) struct ByProperty<'c>(HashMap<Uuid, Vec<&'c Arc<Context>>>);
 
 impl<'c> ByProperty<'c> {
-    /// Of all contexts, which are walked once.
+    /// Builds the groups from all contexts in one scan.
     pub(super) fn of(catalogue: &'c Catalogue) -> Self {
         let mut contexts: HashMap<Uuid, Vec<_>> = HashMap::new();
         for context in catalogue.contexts.values() {
@@ -32,29 +32,29 @@ impl<'c> ByProperty<'c> {
         self.0.get(&property).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// As [`Catalogue::resolve`].
+    /// Returns the same as [`Catalogue::resolve`].
     pub(super) fn resolve(&self, property: Uuid, project: Uuid, type_id: Uuid) -> Option<&'c Arc<Context>> {
         in_effect(self.contexts(property).iter().copied(), project, type_id)
     }
 
-    /// Whether a property that the type does not carry applies to its items in the project all the same: the context
-    /// in effect lists the type (O65).
+    /// Checks whether a property that is not attached to the type still applies to its items in the project, because
+    /// the context in effect lists the type (O65).
     pub(super) fn bring(&self, property: Uuid, project: Uuid, type_id: Uuid) -> bool {
         self.resolve(property, project, type_id).is_some_and(|context| context.types.contains(&type_id))
     }
 }
 
-/// What of the workspace one project shows.
+/// The definitions of the workspace that one project shows.
 pub(super) struct Reach<'c> {
     project: Uuid,
     contexts: ByProperty<'c>,
     imported: HashSet<Uuid>,
-    /// Properties that imported types carry: they show even where no context makes them apply (O86).
+    /// Properties attached to imported types. The project shows them even if no context makes them apply (O86).
     carried: HashSet<Uuid>,
 }
 
 impl<'c> Reach<'c> {
-    /// In this project.
+    /// Builds the reach of `project`.
     pub(super) fn of(catalogue: &'c Catalogue, project: Uuid) -> Self {
         let imports = catalogue.imports.range((project, Uuid::nil())..=(project, Uuid::max()));
         let imported: HashSet<Uuid> = imports.map(|((_, kind), _)| *kind).collect();
@@ -63,12 +63,12 @@ impl<'c> Reach<'c> {
         Self { project, contexts: ByProperty::of(catalogue), imported, carried }
     }
 
-    /// Whether the project shows the property: its own, or one that reaches a type it has imported.
+    /// Checks whether the project shows the property: its own, or one that reaches a type it has imported.
     pub(super) fn shows(&self, property: &Property) -> bool {
         if let Some(owner) = property.project {
             return owner == self.project;
         }
-        // No other type can be brought than one that some context lists.
+        // Only a type that some context lists can be brought.
         let listed = self.contexts.contexts(property.id).iter().flat_map(|context| &context.types);
         let mut listed = listed.filter(|kind| self.imported.contains(*kind));
         self.carried.contains(&property.id)
@@ -82,7 +82,7 @@ mod tests {
     use crate::catalogue::{Attachment, Context, Edit};
     use serde_json::json;
 
-    /// Numbers that look like chance and are the same each time.
+    /// Pseudo-random numbers, the same in each run.
     struct Chance(u64);
 
     impl Chance {
@@ -91,7 +91,7 @@ mod tests {
             (self.0 >> 33) % end
         }
 
-        /// Each of these with even chance.
+        /// Returns each id with a probability of one half.
         fn some(&mut self, ids: &[Uuid]) -> Vec<Uuid> {
             ids.iter().copied().filter(|_| self.below(2) == 0).collect()
         }
@@ -99,7 +99,7 @@ mod tests {
 
     const PROJECTS: [Uuid; 2] = [Uuid::from_u128(1), Uuid::from_u128(2)];
 
-    /// A workspace with properties whose contexts cover this and that.
+    /// Builds a workspace with properties whose contexts cover random projects and types.
     fn furnished(chance: &mut Chance) -> Catalogue {
         let mut edit = Edit::begin(&Catalogue::empty(Uuid::from_u128(9), 0), 0);
         let named = |name: &str, value: String| json!({ name: value }).as_object().cloned().unwrap();
@@ -152,7 +152,7 @@ mod tests {
                     all.is_attached(*kind, property) || alone.is_some_and(|context| context.types.contains(kind))
                 };
                 let imported = all.types.keys().filter(|kind| all.imports.contains_key(&(project, **kind)));
-                // All of them are compared, and not only until the first that brings it.
+                // Compare all types, not only those up to the first that brings the property.
                 let expected = imported.filter(|kind| brings(kind)).count() > 0;
                 assert_eq!(all.property_on_project(project, property).is_some(), expected);
                 assert_eq!(all.properties_on_project(project).iter().any(|found| found.id == property), expected);

@@ -1,8 +1,8 @@
-//! Which properties an item takes, and with what rules there.
+//! Properties that apply to an item, and their rules there.
 //!
-//! A project's property is itself wherever it is attached. A workspace property is seen through the one context
-//! that resolves for the item's project and type: the most specific wins and nothing is merged (chapter 15). May use:
-//! this folder.
+//! A property of a project applies as it is to all types it is attached to. A workspace property applies through the
+//! one context that resolves for the item's project and type: the most specific wins and nothing is merged (chapter
+//! 15). May use: this folder.
 
 use super::choices::Choices;
 use super::model::{Catalogue, Context, Property, PropertyOption, PropertyType};
@@ -19,11 +19,11 @@ pub struct Applicable {
     pub property: Arc<Property>,
     /// The context whose values are in effect; none for a property of the project.
     pub context: Option<Arc<Context>>,
-    /// A value must be given on create.
+    /// Whether a value must be given on create.
     pub is_required: bool,
-    /// Several values.
+    /// Whether it takes several values.
     pub is_multi: bool,
-    /// What an item gets that says nothing; ids for options, where a flagged option wins over the
+    /// Value of an item whose request gives none. For options these are ids, and a flagged option wins over the
     /// stored default (15.11).
     pub default_value: Vec<String>,
     /// Type-specific object.
@@ -32,40 +32,40 @@ pub struct Applicable {
     pub options: Vec<Offered>,
 }
 
-/// A choice an item may take.
+/// A choice that an item may take.
 #[derive(Debug, Clone)]
 pub struct Offered {
     /// The option.
     pub option: Arc<PropertyOption>,
-    /// Preselected here.
+    /// Whether it is preselected here.
     pub is_default: bool,
 }
 
 impl Context {
-    /// Whether the context covers items of the type in the project.
+    /// Checks whether the context covers items of the type in the project.
     pub fn covers(&self, project: Uuid, type_id: Uuid) -> bool {
         (self.all_projects || self.projects.contains(&project)) && (self.all_types || self.types.contains(&type_id))
     }
 
-    /// Specificity, 1 (listed projects and types) to 4 (all and all); lower wins.
+    /// Returns the specificity, from 1 (listed projects and types) to 4 (all and all); the lower wins.
     pub fn tier(&self) -> u8 {
         1 + 2 * u8::from(self.all_projects) + u8::from(self.all_types)
     }
 }
 
 impl Catalogue {
-    /// The context of a workspace property in effect for items of the type in the project.
+    /// Returns the context of a workspace property that is in effect for items of the type in the project.
     pub fn resolve(&self, property: Uuid, project: Uuid, type_id: Uuid) -> Option<&Arc<Context>> {
         in_effect(self.contexts.values().filter(|context| context.property == property), project, type_id)
     }
 
-    /// Whether the type carries the property.
+    /// Checks whether the property is attached to the type.
     pub(super) fn is_attached(&self, type_id: Uuid, property: Uuid) -> bool {
         self.attachments.contains_key(&(type_id, property))
     }
 
-    /// The active properties that apply to items of the type in the project: attached ones in attachment
-    /// order, then those a context brings. Empty for a type that is not available there.
+    /// Returns the active properties that apply to items of the type in the project: first the attached ones in
+    /// attachment order, then those that a context brings. Empty for a type that is not available there.
     pub fn applicable(&self, project: Uuid, type_id: Uuid) -> Vec<Applicable> {
         let Some(kind) = self.type_on_project(project, type_id) else { return Vec::new() };
         let mut properties = self.attached(type_id);
@@ -88,7 +88,8 @@ impl Catalogue {
         properties.into_iter().filter_map(&mut apply).collect()
     }
 
-    /// `options` are those of a property of the project; `resolve` finds the context of one of the workspace.
+    /// Applies a property. `options` are those of a project property; `resolve` finds the context of a workspace
+    /// property.
     fn apply<'c>(
         &'c self,
         property: Arc<Property>,
@@ -120,12 +121,12 @@ impl Catalogue {
                 property,
             }
         };
-        // Nobody can give the value of a formula, so nothing may wait for it.
+        // No client can write a formula's value, so it must not be required.
         applicable.is_required &= applicable.property.property_type != PropertyType::Formula;
         Some(applicable.with_effective_default())
     }
 
-    /// Choices of a context, in their order there.
+    /// Returns the choices of a context, in the order of the context.
     pub fn offered(&self, context: &Context) -> Vec<Offered> {
         let mut links: Vec<_> = context.options.iter().collect();
         links.sort_by(|a, b| a.sort_order.total_cmp(&b.sort_order).then_with(|| a.option.cmp(&b.option)));
@@ -133,10 +134,10 @@ impl Catalogue {
         options.map(|(option, is_default)| Offered { option: Arc::clone(option), is_default }).collect()
     }
 
-    /// The options an item of the type in the project may point at. `None`: the property does not cover the
-    /// item at all and its values go; for kinds without options an empty set means nothing.
+    /// Returns the options that an item of the type in the project may point at. `None`: the property does not cover
+    /// the item, and its values are deleted. For kinds without options an empty set has no meaning.
     ///
-    /// Attachment does not matter: a property that is detached on the workspace is hidden, not gone (O75).
+    /// Attachment does not matter: a property that is detached on the workspace is hidden, not deleted (O75).
     pub fn offers(&self, property: Uuid, project: Uuid, type_id: Uuid) -> Option<HashSet<Uuid>> {
         let found = self.properties.get(&property)?;
         match found.project {
@@ -151,9 +152,9 @@ impl Catalogue {
         }
     }
 
-    /// What an item of the type in the project may point at with a value that is being written, as
-    /// [`Catalogue::offers`] says it. `None`: no value is stored, for a property of the project was detached meanwhile,
-    /// and the values recorded for it go with that.
+    /// Returns the options that an item of the type in the project may point at when a value is written, as
+    /// [`Catalogue::offers`] does. `None`: no value is stored, because a property of the project was detached
+    /// meanwhile, and its recorded values are deleted with that change.
     pub fn takes(&self, property: Uuid, project: Uuid, type_id: Uuid) -> Option<HashSet<Uuid>> {
         let of_project = self.properties.get(&property)?.project.is_some();
         if of_project && !self.is_attached(type_id, property) {
@@ -163,14 +164,14 @@ impl Catalogue {
         }
     }
 
-    /// Options of the property that are preselected, as [`Catalogue::is_preselected`] says of each.
+    /// Returns the options of the property that are preselected in the sense of [`Catalogue::is_preselected`].
     pub fn preselected(&self, property: Uuid) -> HashSet<Uuid> {
         self.preselected_of_many(&[property].into())
     }
 
-    /// The same of all these properties together; all contexts and options are walked once.
+    /// Returns the preselected options of all these properties; scans all contexts and options once.
     pub fn preselected_of_many(&self, properties: &HashSet<Uuid>) -> HashSet<Uuid> {
-        // Of each option that a context offers: how specific its home is, and what that says.
+        // Of each option that a context offers: whether its home covers all, and whether it is a default there.
         let mut homes: HashMap<Uuid, (bool, bool)> = HashMap::new();
         for context in self.contexts_of_many(properties) {
             let covers_all = context.tier() == 4;
@@ -192,13 +193,13 @@ impl Catalogue {
         homes.into_iter().filter(|(_, (_, is_default))| *is_default).map(|(id, _)| id).chain(flagged).collect()
     }
 
-    /// Whether the option is preselected, as the property shows it: for a workspace property what the context
-    /// that covers everything says, else the first that offers the option.
+    /// Checks whether the option is preselected, as the property shows it. For a workspace property the context that
+    /// covers everything decides, else the first context that offers the option.
     pub fn is_preselected(&self, option: &PropertyOption) -> bool {
         self.preselected(option.property).contains(&option.id)
     }
 
-    /// The context an option of a workspace property belongs to first.
+    /// Returns the home of an option of a workspace property: the context that covers everything, else the first.
     pub(super) fn home_of(&self, option: &PropertyOption) -> Option<&Arc<Context>> {
         let contexts = self.contexts_of(option.property).into_iter();
         let mut linking = contexts.filter(|context| context.options.iter().any(|link| link.option == option.id));
@@ -206,7 +207,7 @@ impl Catalogue {
         Some(std::iter::once(first).chain(linking).find(|context| context.tier() == 4).unwrap_or(first))
     }
 
-    /// The context of a workspace property that covers all projects and all types.
+    /// Returns the context of a workspace property that covers all projects and all types.
     pub(super) fn catch_all(&self, property: Uuid) -> Option<&Arc<Context>> {
         self.contexts.values().find(|context| context.property == property && context.tier() == 4)
     }

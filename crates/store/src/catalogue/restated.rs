@@ -1,5 +1,5 @@
-//! The options of a property given as a whole (O66): which entry means which option, and what becomes of the others.
-//! May use: `v2`, this folder.
+//! The options of a property sent as a whole (O66): finds the option of each entry, and deletes the options without
+//! one. May use: `v2`, this folder.
 
 use super::edit::Edit;
 use super::entry::Entry;
@@ -12,8 +12,8 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 impl Edit {
-    /// The set of an existing property's options, restated (O66): entries match by id, else by name ignoring
-    /// case; new names are added, missing options go. One of each context is preselected at most (O73).
+    /// Replaces the set of an existing property's options (O66). Entries match by id, else by name ignoring case. New
+    /// names are added, missing options are deleted. At most one option of each context is preselected (O73).
     pub(super) fn restate_options(&mut self, owner: &Property, entries: &[Entry], faults: &mut Faults) {
         let mut present = Present::of(&self.after.options_of(owner.id), entries);
         let (mut places, mut renamed) = (self.option_places(owner.id), Renamed::default());
@@ -49,7 +49,7 @@ impl Edit {
         self.claim_defaults(owner, claimed, faults);
     }
 
-    /// Preselects these, one of each context at most.
+    /// Preselects the claimed options, at most one of each context.
     fn claim_defaults(&mut self, owner: &Property, claimed: Vec<(usize, Uuid)>, faults: &mut Faults) {
         let mut homes = HashSet::new();
         for (index, id) in claimed {
@@ -67,10 +67,10 @@ impl Edit {
 /// The options that a property has before they are restated.
 struct Present {
     all: HashSet<Uuid>,
-    /// Those that stay: at first the ones that an entry names by id.
+    /// Options that stay: at first only those that an entry names by id.
     kept: HashSet<Uuid>,
     by_name: HashMap<String, VecDeque<Uuid>>,
-    /// Names of options that are given by id and keep the name that they have.
+    /// Names of options that are given by id and keep their name.
     named_by_id: HashSet<String>,
 }
 
@@ -90,7 +90,7 @@ impl Present {
         Self { all: options.iter().map(|option| option.id).collect(), kept, by_name, named_by_id }
     }
 
-    /// Which of the options the entry means; none when it is a new one, or the member that is wrong and why.
+    /// Returns the option that the entry means; `None` for a new option. An error has the faulty member and the reason.
     fn meant_by(&mut self, entry: &Entry) -> Result<Option<Uuid>, (&'static str, &'static str)> {
         if let Some(id) = entry.id {
             let is_known = self.all.contains(&id);
@@ -106,7 +106,7 @@ impl Present {
         Ok(free)
     }
 
-    /// Those that no entry means.
+    /// Returns the options that no entry means.
     fn gone(&self) -> Vec<Uuid> {
         self.all.iter().copied().filter(|id| !self.kept.contains(id)).collect()
     }

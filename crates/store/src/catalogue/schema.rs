@@ -1,11 +1,11 @@
-//! The schema of a type: what a work item of the type accepts in a project (14.2). May use: this folder.
+//! The schema of a type: the fields that a work item of the type accepts in a project (14.2). May use: this folder.
 
 use super::model::{Catalogue, PropertyType, RelationType};
 use super::resolution::Applicable;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-/// What only v1 knows of the project.
+/// Data of the project that only v1 has.
 #[derive(Debug, Clone, Default)]
 pub struct Surroundings {
     /// Every state, as `{id, name, color, group}`.
@@ -22,7 +22,7 @@ const PRIORITIES: [(&str, &str); 5] =
     [("urgent", "Urgent"), ("high", "High"), ("medium", "Medium"), ("low", "Low"), ("none", "None")];
 
 impl Catalogue {
-    /// The schema of a type in a project; `None` when the type is not available there.
+    /// Returns the schema of a type in a project; `None` when the type is not available there.
     pub fn schema(&self, project: Uuid, type_id: Uuid, around: &Surroundings) -> Option<Map<String, Value>> {
         let kind = self.type_on_project(project, type_id)?;
         let custom: Map<String, Value> = self
@@ -86,7 +86,7 @@ fn custom_field(applicable: &Applicable, around: &Surroundings) -> Value {
         field["relation_type"] = json!(relation);
     }
     if property.property_type != PropertyType::Relation {
-        // Empty for kinds that offer no choice.
+        // Empty for kinds without options.
         let options = applicable.options.iter().map(|offered| {
             let option = &offered.option;
             json!({ "id": option.id, "name": option.name, "logo_props": option.logo_props })

@@ -1,4 +1,4 @@
-//! What a context covers: two axes, each a wildcard or a list, and no two contexts of a property equally
+//! The scope of a context: two axes, each a wildcard or a list. No two contexts of a property may be equally
 //! specific in one place (15.1–15.6, 15.13). May use: `v2`, this folder.
 
 use super::faults::{Faults, flag, ids, listed};
@@ -17,12 +17,12 @@ struct Axis {
 const PROJECTS: Axis = Axis { flag: "applies_to_all_projects", list: "project_ids", things: "projects" };
 const TYPES: Axis = Axis { flag: "applies_to_all_work_item_types", list: "issue_type_ids", things: "types" };
 
-/// Ids of a body that v1 has to know as projects of the workspace.
+/// Returns the ids of a body that v1 must know as projects of the workspace.
 pub fn named_projects(given: &Given) -> Vec<Uuid> {
     ids(given, PROJECTS.list).unwrap_or_default()
 }
 
-/// Writes the scope a body asks for.
+/// Writes the scope that a body asks for.
 pub(super) fn assign(
     catalogue: &Catalogue,
     context: &mut Context,
@@ -56,7 +56,7 @@ impl Axis {
         if let Some(sent) = sent {
             let mut seen = HashSet::new();
             let repeated: Vec<Uuid> = sent.iter().copied().filter(|id| !seen.insert(*id)).collect();
-            // A stored id was known once: perhaps the caller does not see it any more, and it may keep it all the same.
+            // A stored id was valid once. The caller may not see it any more, but may keep it.
             let unknown = sent.iter().copied().filter(|id| !known(id) && !stored.contains(id));
             let unknown: Vec<Uuid> = unknown.collect();
             if !repeated.is_empty() {
@@ -73,7 +73,7 @@ impl Axis {
     }
 }
 
-/// Judges a context against the others of its property.
+/// Checks a context against the other contexts of its property.
 pub(super) fn judge_overlap(catalogue: &Catalogue, context: &Context, faults: &mut Faults) {
     let contexts = catalogue.contexts_of(context.property);
     let others = contexts.into_iter().filter(|other| other.id != context.id);
@@ -88,7 +88,7 @@ pub(super) fn judge_overlap(catalogue: &Catalogue, context: &Context, faults: &m
     }
 }
 
-/// Whether two contexts of one tier cover the same items somewhere.
+/// Checks whether two contexts have the same tier and cover some of the same items.
 pub(super) fn overlap(one: &Context, other: &Context) -> bool {
     one.tier() == other.tier()
         && (one.all_projects || have_one_in_common(&one.projects, &other.projects))

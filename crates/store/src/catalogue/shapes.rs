@@ -1,4 +1,4 @@
-//! Read shapes: what clients see of definitions, members in the order of the contract. May use: `plan`, `v2`, this
+//! Read shapes: the members of definitions that clients see, in the order of the contract. May use: `plan`, `v2`, this
 //! folder.
 
 use super::model::{Catalogue, Context, FLAGS, Features, Property, PropertyOption, WorkItemType};
@@ -13,12 +13,12 @@ fn shape<const N: usize>(members: [(&str, Value); N]) -> Map<String, Value> {
     members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// A number without a fraction is written without one.
+/// Writes a number that has no fraction as an integer.
 fn number(value: f64) -> Value {
     if value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0 { json!(value as i64) } else { json!(value) }
 }
 
-/// A type as its owner's surface shows it.
+/// Returns a type as its owner's routes show it.
 pub fn work_item_type(kind: &WorkItemType) -> Map<String, Value> {
     shape([
         ("id", json!(kind.id)),
@@ -33,7 +33,7 @@ pub fn work_item_type(kind: &WorkItemType) -> Map<String, Value> {
     ])
 }
 
-/// A type as a project shows it: `is_default` marks the one type new items of the project get, own or
+/// Returns a type as a project shows it: `is_default` marks the one type that new items of the project get, own or
 /// imported (O62).
 pub fn work_item_type_on_project(
     catalogue: &Catalogue,
@@ -47,14 +47,14 @@ pub fn work_item_type_on_project(
     shape
 }
 
-/// A property with all its options.
+/// Returns a property with all its options.
 pub fn property(catalogue: &Catalogue, property: &Property) -> Map<String, Value> {
     let options = catalogue.options_of(property.id);
     let preselected = if options.is_empty() { HashSet::new() } else { catalogue.preselected(property.id) };
     property_with(property, &options, &preselected)
 }
 
-/// The same of a property whose options are at hand, and those of them that are `preselected`, perhaps among others.
+/// Returns a property with the given options. `preselected` may contain options of other properties too.
 pub fn property_with(
     property: &Property,
     options: &[&Arc<PropertyOption>],
@@ -83,12 +83,12 @@ pub fn property_with(
     ])
 }
 
-/// One option of a property.
+/// Returns one option of a property.
 pub fn option(catalogue: &Catalogue, option: &PropertyOption) -> Map<String, Value> {
     option_with(option, catalogue.is_preselected(option))
 }
 
-/// One option of which it is known whether it is preselected.
+/// Returns one option; the caller knows whether it is preselected.
 pub fn option_with(option: &PropertyOption, is_preselected: bool) -> Map<String, Value> {
     shape([
         ("id", json!(option.id)),
@@ -101,7 +101,7 @@ pub fn option_with(option: &PropertyOption, is_preselected: bool) -> Map<String,
     ])
 }
 
-/// A context with its narrower echo of options (15.10).
+/// Returns a context with the short form of its options (15.10).
 pub fn context(catalogue: &Catalogue, context: &Context) -> Map<String, Value> {
     let mut links: Vec<_> = context.options.iter().collect();
     links.sort_by(|a, b| a.sort_order.total_cmp(&b.sort_order));
@@ -136,7 +136,7 @@ pub fn context(catalogue: &Catalogue, context: &Context) -> Map<String, Value> {
     ])
 }
 
-/// The features record.
+/// Returns the features record.
 pub fn features(features: &Features) -> Map<String, Value> {
     let mut record = Map::new();
     record.insert("id".to_owned(), json!(features.id));
@@ -150,7 +150,7 @@ pub fn features(features: &Features) -> Map<String, Value> {
     record
 }
 
-/// The answer of an attach: ids of all properties now on the type, in attachment order (O74).
+/// Returns the answer of an attach: ids of all properties now on the type, in attachment order (O74).
 pub fn attachment(catalogue: &Catalogue, type_id: Uuid) -> Map<String, Value> {
     let ids: Vec<Uuid> = catalogue.attached(type_id).iter().map(|property| property.id).collect();
     shape([("properties", json!(ids))])

@@ -1,21 +1,21 @@
-//! Texts with a form: what counts as a web address and as an e-mail address in values and defaults.
+//! Texts with a form: rules for web addresses and e-mail addresses in values and defaults.
 //!
-//! What is written is judged more strictly than what is read: a value that was stored once stays to be seen. May use:
-//! nothing.
+//! A text that is written is checked more strictly than a text that is read: a value that was stored once stays
+//! visible. May use: nothing.
 
 use std::net::Ipv6Addr;
 
-/// Whether a text that is written is an absolute URL of http or https, with a host.
+/// Checks whether a text that is written is an absolute http or https URL with a host.
 pub(super) fn is_url(text: &str) -> bool {
     reads_as_url(text) && authority(text).is_some_and(names_a_host)
 }
 
-/// Whether a text that is stored is shown as a URL.
+/// Checks whether a stored text is shown as a URL.
 pub(super) fn reads_as_url(text: &str) -> bool {
     authority(text).is_some_and(|authority| !authority.is_empty()) && is_unbroken(text)
 }
 
-/// What stands between the scheme and the path.
+/// Returns the part between the scheme and the path.
 fn authority(text: &str) -> Option<&str> {
     let behind = |scheme: &str| {
         let (start, rest) = text.split_at_checked(scheme.len())?;
@@ -24,7 +24,7 @@ fn authority(text: &str) -> Option<&str> {
     behind("https://").or_else(|| behind("http://"))?.split(['/', '?', '#']).next()
 }
 
-/// Whether an authority has a host, and a port only where that is a number.
+/// Checks whether an authority has a host, and a port, if any, that is a number.
 fn names_a_host(authority: &str) -> bool {
     let place = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
     let (is_host, port) = match place.strip_prefix('[').map(|rest| rest.split_once(']')) {
@@ -40,7 +40,7 @@ fn names_a_host(authority: &str) -> bool {
     is_host && port.is_some_and(|port| port.is_empty() || port.parse::<u16>().is_ok())
 }
 
-/// An address of IPv6, or of a version to come; it may name a zone.
+/// Checks whether a text is an IPv6 address or one of a future version; it may name a zone.
 fn is_address(text: &str) -> bool {
     let address = text.split('%').next().unwrap_or_default();
     address.parse::<Ipv6Addr>().is_ok() || text.starts_with(['v', 'V']) && text.contains('.')
@@ -50,19 +50,19 @@ fn is_name(host: &str) -> bool {
     !host.contains([':', '[', ']']) && host.chars().any(|c| c != '.')
 }
 
-/// Whether a text that is written is an e-mail address, and nothing beside it.
+/// Checks whether a text that is written is an e-mail address and nothing else.
 pub(super) fn is_email(text: &str) -> bool {
     let parts = text.split_once('@').filter(|_| reads_as_email(text));
     parts.is_some_and(|(who, host)| is_mailbox(who) && is_mail_host(host))
 }
 
-/// Whether a text that is stored is shown as an e-mail address.
+/// Checks whether a stored text is shown as an e-mail address.
 pub(super) fn reads_as_email(text: &str) -> bool {
     let parts = text.split_once('@');
     is_unbroken(text) && parts.is_some_and(|(who, host)| !who.is_empty() && !host.is_empty() && !host.contains('@'))
 }
 
-/// Characters that separate addresses, or them from names, stand in quotes alone.
+/// Checks a mailbox name: characters that separate addresses, or addresses from names, are allowed only in quotes.
 fn is_mailbox(who: &str) -> bool {
     who.starts_with('"') || !who.contains(['<', '>', '(', ')', '[', ']', ',', ';', ':', '\\'])
 }

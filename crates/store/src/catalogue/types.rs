@@ -1,5 +1,6 @@
-//! Rules of work item types (14.1): names, defaults, enabling, importing, deleting; of properties on them (14.5); and of
-//! the features record (16.2), which turns them on. May use: `plan`, `refusal`, `v2`, this folder.
+//! Rules of work item types (14.1): names, defaults, enabling, importing, deleting. Also the rules of properties on
+//! types (14.5), and of the features record (16.2), which turns types on. May use: `plan`, `refusal`, `v2`, this
+//! folder.
 
 use super::edit::{Edit, Effect, STEP};
 use super::faults::{flag, listed, nullable_text, take, text};
@@ -11,14 +12,14 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Name of the default type the service provisions.
+/// Name of the default type that the service creates.
 pub const PROVISIONED: &str = "Task";
 
 impl Edit {
-    /// Defines a type of the workspace (`None`) or of a project and returns its id.
+    /// Creates a type of the workspace (`None`) or of a project and returns its id.
     ///
     /// # Errors
-    /// 409 for a name or an external pair in use by the owner (O60).
+    /// 409 for a name or an external pair that the owner already uses (O60).
     pub fn create_type(&mut self, owner: Option<Uuid>, given: &Given) -> Result<Uuid, Refusal> {
         let mut kind = self.blank_type(owner, text(given, "name").unwrap_or_default());
         assign(&mut kind, given);
@@ -29,7 +30,7 @@ impl Edit {
     /// Changes a type.
     ///
     /// # Errors
-    /// 404; 400 for switching off the default; 409 for a name or an external pair in use by the owner.
+    /// 404; 400 for switching off the default; 409 for a name or an external pair that the owner already uses.
     pub fn update_type(&mut self, id: Uuid, given: &Given) -> Result<(), Refusal> {
         let mut kind = self.work_item_type(id)?;
         assign(&mut kind, given);
@@ -41,8 +42,8 @@ impl Edit {
         Ok(())
     }
 
-    /// Deletes a type; the store refuses when work items use it. Attachments and imports go with it, and so
-    /// does a context that listed nothing else (O63, O84).
+    /// Deletes a type; the store rejects this when work items use it. Attachments and imports are deleted with it, and
+    /// also a context that listed nothing else (O63, O84).
     ///
     /// # Errors
     /// 404; 409 for the default type.
@@ -76,7 +77,7 @@ impl Edit {
         Ok(())
     }
 
-    /// Turns types on in a project and returns its default type, which may be an imported one (O62); repeating
+    /// Turns types on in a project and returns its default type, which may be an imported one (O62). A repeated call
     /// changes nothing.
     pub fn enable(&mut self, project: Uuid) -> Result<Uuid, Refusal> {
         match self.after.default_type(project, TypeMode::Project) {
@@ -85,10 +86,10 @@ impl Edit {
         }
     }
 
-    /// Makes types of the workspace available in a project, those it has already included.
+    /// Makes types of the workspace available in a project. Types that it already has are allowed.
     ///
     /// # Errors
-    /// 400 for no types, or for one that is no importable type of the workspace.
+    /// 400 for an empty list, or for an id that is not an importable type of the workspace.
     pub fn import(&mut self, project: Uuid, types: &[Uuid]) -> Result<(), Refusal> {
         if types.is_empty() {
             return Err(Refusal::field("work_item_types", "must not be empty"));
@@ -109,8 +110,8 @@ impl Edit {
         Ok(())
     }
 
-    /// Changes flags and the default level. Turning types of the workspace on makes sure that it has a
-    /// default type (O61), whatever the plan says today: it may say otherwise tomorrow.
+    /// Changes flags and the default level. Turning workspace types on makes sure that the workspace has a default type
+    /// (O61), independently of the current plan, because the plan may change later.
     ///
     /// # Errors
     /// None of its own (O79).
@@ -128,8 +129,8 @@ impl Edit {
         Ok(())
     }
 
-    /// The default type of an owner, provisioned when it has none; a type of the owner that already has the
-    /// name is taken.
+    /// Returns the default type of an owner, and provides one when there is none. An existing type of the owner with
+    /// the provisioned name is used.
     pub(super) fn provide_default(&mut self, owner: Option<Uuid>) -> Result<Uuid, Refusal> {
         let mut own = self.after.types.values().filter(|kind| kind.project == owner);
         if let Some(default) = own.clone().find(|kind| kind.is_default) {
@@ -160,7 +161,7 @@ impl Edit {
             name,
             is_active: true,
             level: self.after.features.default_level,
-            // The service chooses it, and clients cannot.
+            // The service chooses the icon; clients cannot.
             logo_props: json!({ "in_use": "icon", "icon": { "name": "Check", "background_color": "#119988" } }),
             created_at: self.stamp(),
             ..WorkItemType::default()
@@ -189,10 +190,10 @@ impl Edit {
 }
 
 impl Edit {
-    /// Puts properties of the type's owner on the type, behind those it has; repeats are harmless.
+    /// Attaches properties of the type's owner to the type, after those it has. Repeats are harmless.
     ///
     /// # Errors
-    /// 404 for the type; 400 for no properties or one that the owner does not have, and then none is attached.
+    /// 404 for the type; 400 for an empty list or a property that the owner does not have. Then none is attached.
     pub fn attach(&mut self, type_id: Uuid, properties: &[Uuid]) -> Result<(), Refusal> {
         let kind = self.work_item_type(type_id)?;
         if properties.is_empty() {
@@ -217,11 +218,11 @@ impl Edit {
         Ok(())
     }
 
-    /// Takes a property off a type. On a project its values on items of the type go; on the workspace they are
-    /// kept and show again once it is re-attached (O75).
+    /// Detaches a property from a type. On a project its values on items of the type are deleted. On the workspace they
+    /// are kept and show again once the property is attached again (O75).
     ///
     /// # Errors
-    /// 404 when the type does not carry the property.
+    /// 404 when the property is not attached to the type.
     pub fn detach(&mut self, type_id: Uuid, property: Uuid) -> Result<(), Refusal> {
         let kind = self.work_item_type(type_id)?;
         self.after.attachments.remove(&(type_id, property)).ok_or_else(Refusal::not_found)?;

@@ -1,9 +1,9 @@
-//! Values of custom properties: what may be written, how a value is kept, how it is read (O36, O37).
+//! Values of custom properties: which values may be written, how a value is kept, how it is read (O36, O37).
 //!
-//! A value is kept raw, one JSON scalar for each element, and understood anew with the kind the property has when it
-//! is read, because the kind may change (O67). A value that stands for a record (an option, a person, a work item) is
-//! kept as its id; finding such records is the caller's work, so [`written`] gives them as a [`Wish`]. May use: `v2`,
-//! this folder.
+//! A value is kept raw, one JSON scalar for each element. Each read interprets it with the current kind of the
+//! property, because the kind may change (O67). A value that stands for a record (an option, a person, a work item) is
+//! kept as its id. The caller must find such records, so [`written`] returns them as a [`Wish`]. May use: `v2`, this
+//! folder.
 
 use super::choices::{Choices, Named};
 use super::decimals;
@@ -19,7 +19,7 @@ use uuid::Uuid;
 /// Longest text of one value.
 const LONGEST: usize = 1024 * 1024;
 
-/// Kind of values with what relations point at.
+/// Kind of values; for relations it includes the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueKind {
     /// Any text.
@@ -51,7 +51,7 @@ pub enum ValueKind {
 }
 
 impl ValueKind {
-    /// The kind of a property's values.
+    /// Returns the kind of a property's values.
     pub fn of(property: &Property) -> Self {
         match (property.property_type, property.relation_type) {
             (PropertyType::Text, _) => Self::Text,
@@ -71,7 +71,7 @@ impl ValueKind {
     }
 }
 
-/// One element as written, before records were looked up.
+/// One element as written, before its record is looked up.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Wish {
     /// Kept as it is.
@@ -86,11 +86,11 @@ pub enum Wish {
     Html(String),
 }
 
-/// The elements that `value` writes to a property; none for null and `[]`, which clear it (O38). A number that has lost
-/// digits when it was read as JSON comes as its text.
+/// Returns the elements that `value` writes to a property; none for null and `[]`, which clear it (O38). A number that
+/// lost digits when it was parsed as JSON arrives as its text.
 ///
 /// # Errors
-/// What is wrong, with the index of the element at fault when there is one.
+/// The messages, each with the index of the faulty element if there is one.
 pub fn written(applicable: &Applicable, value: &Value) -> Result<Vec<Wish>, Vec<(Option<usize>, String)>> {
     let kind = ValueKind::of(&applicable.property);
     if kind == ValueKind::Formula {
@@ -104,7 +104,7 @@ pub fn written(applicable: &Applicable, value: &Value) -> Result<Vec<Wish>, Vec<
             let (mut wishes, mut faults, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
             for (index, element) in elements.iter().enumerate() {
                 match one(kind, &choices, element) {
-                    // Sets of records hold each once.
+                    // A set of records holds each record once.
                     Ok(wish) if stands_for_a_record(&wish) && !seen.insert(wish.clone()) => {}
                     Ok(wish) => wishes.push(wish),
                     Err(message) => faults.push((Some(index), message)),
@@ -118,7 +118,7 @@ pub fn written(applicable: &Applicable, value: &Value) -> Result<Vec<Wish>, Vec<
     }
 }
 
-/// The elements an item gets that says nothing; texts of the default that cannot be read give none.
+/// Returns the elements of an item whose request gives none; skips default texts that cannot be read.
 pub fn defaults(applicable: &Applicable) -> Vec<Wish> {
     let kind = ValueKind::of(&applicable.property);
     let texts = applicable.default_value.iter().map(|text| Value::String(text.clone()));
@@ -194,8 +194,8 @@ fn form(kind: ValueKind) -> &'static str {
     }
 }
 
-/// A raw element as a value of this kind, in the form it is kept and read in; none when it is unreadable.
-/// Records and rich text are not judged here.
+/// Converts a raw element to a value of this kind, in the form in which it is kept and read; `None` if unreadable.
+/// Records and rich text are not checked here.
 pub fn plain(kind: ValueKind, raw: &Value) -> Option<Value> {
     match kind {
         ValueKind::Text | ValueKind::Reference | ValueKind::Html => as_text(raw).map(Value::String),
@@ -209,7 +209,7 @@ pub fn plain(kind: ValueKind, raw: &Value) -> Option<Value> {
     }
 }
 
-/// The id a raw element stands for.
+/// Returns the id of the record that a raw element stands for.
 pub fn record(raw: &Value) -> Option<Uuid> {
     raw.as_str().and_then(read_uuid)
 }
@@ -223,7 +223,7 @@ fn as_text(raw: &Value) -> Option<String> {
     }
 }
 
-/// A number, or its decimal notation as text where it is kept with all its digits.
+/// Reads a number, or the decimal notation of a number that can be kept with all its digits.
 fn number(raw: &Value) -> Option<Number> {
     match raw {
         Value::Number(number) => Some(number.clone()),
@@ -241,7 +241,7 @@ fn flag(raw: &Value) -> Option<bool> {
     }
 }
 
-/// UTC; a bare date is its first instant (O23).
+/// Converts to UTC; a bare date becomes its first instant (O23).
 fn instant(text: &str) -> Option<String> {
     let micros = match time::read(text.trim())? {
         Written::Instant(micros) => micros,

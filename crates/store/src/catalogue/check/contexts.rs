@@ -1,4 +1,4 @@
-//! What is wrong with contexts of properties. May use: this folder.
+//! Faults of the contexts of properties. May use: this folder.
 
 use super::super::model::{Catalogue, Context, Property};
 use super::super::scope::overlap;

@@ -1,4 +1,4 @@
-//! What is wrong with properties and their options. May use: this folder.
+//! Faults of properties and their options. May use: this folder.
 
 use super::super::model::{Catalogue, Property, PropertyType};
 use super::{place, repeated};

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 impl Catalogue {
-    /// Options of a property, in their order.
+    /// Returns the options of a property, in their order.
     pub fn options_of(&self, property: Uuid) -> Vec<&Arc<PropertyOption>> {
         self.options_of_many(&[property].into()).remove(&property).unwrap_or_default()
     }
 
-    /// Options of each of these properties that has any, in their order; all options are walked once.
+    /// Returns the options of each property that has any, in their order; scans all options once.
     pub fn options_of_many(&self, properties: &HashSet<Uuid>) -> HashMap<Uuid, Vec<&Arc<PropertyOption>>> {
         let mut options: HashMap<Uuid, Vec<_>> = HashMap::new();
         for option in self.options.values().filter(|option| properties.contains(&option.property)) {
@@ -22,7 +22,7 @@ impl Catalogue {
         options.into_iter().map(|(property, options)| (property, in_order(options, place))).collect()
     }
 
-    /// Options of a workspace property as its option route lists them: a look-up that finds nothing is empty (14.4).
+    /// Returns the options that the option route of a workspace property lists; empty when nothing is found (14.4).
     pub fn options_of_workspace(&self, property: Uuid) -> Vec<&Arc<PropertyOption>> {
         match self.properties.get(&property) {
             Some(found) if found.project.is_none() && found.property_type == PropertyType::Option => {
@@ -32,23 +32,23 @@ impl Catalogue {
         }
     }
 
-    /// An option of this very property.
+    /// Returns an option if it belongs to this property.
     pub fn option_of(&self, property: Uuid, id: Uuid) -> Option<&Arc<PropertyOption>> {
         self.options.get(&id).filter(|option| option.property == property)
     }
 
-    /// Contexts of a property, in their order.
+    /// Returns the contexts of a property, in their order.
     pub fn contexts_of(&self, property: Uuid) -> Vec<&Arc<Context>> {
         self.contexts_of_many(&[property].into())
     }
 
-    /// Contexts of these properties, those of each in their order; all contexts are walked once.
+    /// Returns the contexts of all these properties, sorted by place; scans all contexts once.
     pub(in crate::catalogue) fn contexts_of_many(&self, properties: &HashSet<Uuid>) -> Vec<&Arc<Context>> {
         let contexts = self.contexts.values().filter(|context| properties.contains(&context.property));
         in_order(contexts.collect(), |context| (context.sort_order, context.created_at, context.id))
     }
 
-    /// A context of this very property.
+    /// Returns a context if it belongs to this property.
     pub fn context_of(&self, property: Uuid, id: Uuid) -> Option<&Arc<Context>> {
         self.contexts.get(&id).filter(|context| context.property == property)
     }

@@ -1,4 +1,5 @@
-//! Properties of a workspace, those that a project shows, and those on a type. May use: `refusal`, `v2`, this folder.
+//! Properties of a workspace, properties that a project shows, and properties on a type. May use: `refusal`, `v2`, this
+//! folder.
 
 use super::super::model::{Attachment, Catalogue, Property};
 use super::in_order;
@@ -9,10 +10,10 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 impl Catalogue {
-    /// A property that a write on this surface (`None`: the workspace's) may change.
+    /// Returns a property that a write on this surface (`None`: the workspace's) may change.
     ///
     /// # Errors
-    /// 404 for a property that is not there; on a project, 409 for one of the workspace that shows there (O86).
+    /// 404 for an unknown property; on a project, 409 for a workspace property that the project shows (O86).
     pub fn writable_property(&self, surface: Option<Uuid>, id: Uuid) -> Result<&Arc<Property>, Refusal> {
         let property = self.properties.get(&id).ok_or_else(Refusal::not_found)?;
         match surface {
@@ -22,18 +23,18 @@ impl Catalogue {
         }
     }
 
-    /// Properties owned by the workspace (`None`) or a project, inactive and unattached ones included, in their order.
+    /// Returns the properties of the workspace (`None`) or a project in their order, with inactive and unattached ones.
     pub fn properties_of(&self, owner: Option<Uuid>) -> Vec<&Arc<Property>> {
         in_order(self.properties.values().filter(|property| property.project == owner).collect(), place)
     }
 
-    /// Properties a project shows: its own, and those its imported types carry (O86).
+    /// Returns the properties a project shows: its own, and those that reach its imported types (O86).
     pub fn properties_on_project(&self, project: Uuid) -> Vec<&Arc<Property>> {
         let reach = Reach::of(self, project);
         in_order(self.properties.values().filter(|property| reach.shows(property)).collect(), place)
     }
 
-    /// One property a project shows.
+    /// Returns one property that a project shows.
     pub fn property_on_project(&self, project: Uuid, id: Uuid) -> Option<&Arc<Property>> {
         self.properties.get(&id).filter(|property| self.shows(project, property))
     }
@@ -42,7 +43,7 @@ impl Catalogue {
         Reach::of(self, project).shows(property)
     }
 
-    /// Properties on a type, in attachment order.
+    /// Returns the properties on a type, in attachment order.
     pub fn attached(&self, type_id: Uuid) -> Vec<Arc<Property>> {
         let links = self.attachments.range((type_id, Uuid::nil())..=(type_id, Uuid::max()));
         let place =
@@ -52,7 +53,7 @@ impl Catalogue {
     }
 }
 
-/// The place of a property among others.
+/// Returns the sort key of a property.
 fn place(property: &&Arc<Property>) -> (f64, Micros, Uuid) {
     (property.sort_order, property.created_at, property.id)
 }

@@ -1,4 +1,4 @@
-//! Types of a workspace, and those that a project has. May use: `plan`, `refusal`, this folder.
+//! Types of a workspace, and types that are available in a project. May use: `plan`, `refusal`, this folder.
 
 use super::super::model::{Catalogue, WorkItemType};
 use crate::plan::TypeMode;
@@ -7,21 +7,21 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 impl Catalogue {
-    /// Types owned by the workspace (`None`) or a project, epics included, oldest first.
+    /// Returns the types owned by the workspace (`None`) or a project, with epics, oldest first.
     pub fn types_of(&self, owner: Option<Uuid>) -> Vec<&Arc<WorkItemType>> {
         let mut types: Vec<_> = self.types.values().filter(|kind| kind.project == owner).collect();
         types.sort_by_key(|kind| (kind.created_at, kind.id));
         types
     }
 
-    /// Types available in a project, own and imported, without epics, oldest first.
+    /// Returns the types available in a project, own and imported, without epics, oldest first.
     pub fn types_on_project(&self, project: Uuid) -> Vec<&Arc<WorkItemType>> {
         let mut types: Vec<_> = self.types.values().filter(|kind| self.is_listed(project, kind)).collect();
         types.sort_by_key(|kind| (kind.created_at, kind.id));
         types
     }
 
-    /// A type available in a project, own or imported; epics are none.
+    /// Returns a type if it is available in a project, own or imported, and is not an epic.
     pub fn type_on_project(&self, project: Uuid, id: Uuid) -> Option<&Arc<WorkItemType>> {
         self.types.get(&id).filter(|kind| self.is_listed(project, kind))
     }
@@ -34,11 +34,11 @@ impl Catalogue {
         here && !kind.is_epic
     }
 
-    /// The type a new item of the project gets when none is asked for.
+    /// Returns the type of a new item of the project when the request names none.
     ///
-    /// In workspace mode the default of the workspace when it was imported, else the first imported type that
-    /// is active (O62); in project mode the project's own default. Where the mode's own side has none, the
-    /// other side's serves, because both are listed in both modes (O32).
+    /// In workspace mode this is the default of the workspace if it was imported, else the first imported type that
+    /// is active (O62). In project mode it is the project's own default. If the side of the mode has none, the type of
+    /// the other side is used, because both are listed in both modes (O32).
     pub fn default_type(&self, project: Uuid, mode: TypeMode) -> Option<&Arc<WorkItemType>> {
         let own = self.types.values().find(|kind| kind.project == Some(project) && kind.is_default);
         let imported = self
@@ -54,10 +54,10 @@ impl Catalogue {
         }
     }
 
-    /// A type that a write on this surface (`None`: the workspace's) may change.
+    /// Returns a type that a write on this surface (`None`: the workspace's) may change.
     ///
     /// # Errors
-    /// 404 for a type that is not there; on a project, 409 for one it merely imported (O86).
+    /// 404 for an unknown type; on a project, 409 for a type that it only imported (O86).
     pub fn writable_type(&self, surface: Option<Uuid>, id: Uuid) -> Result<&Arc<WorkItemType>, Refusal> {
         let kind = self.types.get(&id).ok_or_else(Refusal::not_found)?;
         match surface {
