@@ -1,4 +1,4 @@
-//! What is noted of work items archived through the gateway: v1 keeps the day only, and shows them to no read.
+//! Notes about work items archived through the gateway: v1 keeps only the day, and no read of v1 shows these items.
 //!
 //! May use: `v2` (times), this folder.
 
@@ -15,21 +15,21 @@ use uuid::Uuid;
 /// A work item at the moment it was archived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArchivedItem {
-    /// When.
+    /// Time of archiving.
     pub at: Micros,
     /// Its title.
     pub name: String,
     /// Its number within the project.
     pub sequence_id: i64,
-    /// The item above it.
+    /// Its parent item.
     pub parent: Option<Uuid>,
 }
 
-/// Title and number of an archived item, by its id.
+/// Titles and numbers of archived items, by item id.
 pub type ArchivedNames = HashMap<Uuid, (String, i64)>;
 
 impl Store {
-    /// Notes that an item was archived through the gateway, or that it was brought back.
+    /// Records that an item was archived through the gateway, or (`None`) that it was restored.
     pub async fn mark_archived(
         &self,
         workspace: Uuid,
@@ -60,19 +60,19 @@ impl Store {
         Ok(())
     }
 
-    /// Items of the project that were directly below `parent` when they were archived through the gateway.
+    /// Returns the items of the project whose parent was `parent` when they were archived through the gateway.
     pub async fn archived_below(&self, project: Uuid, parent: Uuid) -> Result<Vec<Uuid>, StoreError> {
         let text = "SELECT id FROM work_item WHERE archived_parent_id = $1 AND project_id = $2 ORDER BY id";
         all(self.engine.pool(), query(text, &[&parent, &project]), |cells| cells.next()).await
     }
 
-    /// The item that was above an item when that was archived through the gateway; none too when it is not archived.
+    /// Returns the parent that an item had when it was archived through the gateway; none if the item is not archived.
     pub async fn archived_parent(&self, item: Uuid) -> Result<Option<Uuid>, StoreError> {
         let text = "SELECT archived_parent_id FROM work_item WHERE id = $1 AND archived_at IS NOT NULL";
         Ok(value(self.engine.pool(), query(text, &[&item])).await?.flatten())
     }
 
-    /// Titles and numbers of those of `items` that were archived through the gateway.
+    /// Returns titles and numbers of those `items` that were archived through the gateway.
     pub async fn archived_names(&self, items: &[Uuid]) -> Result<ArchivedNames, StoreError> {
         let text = format!(
             "SELECT id, archived_name, archived_number FROM work_item WHERE archived_name IS NOT NULL AND id IN {}",

@@ -1,8 +1,8 @@
-//! One question to the database for all who ask it at the same time, by the rules of `fresh`.
+//! One database query shared by all callers that ask for the same at the same time, by the rules of `fresh`.
 //!
-//! Readers compare a number in the database with that of their copy, so this question is asked with every request.
-//! A caller that comes while it is on its way does not get its answer, for something may have been written since it was
-//! sent; but all callers that came meanwhile share the next one.
+//! Readers compare a number in the database with the number of their copy, so this query runs with every request. A
+//! caller that arrives while the query is in flight does not get its answer, because a write may have happened since it
+//! was sent. All callers that arrived meanwhile share the next query.
 //!
 //! May use: `fresh`.
 
@@ -11,10 +11,10 @@ use uuid::Uuid;
 
 pub(super) type Answers<T> = Fresh<Uuid, T, Unanswered>;
 
-/// Keys remembered; one that was forgotten is only asked for once more.
+/// Number of keys remembered. A forgotten key only costs one more query.
 const KEYS: u64 = 100_000;
 
-/// A question failed.
+/// Error: a query failed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Unanswered;
 
@@ -24,7 +24,7 @@ impl From<Lost> for Unanswered {
     }
 }
 
-/// No answers yet.
+/// Creates an empty set of answers.
 pub(super) fn none<T: Value>(changes: &Changes) -> Answers<T> {
     Fresh::new(changes, KEYS)
 }

@@ -1,7 +1,7 @@
-//! The audit log: appended in the transaction of what it tells of, never changed.
+//! The audit log: an entry is appended in the transaction of the change that it reports, and is never changed.
 //!
-//! Databases fold letter case differently or not at all (SQLite knows ASCII only), so folding is done here, once when an
-//! entry is written and once for what is searched.
+//! Databases fold letter case differently or not at all (SQLite knows ASCII only). So case is folded here: once when an
+//! entry is written, and once for the text that is searched.
 //!
 //! May use: `units`, this folder.
 
@@ -14,42 +14,42 @@ use serde_json::Value;
 use sqlx::Row;
 use uuid::Uuid;
 
-/// How far ahead of this clock the last entry may be for the next one to be put right behind it; beyond that
-/// some clock was wrong, and the wrong time is not handed on.
+/// Microseconds that the last entry may be ahead of this clock so that the next entry gets the instants right after
+/// it. If it is further ahead, some clock was wrong, and the wrong time is not continued.
 const CLOCKS_APART: i64 = 60_000_000;
 
-/// One event to be written; id, sequence number and time are given by the log.
+/// One event to be written; the log assigns id, sequence number and time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AuditEntry {
-    /// Such as `settings.features_updated`.
+    /// Name, such as `settings.features_updated`.
     pub event_name: &'static str,
     /// `auth`, `member`, `role`, `settings`, `integration`, `webhook`, `security` or `instance`.
     pub category: &'static str,
-    /// Whether it was done; a refusal is a failure.
+    /// Whether the action was done; a refused action is a failure.
     pub success: bool,
-    /// What it came through: `api`, `auth` or `system`.
+    /// Surface of the request: `api`, `auth` or `system`.
     pub source: &'static str,
-    /// Who did it.
+    /// Actor of the event.
     pub actor: AuditActor,
-    /// Kind of thing it was done to, such as `workspace`.
+    /// Kind of target, such as `workspace`.
     pub target_type: &'static str,
-    /// Its id.
+    /// Id of the target.
     pub target_id: String,
-    /// Its name at that time.
+    /// Name of the target at that time.
     pub target_display_name: String,
-    /// What it was before.
+    /// Value before the change.
     pub old_value: Option<Value>,
-    /// What it became.
+    /// Value after the change.
     pub new_value: Option<Value>,
-    /// Why it failed, empty when it did not.
+    /// Reason of a failure, else empty.
     pub reason: &'static str,
-    /// More about it; an object.
+    /// More data about the event; an object.
     pub metadata: Value,
-    /// The project it happened in.
+    /// The project of the event.
     pub project: Option<Uuid>,
 }
 
-/// Who did something, as of that time, and from where.
+/// Actor of an event as of that time, and the origin of the request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditActor {
     /// `user`, `api_token`, `system` or `anonymous`.
@@ -60,14 +60,14 @@ pub struct AuditActor {
     pub display_name: String,
     /// Address.
     pub email: String,
-    /// Where the request came from.
+    /// Address that the request came from.
     pub ip_address: Option<String>,
-    /// What sent it.
+    /// User agent of the request.
     pub user_agent: String,
 }
 
 impl Store {
-    /// Writes entries that belong to no other change, all or none.
+    /// Writes entries that belong to no other change; all of them or none.
     pub async fn record(&self, workspace: Uuid, entries: &[AuditEntry]) -> Result<(), StoreError> {
         if entries.is_empty() {
             return Ok(());
@@ -77,12 +77,12 @@ impl Store {
         writing.commit().await
     }
 
-    /// Writes an entry unless one was written with the same `key` in this workspace within the last minute:
-    /// a client that repeats a failing request must not fill the log. The key says what repeats, such as the
-    /// digest of a credential; never the credential. Returns whether it was written.
+    /// Writes an entry unless one was written with the same `key` in this workspace within the last minute: a client
+    /// that repeats a failing request must not fill the log. The key identifies the repeated event, for example by the
+    /// digest of a credential; it is never the credential. Returns whether the entry was written.
     ///
     /// # Errors
-    /// [`StoreError`] when the store cannot be written; the next entry is then tried again.
+    /// [`StoreError`] when the store cannot be written; the next entry with the key is then written.
     pub async fn record_coalesced(
         &self,
         workspace: Uuid,
@@ -100,8 +100,8 @@ impl Store {
     }
 }
 
-/// Appends to the log of `workspace`, whose end is locked from here on, so that numbers and instants grow in
-/// the order of the commits: a walk by either never misses what is appended meanwhile.
+/// Appends to the log of `workspace` and locks its end until the commit. So sequence numbers and instants grow in the
+/// order of the commits: a reader that pages by either never misses an entry that is appended meanwhile.
 pub(super) async fn append(
     writing: &mut Session,
     workspace: Uuid,
@@ -152,17 +152,17 @@ pub(super) async fn append(
     Ok(())
 }
 
-/// Stands between the texts of one entry, so that nothing is found across them.
+/// Separator between the texts of one entry, so that no search matches across two texts.
 pub(super) const BETWEEN: char = '\u{1f}';
 
-/// What searches of an entry look at; the last text is the name of what the entry is about.
+/// Builds the text that searches of an entry look at; the last of `texts` is the name of the entry's target.
 fn search_text(texts: [&str; 4]) -> String {
     let folded = texts.map(folded);
     folded.join(BETWEEN.encode_utf8(&mut [0; 4]))
 }
 
-/// Text without letter case. Letter by letter, because a word's end must not matter (a Greek sigma), and by
-/// way of capitals, because only there are some letters the same (`ß` and `SS`, `ſ` and `S`).
+/// Returns the text without letter case. It folds letter by letter, because the position in a word must not matter
+/// (Greek final sigma). It folds through capitals, because some letters are equal only there (`ß`, `SS`; `ſ`, `S`).
 pub(super) fn folded(text: &str) -> String {
     let capitals = text.chars().flat_map(char::to_uppercase);
     let small = capitals.flat_map(char::to_lowercase);

@@ -1,9 +1,9 @@
-//! How somebody sees an entry of the audit log who does not see every project.
+//! View of an audit log entry for a reader who does not see every project.
 //!
-//! The role decides who may read the log (O13), not what private projects are called: when the reader of an entry does
-//! not see its project, the members that name the project or belong to it are left out, and the event, its time and its
-//! author stay. Entries of the workspace may name projects too (what a context covers): those the reader does not see
-//! are left out one by one. May use: `json`, this folder.
+//! The role decides who may read the log (O13), but it does not allow the names of private projects. When the reader of
+//! an entry does not see its project, the members that name the project or belong to it are left out; the event, its
+//! time and its author stay. Entries of the workspace may also name projects (the scope of a context): those that the
+//! reader does not see are left out one by one. May use: `json`, this folder.
 
 use super::audit_record::AuditRecord;
 use super::error::StoreError;
@@ -17,13 +17,13 @@ const PROJECTS: &str = "project_ids";
 const PROJECT: &str = "project_id";
 
 impl AuditRecord {
-    /// Whether something in it may depend on which projects its reader sees.
+    /// Checks whether parts of the entry may depend on the projects that its reader sees.
     pub fn names_projects(&self) -> bool {
         let values = [self.old_value.as_ref(), self.new_value.as_ref(), Some(&self.metadata)];
         self.project_id.is_some() || values.into_iter().flatten().any(|value| names_projects(value))
     }
 
-    /// Leaves out what a reader may not see who sees only the projects that `sees` says.
+    /// Leaves out the parts that a reader may not see. The reader sees the projects for which `sees` returns true.
     pub fn leave_out_hidden(&mut self, sees: &impl Fn(Uuid) -> bool) -> Result<(), StoreError> {
         if self.project_id.is_some_and(|project| !sees(project)) {
             self.target_id = String::new();
@@ -45,7 +45,7 @@ impl AuditRecord {
     }
 }
 
-/// `project_id` is the beginning of the other name too.
+/// Checks for both member names: `project_ids` begins with `project_id`.
 fn names_projects(value: &RawValue) -> bool {
     value.get().contains(PROJECT)
 }

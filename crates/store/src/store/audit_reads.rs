@@ -1,4 +1,4 @@
-//! Reading the audit log: the database filters, orders and pages, so that no more than a page is ever loaded.
+//! Reading the audit log: the database filters, orders and pages, so that at most one page is loaded.
 //!
 //! May use: this folder, `v2` (times).
 
@@ -23,70 +23,70 @@ pub enum AuditColumn {
     ActorId,
     /// The event.
     EventName,
-    /// Its family.
+    /// Family of the event.
     Category,
-    /// How it ended.
+    /// Outcome: success or failure.
     Outcome,
-    /// Kind of thing acted on.
+    /// Kind of target.
     TargetType,
-    /// Its id.
+    /// Id of the target.
     TargetId,
-    /// Where the request came from.
+    /// Address that the request came from.
     IpAddress,
 }
 
-/// What entries must satisfy.
+/// A condition on entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AuditFilter {
-    /// The column holds exactly this.
+    /// The column is equal to the text.
     Is(AuditColumn, String),
-    /// Recorded then or later.
+    /// Recorded at this time or later.
     From(Micros),
-    /// Recorded then or earlier.
+    /// Recorded at this time or earlier.
     Until(Micros),
 }
 
-/// What a list is ordered by; the id breaks ties, in the same direction.
+/// Order of a list; the id breaks ties, in the same direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuditOrder {
-    /// When recorded.
+    /// By the time of recording.
     CreatedAt,
-    /// The id alone.
+    /// By the id alone.
     Id,
 }
 
-/// Which rows of the ordered list.
+/// Beginning of a page within the ordered list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuditStart {
-    /// Those after so many.
+    /// After this number of rows.
     Offset(usize),
-    /// Those after a position: the instant and the id of a row.
+    /// After a position: the instant and the id of a row.
     After(Micros, Uuid),
 }
 
-/// A page of the log.
+/// A request for one page of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditQuery {
-    /// All must hold.
+    /// Conditions; all must hold.
     pub filters: Vec<AuditFilter>,
-    /// Text one of the names must contain, whatever the letter case.
+    /// Text that one of the names must contain, ignoring letter case.
     pub search: Option<String>,
     /// Order.
     pub order: AuditOrder,
-    /// Whether it runs downwards.
+    /// Whether the order is descending.
     pub descending: bool,
-    /// Where the page begins.
+    /// Beginning of the page.
     pub start: AuditStart,
-    /// Largest number of rows.
+    /// Maximum number of rows.
     pub per_page: usize,
     /// Whether to count all rows that satisfy the filters.
     pub count: bool,
-    /// Projects whose entries are filtered and searched by what they were done to; entries of other projects
-    /// then match only by what [`AuditRecord::leave_out_hidden`] leaves of them. `None`: all projects.
+    /// Projects whose entries may be filtered and searched by their target. Entries of other projects match only by the
+    /// members that [`AuditRecord::leave_out_hidden`] leaves. `None`: all projects.
     pub visible: Option<Arc<[Uuid]>>,
 }
 
-/// What a query found, as the database tells it.
+/// Result of a query, with rows not yet parsed.
 pub struct AuditRows {
     rows: Vec<AnyRow>,
     more: bool,
@@ -94,33 +94,33 @@ pub struct AuditRows {
 }
 
 impl AuditRows {
-    /// Bytes of the values that have to be read as JSON.
+    /// Returns the number of bytes that must be parsed as JSON.
     pub fn size(&self) -> usize {
         self.rows.iter().map(size).sum()
     }
 
-    /// The entries. Takes time that grows with [`AuditRows::size`].
+    /// Parses the entries. The time it takes grows with [`AuditRows::size`].
     pub fn read(self) -> Result<AuditPage, StoreError> {
         let rows = read_all(&self.rows, AuditRecord::read)?;
         Ok(AuditPage { rows, more: self.more, total: self.total })
     }
 }
 
-/// What a query found.
+/// Result of a query.
 #[derive(Debug, Clone)]
 pub struct AuditPage {
     /// The rows.
     pub rows: Vec<AuditRecord>,
-    /// Whether more follow.
+    /// Whether more rows follow.
     pub more: bool,
-    /// Rows of the whole list, when asked for.
+    /// Number of rows of the whole list, when asked for.
     pub total: Option<usize>,
 }
 
 impl Store {
-    /// A page of a workspace's log.
+    /// Returns a page of a workspace's log.
     pub async fn audit_page(&self, workspace: Uuid, query: &AuditQuery) -> Result<AuditRows, StoreError> {
-        // One state of the store for the page and the count.
+        // One transaction, so that page and count see the same state of the store.
         let mut reading = self.engine.reading().await?;
         let (text, values) = page_statement(self.engine.kind(), workspace, query);
         let mut rows = with_cells(sql(text), values).fetch_all(&mut reading).await?;
@@ -134,7 +134,7 @@ impl Store {
         Ok(AuditRows { rows, more, total })
     }
 
-    /// One entry of a workspace's log by its record id.
+    /// Returns one entry of a workspace's log by its record id.
     pub async fn audit_record(&self, workspace: Uuid, id: Uuid) -> Result<Option<AuditRecord>, StoreError> {
         let text = format!("SELECT {} FROM audit_log WHERE workspace_id = $1 AND id = $2", AuditRecord::COLUMNS);
         let reading = query(sql(text), &[&workspace, &id]);
@@ -159,13 +159,13 @@ fn count_text(kind: Kind, query: &AuditQuery, conditions: &str) -> String {
     format!("SELECT COUNT(*) FROM audit_log{} WHERE {conditions}", by_filters(kind, query))
 }
 
-/// Adds a parameter to `values`; how the statement calls it.
+/// Adds a parameter to `values` and returns its placeholder in the statement.
 fn named(parameter: &dyn Parameter, values: &mut Vec<Cell>) -> String {
     values.push(parameter.cell());
     format!("${}", values.len())
 }
 
-/// One row more than the page, which tells whether more follow.
+/// Builds the statement for a page. It reads one row more than the page, to find out whether more rows follow.
 fn page_statement(kind: Kind, workspace: Uuid, query: &AuditQuery) -> (String, Vec<Cell>) {
     let query = &with_one_bound(query);
     let mut values = Vec::new();
@@ -199,8 +199,8 @@ fn page_statement(kind: Kind, workspace: Uuid, query: &AuditQuery) -> (String, V
     (text, values)
 }
 
-/// A page after a position has a bound where it begins, and a filter may set one too: only the narrower one is
-/// left. Given both, the database may begin at the wider one and read all that lies between, on every page.
+/// Keeps only the narrower of two bounds: a page after a position has a bound at its beginning, and a filter may set
+/// another one. With both, the database may begin at the wider one and read all rows between them, on every page.
 fn with_one_bound(query: &AuditQuery) -> AuditQuery {
     let mut query = query.clone();
     let (AuditOrder::CreatedAt, AuditStart::After(at, _)) = (query.order, query.start) else { return query };
@@ -218,13 +218,13 @@ fn with_one_bound(query: &AuditQuery) -> AuditQuery {
     query
 }
 
-/// The index that a page is found along.
+/// Returns the index for finding a page.
 fn hint(kind: Kind, query: &AuditQuery) -> &'static str {
     if query.order == AuditOrder::Id { "" } else { by_filters(kind, query) }
 }
 
-/// SQLite keeps no figures about a table unless it is told to, and without them takes a time bound for more
-/// selective than a person; so it is told which index to walk. PostgreSQL knows its tables.
+/// Returns the index that the filters need. SQLite has no statistics of a table unless it is asked to collect them.
+/// Without them it takes a time bound for more selective than a person, so it is given the index. PostgreSQL has them.
 fn by_filters(kind: Kind, query: &AuditQuery) -> &'static str {
     if kind == Kind::Postgres {
         return "";
@@ -272,10 +272,10 @@ fn conditions(kind: Kind, workspace: Uuid, query: &AuditQuery, values: &mut Vec<
     all.join(" AND ")
 }
 
-/// Holds for no row.
+/// Condition that no row satisfies.
 const NOTHING: &str = "1 = 0";
 
-/// PostgreSQL refuses texts with this character, also as parameters; so no row has one.
+/// Checks for NUL: PostgreSQL rejects texts with this character, also as parameters, so no row contains one.
 fn is_storable(text: &str) -> bool {
     !text.contains('\0')
 }
@@ -288,7 +288,7 @@ fn equals(column: AuditColumn, text: &str, values: &mut Vec<Cell>) -> String {
     format!("{name} = {}", named(&text, values))
 }
 
-/// Where a part of a text begins, 0 for nowhere; no character of the part stands for others.
+/// Builds an expression for the position of `wanted` in a text, 0 if absent; `wanted` has no wildcard characters.
 fn place(kind: Kind, text: &str, wanted: &str) -> String {
     match kind {
         Kind::Sqlite => format!("instr({text}, {wanted})"),
@@ -296,8 +296,8 @@ fn place(kind: Kind, text: &str, wanted: &str) -> String {
     }
 }
 
-/// The text that is searched for: in entries that are shown, anywhere; in others, not in the name of the target. That
-/// is the last of the texts, so a text found before it has the sign between two texts somewhere behind it.
+/// Builds the search condition: entries that are shown match anywhere in their text, others match except in the name of
+/// the target. The name is the last text, so a match before it has a separator somewhere behind it.
 fn contains_shown(kind: Kind, shown: &str, wanted: &str) -> String {
     let found = place(kind, "search_text", wanted);
     let rest = format!("substr(search_text, {found})");
@@ -360,7 +360,7 @@ mod tests {
                 }
             }
         }
-        // Of what has no index of its own the entries are not looked at.
+        // A filter on a column without its own index does not read the rows of entries.
         for column in [AuditColumn::Category, AuditColumn::Outcome, AuditColumn::TargetType, AuditColumn::IpAddress]
         {
             let mut query = query(AuditOrder::CreatedAt, true, AuditStart::Offset(0));

@@ -1,4 +1,4 @@
-//! One entry of the audit log: how a row of the database becomes one. May use: this folder, `v2` (times).
+//! One entry of the audit log, and how it is read from a row. May use: this folder, `v2` (times).
 
 use super::rows::read_from_its_columns;
 use crate::v2::time::{self, Micros};
@@ -11,7 +11,7 @@ use uuid::Uuid;
 /// Columns whose values may be large.
 const LARGE: [&str; 3] = ["old_value", "new_value", "metadata"];
 
-/// One entry as it is read; serialises as the read shape.
+/// One entry as read from the database; serialises as the read shape.
 #[derive(Debug, Clone, Serialize)]
 pub struct AuditRecord {
     /// Record id.
@@ -20,45 +20,45 @@ pub struct AuditRecord {
     pub event_id: Uuid,
     /// Place in the log of its workspace, from 1.
     pub sequence_number: i64,
-    /// Such as `settings.features_updated`.
+    /// Name of the event, such as `settings.features_updated`.
     pub event_name: String,
     /// Family of events.
     pub category: String,
     /// `success` or `failure`.
     pub outcome: String,
-    /// Surface the request came through.
+    /// Surface of the request.
     pub source: String,
     /// Kind of principal.
     pub actor_type: String,
     /// The person.
     pub actor_id: Option<Uuid>,
-    /// Their name then.
+    /// Name of the person at that time.
     pub actor_display_name: String,
-    /// Their address then.
+    /// E-mail address of the person at that time.
     pub actor_email: String,
-    /// Kind of thing acted on.
+    /// Kind of target.
     pub target_type: String,
-    /// Its id.
+    /// Id of the target.
     pub target_id: String,
-    /// Its name then.
+    /// Name of the target at that time.
     pub target_display_name: String,
-    /// What it was.
+    /// Value before the change.
     pub old_value: Option<Box<RawValue>>,
-    /// What it became.
+    /// Value after the change.
     pub new_value: Option<Box<RawValue>>,
-    /// Why it failed.
+    /// Reason of a failure.
     pub reason: String,
-    /// More about it.
+    /// More data about the event.
     pub metadata: Box<RawValue>,
-    /// Where the request came from.
+    /// Address that the request came from.
     pub ip_address: Option<String>,
-    /// What sent it.
+    /// User agent of the request.
     pub user_agent: String,
     /// The workspace.
     pub workspace_id: Uuid,
-    /// The project it happened in.
+    /// The project of the event.
     pub project_id: Option<Uuid>,
-    /// When it was recorded.
+    /// Time of recording.
     #[serde(serialize_with = "written")]
     pub created_at: Micros,
 }
@@ -69,7 +69,7 @@ read_from_its_columns! {
     metadata, ip_address, user_agent, workspace_id, project_id, created_at
 }
 
-/// Bytes of the values of a row that may be large.
+/// Returns the number of bytes in the possibly large values of a row.
 pub(super) fn size(row: &AnyRow) -> usize {
     let bytes = |column: &&str| row.try_get::<Option<&str>, _>(*column).ok().flatten().map_or(0, str::len);
     LARGE.iter().map(bytes).sum()

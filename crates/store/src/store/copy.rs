@@ -10,10 +10,10 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 impl Store {
-    /// Writes a copy of a SQLite store to a new file, which only its owner can read, while the store is in use.
+    /// Copies a SQLite store to a new file while the store is in use. Only the file's owner can read it.
     ///
     /// # Errors
-    /// [`StoreError::Occupied`] when there is such a file, [`StoreError::NoCopy`] when it cannot be written.
+    /// [`StoreError::Occupied`] when the file exists, [`StoreError::NoCopy`] when it cannot be written.
     pub async fn copy_to(&self, file: &Path) -> Result<(), StoreError> {
         let no_copy = |cause: String| StoreError::NoCopy { file: file.display().to_string(), cause };
         let fault = |cause: std::io::Error| no_copy(cause.to_string());
@@ -30,14 +30,14 @@ impl Store {
             })
             .and_then(|_| lasting(file).map_err(fault));
         if copied.is_err() {
-            // An unfinished copy must not pass for one.
+            // An unfinished copy must not look like a complete one.
             let _ = std::fs::remove_file(file);
         }
         copied
     }
 }
 
-/// Waits until the file and its name are on the disk.
+/// Flushes the file and its directory entry to the disk.
 fn lasting(file: &Path) -> std::io::Result<()> {
     std::fs::OpenOptions::new().write(true).open(file)?.sync_all()?;
     std::fs::File::open(folder_of(file))?.sync_all()

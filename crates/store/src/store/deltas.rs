@@ -1,9 +1,9 @@
-//! Which gateway process refreshes an index of work items for all of them, and what it tells the others of it.
+//! Selects the gateway process that refreshes an index of work items for all, and stores its notes (deltas) for others.
 //!
-//! The content of a note does not concern the store: it keeps bytes under a name and a number that grows by one. A turn
-//! is a lease by the clock of the database, because it needs no connection of its own; a process that has lost it can
-//! tell nothing more, so the notes of one name never overlap in time. All ages are by the clock of the database too.
-//! Only with PostgreSQL; a SQLite file belongs to one process.
+//! The store does not interpret the content of a delta: it keeps bytes under a name and a number that grows by one. A
+//! turn is a lease by the clock of the database, because a lease needs no connection of its own. A process that has
+//! lost its turn can write no more deltas, so the turns of one name never overlap in time. All ages are also by the
+//! clock of the database. Only with PostgreSQL; a SQLite file belongs to one process.
 //!
 //! May use: `units`, this folder.
 
@@ -16,51 +16,51 @@ use sqlx::Row;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// How long a turn lasts when it is not renewed.
+/// Duration of a turn that is not renewed.
 const TURN: Duration = Duration::from_secs(3);
-/// Deltas of one name that are kept.
+/// Number of deltas kept for one name.
 const KEPT: i64 = 16;
-/// How long a delta is kept at most.
+/// Longest time that a delta is kept.
 const LONGEST: Duration = Duration::from_secs(600);
-/// How long it is remembered that a name was ever refreshed.
+/// Time for which a name is remembered after its last refresh.
 const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// The turn of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeltaTurn {
-    /// What the turn is known by.
+    /// Id that identifies the turn.
     pub holder: Uuid,
-    /// Number of the last delta that was told before.
+    /// Number of the last delta written before this turn.
     pub number: i64,
 }
 
-/// Whether this process has the turn.
+/// Result of trying to take the turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TakenTurn {
-    /// It has.
+    /// This process has the turn.
     Mine(DeltaTurn),
-    /// Another one has had it for so long.
+    /// Another process has had it for this long.
     Others(Duration),
 }
 
-/// What a process has told.
+/// A delta that a process has written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredDelta {
     /// Its number.
     pub number: i64,
-    /// How long ago the turn began in which it was read.
+    /// Time since the beginning of the turn in which it was read.
     pub age: Duration,
-    /// What was told.
+    /// Its content.
     pub bytes: Vec<u8>,
 }
 
-/// An age by the clock of the database; none when that clock was put back meanwhile.
+/// Converts an age by the clock of the database; none when that clock was set back meanwhile.
 fn age(micros: i64) -> Option<Duration> {
     u64::try_from(micros).ok().map(Duration::from_micros)
 }
 
 impl Store {
-    /// What was told under `name` after the number `after`, of turns that began within `within`, in order.
+    /// Returns the deltas of `name` with numbers above `after`, of turns that began within `within`, in order.
     pub async fn deltas(&self, name: &str, after: i64, within: Duration) -> Result<Vec<StoredDelta>, StoreError> {
         let text = format!(
             "SELECT number, {DATABASE_NOW} - began_at, bytes FROM index_delta \
@@ -77,10 +77,10 @@ impl Store {
         Ok(deltas)
     }
 
-    /// Takes the turn to refresh what `name` names, unless another process has it.
+    /// Takes the turn to refresh the index `name`, unless another process has it.
     pub async fn take_delta_turn(&self, name: &str) -> Result<TakenTurn, StoreError> {
-        // Numbers begin with the time, so that they grow also where nothing is remembered. A turn that would end long
-        // after it may was taken before the clock was put back.
+        // Numbers begin with the time, so that they also grow where nothing is remembered. A turn whose end is later
+        // than a turn can last was taken before the clock was set back.
         let text = format!(
             "WITH taken AS (INSERT INTO index_turn AS t (name, number, holder, taken_at, held_until) \
              VALUES ($1, {DATABASE_NOW}, $2, {DATABASE_NOW}, {DATABASE_NOW} + $3) \
@@ -102,7 +102,7 @@ impl Store {
         })
     }
 
-    /// Renews a turn, when it is not lost.
+    /// Renews a turn, unless it is lost.
     pub async fn renew_delta_turn(&self, name: &str, holder: Uuid) -> Result<(), StoreError> {
         let text = format!(
             "UPDATE index_turn SET held_until = {DATABASE_NOW} + $3 \
@@ -111,20 +111,20 @@ impl Store {
         self.engine.change(query(sql(text), &[&name, &holder, &micros(TURN)])).await.map(drop)
     }
 
-    /// Ends a turn without telling anything.
+    /// Ends a turn without writing a delta.
     ///
     /// # Errors
-    /// [`StoreError`] when the store cannot be written; the turn then ends by itself.
+    /// [`StoreError`] when the store cannot be written; the turn then expires.
     pub async fn end_delta_turn(&self, name: &str, holder: Uuid) -> Result<(), StoreError> {
         let text = "UPDATE index_turn SET held_until = 0 WHERE name = $1 AND holder = $2";
         self.engine.change(query(text, &[&name, &holder])).await.map(drop)
     }
 
-    /// Tells what was read in a turn and ends it; its number, or none when the turn was lost before. Notes that are no
-    /// longer of use are removed.
+    /// Writes the delta of a turn and ends the turn. Returns its number, or none when the turn was lost before. Removes
+    /// deltas that are no longer useful.
     ///
     /// # Errors
-    /// [`StoreError`] when the store cannot be written; it may have been told all the same.
+    /// [`StoreError`] when the store cannot be written; the delta may still have been written.
     pub async fn tell_delta(&self, name: &str, holder: Uuid, bytes: &[u8]) -> Result<Option<i64>, StoreError> {
         let text = format!(
             "WITH ended AS (UPDATE index_turn SET number = number + 1, held_until = 0 \

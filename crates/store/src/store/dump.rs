@@ -1,7 +1,7 @@
 //! The whole store as lines of JSON, written while the gateway runs.
 //!
-//! The first line tells the form and the version of the tables, then every row has a line, and the last line
-//! counts them, so that a dump that was cut off is known for one. Neither direction holds more than a row.
+//! The first line has the format and the version of the tables, then every row has a line, and the last line has their
+//! count, so that a truncated dump is detected. Neither export nor import holds more than one row in memory.
 //! May use: this folder.
 
 use super::error::StoreError;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::io::Write;
 
-/// Form of the lines; another one is not read.
+/// Format of the lines; dumps of another format are not read.
 pub(super) const FORM: u32 = 1;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -24,35 +24,35 @@ pub(super) enum Line {
     End { rows: u64 },
 }
 
-/// Why a store was not replaced.
+/// Error of an export or import.
 #[derive(Debug, thiserror::Error)]
 pub enum DumpError {
-    /// The store.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The file.
+    /// The file cannot be read or written.
     #[error("the dump cannot be read or written: {0}")]
     File(#[from] std::io::Error),
-    /// What the file says.
+    /// The content of the file is wrong.
     #[error("line {line} of the dump: {what}")]
     Content {
         /// Number of the line, from 1.
         line: u64,
-        /// What is wrong with it.
+        /// Fault of the line.
         what: String,
     },
-    /// There is something to lose.
+    /// The store holds data that would be lost.
     #[error("the store is not empty; give --force to replace what it holds")]
     NotEmpty,
 }
 
 impl Store {
-    /// Writes every row of every table, of one moment; returns their number. Tables that a store of an older version does
-    /// not have yet are left out; a restore makes them.
+    /// Writes every row of every table, all of one moment, and returns their number. Leaves out tables that a store of
+    /// an older version does not have yet; a restore creates them.
     ///
     /// # Errors
-    /// [`DumpError`], also for a store without tables, and for one where a newer version has made a table that this one
-    /// does not know.
+    /// [`DumpError`], also for a store without tables, and for a store in which a newer version has created a table
+    /// that this version does not know.
     pub async fn export(&self, to: &mut (impl Write + Send)) -> Result<u64, DumpError> {
         let engine = self.engine();
         all_known(engine).await?;

@@ -1,4 +1,4 @@
-//! The store emptied for what takes its place, and the numbers that must go on from where they were.
+//! Emptying the store before an import, and the numbers that must continue from their old values.
 //!
 //! May use: this folder.
 
@@ -9,7 +9,7 @@ use super::session::Session;
 use super::tables::TABLES;
 use sqlx::Row;
 
-/// Empties all tables. The log's rows cannot be deleted one by one, not even here, so it is made anew.
+/// Empties all tables. Triggers forbid deleting rows of the audit log, so they are removed meanwhile.
 pub(super) async fn clear(writing: &mut Session, kind: Kind) -> Result<(), StoreError> {
     let mut guards: Vec<(String, String)> = Vec::new();
     match kind {
@@ -34,8 +34,8 @@ pub(super) async fn clear(writing: &mut Session, kind: Kind) -> Result<(), Store
     Ok(())
 }
 
-/// Numbers by which gateway processes notice changes: after a restore all are higher than any before, so that
-/// nothing kept from the time before passes for current.
+/// Counters by which gateway processes notice changes. After a restore all are higher than any before, so that no cache
+/// entry from before the restore counts as current.
 pub(super) struct Growing {
     version: i64,
     items: i64,

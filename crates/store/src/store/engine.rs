@@ -1,11 +1,11 @@
 //! Connections to the database that holds the store, of either kind.
 //!
-//! One SQL text serves both kinds: parameters are written `$1`, ids and JSON are text, times and flags are
-//! whole numbers, and [`Engine`] answers for the few differences. SQLite: write-ahead log, so that readers do not wait
-//! for the writer; `synchronous=FULL`, so that an acknowledged write survives a power cut; writers queue in this
-//! process and take the file's lock when they begin, because a transaction that first reads and then wants to write is
-//! refused at once instead of waiting its turn. PostgreSQL: `synchronous_commit` on, and writers of one workspace queue
-//! at its row. May use: `fresh`, `tally`, this folder.
+//! One SQL text serves both kinds: parameters are written `$1`, ids and JSON are text, times and flags are whole
+//! numbers, and [`Engine`] handles the few differences. SQLite: write-ahead log, so that readers do not wait for the
+//! writer; `synchronous=FULL`, so that an acknowledged write survives a power cut. Writers queue in this process and
+//! take the file's lock when they begin, because a transaction that first reads and then wants to write is rejected at
+//! once instead of waiting for the lock. PostgreSQL: `synchronous_commit` on, and writers of one workspace queue at
+//! its row. May use: `fresh`, `tally`, this folder.
 
 use super::error::{StoreError, is_undone};
 use super::file_log::{Ending, Log, Seen, Writes};
@@ -35,14 +35,14 @@ use uuid::Uuid;
 pub struct Engine {
     kind: Kind,
     pool: AnyPool,
-    /// Stands in for the pool while the tables wait to be brought up to date: closed, so that it refuses at once.
+    /// Closed pool, used while the store cannot be used (`Engine::usable`), so that statements fail at once.
     shut: AnyPool,
-    /// Writers of this process, one at a time; SQLite has one writer anyhow, and a queue is fairer than
+    /// Queue of this process's writers, one at a time. SQLite allows one writer anyway, and a queue is fairer than
     /// polling for its lock.
     turn: Option<Arc<Mutex<()>>>,
-    /// The URL of a SQLite store that is opened for reading where it cannot be written.
+    /// The URL of a SQLite store that is opened read-only when its file cannot be written.
     file: Option<Arc<str>>,
-    /// Whether the URL itself has a file opened for reading.
+    /// Whether the URL itself asks for read-only access.
     only_reads: bool,
     /// Whether this process serves the file.
     pub(super) serving: Arc<parking_lot::Mutex<Serving>>,
@@ -57,7 +57,7 @@ pub struct Engine {
     used: Arc<Used>,
 }
 
-/// How often the store was used, and how long writers waited for their turn.
+/// Counts of the uses of the store, and the waiting times of writers.
 #[derive(Debug, Default)]
 pub struct Used {
     /// Single statements.
@@ -66,11 +66,11 @@ pub struct Used {
     pub reads: Counter,
     /// Transactions that write.
     pub writes: Counter,
-    /// Time from wanting to write to the begin of the transaction.
+    /// Time from asking for a write transaction to its begin.
     pub waits: Durations,
 }
 
-/// A URL that is not shown.
+/// A URL that is hidden in debug output.
 #[derive(Clone)]
 struct Secret(Arc<str>);
 
@@ -86,12 +86,12 @@ pub struct Writing {
     ending: Ending,
     _turn: Option<OwnedMutexGuard<()>>,
     engine: Engine,
-    /// What it makes untrue of what processes keep in memory.
+    /// Cached data that the transaction makes stale in every process.
     changed: Vec<Changed>,
 }
 
 impl Engine {
-    /// Opens the database, creating a missing SQLite file. Tables are made by [`Engine::migrate`].
+    /// Opens the database and creates a missing SQLite file. [`Engine::migrate`] creates the tables.
     pub(super) async fn open(url: &str, changes: &Changes) -> Result<Self, StoreError> {
         static DRIVERS: Once = Once::new();
         DRIVERS.call_once(sqlx::any::install_default_drivers);
@@ -101,7 +101,7 @@ impl Engine {
         };
         let (writable, file) = (Arc::<Writable>::default(), chosen_by_us(kind, url).then(|| url.into()));
         let target = target_of(kind, url, &writable)?;
-        // A pool tries again and again until its time is up; one connection says at once what is wrong.
+        // A pool retries until its timeout. A single connection fails at once with the cause.
         drop(connected(kind, &target).await?);
         let shut = AnyPoolOptions::new().connect_lazy_with(target.clone());
         shut.close().await;
@@ -126,36 +126,36 @@ impl Engine {
         })
     }
 
-    /// Where the next connections lead; none for a file that can still only be read.
+    /// Returns the target of new connections; none for a file that can still only be read.
     pub(super) fn target(&self) -> Result<Option<AnyConnectOptions>, StoreError> {
         let Some(url) = &self.file else { return Ok(Some(AnyConnectOptions::clone(&self.pool.connect_options()))) };
-        // SQLite takes a write transaction on a file opened for reading for one that reads.
+        // On a file opened for reading, SQLite treats a write transaction as a read transaction.
         let address = creating(url);
         if address.contains(READ_ONLY) { Ok(None) } else { options_of(&address).map(Some) }
     }
 
-    /// Whether the file can only be read now.
+    /// Checks whether the file can only be read now.
     pub(super) fn is_protected(&self) -> bool {
         self.file.as_ref().is_some_and(|url| is_only_read(self.kind, url))
     }
 
-    /// Later connections lead to `target`.
+    /// Sets the target of new connections.
     pub(super) fn renew(&self, target: AnyConnectOptions) {
         self.pool.set_connect_options(target);
     }
 
-    /// Whether the store can only be read, as far as is known.
+    /// Checks whether the store is known to be read-only.
     pub fn is_read_only(&self) -> bool {
         self.only_reads || self.writable.is_lost()
     }
 
-    /// Kind of database.
+    /// Returns the kind of database.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// The pool, for single statements. While the tables are those of an older version it is a closed one, so that
-    /// nothing is read from them or written to them.
+    /// Returns the pool, for single statements. It is a closed pool while the tables are of an older version, while the
+    /// database does not respond, or when the file was moved, so that nothing is read or written.
     pub fn pool(&self) -> Pool<'_> {
         self.used.statements.add(1);
         self.look_again_beside();
@@ -167,12 +167,12 @@ impl Engine {
         Pool::new(if is_shut { &self.shut } else { &self.pool }, self.kind)
     }
 
-    /// What `work` answers, unless the database is found not to answer while it waits.
+    /// Returns the result of `work`, unless the database is found not to respond while `work` waits.
     ///
-    /// The work lies on the heap: it is large, and many requests that might need it never do.
+    /// `work` is on the heap: it is large, and many requests never run it.
     ///
     /// # Errors
-    /// Those of `work`, or [`StoreError::Unavailable`].
+    /// Errors of `work`, or [`StoreError::Unavailable`].
     pub(super) fn while_there<'w, T, E, F>(
         &'w self,
         work: F,
@@ -194,7 +194,7 @@ impl Engine {
         }
     }
 
-    /// All rows that a statement answers, as `one` reads each, unless the database is found not to answer.
+    /// Returns all rows of a statement, each read by `one`. Fails when the database does not respond.
     pub(super) async fn rows<T>(
         &self,
         statement: Statement,
@@ -203,34 +203,34 @@ impl Engine {
         self.while_there(all(self.pool(), statement, one)).await
     }
 
-    /// Carries out one statement that writes, likewise; how many rows it changed.
+    /// Runs one statement that writes and returns the number of changed rows. Fails when the database does not respond.
     pub(super) async fn change(&self, statement: Statement) -> Result<u64, StoreError> {
         Ok(self.while_there(statement.execute(self.pool())).await?.rows_affected())
     }
 
-    /// The file of a SQLite store that is kept on disk.
+    /// Returns the file of a SQLite store on disk.
     pub(super) fn file_that_is_kept(&self) -> Option<PathBuf> {
         file_of(self.file.as_ref()?)
     }
 
-    /// Where connections lead that read a file which another process writes.
+    /// Returns the target of connections that read a file while another process writes it.
     pub(super) fn target_beside_a_writer(&self) -> Result<Option<AnyConnectOptions>, StoreError> {
         let Some(url) = &self.file else { return Ok(None) };
         let sign = if url.contains('?') { '&' } else { '?' };
         options_of(&format!("{url}{sign}{READ_ONLY}")).map(Some)
     }
 
-    /// The URL of a database server.
+    /// Returns the URL of a database server.
     pub(super) fn url_of_postgres(&self) -> Option<&str> {
         self.server.as_ref().map(|url| &*url.0)
     }
 
-    /// The pool, whatever version the tables are of.
+    /// Returns the pool, for tables of any version.
     pub(super) fn pool_of_any_version(&self) -> &AnyPool {
         &self.pool
     }
 
-    /// A transaction that only reads and sees one state of the store throughout.
+    /// Begins a transaction that only reads and sees one state of the store throughout.
     pub async fn reading(&self) -> Result<Session, StoreError> {
         let begin = match self.kind {
             Kind::Sqlite => "BEGIN DEFERRED",
@@ -241,7 +241,7 @@ impl Engine {
         self.while_there(self.usable().begin(begin, Instant::now())).await
     }
 
-    /// A transaction that writes.
+    /// Begins a transaction that writes.
     pub async fn writing(&self) -> Result<Writing, StoreError> {
         let wanted = Instant::now();
         let turn = match &self.turn {
@@ -260,7 +260,7 @@ impl Engine {
         Ok(Writing { session, ending, _turn: turn, engine: self.clone(), changed: Vec::new() })
     }
 
-    /// A transaction of one statement that writes; how many rows it changed.
+    /// Runs one statement that writes in its own transaction; returns the number of changed rows.
     pub(super) async fn write(&self, statement: Statement) -> Result<u64, StoreError> {
         let mut writing = self.writing().await?;
         let changed = writing.run(statement).await?;
@@ -268,45 +268,45 @@ impl Engine {
         Ok(changed)
     }
 
-    /// How the file of a store in SQLite is now; where others may write at any time there is nothing to see.
+    /// Returns the present state of a SQLite store's log; none for PostgreSQL, where others may write at any time.
     pub(super) fn seen(&self) -> Option<Seen> {
         (self.kind == Kind::Sqlite).then(|| self.log.look(&self.writes))
     }
 
-    /// How often it was used.
+    /// Returns the counts of uses.
     pub fn used(&self) -> &Used {
         &self.used
     }
 
-    /// Connections that are open, and those of them that nobody uses.
+    /// Returns the numbers of open connections and of idle connections.
     pub fn connections(&self) -> (usize, usize) {
         (usize::try_from(self.pool.size()).unwrap_or(usize::MAX), self.pool.num_idle())
     }
 
-    /// Closes all connections once work under way is done.
+    /// Closes all connections after the work in progress is done.
     pub async fn close(&self) {
         self.pool.close().await;
     }
 }
 
 impl Writing {
-    /// The counter of this project or workspace grows with this transaction.
+    /// Records that this transaction raises the counter of this project or workspace.
     pub(super) fn raises(&mut self, counter: Uuid) {
         self.voids(Changed::Stored(counter));
     }
 
-    /// What is kept in memory of this ends with this transaction, in every process.
+    /// Records that this transaction invalidates the cache entries of `changed`, in every process.
     pub(super) fn voids(&mut self, changed: Changed) {
         if !self.changed.contains(&changed) {
             self.changed.push(changed);
         }
     }
 
-    /// Makes the writes last, and waits until every process that answers from memory knows of them.
+    /// Commits the writes, and waits until every process that answers from memory has confirmed the note of the change.
     ///
     /// # Errors
-    /// When that cannot be done; then nothing was written. [`StoreError::Undecided`] when the database does not say
-    /// whether it was.
+    /// When the commit fails; then nothing was written. [`StoreError::Undecided`] when the database does not say
+    /// whether the writes were committed.
     pub async fn commit(self) -> Result<(), StoreError> {
         let Self { mut session, ending, _turn, engine, changed } = self;
         let mut told = None;
@@ -335,19 +335,19 @@ impl Writing {
         Ok(())
     }
 
-    /// Undoes the writes now; dropping does so later, when the connection is used again.
+    /// Undoes the writes now. Dropping undoes them later, when the connection is used again.
     pub async fn rollback(self) -> Result<(), StoreError> {
         self.session.rollback().await
     }
 }
 
-/// The end of a transaction, told in this process when dropped: also after a failure, and when nobody waits any more
-/// while the database commits, for it may have written all the same.
+/// The end of a transaction, reported in this process when dropped. It is also reported after a failure, or when the
+/// caller is dropped during the commit, because the database may still have written.
 struct Ended<'w> {
     ending: Option<Ending>,
     peers: &'w Peers,
     changed: &'w [Changed],
-    /// The note of it, as long as nobody knows whether it is carried out.
+    /// Note of the transaction, as long as its outcome is unknown.
     told: Option<Awaited>,
 }
 

@@ -1,6 +1,6 @@
-//! What gateway processes that share a store tell each other: that a project was written to.
+//! Epochs: gateway processes that share a store tell each other that a project was written to.
 //!
-//! A SQLite file belongs to one process, so there nobody else can write and there is nobody to tell.
+//! A SQLite file belongs to one process, so no other process can write, and none must be told.
 //! May use: `fresh`, this folder.
 
 use super::error::StoreError;
@@ -14,8 +14,8 @@ use sqlx::Row;
 use uuid::Uuid;
 
 impl Store {
-    /// A number that grows with every write to v1 that any gateway process makes in the project, and with what is
-    /// recorded of one. Where one process has the store to itself there is nothing to tell, and it is always 0.
+    /// Returns a number that grows with every write to v1 that any gateway process makes in the project, and with the
+    /// records of such a write. It is always 0 with SQLite, where one process has the store to itself.
     pub async fn epoch(&self, project: Uuid) -> Result<i64, StoreError> {
         if self.engine.kind() == Kind::Sqlite {
             return Ok(0);
@@ -28,9 +28,9 @@ impl Store {
         Ok(value(self.engine.pool(), query(text, &[&project])).await?.unwrap_or(0))
     }
 
-    /// Tells all gateway processes of a write to v1 in the project, and of what else it may have changed; the new
-    /// number. With `heard` it waits until all have heard of it. The names a `turn` has to itself are noted with the
-    /// first, and no more with `heard`.
+    /// Sends all gateway processes a note of a write to v1 in the project and of the other `changed` data; returns the
+    /// new epoch. With `heard` it waits until all have confirmed the note. Names that `turn` holds exclusively are
+    /// recorded by the first call (without `heard`), and removed by the call with `heard`.
     pub async fn bump_epoch(
         &self,
         project: Uuid,

@@ -1,4 +1,4 @@
-//! Why the store cannot do what it is asked for.
+//! Errors of the store.
 //!
 //! May use: `refusal`, `v1` (base URL).
 
@@ -10,26 +10,26 @@ use sqlx::postgres::PgDatabaseError;
 /// A failure of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The store's URL names no kind of store this program has.
+    /// The store's URL has a scheme that this program does not know.
     #[error(
         "{url:?} names no store: use sqlite:PATH, for example sqlite:/var/lib/causeway/store.db, or \
          postgres://USER@HOST/DATABASE"
     )]
     UnknownKind {
-        /// Scheme of the URL, or all of it when it has none; never its credentials.
+        /// Scheme of the URL, or the whole URL when it has none; never its credentials.
         url: String,
     },
     /// The configured v1 base URL cannot be used.
     #[error(transparent)]
     BaseUrl(#[from] BaseUrlError),
-    /// The store was made for another deployment.
+    /// The store belongs to another deployment.
     #[error(
         "this store (setting store.url) belongs to the v1 deployment at {recorded}, but the configured one is {configured}. Its \
          records would be attached to the wrong data. Configure {recorded} again, or use another store; if the \
          same deployment has only moved, say so with `causeway store rebase --to {configured}`"
     )]
     OtherDeployment {
-        /// Base URL the store was made for.
+        /// Base URL of the deployment that the store belongs to.
         recorded: String,
         /// Base URL that is configured now.
         configured: String,
@@ -37,26 +37,26 @@ pub enum StoreError {
     /// The store belongs to no deployment yet.
     #[error("the store belongs to no v1 deployment yet; it will belong to the first that a gateway serves with it")]
     Unclaimed,
-    /// A copy was to be written where something is already.
+    /// The target file of a copy exists already.
     #[error("{0} exists already and was left as it is; name a new file")]
     Occupied(String),
-    /// A copy cannot be written where it was to be.
+    /// The target file of a copy cannot be written.
     #[error(
         "the copy {file} cannot be written: {cause}; name a new file in a folder that can be written and has room"
     )]
     NoCopy {
         /// The file of the copy.
         file: String,
-        /// What the system says.
+        /// Error of the operating system.
         cause: String,
     },
-    /// A newer version of this program has changed the store, or its history was tampered with.
+    /// A newer version of this program has changed the store, or its migration history was tampered with.
     #[error("the store cannot be used by this version of the program: {0}")]
     Schema(String),
-    /// The store cannot be read or written for the time being: disk full, read-only, locked, no access.
+    /// The store cannot be read or written at present: disk full, read-only, locked, no access.
     #[error("the store cannot be used: {0}")]
     Unavailable(String),
-    /// The database did not say whether it has made the writes of a transaction last.
+    /// The database did not say whether it has committed a transaction.
     #[error("the store may have written, or may not: {0}")]
     Undecided(String),
     /// Another gateway serves this SQLite file.
@@ -78,10 +78,10 @@ pub enum StoreError {
     NoLock {
         /// The file of the lock.
         lock: std::path::PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         cause: String,
     },
-    /// The command would go on behind the back of a gateway.
+    /// The command would change the store while a gateway serves it.
     #[error("a gateway serves this store; stop it, and all others that share it, then run the command again")]
     InUse,
     /// Messages that PostgreSQL sends by itself do not arrive.
@@ -93,7 +93,7 @@ pub enum StoreError {
     /// The store is damaged.
     #[error("the store is damaged; restore it from a backup: {0}")]
     Damaged(String),
-    /// Another writer was in the way, or a uniqueness rule was; nothing was written, and trying again may help.
+    /// Another writer or a uniqueness rule conflicted with the write. Nothing was written; a retry may help.
     #[error("the store's rules refused a write: {0}")]
     Contended(String),
     /// A fault of this program.
@@ -102,12 +102,12 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// This program cannot have written the text that was read.
+    /// Creates the error for stored text that this program cannot have written.
     pub(super) fn unreadable(what: &str, text: &str) -> Self {
         Self::Damaged(format!("{what} {text:?} cannot be read"))
     }
 
-    /// What a client is told whose write was this store's alone: it may have been carried out.
+    /// Converts the error of a write to this store alone into the client's answer: the write may have been carried out.
     pub fn of_own_write(self) -> Refusal {
         match self {
             Self::Undecided(cause) => {
@@ -118,7 +118,7 @@ impl StoreError {
     }
 }
 
-/// For commands, which end with a sentence.
+/// For commands, which report errors as a sentence.
 impl From<StoreError> for String {
     fn from(error: StoreError) -> Self {
         error.to_string()
@@ -150,7 +150,7 @@ impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         match &error {
             sqlx::Error::Database(cause) if cause.try_downcast_ref::<PgDatabaseError>().is_some() => {
-                // Its own text adds a line number of PostgreSQL's source.
+                // The text of sqlx adds a line number of PostgreSQL's source.
                 of_postgres(cause.code().as_deref(), cause.message().to_owned())
             }
             sqlx::Error::Database(cause) => of_sqlite(cause.code().as_deref(), error.to_string()),
@@ -164,8 +164,8 @@ impl From<sqlx::Error> for StoreError {
     }
 }
 
-/// Whether a failed COMMIT has certainly written nothing. A server that ends, a pooler that lost it, and one that is
-/// damaged answer as well, and do not know.
+/// Checks whether a failed COMMIT has certainly written nothing. A server that shuts down, a pooler that lost its
+/// server and a damaged server also answer with an error, but do not know.
 pub(super) fn is_undone(commit: &sqlx::Error) -> bool {
     let sqlx::Error::Database(cause) = commit else { return false };
     let code = cause.code().unwrap_or_default();
@@ -175,23 +175,23 @@ pub(super) fn is_undone(commit: &sqlx::Error) -> bool {
     !(code == "40003" || ["08", "57", "58", "XX"].iter().any(|class| code.starts_with(class)))
 }
 
-/// Whether SQLite may have put a transaction into its log, whose COMMIT failed with this code: when the disk does not
-/// say that the log has reached it, or fails afterwards, the transaction is found there by the next who opens the file.
-/// When the log itself could not be written its end is missing, and so it counts for nothing.
+/// Checks whether SQLite may have written a transaction to its log although COMMIT failed with this code. When the
+/// disk does not confirm the log, or fails afterwards, the next process that opens the file finds the transaction in
+/// the log. When the log itself could not be written, the end of the transaction is missing, and it does not count.
 fn is_left_open(code: &str) -> bool {
     const INPUT_OUTPUT: u32 = 10;
     const WRITE: u32 = INPUT_OUTPUT | (3 << 8);
     code.parse::<u32>().is_ok_and(|code| code & 0xff == INPUT_OUTPUT && code != WRITE)
 }
 
-/// By the class of the SQLSTATE.
+/// Classifies an error by the class of its SQLSTATE.
 fn of_postgres(code: Option<&str>, text: String) -> StoreError {
     let code = code.unwrap_or_default();
     match code.get(..2).unwrap_or_default() {
         // Unique violations, serialisation failures and deadlocks.
         _ if code == "23505" => StoreError::Contended(text),
         "40" => StoreError::Contended(text),
-        // A right that is missing.
+        // A missing privilege.
         _ if code == "42501" => StoreError::Unavailable(text),
         // No connection, no authorisation, no such database, read-only, out of resources, stopped, not available,
         // system error.
@@ -201,7 +201,7 @@ fn of_postgres(code: Option<&str>, text: String) -> StoreError {
     }
 }
 
-/// By SQLite's primary result code, which is the low byte of the extended one.
+/// Classifies an error by SQLite's primary result code, which is the low byte of the extended one.
 fn of_sqlite(code: Option<&str>, text: String) -> StoreError {
     let extended = code.and_then(|code| code.parse::<u32>().ok());
     match extended.map(|code| code & 0xff) {
@@ -209,7 +209,7 @@ fn of_sqlite(code: Option<&str>, text: String) -> StoreError {
         Some(3 | 5 | 6 | 8 | 10 | 13 | 14 | 23) => StoreError::Unavailable(text),
         // Corrupt, not a database.
         Some(11 | 26) => StoreError::Damaged(text),
-        // A constraint (19): uniqueness or a primary key.
+        // A constraint (19): uniqueness or primary key.
         Some(19) if matches!(extended, Some(1555 | 2067)) => StoreError::Contended(text),
         _ => StoreError::Internal(text),
     }

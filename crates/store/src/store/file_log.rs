@@ -1,6 +1,6 @@
-//! The log beside a SQLite file, in which every write shows, and the writes of this process.
+//! The log beside a SQLite file, which shows every write, and a count of this process's write transactions.
 //!
-//! Requests look at it, so it is kept open: a look by its path takes twice as long. May use: `store::place`.
+//! Requests look at the log, so it is kept open: a look by its path takes twice as long. May use: `store::place`.
 
 use super::place::file_of;
 use parking_lot::RwLock;
@@ -11,23 +11,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-/// Write transactions of this process that have ended, whatever their end.
+/// Count of this process's write transactions that have ended, with any outcome.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Writes(Arc<AtomicU64>);
 
 impl Writes {
-    /// For one that begins; to be dropped when it has ended, and before anybody is told of its success.
+    /// Returns a guard for a transaction that begins. Drop it when the transaction has ended, before reporting success.
     pub(super) fn ending(&self) -> Ending {
         Ending(self.clone())
     }
 
-    /// How many have ended; to be taken before a counter is read.
+    /// Returns how many transactions have ended. Call it before reading a counter.
     pub(super) fn so_far(&self) -> u64 {
         self.0.load(Ordering::SeqCst)
     }
 }
 
-/// The end of a write transaction, noted when this is dropped.
+/// Guard of a write transaction; counts its end when dropped.
 #[derive(Debug)]
 pub(super) struct Ending(Writes);
 
@@ -37,18 +37,18 @@ impl Drop for Ending {
     }
 }
 
-/// The log of a SQLite file; none of one in memory, which nobody else can write to.
+/// The log of a SQLite file; none for a store in memory, which no other process can write.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Log(Option<Arc<LogFile>>);
 
 impl Log {
-    /// That of the store at `url`.
+    /// Returns the log of the store at `url`.
     pub(super) fn of(url: &str) -> Self {
         let file = file_of(url);
         Self(file.map(|file| Arc::new(LogFile::at(format!("{}-wal", file.display()).into()))))
     }
 
-    /// How it is now; to be looked at before a counter is read. A log that is not there was never written to.
+    /// Returns the present state. Call it before reading a counter. A missing log was never written to.
     pub(super) fn look(&self, writes: &Writes) -> Seen {
         let writes = writes.so_far();
         let log = self.0.as_ref().and_then(|file| file.metadata());
@@ -60,7 +60,7 @@ impl Log {
 #[derive(Debug)]
 struct LogFile {
     path: PathBuf,
-    /// The file that was last found there.
+    /// The file that was last found at the path.
     open: RwLock<Option<File>>,
 }
 
@@ -69,10 +69,10 @@ impl LogFile {
         Self { path, open: RwLock::default() }
     }
 
-    /// Of the file at the path; none when there is none.
+    /// Returns the metadata of the file at the path; none when there is no file.
     fn metadata(&self) -> Option<Metadata> {
         let known = self.open.read().as_ref().and_then(|file| file.metadata().ok());
-        // SQLite deletes the log with the last connection of all processes, and the next one makes another.
+        // SQLite deletes the log when the last connection of all processes closes; the next one creates a new log.
         if known.as_ref().is_some_and(|log| log.nlink() > 0) {
             return known;
         }
@@ -83,7 +83,7 @@ impl LogFile {
     }
 }
 
-/// How a log was at one time.
+/// State of a log at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Seen {
     writes: u64,

@@ -1,4 +1,4 @@
-//! Whether the file of a SQLite store can be written, and how it is opened then.
+//! Checks whether the file of a SQLite store can be written, and chooses the mode for opening it.
 //!
 //! May use: `kind`, `place`.
 
@@ -10,20 +10,20 @@ use std::fs::OpenOptions;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// Held by who makes the file that shows whether a folder can be written: all of this process have one name for it, and
-/// one that is there already would say no.
+/// Lock for creating the probe file that shows whether a folder can be written. All threads of this process use the
+/// same file name, and an existing probe file would look like a read-only folder.
 static PROBING: Mutex<()> = Mutex::new(());
 
-/// Whether it is found out here how a store can be opened, and not said in the settings.
+/// Checks whether this module chooses the mode, and not the settings.
 pub(super) fn chosen_by_us(kind: Kind, url: &str) -> bool {
     kind == Kind::Sqlite && !in_memory(url) && !url.contains("mode=")
 }
 
-/// How a file that cannot be written is opened.
+/// URL parameter for opening a file that cannot be written.
 pub(super) const READ_ONLY: &str = "mode=ro";
 
-/// The URL that creates a missing file, which is made for the owner's eyes only: SQLite gives its side files
-/// the same rights. If that fails, opening the store fails too and says why.
+/// Returns the URL with its mode and creates a missing file, which only its owner can read: SQLite gives its side files
+/// the same rights. If creating fails, opening the store fails too and gives the cause.
 pub(super) fn creating(url: &str) -> String {
     if !chosen_by_us(Kind::Sqlite, url) {
         return url.to_owned();
@@ -35,25 +35,25 @@ pub(super) fn creating(url: &str) -> String {
     let mode = if writable(file) {
         "mode=rwc"
     } else if std::fs::metadata(format!("{file}-wal")).is_ok_and(|log| log.len() > 0) {
-        // The content of the log counts, and the files beside it are there already.
+        // The log has content that counts, and the files beside it exist already.
         "mode=ro"
     } else {
-        // The files a reader shares with writers cannot be made, and there is no writer to share them with.
+        // The files that a reader shares with writers cannot be created, and there is no writer to share them with.
         "mode=ro&immutable=true"
     };
     format!("{url}{sign}{mode}")
 }
 
-/// Whether the store at `url` is a file that can only be read now, where that is found out here. It is not made.
+/// Checks whether the store at `url` is a read-only file, if this module chooses its mode. Does not create the file.
 pub(super) fn is_only_read(kind: Kind, url: &str) -> bool {
     chosen_by_us(kind, url) && file_of(url).is_some_and(|file| !writable(&file.display().to_string()))
 }
 
-/// Whether the file and those beside it can be written; if not it is opened for reading, so that reads go on.
-/// A file that cannot be opened at all counts as writable, so that opening it says why.
+/// Checks whether the file and its side files can be written. If not, the file is opened for reading, so that reads go
+/// on. A file that cannot be opened at all counts as writable, so that opening it gives the cause.
 ///
-/// None of SQLite's own files is opened for that: closing it would end every lock that this process has on it, and
-/// another process would take the file for one that nobody uses.
+/// This opens none of SQLite's own files: closing one would end all locks that this process has on it, and another
+/// process would think that the file is not in use.
 fn writable(file: &str) -> bool {
     let may = |file: &str, wanted: Access| access(file, wanted).is_ok();
     if !may(file, Access::READ_OK) {
@@ -73,9 +73,9 @@ fn writable(file: &str) -> bool {
     may(file, Access::WRITE_OK) && (Path::new(&beside).is_file() && may(&beside, Access::WRITE_OK) || probe())
 }
 
-/// Whether the file system that `file` is on takes no more writes. After a fault of its disk (`errors=remount-ro`) a
-/// file system says so to whoever opens a file for writing, and on newer kernels to nobody who asks for rights. What is
-/// opened here is the file that gateways lock: SQLite has no locks on it, and those of gateways outlast that it is closed.
+/// Checks whether the file system of `file` rejects writes. After a disk fault (`errors=remount-ro`) a file system
+/// rejects opening a file for writing; on newer kernels a check of access rights does not show it. This opens the file
+/// that gateways lock: SQLite has no locks on it, and the locks of gateways survive closing it.
 pub fn is_stopped(file: &Path) -> bool {
     let opened = OpenOptions::new().write(true).open(file.with_added_extension("lock"));
     opened.is_err_and(|fault| fault.kind() == ErrorKind::ReadOnlyFilesystem)

@@ -1,4 +1,4 @@
-//! Looks a store through for what is wrong with it.
+//! Checks of a store for faults.
 //!
 //! May use: this folder.
 
@@ -10,7 +10,7 @@ use super::service::Store;
 use uuid::Uuid;
 
 impl Store {
-    /// Looks the store through and says in words what is wrong; nothing for a sound one.
+    /// Checks the store and returns a message for each fault; empty for a sound store.
     pub async fn findings(&self) -> Result<Vec<String>, StoreError> {
         let mut findings = Vec::new();
         if self.engine.kind() == Kind::Sqlite {
@@ -46,10 +46,10 @@ impl Store {
         Ok(found.map(|found| format!("the file is damaged: {found}")).collect())
     }
 
-    /// Refuses a damaged SQLite file.
+    /// Fails for a damaged SQLite file.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] with what was found, or why it cannot be read.
+    /// [`StoreError::Damaged`] with the faults found, or the reason why the file cannot be read.
     pub async fn sound(&self) -> Result<(), StoreError> {
         match self.damage().await? {
             found if found.is_empty() => Ok(()),
@@ -62,7 +62,7 @@ impl Store {
     }
 }
 
-/// Statements that answer a text for each thing that is wrong.
+/// Statements that return a text for each fault.
 const FINDINGS: [(&str, &str); 5] = [
     (
         "the audit log of a workspace has gaps",

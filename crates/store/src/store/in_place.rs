@@ -1,8 +1,8 @@
-//! Whether the file of a store is still where it was opened.
+//! Checks whether the file of a store is still where it was opened.
 //!
-//! One that was removed, renamed or replaced goes on for those who have it open, and what is written to it then is lost
-//! with them; connections that are made later lead to another file. So the store cannot be used from then on, until the
-//! program is restarted, also when the file is put back. May use: `store::place`.
+//! A removed, renamed or replaced file stays usable for processes that have it open, but data written to it is lost
+//! when they end; later connections open another file. So the store cannot be used from then on until the program is
+//! restarted, even if the file is put back. May use: `store::place`.
 
 use super::place::file_of;
 use std::os::unix::fs::MetadataExt;
@@ -10,19 +10,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Where a file was when it was opened, and which one it was; nothing for a store without a file.
+/// Path and identity of a file when it was opened; none for a store without a file.
 #[derive(Debug, Clone)]
 pub(super) struct InPlace(Option<Arc<Opened>>);
 
 impl InPlace {
-    /// The file of the store at `url`, which is open now.
+    /// Records the file of the store at `url`, which is open now.
     pub(super) fn of(url: &str) -> Self {
         let opened =
             |file: PathBuf| Some(Opened { id: file_id(&file)?, file: file.into(), is_lost: AtomicBool::default() });
         Self(file_of(url).and_then(opened).map(Arc::new))
     }
 
-    /// Whether it was there all the time. A look at a file takes about a microsecond.
+    /// Checks whether the file has been there all the time. A look at a file takes about a microsecond.
     pub(super) fn is_kept(&self) -> bool {
         let Some(opened) = &self.0 else { return true };
         if opened.is_lost.load(Ordering::Relaxed) {
@@ -44,11 +44,11 @@ impl InPlace {
 struct Opened {
     file: Box<Path>,
     id: FileId,
-    /// Whether it was found not to be there.
+    /// Whether the file was found missing.
     is_lost: AtomicBool,
 }
 
-/// Device and number of a file.
+/// Device and inode number of a file.
 type FileId = (u64, u64);
 
 fn file_id(file: &Path) -> Option<FileId> {

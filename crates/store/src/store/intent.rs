@@ -1,4 +1,4 @@
-//! A write that concerns v1 and the store, noted before v1 is asked: what it is, and what becomes of it.
+//! A write that concerns v1 and the store, recorded before the request to v1, and its outcome.
 //!
 //! May use: `units`, `v2` (times), this folder.
 
@@ -9,29 +9,29 @@ use serde_json::Value;
 use strum::{EnumString, IntoStaticStr};
 use uuid::Uuid;
 
-/// What v1 was asked for.
+/// Kind of request to v1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum IntentKind {
-    /// A new work item.
+    /// Create a work item.
     Create,
-    /// A change of one.
+    /// Change a work item.
     Update,
-    /// The end of one.
+    /// Delete a work item.
     Delete,
 }
 
-/// How far a write has come.
+/// Progress of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum IntentState {
-    /// Its request runs, or ran when its process ended.
+    /// Its request is running, or was running when its process ended.
     Open,
-    /// Its request ended without knowing what v1 did.
+    /// Its request ended without knowing the outcome at v1.
     Lost,
-    /// Several new items could be the one.
+    /// Several new items could be the created one.
     Ambiguous,
-    /// The item was changed otherwise.
+    /// The item was changed in another way.
     Conflicting,
 }
 
@@ -44,32 +44,32 @@ pub struct Intent {
     pub workspace: Uuid,
     /// Project.
     pub project: Uuid,
-    /// What v1 was asked for.
+    /// Kind of request to v1.
     pub kind: IntentKind,
     /// The addressed work item; none for a create.
     pub item: Option<Uuid>,
-    /// Who asked.
+    /// The person who made the request.
     pub user: Uuid,
-    /// What v1 was sent and what it showed before, in v1 names.
+    /// The values sent to v1 and those that v1 showed before, in v1 names.
     pub sent: Value,
-    /// What is to be stored.
+    /// The data to be stored.
     pub own: OwnWrite,
-    /// How far it has come.
+    /// Progress.
     pub state: IntentState,
-    /// When it began.
+    /// Time when it began.
     pub began_at: Micros,
-    /// The gateway process whose request it is; none for one of an older version.
+    /// The gateway process of the request; none for a write of an older version.
     pub process: Option<Uuid>,
 }
 
-/// What became of a write.
+/// Outcome of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settled {
-    /// v1 has it, on this item: type and values are stored.
+    /// v1 has carried it out on this item: type and values are stored.
     Done(Uuid),
-    /// v1 has deleted this item: the records of it go.
+    /// v1 has deleted this item: its records are removed.
     Purged(Uuid),
-    /// v1 does not have it: nothing is stored.
+    /// v1 has not carried it out: nothing is stored.
     Dropped,
 }
 
@@ -80,14 +80,14 @@ impl IntentKind {
 }
 
 impl IntentState {
-    /// The word in the table.
+    /// Returns the word used in the table.
     pub fn word(self) -> &'static str {
         self.into()
     }
 }
 
 impl Intent {
-    /// A write that begins now.
+    /// Creates a write that begins now.
     pub fn new(
         kind: IntentKind,
         (workspace, project): (Uuid, Uuid),

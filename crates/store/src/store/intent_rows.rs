@@ -1,4 +1,4 @@
-//! How a noted write is read from its row.
+//! Reading recorded writes (intents) from their rows.
 //!
 //! May use: this folder.
 
@@ -10,18 +10,18 @@ use serde::de::DeserializeOwned;
 use std::str::FromStr;
 use uuid::Uuid;
 
-/// Columns of a row, in the order in which [`read`] takes them.
+/// Columns of a row, in the order in which [`read`] reads them.
 pub(super) const COLUMNS: &str =
     "id, workspace_id, project_id, kind, work_item_id, user_id, sent, own, state, began_at, process_id";
 
-/// Open writes of a project, oldest first.
+/// Returns the open writes of a project, oldest first.
 pub(super) async fn open_of(connection: &mut Session, project: Uuid) -> Result<Vec<Intent>, StoreError> {
     let text =
         format!("SELECT {COLUMNS} FROM intent WHERE project_id = $1 AND settled_at IS NULL ORDER BY began_at, id");
     all(connection, query(sql(text), &[&project]), read).await
 }
 
-/// A note from its row.
+/// Reads a write from its row.
 pub(super) fn read(cells: &mut Cells<'_>) -> Result<Intent, StoreError> {
     Ok(Intent {
         id: cells.next()?,
