@@ -1,8 +1,8 @@
-//! Writes that concern v1 and the store, noted before v1 is asked and settled once both have them.
+//! Writes that concern v1 and the store: recorded before the request to v1, and settled once both have them.
 //!
-//! A crash or a lost answer between the two leaves the note, with what was asked of v1 and what was to be
-//! stored; the next caller that sees what v1 made of it finishes the write, drops it or reports it. Notes of this
-//! process whose request still runs are known in memory, so that nobody else settles them.
+//! A crash or a lost answer between the two leaves the record, with the request to v1 and the data to be stored. The
+//! next caller that sees the outcome at v1 finishes the write, drops it or reports it. Writes of this process whose
+//! request is still running are known in memory, so that no other caller settles them.
 //! May use: `units`, `v2` (times), this folder.
 
 use super::error::StoreError;
@@ -21,21 +21,21 @@ use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// How long settled writes are remembered, in microseconds: their own requests may still end, also after a pause.
+/// Time that settled writes are kept, in microseconds: their own requests may still end, even after a pause.
 const SETTLED_KEPT: i64 = 86_400 * 1_000_000;
 
-/// How often a write that never began is to be dropped, and the time until the next attempt.
+/// Number of attempts to drop a write that never began, and the pause before each.
 const DROPPED_AGAIN: usize = 30;
 const AGAIN: Duration = Duration::from_secs(2);
-/// Settled writes that are forgotten at once, so that others need not wait long.
+/// Number of settled writes removed by one statement, so that other writers do not wait long.
 const PORTION: i64 = 1000;
 
 impl Store {
-    /// Notes a write before v1 is asked for it. None when its type was deleted meanwhile; then nothing was
-    /// noted.
+    /// Records a write before the request to v1. Returns none when its type was deleted meanwhile; then nothing was
+    /// recorded.
     ///
     /// # Errors
-    /// [`StoreError`] when the store cannot be written, or does not say whether it has; then v1 must not be asked.
+    /// [`StoreError`] when the store cannot be written, or its outcome is unknown; then no request to v1 may be sent.
     pub async fn begin_intent(&self, intent: Intent) -> Result<Option<RunningIntent>, StoreError> {
         let intent = Intent { process: Some(self.engine.peers.me), ..intent };
         let running = RunningIntent { running: Arc::clone(&self.running), intent };
@@ -76,7 +76,7 @@ impl Store {
         }
     }
 
-    /// Drops a write for which v1 is not asked, and of which nobody knows whether it was noted.
+    /// Drops a write whose request to v1 is not sent, when it is unknown whether the write was recorded.
     async fn drop_unsent(self, running: RunningIntent) {
         for _ in 0..DROPPED_AGAIN {
             tokio::time::sleep(AGAIN).await;
@@ -87,8 +87,8 @@ impl Store {
         tracing::warn!(intent = %running.intent.id, "a write that never began could not be dropped; it is settled later");
     }
 
-    /// Ends a write of this process's own request, which knows what v1 did. Answers the epoch of the project when this
-    /// has raised it by a step, else 0.
+    /// Settles a write for its own request, which knows the outcome at v1. Returns the epoch of the project if this
+    /// call has raised it by one, else 0.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be written; the write stays open and is settled later.
@@ -96,17 +96,17 @@ impl Store {
         Ok(self.settle(&running.intent, settled, true).await?.unwrap_or_default())
     }
 
-    /// Ends a write that somebody else began, from what v1 shows. False when it was settled meanwhile, or the
-    /// item has a record of its own already.
+    /// Settles a write of another request, from the data that v1 shows. Returns false when it was settled meanwhile, or
+    /// when the created item already has a record of its own.
     pub async fn settle_left(&self, intent: &Intent, settled: Settled) -> Result<bool, StoreError> {
         Ok(self.settle(intent, settled, false).await?.is_some())
     }
 
-    /// Of what v1 has carried out, nothing that was read of v1 before may be shown beside what is recorded from now on,
-    /// so other processes hear of both at once. Answers the epoch; none when nothing was settled.
+    /// Settles a write. When v1 has carried it out, older data of v1 must not be shown beside the new records, so other
+    /// processes get news of both in one commit. Returns the epoch; none when nothing was settled.
     async fn settle(&self, intent: &Intent, settled: Settled, owner: bool) -> Result<Option<i64>, StoreError> {
         let mut writing = self.engine.writing().await?;
-        // The workspace before the project, as an edit of the definitions takes them.
+        // Lock the workspace before the project, in the same order as an edit of the definitions.
         let catalogue = self.held_catalogue(&mut writing, intent.workspace).await?;
         let is_told = self.engine.kind() == Kind::Postgres && !matches!(settled, Settled::Dropped);
         let (version, epoch) = bump_with(&mut writing, intent.project, is_told.into()).await?;
@@ -140,7 +140,7 @@ impl Store {
         };
         writing.commit().await?;
         let id = intent.id;
-        // v1's half of a new item is what it was made with.
+        // For a new item, the values at v1 are those of its creation, so only updates are kept.
         let update = (intent.kind == IntentKind::Update).then(|| Arc::new(intent.clone()));
         self.carry(intent.project, version, move |items| {
             Arc::make_mut(&mut items.open).retain(|open| open.id != id);
@@ -153,7 +153,7 @@ impl Store {
         Ok(Some(if is_told { epoch } else { 0 }))
     }
 
-    /// Notes what is known of a write that cannot be settled now.
+    /// Records the state of a write that cannot be settled now.
     pub async fn report_intent(&self, intent: &Intent, state: IntentState) -> Result<(), StoreError> {
         if intent.state == state {
             return Ok(());
@@ -173,13 +173,13 @@ impl Store {
         Ok(())
     }
 
-    /// Whether the request of an open write may still be at work: in this process it is known, another one lives or
-    /// does not, and where nobody can say that only the age tells.
+    /// Checks whether the request of an open write may still be running. For this process it is known. Another process
+    /// is alive or not; if that is unknown, only the age of the write decides.
     pub fn is_running(&self, intent: &Intent, longest: Micros) -> bool {
         if self.running.with(|ids| ids.contains(&intent.id)) {
             return true;
         }
-        // A file has one gateway process at a time, so a write that is not of this one is of a dead one.
+        // A file has one gateway process at a time, so a write that is not of this process is of a dead one.
         if self.engine.kind() == Kind::Sqlite || intent.state != IntentState::Open {
             return false;
         }
@@ -192,7 +192,7 @@ impl Store {
         lives.unwrap_or(true) && now_micros() - intent.began_at < longest
     }
 
-    /// Forgets writes that were settled longer ago than any request lasts.
+    /// Removes writes that were settled longer ago than any request lasts.
     pub async fn forget_settled(&self) -> Result<(), StoreError> {
         let before = now_micros() - SETTLED_KEPT;
         loop {
@@ -204,7 +204,7 @@ impl Store {
         }
     }
 
-    /// All writes that are not settled, oldest first.
+    /// Returns all writes that are not settled, oldest first.
     pub async fn unsettled(&self) -> Result<Vec<Intent>, StoreError> {
         let text = format!("SELECT {COLUMNS} FROM intent WHERE settled_at IS NULL ORDER BY began_at, id");
         all(self.engine.pool(), query(sql(text), &[]), read).await

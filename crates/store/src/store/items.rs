@@ -1,9 +1,9 @@
-//! What is recorded on work items: their types and custom values, kept as long as v1 has the item.
+//! Records about work items: their types and custom values, kept as long as v1 has the item.
 //!
-//! The types of a project are kept in memory beside the project's counter `items`, which grows with every own
-//! write about its work items; a read compares the counter, so that another gateway's write is seen at once. Where this
-//! process has the store to itself it knows the counter as long as it writes nothing (`unchanged`).
-//! May use: `catalogue`, `units`, `v2` (times), this folder.
+//! The types of a project are kept in memory with the project's counter `items`, which grows with every write of the
+//! gateway about its work items. A read compares the counter, so that another gateway's write is seen at once. A
+//! process that has the store to itself knows the counter as long as it writes nothing (`unchanged`). May use:
+//! `catalogue`, `units`, `v2` (times), this folder.
 
 use super::engine::Writing;
 use super::error::StoreError;
@@ -24,7 +24,7 @@ use std::time::Instant;
 use uuid::Uuid;
 
 impl Store {
-    /// What is recorded about the project's items.
+    /// Returns the records about the project's items.
     pub async fn project_items(&self, project: Uuid) -> Result<Arc<ProjectItems>, StoreError> {
         if let Some(items) = self.items_as_they_were(project) {
             return Ok(items);
@@ -32,7 +32,7 @@ impl Store {
         self.ask(&self.items, project, move |store| async move { store.look_at_items(project).await }).await
     }
 
-    /// What is recorded, when it is what was read last for certain.
+    /// Returns the records from memory, if they are certainly still current.
     fn items_as_they_were(&self, project: Uuid) -> Option<Arc<ProjectItems>> {
         match self.counters.get(project, self.engine.seen()?)? {
             0 => Some(Arc::clone(&NOTHING)),
@@ -57,7 +57,7 @@ impl Store {
         }
     }
 
-    /// Carries an own write into what is kept, when it is the very next one; else the next read loads anew.
+    /// Applies an own write to the records in memory if it is the very next one; else the next read loads them again.
     pub(super) fn carry(
         &self,
         project: Uuid,
@@ -79,7 +79,7 @@ impl Store {
         let mut reading = self.engine.reading().await?;
         let text = "SELECT items, epoch FROM project WHERE id = $1";
         let row = query(text, &[&project]).fetch_one(&mut reading).await?;
-        // A file has one process, which has nobody to tell of epochs.
+        // A SQLite file has one process, so there are no epochs.
         let epoch = if self.engine.kind() == Kind::Sqlite { 0 } else { row.try_get(1)? };
         let mut items = ProjectItems { version: row.try_get(0)?, epoch, ..ProjectItems::default() };
         let text = "SELECT id, type_id, archived_at, missing_since, changed_at FROM work_item \
@@ -108,12 +108,12 @@ impl Store {
         Ok(items)
     }
 
-    /// Custom values of an item.
+    /// Returns the custom values of an item.
     pub async fn values_of(&self, item: Uuid) -> Result<ItemValues, StoreError> {
         Ok(self.values_as_written(item).await?.1)
     }
 
-    /// Custom values of an item, and when what is recorded about it was written last; read at one moment.
+    /// Returns the custom values of an item and the time of the last write of its records; read at one moment.
     pub async fn values_as_written(&self, item: Uuid) -> Result<(Option<Micros>, ItemValues), StoreError> {
         let text = "SELECT changed_at, property_id, value, option_id FROM work_item LEFT JOIN custom_value \
                     ON custom_value.work_item_id = work_item.id WHERE work_item.id = $1 \
@@ -132,7 +132,7 @@ impl Store {
         Ok((written, values))
     }
 
-    /// Stores type and values of a live item without any write to v1. False when the type was deleted
+    /// Stores type and values of an existing item without a write to v1. Returns false when the type was deleted
     /// meanwhile; then nothing is stored.
     pub async fn write_item(
         &self,
@@ -154,7 +154,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Removes everything recorded about an item that was deleted through the gateway.
+    /// Removes all records about an item that was deleted through the gateway.
     pub async fn purge_item(&self, project: Uuid, item: Uuid) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
         let version = bump(&mut writing, project).await?;
@@ -164,8 +164,8 @@ impl Store {
         Ok(())
     }
 
-    /// Notes that v1 does not show `gone` and shows `back` again. Nothing is removed: v1's own users may have
-    /// archived an item, and its values return with it. Items written to after `before` are left alone.
+    /// Records that v1 no longer shows `gone`, and shows `back` again. Nothing is removed: users of v1 may have
+    /// archived an item, and its values return with it. Items of `gone` written after `before` are left alone.
     pub async fn mark_missing(
         &self,
         project: Uuid,
@@ -187,13 +187,13 @@ impl Store {
         writing.commit().await
     }
 
-    /// Items with this type, by project, and writes under way that will give it to one.
+    /// Returns the items with this type, each after its project.
     pub async fn items_of_type(&self, type_id: Uuid) -> Result<Vec<(Uuid, Uuid)>, StoreError> {
         let text = "SELECT project_id, id FROM work_item WHERE type_id = $1";
         all(self.engine.pool(), query(text, &[&type_id]), |cells| Ok((cells.next()?, cells.next()?))).await
     }
 
-    /// Workspaces in whose definitions the project is named: in a context, or as the owner or user of something.
+    /// Returns the workspaces whose definitions name the project: in a context, as an owner, or in an import.
     pub async fn workspaces_naming(&self, project: Uuid) -> Result<Vec<Uuid>, StoreError> {
         let text = "SELECT workspace_id FROM property_context WHERE deleted_at IS NULL AND projects LIKE $1 \
                     UNION SELECT workspace_id FROM work_item_type WHERE deleted_at IS NULL AND project_id = $2 \
@@ -202,7 +202,7 @@ impl Store {
         all(self.engine.pool(), query(text, &[&format!("%{project}%"), &project]), |cells| cells.next()).await
     }
 
-    /// Notes that v1 shows no item of the project any more, so that a sweep can take what is recorded on them.
+    /// Records that v1 no longer shows any item of the project, so that a sweep can remove their records.
     pub async fn miss_project(&self, project: Uuid) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
         let text = "UPDATE work_item SET missing_since = $2 WHERE project_id = $1 AND missing_since IS NULL";
@@ -215,7 +215,7 @@ impl Store {
     }
 }
 
-/// Work items that have the type, or will have it once a write under way is settled.
+/// Counts the work items that have the type, or will have it once a write in progress is settled.
 pub(super) async fn uses_of_type(connection: &mut Session, type_id: Uuid) -> Result<i64, StoreError> {
     let text = "SELECT (SELECT COUNT(*) FROM work_item WHERE type_id = $1) + (SELECT COUNT(*) FROM intent \
                 WHERE settled_at IS NULL AND own LIKE $2)";
@@ -223,7 +223,7 @@ pub(super) async fn uses_of_type(connection: &mut Session, type_id: Uuid) -> Res
     Ok(row.try_get(0)?)
 }
 
-/// Whether the type of a write is still defined.
+/// Checks whether the type of a write is still defined.
 pub(super) fn type_stands(catalogue: &Catalogue, own: &OwnWrite) -> bool {
     match own.type_id {
         TypeChange::Set(Some(type_id)) => catalogue.types.contains_key(&type_id),
@@ -231,12 +231,12 @@ pub(super) fn type_stands(catalogue: &Catalogue, own: &OwnWrite) -> bool {
     }
 }
 
-/// The counter of the project, one higher; its row is held until the commit.
+/// Raises the counter of the project by one and returns it; its row is locked until the commit.
 pub(super) async fn bump(writing: &mut Writing, project: Uuid) -> Result<i64, StoreError> {
     bump_with(writing, project, 0).await.map(|(version, _)| version)
 }
 
-/// The same, and the epoch of the project grows by so many steps with it; answers both.
+/// Does the same, and raises the epoch of the project by `steps`; returns both.
 pub(super) async fn bump_with(writing: &mut Writing, project: Uuid, steps: i64) -> Result<(i64, i64), StoreError> {
     let text = "INSERT INTO project (id, items, epoch) VALUES ($1, 1, $2) ON CONFLICT (id) \
                 DO UPDATE SET items = project.items + 1, epoch = project.epoch + $2 RETURNING items, epoch";
@@ -245,7 +245,7 @@ pub(super) async fn bump_with(writing: &mut Writing, project: Uuid, steps: i64) 
     Ok((row.try_get(0)?, row.try_get(1)?))
 }
 
-/// Makes sure that there is a row for the item; v1 shows it, so it is not missing. Answers when that was.
+/// Makes sure that the item has a row. v1 shows the item, so it is not missing. Returns the time of this write.
 pub(super) async fn touch(
     writing: &mut Writing,
     workspace: Uuid,
@@ -259,8 +259,8 @@ pub(super) async fn touch(
     Ok(at)
 }
 
-/// Stores type and values, by the definitions as they are now: a value whose property does not cover the item any more
-/// since the write was judged would have been removed, and is not stored. Answers when that was.
+/// Stores type and values by the present definitions. If a property no longer covers the item since the write was
+/// checked, its value would have been removed, so it is not stored. Returns the time of this write.
 pub(super) async fn apply(
     writing: &mut Writing,
     catalogue: &Catalogue,
@@ -290,7 +290,7 @@ pub(super) async fn apply(
     Ok(at)
 }
 
-/// The type the item has once the write is done.
+/// Returns the type of the item after the write, and stores it.
 async fn type_after(writing: &mut Writing, item: Uuid, own: &OwnWrite) -> Result<Option<Uuid>, StoreError> {
     if let TypeChange::Set(type_id) = own.type_id {
         let text = "UPDATE work_item SET type_id = $2 WHERE id = $1";

@@ -1,4 +1,4 @@
-//! What is recorded about the work items of projects, in memory, beside the counter of each project.
+//! Records about the work items of projects, in memory, with the counter of each project.
 //!
 //! May use: `fresh`, `v2` (times), this folder.
 
@@ -11,42 +11,42 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, LazyLock};
 use uuid::Uuid;
 
-/// Bytes of all projects kept in memory. A typed item is about a hundred of them.
+/// Bytes of all projects kept in memory. An item with a type takes about a hundred bytes.
 const BYTES: u64 = 64 * 1024 * 1024;
-/// What a project takes with nothing recorded, and each of its writes that are remembered one by one.
+/// Bytes of a project with nothing recorded, and of each of its open writes and recent writes.
 const ENTRY: usize = 512;
-/// Writes of a project that are remembered one by one.
+/// Number of recent writes of a project that are remembered one by one.
 const RECENT: usize = 64;
 
-/// What is recorded about the work items of a project, as of one moment.
+/// Records about the work items of a project, as of one moment.
 #[derive(Debug, Clone, Default)]
 pub struct ProjectItems {
     pub(super) version: i64,
-    /// The project's epoch then, at least: v1 has carried out what is recorded, so nothing that was read of v1 before
-    /// that epoch goes with it.
+    /// Lower bound of the project's epoch at that moment. v1 has carried out the recorded writes, so data read from v1
+    /// before that epoch must not be combined with these records.
     pub epoch: i64,
     /// Types of items that have one.
     pub types: Arc<HashMap<Uuid, Uuid>>,
-    /// Items anything is recorded about, and when that was last written.
+    /// Items that have a record, with the time of its last write.
     pub known: Arc<HashMap<Uuid, Micros>>,
-    /// Of them, those v1 did not show when they were last looked for.
+    /// Recorded items that v1 did not show when they were last looked for.
     pub missing: Arc<HashSet<Uuid>>,
-    /// Of them, those archived through the gateway.
+    /// Recorded items that were archived through the gateway.
     pub archived: Arc<HashSet<Uuid>>,
     /// Writes that are not settled, oldest first.
     pub open: Arc<Vec<Intent>>,
-    /// The last writes of types and values that this process has carried in.
+    /// The last writes of types and values that this process has applied in memory.
     pub(super) recent: Arc<VecDeque<Recent>>,
 }
 
-/// What was written about an item since some moment.
+/// Writes about an item since some moment.
 #[derive(Debug, Clone, Copy)]
 pub enum WrittenSince<'p> {
-    /// Not all of it is known.
+    /// Some of the writes are unknown.
     NotKnown,
-    /// Nothing that v1 was asked for.
+    /// At most writes to the store, without a request to v1.
     StoreOnly,
-    /// v1 was asked for changes.
+    /// Writes with requests to v1.
     Updates {
         /// The first of them.
         first: &'p Intent,
@@ -60,51 +60,51 @@ pub enum WrittenSince<'p> {
 pub(super) struct Recent {
     item: Uuid,
     at: Micros,
-    /// When what is recorded about the item was written before.
+    /// Time of the write before it.
     before: Option<Micros>,
-    /// What v1 was asked for with it; none when v1's half of the item stayed as it was.
+    /// The request to v1 that belongs to it; none when the item at v1 stayed as it was.
     update: Option<Arc<Intent>>,
 }
 
-/// What is recorded of a project of which nothing ever was.
+/// The records of a project about which nothing was ever recorded.
 pub(super) static NOTHING: LazyLock<Arc<ProjectItems>> = LazyLock::new(Arc::default);
 
-/// Nothing in memory yet. A project that takes more than all may is kept alone.
+/// Creates an empty cache. A project larger than the whole budget is kept alone.
 pub(super) fn none(changes: &Changes) -> Answers<Arc<ProjectItems>> {
     Fresh::new(changes, BYTES).weighing(|_, items: &Arc<ProjectItems>| BYTES.min(items.bytes() as u64))
 }
 
 impl ProjectItems {
-    /// Whether anything is recorded about an item.
+    /// Checks whether anything is recorded about an item.
     pub fn knows(&self, item: Uuid) -> bool {
         self.known.contains_key(&item)
     }
 
-    /// About how many bytes it takes.
+    /// Estimates the bytes that the records take.
     fn bytes(&self) -> usize {
         let items = self.known.capacity() * size_of::<(Uuid, Micros)>()
             + self.types.capacity() * size_of::<(Uuid, Uuid)>()
             + (self.missing.capacity() + self.archived.capacity()) * size_of::<Uuid>();
-        // A table of hashes has an eighth of its places free.
+        // A hash table keeps an eighth of its places free.
         items * 8 / 7 + (1 + self.open.len() + self.recent.len()) * ENTRY
     }
 
-    /// Whether nothing is recorded about any item.
+    /// Checks whether nothing is recorded about any item.
     pub fn is_nothing(&self) -> bool {
         self.known.is_empty() && self.open.is_empty()
     }
 
-    /// When what is recorded about an item was written last.
+    /// Returns the time of the last write about an item.
     pub fn written_at(&self, item: Uuid) -> Option<Micros> {
         self.known.get(&item).copied()
     }
 
-    /// Whether the same is recorded about an item as in `other`, and was all the time between the two.
+    /// Checks whether the records of an item are the same as in `other`, and did not change between the two.
     pub fn agrees_about(&self, item: Uuid, other: &Self) -> bool {
         self.written_at(item) == other.written_at(item)
     }
 
-    /// The same with the types that these items had in `earlier`.
+    /// Returns a copy in which these items have their types of `earlier`.
     #[must_use]
     pub fn with_types_of(&self, earlier: &Self, items: &[Uuid]) -> Self {
         let mut with = self.clone();
@@ -118,7 +118,7 @@ impl ProjectItems {
         with
     }
 
-    /// What was written about an item since `earlier`.
+    /// Returns the writes about an item since `earlier`.
     pub fn written_since(&self, item: Uuid, earlier: &Self) -> WrittenSince<'_> {
         let (mut now, then) = (self.written_at(item), earlier.written_at(item));
         let mut since = WrittenSince::StoreOnly;
@@ -135,7 +135,7 @@ impl ProjectItems {
         since
     }
 
-    /// The same as [`ProjectItems::wrote`], and what v1 was asked for with it.
+    /// Does the same as [`ProjectItems::wrote`], and remembers the request to v1.
     pub(super) fn wrote_beside(&mut self, item: Uuid, own: &OwnWrite, at: Micros, update: Option<Arc<Intent>>) {
         let recent = Recent { item, at, before: self.known.get(&item).copied(), update };
         let all = Arc::make_mut(&mut self.recent);
@@ -225,7 +225,7 @@ mod tests {
         };
         assert!(are_both(items.written_since(item, &none)) && are_both(items.written_since(item, &made)));
         assert!(matches!(items.written_since(item, &items), WrittenSince::StoreOnly));
-        // Something of which nothing is told.
+        // A write that is not remembered as recent.
         items.wrote(item, &own, 5);
         assert!(matches!(items.written_since(item, &made), WrittenSince::NotKnown));
         let later = items.clone();

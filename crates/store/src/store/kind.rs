@@ -1,4 +1,4 @@
-//! The kinds of database, and where their SQL differs.
+//! The kinds of database, and the differences of their SQL.
 //!
 //! May use: nothing of this crate.
 
@@ -12,7 +12,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// By the scheme of a URL.
+    /// Returns the kind for the scheme of a URL.
     pub fn of(url: &str) -> Option<Self> {
         match url.split_once(':')?.0 {
             "sqlite" => Some(Self::Sqlite),
@@ -21,7 +21,7 @@ impl Kind {
         }
     }
 
-    /// A subselect of the elements of a JSON array of strings given as one parameter, such as `$2`.
+    /// Builds a subselect of the elements of a JSON array of strings, given as one parameter such as `$2`.
     pub fn elements(self, parameter: &str) -> String {
         match self {
             Self::Sqlite => format!("(SELECT value FROM json_each({parameter}))"),

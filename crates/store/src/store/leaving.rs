@@ -1,5 +1,5 @@
-//! What is carried to a deployment's own v2: how far the carrying has come and, in the folder, all that is held of a
-//! workspace, and which workspaces have been left so.
+//! Moving data to a deployment's own v2: the progress of the move. The folder has all data that the store holds of a
+//! workspace, and the workspaces that have been moved (left).
 //!
 //! May use: `units`, this folder.
 
@@ -19,25 +19,25 @@ use super::service::Store;
 use crate::units::now_micros;
 use uuid::Uuid;
 
-/// How far one record was carried.
+/// Progress of moving one record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaveRecord {
-    /// What it is.
+    /// Kind of record.
     pub kind: String,
     /// Its id here.
     pub own: Uuid,
-    /// Its id there; none as long as it is not known to be made.
+    /// Its id at the target; none until it is known to be created there.
     pub theirs: Option<String>,
-    /// Fingerprint of what was carried.
+    /// Fingerprint of the data that was moved.
     pub digest: String,
-    /// Whether it was carried whole.
+    /// Whether it was moved completely.
     pub is_done: bool,
 }
 
 const COLUMNS: &str = "target, workspace_id, kind, own_id, target_id, digest, done_at";
 
 impl Store {
-    /// How far the records of a workspace were carried to `target`.
+    /// Returns the progress of moving the records of a workspace to `target`.
     pub async fn leave_records(&self, target: &str, workspace: Uuid) -> Result<Vec<LeaveRecord>, StoreError> {
         let text = "SELECT kind, own_id, target_id, digest, done_at FROM leave_record \
                     WHERE target = $1 AND workspace_id = $2 ORDER BY kind, own_id";
@@ -53,7 +53,7 @@ impl Store {
         .await
     }
 
-    /// Notes how far records were carried, all or none.
+    /// Records the progress of moving records; all of them or none.
     pub async fn note_leave(
         &self,
         target: &str,

@@ -1,8 +1,8 @@
-//! Who waits for what in this process: one line for each name, first come, first served.
+//! Waiting lines of this process: one line for each name, first come, first served.
 //!
-//! Several may be inside together when all of them only share the name; a caller that wants it alone waits for them,
-//! and a caller that comes later waits behind. A line is as long as it was told to be: beyond that nobody is let in at
-//! all. May use: nothing else.
+//! Several callers may be inside together if all of them only share the name. A caller that wants it exclusively waits
+//! for them, and later callers wait behind it. Each caller gives the greatest length of a line; when the line is full,
+//! it is not let in at all. May use: nothing else.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::{HashMap, VecDeque};
@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{Semaphore, oneshot};
 
-/// Turns held on the database at once: fewer than connections, because a writer that has a turn goes on to read and
-/// write.
+/// Turns held on the database at once. They are fewer than the connections, because a writer with a turn goes on to
+/// read and write.
 pub(super) const HELD: usize = 8;
 
-/// The lines of this process, and how many turns it may hold on the database.
+/// The lines of this process, and the number of turns that it may hold on the database.
 #[derive(Debug, Clone)]
 pub(super) struct Turns {
     pub(super) lines: Lines,
@@ -27,7 +27,7 @@ impl Turns {
     }
 }
 
-/// The lines of a process; all clones are the same.
+/// The lines of a process; all clones share them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Lines(Arc<Shared>);
 
@@ -42,15 +42,15 @@ struct Shared {
 struct Place {
     ticket: u64,
     shared: bool,
-    /// Who is told when it is their turn; none for those inside.
+    /// Channel that tells the caller that its turn has come; none for callers inside.
     waiting: Option<oneshot::Sender<()>>,
 }
 
-/// As many wait for the name as may.
+/// Error: the greatest allowed number of callers already wait for the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Full;
 
-/// A place in a line, waiting or inside; it is given up when this is dropped.
+/// A place in a line, waiting or inside; dropping it gives up the place.
 #[derive(Debug)]
 pub(super) struct Inside {
     lines: Lines,
@@ -59,12 +59,12 @@ pub(super) struct Inside {
 }
 
 impl Lines {
-    /// Waits for the name called `name`, to be had alone or `shared`, unless `longest` wait already. A future that is
-    /// dropped gives its place up.
+    /// Waits for `name`, exclusively or `shared`; fails if `longest` callers already wait. Dropping the future gives
+    /// up the place.
     pub async fn enter(&self, name: &str, shared: bool, longest: usize) -> Result<Inside, Full> {
         let (inside, called) = self.stand_in_line(name, shared, longest)?;
         if let Some(called) = called {
-            // The sender stays in the line as long as the place does.
+            // The sender stays in the line as long as the place, so the result can be ignored.
             let _ = called.await;
         }
         Ok(inside)
@@ -93,7 +93,7 @@ impl Lines {
         self.0.lines.lock()
     }
 
-    /// Number of those in a line, inside or waiting.
+    /// Returns the number of callers in a line, inside or waiting.
     #[cfg(test)]
     fn length(&self, name: &str) -> usize {
         self.lines().get(name).map_or(0, VecDeque::len)
@@ -105,7 +105,7 @@ impl Drop for Inside {
         let mut lines = self.lines.lines();
         let Some(line) = lines.get_mut(&self.name) else { return };
         line.retain(|place| place.ticket != self.ticket);
-        // The first may be inside, and with it all who share right behind it.
+        // The first caller may be inside, and with it all callers right behind it that share.
         for (index, place) in line.iter_mut().enumerate() {
             if index > 0 && !place.shared {
                 break;
@@ -132,7 +132,7 @@ mod tests {
 
     const MANY: usize = 1_000;
 
-    /// Waits until so many are in the line of `name`.
+    /// Waits until `length` callers are in the line of `name`.
     async fn until(lines: &Lines, name: &str, length: usize) {
         while lines.length(name) != length {
             tokio::task::yield_now().await;
@@ -211,7 +211,7 @@ mod tests {
         drop(first);
         staying.await.unwrap();
         assert_eq!(*log.lock(), [2]);
-        // One that is called and leaves in the same moment passes the call on.
+        // A caller that is called and leaves at the same moment passes the call on.
         let first = lines.enter("a", false, MANY).await.unwrap();
         let leaving = waiter(&lines, false, 3, &log);
         until(&lines, "a", 2).await;
@@ -222,7 +222,7 @@ mod tests {
         tokio::time::timeout(Duration::from_secs(10), staying).await.unwrap().unwrap();
     }
 
-    /// What a caller does in the model: enters a line, alone or shared, or leaves (or gives up) by its number.
+    /// A step of a caller in the model: it enters a line, exclusively or shared, or leaves (or gives up) by its number.
     #[derive(Debug, Clone)]
     enum Step {
         Enter { shared: bool },
@@ -236,7 +236,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against the plain rule: those inside are the first of the line and all who share behind it.
+        /// Compares with the plain rule: inside are the first caller of the line and all that share behind it.
         #[test]
         fn inside_are_the_first_and_those_who_share_with_it(steps in steps()) {
             const LONGEST: usize = 6;

@@ -1,12 +1,12 @@
-//! What v1 cannot hold: the gateway's own store.
+//! The gateway's own store, for data that v1 cannot hold.
 //!
-//! Purpose: the definitions of workspaces, what is recorded on work items, the audit log, and overlay values,
-//! each with the v1 value seen when it was written; all under workspace ids, never slugs. A store belongs to
-//! one v1 deployment and refuses any other. One interface and one SQL text whatever holds the data: a SQLite
-//! file or a PostgreSQL database; `engine` knows what differs.
+//! Purpose: the definitions of workspaces, the records about work items, the audit log, and overlay values, each with
+//! the v1 value seen when it was written; all under workspace ids, never slugs. A store belongs to one v1 deployment
+//! and rejects any other. There is one interface and one SQL text for both kinds of storage: a SQLite file or a
+//! PostgreSQL database; `engine` handles the differences.
 //!
-//! May use: `catalogue`, `fresh`, `refusal`, `trace`, `v1` (the base URL, the parts of its quota), `v2` (times). May not
-//! use: `translate`, `run`, `edge`.
+//! May use: `catalogue`, `fresh`, `refusal`, `trace`, `v1` (the base URL, the parts of its quota), `v2` (times). May
+//! not use: `translate`, `run`, `edge`.
 
 mod archived;
 mod asked;

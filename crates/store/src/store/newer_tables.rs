@@ -1,4 +1,4 @@
-//! Whether a version of the program may use tables that another version has made.
+//! Checks whether a version of the program may use tables that another version has created.
 //!
 //! May use: this folder.
 
@@ -7,20 +7,20 @@ use super::error::StoreError;
 use super::rows::query;
 use sqlx::Row;
 
-/// The last step that a program must know to read these tables rightly, and to write them: a step that only adds what
-/// older versions can ignore leaves both as they are, one that changes the meaning of what is there raises them. Steps
-/// that take something away come in a later release than the one that stops using it.
+/// Last step of the tables that a program must know to read them correctly (`MIN_WRITER`: to write them). A step that
+/// only adds data that older versions can ignore leaves both unchanged; a step that changes the meaning of existing
+/// data raises them. A step that removes something comes in a later release than the one that stops using it.
 const MIN_READER: i64 = 5;
 /// See [`MIN_READER`].
 const MIN_WRITER: i64 = 5;
 
 impl Engine {
-    /// Whether this version may use tables of a newer one: that one has said which versions may still write beside it.
+    /// Checks whether this version may use tables of a newer version, which records the versions that may still write.
     pub(super) async fn fits_newer_tables(&self, version: i64) -> Result<(), StoreError> {
         self.is_allowed(version, "SELECT min_writer FROM service WHERE id = 1", "writes").await
     }
 
-    /// Whether this version may read tables of a newer one.
+    /// Checks whether this version may read tables of a newer version.
     pub(super) async fn may_read_newer_tables(&self, version: i64) -> Result<(), StoreError> {
         self.is_allowed(version, "SELECT min_reader FROM service WHERE id = 1", "reads").await
     }
@@ -37,7 +37,7 @@ impl Engine {
         }
     }
 
-    /// Says in the store which versions may use it beside this one.
+    /// Records in the store which other versions may use it.
     pub(super) async fn allow_versions(&self) -> Result<(), StoreError> {
         let said = "SELECT 1 FROM service WHERE id = 1 AND (min_reader < $1 OR min_writer < $2)";
         let said = query(said, &[&MIN_READER, &MIN_WRITER]).fetch_optional(self.pool_of_any_version());

@@ -1,4 +1,4 @@
-//! How a database is opened: where connections lead, and what each is told first.
+//! Opening a database: the target of its connections, and the settings that each connection gets first.
 //!
 //! May use: `kind`, `error`, `file_mode`, `writable`.
 
@@ -10,7 +10,7 @@ use sqlx::any::AnyConnectOptions;
 use sqlx::{AnyConnection, ConnectOptions, Executor};
 use std::str::FromStr;
 
-/// Where connections to the store at `url` lead.
+/// Returns the target of connections to the store at `url`.
 pub(super) fn target_of(kind: Kind, url: &str, writable: &Writable) -> Result<AnyConnectOptions, StoreError> {
     let address = if kind == Kind::Sqlite { creating(url) } else { url.to_owned() };
     if chosen_by_us(kind, url) && address.contains(READ_ONLY) {
@@ -20,11 +20,11 @@ pub(super) fn target_of(kind: Kind, url: &str, writable: &Writable) -> Result<An
 }
 
 pub(super) fn options_of(address: &str) -> Result<AnyConnectOptions, StoreError> {
-    // Statements are logged by their callers, who know what they mean.
+    // The callers log their statements, because they know the meaning.
     Ok(AnyConnectOptions::from_str(address)?.disable_statement_logging())
 }
 
-/// One connection, ready for use.
+/// Opens one connection and prepares it for use.
 pub(super) async fn connected(kind: Kind, target: &AnyConnectOptions) -> Result<AnyConnection, StoreError> {
     let mut connection = target.connect().await?;
     prepare(kind, &mut connection).await?;
@@ -34,8 +34,8 @@ pub(super) async fn connected(kind: Kind, target: &AnyConnectOptions) -> Result<
 pub(super) async fn prepare(kind: Kind, connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
     match kind {
         Kind::Sqlite => {
-            // The journal mode is a property of the file and cannot be set on a read-only one; it is then
-            // what the writer left.
+            // The journal mode is a property of the file. It cannot be set on a read-only file, which keeps the mode
+            // of its writer.
             connection.execute("PRAGMA busy_timeout = 5000").await?;
             let _ = connection.execute("PRAGMA journal_mode = WAL").await;
             connection.execute("PRAGMA synchronous = FULL").await?;
@@ -52,9 +52,9 @@ pub(super) async fn prepare(kind: Kind, connection: &mut AnyConnection) -> Resul
     Ok(())
 }
 
-/// By these PostgreSQL finds out within half a minute that the machine of a gateway is gone, which says no goodbye, and
-/// gives back what the session had to itself. They have no effect where there is no TCP, and where a server does not know
-/// them.
+/// Settings with which PostgreSQL notices within half a minute that the machine of a gateway is gone without closing
+/// its connection, and then releases the locks of the session. They have no effect without TCP, or on a server that
+/// does not know them.
 pub(super) const NOTICING_LOST_CLIENTS: [&str; 2] = [
     "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3",
     "SET tcp_user_timeout = 25000",

@@ -14,14 +14,14 @@ use uuid::Uuid;
 pub type Overlays = HashMap<Uuid, Vec<OverlayValue>>;
 
 impl Store {
-    /// All overlay values of one kind of record in a workspace.
+    /// Returns all overlay values of one kind of record in a workspace.
     pub async fn overlay_of(&self, workspace: Uuid, kind: &str) -> Result<Overlays, StoreError> {
         let text = "SELECT record_id, field, value, seen FROM overlay WHERE workspace_id = $1 AND kind = $2 \
                     ORDER BY record_id, field";
         self.overlays(query(text, &[&workspace, &kind])).await
     }
 
-    /// The overlay values of these records only, for pages of large collections.
+    /// Returns the overlay values of these records only, for pages of large collections.
     pub async fn overlay_of_records(
         &self,
         workspace: Uuid,
@@ -49,7 +49,7 @@ impl Store {
         Ok(found)
     }
 
-    /// Writes these fields of a record, all or none; other fields of the record stay.
+    /// Writes these fields of a record, all of them or none; other fields of the record stay.
     pub async fn put_overlay(
         &self,
         workspace: Uuid,
@@ -79,8 +79,8 @@ impl Store {
         self.engine.write(query(text, &[&workspace, &kind, &record])).await.map(drop)
     }
 
-    /// Removes these fields of a record, because v1 now holds the value itself: an old overlay value would
-    /// return as soon as v1 shows the value seen back then again.
+    /// Removes these fields of a record, because v1 now holds the value itself. An old overlay value would return as
+    /// soon as v1 shows again the value it showed when the overlay was written.
     pub async fn delete_overlay_fields(
         &self,
         workspace: Uuid,

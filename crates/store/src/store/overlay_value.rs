@@ -1,4 +1,4 @@
-//! A value of the overlay, and when it counts: the rule that keeps it from masking a change made on v1.
+//! A value of the overlay, and the rule that keeps it from masking a change made on v1.
 //!
 //! May use: nothing of this crate.
 
@@ -9,23 +9,23 @@ use serde_json::{Number, Value};
 pub struct OverlayValue {
     /// v2 name of the field.
     pub field: String,
-    /// The value v1 cannot hold.
+    /// The value that v1 cannot hold.
     pub value: Value,
-    /// What v1 showed for the field when `value` was written; null where v1 shows nothing. Instants must
-    /// be given in UTC, because v1 shows them in each caller's own zone (trap 42).
+    /// Value that v1 showed for the field when `value` was written; null where v1 shows nothing. Instants must be given
+    /// in UTC, because v1 shows them in each caller's own zone (trap 42).
     pub seen: Value,
 }
 
 impl OverlayValue {
-    /// `value` for `field`, written while v1 showed `seen`.
+    /// Creates `value` for `field`, written while v1 showed `seen`.
     pub fn new(field: impl Into<String>, value: Value, seen: Value) -> Self {
         Self { field: field.into(), value, seen }
     }
 }
 
-/// Whether an overlay value written while v1 showed `seen` still counts now that v1 shows `current`: only
-/// as long as v1 still shows the same. Numbers are compared by value (v1 shows `65535.0` where it was
-/// given `65535`), everything else as JSON, the order of an object's keys aside.
+/// Checks whether an overlay value written while v1 showed `seen` still counts now that v1 shows `current`: it counts
+/// only while v1 shows the same. Numbers are compared by value (v1 shows `65535.0` where it was given `65535`), all
+/// other values as JSON, ignoring the order of an object's keys.
 pub fn overlay_wins(seen: &Value, current: &Value) -> bool {
     match (seen, current) {
         (Value::Number(one), Value::Number(other)) => same_number(one, other),
@@ -40,7 +40,7 @@ pub fn overlay_wins(seen: &Value, current: &Value) -> bool {
     }
 }
 
-/// By value; whole numbers exactly, also beyond the precision of a float.
+/// Compares by value; whole numbers exactly, also beyond the precision of a float.
 fn same_number(one: &Number, other: &Number) -> bool {
     match (whole(one), whole(other)) {
         (Some(one), Some(other)) => one == other,

@@ -4,12 +4,12 @@ use super::engine::Engine;
 use super::error::StoreError;
 use super::rows::query;
 
-/// Most rows that one statement deletes: a SQLite file has one writer, and all others wait for its end.
+/// Maximum number of rows that one statement deletes: a SQLite file has one writer, and all others wait for its end.
 const AT_ONCE: i64 = 200;
 
 impl Engine {
-    /// Repeats `text` until nothing is left that it deletes; how many rows went. Its `$1` is `bound`, and `$2` the most
-    /// rows it may delete.
+    /// Repeats the statement `text` until it deletes no more rows; returns the number of deleted rows. Its `$1` is
+    /// `bound`, and its `$2` is the maximum number of rows that it may delete.
     pub(super) async fn delete_in_pieces(&self, text: &'static str, bound: i64) -> Result<u64, StoreError> {
         let mut gone = 0;
         loop {

@@ -1,4 +1,4 @@
-//! Where a store is, in words for people, and what to do when it cannot be opened there.
+//! The location of a store in words for people, and advice when it cannot be opened there.
 //!
 //! May use: `kind`, `error`.
 
@@ -9,34 +9,34 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// The file of a store in SQLite; none for other kinds and for one in memory. As in every URL, `%20` stands for a space.
+/// Returns the file of a SQLite store; none for other kinds and for memory. As in every URL, `%20` stands for a space.
 pub fn file_of(url: &str) -> Option<PathBuf> {
     let file = url.strip_prefix("sqlite:")?.trim_start_matches("//");
     let file = file.split('?').next().filter(|file| !file.is_empty() && !in_memory(url))?;
     percent_decode_str(file).decode_utf8().ok().map(|file| PathBuf::from(&*file))
 }
 
-/// Whether a SQLite store has no file.
+/// Checks whether a SQLite store has no file.
 pub(super) fn in_memory(url: &str) -> bool {
     url.contains(":memory:") || url.contains("mode=memory")
 }
 
-/// How a file is opened that is for the owner's eyes only.
+/// Returns options for opening a file that only its owner can read.
 pub(super) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).mode(0o600);
     options
 }
 
-/// What ends the file in a URL, or stands for another sign in it.
+/// Characters that would end the file name in a URL, or encode another character in it.
 const SIGNS: &AsciiSet = &CONTROLS.add(b'?').add(b'#').add(b'%');
 
-/// The URL of the SQLite store in `file`.
+/// Returns the URL of the SQLite store in `file`.
 pub fn url_of(file: &Path) -> String {
     format!("sqlite:{}", utf8_percent_encode(&file.to_string_lossy(), SIGNS))
 }
 
-/// Where the store at `url` is: its file, or its server and database without user and password.
+/// Returns the location of the store at `url`: its file, or its server and database without user and password.
 pub fn in_words(url: &str) -> String {
     if let Some(file) = file_of(url) {
         return file.display().to_string();
@@ -47,7 +47,7 @@ pub fn in_words(url: &str) -> String {
     if scheme.is_empty() { rest.to_owned() } else { format!("{scheme}://{rest}") }
 }
 
-/// What came back when the store at `url` was opened, with the place and what to do about it.
+/// Adds the location and the remedy to an error from opening the store at `url`.
 pub(super) fn opening(error: StoreError, url: &str) -> StoreError {
     let place = in_words(url);
     let told = |cause: String| {
@@ -81,7 +81,7 @@ fn remedy(url: &str, cause: &str) -> String {
     }
 }
 
-/// The folder that a file is in, or would be.
+/// Returns the folder of a file, which need not exist.
 pub fn folder_of(file: &Path) -> &Path {
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

@@ -1,4 +1,4 @@
-//! How many connections there are to a store, and when one may be used again.
+//! The number of connections to a store, and the conditions for using a connection again.
 //!
 //! May use: this folder.
 
@@ -16,10 +16,10 @@ use std::time::Duration;
 const SQLITE_CONNECTIONS: u32 = 4;
 const POSTGRES_CONNECTIONS: u32 = 16;
 
-/// How long a writer waits for another one, and anybody for a connection.
+/// Maximum time that a caller waits for a connection; `prepare` lets writers wait as long for a lock.
 const BUSY: Duration = Duration::from_secs(5);
 
-/// A store in memory lives in its connection: one, and never closed.
+/// Returns the options of a pool. A store in memory lives in its connection: there is one, and it is never closed.
 pub(super) fn pool_options(kind: Kind, url: &str, writable: &Arc<Writable>) -> AnyPoolOptions {
     let (opened, used, address) = (Arc::clone(writable), Arc::clone(writable), Arc::<str>::from(url));
     let options = AnyPoolOptions::new()
@@ -28,7 +28,7 @@ pub(super) fn pool_options(kind: Kind, url: &str, writable: &Arc<Writable>) -> A
             let (opened, address) = (Arc::clone(&opened), Arc::clone(&address));
             Box::pin(async move {
                 prepare(kind, connection).await?;
-                // Either stays so for as long as the connection lives.
+                // The answer stays valid for as long as the connection lives.
                 let is_only_read = match kind {
                     Kind::Sqlite => is_only_read(kind, &address),
                     Kind::Postgres => is_read_only(connection).await?,
@@ -41,13 +41,13 @@ pub(super) fn pool_options(kind: Kind, url: &str, writable: &Arc<Writable>) -> A
         })
         .before_acquire(move |_, connection| Box::pin(ready(Ok(used.is_current(connection.age)))));
     if in_memory(url) {
-        // A caller that leaves while the connection is tried before its use takes it along, and the store with it.
+        // If a caller is dropped while the connection is tested before use, the connection is lost, and the store too.
         let options = options.max_connections(1).min_connections(1).test_before_acquire(false);
         return options.idle_timeout(None).max_lifetime(None);
     }
     match kind {
         Kind::Postgres => options.max_connections(POSTGRES_CONNECTIONS),
-        // A file does not go away between two uses, as a server does, so it need not be tried before each.
+        // Unlike a server, a file does not go away between two uses, so the connection is not tested before each use.
         Kind::Sqlite => options
             .max_connections(SQLITE_CONNECTIONS)
             .test_before_acquire(false)
@@ -55,9 +55,9 @@ pub(super) fn pool_options(kind: Kind, url: &str, writable: &Arc<Writable>) -> A
     }
 }
 
-/// Whether a connection that comes back has no transaction. SQLite ends one by itself when the disk is full or fails,
-/// and then the driver still counts it as begun: such a connection would refuse every later transaction. One that was
-/// only read through has none and need not be asked.
+/// Checks whether a returned connection has no transaction. SQLite ends a transaction by itself when the disk is full
+/// or fails, but the driver still counts it as begun: such a connection would reject every later transaction. A
+/// connection without a transaction need not be checked further.
 async fn ended(connection: &mut AnyConnection) -> Result<bool, sqlx::Error> {
     if connection.is_in_transaction() {
         connection.ping().await?;

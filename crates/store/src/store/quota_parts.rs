@@ -1,7 +1,7 @@
-//! The parts of v1's quota that gateway processes have, in the database.
+//! The parts of v1's quota that gateway processes hold, in the database.
 //!
-//! The content of a row does not concern the store. A row is written only as the next version of the one that was read,
-//! and rows that somebody else is just writing are left alone, so that nobody waits for anybody. Only with PostgreSQL.
+//! The store does not interpret the content of a row. A row is written only as the next version of the one that was
+//! read. Rows that another process is just writing are skipped, so that no process waits. Only with PostgreSQL.
 //!
 //! May use: `v1` (what is exchanged), this folder.
 
@@ -11,16 +11,16 @@ use super::rows::{Cells, query, sql};
 use super::service::Store;
 use crate::v1::{PartsChange, PartsSeen};
 
-/// Age from which a row that was not written is nobody's, in microseconds.
+/// Age in microseconds from which an unwritten row belongs to no process.
 const OLD: i64 = 15 * 60 * 1_000_000;
 
 impl Store {
-    /// Writes those of `changes` whose version is still the one in the database, removes rows that were not written for
-    /// a quarter of an hour, and reads those named in `changes` as well as those that name this process and were
-    /// written after `since`. Rows read are those from before this.
+    /// Writes those `changes` whose version is still the one in the database, and removes rows that were not written
+    /// for a quarter of an hour. Reads the rows named in `changes`, and the rows that name this process and were
+    /// written after `since`. The rows are returned as they were before this call.
     ///
     /// # Errors
-    /// [`StoreError`] when the database does not answer; then nobody knows what was written.
+    /// [`StoreError`] when the database does not respond; then it is unknown which rows were written.
     pub async fn exchange_parts(&self, changes: &[PartsChange], since: i64) -> Result<PartsSeen, StoreError> {
         let text = format!(
             "WITH given AS (SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(name text, version bigint, parts text)), \
@@ -49,7 +49,7 @@ impl Store {
             seen.now = now;
             match parts {
                 Some(text) => seen.rows.push((name, version, text)),
-                // The row that tells the time alone.
+                // The row that only has the time.
                 None if name.is_empty() => {}
                 None => seen.written.push((name, version)),
             }

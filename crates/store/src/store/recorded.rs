@@ -1,21 +1,22 @@
-//! What one write leaves on a work item beside v1: its type and its custom values. May use: nothing of this crate.
+//! The data that one write stores about a work item besides v1: its type and custom values. May use: nothing of this
+//! crate.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::HashMap;
 use uuid::Uuid;
 
-/// What a write makes of an item's type.
+/// Change of an item's type by a write.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TypeChange {
-    /// It stays.
+    /// The type stays.
     #[default]
     Kept,
-    /// It becomes this, or none.
+    /// The type becomes this one, or none.
     Set(Option<Uuid>),
 }
 
-/// One element of a custom value, as it is kept.
+/// One element of a custom value, as stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Element {
     /// A JSON scalar.
@@ -24,17 +25,17 @@ pub struct Element {
     pub option: Option<Uuid>,
 }
 
-/// What one write leaves on a work item beside v1.
+/// The data that one write stores about a work item besides v1.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OwnWrite {
-    /// Its type.
+    /// Change of the type.
     pub type_id: TypeChange,
-    /// Properties with all their elements; without any the value goes. Other properties stay.
+    /// Properties with all their elements; an empty list removes the value. Other properties stay.
     pub values: Vec<(Uuid, Vec<Element>)>,
 }
 
 impl OwnWrite {
-    /// Whether it leaves everything as it is.
+    /// Checks whether the write changes nothing.
     pub fn is_empty(&self) -> bool {
         self.type_id == TypeChange::Kept && self.values.is_empty()
     }

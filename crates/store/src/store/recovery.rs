@@ -1,12 +1,12 @@
-//! A store that could only be read, and whether it can be written by now.
+//! Recovery of a store that could only be read: checks whether it can be written again.
 //!
-//! A SQLite file that cannot be written is opened for reading, and a session of PostgreSQL that begins while the
-//! database is read-only stays so; either would outlast its cause for as long as its connections live. So while the
-//! store is known to be read-only, its use asks about once a second whether that is over; if so, the tables are brought
-//! up to date, and every connection opened before is replaced when it is used next. Each change is logged once.
+//! A SQLite file that cannot be written is opened for reading, and a PostgreSQL session that begins while the database
+//! is read-only stays so. Both would last longer than their cause, for as long as their connections live. So while the
+//! store is known to be read-only, its use checks about once a second whether that is over. If so, the tables are
+//! updated, and every connection opened before is replaced at its next use. Each change is logged once.
 //!
-//! A store that was made by an older version waits for that: its tables are not those that this version reads, so until
-//! then nothing of it is used (`Engine::pool`).
+//! A store of an older version waits for that: this version cannot read its tables, so until then nothing of it is used
+//! (`Engine::pool`).
 //!
 //! May use: this folder.
 
@@ -19,7 +19,7 @@ use super::writable::is_read_only;
 use std::sync::atomic::Ordering;
 
 impl Engine {
-    /// Looks whether a store that could only be read can be written by now, if it is time to.
+    /// Checks, when the check is due, whether a read-only store can be written again.
     pub(super) async fn look_again(&self) {
         if !self.writable.is_lost() || !self.writable.is_due() {
             return;
@@ -33,8 +33,8 @@ impl Engine {
         }
     }
 
-    /// Looks whether the store can only be read since its connections were made, as by a setting of the server, or because
-    /// its file was protected: no statement that reads tells.
+    /// Checks whether the store has become read-only since its connections were opened, for example by a server setting
+    /// or because its file was protected. No statement that reads shows that.
     pub(super) async fn look_whether_it_is_written(&self) -> Result<(), StoreError> {
         if self.writable.is_lost() {
             return Ok(());
@@ -49,7 +49,7 @@ impl Engine {
         Ok(())
     }
 
-    /// [`Engine::migrate`], put off when the store can only be read and is that of an older version.
+    /// Runs [`Engine::migrate`], but puts it off when the store can only be read and is of an older version.
     pub(super) async fn migrate_when_writable(&self) -> Result<(), StoreError> {
         let cause = match self.migrate().await {
             Err(StoreError::Unavailable(cause)) if self.writable.is_lost() => cause,
@@ -57,7 +57,7 @@ impl Engine {
         };
         let version = self.tables_version().await.unwrap_or(0);
         if version == 0 {
-            // Nobody knows whose it will be.
+            // The store has no tables yet, so it is unknown which deployment it belongs to.
             return Err(StoreError::Unavailable(cause));
         }
         self.writable.behind.store(true, Ordering::Relaxed);
@@ -69,7 +69,7 @@ impl Engine {
         Ok(())
     }
 
-    /// [`Engine::look_again`] beside the work of a caller that does not wait for it.
+    /// Runs [`Engine::look_again`] in the background; the caller does not wait for it.
     pub(super) fn look_again_beside(&self) {
         if self.writable.is_lost()
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
@@ -100,8 +100,8 @@ impl Engine {
         Ok(())
     }
 
-    /// The file could be written, but not by this process. The one that has the lock may write it at any time, which
-    /// connections that were made while nobody could do not notice: they are replaced once.
+    /// Handles a file that can be written again, but not by this process. The process with the lock may write it at any
+    /// time, and connections opened while nobody could write do not notice: they are replaced once.
     fn read_beside_a_writer(&self, fault: &StoreError) -> Result<(), StoreError> {
         let mut serving = self.serving.lock();
         let Serving::WithoutLock(file) = &*serving else { return Ok(()) };

@@ -1,9 +1,10 @@
-//! Requests that clients may repeat with the same `Idempotency-Key`, each with what became of it.
+//! Requests that clients may repeat with the same `Idempotency-Key`, each with its outcome.
 //!
-//! A request is running, done with its answer, or ended without anybody knowing what v1 did. The caller that begins one
-//! holds its row by the id of the attempt until a time by which the attempt must have ended; after it, or when the
-//! outcome is not known, the next attempt takes over and has to find out first. Requests of one person begin one after
-//! the other, in all gateway processes, so that of many at once with the same key one runs, and bounds hold exactly.
+//! A request is running, done with its answer, or ended with an unknown outcome at v1. The caller that begins a
+//! request holds its row by the id of the attempt, until a time by which the attempt must have ended. After that time,
+//! or when the outcome is unknown, the next attempt takes over and must first find out the outcome. Requests of one
+//! person begin one after the other, in all gateway processes. So only one of many with the same key runs, and bounds
+//! are exact.
 //! May use: `units`, `v2` (times), this folder.
 
 use super::engine::Writing;
@@ -16,10 +17,10 @@ use crate::v2::time::Micros;
 use std::collections::HashSet;
 use uuid::Uuid;
 
-/// What a request is known by.
+/// Identity of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepeatableRequest {
-    /// Hash of who asked, for what, and with which key.
+    /// Hash of the person, the operation and the key.
     pub id: String,
     /// The person.
     pub user: Uuid,
@@ -27,18 +28,18 @@ pub struct RepeatableRequest {
     pub fingerprint: String,
 }
 
-/// How long and how much is kept.
+/// Bounds on time and amount of the data kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RepeatableBounds {
-    /// Microseconds from the beginning of a request until it is forgotten.
+    /// Microseconds from the beginning of a request until it is removed.
     pub keep: Micros,
     /// Microseconds within which an attempt ends.
     pub attempt: Micros,
-    /// Microseconds by which v1 may carry a write out later than its attempt ended.
+    /// Microseconds after the end of an attempt within which v1 may still carry out its write.
     pub late: Micros,
-    /// Most requests of one person.
+    /// Maximum number of requests of one person.
     pub per_person: i64,
-    /// Most bytes of answers of one person.
+    /// Maximum number of bytes of answers of one person.
     pub per_person_size: i64,
 }
 
@@ -47,7 +48,7 @@ pub struct RepeatableBounds {
 pub struct KeptAnswer {
     /// Nonce and ciphertext, as text.
     pub sealed: String,
-    /// What it was sealed with.
+    /// Id of the secret that it was sealed with.
     pub with: String,
 }
 
@@ -57,34 +58,34 @@ pub struct Attempt {
     /// The request.
     pub request: RepeatableRequest,
     id: Uuid,
-    /// When the request began first.
+    /// Time when the request first began.
     pub began_at: Micros,
-    /// Until when an earlier attempt may still be carried out.
+    /// Time until which v1 may still carry out an earlier attempt.
     pub earlier_until: Micros,
 }
 
-/// What a request finds.
+/// Result of beginning a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Repeatable {
-    /// Nothing: it is carried out.
+    /// No earlier attempt: the request is carried out.
     New(Attempt),
-    /// An earlier attempt of which nobody knows what became of it.
+    /// An earlier attempt has an unknown outcome.
     Unknown(Attempt),
-    /// Its answer.
+    /// The request is done; this is its answer.
     Done(KeptAnswer),
-    /// Itself at work, at most this many microseconds longer.
+    /// The request is running, for at most this many microseconds longer.
     Running(Micros),
-    /// Another request with the same key.
+    /// Another request has the same key.
     Other,
-    /// As much as is kept for the person; the first of it is forgotten in this many microseconds.
+    /// The bounds of the person are reached; the first request expires in this many microseconds.
     Full(Micros),
 }
 
 impl Store {
-    /// Begins a request, or tells what became of it.
+    /// Begins a request, or returns its outcome.
     ///
     /// # Errors
-    /// [`StoreError`] when the store cannot be written; then nothing may be carried out.
+    /// [`StoreError`] when the store cannot be written; then the request must not be carried out.
     pub async fn begin_repeatable(
         &self,
         request: RepeatableRequest,
@@ -174,10 +175,10 @@ impl Store {
         Ok(Repeatable::New(attempt))
     }
 
-    /// Keeps the answer of a request, with the record it shows.
+    /// Stores the answer of a request, and the id of the record that it shows.
     ///
     /// # Errors
-    /// [`StoreError`] when the store cannot be written; the request then counts as one whose outcome is not known.
+    /// [`StoreError`] when the store cannot be written; the outcome of the request then counts as unknown.
     pub async fn keep_answer(
         &self,
         attempt: &Attempt,
@@ -191,23 +192,23 @@ impl Store {
         self.engine.write(query(text, &[&request.id, id, sealed, with, &size, &record])).await.map(drop)
     }
 
-    /// Forgets a request that has changed nothing, so that its key is free again.
+    /// Removes a request that has changed nothing, so that its key is free again.
     pub async fn free_repeatable(&self, attempt: &Attempt) -> Result<(), StoreError> {
         let text = "DELETE FROM repeatable_request WHERE id = $1 AND attempt = $2";
         self.engine.write(query(text, &[&attempt.request.id, &attempt.id])).await.map(drop)
     }
 
-    /// Notes that nobody knows what became of a request, which may still be carried out until `until`.
+    /// Records that the outcome of a request is unknown, and that v1 may still carry it out until `until`.
     ///
     /// # Errors
-    /// [`StoreError`] when the store cannot be written; it then counts as running until its time is over.
+    /// [`StoreError`] when the store cannot be written; the request then counts as running until its time is over.
     pub async fn leave_unknown(&self, attempt: &Attempt, until: Micros) -> Result<(), StoreError> {
         let text = "UPDATE repeatable_request SET state = 'unknown', ends_at = $3 WHERE id = $1 AND attempt = $2";
         self.engine.write(query(text, &[&attempt.request.id, &attempt.id, &until])).await.map(drop)
     }
 
-    /// Records that other requests of the person are known to have made, and whether another request like this one is
-    /// not decided, so that a record that is found could be its record.
+    /// Returns the records that other requests of the person are known to have created, and whether the outcome of
+    /// another request with the same fingerprint is open, so that a record that is found could belong to that request.
     pub async fn records_of_others(&self, attempt: &Attempt) -> Result<(HashSet<Uuid>, bool), StoreError> {
         let text = "SELECT record_id, state, fingerprint FROM repeatable_request WHERE user_id = $1 AND id <> $2";
         let rows = query(text, &[&attempt.request.user, &attempt.request.id]).fetch_all(self.engine.pool()).await?;
@@ -221,7 +222,7 @@ impl Store {
         Ok((records, open))
     }
 
-    /// Removes what is kept no longer; returns how many requests.
+    /// Removes expired requests and returns their number.
     pub async fn sweep_repeatable(&self) -> Result<u64, StoreError> {
         let text = "DELETE FROM repeatable_request WHERE id IN (SELECT id FROM repeatable_request \
                     WHERE expires_at <= $1 LIMIT $2)";

@@ -1,15 +1,15 @@
-//! Which events were written a moment ago, so that their repetitions are not.
+//! Events that were written a moment ago, so that their repetitions are not written.
 //!
-//! In memory and bounded: with more keys than it holds, the least recently used are forgotten, and an event
+//! The keys are in memory and bounded. When there are too many, the least recently used are forgotten, and an event
 //! may then be written again within the minute. May use: `cache`.
 
 use crate::cache::{Bounds, Cache};
 use std::time::Duration;
 use uuid::Uuid;
 
-/// How long repetitions are left out.
+/// Time for which repetitions are left out.
 const WINDOW: Duration = Duration::from_secs(60);
-/// Keys remembered.
+/// Number of keys remembered.
 const KEYS: u64 = 10_000;
 
 /// Keys seen within the window; clones share them.
@@ -29,12 +29,12 @@ impl Repeated {
         Self { seen: Cache::new(Bounds::of(keys).for_time(window).keeping_recent()) }
     }
 
-    /// Whether this is the first of its key within the window; of several at once exactly one is.
+    /// Checks whether this is the first event of its key within the window; of several at once exactly one is first.
     pub(super) fn is_first(&self, workspace: Uuid, key: &str) -> bool {
         self.seen.insert_new((workspace, key.to_owned()), ())
     }
 
-    /// The key counts as never seen.
+    /// Forgets the key, as if it was never seen.
     pub(super) fn forget(&self, workspace: Uuid, key: &str) {
         self.seen.remove(&(workspace, key.to_owned()));
     }

@@ -11,14 +11,14 @@ use super::tables::{TABLES, Table, all_empty, all_known};
 use std::io::BufRead;
 
 impl Store {
-    /// Replaces what the store holds by a dump, all or nothing; returns the number of rows. A store that holds
-    /// something is replaced only with `force`.
+    /// Replaces the content of the store by a dump, all or nothing; returns the number of rows. A store that is not
+    /// empty is replaced only with `force`.
     ///
     /// # Errors
-    /// [`DumpError`], also when a gateway serves the store; then the store is as it was.
+    /// [`DumpError`], also when a gateway serves the store; then the store is unchanged.
     pub async fn import(&self, from: &mut (impl BufRead + Send), force: bool) -> Result<u64, DumpError> {
         let engine = self.engine();
-        // A gateway at work would go on with what it has read, and belong to another deployment perhaps.
+        // A running gateway would continue with data it has read, and perhaps belong to another deployment.
         let _unserved = engine.unserved().await?;
         all_known(engine).await?;
         let empty = all_empty(engine).await?;

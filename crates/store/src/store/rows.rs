@@ -1,5 +1,5 @@
-//! How values lie in rows: ids, JSON, flags and instants, written and read the same way on both engines; and
-//! statements with such values.
+//! Representation of values in rows: ids, JSON, flags and instants are written and read the same way on both engines.
+//! Also statements with such values.
 //!
 //! May use: `json`, this folder.
 
@@ -23,16 +23,16 @@ pub(super) enum Cell {
     Whole(Option<i64>),
     /// Places in an order.
     Real(Option<f64>),
-    /// What does not concern the store.
+    /// Content that the store does not interpret.
     Bytes(Vec<u8>),
 }
 
-/// What can be written to a column: a parameter of a statement.
+/// A value that can be written to a column: a parameter of a statement.
 pub(super) trait Parameter: Sync {
-    /// How it lies in the row.
+    /// Returns its representation in the row.
     fn cell(&self) -> Cell;
 
-    /// How the row says that there is none.
+    /// Returns the representation of a missing value.
     fn none() -> Cell
     where
         Self: Sized,
@@ -41,15 +41,15 @@ pub(super) trait Parameter: Sync {
     }
 }
 
-/// What can be read from a column.
+/// A value that can be read from a column.
 pub(super) trait Column: Sized {
-    /// What the database has for it.
+    /// Type of the value in the database.
     type Stored: for<'r> Decode<'r, Any> + Type<Any>;
 
     fn read(stored: Self::Stored) -> Result<Self, StoreError>;
 }
 
-/// Values that the database knows as they are.
+/// Implements both traits for types that databases know.
 macro_rules! known_to_databases {
     ($($kind:ty => $cell:ident),*) => {$(
         impl Parameter for $kind {
@@ -72,7 +72,7 @@ macro_rules! known_to_databases {
     )*};
 }
 
-/// Values that lie in the row as JSON, and how they are read.
+/// Implements both traits for types kept as JSON; `$read` parses them.
 macro_rules! kept_as_json {
     ($($kind:ty => $read:expr),* $(,)?) => {$(
         impl Parameter for $kind {
@@ -182,17 +182,17 @@ impl<T: Column> Column for Option<T> {
     }
 }
 
-/// SQL put together from constants of this folder; values always travel as parameters.
+/// Marks SQL that is built from constants of this folder as safe; values are always parameters.
 pub(super) fn sql(text: String) -> AssertSqlSafe<String> {
     AssertSqlSafe(text)
 }
 
-/// A statement and its parameters, in the order of their numbers.
+/// Builds a statement with its parameters, in the order of their numbers.
 pub(super) fn query(text: impl SqlSafeStr, parameters: &[&dyn Parameter]) -> Statement {
     with_cells(text, parameters.iter().map(|parameter| parameter.cell()))
 }
 
-/// The same with parameters whose number only shows at run time.
+/// Does the same with parameters whose count is known only at run time.
 pub(super) fn with_cells(text: impl SqlSafeStr, cells: impl IntoIterator<Item = Cell>) -> Statement {
     cells.into_iter().fold(sqlx::query(text), |query, cell| match cell {
         Cell::Text(text) => query.bind(text),
@@ -202,32 +202,32 @@ pub(super) fn with_cells(text: impl SqlSafeStr, cells: impl IntoIterator<Item = 
     })
 }
 
-/// A statement that can be sent.
+/// A statement that is ready to be sent.
 pub(super) type Statement = Query<'static, Any, AnyArguments>;
 
 impl Session {
-    /// Carries out a statement that writes; how many rows it changed.
+    /// Runs a statement that writes; returns the number of changed rows.
     pub(super) async fn run(&mut self, statement: Statement) -> Result<u64, StoreError> {
         Ok(statement.execute(self).await?.rows_affected())
     }
 }
 
-/// Columns and what they are to hold.
+/// Columns of a new row with their values.
 pub(super) type NewRow<'r> = &'r [(&'r str, &'r dyn Parameter)];
 
-/// The statement that adds a row to a table.
+/// Builds the statement that adds a row to a table.
 pub(super) fn insert(table: &str, row: NewRow<'_>) -> Statement {
     let columns: Vec<_> = row.iter().map(|(column, _)| *column).collect();
     let text = format!("INSERT INTO {table} ({}) VALUES {}", columns.join(", "), rows_of_places(1, row.len()));
     with_cells(sql(text), row.iter().map(|(_, value)| value.cell()))
 }
 
-/// Parameters of a statement, or a part of them.
+/// Converts parameters of a statement, or some of them, to cells.
 pub(super) fn cells<const N: usize>(parameters: [&dyn Parameter; N]) -> [Cell; N] {
     parameters.map(|parameter| parameter.cell())
 }
 
-/// What `one` makes of each row.
+/// Reads each row with `one`.
 pub(super) fn read_all<T, C: FromIterator<T>>(
     rows: &[AnyRow],
     one: impl Fn(&mut Cells<'_>) -> Result<T, StoreError>,
@@ -235,8 +235,8 @@ pub(super) fn read_all<T, C: FromIterator<T>>(
     rows.iter().map(|row| one(&mut Cells::of(row))).collect()
 }
 
-/// What `one` makes of each row that a statement answers. A row goes when it was read: as the driver holds it, it takes
-/// several times the memory of what is made of it.
+/// Reads each row of a statement's result with `one`. Each row is dropped once read, because the driver's form of a row
+/// takes several times the memory of the value read from it.
 pub(super) async fn all<'w, T, C: FromIterator<T>>(
     way: impl Executor<'w, Database = Any>,
     statement: Statement,
@@ -249,7 +249,7 @@ pub(super) async fn all<'w, T, C: FromIterator<T>>(
     Ok(made.into_iter().collect())
 }
 
-/// The first column of the one row that a statement answers, if there is any.
+/// Returns the first column of the only row of a statement's result, if there is a row.
 pub(super) async fn value<'w, T: Column>(
     way: impl Executor<'w, Database = Any>,
     statement: Statement,
@@ -258,7 +258,7 @@ pub(super) async fn value<'w, T: Column>(
     row.map(|row| Cells::of(&row).next()).transpose()
 }
 
-/// Says that a kind of record is read from columns that are called like its fields, in this order.
+/// Declares that a type is read from columns with the names of its fields, in this order.
 macro_rules! read_from_its_columns {
     ($kind:ident: $first:ident $(, $rest:ident)* $(,)?) => {
         impl $kind {
@@ -295,18 +295,18 @@ pub(super) fn read_id(text: &str) -> Result<Uuid, StoreError> {
     Uuid::parse_str(text).map_err(|_| StoreError::unreadable("the id", text))
 }
 
-/// Rows that one statement inserts at once, when there are so many; the rest go one by one, so that there are two
-/// texts of a statement and not as many as there are lengths.
+/// Number of rows that one statement inserts when there are enough. The rest are inserted one by one, so that there are
+/// two texts of a statement, and not one for each count of rows.
 const ROWS: usize = 50;
 
-/// The rows as statements insert them.
+/// Splits rows into the groups that statements insert.
 pub(super) fn at_once<T>(rows: &[T]) -> impl Iterator<Item = &[T]> {
     let full = rows.chunks_exact(ROWS);
     let rest = full.remainder();
     full.chain(rest.chunks(1))
 }
 
-/// `($1, $2), ($3, $4)` and so on.
+/// Builds `($1, $2), ($3, $4)` and so on.
 pub(super) fn rows_of_places(rows: usize, columns: usize) -> String {
     let row = |row: usize| {
         let places: Vec<_> = (1..=columns).map(|column| format!("${}", row * columns + column)).collect();

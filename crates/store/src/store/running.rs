@@ -1,4 +1,4 @@
-//! Which noted writes have a request that runs in this process.
+//! Recorded writes (intents) whose request runs in this process.
 //!
 //! May use: this folder.
 
@@ -18,7 +18,7 @@ impl Running {
     }
 }
 
-/// An intent whose request runs; others leave it alone until this is dropped.
+/// An intent whose request is running; other callers leave it alone until this is dropped.
 #[derive(Debug)]
 pub struct RunningIntent {
     /// The intent.

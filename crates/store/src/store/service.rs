@@ -1,7 +1,7 @@
-//! The store itself: its connections and what it keeps in memory.
+//! The store itself: its connections and its data in memory.
 //!
-//! The other files of this folder add what can be asked of it. May use: `fresh`, `trace`, `units`, `v1` (the base URL),
-//! `v2` (time), this folder.
+//! The other files of this folder add its operations. May use: `fresh`, `trace`, `units`, `v1` (the base URL), `v2`
+//! (time), this folder.
 
 use super::asked::{Answers, Unanswered};
 use super::definitions::memory::Memory;
@@ -26,32 +26,32 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// The store; cheap to clone, all clones share the connections.
+/// The store; cheap to clone, all clones share its connections.
 #[derive(Debug, Clone)]
 pub struct Store {
     pub(super) engine: Engine,
     pub(super) changes: Changes,
-    /// What is recorded about work items, by project.
+    /// Records about work items, by project.
     pub(super) items: Answers<Arc<ProjectItems>>,
-    /// Their counters, by project.
+    /// Counters of the records, by project.
     pub(super) counters: Unchanged,
     pub(super) running: Arc<Running>,
     pub(super) memory: Memory,
     /// Versions of definitions, by workspace.
     pub(super) versions: Answers<Option<i64>>,
-    /// Writes of all processes, by project.
+    /// Numbers that grow with writes of all processes, by project.
     pub(super) epochs: Answers<i64>,
     pub(super) turns: Turns,
     pub(super) repeated: Repeated,
 }
 
 impl Store {
-    /// Opens the store at `url` (`sqlite:PATH`, `sqlite::memory:`, `postgres://…`), creating its tables on
-    /// first start, and makes sure that it belongs to the v1 deployment at `v1_base_url`. A store that can only be
-    /// read and is that of an older version opens, and refuses everything until its tables could be changed.
+    /// Opens the store at `url` (`sqlite:PATH`, `sqlite::memory:`, `postgres://…`), creates its tables on first start,
+    /// and checks that it belongs to the v1 deployment at `v1_base_url`. A read-only store of an older version is
+    /// opened, but all its operations fail until its tables can be changed.
     ///
     /// # Errors
-    /// [`StoreError`]: unknown kind, no access, made by a newer version, or another deployment's.
+    /// [`StoreError`]: unknown kind, no access, created by a newer version, or belongs to another deployment.
     pub async fn open(url: &str, v1_base_url: &str) -> Result<Self, StoreError> {
         let configured = BaseUrl::parse(v1_base_url)?;
         let store = Self::open_for_upkeep(url).await?;
@@ -67,9 +67,9 @@ impl Store {
         Ok(store)
     }
 
-    /// Records the deployment on first use; returns the one recorded, and when that was.
+    /// Records the deployment on first use; returns the recorded deployment and the time of recording.
     async fn claim(&self, v1_base_url: &str) -> Result<(String, Micros), StoreError> {
-        // A look first: a store that is already claimed must also open when it is read-only.
+        // Read first: a store that already has a deployment must also open when it is read-only.
         if let Some(recorded) = deployment_of(self.engine.pool_of_any_version()).await? {
             return Ok(recorded);
         }
@@ -79,39 +79,39 @@ impl Store {
         claimed.ok_or_else(|| StoreError::Internal("the claim of the store is not there".into()))
     }
 
-    /// The connections, for the other parts of this folder and for tests of it.
+    /// Returns the connections, for the other parts of this folder and for its tests.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// Whether the store could only be read when it was last used.
+    /// Checks whether the store could only be read at its last use.
     pub fn is_read_only(&self) -> bool {
         self.engine.is_read_only()
     }
 
-    /// Whether gateway processes can share their quota and indices in it.
+    /// Checks whether gateway processes can share their quota and indices in this store.
     pub fn is_for_many(&self) -> bool {
         self.engine.kind() == Kind::Postgres
     }
 
-    /// Whether the store can be read now.
+    /// Checks that the store can be read now.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.engine.look_again().await;
         deployment_of(&self.engine.pool()).await?;
         self.engine.while_there(self.engine.look_whether_it_is_written()).await
     }
 
-    /// Waits for work under way and closes the connections; the store cannot be used afterwards.
+    /// Waits for work in progress and closes the connections; the store cannot be used afterwards.
     pub async fn close(&self) {
         self.engine.close().await;
     }
 }
 
 impl Store {
-    /// What `question` answers when it is sent now, together with all who ask it of `answers` now.
+    /// Runs the query `question` now and shares its result with all callers that ask `answers` for the same `key` now.
     ///
     /// # Errors
-    /// Those of `question`: a failure is nobody else's, so each then asks for itself.
+    /// Errors of `question`. A failure is not shared: each caller then runs the query itself.
     pub(super) async fn ask<T, F>(
         &self,
         answers: &Answers<T>,
@@ -126,13 +126,13 @@ impl Store {
             let (engine, asking) = (self.engine.clone(), question(self.clone()));
             carried(async move { reading.end(engine.while_there(asking).await.map_err(|_| Unanswered)) })
         };
-        // An answer from before it is known whether this process hears the others at all counts for nothing.
+        // Until it is known that this process hears the others, no kept answer is used.
         let age = if self.engine.peers.lease.is_held() { Duration::MAX } else { Duration::ZERO };
         let need = self.changes.need(&[Changed::Stored(key), Changed::AnyStored], age);
         match answers.get(&key, need, read).await {
             Ok(kept) => Ok(kept.value),
             Err(Unanswered) => match self.engine.while_there(question(self.clone())).await {
-                // Reads make do with it and say so; writes need the store anyhow, and are refused.
+                // Reads use the kept answer and say so; writes need the store anyway and fail.
                 Err(fault) if self.engine.peers.lease.is_away() => {
                     answers.any(&key).map(|kept| kept.value).ok_or(fault)
                 }
@@ -141,46 +141,46 @@ impl Store {
         }
     }
 
-    /// The same store with so many connections at most for writes that have something to themselves; to be called before
-    /// the store is used.
+    /// Returns the store with at most `most` connections for writes that hold turns. Must be called before the store is
+    /// used.
     #[must_use]
     pub fn with_lock_connections(self, most: usize) -> Self {
         Self { turns: Turns::new(most), ..self }
     }
 
-    /// Up to when all of the store was known, while its database does not answer.
+    /// Returns the time up to which the whole store was known, while its database does not respond.
     pub fn away_since(&self) -> Option<Instant> {
         self.engine.peers.lease.away_since()
     }
 
-    /// How often its database was found not to answer.
+    /// Returns the number of times that the database was found not to respond.
     pub fn outages(&self) -> u64 {
         self.engine.peers.lease.outages()
     }
 
-    /// Id of this process among those that serve this store; it has a new one whenever it opens a store.
+    /// Returns the id of this process among those that serve the store; each opening of a store has a new id.
     pub fn me(&self) -> Uuid {
         self.engine.peers.me
     }
 
-    /// What this process tells the others of itself from now on, at the latest with the next renewal of its lease.
+    /// Sets the text that this process publishes about itself, at the latest with the next renewal of its lease.
     pub fn say(&self, word: String) {
         self.engine.peers.say(word);
     }
 
-    /// The living processes, this one included, with what each has said of itself (older versions nothing); none while
-    /// this one hears nothing of the others.
+    /// Returns the living processes with the text that each publishes about itself (older versions: none), this one
+    /// included; none while this process hears nothing of the others.
     pub fn words(&self) -> Option<HashMap<Uuid, Option<String>>> {
         self.engine.peers.words()
     }
 
-    /// How many gateway processes serve this store, this one included.
+    /// Returns the number of gateway processes that serve this store, this one included.
     pub fn processes(&self) -> usize {
         self.engine.peers.count()
     }
 }
 
-/// The deployment that the store belongs to, and when that was recorded.
+/// Returns the deployment that the store belongs to, and the time when it was recorded.
 pub(super) async fn deployment_of(pool: &sqlx::AnyPool) -> Result<Option<(String, Micros)>, StoreError> {
     let row = sqlx::query("SELECT v1_base_url, recorded_at FROM service WHERE id = 1").fetch_optional(pool).await?;
     Ok(row.map(|row| Ok::<_, sqlx::Error>((row.try_get(0)?, row.try_get(1)?))).transpose()?)

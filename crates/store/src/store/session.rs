@@ -1,5 +1,5 @@
-//! The ways to the database: single statements and transactions. A statement that is sent on them for a request that is
-//! recorded becomes a step of its trace, with its kind and without its text and values.
+//! Access to the database: single statements and transactions. If the request is recorded, each statement sent for it
+//! becomes a step of its trace, with its kind and without its text and values.
 //!
 //! May use: `trace`, the kind and the errors of this folder.
 
@@ -15,7 +15,7 @@ use sqlx::{Any, AnyPool, Either, Error, Execute, Executor, SqlSafeStr, SqlStr, T
 use std::ops::Deref;
 use std::time::Instant;
 
-/// Rows and results as they come.
+/// Stream of rows and results.
 type Pieces<'e> = BoxStream<'e, Result<Either<AnyQueryResult, AnyRow>, Error>>;
 /// One row, if there is any.
 type Row<'e> = BoxFuture<'e, Result<Option<AnyRow>, Error>>;
@@ -39,16 +39,16 @@ impl<'p> Pool<'p> {
         Self { pool, kind }
     }
 
-    /// A transaction that begins with `begin`; `wanted` since then.
+    /// Begins a transaction with the statement `begin`; the caller has waited since `wanted`.
     pub(super) async fn begin(self, begin: &'static str, wanted: Instant) -> Result<Session, Error> {
         let step = UnderWay::begun(self.kind, "BEGIN", wanted);
         let transaction = noted(step, self.begun(begin)).await?;
         Ok(Session { transaction, kind: self.kind })
     }
 
-    /// The driver for PostgreSQL forgets a transaction that is given up while it begins: the connection would go back
-    /// to the pool inside of it, and what others send on it would be a part of it. So it begins to its end, whoever
-    /// leaves.
+    /// Begins a transaction in a task of its own, so that it completes even if the caller is dropped. The PostgreSQL
+    /// driver forgets a transaction that is dropped while it begins: the connection would return to the pool inside
+    /// the transaction, and later statements of other callers would be part of it.
     async fn begun(self, begin: &'static str) -> Result<Transaction<'static, Any>, Error> {
         if self.kind == Kind::Sqlite {
             return self.pool.begin_with(begin).await;
@@ -68,11 +68,11 @@ impl Deref for Pool<'_> {
 }
 
 impl Session {
-    /// Makes its writes last, also when the caller leaves meanwhile: the driver for PostgreSQL would then send a
-    /// rollback behind it, which has no transaction any more.
+    /// Commits the writes, even if the caller is dropped meanwhile. Otherwise the PostgreSQL driver would send a
+    /// rollback after the commit, when there is no transaction any more.
     ///
     /// # Errors
-    /// When the database does not say that it has done so.
+    /// When the database does not confirm the commit.
     pub async fn commit(self) -> Result<(), sqlx::Error> {
         let step = UnderWay::begun(self.kind, "COMMIT", Instant::now());
         if self.kind == Kind::Sqlite {
@@ -82,13 +82,13 @@ impl Session {
         noted(step, async { committing.await.unwrap_or(Err(Error::WorkerCrashed)) }).await
     }
 
-    /// Ends it without any writes.
+    /// Ends the transaction without any writes.
     pub async fn rollback(self) -> Result<(), StoreError> {
         Ok(self.transaction.rollback().await?)
     }
 }
 
-/// What sends statements on a way to the database, so that they are recorded.
+/// Implements an executor that sends statements on a connection and records them.
 macro_rules! recorded {
     (<$life:lifetime> $kind:ty, $this:ident on $way:expr) => {
         impl<$life> Executor<$life> for $kind {
@@ -127,7 +127,7 @@ macro_rules! recorded {
 recorded!(<'p> Pool<'p>, self on self.pool);
 recorded!(<'c> &'c mut Session, self on &mut *self.transaction);
 
-/// All that `query` answers on `way`, which is a step where the request is recorded.
+/// Returns all results of `query` on `way`; adds a step if the request is recorded.
 fn many<'e, 'q: 'e>(
     way: impl Executor<'e, Database = Any>,
     kind: Kind,
@@ -142,7 +142,7 @@ fn many<'e, 'q: 'e>(
     }
 }
 
-/// The same for a query that answers one row or none.
+/// Does the same for a query that returns one row or none.
 fn one<'e, 'q: 'e>(
     way: impl Executor<'e, Database = Any>,
     kind: Kind,
@@ -157,7 +157,7 @@ fn one<'e, 'q: 'e>(
     }
 }
 
-/// A statement taken apart, because its text can only be seen by taking it.
+/// The parts of a statement; its text can only be read by consuming the query.
 struct Statement {
     sql: SqlStr,
     arguments: Option<Result<Option<AnyArguments>, BoxDynError>>,
@@ -194,14 +194,14 @@ impl Execute<'_, Any> for Statement {
     }
 }
 
-/// The kind of a statement by its first word; a word of the gateway's own, whatever the statement holds.
+/// Returns the kind of a statement by its first word: a constant of the gateway, so nothing of the statement leaks.
 fn operation_of(sql: &str) -> &'static str {
     let first = sql.split_whitespace().next().unwrap_or_default();
     let known = ["SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "PRAGMA"];
     known.into_iter().find(|known| first.eq_ignore_ascii_case(known)).unwrap_or("OTHER")
 }
 
-/// A statement on its way, which becomes a step when it has ended or nobody waits for it any more.
+/// A statement in flight; it becomes a step when it has ended or the caller is dropped.
 struct UnderWay {
     steps: Steps,
     kind: Kind,
@@ -211,7 +211,7 @@ struct UnderWay {
 }
 
 impl UnderWay {
-    /// One that began at `begun`, when that is to be recorded.
+    /// Creates a statement that began at `begun`, if the request is recorded.
     fn begun(kind: Kind, operation: &'static str, begun: Instant) -> Option<Self> {
         current().map(|steps| Self { steps, kind, operation, begun, failed: false })
     }
@@ -230,7 +230,7 @@ impl Drop for UnderWay {
 
 fn pieces<'e>(mut step: UnderWay, pieces: Pieces<'e>) -> Pieces<'e> {
     let watched = pieces.inspect(move |piece| {
-        // The whole of it moves in here, so that it ends with the stream.
+        // Moves the whole step into the closure, so that it ends with the stream.
         let step: &mut UnderWay = &mut step;
         step.failed |= piece.is_err();
     });

@@ -1,4 +1,4 @@
-//! What came of comparing answers with those of the deployment's own v2, of all processes together.
+//! Results of comparing answers with those of the deployment's own v2, of all processes together.
 //!
 //! May use: `units`, this folder.
 
@@ -19,9 +19,9 @@ pub struct ShadowCount {
     pub day: i64,
     /// The operation.
     pub operation: String,
-    /// What came of it: `equal`, `different`, `not_comparable`, `dropped` or `failed`.
+    /// Result: `equal`, `different`, `not_comparable`, `dropped` or `failed`.
     pub outcome: String,
-    /// How many requests.
+    /// Number of requests.
     pub requests: i64,
 }
 
@@ -30,17 +30,17 @@ pub struct ShadowCount {
 pub struct ShadowDifference {
     /// The operation.
     pub operation: String,
-    /// Where: a JSON pointer into the body, `status`, or `header` and its name.
+    /// Place of the difference: a JSON pointer into the body, `status`, or `header` and its name.
     pub place: String,
-    /// What the gateway answered.
+    /// Value in the gateway's answer.
     pub ours: String,
-    /// What the other side answered.
+    /// Value in the other side's answer.
     pub theirs: String,
-    /// In how many requests.
+    /// Number of requests.
     pub requests: i64,
-    /// When it was first seen, in microseconds since 1970.
+    /// Time when it was first seen, in microseconds since 1970.
     pub first_at: i64,
-    /// When it was last seen.
+    /// Time when it was last seen.
     pub last_at: i64,
 }
 
@@ -48,11 +48,11 @@ read_from_its_columns!(ShadowCount: day, operation, outcome, requests);
 read_from_its_columns!(ShadowDifference: operation, place, ours, theirs, requests, first_at, last_at);
 
 impl Store {
-    /// Adds counts and differences. A batch that this process has added before is not added again. `keep` is the most
-    /// rows of differences that stay, those seen last; `days` how many days of counts stay, today included.
+    /// Adds counts and differences. A batch that this process has already added is not added again. At most `keep`
+    /// rows of differences stay, those seen last; counts of `days` days stay, today included.
     ///
     /// # Errors
-    /// [`StoreError`] when the store cannot be written; whether the batch was added is not known then.
+    /// [`StoreError`] when the store cannot be written; then it is unknown whether the batch was added.
     pub async fn add_shadow(
         &self,
         (process, batch): (Uuid, i64),
@@ -64,7 +64,7 @@ impl Store {
         if !writing.is_next_batch(process, batch).await? {
             return writing.rollback().await;
         }
-        // In one order everywhere, so that two processes do not wait for each other in a circle.
+        // One order everywhere, so that two processes do not wait for each other (deadlock).
         let (mut counts, mut differences) = (counts.to_vec(), differences.to_vec());
         counts.sort_unstable();
         differences.sort_unstable();
@@ -86,21 +86,21 @@ impl Store {
         writing.commit().await
     }
 
-    /// Counts from `since` (days since 1970) on.
+    /// Returns the counts from the day `since` (days since 1970) on.
     pub async fn shadow_counts(&self, since: i64) -> Result<Vec<ShadowCount>, StoreError> {
         let columns = ShadowCount::COLUMNS;
         let text = format!("SELECT {columns} FROM shadow_count WHERE day >= $1 ORDER BY 1, 2, 3");
         all(self.engine.pool(), query(sql(text), &[&since]), ShadowCount::read).await
     }
 
-    /// The differences that are kept, those seen last first.
+    /// Returns the differences that are kept; the last seen come first.
     pub async fn shadow_differences(&self) -> Result<Vec<ShadowDifference>, StoreError> {
         let columns = ShadowDifference::COLUMNS;
         let text = format!("SELECT {columns} FROM shadow_difference ORDER BY last_at DESC, 1, 2, 3, 4");
         all(self.engine.pool(), query(sql(text), &[]), ShadowDifference::read).await
     }
 
-    /// Forgets all counts and differences, so that a new comparison begins.
+    /// Removes all counts and differences, so that a new comparison begins.
     pub async fn clear_shadow(&self) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
         writing.run(query("DELETE FROM shadow_count", &[])).await?;

@@ -1,7 +1,7 @@
-//! Indices of work items, kept in the database for all gateway processes, and which process builds one.
+//! Indices of work items, kept in the database for all gateway processes, and the choice of the building process.
 //!
-//! The content of an index does not concern the store: it keeps bytes under a name. They lie in parts, so that no
-//! single value is large. Only with PostgreSQL; beside a SQLite file there are files.
+//! The store does not interpret the content of an index: it keeps bytes under a name. The bytes are split into parts,
+//! so that no single value is large. Only with PostgreSQL; with a SQLite file there are files beside it.
 //!
 //! May use: `units`, this folder.
 
@@ -13,19 +13,19 @@ use crate::units::{micros, now_micros};
 use sqlx::{AnyConnection, Row};
 use std::time::Duration;
 
-/// Bytes of a part.
+/// Number of bytes of a part.
 const PART: usize = 1 << 20;
-/// Most bytes of a snapshot; a larger one is built by each process.
+/// Maximum number of bytes of a snapshot; each process builds a larger one itself.
 const MOST: usize = 64 << 20;
 
-/// Something that one process does alone; others may when this is dropped or the process has ended.
+/// Lock on a task that one process does alone; released when this is dropped or the process has ended.
 pub struct AloneAmongAll {
-    // Closing it ends the lock.
+    // Closing the connection releases the lock.
     _session: AnyConnection,
 }
 
 impl Store {
-    /// The snapshot of this name; none when there is none.
+    /// Returns the snapshot of this name, if there is one.
     pub async fn snapshot(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let text = "SELECT bytes FROM index_snapshot WHERE name = $1 ORDER BY part";
         let reading = query(text, &[&name]).fetch_all(self.engine.pool());
@@ -37,14 +37,14 @@ impl Store {
         Ok((!rows.is_empty()).then_some(bytes))
     }
 
-    /// Keeps a snapshot in place of the one of this name, unless that one is younger than `age`, or this is too large.
+    /// Replaces the snapshot of this name, unless the old one is younger than `age` or the new one is too large.
     pub async fn keep_snapshot(&self, name: &str, bytes: &[u8], age: Duration) -> Result<(), StoreError> {
         if bytes.len() > MOST || self.is_read_only() {
             return Ok(());
         }
         let mut writing = self.engine.writing().await?;
         let before = now_micros() - micros(age);
-        // Of two that write the same, the second waits here and then finds a young one.
+        // Of two processes that write the same, the second waits here and then finds a young snapshot.
         let lock = "SELECT pg_advisory_xact_lock(hashtextextended($1, 1))::text";
         query(lock, &[&name]).fetch_one(&mut *writing).await?;
         let text = "SELECT 1 FROM index_snapshot WHERE name = $1 AND saved_at > $2 LIMIT 1";
@@ -60,8 +60,8 @@ impl Store {
         writing.commit().await
     }
 
-    /// Takes this process for the one that does what `name` names; none while another one does it. It has a connection
-    /// of its own, because it may take minutes.
+    /// Takes the lock on the task `name`; none while another process has it. The lock has a connection of its own,
+    /// because the task may take minutes.
     pub async fn alone_among_all(&self, name: &str) -> Result<Option<AloneAmongAll>, StoreError> {
         let Some(target) = self.engine.target()? else { return Ok(None) };
         let mut session = self.engine.while_there(connected(self.engine.kind(), &target)).await?;

@@ -1,4 +1,4 @@
-//! What a store holds, in numbers, and moving it along with its deployment.
+//! The content of a store in numbers, and moving it along with its deployment.
 //!
 //! May use: `fresh`, `v1` (the base URL), this folder.
 
@@ -12,25 +12,25 @@ use crate::v1::BaseUrl;
 use sqlx::Row;
 use std::path::Path;
 
-/// What a store holds.
+/// The content of a store in numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stats {
     /// The v1 deployment it belongs to; none before its first use.
     pub deployment: Option<String>,
     /// The last step of its tables; 0 when there are none yet.
     pub tables_version: i64,
-    /// Why this version of the program must not use tables of a newer one; none when it may.
+    /// Reason why this version of the program must not use tables of a newer one; none when it may.
     pub unfit: Option<String>,
-    /// How many steps this version of the program would still take.
+    /// Number of steps that this version of the program would still take.
     pub steps_to_take: usize,
-    /// Bytes on disk, log and indices of the tables included.
+    /// Bytes on disk, with the log and the indices of the tables.
     pub bytes: u64,
-    /// Tables and their rows, deleted ones included.
+    /// Tables and their numbers of rows, deleted rows included.
     pub rows: Vec<(&'static str, i64)>,
 }
 
 impl Stats {
-    /// Whether the store belongs to the v1 deployment at `address`, or to none yet.
+    /// Checks whether the store belongs to the v1 deployment at `address`, or to none yet.
     pub fn may_belong_to(&self, address: &str) -> bool {
         let asked = BaseUrl::parse(address).ok();
         self.deployment.as_ref().is_none_or(|known| asked.is_some_and(|asked| asked.as_str() == known))
@@ -38,7 +38,7 @@ impl Stats {
 }
 
 impl Store {
-    /// Counts what the store at `url`, which this is, holds.
+    /// Counts the content of this store, whose URL is `url`.
     pub async fn stats(&self, url: &str) -> Result<Stats, StoreError> {
         let engine = self.engine();
         let tables_version = engine.tables_version().await?;
@@ -58,7 +58,7 @@ impl Store {
         }
         stats.deployment = self.deployment().await?;
         for name in TABLES {
-            // Tables of later steps are not there yet.
+            // Tables of later steps do not exist yet.
             let counted = sqlx::query(sql(format!("SELECT COUNT(*) FROM {name}")));
             if let Ok(row) = counted.fetch_one(engine.pool_of_any_version()).await {
                 stats.rows.push((name, row.try_get(0)?));
@@ -81,20 +81,20 @@ impl Store {
         Ok(file_of(url).map_or(0, |file| of(&file, "") + of(&file, "-wal") + of(&file, "-shm")))
     }
 
-    /// The v1 deployment that the store belongs to; none before its first use.
+    /// Returns the v1 deployment that the store belongs to; none before its first use.
     pub async fn deployment(&self) -> Result<Option<String>, StoreError> {
         let recorded = deployment_of(self.engine().pool_of_any_version()).await?;
         Ok(recorded.map(|(address, _)| address))
     }
 
-    /// Records that the deployment this store belongs to has moved to `address`; returns where it was, and the new
-    /// address in its normal form.
+    /// Records that the deployment of this store has moved to `address`; returns the old address, and the new address
+    /// in its normal form.
     ///
     /// # Errors
-    /// [`StoreError`]: no address, no deployment yet, a gateway that serves the store, or it cannot be written.
+    /// [`StoreError`]: invalid address, no deployment yet, a gateway serves the store, or it cannot be written.
     pub async fn rebase(&self, address: &str) -> Result<(String, String), StoreError> {
         let address = BaseUrl::parse(address)?.to_string();
-        // A gateway at work would go on writing what it reads at the old address.
+        // A running gateway would continue to write data that it reads at the old address.
         let _unserved = self.engine().unserved().await?;
         let mut writing = self.engine().writing().await?;
         let row = sqlx::query("SELECT v1_base_url FROM service WHERE id = 1").fetch_optional(&mut *writing).await?;

@@ -1,8 +1,8 @@
 //! The steps that build the tables.
 //!
 //! They are in the folder `migrations`: one folder for each kind of database, one file for each step, named
-//! `NUMBER_what_it_does.sql`. Road not taken: `sqlx::migrate!` does the same while compiling, and for that builds SQLite
-//! and both drivers a second time.
+//! `NUMBER_what_it_does.sql`. Rejected alternative: `sqlx::migrate!` does the same at compile time, but for that it
+//! compiles SQLite and both drivers a second time.
 //!
 //! May use: this folder.
 
@@ -46,7 +46,7 @@ pub(super) fn migrations_of(kind: Kind) -> &'static Migrator {
     }
 }
 
-/// The last step of the tables that this version of the program knows; the same on both kinds.
+/// Returns the last step of the tables that this version of the program knows; it is the same for both kinds.
 pub fn last_step(kind: Kind) -> i64 {
     migrations_of(kind).iter().map(|step| step.version).max().unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! Work items that v1 does not show: how many there are, and those purged that it has not shown for long.
+//! Work items that v1 does not show: counts them, and purges those that it has not shown for long.
 //!
 //! May use: `units`, this folder.
 
@@ -8,7 +8,7 @@ use super::service::Store;
 use crate::units::{micros, now_micros};
 use std::time::Duration;
 
-/// What a sweep removed.
+/// Numbers of rows that a sweep removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Swept {
     /// Work items.
@@ -18,7 +18,7 @@ pub struct Swept {
 }
 
 impl Store {
-    /// How many work items v1 does not show at present; their values are kept.
+    /// Returns the number of work items that v1 does not show at present; their values are kept.
     pub async fn missing_items(&self) -> Result<i64, StoreError> {
         let counting = query("SELECT COUNT(*) FROM work_item WHERE missing_since IS NOT NULL", &[]);
         Ok(value(self.engine.pool(), counting).await?.unwrap_or_default())

@@ -1,4 +1,4 @@
-//! The tables of the store, read row by row as JSON whatever their columns are.
+//! The tables of the store, read row by row as JSON with any columns.
 //!
 //! May use: this folder.
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use sqlx::Row;
 use sqlx::any::AnyRow;
 
-/// Every table, those that others refer to first.
+/// All tables; a table comes after the tables it refers to.
 pub(super) const TABLES: [&str; 30] = [
     "service",
     "overlay",
@@ -44,11 +44,11 @@ pub(super) const TABLES: [&str; 30] = [
     "leave_record",
 ];
 
-/// Tables that only gateways at work use; nothing in them outlasts a restart of all.
+/// Tables that only running gateways use; nothing in them is needed after a restart of all.
 const PASSING: [&str; 6] =
     ["process", "index_snapshot", "index_turn", "index_delta", "quota_part", "write_under_way"];
 
-/// What a column holds.
+/// Type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holds {
     Text,
@@ -64,7 +64,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// One of [`TABLES`] as it is in this database; without columns when it is not there.
+    /// Reads one of [`TABLES`] as it is in this database; without columns when it does not exist.
     pub(super) async fn of(connection: &mut Session, kind: Kind, name: &'static str) -> Result<Self, StoreError> {
         let text = match kind {
             Kind::Sqlite => "SELECT name, type FROM pragma_table_info($1) ORDER BY cid",
@@ -89,13 +89,13 @@ impl Table {
         Ok(Self { name, columns })
     }
 
-    /// The statement that reads the table.
+    /// Returns the statement that reads the table.
     pub(super) fn select(&self) -> String {
         let columns: Vec<_> = self.columns.iter().map(|(column, _)| column.as_str()).collect();
         format!("SELECT {} FROM {}", columns.join(", "), self.name)
     }
 
-    /// A row of [`Table::select`] by column.
+    /// Converts a row of [`Table::select`] to an object with a member for each column.
     pub(super) fn object(&self, row: &AnyRow) -> Result<Map<String, Value>, StoreError> {
         let mut object = Map::new();
         for (at, (column, holds)) in self.columns.iter().enumerate() {
@@ -109,7 +109,7 @@ impl Table {
         Ok(object)
     }
 
-    /// Adds a row; columns it does not have get their default, those the table does not have are a fault.
+    /// Adds a row. Columns missing in `object` get their default; members without a column are an error.
     pub(super) async fn insert(
         &self,
         connection: &mut Session,
@@ -142,11 +142,11 @@ fn cell(holds: Holds, value: &Value) -> Option<Cell> {
     }
 }
 
-/// Makes sure that these are all tables there are. One that a newer version has made would be left out of a dump, and
-/// would keep what it holds when the rest is replaced.
+/// Checks that the database has no unknown tables. A table of a newer version would be missing in a dump, and would
+/// keep its content when the rest is replaced.
 ///
 /// # Errors
-/// [`StoreError::Schema`] that names a table which is not known here.
+/// [`StoreError::Schema`] that names an unknown table.
 pub(super) async fn all_known(engine: &Engine) -> Result<(), StoreError> {
     if engine.tables_version().await? <= engine.newest_step() {
         return Ok(());
@@ -168,7 +168,7 @@ pub(super) async fn all_known(engine: &Engine) -> Result<(), StoreError> {
     }
 }
 
-/// Whether there is nothing in the store but the deployment it belongs to.
+/// Checks whether the store holds nothing but the deployment it belongs to.
 pub(super) async fn all_empty(engine: &Engine) -> Result<bool, StoreError> {
     for table in TABLES.iter().filter(|table| **table != "service") {
         let row = sqlx::query(sql(format!("SELECT COUNT(*) FROM (SELECT 1 FROM {table} LIMIT 1) AS first")))

@@ -1,12 +1,12 @@
-//! Whose turn it is: a write to v1 has to itself what it must not share, in order of arrival.
+//! Turns: a write to v1 has to itself what it must not share, in order of arrival.
 //!
-//! One interface for one process and for several: the writers of this process stand in line here, and where
-//! several processes share a store (PostgreSQL), the first of each line then takes the same names as advisory locks
-//! of one transaction. So a process holds one connection for a write, not one for each that waits, and a
-//! process that dies loses its connection and with it what it held. A SQLite file belongs to one process, where
-//! standing in line is enough.
+//! One interface serves one process and several. The writers of this process wait in line here. Where several
+//! processes share a store (PostgreSQL), the first of each line then takes the same names as advisory locks of one
+//! transaction. So a process holds one connection for each write with a turn, not one for each that waits. A process
+//! that dies loses its connection and with it its locks. A SQLite file belongs to one process, where waiting in line
+//! is enough.
 //!
-//! A write that wants several names takes them in the order of their texts, so that no two wait for each other.
+//! A write that wants several names takes them in the order of their texts, so that no two writes wait for each other.
 //! May use: this folder.
 
 use super::error::StoreError;
@@ -23,31 +23,31 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{sleep_until, timeout_at};
 use uuid::Uuid;
 
-/// Something a writer must have to itself, or may share with others that only share it.
+/// A name that a writer must hold exclusively, or may share with writers that also only share it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
     /// Its name; names are taken in the order of their texts.
     pub name: String,
-    /// Others that share it may have it at the same time.
+    /// Whether other writers that share it may hold it at the same time.
     pub shared: bool,
 }
 
-/// How long a writer stands in line.
+/// Limits for waiting in line.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
-    /// Most writers that may wait for one name in this process before this one.
+    /// Maximum number of writers that may wait for one name in this process before this one.
     pub waiting: usize,
-    /// When it gives up.
+    /// Time when the writer gives up.
     pub until: Instant,
 }
 
-/// Why it did not become a writer's turn. Nothing was done.
+/// Reason why a writer did not get its turn. Nothing was done.
 #[derive(Debug, thiserror::Error)]
 pub enum NoTurn {
-    /// Too many wait already.
+    /// Too many writers already wait.
     #[error("too many writers wait for the same")]
     Full,
-    /// Others took all the time there was.
+    /// The time ran out while other writers held the names or all connections for turns.
     #[error("other writers took too long")]
     TooLate,
     /// The store cannot be used.
@@ -58,25 +58,25 @@ pub enum NoTurn {
 /// A turn; it ends when this is dropped.
 #[must_use = "the turn ends when this is dropped"]
 pub struct Turn {
-    // Dropped in this order: other processes first, then those that wait in this one.
+    // Fields are dropped in this order: first release other processes, then the writers that wait in this process.
     held: Option<Session>,
     connection: Option<OwnedSemaphorePermit>,
     here: BTreeMap<String, Inside>,
     store: Store,
     id: Uuid,
-    /// Names that this turn shares with nobody among the processes, since when, and whether v1 has certainly ended what
-    /// others may have left behind there.
+    /// Names that this turn holds exclusively among all processes. `since`: the time from which it holds them.
+    /// `settled`: whether v1 has certainly ended all writes that other turns may have left on them.
     alone: BTreeSet<String>,
     since: Instant,
     settled: bool,
 }
 
 impl Store {
-    /// Waits until it is this writer's turn for everything `wanted`, among all gateway processes. A future that is
-    /// dropped gives its places up.
+    /// Waits until this writer has its turn for everything `wanted`, among all gateway processes. Dropping the future
+    /// gives up its places.
     ///
     /// # Errors
-    /// [`NoTurn`]; then nothing is held.
+    /// [`NoTurn`]; then no names are held.
     pub async fn turn(&self, wanted: Vec<Wanted>, patience: Patience) -> Result<Turn, NoTurn> {
         let mut turn = Turn {
             held: None,
@@ -93,15 +93,15 @@ impl Store {
     }
 }
 
-/// A place in a line of this process alone; whoever is next goes on when this is dropped.
+/// A place in a line of this process alone; the next caller continues when this is dropped.
 #[must_use = "the place is given up when this is dropped"]
 pub struct InLine(#[expect(dead_code, reason = "dropped with this")] Inside);
 
 impl Store {
-    /// Waits until it is this writer's turn in a line of this process alone, which is no turn among the processes.
+    /// Waits until this writer is first in a line of this process alone; this is no turn among the processes.
     ///
     /// # Errors
-    /// [`NoTurn`]; then nothing is held.
+    /// [`NoTurn`]; then no name is held.
     pub async fn stand_in_line(&self, name: &str, patience: Patience) -> Result<InLine, NoTurn> {
         self.enter(name, false, patience).await.map(InLine)
     }
@@ -114,12 +114,12 @@ impl Store {
 }
 
 impl Turn {
-    /// Waits for more, within the same turn. The caller says why nobody can hold these and wait for what is held
-    /// already.
+    /// Waits for more names, within the same turn. The caller must know why no other writer can hold these names and
+    /// wait for those that this turn already holds (no deadlock).
     ///
     /// # Errors
-    /// [`NoTurn`]; then the names held before are still held, but a turn shared by several processes is of no use any
-    /// more.
+    /// [`NoTurn`]; then the names held before are still held, but a turn shared by several processes is useless from
+    /// then on.
     pub async fn also(&mut self, wanted: Vec<Wanted>, patience: Patience) -> Result<(), NoTurn> {
         let mut modes: BTreeMap<String, bool> = BTreeMap::new();
         for Wanted { name, shared } in wanted.into_iter().filter(|one| !self.here.contains_key(&one.name)) {
@@ -136,18 +136,18 @@ impl Turn {
         self.among_processes(&modes, patience.until).await
     }
 
-    /// What this turn has to itself among the processes; none where the store belongs to one.
+    /// Returns the names that this turn holds exclusively among the processes; none where one process has the store.
     pub fn noted(&self) -> Option<Noted> {
         let names: Vec<&str> = self.alone.iter().map(String::as_str).collect();
         (!names.is_empty()).then(|| Noted::new(self.id, &names))
     }
 
-    /// Whether the turn is still this writer's: to be asked before anything is sent to v1. A connection that was cut
-    /// took the locks with it, and then somebody else may have them by now. Where another turn ended in the middle of a
-    /// write, it waits until v1 is certainly not at work for that any more.
+    /// Checks that the turn is still this writer's; must be called before each request to v1. A lost connection loses
+    /// its locks, and another writer may have them by now. If another turn ended in the middle of a write to the same
+    /// names, this waits until v1 has certainly ended that write.
     ///
     /// # Errors
-    /// [`StoreError`] when it is not, or nobody can say.
+    /// [`StoreError`] when the turn is lost, or its state is unknown.
     pub async fn ensure_held(&mut self) -> Result<(), StoreError> {
         if self.held.is_none() {
             return Ok(());
@@ -162,7 +162,7 @@ impl Turn {
         sleep_until(until.into()).await;
         self.settled = true;
         engine.while_there(noted.finds_another(held)).await?;
-        // Left there, it would only make the next one wait.
+        // If the note stayed, it would only make the next writer wait.
         if let Err(fault) = self.store.forget_others(&noted).await {
             tracing::warn!(%fault, "what a write left behind could not be removed");
         }
@@ -172,7 +172,7 @@ impl Turn {
     async fn among_processes(&mut self, modes: &BTreeMap<String, bool>, until: Instant) -> Result<(), NoTurn> {
         if self.connection.is_none() {
             let free = Arc::clone(&self.store.turns.connections).acquire_owned();
-            // Closed never, so this fails by the time alone.
+            // The semaphore is never closed, so only the time can fail this.
             self.connection = timeout_at(until.into(), free).await.map_err(|_| NoTurn::TooLate)?.ok();
         }
         let mut held = match self.held.take() {
@@ -180,12 +180,12 @@ impl Turn {
             None => self.store.engine.while_there(self.store.engine.pool().begin("BEGIN", Instant::now())).await?,
         };
         let left = until.saturating_duration_since(Instant::now()).as_millis().max(1);
-        // The database itself must neither wait longer nor end a transaction that waits for v1.
+        // The database must neither wait longer nor end a transaction while its writer waits for v1.
         let text = "SELECT set_config('lock_timeout', $1, true), \
                     set_config('idle_in_transaction_session_timeout', '0', true)";
         query(text, &[&left.to_string()]).fetch_one(&mut held).await.map_err(StoreError::from)?;
         for (name, shared) in modes {
-            // As text, because nothing reads the type that says nothing.
+            // Cast to text, because the `Any` driver cannot read the type `void`.
             let lock = match shared {
                 true => "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))::text",
                 false => "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))::text",
@@ -199,7 +199,7 @@ impl Turn {
     }
 }
 
-/// `lock_not_available`: the time set above has passed.
+/// Converts an error of the lock statement. `lock_not_available` means that the time set above has passed.
 fn no_turn(error: sqlx::Error) -> NoTurn {
     let code = error.as_database_error().and_then(|cause| cause.code().map(|code| code.into_owned()));
     match code.as_deref() {

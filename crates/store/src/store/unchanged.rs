@@ -1,9 +1,9 @@
 //! Counters of the database that need not be read again, because nothing was written since they were read.
 //!
-//! A counter read after the last write of this process is what a SQLite file says, unless somebody else has written to
-//! the file: a command such as `causeway store sweep`. Every write shows in the size or time of the log beside the
-//! file, which costs a microsecond to look at. Times of files are coarse, so a counter counts for a second at most.
-//! Behind PostgreSQL there may be other processes at any time, so there nothing is known without a statement. May use:
+//! A counter read after the last write of this process is current for a SQLite file, unless another program, such as
+//! `causeway store sweep`, has written to the file. Every write changes the size or time of the log beside the file,
+//! and a look at the log costs a microsecond. Times of files are coarse, so a counter is valid for at most a second.
+//! With PostgreSQL other processes may write at any time, so no counter is known without a query. May use:
 //! `store::file_log`.
 
 use super::file_log::Seen;
@@ -13,9 +13,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// How long a counter counts.
+/// Time for which a counter is valid.
 const LASTING: Duration = Duration::from_secs(1);
-/// Counters kept; with more of them all are read again.
+/// Number of counters kept; when there are more, all are dropped and read again.
 const MOST: usize = 100_000;
 
 /// Counters by the record they belong to.
@@ -30,14 +30,14 @@ struct Counter {
 }
 
 impl Unchanged {
-    /// The counter of `key`, when nothing was written since it was read: the log is now as `seen`.
+    /// Returns the counter of `key` if nothing was written since it was read; the log is now as `seen`.
     pub(super) fn get(&self, key: Uuid, seen: Seen) -> Option<i64> {
         let counters = self.0.lock();
         let counter = counters.get(&key)?;
         (counter.seen == seen && counter.at.elapsed() < LASTING).then_some(counter.value)
     }
 
-    /// The counter of `key` was read, after the log was `seen` at this time.
+    /// Keeps the counter of `key`, which was read after the log was `seen` at the time `at`.
     pub(super) fn saw(&self, key: Uuid, value: i64, seen: Seen, at: Instant) {
         let mut counters = self.0.lock();
         if counters.len() >= MOST {

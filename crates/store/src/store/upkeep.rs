@@ -1,4 +1,4 @@
-//! What an operator does with a store: open it apart from a gateway, and bring its tables up to date.
+//! Operations of an operator on a store: open it without a gateway, and update its tables.
 //!
 //! May use: `fresh`, this folder.
 
@@ -16,7 +16,7 @@ use crate::fresh::Changes;
 use std::sync::Arc;
 
 impl Store {
-    /// Opens the store whatever deployment it belongs to, and leaves its tables as they are.
+    /// Opens the store of any deployment, and leaves its tables as they are.
     ///
     /// # Errors
     /// [`StoreError`]: unknown kind or no access.
@@ -37,25 +37,25 @@ impl Store {
         })
     }
 
-    /// Brings the tables up to what this version needs; returns the names of the steps that were taken.
+    /// Updates the tables to the form that this version needs; returns the names of the steps taken.
     ///
     /// # Errors
-    /// [`StoreError::Schema`] when a newer version has been here.
+    /// [`StoreError::Schema`] when a newer version has changed the tables.
     pub async fn migrate(&self) -> Result<Vec<String>, StoreError> {
         let before = self.engine.tables_version().await?;
         self.engine.migrate().await?;
         Ok(self.engine.steps_after(before))
     }
 
-    /// Names of the steps that [`Store::migrate`] would take.
+    /// Returns the names of the steps that [`Store::migrate`] would take.
     pub async fn steps_to_take(&self) -> Result<Vec<String>, StoreError> {
         Ok(self.engine.steps_after(self.engine.tables_version().await?))
     }
 
-    /// Makes sure that this version reads the tables rightly.
+    /// Checks that this version reads the tables correctly.
     ///
     /// # Errors
-    /// [`StoreError::Schema`] when a newer version has changed the meaning of what is there.
+    /// [`StoreError::Schema`] when a newer version has changed the meaning of existing data.
     pub async fn can_be_read(&self) -> Result<(), StoreError> {
         match self.engine.tables_version().await? {
             version if version > self.engine.newest_step() => self.engine.may_read_newer_tables(version).await,

@@ -1,4 +1,4 @@
-//! Counts of who calls which operation, by day, of all processes together.
+//! Counts of calls by caller and operation, by day, of all processes together.
 //!
 //! May use: `units`, this folder.
 
@@ -12,7 +12,7 @@ use super::service::Store;
 use crate::units::now_micros;
 use uuid::Uuid;
 
-/// What rows that had to make room are added up under.
+/// Caller and client of the rows that were added up to make room.
 pub const OTHER: &str = "other";
 
 /// One count.
@@ -28,30 +28,30 @@ pub struct UsageRow {
     pub caller: String,
     /// Product and version of the User-Agent.
     pub client: String,
-    /// How many.
+    /// Number of calls.
     pub calls: i64,
 }
 
 read_from_its_columns!(UsageRow: day, operation, class, caller, client, calls);
 
 impl Store {
-    /// Adds counts. A batch that this process has added before is not added again.
+    /// Adds counts. A batch that this process has already added is not added again.
     ///
     /// # Errors
-    /// [`StoreError`] when the store cannot be written; whether the batch was added is not known then.
+    /// [`StoreError`] when the store cannot be written; then it is unknown whether the batch was added.
     pub async fn add_usage(&self, process: Uuid, batch: i64, rows: &[UsageRow]) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
         if !writing.is_next_batch(process, batch).await? {
             return writing.rollback().await;
         }
-        // In one order everywhere, so that two processes do not wait for each other in a circle.
+        // One order everywhere, so that two processes do not wait for each other (deadlock).
         let mut rows = rows.to_vec();
         rows.sort_unstable();
         add(&mut writing, &rows).await?;
         writing.commit().await
     }
 
-    /// Counts from `since` (days since 1970) on.
+    /// Returns the counts from the day `since` (days since 1970) on.
     pub async fn usage(&self, since: i64) -> Result<Vec<UsageRow>, StoreError> {
         let columns = UsageRow::COLUMNS;
         let text = format!("SELECT {columns} FROM usage_count WHERE day >= $1 ORDER BY 1, 2, 3, 4, 5");
@@ -60,7 +60,7 @@ impl Store {
 }
 
 impl Writing {
-    /// Whether this batch of the process has not been added yet; then it counts as added.
+    /// Checks whether this batch of the process has not been added yet, and marks it as added.
     pub(super) async fn is_next_batch(&mut self, process: Uuid, batch: i64) -> Result<bool, StoreError> {
         let text = "INSERT INTO usage_writer (process, batch, seen_at) VALUES ($1, $2, $3) ON CONFLICT (process) \
                     DO UPDATE SET batch = excluded.batch, seen_at = excluded.seen_at \

@@ -1,4 +1,4 @@
-//! The version of the tables, which is brought up to date.
+//! The version of the tables, and updating the tables.
 //!
 //! May use: this folder.
 
@@ -10,10 +10,10 @@ use sqlx::Row;
 use sqlx::migrate::{MigrateError, Migrator};
 
 impl Engine {
-    /// Creates or changes the tables to what this version needs.
+    /// Creates or changes the tables to the form that this version needs.
     ///
     /// # Errors
-    /// [`StoreError::Schema`] when a newer version has been here.
+    /// [`StoreError::Schema`] when a newer version has changed the tables.
     pub async fn migrate(&self) -> Result<(), StoreError> {
         if let Ok(version) = self.tables_version().await
             && self.newest_step() < version
@@ -22,7 +22,7 @@ impl Engine {
         }
         match self.take_steps_beside_others().await.map_err(StoreError::from) {
             Ok(()) => self.allow_versions().await,
-            // A store that cannot be written at present is still read, when there is nothing to change in it.
+            // A store that cannot be written at present can still be read if its tables need no change.
             Err(StoreError::Unavailable(cause)) => match self.tables_version().await {
                 Ok(version) if self.newest_step() < version => self.fits_newer_tables(version).await,
                 Ok(version) if version > 0 && self.steps_after(version).is_empty() => Ok(()),
@@ -32,9 +32,9 @@ impl Engine {
         }
     }
 
-    /// [`Engine::take_steps`], also where another process takes them at this moment: a SQLite file has no lock for that, so
-    /// this one can fail over a step which that one has just taken. A step is taken whole or not at all, so the next
-    /// attempt goes on after it.
+    /// Runs [`Engine::take_steps`], also while another process does so: a SQLite file has no lock for it, so this
+    /// process can fail at a step that the other process has just taken. A step is taken completely or not at all, so
+    /// the next attempt continues after it.
     async fn take_steps_beside_others(&self) -> Result<(), MigrateError> {
         loop {
             let before = self.tables_version().await;
@@ -50,7 +50,7 @@ impl Engine {
         let mut connection = self.pool_of_any_version().acquire().await?;
         let outcome = self.migrations().run_direct(None, &mut *connection, false).await;
         if outcome.is_err() && self.kind() == Kind::Postgres {
-            // It may hold the lock of those who migrate, and would keep it for as long as it lives.
+            // The connection may hold the migration lock, and would keep it as long as it lives.
             let _ = connection.close().await;
         }
         outcome
@@ -60,7 +60,7 @@ impl Engine {
         migrations_of(self.kind())
     }
 
-    /// The last migration this database has had; 0 for none.
+    /// Returns the last migration that was applied to this database; 0 for none.
     pub(super) async fn tables_version(&self) -> Result<i64, StoreError> {
         let there = match self.kind() {
             Kind::Sqlite => "SELECT COUNT(*) FROM sqlite_master WHERE name = '_sqlx_migrations'",
@@ -74,13 +74,13 @@ impl Engine {
         Ok(sqlx::query(last).fetch_one(self.pool_of_any_version()).await?.try_get(0)?)
     }
 
-    /// Names of the migrations that come after `version`.
+    /// Returns the names of the migrations after `version`.
     pub(super) fn steps_after(&self, version: i64) -> Vec<String> {
         let steps = self.migrations().iter().filter(|step| step.version > version);
         steps.map(|step| format!("{:04} {}", step.version, step.description)).collect()
     }
 
-    /// Number of the last migration that this version knows.
+    /// Returns the number of the last migration that this version knows.
     pub(super) fn newest_step(&self) -> i64 {
         last_step(self.kind())
     }

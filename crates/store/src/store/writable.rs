@@ -1,4 +1,4 @@
-//! What is known about writing to the store, shared by all its connections.
+//! State of writing to the store, shared by all its connections.
 //!
 //! May use: nothing of this crate.
 
@@ -7,39 +7,39 @@ use sqlx::Row;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Time from one look at whether the store can be written to the next.
+/// Time between two checks whether the store can be written.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What is known about writing, shared by all connections of a store.
+/// State of writing, shared by all connections of a store.
 #[derive(Debug, Default)]
 pub(super) struct Writable {
     read_only: AtomicBool,
-    /// When it was looked at last.
+    /// Time of the last check.
     looked: Mutex<Option<Instant>>,
-    /// When the store could be written again; connections from before that are not used any more.
+    /// Time when the connections were last renewed; connections opened before are not used any more.
     renewed: Mutex<Option<Instant>>,
-    /// Whether the tables are those of an older version.
+    /// Whether the tables are of an older version.
     pub(super) behind: AtomicBool,
-    /// Held by the one who brings the store back.
+    /// Held by the caller that makes the store writable again.
     pub(super) regaining: tokio::sync::Mutex<()>,
-    /// Whether it was said that the tables cannot be brought up to date.
+    /// Whether it was logged that the tables cannot be updated.
     pub(super) said: AtomicBool,
 }
 
 impl Writable {
-    /// The store can only be read.
+    /// Marks the store as read-only.
     pub(super) fn lost(&self) {
         if !self.read_only.swap(true, Ordering::Relaxed) {
             tracing::warn!("the store can only be read; writes are refused until it can be written");
         }
     }
 
-    /// Whether the store can only be read, as far as is known.
+    /// Checks whether the store is known to be read-only.
     pub(super) fn is_lost(&self) -> bool {
         self.read_only.load(Ordering::Relaxed)
     }
 
-    /// Whether it is time to look again; of several that ask at once, one is told so.
+    /// Checks whether the next check is due; of several callers at once only one gets true.
     pub(super) fn is_due(&self) -> bool {
         let mut looked = self.looked.lock();
         let due = looked.is_none_or(|looked| looked.elapsed() >= PAUSE);
@@ -49,12 +49,12 @@ impl Writable {
         due
     }
 
-    /// Whether the tables are those of an older version, so that nothing of the store can be used.
+    /// Checks whether the tables are of an older version, so that nothing of the store can be used.
     pub(super) fn is_behind(&self) -> bool {
         self.behind.load(Ordering::Relaxed)
     }
 
-    /// Connections opened before are not used any more.
+    /// Marks all connections opened before as no longer usable.
     pub(super) fn renewed(&self) {
         *self.renewed.lock() = Some(Instant::now());
     }
@@ -68,14 +68,14 @@ impl Writable {
         }
     }
 
-    /// Whether a connection of this age may be used.
+    /// Checks whether a connection of this age may be used.
     pub(super) fn is_current(&self, age: Duration) -> bool {
         let renewed = *self.renewed.lock();
         renewed.is_none_or(|renewed| age <= renewed.elapsed())
     }
 }
 
-/// Whether this session of PostgreSQL may only read: the server recovers, or somebody has said so.
+/// Checks whether this PostgreSQL session can only read: the server is in recovery, or a setting says so.
 pub(super) async fn is_read_only(connection: &mut sqlx::AnyConnection) -> Result<bool, sqlx::Error> {
     let row = sqlx::query("SELECT current_setting('transaction_read_only')").fetch_one(connection).await?;
     Ok(row.try_get::<String, _>(0)? == "on")
