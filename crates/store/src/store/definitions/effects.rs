@@ -1,4 +1,4 @@
-//! What an edit means for the values recorded on work items, carried out in its transaction.
+//! Effects of an edit on the values recorded on work items, carried out in its transaction.
 //!
 //! May use: `catalogue`, `refusal`, this folder.
 
@@ -12,7 +12,7 @@ use crate::refusal::Refusal;
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
-/// Why an edit was not made.
+/// Reason why an edit was not made.
 pub(super) enum Failure {
     Store(StoreError),
     Refused(Refusal),
@@ -30,8 +30,8 @@ impl From<Refusal> for Failure {
     }
 }
 
-/// Carries the effects of an edit, which made `after` of `before`, out in their order and tells every project whose
-/// items lost values.
+/// Carries out the effects of an edit from `before` to `after`, in their order, and raises the counter of every project
+/// whose items lost values.
 pub(super) async fn carry_out(
     connection: &mut Session,
     kind: Kind,
@@ -56,14 +56,14 @@ pub(super) async fn carry_out(
             Effect::Rescoped(property) => values.rescope(*property, before, after).await?,
         }
     }
-    // In one order, so that two workspaces' writers never wait for each other.
+    // Always in the same order, so that writers of two workspaces never wait for each other.
     for project in std::mem::take(&mut values.touched) {
         items_changed(values.connection, project).await?;
     }
     Ok(())
 }
 
-/// Notes that own values of the project's work items changed.
+/// Raises the counter of the project, because own values of its work items changed.
 pub(super) async fn items_changed(connection: &mut Session, project: Uuid) -> Result<(), StoreError> {
     let text = "INSERT INTO project (id, items, epoch) VALUES ($1, 1, 0) ON CONFLICT (id) \
                 DO UPDATE SET items = project.items + 1";
@@ -87,7 +87,7 @@ impl Values<'_> {
         Ok(())
     }
 
-    /// Removes the property's values that satisfy `these`, whose parameters start at `$2`.
+    /// Removes the property's values that satisfy the condition `these`, whose parameters start at `$2`.
     async fn remove(
         &mut self,
         property: Uuid,
@@ -109,8 +109,8 @@ impl Values<'_> {
         self.connection.run(query(sql(delete), &parameters)).await.map(drop)
     }
 
-    /// Numbers the elements of each item's value from 0 again. Rows with a gap step aside below zero first,
-    /// because a key may not be there twice even for a moment.
+    /// Numbers the elements of each item's value from 0 again. Rows of a value with a gap first get positions below
+    /// zero, because the same key must not exist twice even for a moment.
     async fn close_gaps(&mut self, property: Uuid) -> Result<(), StoreError> {
         for text in [
             "UPDATE custom_value SET position = -1 - position WHERE property_id = $1 AND work_item_id IN \
@@ -127,8 +127,8 @@ impl Values<'_> {
         Ok(())
     }
 
-    /// Takes the values that are not offered any more. Where the edit changed nothing they stay, also those that
-    /// rest on an item of another type just now (O38).
+    /// Removes the values that are not offered any more. Where the edit changed nothing they stay, even values on an
+    /// item that only has another type at present (O38).
     async fn rescope(&mut self, property: Uuid, before: &Catalogue, after: &Catalogue) -> Result<(), StoreError> {
         let text = "SELECT DISTINCT project_id, type_id FROM work_item WHERE id IN (SELECT work_item_id \
                     FROM custom_value WHERE property_id = $1)";
@@ -141,7 +141,7 @@ impl Values<'_> {
             let items =
                 "work_item_id IN (SELECT id FROM work_item WHERE project_id = $2 AND COALESCE(type_id, '') = $3)";
             let of_type = type_id.map(|id| id.to_string()).unwrap_or_default();
-            // An item without a type is reached by contexts of all types alone.
+            // Only contexts for all types cover an item without a type.
             let offered = |by: &Catalogue| by.offers(property, project, type_id.unwrap_or_default());
             let now = offered(after);
             if now == offered(before) {

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// The version of the stored definitions; none when nothing was written for the workspace.
+/// Returns the version of the stored definitions; none when nothing was written for the workspace.
 pub(super) async fn version<'c, E>(connection: E, workspace: Uuid) -> Result<Option<i64>, StoreError>
 where
     E: sqlx::Executor<'c, Database = sqlx::Any>,
@@ -22,8 +22,8 @@ where
     value(connection, query(text, &[&workspace])).await
 }
 
-/// Everything defined in the workspace; to be called in a transaction, so that the tables are of one moment. None when
-/// nothing was written for it.
+/// Returns all definitions of the workspace; none when nothing was written for it. Must be called in a transaction, so
+/// that all tables are read at one moment.
 pub(super) async fn everything(connection: &mut Session, workspace: Uuid) -> Result<Option<Catalogue>, StoreError> {
     let text = "SELECT version, flags, default_level, created_at FROM workspace WHERE id = $1";
     let row = query(text, &[&workspace]).fetch_optional(&mut *connection).await?;

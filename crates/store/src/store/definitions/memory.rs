@@ -8,14 +8,14 @@ use crate::v2::time::Micros;
 use std::sync::{Arc, OnceLock};
 use uuid::Uuid;
 
-/// Definitions kept in memory, of all workspaces together.
+/// Number of definitions kept in memory, of all workspaces together.
 const KEPT: u64 = 1_000_000;
 
 /// Catalogues in memory.
 #[derive(Debug, Clone)]
 pub(in crate::store) struct Memory {
     kept: Cache<Uuid, Arc<Catalogue>>,
-    /// When the store was made, as far as that is known.
+    /// Time when the store was created, as far as known.
     begun: Arc<OnceLock<Micros>>,
 }
 
@@ -33,7 +33,7 @@ impl Memory {
         Self { kept: Cache::weighed(Bounds::of(KEPT), weight), begun: Arc::default() }
     }
 
-    /// The store was made at this instant; the first to be named stays.
+    /// Sets the time when the store was created; only the first call has an effect.
     pub(in crate::store) fn begin_at(&self, instant: Micros) {
         let _ = self.begun.set(instant);
     }
@@ -42,8 +42,8 @@ impl Memory {
         self.kept.get(&workspace).filter(|kept| kept.version == version)
     }
 
-    /// What is kept, else definitions of a workspace for which nothing was written yet: its features were made with the
-    /// store, so that all processes show the same.
+    /// Returns the kept definitions, else those of a workspace for which nothing was written yet. Its features have the
+    /// creation time of the store, so that all processes show the same.
     pub(super) fn first(&self, workspace: Uuid) -> Arc<Catalogue> {
         let begun = *self.begun.get_or_init(now_micros);
         self.kept.get_or_insert(workspace, || Arc::new(Catalogue::empty(workspace, begun)))
@@ -65,7 +65,7 @@ mod tests {
         assert!(Arc::ptr_eq(&first, &memory.first(workspace)));
         assert!(memory.get(workspace, 0).is_some_and(|kept| Arc::ptr_eq(&first, &kept)));
         assert!(memory.get(workspace, 1).is_none());
-        // Other processes know the same instant.
+        // Other processes use the same instant.
         let instants = [7, 8].map(|other| {
             let memory = Memory::new();
             memory.begin_at(7);

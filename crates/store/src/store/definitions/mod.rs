@@ -1,8 +1,8 @@
-//! The definitions of workspaces in the database, and the copies of them in memory.
+//! The definitions of workspaces in the database, and their copies in memory.
 //!
-//! A workspace's row has a version that grows with every change of its definitions. Readers compare it with
-//! their copy's, so that a change made by another process shows in the next read; writers raise it first, which
-//! locks the row, so that the writers of a workspace follow one another and each sees what the last one left.
+//! A workspace's row has a version that grows with every change of its definitions. Readers compare it with the version
+//! of their copy, so that a change by another process shows in the next read. Writers raise it first, which locks the
+//! row, so that the writers of a workspace follow one another, and each sees the result of the one before.
 //!
 //! May use: `catalogue`, `fresh`, `refusal`, `units`, this folder.
 
@@ -26,14 +26,14 @@ use effects::Failure;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// How often an edit is tried when other writers are in its way.
+/// Number of attempts of an edit when other writers conflict with it.
 const ATTEMPTS: usize = 3;
 
-/// A change of definitions, and what is to be told of it; it may be made again.
+/// A change of definitions that returns its audit entries; it may run again.
 type Change<'a> = dyn FnMut(&mut Edit) -> Result<Vec<AuditEntry>, Refusal> + Send + 'a;
 
 impl Store {
-    /// Everything defined in the workspace as of now; empty when nothing was written for it yet.
+    /// Returns the present definitions of the workspace; empty when nothing was written for it yet.
     pub async fn catalogue(&self, workspace: Uuid) -> Result<Arc<Catalogue>, StoreError> {
         let version = move |store: Self| async move { load::version(store.engine.pool(), workspace).await };
         let version = self.ask(&self.versions, workspace, version).await?.unwrap_or_default();
@@ -49,15 +49,15 @@ impl Store {
         Ok(catalogue)
     }
 
-    /// Everything defined in the workspace, which stays so until `writing` ends: for writes of values, which
-    /// must not outlive the definitions they were judged by.
+    /// Returns the definitions of the workspace and locks them until `writing` ends: for writes of values, which must
+    /// not be stored after the definitions they were checked by have changed.
     pub async fn held_catalogue(
         &self,
         writing: &mut Writing,
         workspace: Uuid,
     ) -> Result<Arc<Catalogue>, StoreError> {
         let lock = match self.engine.kind() {
-            // A writer has the file to itself.
+            // The writer already has the file to itself.
             Kind::Sqlite => "",
             Kind::Postgres => " FOR SHARE",
         };
@@ -66,13 +66,13 @@ impl Store {
         self.as_of(writing, workspace, version).await
     }
 
-    /// Changes the definitions of a workspace: runs `change` on what is there now, with every other writer of
-    /// the workspace waiting, and saves what it did, what that means for work items, and the audit entries,
-    /// all or nothing. `change` may run again when another writer was in the way.
+    /// Changes the definitions of a workspace. Runs `change` on the present definitions while every other writer of the
+    /// workspace waits. Saves the changes, their effects on work items, and the audit entries, all or nothing. `change`
+    /// may run again after a conflict with another writer.
     ///
     /// # Errors
-    /// What `change` refuses with, 409 for a rule about work items, 503 when the store cannot be written, or 502 when it
-    /// does not say whether it was.
+    /// The error of `change`, 409 for a rule about work items, 503 when the store cannot be written, or 502 when it is
+    /// unknown whether the change was written.
     pub async fn edit<T, F>(&self, workspace: Uuid, mut change: F) -> Result<(T, Arc<Catalogue>), Refusal>
     where
         T: Send,
@@ -89,7 +89,7 @@ impl Store {
         Ok((result, after))
     }
 
-    /// The same without a result of its own, so that this is compiled once and not for each kind of change.
+    /// Does the same without a generic result, so that it is compiled once and not for each kind of change.
     async fn edit_with(&self, workspace: Uuid, change: &mut Change<'_>) -> Result<Arc<Catalogue>, Refusal> {
         let mut attempt = 1;
         loop {
@@ -106,7 +106,7 @@ impl Store {
         let mut writing = self.engine.writing().await?;
         let version = self.lock(&mut writing, workspace).await?;
         let before = self.as_of(&mut writing, workspace, version - 1).await?;
-        // Later than all there is, also when the clock was set back or another machine's is ahead.
+        // Later than all existing instants, even if the clock was set back or another machine's clock is ahead.
         let mut edit = Edit::begin(&before, now_micros().max(newest(&before) + 1));
         let entries = change(&mut edit)?;
         let Edit { mut after, effects, .. } = edit;
@@ -125,17 +125,17 @@ impl Store {
         Ok(after)
     }
 
-    /// Waits until every earlier change of these definitions has ended at the database, also one of which this process
-    /// has heard nothing any more.
+    /// Waits until every earlier change of these definitions has ended at the database, even a change whose outcome
+    /// this process does not know.
     pub async fn wait_for_edits(&self, workspace: Uuid) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
         self.lock(&mut writing, workspace).await?;
-        // Its note may come later than its end.
+        // The note of the change may arrive later than its end.
         self.changes.tell(Changed::Stored(workspace));
         writing.rollback().await
     }
 
-    /// Raises the version of the workspace, which from here on is this transaction's own.
+    /// Raises the version of the workspace and locks its row for this transaction.
     async fn lock(&self, writing: &mut Writing, workspace: Uuid) -> Result<i64, StoreError> {
         if let Some(version) = raise(writing, workspace).await? {
             return Ok(version);
@@ -148,7 +148,7 @@ impl Store {
         version.ok_or_else(|| StoreError::Internal("the row of the workspace is not there".into()))
     }
 
-    /// The catalogue at `version`, which is the stored one.
+    /// Returns the catalogue at `version`, which is the stored one.
     async fn as_of(
         &self,
         writing: &mut Writing,
@@ -158,12 +158,12 @@ impl Store {
         if let Some(kept) = self.memory.get(workspace, version) {
             return Ok(kept);
         }
-        // The row tells the version that this transaction is raising it to.
+        // The row has the version to which this transaction raises it, so `version` replaces it.
         Ok(Arc::new(Catalogue { version, ..read(writing, workspace).await? }))
     }
 }
 
-/// Everything defined in the workspace as stored, past the memory.
+/// Reads all stored definitions of the workspace, bypassing the copies in memory.
 pub(super) async fn read(connection: &mut Session, workspace: Uuid) -> Result<Catalogue, StoreError> {
     let found = load::everything(connection, workspace).await?;
     Ok(found.unwrap_or_else(|| Catalogue::empty(workspace, now_micros())))
@@ -176,7 +176,7 @@ async fn raise(writing: &mut Writing, workspace: Uuid) -> Result<Option<i64>, St
     Ok(version)
 }
 
-/// The latest instant given to a record.
+/// Returns the latest instant of any record.
 fn newest(catalogue: &Catalogue) -> i64 {
     let types = catalogue.types.values().map(|record| record.created_at);
     let properties = catalogue.properties.values().map(|record| record.created_at);

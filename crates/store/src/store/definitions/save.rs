@@ -1,7 +1,7 @@
-//! Saving what an edit changed: the difference between two catalogues, in an order no index objects to.
+//! Saving the changes of an edit: the difference between two catalogues, in an order that violates no unique index.
 //!
-//! Records that are deleted or give up a place that only one may have are saved first, then the rest; links go before
-//! the records they join and come after them. May use: `catalogue`, this folder.
+//! Records that are deleted, or give up a place that only one record may have, are saved before the others. Links are
+//! removed before the records they join are saved, and added after them. May use: `catalogue`, this folder.
 
 use super::super::engine::Kind;
 use super::super::error::StoreError;
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Makes the stored definitions those of `after`; they are those of `before`.
+/// Changes the stored definitions from `before` to `after`.
 pub(super) async fn difference(
     connection: &mut Session,
     kind: Kind,
@@ -97,7 +97,7 @@ impl Saving<'_> {
     }
 }
 
-/// Links whose ends or whose contents differ are removed here and written again by [`links_new`].
+/// Removes links that are gone or have other contents; [`links_new`] writes the changed ones again.
 async fn links_gone(
     connection: &mut Session,
     kind: Kind,
@@ -126,7 +126,7 @@ fn other_options(context: &Arc<Context>, counterpart: Option<&Arc<Context>>) -> 
         .is_none_or(|counterpart| !Arc::ptr_eq(context, counterpart) && context.options != counterpart.options)
 }
 
-/// Those of `links` that the counterpart of their context does not have as they are.
+/// Returns the `links` that the counterpart of their context does not have, or has with other contents.
 fn not_in<'l>(
     links: &'l [ContextOption],
     counterpart: Option<&'l Arc<Context>>,

@@ -1,4 +1,4 @@
-//! The definitions as rows: which columns each kind has, and how a record is written to and read from them.
+//! The definitions as rows: the columns of each kind, and how a record is written to and read from them.
 //!
 //! May use: `catalogue`, this folder.
 
@@ -19,14 +19,14 @@ pub(super) trait Definition: Sized + PartialEq {
 
     fn read(id: Uuid, cells: &mut Cells<'_>) -> Result<Self, StoreError>;
 
-    /// Whether the record takes a place that only one may have; the record that gives it up is saved before.
+    /// Whether the record takes a place that only one may have. The record that gives it up is saved first.
     fn takes_a_place(&self) -> bool {
         false
     }
 }
 
-/// Says in which column of which table a kind of record keeps each of its fields. A field `as` a column is not called
-/// like it; those after `beside` lie elsewhere.
+/// Declares the table of a kind of record, and the column of each field. `as` gives the column of a field with another
+/// name; fields after `beside` are stored elsewhere.
 macro_rules! definition {
     (
         $kind:ident in $table:literal $(, takes a place when $place:ident)?:
@@ -87,7 +87,7 @@ definition! {
     beside options
 }
 
-/// Enumerations by the word of their serialised form.
+/// Implements both traits for enumerations, stored as the word of their serialised form.
 macro_rules! words {
     ($($kind:ident),*) => {$(
         impl Parameter for $kind {

@@ -1,5 +1,5 @@
-//! One run at a time carries: two would make the same records there twice. With PostgreSQL it is a lock of a session, with
-//! SQLite one on a file beside the store; both are gone when the process is.
+//! Lock for a run that moves data: two runs at once would create the same records twice at the target. With PostgreSQL
+//! it is a lock of a session, with SQLite a lock on a file beside the store; both end with the process.
 //!
 //! May use: this folder.
 
@@ -12,23 +12,23 @@ use super::super::snapshots::AloneAmongAll;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// How long a run waits: a server may need a moment to notice that a killed one is gone.
+/// Longest wait for the lock: a server may need a moment to notice that a killed run is gone.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Time from one try to the next.
+/// Time between two attempts.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// The right to carry; given up when this is dropped or the process ends.
+/// The lock of a run that moves data; released when this is dropped or the process ends.
 pub struct CarryingAlone {
     _on_server: Option<AloneAmongAll>,
     _beside_file: Option<Alone>,
 }
 
 impl Store {
-    /// Takes the store at `url`, which is this one, for a run that carries; none while another run has it. A store that
-    /// can only be read is not locked: a run fails at its first note.
+    /// Locks this store, whose URL is `url`, for a run that moves data; none while another run has the lock. A
+    /// read-only store is not locked: a run fails when it first writes its progress.
     ///
     /// # Errors
-    /// [`StoreError`] when the database cannot be asked, or the lock cannot be opened.
+    /// [`StoreError`] when the database does not respond, or the lock cannot be opened.
     pub async fn carrying_alone(&self, url: &str) -> Result<Option<CarryingAlone>, StoreError> {
         if self.engine.kind() == Kind::Postgres {
             let end = Instant::now() + PATIENCE;

@@ -1,4 +1,4 @@
-//! What else is held of a workspace, and how much.
+//! Other data that the store holds of a workspace, and its amounts.
 //!
 //! May use: this folder.
 
@@ -17,19 +17,19 @@ pub struct HeldOverlay {
     pub kind: String,
     /// The record.
     pub record: Uuid,
-    /// Field, value, and what v1 showed.
+    /// Field, value, and the value that v1 showed.
     pub value: OverlayValue,
 }
 
 impl Store {
-    /// Workspaces of which anything is held.
+    /// Returns the workspaces of which the store holds any data.
     pub async fn workspaces_held(&self) -> Result<Vec<Uuid>, StoreError> {
         let text = "SELECT id FROM workspace UNION SELECT workspace_id FROM work_item \
                     UNION SELECT workspace_id FROM overlay ORDER BY 1";
         all(self.engine.pool(), query(text, &[]), |cells| cells.next()).await
     }
 
-    /// Overlaid fields of records of a workspace.
+    /// Returns the overlaid fields of the records of a workspace.
     pub async fn overlays_held(&self, workspace: Uuid) -> Result<Vec<HeldOverlay>, StoreError> {
         let text = "SELECT kind, record_id, field, value, seen FROM overlay WHERE workspace_id = $1 \
                     ORDER BY kind, record_id, field";
@@ -41,17 +41,17 @@ impl Store {
         .await
     }
 
-    /// Entries of the audit log of a workspace.
+    /// Counts the audit log entries of a workspace.
     pub async fn audit_entries(&self, workspace: Uuid) -> Result<i64, StoreError> {
         self.counted("SELECT COUNT(*) FROM audit_log WHERE workspace_id = $1", workspace).await
     }
 
-    /// Writes of a workspace that are not settled between v1 and the store.
+    /// Counts the writes of a workspace that are not settled between v1 and the store.
     pub async fn unsettled_writes(&self, workspace: Uuid) -> Result<i64, StoreError> {
         self.counted("SELECT COUNT(*) FROM intent WHERE settled_at IS NULL AND workspace_id = $1", workspace).await
     }
 
-    /// Ids of all types and properties that were ever defined in a workspace, deleted ones included.
+    /// Returns the ids of all types and properties that were ever defined in a workspace, deleted ones included.
     pub async fn ids_ever_given(&self, workspace: Uuid) -> Result<HashSet<Uuid>, StoreError> {
         let text = "SELECT id FROM work_item_type WHERE workspace_id = $1 \
                     UNION SELECT id FROM property WHERE workspace_id = $1";

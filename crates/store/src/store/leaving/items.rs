@@ -1,4 +1,4 @@
-//! What is recorded about the work items of a workspace.
+//! Records about the work items of a workspace.
 //!
 //! May use: `v2` (times), this folder.
 
@@ -10,7 +10,7 @@ use crate::v2::time::Micros;
 use std::collections::HashMap;
 use uuid::Uuid;
 
-/// What is recorded about a work item, its values aside.
+/// The record about a work item, without its values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedItem {
     /// The item.
@@ -19,25 +19,25 @@ pub struct RecordedItem {
     pub project_id: Uuid,
     /// Its type.
     pub type_id: Option<Uuid>,
-    /// When it was archived through the gateway.
+    /// Time when it was archived through the gateway.
     pub archived_at: Option<Micros>,
-    /// Its number within the project, as it was when it was archived.
+    /// Its number within the project at the time of archiving.
     pub archived_number: Option<i64>,
-    /// Its name, as it was when it was archived.
+    /// Its name at the time of archiving.
     pub archived_name: Option<String>,
 }
 
 read_from_its_columns!(RecordedItem: id, project_id, type_id, archived_at, archived_number, archived_name);
 
 impl Store {
-    /// What is recorded about work items of a workspace.
+    /// Returns the records about the work items of a workspace.
     pub async fn recorded_items(&self, workspace: Uuid) -> Result<Vec<RecordedItem>, StoreError> {
         let columns = RecordedItem::COLUMNS;
         let text = format!("SELECT {columns} FROM work_item WHERE workspace_id = $1 ORDER BY project_id, id");
         all(self.engine.pool(), query(sql(text), &[&workspace]), RecordedItem::read).await
     }
 
-    /// Custom values of all work items of a project; items without any are left out.
+    /// Returns the custom values of all work items of a project; items without values are left out.
     pub async fn recorded_values(&self, project: Uuid) -> Result<HashMap<Uuid, ItemValues>, StoreError> {
         let text = "SELECT work_item_id, property_id, value, option_id FROM custom_value WHERE work_item_id IN \
                     (SELECT id FROM work_item WHERE project_id = $1) ORDER BY work_item_id, property_id, position";

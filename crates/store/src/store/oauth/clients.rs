@@ -13,17 +13,17 @@ use crate::units::now_micros;
 pub struct Client {
     /// `client_id`.
     pub id: String,
-    /// What people know it by.
+    /// Name shown to people.
     pub name: String,
     /// Hash of its secret; `None` for a public client.
     pub secret_hash: Option<String>,
-    /// Where answers may be sent.
+    /// Addresses to which answers may be sent.
     pub redirect_uris: Vec<String>,
-    /// What it may ask for; empty for everything.
+    /// Scopes it may ask for; empty for all.
     pub scopes: Vec<String>,
     /// Whether it registered itself.
     pub self_registered: bool,
-    /// When, in microseconds since 1970; set by the store.
+    /// Time of registration, in microseconds since 1970; set by the store.
     pub created_at: i64,
 }
 
@@ -34,7 +34,7 @@ impl OAuthStore {
     /// Adds a client.
     ///
     /// # Errors
-    /// [`StoreError`] when it cannot be written, or the id is taken.
+    /// [`StoreError`] when the client cannot be written, or its id is taken.
     pub async fn add_client(&self, client: &Client) -> Result<(), StoreError> {
         let row: NewRow = &[
             ("id", &client.id),
@@ -48,28 +48,28 @@ impl OAuthStore {
         self.engine.change(insert("oauth_client", row)).await.map(drop)
     }
 
-    /// The client with this id.
+    /// Returns the client with this id.
     pub async fn client(&self, id: &str) -> Result<Option<Client>, StoreError> {
         if id.contains('\0') {
-            // PostgreSQL takes no such text, not even to look for it.
+            // PostgreSQL does not accept such a text, not even in a search.
             return Ok(None);
         }
         let text = sql(format!("{COLUMNS} AND id = $1"));
         Ok(self.engine.rows(query(text, &[&id]), read).await?.pop())
     }
 
-    /// All clients, oldest first.
+    /// Returns all clients, oldest first.
     pub async fn clients(&self) -> Result<Vec<Client>, StoreError> {
         self.engine.rows(query(sql(format!("{COLUMNS} ORDER BY created_at, id")), &[]), read).await
     }
 
-    /// Those without a secret that an operator has registered, oldest first.
+    /// Returns the clients without a secret that an operator has registered, oldest first.
     pub async fn public_clients(&self) -> Result<Vec<Client>, StoreError> {
         let which = "AND secret_hash = '' AND self_registered = 0";
         self.engine.rows(query(sql(format!("{COLUMNS} {which} ORDER BY created_at, id")), &[]), read).await
     }
 
-    /// Gives a confidential client another secret; false when there is no such client.
+    /// Replaces the secret of a confidential client; false when there is no such client.
     pub async fn set_client_secret(&self, id: &str, secret_hash: &str) -> Result<bool, StoreError> {
         let text = "UPDATE oauth_client SET secret_hash = $2 WHERE id = $1 AND deleted_at IS NULL \
                     AND secret_hash <> ''";
@@ -79,7 +79,7 @@ impl OAuthStore {
     /// Deletes a client and ends its grants; false when there is no such client.
     pub async fn delete_client(&self, id: &str) -> Result<bool, StoreError> {
         let mut writing = self.engine.writing().await?;
-        // Also when it had been deleted: the answer to that write may have been lost.
+        // Also when it was already deleted: the answer to that write may have been lost.
         writing.voids(Changed::Credentials);
         let at = now_micros();
         let text = "UPDATE oauth_client SET deleted_at = $2 WHERE id = $1 AND deleted_at IS NULL";

@@ -1,4 +1,4 @@
-//! What people allowed clients.
+//! Grants: the consents that people gave to clients.
 //!
 //! May use: `fresh`, `units`, this folder, the engine.
 
@@ -10,21 +10,21 @@ use crate::store::rows::{Cells, NewRow, insert, query};
 use crate::units::now_micros;
 use uuid::Uuid;
 
-/// Within so many microseconds a client repeats what it has no answer to.
+/// Microseconds within which a client repeats a request that got no answer.
 const LATELY: i64 = 60_000_000;
-/// A grant that ended after a time.
+/// Statement that finds a grant by its id if it ended after a given time.
 const ENDED_LATELY: &str = "SELECT id FROM oauth_grant WHERE id = $1 AND revoked_at > $2";
 
-/// A consent that was just given.
+/// A new consent.
 #[derive(Debug, Clone)]
 pub struct NewGrant {
     /// Random id; the sealed key is bound to it.
     pub id: Uuid,
-    /// The client it is given to.
+    /// The client that gets it.
     pub client_id: String,
     /// The person.
     pub user: Uuid,
-    /// What was allowed.
+    /// Allowed scopes.
     pub scopes: Vec<String>,
     /// The person's v1 key.
     pub sealed: Sealed,
@@ -35,11 +35,11 @@ pub struct NewGrant {
 pub struct NewCode {
     /// Hash of the code.
     pub hash: String,
-    /// Where it is sent; the client must name it again.
+    /// Address to which it is sent; the client must name it again.
     pub redirect_uri: String,
     /// PKCE challenge, if the client sent one.
     pub challenge: Option<String>,
-    /// Until when it can be used.
+    /// Time when it expires.
     pub expires_at: i64,
 }
 
@@ -50,11 +50,11 @@ pub struct Grant {
     pub id: Uuid,
     /// Name of the client.
     pub client_name: String,
-    /// What was allowed.
+    /// Allowed scopes.
     pub scopes: Vec<String>,
-    /// When.
+    /// Time of the consent.
     pub created_at: i64,
-    /// When a token was last given for it; zero for never.
+    /// Time when the last token was issued for it; zero for never.
     pub last_token_at: i64,
 }
 
@@ -84,9 +84,9 @@ impl OAuthStore {
         writing.commit().await
     }
 
-    /// The live grants of a person that a client has made use of or still can, newest first.
+    /// Returns the live grants of a person, newest first.
     pub async fn grants_of(&self, user: Uuid) -> Result<Vec<Grant>, StoreError> {
-        // For each grant by itself: it is the last entry of the grant in an index.
+        // The time is looked up for each grant separately: it is the grant's last entry in an index.
         let text = "SELECT g.id, c.name, g.scopes, g.created_at, \
                     COALESCE((SELECT MAX(t.issued_at) FROM oauth_token t WHERE t.grant_id = g.id), 0) \
                     FROM oauth_grant g JOIN oauth_client c ON c.id = g.client_id \
@@ -103,14 +103,14 @@ impl OAuthStore {
         self.engine.rows(query(text, &[&user]), grant).await
     }
 
-    /// What the client of a live grant of this person is called.
+    /// Returns the name of the client of a live grant of this person.
     pub async fn client_name_of(&self, user: Uuid, grant: Uuid) -> Result<Option<String>, StoreError> {
         let text = "SELECT c.name FROM oauth_grant g JOIN oauth_client c ON c.id = g.client_id WHERE g.id = $1 \
                     AND g.user_id = $2 AND g.revoked_at IS NULL";
         Ok(self.engine.rows(query(text, &[&grant, &user]), |cells| cells.next()).await?.pop())
     }
 
-    /// Ends a grant of this person and all that came of it; false when there is none.
+    /// Ends a grant of this person with its tokens; false when there is no such grant.
     pub async fn revoke_grant_of(&self, user: Uuid, grant: Uuid) -> Result<bool, StoreError> {
         let mut writing = self.engine.writing().await?;
         let text = "UPDATE oauth_grant SET revoked_at = $3, revoked_reason = 'person', sealed_key = '' \
@@ -122,7 +122,7 @@ impl OAuthStore {
     }
 }
 
-/// Ends a grant, in a transaction of the caller's; false when it had ended.
+/// Ends a grant, in a transaction of the caller; false when it had already ended.
 pub(super) async fn revoke(writing: &mut Writing, grant: &str, reason: &str) -> Result<bool, StoreError> {
     let text = "UPDATE oauth_grant SET revoked_at = $2, revoked_reason = $3, sealed_key = '' WHERE id = $1 \
                 AND revoked_at IS NULL";
@@ -131,8 +131,8 @@ pub(super) async fn revoke(writing: &mut Writing, grant: &str, reason: &str) -> 
     Ok(ended)
 }
 
-/// Tells all processes of what has `ended` now; also of what had ended a moment ago, because the answer to that write
-/// may have been lost. `lately` finds it by its key when it ended after a time.
+/// Notifies all processes if a credential has `ended` now, or if it had ended a moment ago, because the answer to that
+/// write may have been lost. The statement `lately` finds it by its key when it ended after a given time.
 pub(super) async fn tell_end(
     writing: &mut Writing,
     ended: bool,

@@ -1,4 +1,4 @@
-//! Keys of the gateway's own.
+//! The gateway's own keys.
 //!
 //! May use: `fresh`, `units`, this folder, the engine.
 
@@ -12,25 +12,25 @@ use uuid::Uuid;
 /// A gateway key.
 #[derive(Debug, Clone)]
 pub struct GatewayKey {
-    /// Its id, by which it is listed and revoked.
+    /// Its id, used to list and revoke it.
     pub id: Uuid,
-    /// Hash of it.
+    /// Hash of the key.
     pub hash: String,
-    /// What it is for.
+    /// Its purpose.
     pub title: String,
     /// The person it acts for.
     pub user: Uuid,
-    /// What that person was called when it was made.
+    /// Name of the person when the key was created.
     pub user_name: String,
-    /// What it opens.
+    /// Scopes that it opens.
     pub scopes: Vec<String>,
-    /// The only workspace it opens, by id and what it was called; `None` for all.
+    /// The only workspace that it opens: its id and its slug at that time; `None` for all.
     pub workspace: Option<(Uuid, String)>,
     /// The person's v1 key; empty when revoked.
     pub sealed: Sealed,
-    /// When it was made; set by the store.
+    /// Time when it was created; set by the store.
     pub created_at: i64,
-    /// Until when it is good; `None` for ever.
+    /// Time when it expires; `None` for never.
     pub expires_at: Option<i64>,
     /// Whether it was revoked.
     pub revoked: bool,
@@ -63,12 +63,12 @@ impl OAuthStore {
         self.engine.change(insert("gateway_key", row)).await.map(drop)
     }
 
-    /// The key with this hash, revoked or not.
+    /// Returns the key with this hash, revoked or not.
     pub async fn key(&self, hash: &str) -> Result<Option<GatewayKey>, StoreError> {
         Ok(self.engine.rows(query(sql(format!("{COLUMNS} WHERE hash = $1")), &[&hash]), read).await?.pop())
     }
 
-    /// The keys of a person, or of everybody, that were not revoked, oldest first; also those that have expired.
+    /// Returns the keys of a person, or of all people, that were not revoked, oldest first; expired keys are included.
     pub async fn keys(&self, user: Option<Uuid>) -> Result<Vec<GatewayKey>, StoreError> {
         let text = sql(format!(
             "{COLUMNS} WHERE revoked_at IS NULL AND (user_id = $1 OR $1 = '') ORDER BY created_at, id"
@@ -77,17 +77,17 @@ impl OAuthStore {
         self.engine.rows(query(text, &[&user]), read).await
     }
 
-    /// The key with this id that was not revoked, of this person when one is named.
+    /// Returns the key with this id if it was not revoked; if `user` is given, only a key of this person.
     pub async fn key_to_revoke(&self, key: Uuid, user: Option<Uuid>) -> Result<Option<GatewayKey>, StoreError> {
         let text = sql(format!("{COLUMNS} WHERE id = $1 AND (user_id = $2 OR $2 = '') AND revoked_at IS NULL"));
         let user = user.map(|user| user.to_string()).unwrap_or_default();
         Ok(self.engine.rows(query(text, &[&key, &user]), read).await?.pop())
     }
 
-    /// Revokes a key, of this person when one is named; false when there is none.
+    /// Revokes a key; if `user` is given, only a key of this person. False when there is no such key.
     pub async fn revoke_key(&self, key: Uuid, user: Option<Uuid>) -> Result<bool, StoreError> {
         let mut writing = self.engine.writing().await?;
-        // Also when it had been revoked: the answer to that write may have been lost.
+        // Also when it was already revoked: the answer to that write may have been lost.
         writing.voids(Changed::Credentials);
         let text = "UPDATE gateway_key SET revoked_at = $3, sealed_key = '' WHERE id = $1 AND (user_id = $2 \
                     OR $2 = '') AND revoked_at IS NULL";

@@ -1,8 +1,8 @@
 //! The authorization server's share of the store: clients, grants, codes, tokens and gateway keys.
 //!
-//! Secrets arrive here as hashes and v1 keys sealed; nothing in this folder could act for anyone. Some rules must hold
-//! even when two processes do the same at once (a code is used once, a refresh token is exchanged once). They are
-//! decided by one conditional UPDATE inside a transaction that holds the grant's row.
+//! Secrets arrive here as hashes, and v1 keys sealed; with the data of this folder alone nobody can act for a person.
+//! Some rules must hold even when two processes do the same at once (a code is used once, a refresh token is exchanged
+//! once). One conditional UPDATE decides them, inside a transaction that holds the grant's row.
 //!
 //! May use: `fresh`, the engine and error of the store.
 

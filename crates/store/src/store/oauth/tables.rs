@@ -1,4 +1,4 @@
-//! The tables of the authorization server, how lists of words stand in them, and the sealed v1 keys of their rows. May
+//! The tables of the authorization server, the form of word lists in them, and the sealed v1 keys of their rows. May
 //! use: `fresh`, this folder.
 
 use super::super::engine::{Engine, Kind};
@@ -13,7 +13,7 @@ pub struct OAuthStore {
     pub(super) engine: Engine,
 }
 
-/// A v1 key as the store has it.
+/// A v1 key in its stored form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sealed {
     /// Nonce and ciphertext, as text.
@@ -25,41 +25,41 @@ pub struct Sealed {
 /// A row that holds a sealed key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SealedRow {
-    /// Whether it is a gateway key; else a grant.
+    /// Whether the row is a gateway key; else it is a grant.
     pub of_gateway_key: bool,
     /// Id of the row, to which the sealed text is bound.
     pub id: String,
-    /// What it holds.
+    /// The sealed key.
     pub sealed: Sealed,
 }
 
 impl Store {
-    /// The tables of the authorization server.
+    /// Returns the tables of the authorization server.
     pub fn oauth(&self) -> OAuthStore {
         OAuthStore { engine: self.engine.clone() }
     }
 }
 
 impl OAuthStore {
-    /// Whether this process knows of every revocation that was answered: it has the store to itself, or hears what
-    /// others write.
+    /// Checks whether this process knows of every acknowledged revocation: it has the store to itself, or receives the
+    /// notes of other processes.
     pub fn hears_revocations(&self) -> bool {
         self.engine.kind() == Kind::Sqlite || self.engine.peers.lease.is_held()
     }
 
-    /// Where revocations are told in this process, its own and those of others.
+    /// Returns the channel that reports revocations in this process, by this process and by others.
     pub fn changes(&self) -> &Changes {
         &self.engine.peers.changes
     }
 
-    /// Up to `limit` rows whose key is not sealed with `secret`, with ids greater than `after`, by id.
+    /// Returns up to `limit` rows whose key is not sealed with `secret`, with ids greater than `after`, by id.
     pub async fn not_sealed_with(
         &self,
         secret: &str,
         after: &str,
         limit: i64,
     ) -> Result<Vec<SealedRow>, StoreError> {
-        // PostgreSQL gives a plain literal 32 bits.
+        // For PostgreSQL a plain literal has 32 bits.
         let text = "SELECT CAST(0 AS BIGINT), id, sealed_key, sealed_with FROM oauth_grant WHERE sealed_key <> '' \
                     AND sealed_with <> $1 AND id > $2 UNION ALL SELECT 1, id, sealed_key, sealed_with \
                     FROM gateway_key WHERE sealed_key <> '' AND sealed_with <> $1 AND id > $2 ORDER BY 2 \
@@ -71,7 +71,7 @@ impl OAuthStore {
         self.engine.rows(query(text, &[&secret, &after, &limit]), row).await
     }
 
-    /// Puts `sealed` in place of what `row` held; false when that has changed meanwhile.
+    /// Replaces the sealed key of `row` by `sealed`; false when the key has changed meanwhile.
     pub async fn reseal(&self, row: &SealedRow, sealed: &Sealed) -> Result<bool, StoreError> {
         let text = if row.of_gateway_key {
             "UPDATE gateway_key SET sealed_key = $3, sealed_with = $4 WHERE id = $1 AND sealed_key = $2"
@@ -82,7 +82,7 @@ impl OAuthStore {
     }
 }
 
-/// The words of a list, which stand with blanks between them.
+/// Splits a list into its words, which are separated by blanks.
 pub(super) fn words(text: String) -> Vec<String> {
     text.split_ascii_whitespace().map(str::to_owned).collect()
 }

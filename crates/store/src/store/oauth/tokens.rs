@@ -1,4 +1,4 @@
-//! Codes and tokens: exchanging each once, and ending what came of one that was used twice.
+//! Codes and tokens: each is exchanged once, and a second use ends its grant.
 //!
 //! May use: `fresh`, `units`, this folder, the engine.
 
@@ -23,31 +23,31 @@ pub enum TokenKind {
     Refresh,
 }
 
-/// A token to be given out.
+/// A token to be issued.
 #[derive(Debug, Clone)]
 pub struct NewToken {
-    /// Hash of it.
+    /// Hash of the token.
     pub hash: String,
     /// Its kind.
     pub kind: TokenKind,
-    /// What it opens, separated by blanks.
+    /// Scopes that it opens, separated by blanks.
     pub scopes: String,
-    /// Until when.
+    /// Time when it expires.
     pub expires_at: i64,
 }
 
-/// A code and the grant it carries.
+/// A code and its grant.
 #[derive(Debug, Clone)]
 pub struct Code {
     /// The grant.
     pub grant: Uuid,
-    /// The client it was given to.
+    /// The client that it was issued to.
     pub client_id: String,
     /// The person who allowed it.
     pub user: Uuid,
-    /// What was allowed, separated by blanks.
+    /// Allowed scopes, separated by blanks.
     pub scopes: String,
-    /// Where it was sent.
+    /// Address to which it was sent.
     pub redirect_uri: String,
     /// PKCE challenge, if there was one.
     pub challenge: Option<String>,
@@ -58,57 +58,57 @@ pub struct Code {
 pub struct Token {
     /// The grant.
     pub grant: Uuid,
-    /// The client it was given to.
+    /// The client that it was issued to.
     pub client_id: String,
     /// The person it acts for.
     pub user: Uuid,
     /// Its kind.
     pub kind: TokenKind,
-    /// What it opens.
+    /// Scopes that it opens.
     pub scopes: Vec<String>,
     /// The v1 key of the person; empty when the grant has ended.
     pub sealed: Sealed,
-    /// When it was given out.
+    /// Time when it was issued.
     pub issued_at: i64,
-    /// Until when it is good.
+    /// Time when it expires.
     pub expires_at: i64,
     /// Whether it was exchanged, revoked, or its grant has ended.
     pub ended: bool,
 }
 
-/// What the caller thinks of a code or refresh token that is being presented.
+/// Decision of the caller about a presented code or refresh token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Give the tokens.
+    /// Issue the tokens.
     Accept,
-    /// Give nothing, change nothing.
+    /// Issue nothing, change nothing.
     Ignore,
-    /// Give nothing, and end the grant.
+    /// Issue nothing, and end the grant.
     Burn,
 }
 
-/// What became of a presented code.
+/// Result of presenting a code.
 #[derive(Debug)]
 pub enum Exchange {
     /// The tokens are recorded.
     Done(Code),
     /// Unknown, expired, or not accepted.
     Refused,
-    /// Presented before, or in a way that ended its grant; and whether the end could be written.
+    /// Presented before, or in a way that ended its grant. The result says whether the end was written.
     Ended(Code, Result<(), StoreError>),
 }
 
-/// What became of a presented refresh token.
+/// Result of presenting a refresh token.
 #[derive(Debug)]
 pub enum Refresh {
     /// The tokens are recorded.
     Done {
-        /// Whether they replaced others that were given before.
+        /// Whether they replaced tokens that were issued before.
         replaced: bool,
     },
     /// Unknown, expired, revoked, or not accepted.
     Refused,
-    /// It had been exchanged before, which ends its grant; and whether the end could be written.
+    /// It had been exchanged before, which ends its grant. The result says whether the end was written.
     Reused(Result<(), StoreError>),
 }
 
@@ -121,7 +121,7 @@ const TOKEN: &str = "SELECT t.grant_id, g.client_id, g.user_id, t.kind, t.scopes
                      WHERE t.hash = $1";
 
 impl OAuthStore {
-    /// Exchanges a code for `tokens`, at most once even when several ask at the same time. Replay ends the grant.
+    /// Exchanges a code for `tokens`, at most once even with several requests at once. A replay ends the grant.
     pub async fn exchange_code(
         &self,
         hash: &str,
@@ -151,9 +151,9 @@ impl OAuthStore {
         Ok(Exchange::Done(code))
     }
 
-    /// Exchanges a refresh token for its successors. One that was exchanged before ends the grant, unless
-    /// that was at most `retry` microseconds ago and its successor was never presented: then the answer was
-    /// lost on its way, and the successors are replaced.
+    /// Exchanges a refresh token for its successors. A second exchange ends the grant, unless the first was at most
+    /// `retry` microseconds ago and its successor was never presented: then the answer was lost, and the successors are
+    /// replaced.
     pub async fn refresh(
         &self,
         hash: &str,
@@ -190,16 +190,16 @@ impl OAuthStore {
         Ok(Refresh::Done { replaced: again })
     }
 
-    /// The token with this hash, ended or not.
+    /// Returns the token with this hash, ended or not.
     pub async fn token(&self, hash: &str) -> Result<Option<Token>, StoreError> {
         Ok(self.engine.rows(query(TOKEN, &[&hash]), read_token).await?.pop())
     }
 
-    /// Ends an access token alone, or with a refresh token its whole grant, also when that refresh token was
-    /// exchanged before: its successors end with it. False when nothing was left to end.
+    /// Ends an access token alone, or, for a refresh token, its whole grant with all successors, even if the refresh
+    /// token was exchanged before. Returns false when nothing was left to end.
     pub async fn revoke_token(&self, hash: &str, token: &Token) -> Result<bool, StoreError> {
         let mut writing = self.engine.writing().await?;
-        // An exchange at the same time comes before, and its tokens end as well, or after, and is refused.
+        // A concurrent exchange either comes first, and its tokens end too, or comes later and is rejected.
         hold_family(&mut writing, "oauth_token", hash).await?;
         let ended = match token.kind {
             TokenKind::Refresh => grants::revoke(&mut writing, &token.grant.to_string(), "client").await?,
@@ -217,8 +217,8 @@ impl OAuthStore {
         Ok(ended)
     }
 
-    /// Drops codes and tokens that expired before `before`, and grants nobody can use any more; returns how
-    /// many rows went.
+    /// Deletes codes and tokens that expired before `before`, and grants that cannot be used any more; returns the
+    /// number of deleted rows.
     pub async fn prune(&self, before: i64) -> Result<u64, StoreError> {
         let mut gone = 0;
         for text in [
@@ -234,9 +234,9 @@ impl OAuthStore {
     }
 }
 
-/// Makes every caller that presents something of the same family at the same time wait, in any gateway process, until
-/// this transaction has ended, so that rows read from here on are as they are when they are changed: one of several
-/// replays ends the grant and the others find it ended. SQLite has one writer anyhow.
+/// Locks the grant of a code or token, so that other requests of the same grant wait, in any gateway process, until
+/// this transaction has ended. Rows read from here on cannot change before they are written: one of several replays
+/// ends the grant, and the others find it ended. SQLite has one writer anyway.
 async fn hold_family(writing: &mut Writing, table: &str, hash: &str) -> Result<(), StoreError> {
     let text = format!(
         "UPDATE oauth_grant SET revoked_at = revoked_at WHERE id = (SELECT grant_id FROM {table} WHERE hash = $1)"
@@ -244,7 +244,7 @@ async fn hold_family(writing: &mut Writing, table: &str, hash: &str) -> Result<(
     writing.run(query(sql(text), &[&hash])).await.map(drop)
 }
 
-/// Ends the successors of a refresh token; false when the refresh token among them was presented already.
+/// Ends the successors of a refresh token; false when the refresh token among them was already presented.
 async fn replace_successors(writing: &mut Writing, parent: &str) -> Result<bool, StoreError> {
     writing.voids(Changed::Credentials);
     let at = now_micros();

@@ -1,7 +1,7 @@
-//! Locks beside a SQLite file that live as long as the process that took them: one process serves it, and one run
-//! carries what it holds elsewhere.
+//! Locks beside a SQLite file that live as long as the process that took them: one process serves the file, and one run
+//! moves its data elsewhere.
 //!
-//! Other commands work beside both; they keep nothing in memory. A lock is on a file of its own, because closing
+//! Other commands work at the same time; they keep nothing in memory. A lock is on a file of its own, because closing
 //! SQLite's own files would end the locks that SQLite has on them.
 //!
 //! May use: nothing of this crate.
@@ -12,33 +12,33 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
-/// Time from one try to the next.
+/// Time between two attempts.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// The ending of the lock of the process that serves.
+/// File extension of the lock of the process that serves.
 pub const SERVES: &str = "lock";
-/// The ending of the lock of the run that carries.
+/// File extension of the lock of the run that moves data.
 pub const CARRIES: &str = "leave-lock";
 
-/// The lock; given up when this is dropped or the process ends.
+/// The lock; released when this is dropped or the process ends.
 #[derive(Debug)]
 pub struct Alone(#[allow(dead_code)] File);
 
-/// Whether this process serves the file of its store, shared by all who use it.
+/// Whether this process serves the file of its store; shared by all users of the store.
 #[derive(Debug, Default)]
 pub enum Serving {
-    /// It does not, or there is no file.
+    /// It does not serve, or there is no file.
     #[default]
     No,
-    /// The file could only be read when it began.
+    /// The file could only be read when the process began.
     WithoutLock(PathBuf),
-    /// So it was, and another process has the lock by now.
+    /// The same, and another process has taken the lock since.
     BesideAWriter(PathBuf),
-    /// It has the lock.
+    /// The process has the lock.
     WithLock(#[allow(dead_code)] Alone),
 }
 
-/// Why the lock was not taken.
+/// Reason why the lock was not taken.
 #[derive(Debug)]
 pub enum NotTaken {
     /// Another process has it.
@@ -47,13 +47,13 @@ pub enum NotTaken {
     Unusable {
         /// The file of the lock.
         lock: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         cause: io::Error,
     },
 }
 
 impl Alone {
-    /// Takes the lock of `file` that ends in `ending`, waiting for up to `patience`. Where the file system has no locks
+    /// Takes the lock of `file` with the extension `ending`; waits for up to `patience`. On a file system without locks
     /// nothing is locked.
     pub async fn take(file: &Path, ending: &str, patience: Duration) -> Result<Self, NotTaken> {
         let end = Instant::now() + patience;

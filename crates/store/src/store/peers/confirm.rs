@@ -1,4 +1,4 @@
-//! Telling the others of a change, and waiting until all have heard of it.
+//! Sending other processes a note of a change, and waiting until all have confirmed it.
 //!
 //! May use: `fresh`, `engine`, `service`, this folder.
 
@@ -17,20 +17,20 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout_at};
 use uuid::Uuid;
 
-/// Time from one look at the leases to the next, of a process that hears no confirmations.
+/// Time between two looks at the leases, for a process that receives no confirmations.
 const LOOK: Duration = Duration::from_millis(100);
-/// The step of the tables since which processes are told.
+/// The step of the tables from which on processes send notes.
 const PROCESSES: i64 = 6;
 
 /// Microseconds since 1970 by the clock of the database.
 pub(in crate::store) const DATABASE_NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
 impl Store {
-    /// Tells all gateway processes of changes that no transaction of the store goes with, and waits until all have
-    /// heard.
+    /// Sends all gateway processes a note of changes that belong to no transaction of the store, and waits until all
+    /// have confirmed it.
     ///
     /// # Errors
-    /// [`StoreError`] when the database cannot be used; the values this process keeps are void all the same.
+    /// [`StoreError`] when the database cannot be used; the cache entries of this process are invalidated anyway.
     pub async fn tell(&self, changed: Vec<Changed>) -> Result<(), StoreError> {
         let engine = &self.engine;
         engine.peers.tell_here(&changed);
@@ -46,13 +46,13 @@ impl Store {
 }
 
 impl Engine {
-    /// Waits until every process that answers from memory has heard this note, which is committed.
+    /// Waits until every process that answers from memory has received this note, which is committed.
     pub(in crate::store) async fn wait_until_confirmed(&self, awaited: Awaited) {
         let end = Instant::now() + LEASE;
         let peers = &self.peers;
         let asked = timeout_at(end, leases(self.pool_of_any_version(), peers.me)).await;
         let Ok(Ok(leases)) = asked else {
-            // Nobody can say who has a lease; by then those who have one heard the note.
+            // The holders of leases are unknown; at `end` every holder has received the note.
             return tokio::time::sleep_until(end).await;
         };
         if leases.is_empty() {
@@ -64,7 +64,7 @@ impl Engine {
         loop {
             let heard = peers.heard.notified();
             tokio::pin!(heard);
-            // Told from here on, also of what comes before it is waited for.
+            // Register now, so that a confirmation before the wait below is not missed.
             heard.as_mut().enable();
             if awaited.is_heard_by(leases.keys()) || timeout_at(end, heard).await.is_err() {
                 return;
@@ -72,7 +72,7 @@ impl Engine {
         }
     }
 
-    /// Whether another process has a lease.
+    /// Checks whether another process has a lease.
     pub(super) async fn is_leased(&self) -> Result<bool, StoreError> {
         if self.tables_version().await? < PROCESSES {
             return Ok(false);
@@ -82,14 +82,14 @@ impl Engine {
     }
 }
 
-/// How often each other process that has a lease has renewed it.
+/// Returns the other processes with a lease, each with its number of renewals.
 async fn leases(pool: &AnyPool, me: Uuid) -> Result<HashMap<Uuid, i64>, StoreError> {
     let text = format!("SELECT id, beats FROM process WHERE id <> $1 AND lease_until > {DATABASE_NOW}");
     all(pool, query(sql(text), &[&me]), |cells| Ok((cells.next()?, cells.next()?))).await
 }
 
-/// Waits until each of these leases was renewed twice or has ended: the second renewal is sent only when the first has
-/// come back, and with it everything before it.
+/// Waits until each of these leases was renewed twice or has ended. A process sends the second renewal only when the
+/// first has come back to it, and with the first every note before it.
 async fn renewed_twice(pool: &AnyPool, me: Uuid, before: HashMap<Uuid, i64>, end: Instant) {
     while Instant::now() < end {
         sleep(LOOK).await;

@@ -1,7 +1,7 @@
-//! Hints of v1 that reached one process, passed on to the others.
+//! Hints of v1 that reached one process, passed on to the other processes.
 //!
-//! Nobody waits for it or confirms it: who misses one is as fresh as without. It has a channel of its own, so that
-//! processes of older versions never hear of it.
+//! No process waits for a hint or confirms it: a process that misses one is as current as without hints. Hints have a
+//! channel of their own, so that processes of older versions never receive them.
 //!
 //! May use: `engine`, `error`, `rows`, `service`, this folder.
 
@@ -13,14 +13,14 @@ use super::note::{HINTS, Hint, PassedOn};
 use super::state::Peers;
 use tokio::sync::mpsc::{Receiver, channel};
 
-/// Hints that wait to be followed; further ones are left out.
+/// Number of hints that may wait to be followed; further hints are dropped.
 const WAITING: usize = 1_000;
 
 impl Store {
-    /// Passes a hint on to all other gateway processes on this store, when there are any.
+    /// Passes a hint on to all other gateway processes on this store, if there are any.
     ///
     /// # Errors
-    /// [`StoreError`] when the database cannot be used; then nobody hears of it.
+    /// [`StoreError`] when the database cannot be used; then no process receives the hint.
     pub async fn pass_on(&self, hint: Hint) -> Result<(), StoreError> {
         let engine = &self.engine;
         if engine.kind() == Kind::Sqlite || engine.peers.count() < 2 {
@@ -32,7 +32,7 @@ impl Store {
         Ok(())
     }
 
-    /// Hints that other processes pass on from now on; whoever asked for them before gets no more.
+    /// Returns the hints that other processes pass on from now on; an earlier receiver gets no more.
     pub fn passed_on(&self) -> Receiver<Hint> {
         let (sender, receiver) = channel(WAITING);
         *self.engine.peers.hints.lock() = Some(sender);
@@ -41,13 +41,13 @@ impl Store {
 }
 
 impl Peers {
-    /// A process has passed a hint on.
+    /// Handles a hint that a process has passed on.
     pub(super) fn hinted(&self, text: &str) {
         let Ok(PassedOn { from, hint }) = serde_json::from_str(text) else { return };
         if from != self.me
             && let Some(hints) = &*self.hints.lock()
         {
-            // One that finds no room, or nobody who follows it, is left out.
+            // A hint without room or without a receiver is dropped.
             let _ = hints.try_send(hint);
         }
     }

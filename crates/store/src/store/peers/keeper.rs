@@ -1,4 +1,4 @@
-//! Keeping the lease: the connection that listens, renews, and proves that this process lives.
+//! Keeping the lease: the connection that receives notes, renews the lease, and proves that this process lives.
 //!
 //! May use: `fresh`, `engine`, `opening` (what each connection is told), `service`, `units`,
 //! this folder.
@@ -26,20 +26,20 @@ use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use uuid::Uuid;
 
-/// Time from one renewal to the next.
+/// Time between two renewals.
 const BEAT: Duration = Duration::from_millis(400);
 /// Longest wait for a connection or a statement of the keeper.
 const WAIT: Duration = Duration::from_millis(500);
-/// Pause before a lost connection is made again.
+/// Pause before a lost connection is opened again.
 const AGAIN: Duration = Duration::from_millis(200);
-/// Longest wait for the lock of a file: a program that is being started holds the locks of its parent for a moment.
+/// Longest wait for the lock of a file: a program that is starting holds the locks of its parent for a moment.
 const MOMENT: Duration = Duration::from_millis(200);
-/// Longest wait for the first lease. Notes that do not arrive by then never will.
+/// Longest wait for the first lease. Notes that have not arrived by then never will.
 const FIRST: Duration = Duration::from_secs(5);
 /// First half of the name of the lock that a living process holds.
 const LIVES: i32 = 0x6361_7573;
 
-/// This process among those that share the store; it leaves when this is dropped.
+/// Membership of this process in the group that shares the store; dropping it leaves the group.
 #[derive(Debug)]
 pub struct Joined {
     keeping: Option<tokio::task::JoinHandle<()>>,
@@ -47,7 +47,7 @@ pub struct Joined {
     superseded: watch::Receiver<bool>,
 }
 
-/// Why the keeper has to connect again.
+/// Reason why the keeper must connect again.
 #[derive(Debug, thiserror::Error)]
 enum Lost {
     #[error("no answer within {WAIT:?}")]
@@ -59,21 +59,21 @@ enum Lost {
 }
 
 impl Lost {
-    /// Whether the database answered at all.
+    /// Checks whether the database responded at all.
     fn was_answered(&self) -> bool {
         matches!(self, Self::Failed(sqlx::Error::Database(_)))
     }
 }
 
 impl Store {
-    /// Takes this process into those that serve this store, until the returned value is dropped: with PostgreSQL it
-    /// hears what others write, which goes to `changes` as well, and answers from memory meanwhile; a SQLite file
-    /// belongs to it alone.
+    /// Adds this process to those that serve the store, until the returned value is dropped. With PostgreSQL it
+    /// receives notes of writes by other processes, which are also reported to `changes`, and answers from memory
+    /// meanwhile. A SQLite file belongs to this process alone.
     ///
     /// # Errors
-    /// [`StoreError::Served`] for a SQLite file that another process serves, after waiting for its end for `patience`;
-    /// [`StoreError::NoLock`] when its lock cannot be opened; [`StoreError::Pooled`] when the messages PostgreSQL sends do
-    /// not arrive.
+    /// [`StoreError::Served`] for a SQLite file that another process still serves after `patience`;
+    /// [`StoreError::NoLock`] when its lock cannot be opened; [`StoreError::Pooled`] when the notes that PostgreSQL
+    /// sends do not arrive.
     pub async fn join(&self, changes: &Changes, patience: Duration) -> Result<Joined, StoreError> {
         let engine = &self.engine;
         let (tell, superseded) = watch::channel(false);
@@ -81,7 +81,7 @@ impl Store {
         if engine.kind() == Kind::Sqlite {
             let serving = match engine.file_that_is_kept() {
                 None => Serving::No,
-                // As many as like may read it.
+                // Any number of processes may read it.
                 Some(file) if engine.is_read_only() => Serving::WithoutLock(file),
                 Some(file) => Serving::WithLock(lock_of(&file, patience).await?),
             };
@@ -108,10 +108,10 @@ impl Store {
 }
 
 impl Engine {
-    /// Makes sure that no process serves this store. Nobody serves a SQLite file as long as the returned value lives.
+    /// Checks that no process serves this store. No process can serve a SQLite file while the returned value lives.
     ///
     /// # Errors
-    /// [`StoreError::InUse`] when one does; [`StoreError`] when that cannot be found out.
+    /// [`StoreError::InUse`] when a process serves it; [`StoreError`] when that cannot be found out.
     pub(in crate::store) async fn unserved(&self) -> Result<Option<Alone>, StoreError> {
         if self.kind() == Kind::Sqlite {
             let Some(file) = self.file_that_is_kept().filter(|_| !self.is_read_only()) else { return Ok(None) };
@@ -126,10 +126,10 @@ impl Engine {
         }
     }
 
-    /// Takes the lock for a gateway that began when its file could only be read; to be called before that is written.
+    /// Takes the lock for a gateway that began when its file could only be read. Must be called before the first write.
     ///
     /// # Errors
-    /// [`StoreError::Served`] when another process has it, [`StoreError::NoLock`] when it cannot be opened.
+    /// [`StoreError::Served`] when another process has the lock, [`StoreError::NoLock`] when it cannot be opened.
     pub(in crate::store) async fn lock_to_write(&self) -> Result<(), StoreError> {
         let file = match &*self.serving.lock() {
             Serving::WithoutLock(file) | Serving::BesideAWriter(file) => file.clone(),
@@ -143,8 +143,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether there is a lease soon, or a reason why there is none. Notes that do not come back although statements
-    /// are answered go through something that shares connections between clients.
+    /// Waits for the first lease; returns false when it is missing without a reason. If notes do not come back although
+    /// statements are answered, a pooler shares the connection between clients.
     async fn first_lease(&self) -> bool {
         let (end, peers) = (Instant::now() + FIRST, &self.peers);
         while Instant::now() < end {
@@ -158,7 +158,7 @@ impl Engine {
 }
 
 impl Joined {
-    /// Ends when the store was changed by a newer version that this one must not write beside.
+    /// Completes when a newer version has changed the store so that this version must not write to it.
     pub fn superseded(&self) -> impl Future<Output = ()> + Send + 'static {
         let mut told = self.superseded.clone();
         async move {
@@ -168,7 +168,7 @@ impl Joined {
         }
     }
 
-    /// Leaves, so that nobody waits for this process any more.
+    /// Leaves the group, so that no process waits for this one any more.
     pub async fn leave(mut self) {
         let Some(keeping) = self.keeping.take() else { return };
         keeping.abort();
@@ -193,7 +193,7 @@ impl Drop for Joined {
     }
 }
 
-/// The lock of a gateway that serves `file`, after waiting for the end of another one for `patience`.
+/// Takes the lock of a gateway that serves `file`; waits up to `patience` for another gateway to end.
 async fn lock_of(file: &Path, patience: Duration) -> Result<Alone, StoreError> {
     Alone::take(file, SERVES, patience).await.map_err(|fault| match fault {
         NotTaken::Taken => StoreError::Served { file: file.to_owned() },
@@ -208,7 +208,7 @@ struct Keeper {
     superseded: watch::Sender<bool>,
     /// The last step of the tables that this program knows.
     version: i64,
-    /// Whether it was said that the database refuses this.
+    /// Whether it was logged that the database rejects the keeper's statements.
     said: bool,
 }
 
@@ -220,7 +220,7 @@ impl Keeper {
             self.peers.lease.lost();
             match lost {
                 lost if lost.was_answered() => {
-                    // It can be read, but not written or listened to: no lease, and every counter is asked for.
+                    // The store can be read, but not written or listened to: no lease, and every counter is queried.
                     self.peers.lease.back();
                     self.peers.refused.store(true, Ordering::Release);
                     if !std::mem::replace(&mut self.said, true) {
@@ -228,7 +228,7 @@ impl Keeper {
                     }
                 }
                 lost => {
-                    // A connection may be cut alone; a process that cannot make another one is away from the database.
+                    // One connection may be lost alone; if the process cannot open another one, the database is away.
                     let there = timeout(WAIT, self.options.connect()).await.is_ok_and(|made| made.is_ok());
                     if !there && self.peers.lease.gone() {
                         tracing::warn!(cause = %lost, "the store does not answer; reads make do with what is in memory, the rest is refused");
@@ -242,7 +242,7 @@ impl Keeper {
         }
     }
 
-    /// One connection, for as long as it lasts.
+    /// Runs one connection, for as long as it lasts.
     async fn session(&mut self) -> Result<std::convert::Infallible, Lost> {
         let pool = PgPoolOptions::new()
             .max_connections(1)
@@ -252,7 +252,7 @@ impl Keeper {
             .connect_lazy_with(self.options.clone());
         let mut listener = within(PgListener::connect_with(&pool)).await?;
         listener.eager_reconnect(false);
-        // Nothing that this session writes must outlast a crash of the server.
+        // Nothing that this session writes must survive a crash of the server.
         within(listener.execute("SET synchronous_commit = off")).await?;
         for statement in NOTICING_LOST_CLIENTS {
             let _ = within(listener.execute(statement)).await;
@@ -261,7 +261,7 @@ impl Keeper {
         let number = self.peers.me.as_u128() as i32;
         let lock = format!("SELECT pg_try_advisory_lock({LIVES}, {number})");
         within(listener.execute(AssertSqlSafe(lock))).await?;
-        // Notes from before were not heard.
+        // Earlier notes were not received.
         self.tell(&[Changed::AnyStored, Changed::Credentials]);
         if self.peers.lease.back() {
             tracing::info!("the store answers again");
@@ -275,7 +275,7 @@ impl Keeper {
             let first = tokio::select! {
                 _ = beats.tick() => {
                     if sent.len() > 3 {
-                        // Statements are answered, but notes do not come.
+                        // Statements are answered, but notes do not arrive.
                         return Err(Lost::Silent);
                     }
                     let begun = Instant::now();
@@ -294,7 +294,7 @@ impl Keeper {
         }
     }
 
-    /// Renews the lease in the database, with a note to itself.
+    /// Renews the lease in the database, with a note to this process itself.
     async fn beat(&self, listener: &mut PgListener, number: i32) -> Result<u64, Lost> {
         let (note_number, note) = self.peers.note(Vec::new());
         let renewal = format!(
@@ -310,7 +310,7 @@ impl Keeper {
         Ok(note_number)
     }
 
-    /// Who lives, what each says of itself, and which version the tables are for.
+    /// Reads the living processes, the text that each publishes about itself, and the version that the tables need.
     async fn look(&self, listener: &mut PgListener) -> Result<(), Lost> {
         let at = Instant::now();
         let living = format!(
@@ -329,7 +329,7 @@ impl Keeper {
             (now, min_writer) = (row.try_get(1)?, row.try_get(2)?);
         }
         if !rows.is_empty() {
-            // All processes go by this clock, so those of their machines may differ.
+            // All processes use this clock, because the clocks of their machines may differ.
             shared_clock_showed(now, at, Instant::now());
             self.peers.living_are(words, now, at);
         }
@@ -355,7 +355,7 @@ impl Keeper {
             HINTS => self.peers.hinted(note.payload()),
             _ => {
                 let Ok(note) = serde_json::from_str::<Note>(note.payload()) else {
-                    // Of another version: nobody can say what it means.
+                    // A note of another version, with unknown meaning.
                     return self.tell(&[Changed::AnyStored, Changed::Credentials]);
                 };
                 if note.from == self.peers.me {
@@ -364,7 +364,7 @@ impl Keeper {
                         self.peers.lease.renewed(begun);
                     }
                     if self.peers.was_undecided(note.number) {
-                        // Only now is it certain that it was carried out.
+                        // Only now is it certain that the transaction was committed.
                         self.tell(&note.changed);
                     }
                 } else if !note.changed.is_empty() {
@@ -375,7 +375,7 @@ impl Keeper {
         }
     }
 
-    /// Voids what is kept in this process.
+    /// Invalidates the cache entries of this process.
     fn tell(&self, changed: &[Changed]) {
         self.peers.tell_here(changed);
         for one in changed {

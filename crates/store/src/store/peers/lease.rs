@@ -1,4 +1,4 @@
-//! Until when this process may answer from memory, and since when the database does not answer.
+//! The time until which this process may answer from memory, and the time since which the database does not respond.
 //!
 //! May use: nothing of this crate.
 
@@ -7,23 +7,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// How long a lease lasts from the moment its renewal was begun.
+/// Duration of a lease, from the moment when its renewal was begun.
 pub(super) const LEASE: Duration = Duration::from_secs(2);
-/// What the lease is shorter by here than in the database, because two clocks may run at slightly different speeds.
+/// Time by which the lease is shorter here than in the database, because two clocks may run at different speeds.
 const MARGIN: Duration = Duration::from_millis(50);
 
-/// The lease of this process, and the trouble it may be in.
+/// The lease of this process, and the state of the database connection.
 #[derive(Debug)]
 pub(in crate::store) struct Lease {
-    /// What the times below count from.
+    /// Origin of the time below.
     origin: Instant,
-    /// Microseconds after `origin`; 0 for none.
+    /// End of the lease in microseconds after `origin`; 0 for no lease.
     until: AtomicU64,
-    /// How often the database was found not to answer, and to answer again: odd while it does not.
+    /// Number of changes between responding and not responding; odd while the database does not respond.
     turns: AtomicU64,
-    /// Since when nothing is known of the database.
+    /// Time since which nothing is known of the database.
     since: Mutex<Option<Instant>>,
-    /// Tells those who wait for the database that it is away.
+    /// Tells callers that wait for the database whether it is away.
     told: watch::Sender<bool>,
 }
 
@@ -40,30 +40,30 @@ impl Default for Lease {
 }
 
 impl Lease {
-    /// Whether this process has its lease now.
+    /// Checks whether this process has its lease now.
     pub fn is_held(&self) -> bool {
         let until = self.until.load(Ordering::Acquire);
         until > 0 && self.origin.elapsed() < Duration::from_micros(until)
     }
 
-    /// A renewal that was begun then has come back.
+    /// Extends the lease: a renewal that was begun at `begun` has come back.
     pub fn renewed(&self, begun: Instant) {
         let until = (begun + LEASE - MARGIN).saturating_duration_since(self.origin);
         self.until.fetch_max(until.as_micros() as u64, Ordering::AcqRel);
         self.back();
     }
 
-    /// Notes may have been missed.
+    /// Ends the lease, because notes may have been missed.
     pub fn lost(&self) {
         let until = self.until.swap(0, Ordering::AcqRel);
         if until > 0 {
-            // All was known up to now at most.
+            // Everything was known until now, or until the end of the lease if that was earlier.
             let end = self.origin + Duration::from_micros(until);
             self.since.lock().get_or_insert(end.min(Instant::now()));
         }
     }
 
-    /// The database does not answer. Tells whether that is new.
+    /// Marks the database as not responding. Returns whether that is new.
     pub fn gone(&self) -> bool {
         self.since.lock().get_or_insert_with(Instant::now);
         let new = self.turns_to(true);
@@ -71,7 +71,7 @@ impl Lease {
         new
     }
 
-    /// The database answers. Tells whether it did not before.
+    /// Marks the database as responding. Returns whether it did not respond before.
     pub fn back(&self) -> bool {
         if !self.is_away() && self.since.lock().is_none() {
             return false;
@@ -82,23 +82,23 @@ impl Lease {
         was_away
     }
 
-    /// Tells whether it was not so before.
+    /// Sets the state; returns whether it was different before.
     fn turns_to(&self, away: bool) -> bool {
         let next = |turns| (is_odd(turns) != away).then_some(turns + 1);
         self.turns.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).is_ok()
     }
 
-    /// How often the database was found not to answer.
+    /// Returns the number of times that the database was found not to respond.
     pub fn outages(&self) -> u64 {
         self.turns.load(Ordering::Acquire).div_ceil(2)
     }
 
-    /// Whether the database does not answer.
+    /// Checks whether the database does not respond.
     pub fn is_away(&self) -> bool {
         is_odd(self.turns.load(Ordering::Acquire))
     }
 
-    /// Up to when all was known, while the database does not answer.
+    /// Returns the time up to which everything was known, while the database does not respond.
     pub fn away_since(&self) -> Option<Instant> {
         if !self.is_away() {
             return None;
@@ -106,7 +106,7 @@ impl Lease {
         *self.since.lock()
     }
 
-    /// Ends when the database is found not to answer.
+    /// Completes when the database is found not to respond.
     pub async fn until_away(&self) {
         let mut told = self.told.subscribe();
         if told.wait_for(|away| *away).await.is_err() {
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!((lease.away_since(), lease.outages()), (None, 1));
     }
 
-    /// Whoever finds the database there before and away afterwards can tell that it went away in between.
+    /// A caller that finds the database there before and away afterwards must see a new outage in between.
     #[test]
     fn no_outage_begins_unnoticed() {
         let lease = Lease::default();

@@ -1,6 +1,6 @@
-//! What processes send each other over the database: notes of what has changed, and that they were heard.
+//! Messages of processes to each other over the database: notes of changes, and confirmations of the notes.
 //!
-//! PostgreSQL takes at most 8,000 bytes. A note that would be longer says that anything may have changed.
+//! PostgreSQL accepts at most 8,000 bytes. A note that would be longer says that anything may have changed.
 //!
 //! May use: `fresh`.
 
@@ -13,29 +13,29 @@ pub(in crate::store) const NOTES: &str = "causeway";
 /// The channel of [`Heard`]s.
 pub(super) const HEARD: &str = "causeway_heard";
 
-/// The channel of [`Hint`]s that are passed on. It is apart, so that processes of older versions never hear of them.
+/// The channel of passed-on [`Hint`]s. It is separate, so that processes of older versions never receive them.
 pub(super) const HINTS: &str = "causeway_hints";
 
-/// Most bytes of a note.
+/// Maximum number of bytes of a note.
 const MOST: usize = 7_900;
-/// Most notes that one message confirms; a number has at most 20 digits.
+/// Maximum number of notes that one message confirms; a number has at most 20 digits.
 const AT_ONCE: usize = 300;
 
-/// What one process tells the others.
+/// A message of one process to the others.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Note {
     pub from: Uuid,
     /// Grows with every note of its process.
     pub number: u64,
-    /// Empty for one that only goes with a renewal of the lease.
+    /// Empty for a note that only belongs to a renewal of the lease.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<Changed>,
 }
 
-/// v1 has said that something in a project was touched.
+/// A message of v1 that something in a project was changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hint {
-    /// Slug of the workspace whose webhook has said so.
+    /// Slug of the workspace whose webhook sent it.
     pub workspace: String,
     /// The project.
     pub project: Uuid,
@@ -49,20 +49,20 @@ pub(super) struct PassedOn {
     pub hint: Hint,
 }
 
-/// That notes of `of` were heard. Each is named: a note takes its number before its transaction ends, so that one with
-/// a higher number may come before one with a lower.
+/// Confirmation that notes of the process `of` were received. Each note is named, because a note gets its number before
+/// its transaction ends: a note with a higher number may arrive before one with a lower number.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Heard {
     pub by: Uuid,
     pub of: Uuid,
-    /// The highest of them, and all that older versions send and read.
+    /// The highest of the numbers; older versions send and read only this one.
     pub number: u64,
     #[serde(default)]
     pub numbers: Vec<u64>,
 }
 
 impl Heard {
-    /// What `by` has to say of the notes of `of`: one message, or several when it would be too long.
+    /// Builds the confirmations of `by` for notes of `of`: one message, or several when it would be too long.
     pub fn messages(by: Uuid, of: Uuid, numbers: &[u64]) -> impl Iterator<Item = String> {
         numbers.chunks(AT_ONCE).map(move |numbers| {
             let number = numbers.iter().copied().max().unwrap_or_default();
@@ -70,14 +70,14 @@ impl Heard {
         })
     }
 
-    /// The notes that were heard.
+    /// Returns the numbers of the notes that were received.
     pub fn notes(&self) -> &[u64] {
         if self.numbers.is_empty() { std::slice::from_ref(&self.number) } else { &self.numbers }
     }
 }
 
 impl Note {
-    /// As it is sent.
+    /// Returns the text that is sent.
     pub fn text(mut self) -> String {
         let text = serde_json::to_string(&self).unwrap_or_default();
         if !text.is_empty() && text.len() <= MOST {

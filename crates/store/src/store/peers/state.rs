@@ -1,4 +1,4 @@
-//! What this process knows of the others, shared by all who use the store.
+//! State of this process among those that share the store, shared by all users of the store.
 //!
 //! May use: `fresh`, `v2` (times), this folder.
 
@@ -15,54 +15,54 @@ use tokio::sync::Notify;
 use tokio::sync::mpsc::Sender;
 use uuid::Uuid;
 
-/// How long the list of living processes counts.
+/// Time for which the list of living processes is valid.
 const CURRENT: Duration = Duration::from_secs(2);
-/// Most transactions that are remembered as undecided: many were never carried out, and their notes never come.
+/// Maximum number of undecided transactions remembered: many were never committed, and their notes never arrive.
 const MOST_UNDECIDED: usize = 10_000;
 
 /// This process among those that share the store.
 #[derive(Debug, Default)]
 pub(in crate::store) struct Peers {
-    /// Id of this process; it has a new one whenever it opens a store.
+    /// Id of this process; each opening of a store has a new id.
     pub me: Uuid,
-    /// Events by which the counters in memory become void.
+    /// Events that invalidate the counters in memory.
     pub changes: Changes,
-    /// While it is held, counters in memory are those of the database, as long as no change of them was told.
+    /// While it is held, counters in memory equal those of the database, unless a note of a change has arrived.
     pub lease: Lease,
-    /// Whether this process listens, so that it hears confirmations.
+    /// Whether this process listens, so that it receives confirmations.
     pub listens: AtomicBool,
-    /// Whether it ever did.
+    /// Whether it has ever listened.
     pub listened: AtomicBool,
-    /// Whether the database has answered that it must not: it can only be read, for example.
+    /// Whether the database has rejected the statements of the lease, for example because it is read-only.
     pub refused: AtomicBool,
     /// Number of the last note of this process.
     notes: AtomicU64,
-    /// Who has heard each note of this process that is waited for.
+    /// Processes that have confirmed each awaited note of this process, by the number of the note.
     awaited: Mutex<HashMap<u64, HashSet<Uuid>>>,
-    /// Notes of transactions of which this process does not know whether they were carried out.
+    /// Notes of transactions of this process whose outcome is unknown.
     undecided: Mutex<BTreeSet<u64>>,
-    /// Told with each confirmation.
+    /// Notified of each confirmation.
     pub heard: Notify,
     living: Mutex<Option<Living>>,
-    /// How many processes live, this one included.
+    /// Number of living processes, this one included.
     count: AtomicUsize,
-    /// What this process says of itself with each renewal of its lease.
+    /// Text that this process publishes about itself with each renewal of its lease.
     pub word: Mutex<String>,
-    /// Where hints go that other processes pass on.
+    /// Receiver of hints that other processes pass on.
     pub(super) hints: Mutex<Option<Sender<Hint>>>,
 }
 
-/// Processes that lived when the database was asked last.
+/// Processes that lived at the last query of the database.
 #[derive(Debug)]
 struct Living {
-    /// With what each says of itself; older versions say nothing.
+    /// The text that each process publishes about itself; older versions have none.
     words: HashMap<Uuid, Option<String>>,
-    /// By the clock of the database.
+    /// Time of the query by the clock of the database.
     asked_at: Micros,
     at: Instant,
 }
 
-/// A note of this process; as long as there is this, it is noted who hears it.
+/// A note of this process; while this exists, the confirmations of the note are recorded.
 #[derive(Debug)]
 pub(in crate::store) struct Awaited {
     peers: Arc<Peers>,
@@ -70,13 +70,13 @@ pub(in crate::store) struct Awaited {
 }
 
 impl Awaited {
-    /// Whether all of these processes have heard it.
+    /// Checks whether all of these processes have confirmed the note.
     pub(super) fn is_heard_by<'i>(&self, mut ids: impl Iterator<Item = &'i Uuid>) -> bool {
         let awaited = self.peers.awaited.lock();
         awaited.get(&self.number).is_some_and(|by| ids.all(|id| by.contains(id)))
     }
 
-    /// Nobody knows whether the transaction with this note is carried out: if it comes, it is news to this process too.
+    /// Marks the outcome of the note's transaction as unknown: if the note arrives, this process must handle it too.
     pub fn undecided(&self) {
         let mut undecided = self.peers.undecided.lock();
         undecided.insert(self.number);
@@ -98,17 +98,17 @@ impl Peers {
         Arc::new(Self { me, changes, count, ..Self::default() })
     }
 
-    /// How many processes share the store, this one included.
+    /// Returns the number of processes that share the store, this one included.
     pub fn count(&self) -> usize {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// What this process says of itself from now on.
+    /// Sets the text that this process publishes about itself from now on.
     pub fn say(&self, word: String) {
         *self.word.lock() = word;
     }
 
-    /// The living processes, this one included, with what each says of itself; none while this one has no lease.
+    /// Returns the living processes with their texts, this one included; none while this process has no lease.
     pub fn words(&self) -> Option<HashMap<Uuid, Option<String>>> {
         if !self.lease.is_held() {
             return None;
@@ -120,40 +120,40 @@ impl Peers {
         Some(words)
     }
 
-    /// A note of what has changed, with its number.
+    /// Creates a note of a change; returns it with its number.
     pub fn note(&self, changed: Vec<Changed>) -> (u64, String) {
         let number = self.notes.fetch_add(1, Ordering::SeqCst) + 1;
         (number, Note { from: self.me, number, changed }.text())
     }
 
-    /// A note of what has changed, of which it is noted from now on who hears it.
+    /// Creates a note of a change; its confirmations are recorded from now on.
     pub fn awaited_note(self: &Arc<Self>, changed: Vec<Changed>) -> (Awaited, String) {
         let (number, note) = self.note(changed);
         self.awaited.lock().insert(number, HashSet::new());
         (Awaited { peers: Arc::clone(self), number }, note)
     }
 
-    /// Voids what is kept in this process.
+    /// Invalidates the cache entries of this process.
     pub fn tell_here(&self, changed: &[Changed]) {
         for one in changed {
             self.changes.tell(one.clone());
         }
     }
 
-    /// Whether the process `id`, which has begun something at `began_at`, still lives; none when nobody can say.
+    /// Checks whether the process `id`, which began something at `began_at`, still lives; none when that is unknown.
     pub fn lives(&self, id: Uuid, began_at: Micros) -> Option<bool> {
         let living = self.living.lock();
         let living = living.as_ref().filter(|living| living.at.elapsed() < CURRENT)?;
-        // One that came later than the list was made.
+        // A process missing in the list may have come after the list was made.
         Some(living.words.contains_key(&id) || began_at >= living.asked_at)
     }
 
-    /// Whether the note, which has come now, is of a transaction of which nobody knew whether it was carried out.
+    /// Checks whether the note, which has just arrived, is of a transaction whose outcome was unknown; forgets it.
     pub fn was_undecided(&self, number: u64) -> bool {
         self.undecided.lock().remove(&number)
     }
 
-    /// Another process has heard notes of this one.
+    /// Records that another process has confirmed notes of this one.
     pub(super) fn was_heard(&self, told: &Heard) {
         let mut awaited = self.awaited.lock();
         for number in told.notes() {
@@ -183,7 +183,7 @@ mod tests {
         let heard = |by, number| {
             peers.was_heard(&Heard { by, of: peers.me, number, numbers: vec![number] });
         };
-        // The second one's transaction has ended first.
+        // The transaction of the second note has ended first.
         heard(other, second.number);
         assert!(second.is_heard_by([other].iter()) && !first.is_heard_by([other].iter()));
         heard(other, first.number);

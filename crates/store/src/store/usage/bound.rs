@@ -1,4 +1,4 @@
-//! Room for new counts: old days go, and what is used least is added up.
+//! Room for new counts: old days are removed, and the least used rows are added up.
 //!
 //! May use: `units`, this folder.
 
@@ -10,25 +10,25 @@ use super::{OTHER, UsageRow, add};
 use crate::units::now_micros;
 use sqlx::Row;
 
-/// How long it is remembered which batch a process has written last, in microseconds.
+/// Time for which the last batch of a process is remembered, in microseconds.
 const WRITERS_KEPT: i64 = 86_400 * 1_000_000;
-/// How long a caller is remembered of whom nothing is counted, in microseconds: the first request may still be under way.
+/// Time for which a caller without counts is remembered, in microseconds: the first request may still be in flight.
 const CALLERS_KEPT: i64 = 3600 * 1_000_000;
 
-/// What making room for new counts took.
+/// Numbers of rows that were removed to make room for new counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UsageBound {
-    /// Rows of days that are kept no longer.
+    /// Rows of days that are no longer kept.
     pub old: u64,
     /// Least used rows, added up under `other`.
     pub folded: u64,
-    /// Rows that had to go altogether, and the calls they counted.
+    /// Rows that had to be removed completely, with the calls they counted.
     pub dropped: u64,
 }
 
 impl Store {
-    /// Forgets days before `oldest`, and makes the table at most `most` rows long: the least used rows are added up
-    /// under `other`, day by day and operation by operation, so that sums stay; rows that are too many even then go.
+    /// Removes days before `oldest`, and reduces the table to at most `most` rows. The least used rows are added up
+    /// under `other`, by day and operation, so that sums stay; rows that are still too many are removed.
     pub async fn bound_usage(&self, oldest: i64, most: i64) -> Result<UsageBound, StoreError> {
         let mut writing = self.engine.writing().await?;
         let old = writing.run(query("DELETE FROM usage_count WHERE day < $1", &[&oldest])).await?;
@@ -40,7 +40,7 @@ impl Store {
         writing.run(query(text, &[&(now_micros() - CALLERS_KEPT)])).await?;
         let too_many = count(&mut writing).await? - most;
         if too_many > 0 {
-            // A tenth more, so that not every batch makes room anew.
+            // A tenth more, so that not every batch must make room again.
             let least = format!("caller <> '{OTHER}' ORDER BY calls, day, operation, class, caller, client");
             let mut rows = take(&mut writing, &least, too_many + most / 10).await?;
             bound.folded = rows.len() as u64;
@@ -66,7 +66,7 @@ impl Store {
     }
 }
 
-/// Takes the first `most` rows that satisfy `which` out of the table, by one statement: others wait for its end.
+/// Deletes and returns the first `most` rows that satisfy `which`, by one statement: other writers wait for its end.
 async fn take(writing: &mut Writing, which: &str, most: i64) -> Result<Vec<UsageRow>, StoreError> {
     let key = "day, operation, class, caller, client";
     let text = format!(

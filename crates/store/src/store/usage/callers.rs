@@ -1,4 +1,4 @@
-//! Who is behind the fingerprints of the counts, and what those are made with.
+//! Callers behind the fingerprints of the counts, and the secret that the fingerprints are made with.
 //!
 //! May use: `units`, this folder.
 
@@ -8,23 +8,23 @@ use super::super::service::Store;
 use crate::units::now_micros;
 use uuid::Uuid;
 
-/// Who is behind a fingerprint.
+/// The caller behind a fingerprint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageCaller {
     /// The fingerprint.
     pub fingerprint: String,
     /// Kind of credential.
     pub kind: String,
-    /// The person, as v1 calls them.
+    /// The name of the person at v1.
     pub person: String,
     /// Title of the key, or name of the app.
     pub title: String,
-    /// Grant or gateway key that has the title; only when it is written.
+    /// Grant or gateway key from which the title is read; only used in writes.
     pub credential: Option<Uuid>,
 }
 
 impl Store {
-    /// What fingerprints are made with, made on first use: 64 hexadecimal digits.
+    /// Returns the secret that fingerprints are made with, created on first use: 64 hexadecimal digits.
     pub async fn usage_secret(&self) -> Result<String, StoreError> {
         let reading = || query("SELECT secret FROM usage_secret WHERE id = 1", &[]);
         let read = || value(self.engine.pool(), reading());
@@ -37,7 +37,7 @@ impl Store {
         read().await?.ok_or_else(|| StoreError::Internal("the secret of the counts is not there".into()))
     }
 
-    /// Notes who is behind fingerprints; titles of keys and names of apps are looked up here.
+    /// Records the callers behind fingerprints; titles of keys and names of apps are looked up here.
     pub async fn name_usage_callers(&self, callers: &[UsageCaller]) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
         for caller in callers {
@@ -58,7 +58,7 @@ impl Store {
         writing.commit().await
     }
 
-    /// Who is behind the fingerprints, as far as that is known.
+    /// Returns the callers behind the fingerprints, as far as known.
     pub async fn usage_callers(&self) -> Result<Vec<UsageCaller>, StoreError> {
         let text = "SELECT fingerprint, kind, person, title FROM usage_caller ORDER BY 1";
         all(self.engine.pool(), query(text, &[]), |cells| {
