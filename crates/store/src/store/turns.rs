@@ -1,4 +1,4 @@
-//! Turns: a write to v1 has to itself what it must not share, in order of arrival.
+//! Turns: a write to v1 gets exclusive use of the records or rules that it must not share, in order of arrival.
 //!
 //! One interface serves one process and several. The writers of this process wait in line here. Where several
 //! processes share a store (PostgreSQL), the first of each line then takes the same names as advisory locks of one
