@@ -1,25 +1,25 @@
-//! What one process knows of a bucket that several fill: what Redis said last, and what was let through since.
+//! The state of a shared bucket in one process: the last report of Redis, and the requests let through since then.
 //!
-//! As long as much is left, a process lets requests through on credit, a part of what is left, and charges them
-//! afterwards; the less is left, the smaller the part, and in the end every request is asked for. Nothing is set aside,
-//! so nobody is refused while another process holds what it does not need. Requests let through beyond the limit are
-//! charged all the same, so that over any longer time the limit is exact. May use: `units`.
+//! While much is left, a process lets requests through on credit and charges them afterwards. The credit is a part of
+//! the slots that are left: the fewer are left, the smaller the credit, and in the end Redis is asked for every
+//! request. No slots are reserved, so no request is refused because another process holds slots that it does not need.
+//! Requests let through beyond the limit are charged too, so over a longer time the limit is exact. May use: `units`.
 
 use crate::units::micros;
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-/// How long the last word of Redis is believed without a doubt.
+/// How long the last report of Redis is trusted fully.
 const BELIEVED: Duration = Duration::from_millis(150);
-/// How long it is believed a little.
+/// How long it is trusted in part.
 const DOUBTED: Duration = Duration::from_secs(1);
-/// The part of what is left that goes on credit.
+/// Divisor: this part of the slots left is credit.
 const PART: i64 = 4;
-/// The part of all slots that goes on credit when it is doubted.
+/// Divisor: this part of all slots is the most credit while the report is trusted in part.
 const DOUBTED_PART: i64 = 100;
 
-/// How many slots a bucket has and how they come back.
+/// Number of slots of a bucket, and the time in which one comes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
     pub slots: i64,
@@ -27,31 +27,31 @@ pub(super) struct Shape {
     pub interval: i64,
 }
 
-/// What is left of a bucket, or the time until something is.
+/// Number of slots left in a bucket, or the time until one is free.
 pub(super) type Granted = Result<u32, Duration>;
 
-/// What comes of a request.
+/// Result of taking a slot.
 pub(super) enum Taken {
-    /// It is let through; so much is left then.
+    /// The request is let through; this many slots are left afterwards.
     Go(u32),
-    /// It is refused; the next slot is free after this.
+    /// The request is refused; the next slot is free after this time.
     Refused(Duration),
-    /// Redis has to be asked.
+    /// Redis must be asked.
     Ask,
 }
 
 #[derive(Debug)]
 pub(super) struct Account {
     pub shape: Shape,
-    /// Microseconds until the bucket was full, when that was heard; none when nothing is known.
+    /// Microseconds until the bucket was full, and when Redis reported it; none when nothing is known.
     heard: Option<(i64, Instant)>,
-    /// Let through and not charged yet, and on its way to be.
+    /// Requests let through and not charged yet; `charging` are those that are being charged now.
     owed: i64,
     charging: i64,
-    /// Who waits to be told.
+    /// The requests that wait for Redis.
     pub waiting: Vec<oneshot::Sender<Option<Granted>>>,
     pub used: Instant,
-    /// Whether it stands in the line of those that have something to tell or to ask.
+    /// Whether the account is in the queue of accounts with something to report or to ask.
     pub queued: bool,
 }
 
@@ -60,7 +60,7 @@ impl Account {
         Self { shape, heard: None, owed: 0, charging: 0, waiting: Vec::new(), used: now, queued: false }
     }
 
-    /// Microseconds until the bucket is full, as far as is known.
+    /// Returns the microseconds until the bucket is full, as far as known.
     fn debt(&self, heard: i64, at: Instant, now: Instant) -> i64 {
         let passed = micros(now.saturating_duration_since(at));
         (heard - passed).max(0) + (self.owed + self.charging) * self.shape.interval
@@ -81,7 +81,7 @@ impl Account {
     }
 
     fn credit(&self, left: i64, at: Instant, now: Instant) -> i64 {
-        // The slots owed already are part of what was left when it was heard.
+        // The slots owed already were part of the slots left at the last report.
         let part = (left + self.owed + self.charging) / PART;
         match now.saturating_duration_since(at) {
             age if age <= BELIEVED => part,
@@ -90,21 +90,22 @@ impl Account {
         }
     }
 
-    /// Whether it is time to tell Redis: somebody waits, or most of the credit is used.
+    /// Checks whether Redis must be told now: a request waits, or most of the credit is used.
     pub fn is_urgent(&self, now: Instant) -> bool {
         let Some((heard, at)) = self.heard else { return true };
         let Ok(left) = self.shape.left(self.debt(heard, at, now)) else { return !self.waiting.is_empty() };
         !self.waiting.is_empty() || (now - at <= BELIEVED && self.owed * 4 >= self.credit(left.into(), at, now) * 3)
     }
 
-    /// What is to be charged now, and how many wait.
+    /// Returns the number of slots to charge now, and the number of waiting requests.
     pub fn charge(&mut self) -> (i64, i64) {
         self.queued = false;
         self.charging = std::mem::take(&mut self.owed);
         (self.charging, i64::try_from(self.waiting.len()).unwrap_or(i64::MAX))
     }
 
-    /// Redis has charged, granted so many of those who `waited`, and says in how many microseconds the bucket is full.
+    /// Takes in a report of Redis: the slots are charged, `granted` of the `waited` requests may go, and the bucket is
+    /// full in `debt` microseconds.
     pub fn heard(&mut self, waited: Vec<oneshot::Sender<Option<Granted>>>, granted: i64, debt: i64, now: Instant) {
         self.charging = 0;
         self.heard = Some((debt, now));
@@ -118,19 +119,19 @@ impl Account {
         }
     }
 
-    /// Redis is away: nothing is known any more.
+    /// Forgets everything: Redis is not reachable.
     pub fn lost(&mut self) {
         (self.heard, self.owed, self.charging) = (None, 0, 0);
     }
 }
 
 impl Shape {
-    /// `limit` requests a minute.
+    /// Returns the shape for `limit` requests a minute.
     pub fn of(limit: u32) -> Self {
         Self { slots: limit.into(), interval: 60_000_000 / i64::from(limit.max(1)) }
     }
 
-    /// What is left when the bucket is full in `debt` microseconds, or the time to the next slot.
+    /// Returns the slots left when the bucket is full in `debt` microseconds, or the time to the next slot.
     fn left(self, debt: i64) -> Granted {
         let free = self.slots * self.interval - debt;
         match u32::try_from(free.div_euclid(self.interval)) {

@@ -1,8 +1,8 @@
-//! Attempts without a valid credential, by address.
+//! Limits attempts without a valid credential, by address.
 //!
-//! Every 401 takes a slot of its address. When none is left, the answer is 429, and until the next slot is free
-//! credentials that were never proven are refused without asking v1, so that nobody can guess keys or have this
-//! gateway call v1 without end. Credentials that were proven before are let through all the same: one broken
+//! Every 401 takes a slot of its address. When none is left, the answer is 429. Until the next slot is free,
+//! credentials that were never proven are refused without asking v1. So a client cannot guess keys, or make this
+//! gateway call v1 without end. Credentials that were proven before are still let through: one broken
 //! client must not lock out the others behind its address. Processes that share a Redis count together. May use:
 //! `cache`, `network`, `refusal`, `tally`, `buckets`, `together`.
 
@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 /// Credentials remembered as proven, and addresses remembered as refused.
 const REMEMBERED: u64 = 100_000;
-/// How long a proven credential is known after its last use.
+/// How long a proven credential is remembered after its last use.
 const KNOWN: Duration = Duration::from_secs(86_400);
 
 pub struct Attempts {
@@ -32,7 +32,7 @@ pub struct Attempts {
 }
 
 impl Attempts {
-    /// So many attempts a minute and address; 0 is no limit.
+    /// Allows `limit` attempts per minute and address; 0 is no limit.
     pub(super) fn new(limit: u32) -> Self {
         Self {
             buckets: Buckets::new(limit),
@@ -44,15 +44,15 @@ impl Attempts {
         }
     }
 
-    /// The same, counted by all processes together.
+    /// Counts the attempts of all processes together.
     pub(super) fn counted_in(self, together: Together) -> Self {
         Self { together: Some(together), ..self }
     }
 
-    /// Whether a request with this credential may be looked at; none when it presents nothing that could be one.
+    /// Checks whether a request may be tried with this credential; `None`: it presents no possible credential.
     ///
     /// # Errors
-    /// 429 when its address has failed too often and the credential is not known.
+    /// 429 when the address has failed too often and the credential was never proven.
     pub fn may_try(&self, address: IpAddr, credential: Option<CredentialId>) -> Result<(), Refusal> {
         if self.buckets.is_none() || credential.is_some_and(|credential| self.proven.contains(&credential)) {
             return Ok(());
@@ -67,20 +67,20 @@ impl Attempts {
         }
     }
 
-    /// Failed attempts within the limit of their address, and beyond it.
+    /// Returns the failed attempts within the limits of their addresses, and the attempts beyond them.
     pub(super) fn figures(&self) -> (u64, u64) {
         (self.within.get(), self.beyond.get())
     }
 
-    /// The credential is valid.
+    /// Notes that the credential is valid.
     pub fn proven(&self, credential: CredentialId) {
-        // Looking it up keeps it; writing each time would cost more.
+        // A lookup already extends the entry's life; writing it each time would cost more.
         if self.buckets.is_some() && self.proven.get(&credential).is_none() {
             self.proven.insert(credential, ());
         }
     }
 
-    /// The request was 401, for `refusal`; answers what it gets.
+    /// Counts a request that ended with 401 and `refusal`; returns the refusal that the client gets.
     pub async fn failed(&self, address: IpAddr, credential: Option<CredentialId>, refusal: Refusal) -> Refusal {
         let Some(buckets) = &self.buckets else { return refusal };
         if let Some(credential) = credential {

@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 
 /// The time over which requests are counted.
 const MINUTE: Duration = Duration::from_secs(60);
-/// Requests between two rounds that drop the buckets of those who have not come for a while.
+/// Number of requests between two clean-ups that drop the buckets of keys that are no longer used.
 const ROUND: usize = 4096;
-/// Buckets from which on every new key first has idle ones dropped.
+/// Number of buckets from which a new key shares a bucket.
 const MANY: usize = 100_000;
 
-/// The clock of the runtime, so that tests with a stopped one hold the limits too; the system's outside of one.
+/// The clock of the runtime, so that tests can stop it; the system's clock outside of a runtime.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RuntimeClock;
 
@@ -34,7 +34,7 @@ impl Clock for RuntimeClock {
 /// SHA-256 of a credential as it was presented.
 pub type CredentialId = [u8; 32];
 
-/// Kinds of credentials, each with a limit of its own (O15).
+/// Kinds of credentials, each with its own limit (O15).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Class {
@@ -54,7 +54,7 @@ pub enum Class {
 impl Class {
     pub const ALL: [Self; 5] = [Self::ApiKey, Self::OAuth, Self::Workspace, Self::Service, Self::External];
 
-    /// Name of the setting and of the policy in headers.
+    /// Returns the name of the setting, which is also the name of the policy in headers.
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -90,7 +90,7 @@ pub(super) struct Buckets<K: Hash + Eq + Clone> {
 }
 
 impl<K: Hash + Eq + Clone> Buckets<K> {
-    /// Buckets of `limit` requests a minute; none for 0, which is no limit.
+    /// Creates buckets of `limit` requests a minute; none for 0, which means no limit.
     pub(super) fn new(limit: u32) -> Option<Self> {
         let limit = NonZeroU32::new(limit)?;
         let limiter = RateLimiter::hashmap_with_clock(Quota::per_minute(limit), RuntimeClock);
@@ -101,22 +101,22 @@ impl<K: Hash + Eq + Clone> Buckets<K> {
         self.limit.get()
     }
 
-    /// Time for one request's worth to come back.
+    /// Returns the time in which one slot comes back.
     fn interval(&self) -> Duration {
         MINUTE / self.limit.get()
     }
 
-    /// Time until a bucket whose next slot is free in `wait` is full.
+    /// Returns the time until a bucket is full whose next slot is free in `wait`.
     pub(super) fn full_after(&self, wait: Duration) -> Duration {
         wait + self.interval() * (self.limit.get() - 1)
     }
 
-    /// A bucket in which so much is left.
+    /// Returns the state of a bucket in which `remaining` slots are left.
     pub(super) fn left(&self, remaining: u32) -> Left {
         Left { remaining, reset: self.interval() * self.limit.get().saturating_sub(remaining) }
     }
 
-    /// Takes one request out of the bucket of `key`.
+    /// Takes one slot of the bucket of `key`; an error is the time to the next slot.
     pub(super) fn take(&self, key: &K) -> Result<Left, Duration> {
         self.drop_idle();
         match self.limiter.check_key(key) {
@@ -125,7 +125,7 @@ impl<K: Hash + Eq + Clone> Buckets<K> {
         }
     }
 
-    /// A full bucket is as good as none.
+    /// Drops full buckets now and then: a full bucket is equal to no bucket.
     fn drop_idle(&self) {
         let taken = self.taken.fetch_add(1, Ordering::Relaxed);
         if taken % ROUND == ROUND - 1 {
@@ -134,7 +134,7 @@ impl<K: Hash + Eq + Clone> Buckets<K> {
         }
     }
 
-    /// Whether so many buckets are in use that new keys should not get one of their own.
+    /// Checks whether too many buckets are in use for new keys to get their own.
     pub(super) fn is_crowded(&self) -> bool {
         self.limiter.len() >= MANY
     }

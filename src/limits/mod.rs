@@ -1,10 +1,10 @@
-//! How much one credential may ask of this gateway in a minute, and how often an address may come without one.
+//! The number of requests per minute of one credential, and of attempts per address without a valid credential.
 //!
-//! The limit of the contract (chapter 10, O30) on crate `governor`: one bucket per credential presented, in
-//! five classes. It has nothing to do with v1's quota, which is a matter of the key behind (`v1::budget`).
+//! The limit of the contract (chapter 10, O30), built on crate `governor`: one bucket per presented credential, in
+//! five classes. It is independent of v1's quota, which belongs to the v1 key behind the credential (`v1::budget`).
 //!
-//! Several processes count together where they share a Redis (`together`); each process's own buckets count on beside
-//! it, so that the same process does not give twice what Redis forgets.
+//! Several processes count together when they share a Redis (`together`). Each process also counts in its own buckets,
+//! so that one process does not grant a slot twice when Redis loses data.
 //!
 //! May use: `context`, `refusal`, `settings`, `shared`, `tally`.
 
@@ -24,7 +24,7 @@ use crate::tally::Counter;
 use buckets::{Buckets, limited};
 use together::Together;
 
-/// The limits of all classes, and of those without a credential.
+/// The limits of all classes, and of attempts without a valid credential.
 pub struct Limits {
     classes: [Option<Buckets<CredentialId>>; Class::ALL.len()],
     passed: [Counter; Class::ALL.len()],
@@ -42,7 +42,7 @@ impl Limits {
         Self { classes, passed, refused, attempts, together: None }
     }
 
-    /// Requests by the name of their limit: how many passed and how many were refused.
+    /// Returns the name of each limit with the numbers of passed and refused requests.
     pub fn figures(&self) -> Vec<(&'static str, u64, u64)> {
         let of =
             |class: Class| (class.name(), self.passed[class as usize].get(), self.refused[class as usize].get());
@@ -50,7 +50,7 @@ impl Limits {
         Class::ALL.into_iter().map(of).chain([("unauthenticated", passed, refused)]).collect()
     }
 
-    /// The same, counted by all processes together in `shared`.
+    /// Counts together with all processes that use `shared`.
     #[must_use]
     pub fn shared_in(mut self, shared: Shared) -> Self {
         let together = Together::new(shared);
@@ -58,10 +58,10 @@ impl Limits {
         Self { together: Some(together), ..self }
     }
 
-    /// Counts a request of a proven credential; where it stands afterwards, unless its class has no limit.
+    /// Counts a request of a proven credential; returns its standing afterwards, or none when its class has no limit.
     ///
     /// # Errors
-    /// [`Refusal::RateLimited`] with the time to the next free slot, and where the credential stands.
+    /// [`Refusal::RateLimited`] with the time to the next free slot, and the standing of the credential.
     pub async fn take(
         &self,
         class: Class,

@@ -1,8 +1,8 @@
 //! The limits of several processes together, through Redis.
 //!
-//! One task tells Redis what was let through and asks for what nobody could decide alone, for all credentials at once:
-//! at the latest after [`GATHER`], at once when somebody waits. So the number of round trips does not grow with the
-//! number of requests. While Redis is away each process counts alone. May use: `account`, `buckets`, `shared`.
+//! One task reports the requests let through and asks for the requests that need Redis, for all credentials at once:
+//! after at most [`GATHER`], or at once when a request waits. So the number of round trips does not grow with the
+//! number of requests. While Redis is away, each process counts alone. May use: `account`, `buckets`, `shared`.
 
 use super::account::{Account, Granted, Shape, Taken};
 use super::buckets::CredentialId;
@@ -14,18 +14,18 @@ use std::time::Duration;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
-/// How long requests that were let through may wait to be told.
+/// Longest time before requests that were let through are reported.
 const GATHER: Duration = Duration::from_millis(50);
-/// Most buckets told of in one round trip.
+/// Most buckets reported in one round trip.
 const AT_ONCE: usize = 500;
-/// Buckets from which on those nobody has used for a while are forgotten.
+/// Number of buckets above which unused ones are dropped.
 const MANY: usize = 100_000;
-/// How long they are kept then.
+/// How long an unused bucket is kept then.
 const KEPT: Duration = Duration::from_secs(60);
 
 static EXCHANGE: Script = Script::new(include_str!("exchange.lua"));
 
-/// A bucket: the class it is of, and whose it is.
+/// Name of a bucket: its class and its credential.
 type Place = (&'static str, CredentialId);
 
 /// The buckets of all processes; cheap to clone.
@@ -35,9 +35,9 @@ pub(super) struct Together(Arc<Inner>);
 struct Inner {
     shared: Shared,
     state: Mutex<State>,
-    /// There is something to tell.
+    /// Wakes the task: there is something to report.
     some: Notify,
-    /// And it should not wait.
+    /// Wakes the task at once, without [`GATHER`].
     urgent: Notify,
 }
 
@@ -47,7 +47,7 @@ struct State {
     queue: Vec<Place>,
 }
 
-/// What is told of one bucket, and who waits for the answer.
+/// A reported bucket, and the requests that wait for the answer.
 struct Told {
     place: Place,
     waiting: Vec<oneshot::Sender<Option<Granted>>>,
@@ -61,8 +61,8 @@ impl Together {
         Self(inner)
     }
 
-    /// Takes a slot of the bucket of `place`, of `limit` a minute: what is left, or the time until there is one. None
-    /// when Redis is away.
+    /// Takes a slot of the bucket `place`, with `limit` slots a minute. Returns the slots left, or the time until one
+    /// is free; none when Redis is away.
     pub async fn take(&self, place: Place, limit: u32) -> Option<Granted> {
         if !self.0.shared.is_up() {
             return None;
@@ -75,7 +75,7 @@ impl Together {
 }
 
 impl Inner {
-    /// What is known here, or where to wait for what Redis says.
+    /// Decides with local knowledge, or returns a channel that gets the decision of Redis.
     fn take(&self, place: Place, limit: u32) -> Result<Granted, oneshot::Receiver<Option<Granted>>> {
         let now = Instant::now();
         let mut state = self.state.lock();
@@ -120,7 +120,7 @@ impl Inner {
         told.unzip()
     }
 
-    /// A key that does not show the credential's own hash.
+    /// Returns a key that does not show the hash of the credential.
     fn key(&self, (class, id): &Place) -> String {
         self.shared.key("limit", &Shared::hidden_tag("limit", &[class.as_bytes(), id.as_slice()]))
     }
@@ -139,7 +139,7 @@ impl Inner {
             let Some(account) = state.accounts.get_mut(&place) else { continue };
             match answer {
                 Some((granted, debt)) => account.heard(waiting, granted, debt, now),
-                // Those who wait are told by being dropped.
+                // Dropping the channels tells the waiting requests.
                 None => account.lost(),
             }
         }
@@ -152,7 +152,7 @@ impl Inner {
 async fn exchange(inner: Weak<Inner>) {
     loop {
         let Some(inner) = inner.upgrade() else { return };
-        // Not for ever: it is looked at again whether anybody needs it.
+        // Wake up from time to time to see whether the limits are still in use.
         if tokio::time::timeout(KEPT, inner.some.notified()).await.is_err() {
             continue;
         }
