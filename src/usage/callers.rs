@@ -1,7 +1,7 @@
-//! Who calls: credentials by number, with what is known of the people behind them.
+//! Callers: numbered credentials, with the known facts about the people behind them.
 //!
-//! A credential has a number of its own once it has been proven: v1 took the key, or the gateway knows whose it is. All
-//! tokens of one grant have one number: an app that refreshes is one caller, and callers do not grow with its tokens.
+//! A credential gets its own number when it has been proven: v1 accepted the key, or the gateway knows its owner. All
+//! tokens of one grant have one number: an app that refreshes is one caller, and its tokens do not add callers.
 //! May use: `access`, `store`.
 
 use crate::access::{Caller, PrincipalKind};
@@ -16,15 +16,15 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// Number of credentials that are not proven, or none at all.
+/// Number for calls with an unproven credential, or without any.
 const UNPROVEN: u32 = 0;
-/// Number of credentials beyond the bound.
+/// Number for all credentials beyond the bound.
 const OTHER: u32 = 1;
 /// Most credentials of one process.
 const MOST: usize = 20_000;
-/// Most tokens whose grant is remembered; with more, all are learned again when they are used.
+/// Most tokens whose grant is remembered; with more, all are dropped and learned again at their next use.
 const MOST_TOKENS: usize = 50_000;
-/// Most clients of one credential on one day; the rest are one.
+/// Most clients of one credential on one day; further clients are counted as one.
 const MOST_CLIENTS: usize = 8;
 /// Time after which the owner of a key is asked for again.
 const AGAIN: Duration = Duration::from_secs(3600);
@@ -60,14 +60,14 @@ impl Known {
 struct Credential {
     fingerprint: Arc<str>,
     proven: AtomicBool,
-    /// Whether it is known whose it is: no, by its owner at v1, by the gateway itself.
+    /// How its owner is known: 0 not at all, 1 by the owner that v1 names, 2 by the gateway itself.
     named: AtomicU8,
-    /// The day and the client of its last call, together in one number.
+    /// The day and the client of its last call, packed into one number.
     latest: AtomicU64,
     details: Mutex<Details>,
 }
 
-/// What a call has proven of its credential.
+/// The facts about a call that show whether its credential is valid.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Proof {
     pub(super) v1: bool,
@@ -76,7 +76,7 @@ pub(super) struct Proof {
 
 impl Proof {
     fn is_good(self) -> bool {
-        // v1 answers some calls before it looks at the key; v2 looks first, the limit of places aside.
+        // v1 answers some calls before it checks the key; v2 checks first, except for its limit of places (429).
         match self.v1 {
             true => (200..300).contains(&self.status),
             false => !matches!(self.status, 401 | 429) && self.status < 500,
@@ -96,7 +96,7 @@ struct Details {
 }
 
 impl Credential {
-    /// The number that a client of it is counted under on a day.
+    /// Returns the number under which a client of this credential is counted on a day.
     fn client(&self, client: u32, day: u32) -> u32 {
         let call = u64::from(day) << 32 | u64::from(client);
         if self.latest.load(Ordering::Relaxed) == call {
@@ -120,7 +120,7 @@ impl Credential {
 
 impl Callers {
     pub(super) fn new(secret: &str) -> Self {
-        // A key of any length will do.
+        // HMAC accepts a key of any length.
         let mac = Hmac::new_from_slice(secret.as_bytes()).unwrap_or_else(|_| unreachable!("HMAC takes any key"));
         let fixed = |fingerprint: &str| {
             let (proven, named) = (AtomicBool::new(true), AtomicU8::new(2));
@@ -163,7 +163,7 @@ impl Callers {
         known.all.get(known.number(credential)? as usize).cloned()
     }
 
-    /// The numbers that a call and its client are counted under; a credential has only so many clients on a day.
+    /// Returns the numbers under which a call and its client are counted; clients per credential and day are limited.
     pub(super) fn counted(&self, credential: u64, proof: Proof, client: u32, day: u32) -> (u32, u32) {
         let known = self.known.read();
         let found = known.number(credential);
@@ -180,7 +180,7 @@ impl Callers {
         (number, known.client(client, day))
     }
 
-    /// Whether the owner of a proven key of v1 should be asked for.
+    /// Checks whether the owner of a proven v1 key should be asked for.
     pub(super) fn wants_owner(&self, credential: u64) -> bool {
         let Some(known) = self.find(credential) else { return false };
         if known.named.load(Ordering::Relaxed) > 0 || !known.proven.load(Ordering::Relaxed) {
@@ -190,7 +190,7 @@ impl Callers {
         asked.is_none_or(|asked| asked.elapsed() >= AGAIN)
     }
 
-    /// The same, and then it counts as asked.
+    /// Checks the same, and if so, notes that the owner has been asked for.
     pub(super) fn asks_owner(&self, credential: u64) -> bool {
         let wanted = self.wants_owner(credential);
         if let Some(known) = self.find(credential).filter(|_| wanted) {
@@ -199,7 +199,7 @@ impl Callers {
         wanted
     }
 
-    /// Fingerprint of a credential, and the person behind it as far as known; both empty for none.
+    /// Returns the fingerprint of a credential and the person behind it, if known; both empty without a credential.
     pub(super) fn told(&self, credential: u64) -> (Arc<str>, Arc<str>) {
         match self.find(credential) {
             _ if credential == 0 => Default::default(),
@@ -208,7 +208,7 @@ impl Callers {
         }
     }
 
-    /// The owner of a key of v1.
+    /// Notes the owner of a v1 key.
     pub(super) fn owner(&self, credential: u64, name: &str) {
         if let Some(known) = self.find(credential)
             && known.named.swap(1, Ordering::Relaxed) == 0
@@ -220,7 +220,7 @@ impl Callers {
         }
     }
 
-    /// A credential whose owner v2 knows.
+    /// Notes a credential whose owner v2 knows.
     pub(super) fn met(&self, credential: u64, caller: &Caller) {
         if credential == 0 || self.find(credential).is_some_and(|known| known.named.load(Ordering::Relaxed) == 2) {
             return;
@@ -250,7 +250,7 @@ impl Callers {
         self.get(number).map_or_else(|| crate::store::OTHER.into(), |known| known.fingerprint.to_string())
     }
 
-    /// Those of whom something is known that is not written yet.
+    /// Returns the callers with known facts that are not written yet, and marks them as written.
     pub(super) fn changed(&self) -> Vec<UsageCaller> {
         let all = self.known.read().all.clone();
         let changed = all.iter().filter_map(|known| {
@@ -266,7 +266,7 @@ impl Callers {
         changed.collect()
     }
 
-    /// These could not be written.
+    /// Marks these callers as not written.
     pub(super) fn not_written(&self, callers: &[UsageCaller]) {
         let fingerprints: HashSet<&str> = callers.iter().map(|caller| caller.fingerprint.as_str()).collect();
         for known in &self.known.read().all {

@@ -1,14 +1,14 @@
-//! What a client calls itself, brought into one form: product and version of the User-Agent.
+//! The name of a client in a uniform form: product and version of the User-Agent.
 //!
-//! Texts that clients send are taken to be hostile: only letters, digits and a few signs of them are kept, and not many
-//! of those. May use: nothing of this crate.
+//! Texts from clients are treated as hostile: only letters, digits and a few signs are kept, up to a small length.
+//! May use: nothing of this crate.
 
 /// Longest name of a product that is kept.
 const LONGEST_NAME: usize = 40;
 /// Most parts of a version that are kept.
 const VERSION_PARTS: usize = 3;
 
-/// Product and version of a User-Agent, such as `plane-sdk/1.2.0`; browsers by name alone.
+/// Returns product and version of a User-Agent, such as `plane-sdk/1.2.0`; for browsers the name alone.
 pub fn client_of(agent: Option<&[u8]>) -> String {
     let text = String::from_utf8_lossy(agent.unwrap_or_default());
     let first = text.split([' ', '\t', '(']).find(|word| !word.is_empty());

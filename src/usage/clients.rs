@@ -10,17 +10,16 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-/// Most different texts of the header that are remembered.
+/// Most different User-Agent texts that are remembered.
 const MOST_TEXTS: usize = 10_000;
 /// Most different clients of one process.
 const MOST: usize = 2_000;
 
-/// Number of what is beyond the bounds.
+/// Number for all clients beyond the bounds.
 pub(super) const OTHER: u32 = 0;
 
 thread_local! {
-    /// The last client that this thread has met: the hash of its text, which is another in each set of clients, and its
-    /// number.
+    /// The last client of this thread: the hash of its text (different in each set of clients) and its number.
     static LAST: Cell<(u64, u32)> = const { Cell::new((0, OTHER)) };
 }
 
@@ -32,7 +31,7 @@ pub(super) struct Clients {
 }
 
 impl Clients {
-    /// Number of the client that sent this header.
+    /// Returns the number of the client that sent this header.
     pub(super) fn of(&self, agent: Option<&[u8]>) -> u32 {
         let text = self.hasher.hash_one(agent);
         let (last, number) = LAST.get();

@@ -1,5 +1,5 @@
-//! Marks calls when they arrive and counts them when they are answered; both only touch memory. The counts since the
-//! last write are in several parts so that threads rarely meet.
+//! Marks calls on arrival and counts them when they are answered; both only touch memory. The counts since the
+//! last write are split into several parts, so that threads rarely wait for each other.
 //!
 //! May use: `access` (who a credential belongs to), `context`, `edge` (its traits), `plan`, `units`, `v1` (keys), this
 //! folder.
@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::mpsc;
 
 const DAY: u64 = 86_400;
-/// Keys of v1 whose owner is asked for later.
+/// Most v1 keys whose owner is still to be asked for.
 const WAITING: usize = 64;
 
 /// Counts the operations of a plan; cheap to clone.
@@ -34,7 +34,7 @@ pub struct Usage {
     operations: Arc<Operations>,
 }
 
-/// What counts, whatever the plan.
+/// The counts and names, which do not depend on the plan.
 pub(super) struct Inner {
     pub(super) names: Names,
     pub(super) callers: Callers,
@@ -43,12 +43,12 @@ pub(super) struct Inner {
     unknown: Option<mpsc::Sender<(u64, V1Key)>>,
 }
 
-/// Keys of v1 that pass through and of which nothing is known.
+/// v1 keys that pass through and whose owner is unknown.
 pub type UnknownKeys = mpsc::Receiver<(u64, V1Key)>;
 
 impl Usage {
-    /// Counts calls of the operations of `plan`; fingerprints are made with `secret`. With `learn`, keys of v1 that
-    /// pass through are handed out, so that somebody asks who they belong to.
+    /// Counts calls of the operations of `plan`; fingerprints are made with `secret`. With `learn`, v1 keys that
+    /// pass through are handed out, so that a task can ask for their owners.
     pub fn new(plan: Arc<Plan>, secret: &str, learn: bool) -> (Self, UnknownKeys) {
         let (send, receive) = mpsc::channel(WAITING);
         let inner = Inner {
@@ -62,7 +62,7 @@ impl Usage {
         (Self { inner: Arc::new(inner), operations }, receive)
     }
 
-    /// The same counts, for calls of the operations of another plan from now on.
+    /// Returns the same counts, for calls of the operations of another plan from now on.
     pub fn with_plan(&self, plan: &Arc<Plan>) -> Self {
         let operations = match self.operations.are_of(plan) {
             true => Arc::clone(&self.operations),
@@ -71,23 +71,23 @@ impl Usage {
         Self { inner: Arc::clone(&self.inner), operations }
     }
 
-    /// The credential belongs to this caller.
+    /// Notes that the credential belongs to this caller.
     pub fn met(&self, credential: u64, caller: &Caller) {
         self.inner.callers.met(credential, caller);
     }
 
-    /// The owner of a key of v1 that passes through.
+    /// Notes the owner of a v1 key that passes through.
     pub(crate) fn owner(&self, credential: u64, name: &str) {
         self.inner.callers.owner(credential, name);
     }
 }
 
-/// The beginning of the SHA-256 of a credential, under which it is known here and in the accounts of v1's quota.
+/// Returns the first 8 bytes of a credential's SHA-256: its id in the counts and in the accounts of v1's quota.
 pub fn beginning(id: [u8; 32]) -> u64 {
     id[..8].try_into().map_or(0, u64::from_be_bytes)
 }
 
-/// Days since 1970 UTC.
+/// Returns the days since 1970 UTC.
 pub fn today() -> u32 {
     u32::try_from(since_1970().as_secs() / DAY).unwrap_or(u32::MAX)
 }
@@ -110,11 +110,11 @@ impl Counting for Usage {
 
     fn answered(&self, arrived: &Arrived, context: &Context, status: u16) {
         let inner = &*self.inner;
-        // Only of a key that v1 has just taken: a key that was refused is nobody's.
+        // Only for a key that v1 has just accepted: a refused key has no owner.
         if let (Some(unknown), Some(key), 200..300) = (&inner.unknown, &arrived.unknown_key, status)
             && inner.callers.asks_owner(arrived.credential)
         {
-            // With too many waiting, the next call of the key asks again.
+            // When too many keys wait, the next call of this key asks again.
             let _ = unknown.try_send((arrived.credential, V1Key::new(key)));
         }
         let credential = credential(arrived, context);
@@ -135,7 +135,7 @@ impl Counting for Usage {
     }
 }
 
-/// The credential of a call; 0 without one.
+/// Returns the credential of a call; 0 without one.
 fn credential(arrived: &Arrived, context: &Context) -> u64 {
     match arrived.v1 {
         true => arrived.credential,
@@ -144,10 +144,10 @@ fn credential(arrived: &Arrived, context: &Context) -> u64 {
 }
 
 const PARTS: usize = 16;
-/// Most counts of a part: while the store cannot be written, further ones are not kept.
+/// Most counts in one part: while the store cannot be written, further counts are lost.
 const MOST: usize = 20_000;
 
-/// What a call is counted under.
+/// The key under which a call is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     pub(super) day: u32,
@@ -157,7 +157,7 @@ pub(super) struct Key {
     pub(super) client: u32,
 }
 
-/// Counts of some threads, in lines of the processor's cache that no other part is in.
+/// Counts of some threads, in processor cache lines that no other part shares.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Part(Mutex<HashMap<Key, i64, RandomState>>);
@@ -198,7 +198,7 @@ impl Tally {
         all
     }
 
-    /// Calls that could not be counted since this was last asked.
+    /// Returns the number of calls that could not be counted since the last question.
     pub(super) fn lost(&self) -> usize {
         self.lost.swap(0, Ordering::Relaxed)
     }

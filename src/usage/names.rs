@@ -1,21 +1,21 @@
-//! The operations by number, so that counting one copies no text.
+//! The operations by number, so that counting a call copies no text.
 //!
-//! Numbers stay as long as the process: the name of an operation decides, so that it has the same number in each plan
-//! that has it, and counts that wait to be written keep their names when the plan is exchanged. May use: `plan`.
+//! Numbers stay valid as long as the process runs. The name of an operation decides: it has the same number in each
+//! plan, and counts that wait to be written keep their names when the plan is exchanged. May use: `plan`.
 
 use crate::plan::{Plan, V1Found};
 use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Most paths of v1 that are not known and have a name of their own.
+/// Most unknown paths of v1 that have their own name.
 const MOST_UNKNOWN: usize = 500;
-/// Before the name of a call of v1 that is no operation.
+/// Prefix of the name of a v1 call that is no operation.
 pub(super) const UNKNOWN: &str = "v1 unknown";
-/// The name under which calls below `/api/v2/` are counted that are no operation.
+/// The name for calls below `/api/v2/` that are no operation.
 const UNKNOWN_V2: &str = "unknown";
 
-/// All names that were ever counted.
+/// All names that have been counted.
 #[derive(Debug, Default)]
 pub(super) struct Names(RwLock<All>);
 
@@ -23,7 +23,7 @@ pub(super) struct Names(RwLock<All>);
 struct All {
     names: Vec<String>,
     numbers: HashMap<String, u32>,
-    /// How many of them are paths that are not known.
+    /// Number of names that are unknown paths.
     unknown: usize,
 }
 
@@ -44,7 +44,7 @@ impl Names {
         self.0.read().names.get(of as usize).map_or_else(|| UNKNOWN.into(), String::clone)
     }
 
-    /// The number of a path of v1 that is not known; none when there are too many.
+    /// Returns the number of an unknown path of v1; none when there are too many.
     fn unknown(&self, name: &str) -> Option<u32> {
         if let Some(&known) = self.0.read().numbers.get(name) {
             return Some(known);
@@ -64,7 +64,7 @@ impl Names {
 #[derive(Debug)]
 pub(super) struct Operations {
     plan: Arc<Plan>,
-    /// By their places in the plan.
+    /// Numbers by index in the plan.
     v1: Vec<u32>,
     v2: Vec<u32>,
     unknown_v1: u32,
@@ -81,7 +81,7 @@ impl Operations {
         Self { plan, v1, v2, unknown_v1, unknown_v2 }
     }
 
-    /// Whether they are those of this plan.
+    /// Checks whether these are the operations of this plan.
     pub(super) fn are_of(&self, plan: &Arc<Plan>) -> bool {
         Arc::ptr_eq(&self.plan, plan)
     }
@@ -94,7 +94,7 @@ impl Operations {
         names.unknown(&name).unwrap_or(self.unknown_v1)
     }
 
-    /// An operation of v2, by its place in the plan; none for what is no operation.
+    /// Returns the number of a v2 operation, given its index in the plan; `None`: the call is no operation.
     pub(super) fn of_v2(&self, operation: Option<u16>) -> u32 {
         operation.and_then(|place| self.v2.get(usize::from(place)).copied()).unwrap_or(self.unknown_v2)
     }

@@ -1,7 +1,7 @@
-//! Brings counts into the store, some time after they were made, and learns who keys of v1 belong to.
+//! Writes counts into the store some time after the calls, and learns the owners of v1 keys.
 //!
-//! A batch is written once: when it is not known whether it was, it is sent again under the same number, and the store
-//! adds no number twice. While the store cannot be written, the counts wait in memory, within bounds.
+//! A batch is written once: when the outcome of a write is unknown, the batch is sent again under the same number, and
+//! the store adds no number twice. While the store cannot be written, the counts wait in memory, within bounds.
 //! May use: `access`, `context`, `settings`, `store`, `v1`.
 
 use super::counting::{Key, UnknownKeys, Usage, today};
@@ -14,13 +14,13 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
-/// Time from one look at the bounds of the table to the next.
+/// Time between two checks of the table's bounds.
 const BOUNDS: Duration = Duration::from_secs(60);
 /// Longest wait for the owner of a key.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Pause between two questions for owners.
+/// Pause between two requests for owners.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Calls that must be to spare besides.
+/// Calls that the quota must have left over besides.
 const SPARE: usize = 10;
 
 /// Writes the counts of a process.
@@ -32,7 +32,7 @@ pub struct Writer {
     open: Mutex<Open>,
 }
 
-/// A batch that is on its way, or of which it is not known whether it arrived.
+/// A batch that is being written, or whose write has an unknown outcome.
 #[derive(Default)]
 struct Open {
     number: i64,
@@ -61,7 +61,7 @@ impl Writer {
         }
     }
 
-    /// Writes what was counted since the last time; nothing is lost when the store cannot be written.
+    /// Writes the counts since the last write; nothing is lost when the store cannot be written.
     pub async fn write(&self) -> Result<(), StoreError> {
         let mut open = self.open.lock().await;
         let inner = &self.usage.inner;
@@ -69,7 +69,7 @@ impl Writer {
         if lost > 0 {
             tracing::warn!(lost, "calls could not be counted: too many counts wait to be written");
         }
-        // A batch that an earlier write has left open is written again under its number, and nothing else with it.
+        // A batch left open by an earlier write is written again under its number, with nothing added.
         self.send(&mut open).await?;
         open.rows = self.taken();
         open.number += 1;
@@ -118,7 +118,7 @@ impl Writer {
         }
     }
 
-    /// Learns who the keys that pass through belong to, with calls to spare only.
+    /// Learns the owners of v1 keys that pass through, only while the quota has calls left over.
     pub async fn learn(usage: Usage, mut keys: UnknownKeys, access: Access, budget: Budget) {
         while let Some((credential, key)) = keys.recv().await {
             if budget.spares(key.id(), Priority::Index, SPARE) {
