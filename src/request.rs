@@ -1,8 +1,8 @@
-//! The life of a v2 request between the HTTP surface and the runner, top to bottom.
+//! The path of a v2 request from the HTTP surface to the runner, in order from top to bottom.
 //!
 //! Order of refusals (O2): credential 401 → limit 429 → route 404/405 → scope 403 → path ids 400/404 → workspace and
 //! project visible 404, role 403 → addressed record 404 → query and body 400 → uniqueness 409. The body is
-//! read here, but a body that cannot be read is judged only when the addressed record is known to exist.
+//! read here, but an unreadable body is refused only after the addressed record is known to exist.
 //!
 //! May use: everything but `cli` and `sandbox`; it is composition.
 
@@ -50,7 +50,7 @@ pub struct V2 {
 }
 
 impl V2 {
-    /// Puts the parts together; `document` is the OpenAPI document of the runner's plan, and `usage` is told who is
+    /// Creates it from its parts; `document` is the OpenAPI document of the runner's plan, and `usage` learns who is
     /// behind the credentials.
     pub fn new(
         runner: Arc<Runner>,
@@ -74,10 +74,10 @@ impl V2 {
     ) -> Result<V2Answer, Refusal> {
         let read = head.method.is_safe();
         let ctx = ctx.with_priority(if read { Priority::Read } else { Priority::Write }).tolerating(read);
-        // A write waits until its turn has come, whatever it waits for.
+        // A write waits until its turn comes, for any reason.
         ctx.meter.only_wait();
         let plan = &*self.runner.plan;
-        // Found before the credential is proven, because that costs a call already; judged after.
+        // The route is looked up before the proof of the credential, which may cost a call; its errors come after.
         let route = self.route(&head);
         let credential = presented_id(&head.headers);
         ctx.meter.spend_for(spender(&route, plan, credential));
@@ -85,8 +85,8 @@ impl V2 {
             ctx.meter.ask_for(route.operation);
         }
         let begun = Instant::now();
-        // A read in a workspace is proven by a card as well. The person's name is needed only by the users' surface,
-        // which shows it, and by writes, which keep it.
+        // A project card also proves a read in a workspace. The person's name is needed only by the users' surface,
+        // which shows it, and by writes, which store it.
         let by_card = |route: &Route| {
             plan.operations[route.operation].surface != Surface::User && gate::are_ids(&route.variables)
         };
@@ -99,13 +99,13 @@ impl V2 {
         let waiting = if by_key { None } else { self.access.waiting(&head.headers, credential) };
         waiting.iter().for_each(|waiting| drop(head.extensions.insert(waiting.clone())));
         let mut answer = self.answer_to(caller, route, head, body, ctx, begun).await;
-        // A read may have waited, and been made from what v1 showed after the credential had ended.
+        // A read may have waited, so its answer may come from data that v1 showed after the credential had ended.
         if let Some(waiting) = waiting.filter(|_| read)
             && let Err(ended) = Box::pin(waiting.still_good()).await
         {
             answer = Err(ended);
         }
-        // The v1 key behind a token may die at any moment; its client is told about the token it knows.
+        // The v1 key behind a token may become invalid at any time; the client knows only the token.
         answer.map_err(|refusal| match refusal {
             Refusal::Unauthorized { .. } if !by_key => Refusal::invalid_token(),
             refusal => refusal,
@@ -127,7 +127,7 @@ impl V2 {
         let route = route?;
         let operation = &self.runner.plan.operations[route.operation];
         if let Err(refusal) = gate::check_scope(operation, &caller) {
-            // No card is asked for that would prove the key.
+            // No card, which would prove the key, has been requested at this point.
             let credential = presented_id(&head.headers);
             Box::pin(self.access.identify(&head.headers, credential, Named::Lately, &ctx)).await?;
             Box::pin(self.note_out_of_scope(&route, &caller, &head)).await;
@@ -153,7 +153,7 @@ impl V2 {
         answer.map(V2Answer::Reply)
     }
 
-    /// Makes the answer to a read anew, with calls to spare only.
+    /// Creates the function that makes the answer to a read again, only while the quota has calls left over.
     fn again(&self, caller: &Caller, route: &Route, head: &Parts) -> Again {
         let (v2, caller, route, head) = (self.clone(), caller.clone(), route.clone(), head.clone());
         Box::new(move || {
@@ -168,7 +168,7 @@ impl V2 {
         })
     }
 
-    /// The answer of this gateway to a request whose scope is proven.
+    /// Returns the answer of this gateway to a request whose scope is proven.
     async fn translated(
         &self,
         caller: Caller,
@@ -194,8 +194,7 @@ impl V2 {
         if let Err(full @ Refusal::Overloaded) = body {
             return Err(full);
         }
-        // A key that cannot be read is told at the same place as a body that cannot be read: after records that are not
-        // there (O2).
+        // An unreadable key is reported at the same place as an unreadable body: after records that do not exist (O2).
         let body = unreadable.clone().map_or(body, Err);
         if let Some(trace) = ctx.meter.trace() {
             trace.step("checks", begun);
@@ -239,7 +238,7 @@ impl V2 {
         }
     }
 
-    /// Carries a read out; one that asks v1 anew for each request, together with equal ones.
+    /// Carries a read out. A read that asks v1 again for each request is carried out together with equal reads.
     async fn read(&self, job: Job, head: &Parts) -> Result<Reply, Refusal> {
         let Some(path_and_query) = head.uri.path_and_query().filter(|_| job.asks_anew()) else {
             return job.run().await;
@@ -255,7 +254,7 @@ impl V2 {
         part.answer(&ctx, |waited| job.having_waited(waited).run()).await
     }
 
-    /// The person behind the credential, as far as its limit allows.
+    /// Returns the person behind the credential, if the rate limit of the credential allows the request.
     async fn proven(
         &self,
         head: &Parts,
@@ -294,7 +293,7 @@ impl V2 {
         Ok(caller)
     }
 
-    /// Tells the workspace that a path names of a credential that was good once.
+    /// Reports to the workspace in the path that a credential was refused which was valid earlier.
     async fn note_refused(&self, refused: &Refusal, head: &Parts) {
         let Refusal::InvalidToken { ended: Some(ended), .. } = refused else { return };
         let Ok(route) = self.route(head) else { return };
@@ -303,7 +302,7 @@ impl V2 {
         }
     }
 
-    /// Tells the workspace that a path names of a change of its features that a scope did not allow (O81).
+    /// Reports to the workspace in the path that a scope did not allow a change of its features (O81).
     async fn note_out_of_scope(&self, route: &Route, caller: &Caller, head: &Parts) {
         let plan = &*self.runner.plan;
         let operation = &plan.operations[route.operation];
@@ -316,7 +315,7 @@ impl V2 {
         }
     }
 
-    /// The words of the 404 for a path that v2 does not have; where v1 has it, they say why v2 has not.
+    /// Returns the text of the 404 for a path that v2 does not have; if v1 has the path, it says why v2 does not.
     fn no_such_path(&self, head: &Parts) -> String {
         let usual = self.routes.no_such_path(head.uri.path());
         let Some(rest) = head.uri.path().strip_prefix("/api/v2/") else { return usual };
@@ -343,7 +342,7 @@ impl V2 {
     }
 }
 
-/// Which limit a credential falls under (O15).
+/// Returns the limit class of a credential (O15).
 fn class(caller: &Caller) -> Class {
     match caller.kind {
         PrincipalKind::ApiKey => Class::ApiKey,
@@ -353,25 +352,25 @@ fn class(caller: &Caller) -> Class {
     }
 }
 
-/// Whom and what the v1 calls of a request are counted for.
+/// Returns the credential and the operation that the v1 calls of a request are counted for.
 fn spender(route: &Result<Route, Refusal>, plan: &Plan, credential: Option<CredentialId>) -> Spender {
     let operation = route.as_ref().map_or("none", |route| plan.operations[route.operation].id.as_str());
     Spender { credential: credential.map_or(0, beginning), operation: operation.into() }
 }
 
-/// What is demanded of the version, where the operation writes to one record; elsewhere there is nothing to compare.
+/// Returns the demanded version, if the operation writes to one record; other operations have no version to compare.
 fn condition(plan: &Plan, operation: &Operation, head: &Parts) -> Option<Result<Demand, Refusal>> {
     plan.showing(operation)?;
     let values = |name| head.headers.get_all(name).iter().map(HeaderValue::as_bytes);
     Demand::read(values(IF_MATCH), values(IF_NONE_MATCH)).transpose()
 }
 
-/// What the client says it has already.
+/// Returns the versions that the client says it already has.
 fn known(head: &Parts) -> Option<IfNoneMatch> {
     IfNoneMatch::of_read(head.headers.get_all(IF_NONE_MATCH).iter().map(HeaderValue::as_bytes))
 }
 
-/// The reply, or that the client has it already. The version does not tell when the body shows other records too.
+/// Returns the reply, or 304 when the client has it already. A body that shows other records too is never a 304.
 fn unless_known(reply: Reply, known: Option<&IfNoneMatch>) -> Reply {
     let has = |version: &String| known.is_some_and(|known| known.has(version));
     match &reply.version {

@@ -1,4 +1,4 @@
-//! Requests that the deployment's own v2 answers, and reads whose answers are held against its.
+//! Requests that the deployment's own v2 answers, and reads whose answers are compared with its answers.
 //!
 //! May use: `access`, `context`, `edge`, `native`, `plan`, `refusal`, `settings`, `shadow`, `v1`, `v2`.
 
@@ -20,15 +20,15 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Longest time to make an answer anew.
+/// Longest time for making an answer again.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Calls that must be to spare for it.
+/// v1 calls that the quota must have left over before an answer is made again.
 const SPARE: usize = 10;
 
-/// Which operation a request is for.
+/// The operation of a request, with the variables of its path.
 #[derive(Clone)]
 pub(super) struct Route {
-    /// Its place in the plan.
+    /// Index of the operation in the plan.
     pub(super) operation: usize,
     /// Variables of the path.
     pub(super) variables: Vec<(String, String)>,
@@ -41,7 +41,7 @@ impl Route {
     }
 }
 
-/// Who answers beside the translation, or is compared with it; `budget` is v1's.
+/// The other v2: it answers requests, or its answers are compared with ours. `budget` is the budget of v1.
 #[derive(Clone)]
 pub(crate) struct Beside {
     pub(crate) native: Option<Arc<Native>>,
@@ -49,19 +49,19 @@ pub(crate) struct Beside {
     pub(crate) budget: Budget,
 }
 
-/// A read whose answer is held against that of the other side.
+/// A read whose answer is compared with the answer of the other side.
 pub(super) struct Comparison {
     shadow: Shadow,
     operation: usize,
     /// None when the two answers cannot be compared.
     chosen: Option<Chosen>,
-    /// Whether the credential opens one workspace alone.
+    /// Whether the credential gives access to one workspace only.
     limited: bool,
 }
 
 impl Beside {
-    /// Who answers the operation at a route. Only this gateway knows what is told of a token or gateway key itself: the
-    /// other side sees the key behind it.
+    /// Returns which side answers the operation at a route. Only this gateway can answer about a token or a gateway key
+    /// itself: the other side sees the v1 key behind it.
     pub(super) fn mode(&self, route: &Route, operation: &Operation, caller: &Caller) -> Mode {
         if operation.surface == Surface::User && caller.kind != PrincipalKind::ApiKey {
             return Mode::Translated;
@@ -69,7 +69,7 @@ impl Beside {
         self.native.as_ref().map_or(Mode::Translated, |native| native.mode(route.operation, route.workspace()))
     }
 
-    /// The answer of the deployment's own v2.
+    /// Returns the answer of the deployment's own v2.
     pub(super) async fn passed(
         &self,
         access: &Access,
@@ -89,7 +89,7 @@ impl Beside {
         Ok(V2Answer::Passed(native.pass(head, body, caller, ctx).await?))
     }
 
-    /// The comparison of the answer to a read, when it is among those that are compared; `again` makes it anew.
+    /// Returns the comparison for the answer to a read, if this read is compared; `again` makes the answer again.
     pub(super) fn compared(
         &self,
         route: &Route,
@@ -105,7 +105,7 @@ impl Beside {
         let (shadow, limited) = (shadow.clone(), caller.workspace.is_some());
         let comparison = Comparison { shadow, operation: route.operation, chosen: None, limited };
         let parameters = Parameters::parse(head.uri.query().unwrap_or_default());
-        // A cursor means something to the side alone that gave it, and so does the version of a record.
+        // A cursor is valid only at the side that created it. The same holds for the version of a record.
         if parameters.given("cursor").is_some() || head.headers.contains_key(IF_NONE_MATCH) {
             return Some(comparison);
         }
@@ -118,7 +118,7 @@ impl Beside {
         Some(Comparison { chosen: Some(chosen), ..comparison })
     }
 
-    /// What accompanies an answer that is made anew; none without calls to spare.
+    /// Creates the context for making an answer again; none when the quota has too few calls left.
     pub(super) fn spare(&self, caller: &Caller, operation: &Operation) -> Option<Context> {
         if !self.budget.spares(caller.key.id(), Priority::Index, SPARE) {
             return None;
@@ -130,7 +130,7 @@ impl Beside {
 }
 
 impl Comparison {
-    /// The answer of this gateway is there; the other side is asked later.
+    /// Hands over the answer of this gateway; the other side is asked later.
     pub(super) fn offer(self, answer: &Result<Reply, Refusal>, ctx: &Context) {
         let ours = side(answer, self.limited, ctx);
         match self.chosen.zip(ours) {
@@ -140,11 +140,11 @@ impl Comparison {
     }
 }
 
-/// An answer as the other side can be asked for it; none when it is about this gateway and not about what was asked.
-/// `limited` tells that the credential opens one workspace alone, which the key behind it does not.
+/// Returns an answer in the form that is compared with the other side's; none when it is about this gateway itself.
+/// `limited`: the credential gives access to one workspace only; the v1 key behind it has no such limit.
 pub(super) fn side(answer: &Result<Reply, Refusal>, limited: bool, ctx: &Context) -> Option<Side> {
     if ctx.meter.is_stale() {
-        // An answer older than usual differs from what the other side says now.
+        // An older answer than usual differs from the current answer of the other side.
         return None;
     }
     match answer {

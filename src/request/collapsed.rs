@@ -1,18 +1,18 @@
-//! Equal reads at once are carried out once (RFC 9111 calls such requests collapsed).
+//! Equal reads at the same time are carried out once (RFC 9111 calls such requests collapsed).
 //!
-//! A single work item, or a page of them straight from v1, is read anew for each request: the answer shows all that was
-//! written before the request came. When many clients ask for the same at once, v1's quota would be spent on equal
-//! calls. So the first request is carried out at once. Those that come while it is under way wait until it has ended,
-//! and then one of them is carried out for all of them. So nobody gets an answer whose reading began before the
-//! request came, and nobody waits for more than two readings that are not slow.
+//! A single work item, or a page of work items straight from v1, is read again for each request: the answer shows all
+//! writes from before the request. When many clients ask for the same at once, equal calls would spend v1's quota. So
+//! the first request is carried out at once. Requests that arrive meanwhile wait until it has ended. Then one of them
+//! is carried out for all of them. No client gets an answer whose reading began before its request arrived, and no
+//! client waits for more than two readings that are not slow.
 //!
-//! - Equal are requests with the same credential, path and query, if the same was proven of them (`terms`).
-//! - The one that is carried out for all goes on when its client leaves, and ends when all have left.
-//! - An answer that is about the one request alone (a deadline, a limit, a failure of v1, or older data because of one) is
-//!   not shared: then all that waited are carried out for themselves.
-//! - A reading that takes longer than [`PATIENCE`] holds nobody up: the next one begins beside it. When one then ends with a
-//!   failure of v1, or older data because of one, that is for all who have none under way of their own: they have waited
-//!   for v1 as long as they would have alone. The wait counts as one for v1 (`Context::having_waited`).
+//! - Requests are equal when they have the same credential, path and query, and the same proven facts (`terms`).
+//! - A reading for a group goes on when its own client leaves, and ends when all clients of the group have left.
+//! - An answer that is about one request alone (a deadline, a limit, a failure of v1, or older data because of one) is
+//!   not shared: then each waiting request is carried out on its own.
+//! - A reading that takes longer than [`PATIENCE`] does not delay the next one, which begins beside it. If the slow one
+//!   then ends with a failure of v1, or with older data because of one, all requests without a reading of their own get
+//!   this result: alone they would have waited for v1 just as long. For v1 it is one wait (`Context::having_waited`).
 //!
 //! May use: `context`, `refusal`, `trace`, `v1` (ids of keys), `v2`.
 
@@ -34,10 +34,10 @@ use tokio::task::{AbortHandle, JoinError};
 use tokio::time::{Instant, timeout, timeout_at};
 use uuid::Uuid;
 
-/// How long a reading is waited for, from when it began.
+/// Longest wait for a reading, counted from its beginning.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Readings under way, and who waits for the next ones; cheap to clone, all clones are the same. `T` are the terms.
+/// Readings under way, and the requests that wait for the next ones; all clones are the same. `T`: the terms.
 #[derive(Debug)]
 pub(super) struct Collapsed<T> {
     entries: Arc<Mutex<Entries<T>>>,
@@ -55,12 +55,12 @@ impl<T> Default for Collapsed<T> {
     }
 }
 
-/// What is asked for, and with which credential.
+/// The requested path and query, with the credential.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Asked {
     /// The key that v1 sees.
     pub(super) key: KeyId,
-    /// The grant or the gateway key that it is behind.
+    /// The grant or the gateway key in front of the v1 key.
     pub(super) credential: Option<Uuid>,
     pub(super) path_and_query: PathAndQuery,
 }
@@ -79,18 +79,18 @@ struct Entries<T> {
     by_key: HashMap<Asked, Entry<T>, foldhash::fast::RandomState>,
 }
 
-/// What is going on for one key.
+/// The reading under way and the waiting group of one [`Asked`].
 #[derive(Debug)]
 struct Entry<T> {
     /// The reading under way; none when it has ended and the next one has not begun.
     running: Option<u64>,
     began: Instant,
-    /// Set when it has ended.
+    /// Set when the reading has ended.
     over: Arc<SetOnce<()>>,
     next: Option<Next<T>>,
 }
 
-/// Those who wait for the next reading.
+/// The requests that wait for the next reading.
 #[derive(Debug)]
 struct Next<T> {
     group: Arc<Group<T>>,
@@ -101,13 +101,13 @@ struct Next<T> {
 struct Group<T> {
     number: u64,
     terms: T,
-    /// Set when the reading before has ended.
+    /// Set when the previous reading has ended.
     before: Arc<SetOnce<()>>,
-    /// When that is not waited for any more.
+    /// Time after which the previous reading is not waited for any more.
     until: Instant,
-    /// Held by the reading that the others wait for.
+    /// Held by the reading that the other members wait for.
     turn: Arc<Semaphore>,
-    /// What the first of them has found; none when it is for that one alone.
+    /// The result of the first reading of the group; none when it is for one request alone.
     found: SetOnce<Option<Found>>,
     readings: Mutex<Vec<AbortHandle>>,
 }
@@ -123,23 +123,23 @@ struct Found {
     answer: Result<Reply, Refusal>,
     /// Tells how old the answer is.
     meter: Arc<Meter>,
-    /// Whether v1 did not give it, in a long time: no answer to those who have a reading of their own under way.
+    /// Whether v1 failed to answer for a long time. Such a result is not for members that have a reading of their own.
     in_vain: bool,
 }
 
 #[derive(Debug)]
 pub(super) enum Part<T> {
-    /// It is carried out now.
+    /// The request is carried out now.
     First(Reading<T>),
-    /// It waits with others.
+    /// The request waits together with others.
     Waits(Member<T>),
-    /// It is carried out now, and nobody hears of it.
+    /// The request is carried out now, and its answer is not shared.
     Alone,
 }
 
 impl<T: Send + Sync + 'static> Part<T> {
-    /// The answer to the request whose companion `ctx` is: carried out with `run`, which is told how long it has waited, or
-    /// that of an equal one.
+    /// Returns the answer to the request of `ctx`: carried out with `run`, which gets the time waited so far, or taken
+    /// from an equal request.
     ///
     /// # Errors
     /// Those of `run`.
@@ -190,8 +190,8 @@ impl<T: Send + Sync + 'static> Member<T> {
         }
     }
 
-    /// Carries `work` out for the group, as long as somebody of it is there. When it takes long, another one may have its
-    /// turn beside it.
+    /// Carries `work` out for the group while at least one member is left. When it takes long, it gives its turn up,
+    /// and another reading may begin beside it.
     fn reading<F>(
         &self,
         ctx: &Context,
@@ -223,7 +223,7 @@ impl<T: Send + Sync + 'static> Member<T> {
     }
 }
 
-/// What became of a reading; a panic is its client's.
+/// Returns the result of a reading; a panic continues in the task of its client.
 fn ended(outcome: Result<Result<Reply, Refusal>, JoinError>) -> Result<Reply, Refusal> {
     match outcome.map_err(JoinError::try_into_panic) {
         Ok(answer) => answer,
@@ -233,7 +233,7 @@ fn ended(outcome: Result<Result<Reply, Refusal>, JoinError>) -> Result<Reply, Re
 }
 
 impl Found {
-    /// As the answer to the request whose companion `ctx` is, which may be the one that was carried out.
+    /// Returns this answer for the request of `ctx`, which may be the request that was carried out.
     fn answer_to(&self, ctx: &Context) -> Result<Reply, Refusal> {
         if self.meter.number() != ctx.meter.number() {
             ctx.meter.collapse(&self.meter);
@@ -243,7 +243,7 @@ impl Found {
 }
 
 impl<T: Eq> Collapsed<T> {
-    /// Finds out whether an equal request is under way. `terms` are what was proven of this one.
+    /// Checks whether an equal request is under way. `terms` are the proven facts of this request.
     pub(super) fn join(&self, asked: Asked, terms: impl FnOnce() -> T) -> Part<T> {
         let mut entries = self.entries.lock();
         let number = entries.number();
@@ -271,8 +271,9 @@ impl<T: Eq> Collapsed<T> {
 }
 
 impl<T> Collapsed<T> {
-    /// The reading of a group begins. Whoever comes from now on waits for the one after it. None when one of this group has
-    /// begun before: it takes long, or its client has left, and others came meanwhile, who wait for that one.
+    /// Begins the reading of a group. Requests that arrive from now on wait for the next one. None when a reading of
+    /// this group began earlier, and either takes long or lost its client: requests that came meanwhile wait for that
+    /// reading.
     fn begin(&self, asked: &Asked, group: u64) -> Option<Reading<T>> {
         let mut entries = self.entries.lock();
         match entries.by_key.get(asked) {
@@ -295,7 +296,7 @@ impl<T> Entries<T> {
         self.last
     }
 
-    /// Changes what is going on for a key, and forgets it when nothing is any more.
+    /// Changes the entry of `asked`, and removes it when nothing runs and no request waits.
     fn change(&mut self, asked: &Asked, change: impl FnOnce(&mut Entry<T>)) {
         let Some(entry) = self.by_key.get_mut(asked) else { return };
         change(entry);
@@ -331,7 +332,7 @@ impl<T> Drop for Reading<T> {
     }
 }
 
-/// One of those who wait; it has left when this is dropped.
+/// One of the waiting requests; it has left when this is dropped.
 #[derive(Debug)]
 pub(super) struct Member<T> {
     all: Collapsed<T>,
@@ -343,7 +344,7 @@ pub(super) struct Member<T> {
 impl<T> Drop for Member<T> {
     fn drop(&mut self) {
         self.all.entries.lock().change(&self.asked, |entry| {
-            // Once its reading has begun, nobody counts them any more.
+            // Once the reading of its group has begun, members are not counted any more.
             let Some(next) = entry.next.as_mut().filter(|next| next.group.number == self.group.number) else {
                 return;
             };
@@ -355,8 +356,8 @@ impl<T> Drop for Member<T> {
     }
 }
 
-/// What an answer is to others who ask for the same. One about a deadline, a limit or a failure is none, nor is older data
-/// because of a failure, unless its client has waited `long`: then nobody would have learned more alone.
+/// Returns an answer in the form that equal requests share. None for a deadline, a limit, a failure, or older data
+/// because of a failure; unless its client has waited `long`: alone, the others would have learned no more.
 fn found(answer: &Result<Reply, Refusal>, meter: &Arc<Meter>, long: bool) -> Option<Found> {
     let (is_for_all, failed) = match answer {
         Ok(_) => (!meter.makes_do(), meter.makes_do()),

@@ -1,6 +1,6 @@
-//! `GET /api/v2/schema/`: the OpenAPI document, which is no operation of the plan.
+//! `GET /api/v2/schema/`: the OpenAPI document, which is not an operation of the plan.
 //!
-//! Any valid credential will do; no scope is named for it (O4). JSON, or YAML when `Accept` prefers it.
+//! Any valid credential is accepted: no scope is specified (O4). JSON, or YAML when `Accept` prefers it.
 //!
 //! May use: `describe`, `edge::PublicBase`, `refusal`, `v2::Reply`.
 
@@ -16,7 +16,7 @@ pub(super) const PATH: &str = "/api/v2/schema/";
 const YAML: [&str; 4] = ["application/yaml", "application/x-yaml", "text/yaml", "application/openapi+yaml"];
 const JSON: [&str; 2] = ["application/json", "application/openapi+json"];
 
-/// Answers a request whose credential has been proven.
+/// Answers a request whose credential is already proven.
 pub(super) fn answer(document: &Document, head: &Parts) -> Result<Reply, Refusal> {
     if !["GET", "HEAD"].contains(&head.method.as_str()) {
         return Err(Refusal::MethodNotAllowed { allow: vec!["GET", "HEAD"] });
@@ -40,7 +40,7 @@ fn values<'h>(head: &'h Parts, name: &'h str) -> impl Iterator<Item = &'h str> {
     head.headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok())
 }
 
-/// YAML is named, with at least the weight of JSON; wildcards mean JSON.
+/// Checks whether YAML is named, with at least the weight of JSON; wildcards mean JSON.
 fn prefers_yaml(accept: &str) -> bool {
     let weight = |names: &[&str]| {
         let ranges = accept.split(',').filter_map(|range| {

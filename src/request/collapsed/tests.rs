@@ -1,4 +1,4 @@
-//! Who is carried out, and who gets whose answer. May use: `context`, this folder.
+//! Which requests are carried out, and which get the answer of another. May use: `context`, this folder.
 
 use super::*;
 use crate::context::Note;
@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, yield_now};
 use tokio::time::{sleep, timeout};
 
-/// Something that changes with each tick, read in two steps.
+/// A value that changes with each tick and is read in two steps.
 #[derive(Clone, Default)]
 struct World {
     reads: Collapsed<u8>,
@@ -36,7 +36,7 @@ fn seen(answer: Result<Reply, Refusal>) -> u64 {
 }
 
 impl World {
-    /// Reads what the clock shows when the reading begins, and answers with it when `gate` lets it.
+    /// Reads the clock when the reading begins, and answers with that value once `gate` lets it through.
     fn read(&self, path: &str, terms: u8, gate: &Arc<Semaphore>) -> JoinHandle<Result<Reply, Refusal>> {
         self.read_with(path, terms, gate, reply)
     }
@@ -104,7 +104,7 @@ async fn what_is_carried_out_for_all_goes_on_when_its_client_leaves() {
     settle().await;
     let [one, other, last] = [(); 3].map(|()| world.read("/x", 0, &gate));
     settle().await;
-    // That of the first was for its client alone.
+    // The reading of the first request was for its own client only.
     first.abort();
     settle().await;
     assert_eq!(world.carried_out(), 2);
@@ -134,7 +134,7 @@ async fn what_is_carried_out_for_all_ends_when_they_have_left() {
     assert!(world.is_forgotten());
 }
 
-/// Clients that wait for less than two readings would never get an answer, if each of them began one anew.
+/// Clients that wait for less than two readings would never get an answer if each of them began a new reading.
 #[tokio::test(start_paused = true)]
 async fn impatient_clients_do_not_take_the_answer_from_each_other() {
     let world = World::default();
@@ -153,7 +153,7 @@ async fn impatient_clients_do_not_take_the_answer_from_each_other() {
         sleep(Duration::from_millis(100)).await;
     }
     let answered = join_all(reads).await.into_iter().filter(|read| matches!(read, Ok(Ok(Ok(_))))).count();
-    // Two of three: who comes when more than 0.4 s of a reading are left does not wait for the end of the next one.
+    // Two of three: a client that comes when over 0.4 s of a reading are left leaves before the next reading ends.
     assert!(answered >= 60, "{answered} of 100");
     assert!(world.carried_out() < 20, "{}", world.carried_out());
 }
@@ -205,7 +205,7 @@ async fn one_that_hangs_holds_the_next_one_up_for_a_moment_only() {
     let (world, never, gate) = (World::default(), Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(100)));
     let hangs = world.read("/x", 0, &never);
     settle().await;
-    // However many wait and leave meanwhile.
+    // The number of clients that wait and leave meanwhile does not matter.
     for _ in 0..4 {
         let leaves = world.read("/x", 0, &gate);
         sleep(PATIENCE / 5).await;
@@ -218,7 +218,7 @@ async fn one_that_hangs_holds_the_next_one_up_for_a_moment_only() {
     assert_eq!(world.carried_out(), 1);
     seen(waiting.await.unwrap());
     assert!(begun.elapsed() < PATIENCE / 4);
-    // It has taken longer by now.
+    // By now the hanging reading has taken longer than its time.
     seen(world.read("/x", 0, &gate).await.unwrap());
     hangs.abort();
     settle().await;
@@ -265,7 +265,7 @@ async fn one_that_hangs_beside_another_takes_the_answer_of_that() {
     assert!(world.is_forgotten());
 }
 
-/// Thirty at once, of which each alone would make do with older data after ten seconds, or fail when there is none.
+/// Thirty requests at once. Each alone would use older data after ten seconds, or fail when there is none.
 #[tokio::test(start_paused = true)]
 async fn nobody_waits_longer_for_a_v1_that_is_silent_than_alone() {
     const ALONE: Duration = Duration::from_secs(10);
@@ -294,13 +294,13 @@ async fn nobody_waits_longer_for_a_v1_that_is_silent_than_alone() {
             .collect();
         let waited = join_all(reads).await.into_iter().map(Result::unwrap).max();
         assert!(waited <= Some(ALONE + Duration::from_millis(20)), "{waited:?}");
-        // One a second, and nobody in the end.
+        // One reading each second, and none at the end.
         assert!((9..=11).contains(&world.carried_out()), "{}", world.carried_out());
         assert!(world.is_forgotten());
     }
 }
 
-/// One waits in vain for long; another, which began beside it, is answered after all.
+/// One request waits long without result; another, which began beside it, still gets its answer.
 #[tokio::test(start_paused = true)]
 async fn a_long_wait_in_vain_takes_no_answer_from_those_who_read_beside_it() {
     let (world, never, gate) = (World::default(), Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
@@ -320,7 +320,7 @@ async fn a_long_wait_in_vain_takes_no_answer_from_those_who_read_beside_it() {
     assert!(world.is_forgotten());
 }
 
-/// Two requests that wait for the same, the first of them carried out with `run`; their companions.
+/// Sends two requests that wait for the same reading; the first is carried out with `run`. Returns their contexts.
 async fn answered<F>(run: impl Fn(Arc<Meter>) -> F) -> [Context; 2]
 where
     F: Future<Output = Result<Reply, Refusal>> + Send + 'static,
@@ -367,7 +367,7 @@ async fn older_data_because_of_a_failure_is_for_the_one_alone() {
     assert_eq!(both.map(|ctx| ctx.meter.is_stale()), [true, false]);
 }
 
-/// Thousands of reads of three things, which take time, fail, and whose clients leave.
+/// Thousands of reads of three paths: they take time, some fail, and some clients leave.
 #[tokio::test(start_paused = true)]
 async fn nobody_gets_what_was_read_before_the_request_came() {
     for seed in 0..20 {
