@@ -1,7 +1,7 @@
-//! Answers as they are kept: sealed, and opened again for whoever repeats the request.
+//! Stored answers: sealed, and opened again for a client that repeats the request.
 //!
-//! With secrets configured they are sealed as v1 keys are. Without, the client's own key is the secret: the store has
-//! only a hash of it, so that nobody reads an answer from the store who could not have asked for it.
+//! With secrets configured, answers are sealed in the same way as v1 keys. Without secrets, the client's own key is the
+//! secret. The store has only a hash of this key, so only a client that can ask for an answer can read it.
 //!
 //! May use: `json`, `oauth` (the keyring), `refusal`, `store`, `v2`.
 
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use uuid::Uuid;
 
-/// Stands in place of the id of a secret.
+/// Marks an answer sealed with the client's key; stored in place of the id of a secret.
 const BY_THE_CLIENT: &str = "client";
 
 #[derive(Serialize, Deserialize)]
@@ -25,17 +25,17 @@ enum Content<'a> {
     Refused { code: Cow<'a, str>, detail: Cow<'a, str>, errors: Vec<(Cow<'a, str>, Cow<'a, str>)> },
 }
 
-/// Seals and opens.
+/// Seals and opens answers.
 #[derive(Debug, Clone)]
 pub struct Sealer(Option<Keyring>);
 
 impl Sealer {
-    /// Seals under the secrets of `keyring`, without one under what only the client knows.
+    /// Creates a sealer with the secrets of `keyring`; without a keyring it seals with the client's key.
     pub fn new(keyring: Option<Keyring>) -> Self {
         Self(keyring)
     }
 
-    /// Seals an answer for `place`; none for one that is not kept.
+    /// Seals an answer for `place`; none for an answer that is not stored.
     pub fn seal(&self, answer: &Result<Reply, Refusal>, key: &Key, place: &str) -> Option<KeptAnswer> {
         let text = serde_json::to_string(&content(answer)?).ok()?;
         if let Some(keyring) = &self.0 {
@@ -45,10 +45,10 @@ impl Sealer {
         Some(KeptAnswer { sealed: sealed_by(&cipher(key, place), &text, place), with: BY_THE_CLIENT.into() })
     }
 
-    /// Opens what was sealed for `place`.
+    /// Opens an answer that was sealed for `place`.
     ///
     /// # Errors
-    /// The refusal that was kept; `upstream_error` for what cannot be opened or is no kept answer.
+    /// The stored refusal; `upstream_error` for an answer that cannot be opened or is no stored answer.
     pub async fn open(&self, kept: &KeptAnswer, key: &Key, place: &str) -> Result<Reply, Refusal> {
         let opened = match &self.0 {
             _ if kept.with == BY_THE_CLIENT => opened_by(&cipher(key, place), &kept.sealed, place),
@@ -70,7 +70,7 @@ fn cipher(key: &Key, place: &str) -> XChaCha20Poly1305 {
     XChaCha20Poly1305::new(&CipherKey::from(key.secret(place)))
 }
 
-/// The id of the record an answer shows.
+/// Returns the id of the record that an answer shows.
 pub(super) fn record_of(answer: &Result<Reply, Refusal>) -> Option<Uuid> {
     let AsWritten(body) = serde_json::from_slice(answer.as_ref().ok()?.body.as_deref()?).ok()?;
     Uuid::try_parse(body.get("id")?.as_str()?).ok()
@@ -99,7 +99,7 @@ fn content(answer: &Result<Reply, Refusal>) -> Option<Content<'_>> {
     }
 }
 
-/// Reads the text that is sealed; none for anything but an answer that is kept.
+/// Reads an opened text; none when it is not a stored answer.
 pub fn read(text: &str) -> Option<Result<Reply, Refusal>> {
     let (code, detail, errors) = match serde_json::from_str(text).ok()? {
         Content::Success { status, body, version } => {

@@ -1,4 +1,4 @@
-//! The header `Idempotency-Key`, and what a request is known by.
+//! The header `Idempotency-Key`, and the hashes that identify a request.
 //!
 //! May use: `access`, `refusal`.
 
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 const NAME: &str = "idempotency-key";
 const LONGEST: usize = 255;
 
-/// A key as a client sent it.
+/// A key in the form that the client sent.
 #[derive(Clone, PartialEq, Eq)]
 #[cfg_attr(test, derive(Debug))]
 pub struct Key(String);
@@ -35,8 +35,8 @@ impl Key {
         })
     }
 
-    /// Whose request it is and for what: the person and what acts for them, the operation with its path, and the key.
-    /// Tokens of one grant are one credential, also when they are refreshed; so are all v1 keys of a person.
+    /// Returns the hash that identifies a request: its person and credential, the operation with its path, and the key.
+    /// All tokens of one grant are one credential, also after a refresh; so are all v1 keys of a person.
     pub fn place(&self, caller: &Caller, operation: &str, path: &str) -> String {
         let credential = caller.credential.map_or_else(|| "v1".to_owned(), |id| id.to_string());
         hash(&[
@@ -49,18 +49,18 @@ impl Key {
         ])
     }
 
-    /// A secret only the client can tell again.
+    /// Returns a secret that only the client can produce again.
     pub(super) fn secret(&self, place: &str) -> [u8; 32] {
         digest(&[b"causeway answer", place.as_bytes(), self.0.as_bytes()])
     }
 }
 
-/// Hash of a whole request: with the same key another one is refused.
+/// Returns the hash of a whole request: another request with the same key is refused.
 pub fn fingerprint(method: &str, path: &str, query: &str, body: &[u8]) -> String {
     hash(&[method.as_bytes(), path.as_bytes(), query.as_bytes(), body])
 }
 
-/// The parts hashed with their lengths, so that no two lists of them are alike.
+/// Hashes the parts with their lengths, so that two different lists never have the same hash.
 fn digest(parts: &[&[u8]]) -> [u8; 32] {
     let mut hash = Sha256::new();
     for part in parts {

@@ -1,11 +1,11 @@
-//! POST requests that may be sent again: with an `Idempotency-Key` a request is carried out once, and a client that
-//! sends it again gets the same answer.
+//! Repeatable POST requests: a request with an `Idempotency-Key` is carried out once, and a client that sends it again
+//! gets the same answer.
 //!
-//! The row of the request is written before anything is done and its answer when it is there, by a task that goes on
-//! when the client has left. A request that is refused before anything was written leaves nothing, and its key is free.
-//! When nobody knows what v1 did (a lost answer, a process that was killed), the repetition looks first: a record that
-//! is found is the answer, a request that was certainly not carried out is carried out, and where looking proves
-//! nothing, nothing is done.
+//! The row of the request is written before anything is done, and the answer is added when it is known. A task does
+//! this, and it goes on when the client leaves. A request that is refused before anything was written leaves no row,
+//! and its key is free again. Sometimes the outcome at v1 is unknown (a lost answer, a killed process). Then the
+//! repetition looks first: a found record is the answer; a request that was certainly not carried out is carried out;
+//! when looking proves nothing, nothing is done.
 //!
 //! May use: `access`, `cache`, `context`, `oauth` (the keyring), `refusal`, `run`, `settings`, `store`, `trace`,
 //! `units`, `v2`.
@@ -31,12 +31,12 @@ use uuid::Uuid;
 
 /// Time from one sweep to the next.
 const SWEEP: Duration = Duration::from_secs(10 * 60);
-/// What an attempt may take beyond the deadline of a write.
+/// Time that an attempt may take beyond the deadline of a write.
 const MARGIN: Duration = Duration::from_secs(5);
-/// Records of requests without a key that are remembered.
+/// Number of remembered records that requests without a key created.
 const MADE: u64 = 100_000;
 
-/// Keeps what became of requests; cheap to clone.
+/// Stores the outcomes of requests; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Idempotency(Arc<Inner>);
 
@@ -45,11 +45,11 @@ struct Inner {
     store: Store,
     sealer: Sealer,
     bounds: RepeatableBounds,
-    /// Records that requests without a key have made in this process.
+    /// Records that requests without a key created in this process.
     made: Cache<Uuid, ()>,
 }
 
-/// A request on its way, and what it is kept under.
+/// A request under way, with its key and its row in the store.
 struct Repeated {
     kept: Idempotency,
     attempt: Attempt,
@@ -57,7 +57,7 @@ struct Repeated {
 }
 
 impl Idempotency {
-    /// Keeps in `store`; a write takes at most `longest`, and v1 may carry it out up to `late_write` later.
+    /// Stores outcomes in `store`. A write takes at most `longest`, and v1 may carry it out up to `late_write` later.
     pub fn new(
         store: Store,
         keyring: Option<Keyring>,
@@ -67,7 +67,7 @@ impl Idempotency {
     ) -> Self {
         let bounds = RepeatableBounds {
             keep: micros(settings.keep),
-            // A write waits for its turn at most as long as it may then take.
+            // A write waits for its turn at most as long as its execution may take.
             attempt: micros(2 * longest + MARGIN),
             late: micros(late_write),
             per_person: i64::try_from(settings.per_person).unwrap_or(i64::MAX),
@@ -77,14 +77,14 @@ impl Idempotency {
         Self(Arc::new(Inner { store, sealer: Sealer::new(keyring), bounds, made }))
     }
 
-    /// Notes what a request without a key has made, so that it is never taken for what one with a key would have made.
+    /// Notes the record that a request without a key created, so that it is not taken for one of a request with a key.
     pub fn made_without_key(&self, answer: &Result<Reply, Refusal>) {
         if let Some(id) = answer::record_of(answer) {
             self.0.made.insert(id, ());
         }
     }
 
-    /// Removes what is kept no longer, again and again.
+    /// Removes expired rows, again and again.
     pub async fn sweep(self) {
         loop {
             tokio::time::sleep(SWEEP).await;
@@ -95,18 +95,18 @@ impl Idempotency {
         }
     }
 
-    /// Carries `job` out unless a request with the same key was; `path` and `query` are those of the request.
+    /// Carries `job` out, unless this was done for the same key; `path` and `query` are those of the request.
     ///
     /// # Errors
-    /// 422 for another request, 409 while it runs, 429 when too much is kept for the person; 502 when nobody knows what
-    /// became of it; else what the request is, or was, refused with.
+    /// 422 for another request with this key; 409 while it runs; 429 when too much is stored for the person; 502 when
+    /// its outcome is unknown; otherwise the refusal of the request, now or then.
     pub async fn answer(&self, job: Job, key: Key, path: &str, query: &str) -> Result<Reply, Refusal> {
-        // A caller that may not do it any more learns nothing of what became of it.
+        // A caller that has lost the permission learns nothing about the outcome.
         job.hold_role().await?;
         let body = match &job.call.body {
             Ok(body) => body,
             Err(_) if job.takes_body() => return job.run().await,
-            // A request whose body cannot be compared with that of a repetition is not carried out under a key.
+            // A request whose body cannot be compared with that of a repetition is not carried out with a key.
             Err(refusal) => return Err(refusal.clone()),
         };
         let request = RepeatableRequest {
@@ -114,7 +114,7 @@ impl Idempotency {
             user: job.call.caller.user.id,
             fingerprint: key::fingerprint("POST", path, query, body),
         };
-        // Begun where it goes on when the client leaves: a key that is noted as taken by nobody would be blocked.
+        // Begun in the task that survives the client: otherwise a key could stay taken by no running attempt.
         on_its_own(self.clone().begin(job, key, request)).await
     }
 
@@ -150,12 +150,12 @@ impl Repeated {
     async fn carry_out(self, job: Job) -> Result<Reply, Refusal> {
         let (written, own) = (job.written(), job.is_own());
         let answer = job.run().await;
-        // The answer to a commit can be lost too; else the own store writes all or nothing.
+        // The answer to a commit can be lost too; apart from that, the own store writes all or nothing.
         let written = written() || (own && matches!(answer, Err(Refusal::StoreUnavailable { .. })));
         self.settle(answer, written).await
     }
 
-    /// Notes what became of an attempt; `written` tells whether anything may have been written.
+    /// Notes the outcome of an attempt; `written` means that something may have been written.
     async fn settle(&self, answer: Result<Reply, Refusal>, written: bool) -> Result<Reply, Refusal> {
         let inner = &self.kept.0;
         let noted = match &answer {
@@ -174,7 +174,7 @@ impl Repeated {
         answer
     }
 
-    /// Looks what became of the earlier attempt, and repeats the request only when it was certainly not carried out.
+    /// Looks for the outcome of the earlier attempt; repeats the request only when it was certainly not carried out.
     async fn find_out(self, mut job: Job) -> Result<Reply, Refusal> {
         let inner = &self.kept.0;
         let until = self.attempt.earlier_until;
@@ -205,25 +205,25 @@ impl Repeated {
     }
 }
 
-/// In how many seconds to ask again for an attempt that may take `longest` in all and `left` from now on, both in
-/// microseconds: half of the time that it has taken. Most end at once; one whose process died is not asked for every
-/// second.
+/// Returns the seconds after which to ask again for an attempt that may take `longest` in all and `left` from now on
+/// (both in microseconds): half of the time that it has taken. Most attempts end at once, and after a process has died
+/// its attempt should not be asked for every second.
 fn look_again(longest: i64, left: i64) -> u64 {
     let seconds = |micros: i64| u64::try_from(micros / 1_000_000).unwrap_or_default();
     (seconds(longest - left) / 2).min(seconds(left) + 1).max(1)
 }
 
-/// Whether nobody knows what became of a request that ended so.
+/// Checks whether the outcome of a request that ended with this refusal is unknown.
 fn is_unknown(refusal: &Refusal, written: bool) -> bool {
     match refusal {
         Refusal::OutcomeUnknown { .. } => true,
-        // v1 was not reached, or did not take it on.
+        // v1 was not reached, or did not accept the request.
         Refusal::UpstreamUnavailable { .. } | Refusal::RateLimited { .. } => false,
         other => written && other.status() >= 500,
     }
 }
 
-/// Goes on when the client leaves.
+/// Runs `work` in a task that goes on when the client leaves.
 async fn on_its_own(work: impl Future<Output = Result<Reply, Refusal>> + Send + 'static) -> Result<Reply, Refusal> {
     let done = tokio::spawn(carried(work)).await;
     done.unwrap_or_else(|gone| Err(Refusal::internal(format!("a request that may be repeated ended: {gone}"))))
