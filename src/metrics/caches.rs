@@ -1,4 +1,4 @@
-//! Figures of what is kept: answers of v1, indices, and the store.
+//! Figures of the caches, the indices and the store.
 //!
 //! May use: `fresh`, `index`, `store`, this folder.
 

@@ -1,7 +1,7 @@
-//! Figures of one name, and how they are written.
+//! Families of figures with one name, and how they are written.
 //!
-//! The crate `prometheus-client` writes OpenMetrics. The older text form of Prometheus is made of that: there the
-//! description of a counter bears the name of its samples, and units and the end are not said.
+//! The crate `prometheus-client` writes OpenMetrics. The older text form of Prometheus is made from it: there the
+//! description of a counter has the name of its samples, and the unit lines and the end line are missing.
 //!
 //! May use: `tally`.
 
@@ -14,7 +14,7 @@ use std::fmt;
 
 pub(super) type Label<'l> = (&'static str, &'l str);
 
-/// What a figure shows.
+/// The value of one figure.
 #[derive(Debug, Clone)]
 enum Value {
     Counter(f64),
@@ -22,14 +22,14 @@ enum Value {
     Spread(Spread),
 }
 
-/// What kind of figures a family has.
+/// The kind of the figures of a family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// They only grow.
+    /// Figures that only grow.
     Counter,
-    /// They go up and down.
+    /// Figures that go up and down.
     Gauge,
-    /// They say how many were how large.
+    /// Counts of values by size.
     Histogram,
 }
 
@@ -42,12 +42,12 @@ pub(super) struct Family {
 }
 
 impl Family {
-    /// Without a figure yet. `name` has no `_total`; `help` has no full stop.
+    /// Creates a family without figures. `name` has no `_total`; `help` has no full stop.
     pub(super) fn new(kind: Kind, name: &'static str, help: &'static str) -> Self {
         Self { name, help, kind, samples: Vec::new() }
     }
 
-    /// With one figure more; a whole number for a counter.
+    /// Adds one figure; a whole number for a counter.
     #[must_use]
     pub(super) fn with(mut self, labels: &[Label<'_>], value: f64) -> Self {
         let value = if self.kind == Kind::Counter { Value::Counter(value) } else { Value::Gauge(value) };
@@ -55,12 +55,12 @@ impl Family {
         self
     }
 
-    /// With a figure for each of `rows`, which `label` tells apart.
+    /// Adds a figure for each of `rows`; `label` is the name of the label that tells them apart.
     pub(super) fn by<'r>(self, label: &'static str, rows: impl IntoIterator<Item = (&'r str, f64)>) -> Self {
         rows.into_iter().fold(self, |family, (value, figure)| family.with(&[(label, value)], figure))
     }
 
-    /// With one histogram more.
+    /// Adds one histogram.
     #[must_use]
     pub(super) fn with_spread(mut self, labels: &[Label<'_>], spread: Spread) -> Self {
         self.samples.push((owned(labels), Value::Spread(spread)));
@@ -85,12 +85,12 @@ impl Family {
     }
 }
 
-/// The one figure of this name, which only grows.
+/// Creates a family with one counter.
 pub(super) fn counter(name: &'static str, help: &'static str, value: u64) -> Family {
     Family::new(Kind::Counter, name, help).with(&[], value as f64)
 }
 
-/// The one figure of this name, which goes up and down.
+/// Creates a family with one gauge.
 pub(super) fn gauge(name: &'static str, help: &'static str, value: f64) -> Family {
     Family::new(Kind::Gauge, name, help).with(&[], value)
 }
@@ -129,7 +129,7 @@ pub(super) fn openmetrics(families: Vec<Family>) -> Result<String, fmt::Error> {
     Ok(written)
 }
 
-/// What OpenMetrics says, in the text form of Prometheus.
+/// Converts OpenMetrics text into the text form of Prometheus.
 pub(super) fn prometheus(openmetrics: &str) -> String {
     let counters: Vec<&str> =
         openmetrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.strip_suffix(" counter")).collect();

@@ -1,7 +1,7 @@
 //! The operators' page `/metrics`, in the text forms of Prometheus and OpenMetrics.
 //!
-//! The counting happens elsewhere, in `tally` and in the parts themselves; here the figures get names and labels.
-//! Labels are words of the gateway alone (operations, kinds, outcomes), so their number is known beforehand.
+//! The counting happens in `tally` and in the parts themselves; here the figures get names and labels.
+//! Label values are words of the gateway (operations, kinds, outcomes), so their number is bounded.
 //!
 //! May use: `access`, `admin`, `edge`, `fresh`, `hints`, `index`, `limits`, `load`, `oauth`, `retirement`, `run`, `shadow`,
 //! `store`, `tally`, `v1`.
@@ -36,35 +36,35 @@ use std::sync::Arc;
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The page, and what is looked at when somebody asks.
+/// The page, with the sources of its figures.
 pub struct MetricsPage {
     pub requests: Arc<Requests>,
-    /// Connections and places.
+    /// Connections, and places for requests.
     pub stack: Stack,
     /// The certificate of the listener, when it has one.
     pub tls: Option<Tls>,
-    /// Memory of requests, and how much it may be.
+    /// Memory of requests, and its limit.
     pub memory: (Memory, usize),
     pub limits: Arc<Limits>,
     /// Events of the authorization server by their number.
     pub events: Arc<[Counter]>,
-    /// What came of v1's webhooks.
+    /// Outcomes of v1's webhooks.
     pub hints: Arc<HintTally>,
     pub calls: Arc<Calls>,
     /// The client for v1, with its budget.
     pub client: Client,
-    /// What is kept of access.
+    /// Holds the caches of access.
     pub access: Access,
-    /// What is kept of credentials.
+    /// Holds the cache of credentials.
     pub oauth: OAuth,
-    /// What is kept of v1.
+    /// Holds the caches of v1's answers.
     pub runner: Arc<Runner>,
-    /// What is kept of work items.
+    /// Holds the indices of work items.
     pub indexes: Indexes,
     pub store: Store,
-    /// What came of comparing answers.
+    /// Outcomes of comparing answers.
     pub compared: Tally,
-    /// What was announced and refused.
+    /// Announced and refused calls of v1.
     pub retirement: Option<Arc<Retirement>>,
 }
 

@@ -1,7 +1,7 @@
-//! Figures of the process, under the names that Prometheus' own libraries use. Read from `/proc`; elsewhere there are
-//! none but the version.
+//! Figures of the process, under the names that Prometheus' own libraries use. They are read from `/proc`; systems
+//! without it have only the version.
 //!
-//! The crates for this bring a registry of their own; reading four lines is less than a second registry.
+//! The crates for these figures bring their own registry; reading four lines is less than a second registry.
 //!
 //! May use: `store` (the number of its schema), this folder.
 
@@ -24,7 +24,7 @@ pub(super) fn process() -> Vec<Family> {
 
 fn read() -> Option<Vec<Family>> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    // The name of the program, in brackets, may hold blanks.
+    // The name of the program is in brackets and may contain blanks.
     let rest: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let number = |at: usize| rest.get(at).and_then(|text| text.parse::<f64>().ok());
     let (ticks, page) = (rustix::param::clock_ticks_per_second() as f64, rustix::param::page_size() as f64);
@@ -45,15 +45,16 @@ fn read() -> Option<Vec<Family>> {
     Some(families)
 }
 
-/// Time since the machine started, also while it slept.
+/// Clock of the time since the machine started, including time asleep.
 #[cfg(target_os = "linux")]
 const SINCE_START: ClockId = ClockId::Boottime;
-/// Systems without `/proc` have no such clock, and it is never read there.
+/// Systems without `/proc` lack this clock, and it is never read there.
 #[cfg(not(target_os = "linux"))]
 const SINCE_START: ClockId = ClockId::Monotonic;
 
-/// When the machine started, since 1970. From the clocks, because the service may see nothing of `/proc` but processes
-/// (`ProcSubset=pid`); and once, because they are not read at the same instant, and a figure that moves looks like a restart.
+/// Start of the machine, in seconds since 1970. Computed from the clocks, because the service may see only processes in
+/// `/proc` (`ProcSubset=pid`). Computed once, because the two clocks are not read at the same instant, and a figure
+/// that moves looks like a restart.
 static BOOTED: LazyLock<f64> = LazyLock::new(|| {
     let seconds = |clock| {
         let time = clock_gettime(clock);

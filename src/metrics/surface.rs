@@ -1,4 +1,4 @@
-//! Figures of what clients meet, and v1 with its webhooks: requests, connections, places, limits, grants and keys.
+//! Figures of the client side and of v1's webhooks: requests, connections, places, limits, grants and keys.
 //!
 //! May use: `edge`, `hints`, `limits`, `load`, `oauth`, `retirement`, `shadow`, `tally`, this folder.
 
