@@ -14,24 +14,24 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::{fmt, reload};
 
-/// The log of the process. The last lines are written when it is dropped.
+/// The log of the process. The last lines are written when this is dropped.
 #[must_use = "the last lines are written when this is dropped"]
 pub struct Log {
     refilter: Refilter,
     _flush: Flush,
 }
 
-/// Changes what is logged.
+/// Changes the filter of the log.
 type Refilter = Box<dyn Fn(&str) + Send + Sync>;
 
 impl Log {
-    /// Logs what `filter` says from now on.
+    /// Sets the filter of the log from now on.
     pub fn filter(&self, filter: &str) {
         (self.refilter)(filter);
     }
 }
 
-/// Sends the log to standard error as `settings` say, for the whole process. Panics are logged too.
+/// Sends the log of the whole process to standard error, as `settings` say. Panics are logged too.
 pub fn start(settings: &LogSettings) -> Result<Log, tracing::subscriber::SetGlobalDefaultError> {
     let (batch, _flush) = Batch::start(std::io::stderr());
     let (subscriber, refilter) = subscriber(settings, batch);
@@ -40,7 +40,7 @@ pub fn start(settings: &LogSettings) -> Result<Log, tracing::subscriber::SetGlob
     Ok(Log { refilter, _flush })
 }
 
-/// A subscriber that writes to `writer` as `settings` say, and how to change what it lets through.
+/// Returns a subscriber that writes to `writer` as `settings` say, and a function that changes its filter.
 pub(crate) fn subscriber<W>(
     settings: &LogSettings,
     writer: W,
@@ -55,16 +55,16 @@ where
         LogFormat::Text => Box::new(filtered.with(lines)),
         LogFormat::Json => Box::new(filtered.with(lines.json().flatten_event(true))),
     };
-    // The log can only be away when the process ends.
+    // Reloading fails only when the log is gone, at the end of the process.
     (subscriber, Box::new(move |filter| drop(handle.reload(targets(filter)))))
 }
 
-/// What a valid `log.filter` lets through.
+/// Parses a valid `log.filter`.
 fn targets(filter: &str) -> Targets {
     filter.parse().unwrap_or_else(|_| Targets::new().with_default(tracing::Level::INFO))
 }
 
-/// The message a panic was raised with.
+/// Returns the message of a panic.
 pub fn panic_message(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message")

@@ -1,8 +1,8 @@
-//! Recorded traces on their way to a collector: OTLP over HTTP, as JSON.
+//! Sending recorded traces to a collector: OTLP over HTTP, as JSON.
 //!
-//! Requests are handed to the batch processor of the OpenTelemetry SDK, which has a bounded queue and a thread of its
-//! own: nothing waits for a collector, and traces that it does not take are lost. May use: `edge` (its trait),
-//! `outgoing`, `settings`, `trace`.
+//! Requests are handed to the batch processor of the OpenTelemetry SDK, which has a bounded queue and its own
+//! thread: no request waits for a collector, and traces that the collector does not accept are lost. May use: `edge`
+//! (its trait), `outgoing`, `settings`, `trace`.
 
 use crate::edge::{Recorded, Traces};
 use crate::outgoing;
@@ -20,9 +20,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 use tokio::runtime::Handle;
 
-/// Longest time for one batch.
+/// Longest time for sending one batch.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Most bytes of a collector's answer that are read; the usual one has two.
+/// Most bytes of a collector's answer that are read; a usual answer has two.
 const LONGEST_ANSWER: usize = 64 * 1024;
 
 #[derive(Debug, thiserror::Error)]
@@ -33,7 +33,7 @@ pub enum TracesError {
     Exporter(#[from] ExporterBuildError),
 }
 
-/// Sends recorded traces. Traces that wait are sent when it is dropped.
+/// Sends recorded traces. Waiting traces are sent when it is dropped.
 #[derive(Debug)]
 pub struct Exporter {
     processor: BatchSpanProcessor,
@@ -42,7 +42,7 @@ pub struct Exporter {
 }
 
 impl Exporter {
-    /// Sends to the collector of `settings`; none when there is none. To be called within a runtime.
+    /// Starts sending to the collector of `settings`; `None` without a collector. Must be called within a runtime.
     pub fn start(settings: &TraceSettings) -> Result<Option<Self>, TracesError> {
         let Some(endpoint) = &settings.endpoint else { return Ok(None) };
         let client = outgoing::client(PATIENCE).no_proxy().build()?;
@@ -143,22 +143,22 @@ impl Traces for Exporter {
 
 impl Drop for Exporter {
     fn drop(&mut self) {
-        // Traces that the collector does not take in time are lost; nobody waits for them.
+        // Traces that the collector does not accept in time are lost; the gateway does not wait for them.
         let _ = self.processor.shutdown_with_timeout(Duration::from_secs(1));
     }
 }
 
-/// A call that is refused is an error of its step; a refused request is none of ours.
+/// Returns the status of a span: a refused call is an error of its step. A refused request is not our error.
 fn of_status(status: u16) -> Status {
     if status >= 400 { Status::error(status.to_string()) } else { Status::Unset }
 }
 
-/// A client whose requests run on the gateway's runtime, because the SDK's thread has none.
+/// A client whose requests run on the gateway's runtime, because the SDK's thread has no runtime.
 #[derive(Debug, Clone)]
 struct OnRuntime {
     client: reqwest::Client,
     runtime: Handle,
-    /// Whether the collector did not take the last batch; the log says so once.
+    /// Whether the collector refused the last batch; the log reports each change once.
     refused: Arc<AtomicBool>,
 }
 
@@ -179,7 +179,7 @@ impl OnRuntime {
         Ok(response.map(|()| bytes.into()))
     }
 
-    /// Tells when the collector begins not to take traces, and when it takes them again.
+    /// Logs when the collector begins to refuse traces, and when it accepts them again.
     fn tell(&self, fault: Option<&str>) {
         let before = self.refused.swap(fault.is_some(), Ordering::Relaxed);
         match (before, fault) {

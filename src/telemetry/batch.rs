@@ -1,8 +1,8 @@
-//! The log's way out: lines are gathered and written together, a tenth of a second later at the latest.
+//! Output of the log: lines are gathered and written together, after a tenth of a second at most.
 //!
-//! A line written by itself costs more than all else that is done for a small request. Warnings and errors are written
-//! at once, with whatever waits before them. Lines that wait are written when the [`Flush`] is dropped, and lost when
-//! the process is killed. Among the crates for this, `tracing-appender` writes each line by itself too, on a thread
+//! Writing each line by itself would cost more than all other work for a small request. Warnings and errors are written
+//! at once, together with all waiting lines. Waiting lines are written when the [`Flush`] is dropped, and lost when
+//! the process is killed. Of the crates for this, `tracing-appender` also writes each line by itself, on a thread
 //! that every line wakes. May use: nothing of this crate.
 
 use parking_lot::{Condvar, Mutex};
@@ -15,10 +15,10 @@ use tracing_subscriber::fmt::MakeWriter;
 
 /// Longest time for which a line waits.
 const WAIT: Duration = Duration::from_millis(100);
-/// Bytes that are written without waiting longer.
+/// Number of bytes that are written without waiting longer.
 const MANY: usize = 64 * 1024;
 
-/// Lines on their way to a writer; clones are the same.
+/// Lines that wait to be written; clones are the same.
 #[derive(Clone)]
 pub(super) struct Batch(Arc<Inner>);
 
@@ -28,19 +28,19 @@ struct Inner {
     to: Mutex<Box<dyn Write + Send>>,
 }
 
-/// Writes what waits when it is dropped.
+/// Writes the waiting lines when it is dropped.
 #[must_use = "the last lines are written when this is dropped"]
 pub struct Flush(Batch);
 
 impl Batch {
-    /// Lines to `to`, and a thread that writes them.
+    /// Creates a batch that writes to `to`, and starts its thread.
     pub(super) fn start(to: impl Write + Send + 'static) -> (Self, Flush) {
         let inner = Inner { waiting: Mutex::default(), some: Condvar::new(), to: Mutex::new(Box::new(to)) };
         let batch = Self(Arc::new(inner));
         let own = batch.clone();
         let writing = thread::Builder::new().name("log".into()).spawn(move || own.write_on());
         if let Err(error) = writing {
-            // Then only what is many or a warning is written in time.
+            // Then only large batches and warnings are written in time.
             batch.write_now();
             let _ = writeln!(io::stderr(), "no thread for the log: {error}");
         }
@@ -59,11 +59,11 @@ impl Batch {
         }
     }
 
-    /// Writes what waits. Lines keep their order, because the writer is taken first.
+    /// Writes the waiting lines. Lines keep their order, because the writer is locked first.
     fn write_now(&self) {
         let mut to = self.0.to.lock();
         let waiting = std::mem::take(&mut *self.0.waiting.lock());
-        // There is nobody to tell that the log cannot be written.
+        // A log that cannot be written cannot be reported anywhere.
         let _ = to.write_all(&waiting).and_then(|()| to.flush());
     }
 
@@ -83,7 +83,7 @@ impl Drop for Flush {
     }
 }
 
-/// Takes one line.
+/// Receives one line.
 pub(super) struct Line<'b> {
     batch: &'b Batch,
     at_once: bool,

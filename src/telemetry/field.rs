@@ -14,7 +14,7 @@ pub const OWNER: &str = "owner";
 pub const METHOD: &str = "method";
 /// Path of the request, without the query.
 pub const PATH: &str = "path";
-/// Id of the operation, or what the request is that is none.
+/// Id of the operation, or the kind of a request without an operation.
 pub const OPERATION: &str = "operation";
 /// Where the answer came from.
 pub const SOURCE: &str = "source";
