@@ -1,4 +1,4 @@
-//! What the audit log is told (O81): changes of features and of definitions, refused ones, and failed
+//! Entries of the audit log (O81): changes of features and of definitions, refused changes, and failed
 //! credentials. Work items are not audited.
 //!
 //! May use: `refusal`, `store` (the entry), `access` (where people were seen), the parts.
@@ -13,7 +13,7 @@ use uuid::Uuid;
 const SETTINGS: &str = "settings";
 const INSUFFICIENT: &str = "insufficient_permissions";
 const INVALID_CREDENTIALS: &str = "invalid_credentials";
-/// Actor and source of what nobody asked for.
+/// Actor and source of changes that no person requested.
 pub const SYSTEM: &str = "system";
 const FEATURES_UPDATED: &str = "settings.features_updated";
 const AUTHENTICATION: &str = "auth.api_authentication";
@@ -22,12 +22,12 @@ const AUTHENTICATION: &str = "auth.api_authentication";
 pub struct Target {
     pub id: Uuid,
     pub name: String,
-    /// The project it is in; none for what belongs to the workspace.
+    /// The project of the record; none for a record of the workspace.
     pub project: Option<Uuid>,
 }
 
-/// A definition was changed: the first part of `event` is the kind of the target, the second what was done to it; `old`
-/// and `new` are the read shape before and after, none where there was or is no record.
+/// Creates the entry for a changed definition. In `event`, the first part is the kind of the target, the second the
+/// change; `old` and `new` are the read shapes before and after, none where no record exists.
 pub fn changed(
     actor: AuditActor,
     event: &'static str,
@@ -47,18 +47,18 @@ pub fn changed(
     }
 }
 
-/// The features of the workspace `slug` were changed from `old` to `new` (flags by name).
+/// Creates the entry for a change of the features of the workspace `slug` from `old` to `new` (flags by name).
 pub fn features_updated(actor: AuditActor, workspace: Uuid, slug: &str, old: Value, new: Value) -> AuditEntry {
     AuditEntry { old_value: Some(old), new_value: Some(new), ..of_workspace(actor, workspace, slug) }
 }
 
-/// Somebody who may not tried to change the features of the workspace `slug`.
+/// Creates the entry for a refused change of the features of the workspace `slug`, by a caller without permission.
 pub fn features_refused(actor: AuditActor, workspace: Uuid, slug: &str) -> AuditEntry {
     AuditEntry { success: false, reason: INSUFFICIENT, ..of_workspace(actor, workspace, slug) }
 }
 
-/// A credential of the workspace `slug` was refused; `credential` names it, such as by its prefix, and never
-/// is the secret itself. To be written with `Store::record_coalesced`.
+/// Creates the entry for a refused credential of the workspace `slug`; `credential` names it, for example by its
+/// prefix, and is never the secret itself. Must be written with `Store::record_coalesced`.
 fn authentication_failed(actor: AuditActor, workspace: Uuid, slug: &str, credential: &str) -> AuditEntry {
     AuditEntry {
         event_name: AUTHENTICATION,
@@ -71,9 +71,9 @@ fn authentication_failed(actor: AuditActor, workspace: Uuid, slug: &str, credent
 }
 
 impl Runner {
-    /// The scopes of a credential do not let `caller` change the features of the workspace `slug`. Told to that
-    /// workspace when its id is known without asking v1, because the caller was seen in it; the answer is 403
-    /// either way, so a fault of the store is logged.
+    /// Records that the scopes of a credential do not let `caller` change the features of the workspace `slug`. The
+    /// entry is written only when the id of the workspace is known without asking v1, because the caller was seen in
+    /// it. The answer is 403 either way, so an error of the store is logged.
     pub async fn features_out_of_scope(&self, caller: &Caller, slug: &str, origin: &Origin) {
         let Some(known) = self.access.acquaintance(caller.user.id) else { return };
         let Some(workspace) = known.called(slug).filter(|id| caller.workspace.is_none_or(|only| only == *id))
@@ -86,9 +86,10 @@ impl Runner {
         }
     }
 
-    /// A credential that was good once was presented for the workspace `slug`. Told to that workspace when its id
-    /// is known without asking v1 (the key behind the credential is gone): the key's own workspace, or one that
-    /// the person was seen in. A fault of the store is logged, for the answer is 401 either way.
+    /// Records that a credential was presented for the workspace `slug` which was valid earlier. The entry is written
+    /// only when the id of the workspace is known without asking v1 (the key behind the credential is gone): the
+    /// workspace of the key, or one that the person was seen in. The answer is 401 either way, so an error of the store
+    /// is logged.
     pub async fn credential_refused(&self, ended: &EndedCredential, slug: &str, origin: &Origin) {
         let known = self.access.acquaintance(ended.user);
         let workspace = match &ended.workspace {

@@ -1,4 +1,4 @@
-//! One call carried out: its step chosen by the plan, a write in its turn and told to others.
+//! Carrying out one call: the plan chooses its step; a write takes its turn and is announced to other processes.
 //!
 //! May use: what `run` may use.
 
@@ -13,13 +13,13 @@ use crate::refusal::Refusal;
 use crate::v2::Reply;
 use std::time::{Duration, Instant};
 
-/// Times that a read is carried out, while the database of the store goes away in the middle of it.
+/// Most times that one read is carried out when the database of the store goes away during it.
 const READS: usize = 3;
-/// A read that has taken so long is proven again where its first proof has grown too old meanwhile.
+/// A read that has taken at least this long is proven again if its first proof has become too old.
 const A_WHILE: Duration = Duration::from_secs(1);
 
 impl Job {
-    /// Carries the call out. Writes wait for their turn with the client, and then run as tasks of their own.
+    /// Carries the call out. A write waits for its turn together with the client, and then runs as its own task.
     pub async fn run(mut self) -> Result<Reply, Refusal> {
         if self.body_size() > 0 {
             Box::pin(self.parse_large_body()).await?;
@@ -30,14 +30,14 @@ impl Job {
             if begun.elapsed() >= A_WHILE
                 && let Some(less) = Box::pin(self.prove_again()).await?
             {
-                // The answer is one for the role that there was.
+                // The answer is one for the earlier role, which saw more.
                 self.call.standing = less;
                 return Box::pin(self.read()).await.map_err(|refusal| self.unless_unknown(refusal));
             }
             return Ok(answer);
         }
         if self.is_create() && self.body_is_refused() {
-            // It writes nothing, so it waits for nobody and has nobody wait.
+            // It writes nothing, so it needs no turn.
             self.catch_up().await;
             return self.step().await;
         }
@@ -47,10 +47,10 @@ impl Job {
         Box::pin(self.carry_out_in(turn, place)).await
     }
 
-    /// Whoever took a permission back is told that it has ended; nothing may begin after that.
+    /// Checks that the credential has not ended while the call waited; a write must not begin after a revocation.
     ///
     /// # Errors
-    /// [`Refusal::InvalidToken`] when the credential was revoked or has expired; faults of the store as they are.
+    /// [`Refusal::InvalidToken`] when the credential was revoked or has expired; errors of the store unchanged.
     pub(super) async fn is_still_allowed(&self) -> Result<(), Refusal> {
         match &self.waiting {
             Some(waiting) => waiting.still_good().await,
@@ -58,7 +58,7 @@ impl Job {
         }
     }
 
-    /// Whether this is a read for a client that asks v1 each time, as single records and work items do.
+    /// Checks whether this is a client's read that asks v1 each time, as reads of single records and work items do.
     pub fn asks_anew(&self) -> bool {
         let step = self.operation().step;
         let one = step == Step::ReadOne && self.resource().reads_alone();
@@ -66,13 +66,13 @@ impl Job {
         self.call.ctx.tolerant && (one || items.map(Step::Special).contains(&step))
     }
 
-    /// Whether this makes a record, and addresses none of its kind.
+    /// Checks whether this creates a record and addresses no existing one of its kind.
     pub(super) fn is_create(&self) -> bool {
         self.operation().status == 201 && self.variable("pk").is_none()
     }
 
-    /// Carries a read out; once more when the database of the store was found not to answer in the middle of it: a part of
-    /// the answer may be from before then, and nothing says so.
+    /// Carries a read out. It is repeated when the database of the store went away during it: a part of the answer may
+    /// be from before the outage, and the answer does not say so.
     async fn read(&self) -> Result<Reply, Refusal> {
         for _ in 0..READS {
             let outages = self.runner.store.outages();
@@ -86,8 +86,8 @@ impl Job {
         Err(store_is_away())
     }
 
-    /// While the database of the store does not answer, a read makes do with what this process knew up to then, for as
-    /// long as it would while v1 does not answer, and says so.
+    /// While the database of the store does not respond, lets a read use the data that this process knew before, for as
+    /// long as during an outage of v1, and notes this in the answer.
     fn make_do_without_the_store(&self) -> Result<(), Refusal> {
         let Some(since) = self.runner.store.away_since() else { return Ok(()) };
         if !self.call.ctx.tolerant || since.elapsed() > self.runner.settings.cache.stale_if_error {
@@ -97,7 +97,7 @@ impl Job {
         Ok(())
     }
 
-    /// That the store does not hold a record cannot be told from what was known of it up to then.
+    /// Turns a 404 into an error while the store is away: older data cannot prove that the store has no such record.
     fn unless_unknown(&self, refusal: Refusal) -> Refusal {
         let is_away = || self.resource().source == Source::Own && self.runner.store.away_since().is_some();
         match refusal.status() {
@@ -117,8 +117,8 @@ impl Job {
         self.run_operation().await
     }
 
-    /// The operation itself. Steps that are seldom asked for or take long are boxed, so that the others do not move
-    /// their room about.
+    /// Runs the operation itself. Steps that are rare or take long are boxed, so that the other steps' futures stay
+    /// small.
     pub(super) async fn run_operation(&self) -> Result<Reply, Refusal> {
         match (self.operation().step, self.resource().records) {
             (Step::Special(special), _) => special::run(special, self).await,

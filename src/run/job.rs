@@ -1,6 +1,6 @@
-//! One call on its way, and what every step reads off it: operation, path, caller, body. Inside a project the card
-//! comes with it that the gate has asked for; code that needs the card takes an [`InProject`], so that it cannot be
-//! without.
+//! One call under way, and the values that every step reads from it: operation, path, caller, body. Inside a project,
+//! the gate has already read the project card. Code that needs the card takes an [`InProject`], so that the card is
+//! always there.
 //!
 //! May use: what `run` may use, but no step.
 
@@ -35,10 +35,10 @@ pub struct Call {
     /// Its query string.
     pub parameters: Parameters,
     pub caller: Caller,
-    /// What the caller is at the place that the path names.
+    /// The role of the caller at the place in the path.
     pub standing: Standing,
     pub content_type: Option<String>,
-    /// The body, or why it could not be read; judged only when the addressed record is known to exist (O2).
+    /// The body, or why it could not be read; checked only when the addressed record is known to exist (O2).
     pub body: Result<Bytes, Refusal>,
     pub origin: Origin,
     /// Deadline and accounting.
@@ -46,7 +46,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// The project card; none outside of projects.
+    /// Returns the project card; none outside of projects.
     pub fn card(&self) -> Option<&Arc<ProjectCard>> {
         match &self.standing {
             Standing::Project(card) => Some(card),
@@ -54,7 +54,7 @@ impl Call {
         }
     }
 
-    /// The same call as one of another operation, from the same path and without a body.
+    /// Returns the same call as a call of another operation, with the same path and without a body.
     pub(super) fn as_operation(&self, operation: usize, parameters: Parameters, ctx: Context) -> Self {
         Self {
             operation,
@@ -71,8 +71,8 @@ impl Call {
 }
 
 impl Origin {
-    /// Who asks from here, as the audit log names them, with what is known of the person. Keys and tokens act, so the
-    /// person is never there themselves.
+    /// Returns the actor of a request from this origin, as the audit log names it, with the known facts about the
+    /// person. Keys and tokens act for the person, so the kind is always `api_token`.
     pub(super) fn actor(&self, user: Uuid, person: Option<&User>) -> AuditActor {
         AuditActor {
             kind: "api_token",
@@ -85,24 +85,23 @@ impl Origin {
     }
 }
 
-/// One call being carried out.
+/// One call under way.
 pub struct Job {
     pub(super) runner: Arc<Runner>,
-    /// In a place of its own, so that a job is cheap to hand on.
+    /// Boxed, so that a job is cheap to move.
     pub call: Box<Call>,
-    /// Whether v1 was sent a write of this call.
+    /// Whether a write of this call was sent to v1.
     pub(super) sent: Arc<AtomicBool>,
     /// Whether v1 may have carried out a write of this call.
     pub(super) touched: Arc<AtomicBool>,
-    /// What this write has to itself, from before its first step until after its last.
+    /// The turn of this write, held from before its first step until after its last.
     pub(super) turn: Arc<Mutex<Option<Turn>>>,
-    /// A large body as JSON, read on the pool for heavy work.
+    /// A large body parsed as JSON on the pool for heavy work.
     parsed: Option<Result<Given, Refusal>>,
-    /// What is demanded of the version of the addressed record; operations that address no single record know none. A
-    /// header that cannot be read is refused when it would be held against the record: a record that is not there is
-    /// 404 whatever the header says.
+    /// The demanded version of the addressed record; none for operations that address no single record. An unreadable
+    /// header is refused only when it is compared with the record: a missing record is 404 whatever the header says.
     pub condition: Option<Result<Demand, Refusal>>,
-    /// The token or gateway key of the request, which may end while a write waits for its turn.
+    /// The token or gateway key of the request; it may end while a write waits for its turn.
     pub waiting: Option<Waiting>,
 }
 
@@ -113,14 +112,14 @@ impl Job {
         Self { runner, call, sent, touched, turn, parsed: None, condition: None, waiting: None }
     }
 
-    /// The same after a wait for the answer to an equal request.
+    /// Returns the same job after it has waited for the answer to an equal request.
     #[must_use]
     pub fn having_waited(mut self, waited: Duration) -> Self {
         self.call.ctx = self.call.ctx.having_waited(waited);
         self
     }
 
-    /// The caller as the audit log names it.
+    /// Returns the caller as the audit log names it.
     pub fn actor(&self) -> AuditActor {
         let user = &self.call.caller.user;
         self.call.origin.actor(user.id, Some(user))
@@ -130,24 +129,24 @@ impl Job {
         &self.runner.plan.operations[self.call.operation]
     }
 
-    /// Whether the operation writes to the gateway's own store alone.
+    /// Checks whether the operation writes only to the gateway's own store.
     pub fn is_own(&self) -> bool {
         self.resource().source == Source::Own
     }
 
-    /// Whether the operation looks at the body, and so refuses the call itself when it could not be read.
+    /// Checks whether the operation reads the body; then it refuses an unreadable body itself.
     pub fn takes_body(&self) -> bool {
         matches!(self.operation().body, BodyRule::Members(_))
     }
 
-    /// Tells, also once the call is over, whether v1 may have carried out a write of it. The own store writes all or
-    /// nothing.
+    /// Returns a function that tells, even after the call has ended, whether v1 may have carried out a write of this
+    /// call. The own store writes all or nothing.
     pub fn written(&self) -> impl Fn() -> bool + Send + 'static {
         let touched = Arc::clone(&self.touched);
         move || touched.load(Ordering::SeqCst)
     }
 
-    /// The same call as one of another operation with these parameters, from the same path and without a body.
+    /// Returns a job for another operation with these parameters, with the same path and without a body.
     pub(super) fn as_operation(&self, operation: usize, parameters: Parameters) -> Job {
         let call = self.call.as_operation(operation, parameters, self.shared_ctx());
         Job::new(Arc::clone(&self.runner), call)
@@ -157,13 +156,13 @@ impl Job {
         self.runner.plan.resource_of(self.operation())
     }
 
-    /// Another resource of the plan, whose records this one names.
+    /// Returns another resource of the plan, whose records this one refers to.
     pub(super) fn resource_named(&self, known: Known) -> Result<&Resource, Refusal> {
         let resource = self.runner.plan.known(known);
         resource.ok_or_else(|| Refusal::internal(format!("no {} in the plan", known.name())))
     }
 
-    /// The mode in which the workspace manages its types.
+    /// Returns the mode in which the workspace manages its types.
     pub(super) fn mode(&self, catalogue: &Catalogue) -> TypeMode {
         catalogue.mode(self.runner.settings.types.workspace_level)
     }
@@ -180,7 +179,7 @@ impl Job {
         self.variable("slug").unwrap_or_default()
     }
 
-    /// Id of the workspace, under which the own store keeps what belongs to it.
+    /// Returns the id of the workspace, under which the own store keeps the workspace's data.
     pub(super) async fn workspace_id(&self) -> Result<Uuid, Refusal> {
         let (call, access) = (&self.call, &self.runner.access);
         match call.card() {
@@ -206,7 +205,7 @@ impl Job {
         Ok(if above_guests { Audience::Members } else { Audience::Guests })
     }
 
-    /// v1 path of a resource's collection below the same variables.
+    /// Returns the v1 path of a resource's collection, with the variables of this path.
     pub(super) fn collection_path(&self, resource: &Resource) -> Result<String, Refusal> {
         let template = resource.v1.as_ref().and_then(|v1| v1.collection.as_ref());
         self.fill(template, None)
@@ -223,7 +222,7 @@ impl Job {
         path.ok_or_else(|| Refusal::internal(format!("{} has no v1 path", self.operation().id)))
     }
 
-    /// Where a resource's collection is kept.
+    /// Returns the place where a resource's collection is cached.
     pub(super) fn place_of(&self, resource: &Resource) -> Result<Place, Refusal> {
         Ok(self.place_at(self.collection_path(resource)?))
     }
@@ -246,12 +245,12 @@ impl Job {
         query::read_list(self.operation(), self.resource(), &self.call.parameters, strict)
     }
 
-    /// The body, validated against the operation's members.
+    /// Returns the body, validated against the operation's members.
     pub(super) fn given(&self) -> Result<Given, Refusal> {
         self.given_with(|_| FieldErrors::default())
     }
 
-    /// The body, validated against the operation's members; a refusal also tells what `more` finds in others.
+    /// Returns the body, validated against the operation's members; a refusal includes the errors found by `more`.
     pub(super) fn given_with(&self, more: impl FnOnce(&Given) -> FieldErrors) -> Result<Given, Refusal> {
         query::read_single(self.operation(), &self.call.parameters)?;
         let bytes = self.call.body.as_ref().map_err(Clone::clone)?;
@@ -261,13 +260,13 @@ impl Job {
         }
     }
 
-    /// A parsed body against the operation's members; those that change nothing are told in the answer.
+    /// Checks a parsed body against the operation's members; the answer names members that change nothing.
     fn checked(&self, members: &Given, more: impl FnOnce(&Given) -> FieldErrors) -> Result<Given, Refusal> {
         self.call.ctx.meter.ignore(body::ignored(self.operation(), members));
         body::check_with(self.operation(), members, more)
     }
 
-    /// Reads a body that is not small as JSON, where that holds nobody up; it is judged when its turn comes.
+    /// Parses a large body as JSON on the pool for heavy work, where it delays no other request; it is checked later.
     pub(super) async fn parse_large_body(&mut self) -> Result<(), Refusal> {
         let Ok(bytes) = self.call.body.clone() else { return Ok(()) };
         if bytes.len() > heavy::SMALL {
@@ -278,7 +277,7 @@ impl Job {
         Ok(())
     }
 
-    /// Carries out work that makes HTML of `size` bytes harmless, on the pool for heavy work when it is not small.
+    /// Runs work that sanitises HTML of `size` bytes, on the pool for heavy work when it is not small.
     pub(super) async fn sanitising<T: Send + 'static>(
         &self,
         size: usize,
@@ -291,13 +290,13 @@ impl Job {
         self.call.body.as_ref().map_or(0, Bytes::len)
     }
 
-    /// The reply of a success with one record, whose version is what it shows.
+    /// Returns the reply of a success with one record; its version is the tag of the shown record.
     pub(super) fn record_reply(&self, json: Bytes) -> Reply {
         let version = tag::of(&json);
         Reply::json(self.operation().status, json).of_version(Some(version))
     }
 
-    /// Time for work that several requests share.
+    /// Returns a context with its own deadline, for work that several requests share.
     pub(super) fn shared_ctx(&self) -> Context {
         self.call.ctx.for_shared_work(self.runner.settings.limits.deadline)
     }
@@ -319,16 +318,16 @@ impl Deref for InProject<'_> {
 }
 
 impl InProject<'_> {
-    /// The same call for work beside it, which may take longer than the call.
+    /// Returns the same call for work in the background, which may take longer than the call.
     pub(super) fn aside(&self) -> Inside {
         let job = self.as_operation(self.call.operation, self.call.parameters.clone());
         Inside { job, card: Arc::clone(self.card) }
     }
 
-    /// The project's card, not older than `age`.
+    /// Returns the project's card, not older than `age`.
     ///
     /// # Errors
-    /// 404 when the project is not there for the caller any more; faults of v1 as they are.
+    /// 404 when the caller does not see the project any more; errors of v1 unchanged.
     pub(super) async fn card_within(&self, age: Duration) -> Result<Arc<ProjectCard>, Refusal> {
         let (call, project) = (&self.call, self.card.id);
         let card = self.runner.access.project_within(&call.caller, self.slug(), project, age, &call.ctx).await?;
@@ -337,7 +336,7 @@ impl InProject<'_> {
 }
 
 impl Job {
-    /// This call with its project card; none when its path lies in no project.
+    /// Returns this call with its project card; none when its path is in no project.
     pub(super) fn in_project(&self) -> Option<InProject<'_>> {
         self.call.card().map(|card| InProject { job: self, card })
     }

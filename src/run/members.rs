@@ -1,4 +1,4 @@
-//! What v1 answers with, and what it means: members of records, its clock, refused lists, data that fit nothing. May use:
+//! Reading v1's answers: members of records, skew of clocks, refused lists, data that do not fit. May use:
 //! what `run` may use.
 
 use crate::refusal::Refusal;
@@ -8,12 +8,12 @@ use crate::v2::time::Micros;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// How far v1's clock, or another process's, may be behind or ahead of ours.
+/// Most that v1's clock, or another process's clock, may differ from ours.
 pub(super) const SKEW: Micros = 5_000_000;
 
 pub(super) type Members = Map<String, Value>;
 
-/// Id in the answer of a create.
+/// Returns the id in the answer of a create.
 pub(super) fn id_of(v1: &Members) -> Result<Uuid, Refusal> {
     let id = v1.get("id").and_then(Value::as_str).and_then(|text| Uuid::try_parse(text).ok());
     id.ok_or_else(|| bad_data(&Fault("a created record has no id".into())))
@@ -23,7 +23,7 @@ pub(super) fn members(answer: &V1Response) -> Result<Members, Refusal> {
     members_once(&answer.body).map_err(|fault| bad_data(&fault))
 }
 
-/// Members that were looked up, as the answer that should have been v1's.
+/// Builds the answer that v1 should have given, from members that were looked up.
 pub(super) fn answer_of(status: u16, members: &Members) -> V1Response {
     V1Response { status, body: json(members).into(), is_json: true, retry_after: None }
 }
@@ -32,8 +32,8 @@ pub(super) fn json(members: &Members) -> Vec<u8> {
     serde_json::to_vec(members).unwrap_or_default()
 }
 
-/// A page of a list that v1 refused: the card said the project is visible, so it no longer is, or v1 keeps the list
-/// from members. A new card tells (trap 2).
+/// Converts v1's refusal of a page. The card said the project is visible; now it is not, or v1 refuses this list to
+/// members. A new card decides (trap 2).
 pub(super) fn refused_read(failure: NotDone) -> Refusal {
     match failure {
         NotDone::Answered(V1Response { status: 403, .. }) => refused_list(),
@@ -42,7 +42,7 @@ pub(super) fn refused_read(failure: NotDone) -> Refusal {
     }
 }
 
-/// v1 does not show a list to somebody who is in the project.
+/// The refusal for a list that v1 does not show to a member of the project.
 pub(super) fn refused_list() -> Refusal {
     Refusal::Forbidden { detail: "The service behind does not show this list to you.".into() }
 }

@@ -1,9 +1,9 @@
-//! Carry it out: the steps of an operation, in turn, with what v1 and the store are asked.
+//! Carrying a call out: the steps of an operation, in order, with their calls to v1 and the store.
 //!
-//! A [`Job`] is one valid call on its way. Plain resources need no code here: their steps are declared in the
-//! mapping. Steps that the mapping language cannot say are one named function each under `special`, with their v1 calls
-//! declared in the mapping. Resources that v1 does not have at all are under `own`, work items under `items`. What all of
-//! them read and write with is in `reads`, `writes` and `kept`.
+//! A [`Job`] is one valid call under way. Plain resources need no code here: their steps are declared in the mapping.
+//! A step that the mapping language cannot express is one named function under `special`; its v1 calls are declared in
+//! the mapping. Resources that v1 does not have at all are under `own`, work items under `items`. The shared code for
+//! reading and writing is in `reads`, `writes` and `kept`.
 //!
 //! May use: `amount`, `boxed`, `plan`, `access`, `v1`, `v2`, `translate`, `catalogue`, `store`, `context`, `fresh`,
 //! `settings`, `refusal`. May not use: `edge`, `cli`, `sandbox`.

@@ -1,4 +1,4 @@
-//! What a call and its plan alone say about the answer. `causeway explain` tells it, and the runner goes by it.
+//! Predictions about an answer from the call and its plan alone. `causeway explain` prints them; the runner uses them.
 //!
 //! May use: what `run` may use.
 
@@ -10,18 +10,18 @@ use crate::run::writes::checks;
 use crate::v2::body;
 use crate::v2::query::ListCall;
 
-/// Where a list of work items comes from while no index of the project is built.
+/// The source of a list of work items while no index of the project is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ItemsFrom {
-    /// A look-up v1 answers directly.
+    /// A look-up that v1 answers directly.
     LookUp,
-    /// A page v1 can answer truly.
+    /// A page that v1 can answer correctly.
     Page,
-    /// The index, which is built for it.
+    /// The index, which is built for the call.
     Index,
 }
 
-/// Where the work items of `call` come from.
+/// Returns the source of the work items of `call`.
 pub fn items_from(resource: &Resource, call: &ListCall) -> ItemsFrom {
     if lookup::wanted(resource, call).is_some() {
         return if item_needs(resource, call) == Needs::default() { ItemsFrom::LookUp } else { ItemsFrom::Index };
@@ -29,12 +29,12 @@ pub fn items_from(resource: &Resource, call: &ListCall) -> ItemsFrom {
     if page::is_possible(call) { ItemsFrom::Page } else { ItemsFrom::Index }
 }
 
-/// What the index needs beside the items to answer `call`.
+/// Returns the data that the index needs beside the items to answer `call`.
 pub fn item_needs(resource: &Resource, call: &ListCall) -> Needs {
     Needs::of(call, &resource.columns)
 }
 
-/// The resource whose list tells an expansion of work items; none for what the gateway has itself.
+/// Returns the resource whose list contains the records of an expansion of work items; none for the gateway's own data.
 pub fn expanded_from(name: &str) -> Option<Known> {
     match name {
         "state" => Some(Known::States),
@@ -45,24 +45,24 @@ pub fn expanded_from(name: &str) -> Option<Known> {
     }
 }
 
-/// The operation that declares what another can expand: the archive verbs of work items declare nothing but
-/// honour what a retrieve does (O25).
+/// Returns the operation that declares the expansions of another one: the archive verbs of work items declare none, but
+/// accept those of a retrieve (O25).
 pub fn expanding<'p>(plan: &'p Plan, operation: &'p Operation) -> &'p Operation {
     let of_items = plan.resource_of(operation).is(Known::WorkItems);
     let retrieve = plan.operation("work_items_retrieve").filter(|_| of_items && operation.expand.is_empty());
     retrieve.unwrap_or(operation)
 }
 
-/// What the gateway says of a body before it looks anything up.
+/// Result of checking a body before anything is looked up.
 #[derive(Debug, Default)]
 pub struct JudgedBody {
-    /// Why it is refused.
+    /// The refusal, if any.
     pub refusal: Option<Refusal>,
     /// Members that change nothing.
     pub ignored: Vec<String>,
 }
 
-/// Judges a JSON body by what the operation declares, and by the rules that need nothing that is stored.
+/// Checks a JSON body against the declaration of the operation, and against the rules that need no stored data.
 pub fn judged_body(resource: &Resource, operation: &Operation, bytes: &[u8]) -> JudgedBody {
     let members = match body::parse(Some("application/json"), bytes) {
         Ok(members) => members,

@@ -1,5 +1,5 @@
-//! The rules that mappings declare about one record and its place: what must be there, what must be switched on, who
-//! may, and names that occur once. The plain steps and the named functions hold them with the same code.
+//! The rules that mappings declare for one record and its place: required records, switched-on features, permissions,
+//! and unique names. The plain steps and the named functions check these rules with the same code.
 //!
 //! May use: what `run` may use.
 
@@ -17,14 +17,16 @@ use serde_json::Value;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Longest wait for the second proof of a read that has taken long.
+/// Longest wait for the second proof of a slow read.
 const SECOND_PROOF: Duration = Duration::from_secs(2);
-/// How far in front of the first one a new record is put, as v1 does it (`modules_create_second`).
+/// Distance between a new record and the first one, when the new one is put in front as v1 does it
+/// (`modules_create_second`).
 const BEFORE: f64 = 10_000.0;
 
 impl Job {
-    /// Looks whether the record is there that the resource requires. v1 does not: it lists, shows and takes comments of
-    /// deleted and foreign work items (trap 36, `comments_list_random_item`, `comments_create_on_deleted_item`).
+    /// Checks whether the record exists that the resource requires. v1 does not check this: it lists, shows and accepts
+    /// comments of deleted and foreign work items (trap 36, `comments_list_random_item`,
+    /// `comments_create_on_deleted_item`).
     pub(super) async fn hold_required(&self) -> Result<(), Refusal> {
         if self.resource().requires.is_none() {
             return Ok(());
@@ -34,13 +36,13 @@ impl Job {
         Box::pin(within.live_item(id)).await.map(drop)
     }
 
-    /// The work item that must be there; none where the resource requires none.
+    /// Returns the id of the required work item; none where the resource requires none.
     pub(super) fn required_item(&self) -> Option<Uuid> {
         let required @ Required::WorkItem = self.resource().requires?;
         self.variable(required.place().1).and_then(|id| Uuid::try_parse(id).ok())
     }
 
-    /// Whether the caller is an admin of the project or of the workspace (O13).
+    /// Checks whether the caller is an admin of the project or of the workspace (O13).
     pub(super) async fn is_by_admin(&self) -> Result<bool, Refusal> {
         if let Some(card) = self.call.card()
             && card.require_member()? >= Role::ADMIN
@@ -51,7 +53,7 @@ impl Job {
         Ok(card.role == WorkspaceRole::Admin)
     }
 
-    /// Refuses a write of definitions by anybody who is no admin: everybody who sees the place may read (O13).
+    /// Refuses a write of definitions by a caller who is not an admin; every caller who sees the place may read (O13).
     pub async fn hold_role(&self) -> Result<(), Refusal> {
         let judged = self.resource().source == Source::Own && self.operation().method.writes();
         if !judged || self.is_by_admin().await? {
@@ -61,11 +63,11 @@ impl Job {
         Err(Refusal::Forbidden { detail: format!("Only admins of {who} may do this.") })
     }
 
-    /// Looks again whether the caller may do this, before an answer that was kept or found is given: the request may have
-    /// waited for its body, for v1 or for the store.
+    /// Checks the caller's permission again, before a stored or found answer is given: the request may have waited for
+    /// its body, for v1 or for the store.
     ///
     /// # Errors
-    /// As any request is refused whose caller may not.
+    /// The same errors as for any request whose caller lacks the permission.
     pub async fn hold_again(&mut self) -> Result<(), Refusal> {
         self.is_still_allowed().await?;
         if let Some(less) = Box::pin(self.prove_again()).await? {
@@ -74,12 +76,12 @@ impl Job {
         Box::pin(self.hold_role()).await
     }
 
-    /// Proves again what was proven when a read came that has taken long: what it is answered from may have been read with
-    /// another's key. A proof that is young enough still holds and costs nothing. Where v1 does not say in time, the first
-    /// proof stands. Where the caller may see less now, what that is.
+    /// Repeats the proof of a slow read, because its data may have been read with another caller's key. A recent proof
+    /// is still valid and costs nothing. When v1 does not answer in time, the first proof stands. Returns the new
+    /// standing if the caller may see less now.
     ///
     /// # Errors
-    /// When the caller has lost the place or the key.
+    /// When the caller has lost access to the place, or the key is invalid.
     pub(super) async fn prove_again(&self) -> Result<Option<Standing>, Refusal> {
         let (call, access) = (&self.call, &self.runner.access);
         let proof = gate::check_visible(access, self.operation(), &call.caller, &call.variables, &call.ctx);
@@ -91,7 +93,7 @@ impl Job {
     }
 }
 
-/// Looks whether a record says of its place what the `variables` of its path say, where it shows that.
+/// Checks that a record belongs to the place that the `variables` of its path name, if the record shows its place.
 pub(super) fn hold_place(resource: &Resource, variables: &[(String, String)], held: &Held) -> Result<(), Refusal> {
     let is_shown = |name: &str| resource.field(name).is_some_and(|field| field.spec.v1.is_some());
     let mut named = variables.iter().filter(|(name, _)| is_shown(name)).peekable();
@@ -108,7 +110,7 @@ pub(super) fn hold_place(resource: &Resource, variables: &[(String, String)], he
     }
 }
 
-/// Looks whether the feature is switched on that the operation needs.
+/// Checks whether the feature that the operation needs is switched on.
 pub(super) fn feature_is_on(job: &Job) -> Result<(), Refusal> {
     let Some(feature) = job.operation().needs_feature else { return Ok(()) };
     let on = job.call.card().is_some_and(|card| match feature {
@@ -119,8 +121,9 @@ pub(super) fn feature_is_on(job: &Job) -> Result<(), Refusal> {
     if on { Ok(()) } else { Err(Refusal::Conflict { detail: detail() }) }
 }
 
-/// Refuses a write to a record that only others may write to. v1 lets anyone in the project edit and delete a comment
-/// (trap 35, `comments_patch_of_others_by_guest_accepted`, `comments_delete_of_others_by_guest_accepted`; O43).
+/// Refuses a write to a record that only other people may write to. v1 lets all project members edit and delete
+/// comments (trap 35, `comments_patch_of_others_by_guest_accepted`, `comments_delete_of_others_by_guest_accepted`;
+/// O43).
 pub(super) async fn may_write(job: &Job, stored: &Held) -> Result<(), Refusal> {
     let Some(May { author, detail }) = &job.operation().may else { return Ok(()) };
     let wrote = value_of(job.resource(), *author, stored);
@@ -131,13 +134,13 @@ pub(super) async fn may_write(job: &Job, stored: &Held) -> Result<(), Refusal> {
     Err(Refusal::Forbidden { detail: detail.clone() })
 }
 
-/// Whether a body names what must be unique among the records of the collection.
+/// Checks whether a body sets the member that must be unique in the collection.
 pub(super) fn names_unique(resource: &Resource, given: &Given) -> bool {
     resource.unique.as_ref().is_some_and(|rule| given.contains_key(&resource.fields[rule.field].name))
 }
 
-/// Refuses a name that another record of the collection has, for names that v1 does not guard (trap 5,
-/// `cycles_create_duplicate_name_accepted`). They are compared exactly, after trimming (O55).
+/// Refuses a name that another record of the collection has, where v1 allows duplicates (trap 5,
+/// `cycles_create_duplicate_name_accepted`). Names are compared exactly, after trimming (O55).
 pub(super) fn is_unique(
     resource: &Resource,
     all: &Collection,
@@ -153,8 +156,8 @@ pub(super) fn is_unique(
     if others.any(|held| has(held)) { Err(Refusal::Conflict { detail: detail.clone() }) } else { Ok(()) }
 }
 
-/// What a create is held against the other records for: a name that occurs once, and members that count for the first
-/// record only (O59).
+/// Checks a create against the other records: names that must be unique, and members that are used for the first record
+/// only (O59).
 pub(super) async fn against_others(
     job: &Job,
     write: &mut Write<'_, Collection>,
@@ -179,7 +182,7 @@ pub(super) async fn against_others(
     Ok(())
 }
 
-/// Whether a record of this kind in the workspace has a place of its own, which v1 does not know.
+/// Checks whether a record of this kind in the workspace has a stored place of its own, which v1 does not know.
 async fn any_was_moved(job: &Job, firsts: &[&Field]) -> Result<bool, Refusal> {
     if firsts.is_empty() {
         return Ok(false);
@@ -189,8 +192,8 @@ async fn any_was_moved(job: &Job, firsts: &[&Field]) -> Result<bool, Refusal> {
     Ok(kept.values().flatten().any(is_place))
 }
 
-/// The place in front of all records, where v1 would not put a new one there by itself: it counts from the first of the
-/// places that it knows.
+/// Returns the place in front of all records, if v1 would not put a new record there itself: v1 counts from the first
+/// of the places that it knows.
 fn in_front(field: &Field, all: &Collection) -> Option<f64> {
     let name = field.spec.v1.as_deref()?;
     let places = all.rows().iter().filter_map(|held| {

@@ -1,4 +1,4 @@
-//! The parts that carry calls out, shared by all calls. May use: what `run` may use.
+//! The parts that all calls share. May use: what `run` may use.
 
 use super::items::deleted_labels::DeletedLabels;
 use super::kept::answers::Answers;
@@ -27,40 +27,40 @@ use std::time::{Duration, Instant};
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
-/// Projects whose last epoch is remembered.
+/// Number of projects whose last epoch is remembered.
 const EPOCHS: u64 = 100_000;
 const COMPARED: u64 = 100_000;
 
-/// Time from one index begun ahead to the next of the same list.
+/// Least time between two indices begun ahead for the same list.
 const BEGUN: Duration = Duration::from_secs(600);
 
 const RESTLESS: u64 = 1_000;
 const IDENTIFIERS: u64 = 10_000;
-/// Identifiers remembered that were no project's when it was looked at, and for how long.
+/// Number of remembered identifiers that no project had when they were looked up, and how long they are remembered.
 const STRANGERS: u64 = 10_000;
 const STRANGERS_FOR: Duration = Duration::from_secs(5);
-/// How long it counts that v1 does not order by id; another version of it may.
+/// How long to remember that v1 does not order by id; another version of v1 may do so.
 const NOT_BY_ID_FOR: Duration = Duration::from_secs(60 * 60);
 
 const MADE: u64 = 1_000_000;
-/// Work items remembered that were made without type and values, and for how long.
+/// Number of remembered work items that were created without type and values, and how long they are remembered.
 const PLAIN: u64 = 100_000;
 const PLAIN_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Least time for which a new record is remembered as such.
+/// Least time for which a new record is remembered as new.
 const REMEMBERED: Duration = Duration::from_secs(60);
 
-/// Age from which nobody uses a collection.
+/// Returns the age from which a collection is not used any more.
 fn longest(cache: &CacheSettings) -> Duration {
     cache.collection.max(cache.stretch).max(cache.stale_if_error)
 }
 
-/// A key of the gateway's own that reads indices.
+/// Returns the gateway's own key, which reads indices.
 pub fn service_key(settings: &Settings) -> Option<V1Key> {
     settings.upstream.service_key.as_ref().map(|key| V1Key::new(key.expose()))
 }
 
-/// Everything calls are carried out with.
+/// All parts that carrying out a call needs.
 #[derive(Clone)]
 pub struct Runner {
     pub(crate) plan: Arc<Plan>,
@@ -75,39 +75,39 @@ pub struct Runner {
     pub(super) sets: Arc<Shelf<HashSet<Uuid>>>,
     pub(super) answers: Answers,
     pub(super) own_lists: KeptLists,
-    /// Labels deleted a moment ago, which v1 may still show on items.
+    /// Recently deleted labels, which v1 may still show on items.
     pub(super) deleted_labels: DeletedLabels,
-    /// Labels that items had and v1 did not list afterwards.
+    /// Labels that items had, but that were missing in v1's list afterwards.
     pub(super) unlisted_labels: DeletedLabels,
-    /// Records made a moment ago by requests of this process, each the answer of one request only.
+    /// Records recently created by requests of this process; each is the answer of one request only.
     pub(super) made: Cache<Uuid, ()>,
-    /// Work items made by requests of this process that have neither type nor values, and so are no other request's.
+    /// Work items created by requests of this process without type and values; so no other request created them.
     pub(super) plain: Cache<Uuid, ()>,
-    /// Projects whose recorded items were held against an index lately.
+    /// Projects whose recorded items were compared with an index recently.
     pub(super) compared: Cache<Uuid, ()>,
-    /// Lists that kept changing while they were read lately, by v1 path and those v1 shows the same.
+    /// Lists that recently kept changing during a read, by v1 path and the audience that sees the same rows.
     pub(super) restless: Cache<(Arc<str>, Audience), Refusal>,
-    /// Who waits for quota to begin a read.
+    /// Reads that wait for quota to begin.
     pub(super) beginners: Beginners,
-    /// Indices begun ahead lately.
+    /// Indices that were begun ahead recently.
     pub(super) begun_ahead: Cache<Scope, ()>,
     pub(super) changes: Changes,
-    /// The last epoch of each project that this process has acted on; `catch_up` says what an epoch is.
+    /// The last epoch of each project that this process has handled; `catch_up` explains epochs.
     pub(super) epochs: Cache<Uuid, i64>,
     pub(super) losses: Losses,
     /// Writes under way, whose clients may have left.
     pub(super) writes: TaskTracker,
     pub(super) settings: Settings,
     pub(super) service_key: Option<V1Key>,
-    /// Identifiers that a project did not have when it was looked at lately.
+    /// Identifiers that a project did not have at a recent look-up.
     pub(super) strangers: Cache<(Uuid, Box<str>), ()>,
-    /// Holds an entry when v1 has lately taken the order by id for another one.
+    /// Holds an entry when v1 has recently ignored the order by id and used another one.
     pub(super) not_by_id: Cache<(), ()>,
-    /// Which project had an identifier when it was last seen, by workspace.
+    /// The project that had an identifier when it was last seen, by workspace.
     identifiers: Cache<(Box<str>, Box<str>), Uuid>,
 }
 
-/// Lists that kept changing, remembered for so long.
+/// Creates the cache of lists that kept changing; entries expire after `time`.
 fn restless(time: Duration) -> Cache<(Arc<str>, Audience), Refusal> {
     Cache::new(Bounds::of(RESTLESS).for_time(time))
 }
@@ -155,11 +155,11 @@ impl Runner {
         }
     }
 
-    /// Another one with `plan`, `access` and `settings`, that shares with this one what both have to know of: who
-    /// writes, what was made, what is kept. Data that were translated by another plan, or judged by other rules, are
-    /// not kept.
+    /// Creates a runner with `plan`, `access` and `settings` that shares with this one the state both must know:
+    /// writers, created records, cached data. Data that another plan translated, or other rules checked, are not
+    /// shared.
     pub fn with_settings(&self, plan: Arc<Plan>, access: Access, settings: Settings) -> Self {
-        // Answers that are ready were judged by the settings of their time.
+        // Finished answers were checked under the settings of their time.
         let judged = (settings.strict_query, settings.types) == (self.settings.strict_query, self.settings.types);
         let same = judged && Arc::ptr_eq(&plan, &self.plan);
         let (fresh, time_to_live) =
@@ -180,7 +180,7 @@ impl Runner {
         }
     }
 
-    /// Waits until writes under way have ended, at most until `patience` is over. None may begin any more.
+    /// Waits until all writes under way have ended, but not beyond `patience`. No write may begin any more.
     pub async fn writes_have_ended(&self, patience: Instant) {
         self.writes.close();
         let left = self.writes.len();
@@ -192,14 +192,14 @@ impl Runner {
         }
     }
 
-    /// Whether v1 shows the owner of `key` the rows of `scope`: a member of the same kind.
+    /// Checks whether v1 shows the owner of `key` the rows of `scope`: the owner is a member of the same kind.
     pub(super) async fn sees_the_same(&self, key: &V1Key, scope: &Scope, ctx: &Context) -> Result<bool, Refusal> {
         let caller = self.prove(key, ctx).await?;
         let card = self.access.project(&caller, &scope.workspace, scope.project, ctx).await?;
         Ok(card.require_member()?.is_above_guest() == scope.members)
     }
 
-    /// Who the gateway's own key belongs to.
+    /// Returns the owner of the gateway's own key.
     pub(super) async fn prove(&self, key: &V1Key, ctx: &Context) -> Result<Caller, Refusal> {
         let key = HeaderValue::from_str(key.expose()).map_err(|_| Refusal::internal("an odd key"))?;
         let headers = HeaderMap::from_iter([(HeaderName::from_static("x-api-key"), key)]);
@@ -214,12 +214,12 @@ impl Runner {
         }
     }
 
-    /// The project that last had this identifier. The caller still has to prove access to it.
+    /// Returns the project that last had this identifier. The caller must still prove access to it.
     pub(super) fn project_with(&self, workspace: &str, identifier: &str) -> Option<Uuid> {
         self.identifiers.get(&(Box::from(workspace), Box::from(identifier)))
     }
 
-    /// What is kept of v1, by what it is.
+    /// Returns the figures of the caches of v1's data, by name.
     pub fn figures(&self) -> [(&'static str, Figures); 4] {
         [
             ("collections", self.collections.figures()),

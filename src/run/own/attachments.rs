@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 const TYPE: &str = "type_id";
 
-/// Properties on a type; attaching makes places for several at once, detaching ends one.
+/// Properties on a type; an attach can add several at once, a detach removes one.
 pub(super) struct Attachments;
 
 impl Records for Attachments {
@@ -21,7 +21,7 @@ impl Records for Attachments {
         Ok(Some(found(call.listed_type(&call.catalogue, call.variable(TYPE)?))?.id))
     }
 
-    /// The place of a property in the list is its place on the type, not among its owner's properties.
+    /// Lists properties in their order on the type, not in the order among their owner's properties.
     fn rows(_: Surface, catalogue: &Catalogue, above: Option<Uuid>) -> Vec<Row> {
         let type_id = above.unwrap_or_default();
         let place =
@@ -37,7 +37,7 @@ impl Records for Attachments {
         Ok(shapes::property(&call.catalogue, found(call.catalogue.properties.get(&id))?))
     }
 
-    /// What is attached to the type `id`.
+    /// Returns all attachments of the type `id`.
     fn written(_: &OwnCall<'_>, catalogue: &Catalogue, id: Uuid) -> Result<Map<String, Value>, Refusal> {
         Ok(shapes::attachment(catalogue, id))
     }
@@ -60,7 +60,7 @@ impl Records for Attachments {
         edit.detach(call.variable(TYPE)?, id)
     }
 
-    /// The record it answers with has no path of its own, and so no version.
+    /// The shown record has no path of its own, and so no version.
     fn created(call: &OwnCall<'_>, catalogue: &Catalogue, id: Uuid) -> Result<Reply, Refusal> {
         Ok(call.reply(Self::written(call, catalogue, id)?).of_version(None))
     }

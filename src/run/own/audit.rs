@@ -1,7 +1,7 @@
-//! What a change of definitions leaves in the audit log: one entry for each record that differs.
+//! Audit log entries of a change of definitions: one entry for each record that differs.
 //!
-//! Records that come or go together with their property or type (options, contexts, places on types) are told with it,
-//! and a type that stops being the default with the one that becomes it. May use: what `run` may use.
+//! Records that come or go together with their property or type (options, contexts, places on types) have no entry of
+//! their own; nor has a type that stops being the default when another becomes it. May use: what `run` may use.
 
 use crate::catalogue::{Catalogue, Context, WorkItemType, shapes};
 use crate::run::Job;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashSet};
 use uuid::Uuid;
 
-/// What is said of a record that was made, changed or deleted.
+/// Names of the events for a created, changed or deleted record.
 type Events = [&'static str; 3];
 
 const TYPE: Events = ["work_item_type.created", "work_item_type.updated", "work_item_type.deleted"];
@@ -26,10 +26,10 @@ const CONTEXT: Events = [
 const ATTACHED: &str = "work_item_type_property.attached";
 const ATTACHMENT: Events = [ATTACHED, ATTACHED, "work_item_type_property.detached"];
 
-/// A record as the log shows it: its name, the project it is in, its values.
+/// A record in the form of the log: its name, its project, its values.
 type Shown = Option<(String, Option<Uuid>, Map<String, Value>)>;
 
-/// Entries about everything that differs between the two.
+/// Returns entries for all differences between the two catalogues.
 pub(super) fn entries(job: &Job, workspace: Uuid, before: &Catalogue, after: &Catalogue) -> Vec<AuditEntry> {
     let mut entries = Vec::new();
     if before.features != after.features {
@@ -41,7 +41,7 @@ pub(super) fn entries(job: &Job, workspace: Uuid, before: &Catalogue, after: &Ca
     entries
 }
 
-/// Entries about the definitions that differ between the two.
+/// Returns entries for the definitions that differ between the two catalogues.
 pub(super) fn definitions(actor: AuditActor, before: &Catalogue, after: &Catalogue) -> Vec<AuditEntry> {
     let mut differences = Differences { actor, before, after, entries: Vec::new(), alone: None };
     differences.types();
@@ -58,7 +58,7 @@ struct Differences<'c> {
     before: &'c Catalogue,
     after: &'c Catalogue,
     entries: Vec<AuditEntry>,
-    /// The only option that was made or is gone.
+    /// The option that was created or deleted, if it is the only changed one.
     alone: Option<Uuid>,
 }
 
@@ -133,9 +133,9 @@ impl Differences<'_> {
         }
     }
 
-    /// Whether nothing about a context is other than before but that it offers an option that was made or is gone alone.
-    /// That is told already, and an entry about the context would have all of its options, twice. Where a new option is
-    /// offered goes without saying only of the context that covers everything.
+    /// Checks whether a context differs only by an option that is the only created or deleted one. The entry of the
+    /// option already says so, and an entry of the context would contain all of its options, twice. For a new option
+    /// this holds only in the context that covers everything: elsewhere the offer itself is news.
     fn differs_by_what_is_told(&self, id: Uuid) -> bool {
         let Some(alone) = self.alone else { return false };
         let Some((was, is)) = self.before.contexts.get(&id).zip(self.after.contexts.get(&id)) else { return false };
@@ -150,7 +150,7 @@ impl Differences<'_> {
         others(was) == others(is)
     }
 
-    /// Whether the property was there before and is there after.
+    /// Checks whether the property exists both before and after.
     fn stays(&self, property: Uuid) -> bool {
         [self.before, self.after].iter().all(|catalogue| catalogue.properties.contains_key(&property))
     }
@@ -175,7 +175,7 @@ impl Differences<'_> {
 
     fn imports(&mut self) {
         for (project, id) in differing(&self.before.imports, &self.after.imports) {
-            // One that is gone went with its project or its type.
+            // A removed import went together with its project or its type.
             let imported = self.after.imports.contains_key(&(project, id));
             let Some(kind) = self.after.types.get(&id).filter(|_| imported) else { continue };
             let target = Target { id, name: kind.name.clone(), project: Some(project) };
@@ -200,7 +200,7 @@ impl Differences<'_> {
     }
 }
 
-/// Keys under which the two hold something else, or only one holds something.
+/// Returns the keys whose records differ, or that only one of the two has.
 fn differing<K: Ord + Copy, T: PartialEq>(before: &BTreeMap<K, T>, after: &BTreeMap<K, T>) -> Vec<K> {
     let gone = before.keys().filter(|key| !after.contains_key(key));
     let other = after.iter().filter(|(key, record)| before.get(key) != Some(record)).map(|(key, _)| key);

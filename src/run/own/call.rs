@@ -1,4 +1,4 @@
-//! One call to the own store: which workspace, which surface, who may, and in which mode. May use: what `run` may use.
+//! One call to the own store: its workspace, surface, permissions and mode. May use: what `run` may use.
 
 use super::audit;
 use crate::catalogue::{Catalogue, Edit, EntryForm, faults_inside, ignored_inside};
@@ -12,30 +12,30 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// v1 tells the id of a workspace on its projects alone, and definitions belong to that id.
+/// v1 shows the id of a workspace only on its projects, and definitions belong to that id.
 const NO_PROJECT: &str = "Nothing can be defined in this workspace yet: you see no project in it, and the service behind \
                           tells the id of a workspace on its projects only. Create or join a project first.";
 
-/// Answers with the addressed record of this kind.
+/// Returns the addressed record of this kind as a reply.
 pub(super) type Show = fn(OwnRecords, &OwnCall<'_>) -> Result<Reply, Refusal>;
 
-/// A call on its way, with everything defined in its workspace.
+/// A call under way, with all definitions of its workspace.
 pub(super) struct OwnCall<'j> {
     pub(super) job: &'j Job,
     pub(super) workspace: Uuid,
-    /// The project, on the surface of one.
+    /// The project; none on the workspace's surface.
     pub(super) project: Option<Uuid>,
-    /// Everything defined, as of the beginning of the call.
+    /// All definitions, as of the beginning of the call.
     pub(super) catalogue: Arc<Catalogue>,
     show: Show,
 }
 
-/// From where definitions are looked at, which says which of them show and how.
+/// The place from which definitions are viewed; it decides which ones are shown, and in which shape.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Surface {
     /// The project; none for the workspace.
     pub(super) project: Option<Uuid>,
-    /// Whether the plan has types of the workspace.
+    /// Whether the plan includes types of the workspace.
     workspace_level: bool,
 }
 
@@ -47,8 +47,8 @@ impl Surface {
 }
 
 impl<'j> OwnCall<'j> {
-    /// Finds out where the call is; `show` is how records are shown that a precondition is about. It was proven before
-    /// that the caller sees the place.
+    /// Determines the place of the call; `show` shows the record that a precondition is about. The caller's access to
+    /// the place is already proven.
     pub(super) async fn begin(job: &'j Job, show: Show) -> Result<Self, Refusal> {
         let (workspace, project) = (job.workspace_id().await?, job.call.card().map(|card| card.id));
         let catalogue = job.runner.store.catalogue(workspace).await?;
@@ -59,7 +59,7 @@ impl<'j> OwnCall<'j> {
         Surface { project: self.project, workspace_level: self.job.runner.settings.types.workspace_level }
     }
 
-    /// Writes belong to the surface that the workspace's mode names (chapter 11).
+    /// Checks that a write is on the surface that the workspace's mode names (chapter 11).
     pub(super) fn check_mode(&self, catalogue: &Catalogue) -> Result<(), Refusal> {
         match (self.job.operation().mode, self.job.mode(catalogue)) {
             (Some(TypeMode::Project), TypeMode::Workspace) => Err(Refusal::ManagedAtWorkspace),
@@ -68,7 +68,7 @@ impl<'j> OwnCall<'j> {
         }
     }
 
-    /// Refuses the write when it demands another version than `catalogue` has of the record.
+    /// Refuses the write when it demands a version of the record other than the one in `catalogue`.
     pub(super) fn hold_precondition(&self, catalogue: &Arc<Catalogue>) -> Result<(), Refusal> {
         let job = self.job;
         let Some(condition) = &job.condition else { return Ok(()) };
@@ -87,22 +87,22 @@ impl<'j> OwnCall<'j> {
         unmet.map_or(Ok(()), |header| Err(precondition::failed(header)))
     }
 
-    /// Id of a record above the addressed one in the path.
+    /// Returns the id of a record above the addressed one in the path.
     pub(super) fn variable(&self, name: &str) -> Result<Uuid, Refusal> {
         let text = self.job.variable(name).ok_or_else(|| Refusal::internal(format!("no {name} in the path")))?;
         Uuid::try_parse(text).map_err(Refusal::internal)
     }
 
-    /// The body of a definition, valid by its declaration; a refusal also tells what is wrong inside `options`
-    /// and the other members that are no single values, which the rules judge otherwise.
+    /// Returns the body of a definition, valid by its declaration. A refusal includes the errors inside `options` and
+    /// other members that are not single values; otherwise only the rules would report them.
     pub(super) fn given_definition(&self, form: EntryForm) -> Result<Given, Refusal> {
         let given = self.job.given_with(|given| faults_inside(given, form))?;
         self.job.call.ctx.meter.ignore(ignored_inside(&given, form));
         Ok(given)
     }
 
-    /// Changes the definitions. A record that was looked up before may be gone by now, and the mode may be another, so
-    /// `rules` look again inside the transaction.
+    /// Changes the definitions. A record found earlier may be gone by now, and the mode may have changed, so `rules`
+    /// check again inside the transaction.
     pub(super) async fn edit<T: Send>(
         &self,
         mut rules: impl FnMut(&mut Edit) -> Result<T, Refusal> + Send,
@@ -120,7 +120,7 @@ impl<'j> OwnCall<'j> {
         self.job.runner.store.edit(self.workspace, edit).await
     }
 
-    /// The answer of a read of one record; the query is judged only now that the record is known to exist.
+    /// Returns the reply for one record; the query is checked only here, when the record is known to exist.
     pub(super) fn read_reply(&self, shape: Map<String, Value>) -> Result<Reply, Refusal> {
         query::read_single(self.job.operation(), &self.job.call.parameters)?;
         Ok(self.reply(shape))
@@ -131,7 +131,7 @@ impl<'j> OwnCall<'j> {
     }
 }
 
-/// A record that must be there: after a write, the one just written.
+/// Returns a record that must exist, or 404.
 pub(super) fn found<T>(thing: Option<T>) -> Result<T, Refusal> {
     thing.ok_or_else(Refusal::not_found)
 }

@@ -1,6 +1,6 @@
-//! Contexts of workspace properties (chapter 15). Projects that a context names must be the workspace's, and the caller
-//! must see them: a project's card proves both, is kept, and costs one call; more than a few projects that are not known
-//! are proven by the list of the workspace's projects, one call per 1,000 of them. May use: what `run` may use.
+//! Contexts of workspace properties (chapter 15). Projects that a context names must belong to the workspace, and the
+//! caller must see them. A project card proves both, is cached, and costs one call. When more than a few projects are
+//! named, the list of the workspace's projects proves them: one call per 1,000. May use: what `run` may use.
 
 use super::call::{OwnCall, Surface, found};
 use super::lists::Row;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 const PROPERTY: &str = "property_id";
-/// Up to so many projects are proven by their cards.
+/// Up to this number, projects are proven by their cards.
 const BY_CARD: usize = 3;
 
 pub(super) struct Contexts;
@@ -68,7 +68,7 @@ impl Records for Contexts {
     }
 }
 
-/// Those of the named projects that the caller sees in the workspace.
+/// Returns the named projects that the caller sees in the workspace.
 async fn visible(call: &OwnCall<'_>, given: &Given) -> Result<HashSet<Uuid>, Refusal> {
     let job = call.job;
     let named: HashSet<Uuid> = named_projects(given).into_iter().collect();

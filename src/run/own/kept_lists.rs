@@ -1,4 +1,4 @@
-//! Lists of own records that are ready to be answered from. May use: what `run` may use.
+//! Cache of finished lists of own records. May use: what `run` may use.
 
 use crate::cache::{Bounds, Cache};
 use crate::v2::record::Record;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Rows kept of all lists together.
+/// Most cached rows of all lists together.
 const CAPACITY: u64 = 1_000_000;
 
-/// How long a list nobody asks for is kept.
+/// How long an unused list is kept.
 const IDLE: Duration = Duration::from_secs(600);
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -22,14 +22,14 @@ pub(super) struct Key {
 
 #[derive(Clone)]
 pub(super) struct Kept {
-    /// Of the definitions they were made from.
+    /// Version of the definitions from which the rows were built.
     pub(super) version: i64,
     pub(super) rows: Arc<[Record]>,
     /// Bytes of the rows as JSON.
     pub(super) size: usize,
 }
 
-/// Lists ready to be answered from; clones are the same.
+/// The cached lists; clones are the same.
 #[derive(Clone)]
 pub struct KeptLists(pub(super) Cache<Key, Kept>);
 

@@ -1,6 +1,6 @@
 //! Lists of own records: built once for each version of the definitions, then filtered, ordered and paged like
-//! every other list. Building takes time that grows with all that is defined in the workspace and with what its
-//! records hold, so it is heavy work. May use: what `run` may use.
+//! every other list. The time for building grows with the number and size of all definitions in the workspace,
+//! so it is heavy work. May use: what `run` may use.
 
 use super::call::{OwnCall, Surface};
 use super::kept_lists::{Kept, Key};
@@ -15,20 +15,20 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// A record before it became JSON.
+/// A record before its conversion to JSON.
 pub(super) struct Row {
     pub(super) id: Uuid,
     pub(super) shape: Map<String, Value>,
-    /// What lists look at and clients do not see.
+    /// Values that lists use and clients do not see.
     pub(super) hidden: Vec<(&'static str, Cell)>,
 }
 
-/// All records of a list, as a surface shows them, below the record above.
+/// Returns all records of a list, as a surface shows them, below the given record.
 type Rows = fn(Surface, &Catalogue, Option<Uuid>) -> Vec<Row>;
 
 impl OwnCall<'_> {
-    /// Answers the list of what `rows` makes of the definitions; `within` is the record above, where there is
-    /// one.
+    /// Answers with a page of the list that `rows` builds from the definitions; `within` is the record above it, if
+    /// any.
     pub(super) async fn page(&self, within: Option<Uuid>, rows: Rows) -> Result<Reply, Refusal> {
         let job = self.job;
         let list = job.list_call()?;
@@ -38,7 +38,7 @@ impl OwnCall<'_> {
         Ok(Reply::json(200, job.runner.heavy.run(Input::Own, size, &job.call.ctx, look).await?))
     }
 
-    /// The list as it is kept for these definitions, or as it is built now.
+    /// Returns the cached list for these definitions, or builds it.
     async fn kept(&self, within: Option<Uuid>, rows: Rows) -> Result<Kept, Refusal> {
         let job = self.job;
         let resource = job.operation().resource;
@@ -55,7 +55,7 @@ impl OwnCall<'_> {
             let size = rows.iter().map(|row| row.json.len()).sum();
             Kept { version: of.version, rows, size }
         };
-        // The size is not known yet. The build may run on another thread; it happens once for each edit.
+        // The size is not known yet, so the build may run on another thread; it happens once for each edit.
         let kept = job.runner.heavy.run(Input::Own, SMALL + 1, &job.call.ctx, build).await?;
         lists.insert(key, kept.clone());
         Ok(kept)
@@ -72,7 +72,7 @@ fn record(resource: &Resource, row: Row) -> Record {
     Record { id: row.id, json: Value::Object(row.shape).to_string().into(), cells, expansions: Box::new([]) }
 }
 
-/// A value of the read shape as lists compare it.
+/// Converts a value of the read shape into the form that lists compare.
 fn cell(field: &Field, value: &Value) -> Cell {
     match (field.value, value) {
         (ValueType::One(Kind::Uuid), Value::String(text)) => Uuid::try_parse(text).map_or(Cell::Null, Cell::Id),

@@ -1,11 +1,11 @@
-//! What v1 does not have: types, properties, options, contexts and features of a workspace.
+//! Resources that v1 does not have: types, properties, options, contexts and features of a workspace.
 //!
-//! The rules are `catalogue`'s, the data is the store's; this folder says who may, in which mode, in which order things
-//! are refused (O2), and what clients see. A project's surface and the workspace's share every function: an [`OwnCall`]
-//! knows which one it is on. One file a resource, or two that go together.
+//! The rules are in `catalogue`, the data in the store. This folder decides permissions, the mode, the order of
+//! refusals (O2), and the shapes that clients see. A project's surface and the workspace's share every function: an
+//! [`OwnCall`] knows its surface. Each resource has one file, or shares one with a resource that belongs to it.
 //!
-//! v1 tells nobody that a project was deleted: its card looks like that of a project one may not see. Only the answer
-//! to the delete itself, which comes by on the pass-through, is proof.
+//! v1 does not report that a project was deleted: its card looks like the card of an invisible project. Only the answer
+//! to the delete itself, which passes through the gateway, is proof.
 //!
 //! May use: what `run` may use.
 
@@ -39,7 +39,7 @@ use properties::Properties;
 use types::Types;
 use uuid::Uuid;
 
-/// Carries out a step of the language on records of this kind.
+/// Carries out a step of the mapping language on records of this kind.
 pub(super) async fn run(records: OwnRecords, step: Step, job: &Job) -> Result<Reply, Refusal> {
     let call = begun(job).await?;
     match records {
@@ -53,7 +53,7 @@ pub(super) async fn run(records: OwnRecords, step: Step, job: &Job) -> Result<Re
     }
 }
 
-/// Carries out a verb on types that the language does not have.
+/// Carries out a verb on types that the mapping language does not have.
 pub(super) async fn on_types(special: Special, job: &Job) -> Result<Reply, Refusal> {
     let call = begun(job).await?;
     match special {
@@ -65,7 +65,7 @@ pub(super) async fn on_types(special: Special, job: &Job) -> Result<Reply, Refus
     }
 }
 
-/// The call, after its role, mode and precondition were found right.
+/// Begins the call and checks its role, mode and precondition.
 async fn begun(job: &Job) -> Result<OwnCall<'_>, Refusal> {
     let call = OwnCall::begin(job, shown).await?;
     if let Err(refusal) = call.job.hold_role().await {
@@ -80,7 +80,7 @@ async fn begun(job: &Job) -> Result<OwnCall<'_>, Refusal> {
     Ok(call)
 }
 
-/// The addressed record, as the definitions of the call have it.
+/// Returns the addressed record, as defined in the catalogue of the call.
 fn shown(records: OwnRecords, call: &OwnCall<'_>) -> Result<Reply, Refusal> {
     match records {
         OwnRecords::Types => verbs::show::<Types>(call),
@@ -92,7 +92,7 @@ fn shown(records: OwnRecords, call: &OwnCall<'_>) -> Result<Reply, Refusal> {
     }
 }
 
-/// The one features record of the workspace (16.2).
+/// Returns the features record of the workspace, which is the only one (16.2).
 fn features(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
     call.read_reply(shapes::features(&call.catalogue.features))
 }
@@ -104,14 +104,14 @@ async fn update_features(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
 }
 
 impl Runner {
-    /// v1 has deleted the project. Contexts forget it (O84), and its own definitions go; everything recorded on its work
-    /// items counts as missing from now on, so that a sweep can take it.
+    /// Handles a project that v1 has deleted. It is removed from contexts (O84), and its own definitions are deleted.
+    /// All data stored for its work items count as missing from now on, so that a sweep can remove them.
     pub async fn project_deleted(&self, project: Uuid) -> Result<(), Refusal> {
         forget_project(&self.store, project).await
     }
 
-    /// v1 has deleted a record of the project. When it is a work item, everything kept of it counts as missing from now
-    /// on, so that a sweep can take it.
+    /// Handles a record of the project that v1 has deleted. When it is a work item, all data stored for it count as
+    /// missing from now on, so that a sweep can remove them.
     pub async fn record_deleted(&self, project: Uuid, record: Uuid) -> Result<(), Refusal> {
         if self.store.project_items(project).await?.knows(record) {
             self.store.mark_missing(project, &[record], &[], Micros::MAX).await?;
@@ -120,13 +120,13 @@ impl Runner {
     }
 }
 
-/// Takes away what a project that v1 has deleted has defined, and what names it; see [`Runner::project_deleted`].
+/// Removes the definitions of a project that v1 has deleted, and references to it; see [`Runner::project_deleted`].
 pub async fn forget_project(store: &Store, project: Uuid) -> Result<(), Refusal> {
     for workspace in store.workspaces_naming(project).await? {
         let forgotten = store.edit(workspace, |edit| {
             let before = edit.after.clone();
             edit.forget_project(project);
-            // Nobody asked for it: it follows from what somebody did at v1.
+            // No person requested it: it follows from a delete at v1.
             let nobody = AuditActor { kind: SYSTEM, ..AuditActor::default() };
             Ok(((), audit::definitions(nobody, &before, &edit.after)))
         });

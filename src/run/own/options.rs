@@ -15,7 +15,7 @@ const PROPERTY: &str = "property_id";
 pub(super) struct Options;
 
 impl Records for Options {
-    /// The list of a project looks its property up; that of the workspace filters by it (14.4).
+    /// A project's list requires that its property exists; the workspace's list only filters by it (14.4).
     fn above(call: &OwnCall<'_>) -> Result<Option<Uuid>, Refusal> {
         let property = call.variable(PROPERTY)?;
         if call.project.is_some() {

@@ -13,7 +13,8 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 impl OwnCall<'_> {
-    /// A property as the call's surface shows it: on a project those its imported types carry too (O86).
+    /// Returns a property that the call's surface shows; a project also shows the properties of its imported types
+    /// (O86).
     pub(super) fn listed_property<'c>(&self, catalogue: &'c Catalogue, id: Uuid) -> Option<&'c Arc<Property>> {
         match self.project {
             Some(project) => catalogue.property_on_project(project, id),
@@ -64,7 +65,7 @@ impl Records for Properties {
     }
 }
 
-/// Properties with their places in some list.
+/// Builds rows from properties with their places in a list.
 pub(super) fn rows(catalogue: &Catalogue, properties: Vec<(&Property, f64)>) -> Vec<Row> {
     let ids: HashSet<Uuid> = properties.iter().map(|(property, _)| property.id).collect();
     let (options, preselected) = (catalogue.options_of_many(&ids), catalogue.preselected_of_many(&ids));

@@ -1,5 +1,5 @@
-//! The schema of a type in a project (14.2): what is defined here, with the project's states, members and
-//! labels from what is kept of v1. May use: what `run` may use.
+//! The schema of a type in a project (14.2): the definitions of the gateway, with the project's states, members and
+//! labels from the caches of v1's data. May use: what `run` may use.
 
 use super::call::{OwnCall, found};
 use crate::catalogue::schema::Surroundings;
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 pub(super) async fn retrieve(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
     let (job, id) = (call.job, call.job.pk()?);
-    // The mappings are refused when such a step is not on a path inside a project.
+    // Mappings with such a step on a path outside of a project are refused.
     let card = job.call.card().ok_or_else(|| Refusal::internal("a schema outside of projects"))?;
     found(call.listed_type(&call.catalogue, id))?;
     query::read_single(job.operation(), &job.call.parameters)?;
@@ -37,7 +37,7 @@ pub(super) async fn retrieve(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
     Ok(call.reply(schema))
 }
 
-/// These members of a project's records, in the order of `place`.
+/// Returns the members `names` of a project's records, ordered by the member `place`.
 async fn shown(job: &Job, resource: Known, place: &str, names: &[&str]) -> Result<Vec<Value>, Refusal> {
     let kept = job.load(job.resource_named(resource)?).await?.value;
     let mut records: Vec<Map<String, Value>> = kept.rows().iter().map(|held| held.v2_members()).collect();

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 impl OwnCall<'_> {
-    /// A type as the call's surface lists it: on a project imported ones too and epics never, on the
-    /// workspace its own alone.
+    /// Returns a type that the call's surface lists: on a project also imported types but never epics, on the workspace
+    /// only its own types.
     pub(super) fn listed_type<'c>(&self, catalogue: &'c Catalogue, id: Uuid) -> Option<&'c Arc<WorkItemType>> {
         match self.project {
             Some(project) => catalogue.type_on_project(project, id),
@@ -80,7 +80,8 @@ impl Records for Types {
     }
 }
 
-/// The refusal in numbers, when work items are the reason; hidden ones would otherwise be looked for in vain.
+/// Returns the refusal with the number of work items that use the type. It counts hidden ones too: the client cannot
+/// find them.
 async fn in_use(call: &OwnCall<'_>, id: Uuid) -> Result<Option<Refusal>, Refusal> {
     let (live, hidden) = call.job.uses_of_type(id).await?;
     let have = if live == 1 { "has" } else { "have" };
@@ -108,7 +109,7 @@ pub(super) async fn enable(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
     Types::created(call, &after, id)
 }
 
-/// Answers without a body: nothing is made that could be shown (14.1).
+/// Answers without a body: an import creates no record that could be shown (14.1).
 pub(super) async fn import(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
     let given = call.job.given()?;
     let project = found(call.project)?;
@@ -117,7 +118,7 @@ pub(super) async fn import(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
     Ok(Reply { status: call.job.operation().status, ..Reply::no_content() })
 }
 
-/// Ids of a member whose elements were checked with the body.
+/// Returns the ids in a member whose elements were checked with the body.
 pub(super) fn ids(member: Option<&Value>) -> Vec<Uuid> {
     let elements = member.and_then(Value::as_array).into_iter().flatten();
     elements.filter_map(|element| Uuid::try_parse(element.as_str()?).ok()).collect()

@@ -1,8 +1,8 @@
 //! The five verbs of the own store, written once for all its records: list, show, create, update, delete.
 //!
-//! [`Records`] says what differs between the kinds of records. Each kind has its own file. Each write looks twice
-//! whether it may: before its body is judged, so that 404 comes before 400 (O2), and inside the transaction, because a
-//! record that was there before may be gone by then.
+//! [`Records`] contains the differences between the kinds of records; each kind has its own file. Each write checks
+//! twice whether it is allowed: before the check of its body, so that 404 comes before 400 (O2), and inside the
+//! transaction, because the record may be gone by then.
 //!
 //! May use: what `run` may use.
 
@@ -18,33 +18,34 @@ use std::collections::HashSet;
 use uuid::Uuid;
 
 pub(super) struct Sent {
-    /// Its body, valid by its declaration.
+    /// The body, valid by its declaration.
     pub(super) given: Given,
-    /// Projects that the body names, as far as the caller sees them.
+    /// Projects that the body names and the caller sees.
     pub(super) projects: HashSet<Uuid>,
 }
 
-/// What differs between the kinds of records. Verbs that a kind does not have are refused when the mappings are
+/// The differences between the kinds of records. A verb that a kind does not have is refused when the mappings are
 /// compiled ([`crate::plan::OwnRecords::has`]).
 pub(super) trait Records: 'static {
-    /// The record above the addressed ones, which the caller's surface must show; none where nothing is above.
+    /// Returns the record above the addressed ones, which must be visible on the caller's surface; none at the top
+    /// level.
     fn above(_: &OwnCall<'_>) -> Result<Option<Uuid>, Refusal> {
         Ok(None)
     }
 
-    /// All records of a list, as `surface` shows them.
+    /// Returns all records of a list, as `surface` shows them.
     fn rows(surface: Surface, catalogue: &Catalogue, above: Option<Uuid>) -> Vec<Row>;
 
-    /// The addressed record, as readers see it.
+    /// Returns the addressed record, as readers see it.
     fn shown(call: &OwnCall<'_>) -> Result<Map<String, Value>, Refusal>;
 
-    /// A record that was just written.
+    /// Returns a record that was just written.
     fn written(call: &OwnCall<'_>, catalogue: &Catalogue, id: Uuid) -> Result<Map<String, Value>, Refusal>;
 
-    /// Whether this surface may write here: to the record `id`, or a new one.
+    /// Checks whether this surface may write the record `id`, or create one.
     fn may_write(call: &OwnCall<'_>, catalogue: &Catalogue, id: Option<Uuid>) -> Result<(), Refusal>;
 
-    /// The body of a create or an update.
+    /// Reads the body of a create or an update.
     async fn sent(call: &OwnCall<'_>) -> Result<Sent, Refusal> {
         Ok(Sent { given: call.job.given()?, projects: HashSet::new() })
     }
@@ -60,13 +61,13 @@ pub(super) trait Records: 'static {
         Ok(call.reply(Self::written(call, catalogue, id)?))
     }
 
-    /// Says more about a delete that a rule refused.
+    /// Adds details to the refusal of a delete by a rule.
     async fn not_deleted(_: &OwnCall<'_>, _: Uuid, refusal: Refusal) -> Refusal {
         refusal
     }
 }
 
-/// Carries out a step of the language on records of the kind `R`.
+/// Carries out a step of the mapping language on records of the kind `R`.
 pub(super) async fn run<R: Records>(step: Step, call: &OwnCall<'_>) -> Result<Reply, Refusal> {
     match step {
         Step::ReadCollection => list::<R>(call).await,
@@ -82,7 +83,7 @@ async fn list<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
     call.page(R::above(call)?, R::rows).await
 }
 
-/// Shows the addressed record; also what a precondition compares.
+/// Returns the addressed record; a precondition compares its version.
 pub(super) fn show<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
     call.read_reply(R::shown(call)?)
 }

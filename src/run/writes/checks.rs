@@ -1,8 +1,8 @@
 //! Checks of a write against other records, before anything is sent.
 //!
-//! v1 drops foreign ids silently or stores them (traps 15, 29, 30) and compares dates only within one body (trap 28,
-//! `items_patch_dates_start_after_stored_target_accepted`), so the gateway checks against what v1 shows. May use: what
-//! `run` may use.
+//! v1 silently drops or stores foreign ids (traps 15, 29, 30), and compares dates only within one body (trap 28,
+//! `items_patch_dates_start_after_stored_target_accepted`). So the gateway checks against the data that v1 shows. May
+//! use: what `run` may use.
 
 use crate::plan::{BodyRule, Input, Known, Resource};
 use crate::refusal::{FieldErrors, Refusal};
@@ -15,7 +15,7 @@ use crate::v2::time;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// Members that must name a record of the same project do so.
+/// Checks that members which must name a record of the same project do so.
 pub(in crate::run) async fn references(job: &Job, given: &Given, own: Option<Uuid>) -> Result<(), Refusal> {
     let BodyRule::Members(inputs) = &job.operation().body else { return Ok(()) };
     let mut errors = FieldErrors::default();
@@ -53,8 +53,8 @@ async fn reference(
     Ok(loops.then(|| "leads back to the record itself".to_owned()))
 }
 
-/// Whether following `field` upwards from `start` reaches `own`; v1 checks neither self nor loops (trap 30,
-/// `labels_patch_parent_self_accepted`, `labels_patch_parent_cycle_1`).
+/// Checks whether following `field` upwards from `start` reaches `own`; v1 allows both self-references and loops
+/// (trap 30, `labels_patch_parent_self_accepted`, `labels_patch_parent_cycle_1`).
 fn leads_back(resource: &Resource, field: &str, all: &Collection, start: &Held, own: Uuid) -> bool {
     let Some(key) = resource.field(field).and_then(|field| field.spec.v1.as_deref()) else { return false };
     let mut at = Some(start.record.id);
@@ -72,7 +72,7 @@ fn id_in(members: &Map<String, Value>, key: &str) -> Option<Uuid> {
     members.get(key)?.as_str().and_then(|text| Uuid::try_parse(text).ok())
 }
 
-/// Fields that must not be earlier than another, judged against the stored value when only one is sent (O28).
+/// Checks that dates are in order; when only one date is sent, it is compared with the stored other one (O28).
 pub(in crate::run) fn order_of_dates(
     resource: &Resource,
     given: &Given,
@@ -94,7 +94,7 @@ pub(in crate::run) fn order_of_dates(
     errors.or(())
 }
 
-/// Whether one of two ordered dates is sent without the other, so that the stored one decides.
+/// Checks whether only one of two ordered dates is sent, so that the stored date is needed too.
 pub(in crate::run) fn needs_stored_dates(resource: &Resource, given: &Given) -> bool {
     resource.fields.iter().any(|field| {
         let earlier = field.spec.not_before.as_ref();
