@@ -16,29 +16,29 @@ use crate::v2::Reply;
 use crate::v2::body::Given;
 use serde_json::Value;
 
-/// Moves what v1 refuses to the overlay, when it can be sent again without; whether there is anything.
+/// Moves a value that v1 refuses into the overlay, if the write can be sent again without it; returns whether it did.
 pub(in crate::run) type KeepRefused = fn(&Resource, &mut Outgoing, &V1Response) -> bool;
 
-/// Validates, writes, reads back, keeps the overlay.
+/// Validates the body, writes the record, reads it back, and stores the overlay.
 pub(in crate::run) async fn create(job: &Job) -> Result<Reply, Refusal> {
     let (write, given) = begin(job).await?;
     create_given(job, write, given).await
 }
 
-/// Begins the write of a body that is valid and breaks no declared rule.
+/// Begins the write of a body that is valid and follows the declared rules.
 pub(in crate::run) async fn begin(job: &Job) -> Result<(Write<'_, Collection>, Given), Refusal> {
     job.hold_required().await?;
     let mut given = job.given()?;
     checks::references(job, &given, None).await?;
     checks::order_of_dates(job.resource(), &given, None)?;
-    // The body is judged before what the project allows (O2).
+    // The body is checked before the features of the project (O2).
     rules::feature_is_on(job)?;
     let mut write = job.begin_write().await?;
     rules::against_others(job, &mut write, &mut given).await?;
     Ok((write, given))
 }
 
-/// The write itself, for members that were checked.
+/// Writes the record, for members that are already checked.
 pub(in crate::run) async fn create_given(
     job: &Job,
     write: Write<'_, Collection>,
@@ -53,7 +53,7 @@ pub(in crate::run) async fn create_given(
     let v1 = if outgoing.after_create.is_empty() {
         job.read_record(resource, id).await.map_err(&failed)?
     } else {
-        // v1 ignores these in a create (trap 22); the answer to the PATCH is the stored record.
+        // v1 ignores these fields in a create (trap 22); the answer to the PATCH is the stored record.
         job.patch(resource, id, &outgoing.after_create).await.map_err(&failed)?
     };
     confirm::check(resource, &outgoing.body, &v1).confirm(resource).map_err(&failed)?;
@@ -61,7 +61,7 @@ pub(in crate::run) async fn create_given(
     finish(job, write, &v1).await.map_err(failed)
 }
 
-/// Translates the stored record, carries it into what is kept, and answers with it.
+/// Translates the stored record, adds it to the cache, and answers with it.
 pub(in crate::run) async fn finish(
     job: &Job,
     write: Write<'_, Collection>,
@@ -69,7 +69,7 @@ pub(in crate::run) async fn finish(
 ) -> Result<Reply, Refusal> {
     let resource = job.resource();
     let mut held = job.translate_written(resource, v1).await?;
-    // v1 may have the flag on a second record, whose flag is not shown (`states_list_two_defaults`).
+    // v1 may have the flag on a second record, where v2 does not show it (`states_list_two_defaults`).
     if let (Some(rule), Some(all)) = (&resource.exclusive, write.before())
         && flagged::has(resource, rule, &held)
         && flagged::is_on_another(resource, rule, &all.value, held.record.id)
@@ -83,7 +83,7 @@ pub(in crate::run) async fn finish(
     Ok(reply)
 }
 
-/// The POST; a value that v1 refuses although v2 allows it goes to the overlay, and the POST is sent again
+/// Sends the POST. A value that v1 refuses although v2 allows it goes to the overlay, and the POST is sent again
 /// without it (a 400 of v1 has stored nothing).
 pub(in crate::run) async fn post(
     job: &Job,
@@ -98,12 +98,12 @@ pub(in crate::run) async fn post(
     job.accept(resource, WriteKind::Create, &outgoing.body, answer).await
 }
 
-/// How often v1 may have to be asked again because it refuses a field.
+/// Returns how often a write may have to be sent again because v1 refuses a field.
 pub(in crate::run) fn repeats(resource: &Resource, sent: &Members) -> usize {
     usize::from(refusable(resource, sent).next().is_some())
 }
 
-/// Moves the field that alone made v1 refuse to the overlay, when that can hold its value; whether there is one.
+/// Moves the only field that v1 refuses into the overlay, if it can hold the value; returns whether it did.
 pub(in crate::run) fn keep_refused(resource: &Resource, outgoing: &mut Outgoing, answer: &V1Response) -> bool {
     let refused = refusable(resource, &outgoing.body).find(|(_, key)| refusal::is_only_about(answer, key));
     let Some((name, key)) = refused.map(|(name, key)| (name.to_owned(), key.to_owned())) else { return false };

@@ -16,8 +16,8 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// One DELETE; v1 itself says whether the record exists and whether the role may. Where the operation declares more,
-/// the record is read first.
+/// Sends one DELETE; v1 checks itself whether the record exists and the role is sufficient. When the operation declares
+/// more rules, the record is read first.
 pub(in crate::run) async fn delete(job: &Job) -> Result<Reply, Refusal> {
     let write = job.begin_write().await?;
     if let Some(field) = job.operation().detach_children {
@@ -33,9 +33,10 @@ pub(in crate::run) async fn delete(job: &Job) -> Result<Reply, Refusal> {
     delete_now(job, write, was_there).await
 }
 
-/// Deletes a record without those that hang on it by `field`. v1 deletes them with it (trap 39,
-/// `labels_child_after_parent_delete`), v2 makes them top-level (O57). A fresh list finds them, each is detached by a
-/// PATCH, then the record goes: a crash in between leaves it with fewer children, never a child deleted.
+/// Deletes a record but not its children by `field`. v1 deletes children with it (trap 39,
+/// `labels_child_after_parent_delete`), v2 makes them top-level (O57). A fresh list finds the children, a PATCH
+/// detaches each, then the record is deleted. A crash in between leaves the record with fewer children, but deletes no
+/// child.
 async fn delete_alone(job: &Job, mut write: Write<'_, Collection>, field: usize) -> Result<Reply, Refusal> {
     let (resource, id) = (job.resource(), job.pk()?);
     let record = update::refresh(job, &mut write, id).await?;
@@ -56,8 +57,8 @@ async fn delete_alone(job: &Job, mut write: Write<'_, Collection>, field: usize)
     delete_now(job, write, true).await.map_err(half_deleted("record", detached.len()))
 }
 
-/// The DELETE and what follows from it: the record leaves what is kept, its overlay goes. `was_there` tells whether
-/// v1 has shown the record before.
+/// Sends the DELETE, then removes the record from the cache and deletes its overlay. `was_there` tells whether v1 has
+/// shown the record before.
 async fn delete_now(job: &Job, write: Write<'_, Collection>, was_there: bool) -> Result<Reply, Refusal> {
     let (resource, id) = (job.resource(), job.pk()?);
     job.delete(resource, id, was_there).await?;

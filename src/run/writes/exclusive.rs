@@ -1,9 +1,9 @@
-//! Creates and updates where one record of a collection has a flag, such as the default state of a project.
+//! Creates and updates in collections where only one record has a flag, such as the default state of a project.
 //!
-//! v1 handles it badly (trap 23): `true` in a create clears it everywhere even if the create is refused
-//! (`states_list_defaults_after_failed_create`), `true` in an update clears nothing (`states_list_two_defaults`). So
-//! the flag is never part of a create, and the order is: set the new one, clear every other, so that there is never
-//! none.
+//! v1 handles the flag badly (trap 23): `true` in a create clears it everywhere, even if the create is refused
+//! (`states_list_defaults_after_failed_create`); `true` in an update clears nothing (`states_list_two_defaults`). So
+//! the flag is never part of a create, and the order is: set it on the new record, then clear it on all others. So
+//! there is always a record with the flag.
 //!
 //! May use: what `run` may use.
 
@@ -23,10 +23,10 @@ use std::sync::Arc;
 use std::time::Instant;
 use uuid::Uuid;
 
-/// Records that a create writes when it moves the flag: the new one, and the old; v1 may hold it on two.
+/// Records that a create writes when it moves the flag: the new one and the old ones; v1 may have it on two.
 const FLAGGED: usize = 3;
 
-/// Creates a record, and gives it the flag afterwards when it is to have it.
+/// Creates a record, and sets the flag on it afterwards if the body asks for it.
 pub(in crate::run) async fn create(job: &Job, rule: &OneOfAll) -> Result<Reply, Refusal> {
     let (mut write, mut given) = create::begin(job).await?;
     let resource = job.resource();
@@ -41,7 +41,7 @@ pub(in crate::run) async fn create(job: &Job, rule: &OneOfAll) -> Result<Reply, 
     let mut promotion = outgoing.after_create.clone();
     promotion.extend(flag(resource, rule, true));
     job.patch(resource, id, &promotion).await.map_err(&failed)?;
-    // The list as it is now shows every record that still has the flag, whoever set it.
+    // The list as of now shows every record that still has the flag, whoever set it.
     let all = job.load_since(resource, Instant::now()).await.map_err(&failed)?;
     write.found(&all);
     let v1 = all.value.get(id).ok_or_else(|| failed(Refusal::not_found()))?.v1_members();
@@ -52,8 +52,8 @@ pub(in crate::run) async fn create(job: &Job, rule: &OneOfAll) -> Result<Reply, 
     create::finish(job, write, &v1).await.map_err(failed)
 }
 
-/// Updates a record; giving it the flag takes it from the others, and it cannot be taken without being given to
-/// another.
+/// Updates a record. Setting the flag clears it on the others; it cannot be cleared without being set on another
+/// record.
 pub(in crate::run) async fn update(job: &Job, rule: &OneOfAll) -> Result<Reply, Refusal> {
     let (write, stored, mut given) = update::begin_valid(job).await?;
     let resource = job.resource();
@@ -62,7 +62,7 @@ pub(in crate::run) async fn update(job: &Job, rule: &OneOfAll) -> Result<Reply, 
         return Err(Refusal::field(&resource.fields[rule.field].name, rule.detail.as_str()));
     }
     if flag == Some(true) {
-        // v1 can hold two (`states_list_two_defaults`); asking for one of them leaves it alone.
+        // v1 can have the flag on two records (`states_list_two_defaults`); setting it on one leaves only that one.
         let others = others(resource, rule, &write, stored.record.id);
         if !has(resource, rule, &stored) || !others.is_empty() {
             checks::order_of_dates(resource, &given, Some(&stored.v2_members()))?;
@@ -102,14 +102,14 @@ fn take_flag(resource: &Resource, rule: &OneOfAll, given: &mut Given) -> Option<
     given.shift_remove(&resource.fields[rule.field].name)?.as_bool()
 }
 
-/// Ids of the other records that have the flag, as the list in hand shows them.
+/// Returns the ids of the other records that have the flag, by the list already read.
 fn others(resource: &Resource, rule: &OneOfAll, write: &Write<'_, Collection>, id: Uuid) -> Vec<Uuid> {
     let Some(all) = write.before() else { return Vec::new() };
     let flagged = all.value.rows().iter().filter(|held| has(resource, rule, held));
     flagged.map(|held| held.record.id).filter(|other| *other != id).collect()
 }
 
-/// Another record, that v2 shows the flag on although v1 has it on none.
+/// Returns another record on which v2 shows the flag although v1 has it on none.
 fn shown_alone(resource: &Resource, rule: &OneOfAll, write: &Write<'_, Collection>, id: Uuid) -> Option<Arc<Held>> {
     let is_alone = |held: &&Arc<Held>| is_shown(resource, rule, held) && !has(resource, rule, held);
     let all = write.before()?;
@@ -117,7 +117,7 @@ fn shown_alone(resource: &Resource, rule: &OneOfAll, write: &Write<'_, Collectio
     shown.filter(|held| held.record.id != id).cloned()
 }
 
-/// Clears the flag on `ids`; the records afterwards.
+/// Clears the flag on `ids`; returns the records afterwards.
 async fn clear(job: &Job, rule: &OneOfAll, ids: &[Uuid]) -> Result<Vec<Held>, Refusal> {
     let resource = job.resource();
     let mut cleared = Vec::with_capacity(ids.len());

@@ -1,9 +1,9 @@
-//! What became of a write whose answer proves nothing: looked up where v1 can show it.
+//! Finds out the outcome of a write whose answer proves nothing, where v1 can show it.
 //!
-//! A success is proven by what v1 shows: a new record with everything that was sent, made by this caller since the
-//! write began, under a name or an external pair that v1 gives once; a record that shows everything that was sent; a
-//! record that is gone. It is never proven that nothing was carried out, because v1 may still be at work; then the
-//! client is told. Without a fault none of this asks v1 anything. May use: what `run` may use.
+//! v1's data prove a success in three cases: a new record with everything that was sent, created by this caller since
+//! the write began, under a name or external pair that v1 uses once; a record that shows everything that was sent; a
+//! record that is gone. Nothing proves that a write was not carried out, because v1 may still be at work; then the
+//! client is told so. Without a fault, no call is made for this. May use: what `run` may use.
 
 use crate::plan::{Kind, Known, Resource, ValueType};
 use crate::refusal::Refusal;
@@ -18,13 +18,13 @@ use serde_json::Value;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Pauses between looks for what v1 may still be doing; after an answer one look is all.
+/// Pauses between looks while v1 may still be at work; after an answer of v1 there is only one look.
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(400)];
-/// Resources whose names are given once in a project: by v1 (trap 5), those of cycles by the gateway itself.
+/// Resources whose names are unique in a project: v1 ensures it (trap 5), for cycles the gateway.
 const ONE_OF_A_NAME: [Known; 4] = [Known::States, Known::Labels, Known::Modules, Known::Cycles];
 
-/// Whether all of these are lists of ids, of which v1 stores a part or adds to them (traps 15, 16). That is judged
-/// later.
+/// Checks whether all these fields are lists of ids. v1 stores only a part of such a list or adds to it (traps 15, 16),
+/// which is checked later.
 pub(in crate::run) fn are_sets(resource: &Resource, fields: &[&str]) -> bool {
     let is_set =
         |name: &str| resource.field(name).is_some_and(|field| field.value == ValueType::Array(Some(Kind::Uuid)));
@@ -32,7 +32,7 @@ pub(in crate::run) fn are_sets(resource: &Resource, fields: &[&str]) -> bool {
 }
 
 impl Job {
-    /// The record a create has made all the same, as the answer that did not come.
+    /// Finds the record that a create has made, and returns it in place of the missing answer.
     pub(in crate::run) async fn find_created(
         &self,
         resource: &Resource,
@@ -44,7 +44,7 @@ impl Job {
         Ok(answer_of(201, &record))
     }
 
-    /// The record after an update that shows everything that was sent.
+    /// Reads the record after an update, if it shows everything that was sent.
     pub(in crate::run) async fn find_updated(
         &self,
         resource: &Resource,
@@ -59,7 +59,7 @@ impl Job {
         Ok(answer_of(200, &self.look(doubt, look).await?))
     }
 
-    /// Whether a record that was there is gone after a delete; `was_there` tells whether it was seen before.
+    /// Checks that a record is gone after a delete; `was_there` tells whether v1 has shown it before.
     pub(in crate::run) async fn find_deleted(
         &self,
         resource: &Resource,
@@ -68,20 +68,20 @@ impl Job {
         doubt: &Doubt,
     ) -> Result<(), Refusal> {
         if !was_there {
-            // Its absence now would say nothing about the delete.
+            // That it is absent now would prove nothing about the delete.
             return Err(doubt.refusal());
         }
         self.look(doubt, || async move { Ok(self.is_gone(resource, id).await?.then_some(())) }).await
     }
 
-    /// Whether v1 shows no such record to a single read.
+    /// Checks whether v1 answers a read of the record with 404.
     pub(in crate::run) async fn is_gone(&self, resource: &Resource, id: Uuid) -> Result<bool, Refusal> {
         let path = self.record_path(resource, id)?;
         let answer = self.runner.client.ask(self.key(), V1Request::get(path, ""), &self.call.ctx).await?;
         Ok(answer.status == 404)
     }
 
-    /// What `look` finds, which is asked again as long as v1 may be at work; else the refusal that nobody knows.
+    /// Repeats `look` while v1 may be at work. Returns its result, or the refusal that the outcome is unknown.
     async fn look<T, F>(&self, doubt: &Doubt, look: impl Fn() -> F) -> Result<T, Refusal>
     where
         F: Future<Output = Result<Option<T>, Refusal>>,
@@ -119,11 +119,11 @@ impl Job {
         let record = self.read_record(resource, id_of(row)?).await?;
         let checked = confirm::check(resource, sent, &record);
         let as_sent = checked.missing.is_empty() && are_sets(resource, &checked.lost);
-        // A record that another request has been told of is not this one's.
+        // A record that was the answer to another request is not this request's.
         Ok((as_sent && self.runner.made.insert_new(id_of(row)?, ())).then_some(record))
     }
 
-    /// Whether this caller has made the record since then.
+    /// Checks whether this caller created the record at or after `began`.
     pub(in crate::run) fn is_made_since(&self, record: &Members, began: Micros) -> bool {
         let text = |key: &str| record.get(key).and_then(Value::as_str);
         let by = text("created_by").and_then(|id| Uuid::try_parse(id).ok());
@@ -137,9 +137,9 @@ impl Job {
         Ok(if answer.status == 200 { vec![members(&answer)?] } else { Vec::new() })
     }
 
-    /// The record after an update, from the record before and v1's answer. An answer that shows only what can be
-    /// written (trap 20, `modules_patch_name`) is laid over the record before when the two agree in everything that
-    /// was not sent; when they do not, or any other answer lacks something, the record is read.
+    /// Returns the record after an update, from the record before and v1's answer. An answer with only the writable
+    /// members (trap 20, `modules_patch_name`) is merged into the record before, if the two agree in everything that
+    /// was not sent. Otherwise, or when any other answer lacks something, the record is read.
     pub(in crate::run) async fn merge_or_reread(
         &self,
         resource: &Resource,
@@ -163,7 +163,7 @@ impl Job {
     }
 }
 
-/// What only one record of a project can have.
+/// Values that only one record of a project can have.
 enum Mark<'s> {
     Pair(&'s str, &'s str),
     Name(&'s str),

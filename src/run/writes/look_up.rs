@@ -1,10 +1,10 @@
-//! What became of a write whose answer nobody has: looked for by what it would have made.
+//! Looks for the outcome of a write without an answer, by the record that it would have created.
 //!
-//! A create is looked for among the records its person made in the time it can have run: by name, title, text and
-//! external pair, whichever it sent. Exactly one that shows everything that was sent is the record; none, once v1
-//! cannot carry the create out any more, proves that there is none; anything else proves nothing. Verbs on one record
-//! may be repeated, because the second time changes nothing, with one exception: an item that v1 shows no more may be
-//! archived, or gone.
+//! A create is looked for among the records that its person created in the time in which it can have run: by name,
+//! title, text and external pair, as far as it sent them. If exactly one record shows everything that was sent, it is
+//! the record. If there is none, and v1 cannot carry the create out any more, the create was not carried out. Anything
+//! else proves nothing. Verbs on one record may be repeated, because the second time changes nothing, with one
+//! exception: an item that v1 does not show any more may be archived, or deleted.
 //!
 //! May use: what `run` may use.
 
@@ -24,26 +24,26 @@ use serde_json::{Value, json};
 use std::time::Instant;
 use uuid::Uuid;
 
-/// Rows asked for at once, and most pages of a collection that are looked through.
+/// Rows requested at once, and most pages of a collection that are read.
 const PAGE: usize = 100;
 const PAGES: usize = 100;
-/// Members that tell a new record from others.
+/// Members that distinguish a new record from others.
 const TELLING: [&str; 5] = ["name", "display_name", "comment_html", "external_id", "external_source"];
 
 #[derive(Debug)]
 pub enum Looked {
     /// The write was carried out; this is its answer.
     Found(Reply),
-    /// It was not, and will not be; or carrying it out again changes nothing.
+    /// It was not carried out and will not be; or repeating it changes nothing.
     Absent,
-    /// Nobody can tell.
+    /// The outcome is unknown.
     NotKnown,
 }
 
 impl Job {
-    /// Looks what became of an attempt at this write that began at `began`, and that v1 may carry out until `until`.
-    /// Records of which `is_anothers` is true are of other requests; with `ambiguous` a record that is found could be
-    /// one of those too.
+    /// Looks for the outcome of an attempt at this write that began at `began`, and that v1 may carry out until
+    /// `until`. Records for which `is_anothers` is true belong to other requests; with `ambiguous`, any record found
+    /// may belong to another request too.
     ///
     /// # Errors
     /// When v1 or the store cannot be asked; nothing was done then.
@@ -63,14 +63,14 @@ impl Job {
         let sanitised = self.sanitising(self.body_size(), || comments::sanitise(given)).await?;
         let Ok(given) = sanitised else { return Ok(Looked::Absent) };
         if self.resource().source == Source::Own {
-            // Afterwards the own store has carried out all that it ever will of the attempt.
+            // After this wait, the own store carries out nothing more of the attempt.
             self.runner.store.wait_for_edits(self.workspace_id().await?).await?;
         }
         let found = match self.in_project().filter(|_| self.resource().is(Known::WorkItems)) {
             Some(within) => within.new_items(&given, began).await?,
             None => self.new_records(&given).await?,
         };
-        // Of records in v1 by its clock, which the reads above have told.
+        // Times of v1's records follow v1's clock, which the reads above have shown.
         let by_clock = |at: Micros| match self.resource().source {
             Source::Own => at,
             _ => self.runner.client.clock.at(at),
@@ -85,7 +85,7 @@ impl Job {
             [] if self.resource().source == Source::Own || now > until => Ok(Looked::Absent),
             [Candidate { id, created_at: Some(_) }] if !ambiguous => {
                 let Some(reply) = self.read_created_record(*id).await? else { return Ok(Looked::NotKnown) };
-                // Else another one's of the same name, or only a part of what was sent.
+                // Otherwise it is another record of the same name, or has only a part of what was sent.
                 let whole = self.shows_all(&reply, &given)? && self.has_sent_pair(*id, &given).await?;
                 match whole {
                     true => Ok(Looked::Found(self.made_the_only_one(*id, &given, reply).await?)),
@@ -96,7 +96,7 @@ impl Job {
         }
     }
 
-    /// Whether the write makes a record that a list shows.
+    /// Checks whether the write creates a record that a list shows.
     fn creates(&self) -> bool {
         self.operation().method == Method::Post
             && self.sibling(Method::Get, Answer::Page, "").is_some()
@@ -104,7 +104,7 @@ impl Job {
             && self.resource().records != Some(OwnRecords::Attachments)
     }
 
-    /// The operation with this method at the path of this one and `suffix`.
+    /// Returns the operation with this method at the path of this one plus `suffix`.
     fn sibling(&self, method: Method, answer: Answer, suffix: &str) -> Option<usize> {
         let path = format!("{}{suffix}", self.operation().path.as_str());
         self.runner
@@ -128,7 +128,7 @@ impl Job {
         }
     }
 
-    /// Records of the list at this path that show what was sent.
+    /// Returns the records of the list at this path that show the sent members.
     async fn new_records(&self, given: &Given) -> Result<Vec<Candidate>, Refusal> {
         let list =
             self.sibling(Method::Get, Answer::Page, "").ok_or_else(|| Refusal::internal("no list to look in"))?;
@@ -151,7 +151,7 @@ impl Job {
         Err(Refusal::upstream("The list is too long to be looked through.", "looking for what a write made"))
     }
 
-    /// The same with the times at which options were made, which their shape does not tell.
+    /// Adds the creation times of options, which their read shape does not contain.
     async fn with_times_of_options(&self, mut found: Vec<Candidate>) -> Result<Vec<Candidate>, Refusal> {
         if self.resource().records == Some(OwnRecords::Options) {
             let catalogue = self.runner.store.catalogue(self.workspace_id().await?).await?;
@@ -162,7 +162,7 @@ impl Job {
         Ok(found)
     }
 
-    /// Whether a record of a list can be what `given` asked for.
+    /// Checks whether a record of a list can be the result of `given`.
     fn shows(&self, row: &Value, given: &Given) -> bool {
         let nobody = Uuid::nil().to_string();
         let me = self.call.caller.user.id.to_string();
@@ -176,14 +176,14 @@ impl Job {
         maker.is_none_or(|maker| maker == me) && !told.any(differs)
     }
 
-    /// Whether the record of an answer shows everything that was sent and can be compared: members that are shown as
-    /// they are written, and that nobody but the writer decides.
+    /// Checks whether the record of an answer shows everything that was sent. It compares the members that are shown in
+    /// the form in which they are written, and that only the writer decides.
     fn shows_all(&self, reply: &Reply, given: &Given) -> Result<bool, Refusal> {
         let BodyRule::Members(inputs) = &self.operation().body else { return Ok(true) };
         let body = reply.body.as_deref().unwrap_or_default();
         let shown: Given = json::members(body).map_err(Refusal::internal)?;
         let fields = &self.resource().fields;
-        // A flag that one record has is moved to this one afterwards.
+        // A flag that only one record has is moved to this record afterwards.
         let moved = self.flag_asked_for(given);
         let is_decided = |field: usize| moved == Some(field) || fields[field].spec.on_create == OnCreate::IfFirst;
         let decided = |input: &Input| input.field.is_some_and(is_decided);
@@ -192,15 +192,15 @@ impl Job {
         Ok(both.all(|(sent, shown)| is_shown_as(sent, shown)))
     }
 
-    /// The flag that one record of the collection has (`exclusive`), when `given` asks for it: the index of its field.
+    /// Returns the index of the flag's field (`exclusive`), if `given` sets the flag.
     fn flag_asked_for(&self, given: &Given) -> Option<usize> {
         let field = self.resource().exclusive.as_ref()?.field;
         let asked = given.get(&self.resource().fields[field].name) == Some(&Value::Bool(true));
         asked.then_some(field)
     }
 
-    /// The answer after the record `id` was made the only one with the flag that one record of the collection has, when
-    /// `given` asks for that (`exclusive`). A create that was broken off may have left the flag on the one before too.
+    /// Sets the flag that only one record has (`exclusive`) on the record `id`, when `given` asks for it; returns the
+    /// answer afterwards. An interrupted create may have left the flag on the previous record too.
     async fn made_the_only_one(&self, id: Uuid, given: &Given, reply: Reply) -> Result<Reply, Refusal> {
         let Some(field) = self.flag_asked_for(given) else { return Ok(reply) };
         let flag = &self.resource().fields[field].name;
@@ -212,7 +212,7 @@ impl Job {
         Ok(Reply { status: self.operation().status, ..reply })
     }
 
-    /// Whether the work item has the external pair that was sent, which v2 never shows.
+    /// Checks whether the work item has the sent external pair, which v2 never shows.
     async fn has_sent_pair(&self, id: Uuid, given: &Given) -> Result<bool, Refusal> {
         let sent = |name: &str| given.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (external_id, source) = (sent("external_id"), sent("external_source"));
@@ -225,7 +225,7 @@ impl Job {
             && item.external_source.unwrap_or_default() == source)
     }
 
-    /// This call as one of another operation, on the record `id`.
+    /// Returns a job for another operation on the record `id`.
     fn on_record(&self, operation: usize, id: Uuid) -> Self {
         let mut job = self.as_operation(operation, self.call.parameters.clone());
         job.call.variables.push(("pk".to_owned(), id.to_string()));
@@ -233,7 +233,7 @@ impl Job {
         job
     }
 
-    /// The answer of this write, had it just made the record `id`.
+    /// Returns the answer that this write would have if it had just created the record `id`.
     async fn read_created_record(&self, id: Uuid) -> Result<Option<Reply>, Refusal> {
         let retrieve = self.retrieve().ok_or_else(|| Refusal::internal("nothing shows the record"))?;
         match Box::pin(self.on_record(retrieve, id).run_operation()).await {
@@ -255,14 +255,14 @@ impl InProject<'_> {
     }
 }
 
-/// Whether a member that was sent is shown so. Objects, and arrays of them, are shown in forms of their own.
+/// Checks whether a sent member is shown with its value. Objects, and arrays of objects, are shown in other forms.
 fn is_shown_as(sent: &Value, shown: &Value) -> bool {
     let unset = |value: &Value| value.is_null() || value.as_str().is_some_and(str::is_empty);
     match (sent, shown) {
         (Value::String(sent), Value::String(shown)) => {
             let (sent, shown) = (trimmed(sent), trimmed(shown));
             match (time::read(sent), time::read(shown)) {
-                // A day is shown as the instant it begins at somewhere.
+                // A day is shown as the instant of its beginning in a time zone.
                 (Some(Written::Day(_)), Some(Written::Instant(_))) => true,
                 (Some(sent), Some(shown)) => sent == shown,
                 _ => sent == shown,
@@ -279,11 +279,11 @@ fn is_shown_as(sent: &Value, shown: &Value) -> bool {
     }
 }
 
-/// A record that may be the one.
+/// A record that may be the result.
 #[derive(Debug)]
 struct Candidate {
     id: Uuid,
-    /// None where v2 does not show it, so that nothing tells a new record from an old one.
+    /// None where v2 does not show it; then a new record cannot be told from an old one.
     created_at: Option<Micros>,
 }
 

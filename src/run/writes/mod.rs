@@ -1,4 +1,4 @@
-//! Writes: whose turn it is, what is checked before, what is sent to v1, and what became of it where no answer says so.
+//! Writes: their turns, the checks before them, the calls to v1, and the search for a missing outcome.
 //!
 //! May use: what `run` may use.
 

@@ -1,11 +1,11 @@
-//! Versions of records, `If-Match` and `If-None-Match`: a write that demands a version, or any other than one, is
-//! carried out only on such a one.
+//! Versions of records, `If-Match` and `If-None-Match`: a write that demands or excludes a version is carried out only
+//! if the record's version fits.
 //!
-//! The record is compared as it is now, so a request with the header reads it once more; requests without it cost
-//! nothing. The order of refusals: absent 404, role and mode 403 and 409 of the own store, then 412, then what is wrong
-//! with the body. v1 itself knows no conditions: between the look and the write of this gateway nobody else writes
-//! through it, because the look happens inside the writers' order; a write past the gateway in that moment is not seen.
-//! Definitions of the own store are compared once more inside the transaction that changes them.
+//! The record is compared in its present state, so a request with the header reads it once more; other requests cost
+//! nothing. The order of refusals: absent 404, role and mode 403 and 409 of the own store, then 412, then errors in the
+//! body. v1 itself has no conditions. No other write through the gateway can come between the look and the write,
+//! because the look happens within the write's turn. A write that bypasses the gateway at that moment is not noticed.
+//! Definitions of the own store are compared again inside the transaction that changes them.
 //!
 //! May use: what `run` may use.
 
@@ -23,11 +23,11 @@ use std::time::Instant;
 use uuid::Uuid;
 
 impl Job {
-    /// Refuses the write when it demands another version than v1 shows now. To be called by whoever carries
-    /// a write out, when it is this write's turn.
+    /// Refuses the write when it demands a version other than the one that v1 shows now. Must be called by the code
+    /// that carries a write out, within the write's turn.
     ///
     /// # Errors
-    /// 412; 404 when there is no such record; faults of the read.
+    /// 412; 404 when the record does not exist; errors of the read.
     pub(in crate::run) async fn hold_precondition(&self) -> Result<(), Refusal> {
         let Some(condition) = &self.condition else { return Ok(()) };
         let Some(showing) = self.runner.plan.showing(self.operation()) else { return Ok(()) };
@@ -36,7 +36,7 @@ impl Job {
             return Ok(());
         }
         let version = match Box::pin(self.as_operation(showing, Parameters::default()).version_now()).await {
-            // v1 shows no archived item, so an item that is to be brought back cannot be compared.
+            // v1 shows no archived item, so an item that is to be unarchived cannot be compared.
             Err(Refusal::NotFound { .. }) if self.brings_back() => None,
             outcome => outcome?,
         };
@@ -54,7 +54,7 @@ impl Job {
         self.operation().step == Step::Special(Special::WorkItemUnarchive)
     }
 
-    /// The version that this read's record has at v1 now, past everything that is kept.
+    /// Returns the version that v1 shows now for the record of this read, without using caches.
     async fn version_now(self) -> Result<Option<String>, Refusal> {
         if let Some(within) = self.in_project().filter(|_| self.resource().is(Known::WorkItems)) {
             return within.item_version_now().await;
@@ -76,7 +76,7 @@ impl InProject<'_> {
         self.item_version(&item, &recorded, &values)
     }
 
-    /// Custom values of an item as the store has them; an item without a type has none that count.
+    /// Returns the custom values of an item from the store; the values of an item without a type do not count.
     pub(in crate::run) async fn own_values(
         &self,
         item: Uuid,
@@ -88,7 +88,7 @@ impl InProject<'_> {
         }
     }
 
-    /// The version of an item with its type and values; none when it was read in part.
+    /// Returns the version of an item with its type and values; none when the item was read only in part.
     pub(in crate::run) fn item_version(
         &self,
         item: &Item,
@@ -109,7 +109,7 @@ impl InProject<'_> {
     }
 }
 
-/// The refusal of a write because of what `header` demands.
+/// Returns the refusal of a write whose condition in `header` is not met.
 pub(in crate::run) fn failed(header: &str) -> Refusal {
     let detail = match header {
         "If-None-Match" => "The record is what If-None-Match says that it must not be.",

@@ -1,12 +1,12 @@
-//! When it is a write's turn.
+//! Turns: the order of writes.
 //!
-//! v1 loads a row, changes it and saves all of it, and checks rules that span rows before it saves: of two writes at
-//! once one is lost, or both pass the check. So each write first gets what its operation declares (`turns` in the
-//! mapping): the record, all records of a resource in the project, or a rule that spans records. Everything the write
-//! reads, decides, sends and compares lies inside, and anything that was read before counts for nothing.
+//! v1 loads a row, changes it and saves all of it, and checks rules that span rows before it saves. So of two writes at
+//! once, one is lost, or both pass the check. Therefore each write first gets the turns that its operation declares
+//! (`turns` in the mapping): the record, all records of a resource in the project, or a rule that spans records. All
+//! reads, decisions, calls and comparisons of the write happen within its turns; data read before are not used.
 //!
-//! A write waits for a part of the time its request has, so that what begins is also answered, and not at all behind a
-//! long line; a client that leaves while it waits takes its place along. May use: what `run` may use.
+//! A write waits only for a part of its request's time, so that a write that begins can also be answered. It does not
+//! wait at all when the line is too long. A client that leaves also leaves the line. May use: what `run` may use.
 
 use crate::context::Priority;
 use crate::plan::{BodyRule, Turn as Declared, TurnOf};
@@ -18,32 +18,32 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 use uuid::Uuid;
 
-/// Share of the time left that may go by in line; the rest is for the write itself.
+/// Share of the remaining time that may pass in line; the rest is for the write itself.
 const IN_LINE: f64 = 0.75;
 
 impl Job {
-    /// Waits until everything the operation must have to itself is this write's.
+    /// Waits until the write has all turns that its operation declares.
     ///
     /// # Errors
-    /// `overloaded` when too many wait or others take too long; `store_unavailable` when processes share a store that
-    /// cannot be asked. Nothing was carried out then.
+    /// `overloaded` when too many writes wait or other writes take too long; `store_unavailable` when the shared store
+    /// does not respond. Nothing was carried out then.
     pub(in crate::run) async fn wait_for_turn(&self) -> Result<Turn, Refusal> {
         let store = &self.runner.store;
         store.turn(self.wanted(), self.patience()).await.map_err(refusal)
     }
 
-    /// Waits until v1's quota has room for a write, before it takes a turn that writers with other keys wait for as well:
-    /// in its turn it would hold them up. Nothing is kept, so that nobody lacks what one uses who still waits; instead
-    /// one write of each key goes on at a time. None where nobody with another key waits for the same, and for a body that
-    /// will be refused. A quota that is used up for longer than there is time is the write's own business, which may need
-    /// no call.
+    /// Waits until v1's quota has room for a write, before the write takes a turn that writers with other keys wait for
+    /// too: waiting during its turn would delay them. The room is not reserved, so no other write lacks it meanwhile;
+    /// instead, only one write of each key proceeds at a time. None when no writer with another key can wait for the
+    /// same turn, and for a body that will be refused. When the quota does not recover in time, the write goes on: it
+    /// may need no call.
     pub(in crate::run) async fn wait_for_quota(&self) -> Result<Option<InLine>, Refusal> {
         let (budget, key) = (&self.runner.client.budget, self.key().id());
         let of_many = |turn: &Declared| !turn.shared && !matches!(turn.of, TurnOf::Record);
         if !self.operation().turns.iter().any(of_many)
             || self.v1_project().is_none()
             || !budget.is_limited(key)
-            // That of a create was looked at before.
+            // The body of a create was checked before.
             || !self.is_create() && self.body_is_refused()
         {
             return Ok(None);
@@ -51,7 +51,7 @@ impl Job {
         let names: Vec<String> = self.wanted().into_iter().map(|wanted| wanted.name).collect();
         let name = format!("quota of {key:?}: {}", names.join(" "));
         let place = self.runner.store.stand_in_line(&name, self.patience()).await.map_err(refusal)?;
-        // With what may be added, or it would wait for that in its turn.
+        // Includes calls that may be added, or the write would wait for them during its turn.
         let calls = self.operation().calls_at_once();
         if !budget.spares(key, Priority::Write, calls) {
             drop(budget.keep_room(key, calls, &self.call.ctx).await);
@@ -59,8 +59,8 @@ impl Job {
         Ok(Some(place))
     }
 
-    /// Waits for further records within this write's turn. Only a write that has the project's rule of parents to
-    /// itself may do so: a writer that holds one of these records then waits for nothing this write has.
+    /// Waits for further records within this write's turn. Only a write that holds the project's rule of parents may do
+    /// so: then a writer that holds one of these records waits for nothing that this write holds.
     pub(in crate::run) async fn wait_for_records(
         &self,
         ids: impl IntoIterator<Item = Uuid>,
@@ -84,14 +84,14 @@ impl Job {
         let sent = self.members_sent();
         let touched = |turn: &&Declared| match &sent {
             Some(sent) => turn.members.is_empty() || turn.members.iter().any(|member| sent.contains_key(member)),
-            // A body that cannot be read is refused; until then it might touch anything.
+            // An unreadable body will be refused; until then, assume that it touches everything.
             None => true,
         };
         let turns = self.operation().turns.iter().filter(touched);
         turns.map(|turn| Wanted { name: self.name_of(&turn.of), shared: turn.shared }).collect()
     }
 
-    /// Names of the members of the body; none for a body that is no object.
+    /// Returns the names of the body's members; none for a body that is not an object.
     fn members_sent(&self) -> Option<BTreeMap<String, IgnoredAny>> {
         match (&self.operation().body, &self.call.body) {
             (BodyRule::Members(_), Ok(bytes)) if !bytes.is_empty() => serde_json::from_slice(bytes).ok(),
@@ -99,8 +99,8 @@ impl Job {
         }
     }
 
-    /// Names are taken in the order of their texts, so turns that span records (`0`) come before turns of records
-    /// (`1`).
+    /// Returns the name of a turn. Turns are taken in the order of their names, so turns that span records (`0`) come
+    /// before turns of records (`1`).
     fn name_of(&self, what: &TurnOf) -> String {
         let place = match self.call.card() {
             Some(card) => card.id.to_string(),

@@ -15,13 +15,13 @@ use crate::v2::body::Given;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Finds the record, validates, writes, compares, keeps the overlay.
+/// Finds the record, validates the body, writes and compares the record, and stores the overlay.
 pub(in crate::run) async fn update(job: &Job) -> Result<Reply, Refusal> {
     let (write, stored, given) = begin_valid(job).await?;
     update_given(job, write, &stored, &given).await
 }
 
-/// Begins the write of a body that is valid and breaks no declared rule, to a record that is there.
+/// Begins the write of a valid body that follows the declared rules, to an existing record.
 pub(in crate::run) async fn begin_valid(job: &Job) -> Result<(Write<'_, Collection>, Arc<Held>, Given), Refusal> {
     job.hold_required().await?;
     let (resource, (mut write, mut stored)) = (job.resource(), begin(job).await?);
@@ -31,7 +31,7 @@ pub(in crate::run) async fn begin_valid(job: &Job) -> Result<(Write<'_, Collecti
     let unique = rules::names_unique(resource, &given);
     let flagged =
         resource.exclusive.as_ref().is_some_and(|rule| given.contains_key(&resource.fields[rule.field].name));
-    // The values that other records have, or the record itself has beside those that are sent, must be known as of now.
+    // The values of other records, or unsent values of this record, must be known as of now.
     if unique || flagged || checks::needs_stored_dates(resource, &given) {
         stored = refresh(job, &mut write, stored.record.id).await?;
     }
@@ -41,7 +41,7 @@ pub(in crate::run) async fn begin_valid(job: &Job) -> Result<(Write<'_, Collecti
     Ok((write, stored, given))
 }
 
-/// The write itself, for members that were checked.
+/// Writes the record, for members that are already checked.
 pub(in crate::run) async fn update_given(
     job: &Job,
     write: Write<'_, Collection>,
@@ -60,7 +60,7 @@ pub(in crate::run) async fn update_given(
     finish(job, write, &v1).await
 }
 
-/// Begins the write and finds the addressed record: in what is kept, or in a fresh read.
+/// Begins the write and finds the addressed record: in the cache, or with a fresh read.
 pub(in crate::run) async fn begin(job: &Job) -> Result<(Write<'_, Collection>, Arc<Held>), Refusal> {
     let mut write = job.begin_write().await?;
     let kept = write.before().and_then(|kept| kept.value.get(job.pk().ok()?).cloned());
@@ -71,8 +71,8 @@ pub(in crate::run) async fn begin(job: &Job) -> Result<(Write<'_, Collection>, A
     Ok((write, stored))
 }
 
-/// Reads the collection anew during a write; the record `id` of it. One that only a further list has is there too, and
-/// v1 says itself that it takes no change of it (`modules_archived_patch`).
+/// Reads the collection again during a write; returns its record `id`. A record that is only in a further list exists
+/// too, and v1 itself refuses to change it (`modules_archived_patch`).
 pub(in crate::run) async fn refresh(
     job: &Job,
     write: &mut Write<'_, Collection>,
@@ -87,7 +87,7 @@ pub(in crate::run) async fn refresh(
     Box::pin(job.find_further(resource, id)).await?.map(Arc::new).ok_or_else(Refusal::not_found)
 }
 
-/// The PATCH; as with a create, a value that v1 alone refuses goes to the overlay.
+/// Sends the PATCH; as with a create, a value that only v1 refuses goes to the overlay.
 pub(in crate::run) async fn patch(
     job: &Job,
     resource: &Resource,

@@ -1,4 +1,4 @@
-//! Single writes to v1 and what their answers mean. May use: what `run` may use.
+//! Single writes to v1, and the meaning of their answers. May use: what `run` may use.
 
 use super::find_out;
 use super::writing::Sending;
@@ -16,14 +16,14 @@ use std::sync::atomic::Ordering;
 use uuid::Uuid;
 
 impl Job {
-    /// POST on the collection; the answer's members.
+    /// Sends a POST to the collection; returns the members of the answer.
     pub(in crate::run) async fn post(&self, resource: &Resource, body: &Members) -> Result<Members, Refusal> {
         let answer = self.post_raw(resource, body).await?;
         self.accept(resource, WriteKind::Create, body, answer).await
     }
 
-    /// POST on the collection: v1's answer with the id of the new record, a 4xx that proves that there is none, or
-    /// what looking for a record finds that v1 may have made.
+    /// Sends a POST to the collection. Returns v1's answer with the id of the new record, a 4xx that proves that no
+    /// record was created, or the result of looking for a record that v1 may have created.
     pub(in crate::run) async fn post_raw(
         &self,
         resource: &Resource,
@@ -46,7 +46,7 @@ impl Job {
         self.find_created(resource, body, began, &doubt).await
     }
 
-    /// PATCH of one record; the answer's members.
+    /// Sends a PATCH of one record; returns the members of the answer.
     pub(in crate::run) async fn patch(
         &self,
         resource: &Resource,
@@ -57,8 +57,8 @@ impl Job {
         self.accept(resource, WriteKind::Update, body, answer).await
     }
 
-    /// PATCH of one record: v1's answer about this record with everything that was sent, a 4xx that proves that
-    /// nothing was changed, or the record as it is read when the answer proves nothing.
+    /// Sends a PATCH of one record. Returns v1's answer about this record with everything that was sent, a 4xx that
+    /// proves that nothing was changed, or the record read again when the answer proves nothing.
     pub(in crate::run) async fn patch_raw(
         &self,
         resource: &Resource,
@@ -72,7 +72,7 @@ impl Job {
                 let checked = confirm::check(resource, body, &shown);
                 match (is_of(resource, &shown, id) && checked.missing.is_empty(), checked.lost.is_empty()) {
                     (true, true) => return Ok(answer),
-                    // v1 drops elements of a set without a word (trap 15); the one who asked judges that.
+                    // v1 silently drops elements of a set (trap 15); the caller of this function checks that.
                     (true, false) if find_out::are_sets(resource, &checked.lost) => return Ok(answer),
                     (true, false) => return self.as_it_is(resource, id).await,
                     (false, _) => Doubt::answered(
@@ -88,14 +88,14 @@ impl Job {
         self.find_updated(resource, id, body, &doubt).await
     }
 
-    /// The record read again, because v1's answer to an update shows other values than were sent.
+    /// Reads the record again, because v1's answer to an update shows other values than were sent.
     async fn as_it_is(&self, resource: &Resource, id: Uuid) -> Result<V1Response, Refusal> {
         let doubt = Doubt::answered("The service behind shows other values than were sent.", "other values");
         let record = self.read_record(resource, id).await.map_err(|_| doubt.refusal())?;
         Ok(answer_of(200, &record))
     }
 
-    /// DELETE of one record; `was_there` tells whether v1 has shown it before, so that its absence proves something.
+    /// Sends a DELETE of one record; only when v1 has shown it before (`was_there`), its absence is a proof.
     pub(in crate::run) async fn delete(
         &self,
         resource: &Resource,
@@ -115,12 +115,12 @@ impl Job {
         }
     }
 
-    /// GET of one record: the truth after a create (trap 20, `items_create_minimal`).
+    /// Sends a GET of one record: only this shows the stored record after a create (trap 20, `items_create_minimal`).
     pub(in crate::run) async fn read_record(&self, resource: &Resource, id: Uuid) -> Result<Members, Refusal> {
         self.read_record_fields(resource, id, "").await
     }
 
-    /// As [`Job::read_record`], asking for what `query` (`fields=…`) names.
+    /// Like [`Job::read_record`], but reads only the fields that `query` (`fields=…`) names.
     pub(in crate::run) async fn read_record_fields(
         &self,
         resource: &Resource,
@@ -141,9 +141,9 @@ impl Job {
         Ok(record)
     }
 
-    /// Waits until v1's quota has room for the calls that the mapping declares from the first write on, with `extras`
-    /// that many each, and for as many that the answer `shows`, and keeps it: a write that takes several calls is begun
-    /// only when it can be ended.
+    /// Waits until v1's quota has room for the calls of the whole write, and reserves it: a write of several calls
+    /// begins only when it can be finished. The calls are those that the mapping declares from the first write on, with
+    /// `extras` of each kind, and `shows` calls for the answer.
     pub(in crate::run) async fn room_for(&self, extras: &[(Extra, usize)], shows: usize) -> Result<Room, Refusal> {
         let calls = self.operation().calls_of_the_write(extras) + shows;
         let (budget, ctx) = (&self.runner.client.budget, &self.call.ctx);
@@ -151,7 +151,7 @@ impl Job {
         kept.map_err(|wait| V1Error::Limited(wait).refusal())
     }
 
-    /// Whether the body, or the query beside it, cannot be taken as it is.
+    /// Checks whether the body, or the query beside it, will be refused.
     pub(in crate::run) fn body_is_refused(&self) -> bool {
         self.takes_body() && self.given().is_err()
     }
@@ -162,8 +162,8 @@ impl Job {
         {
             return Outcome::NotDone(NotDone::Refused(fault.into()));
         }
-        // Its turn may have come long ago, and it may wait for v1 now. What was begun is ended, though. Whoever was told
-        // that there was no time may have looked for the record by now, and have sent the write again.
+        // The turn may have come long ago, and the write may wait for v1 now. A write already begun is finished,
+        // though. A client that got a timeout may have looked for the record by now, and have sent the write again.
         let look = || -> Looking<'_> {
             Box::pin(async {
                 if !self.touched.load(Ordering::SeqCst) {
@@ -188,7 +188,7 @@ impl Job {
         outcome
     }
 
-    /// A key that v1 no longer takes is forgotten.
+    /// Forgets a key that v1 does not accept any more.
     fn noting_lost_key(&self, refusal: Refusal) -> Refusal {
         if matches!(refusal, Refusal::Unauthorized { .. }) {
             self.runner.access.forget_identity(self.key().id());
@@ -196,8 +196,9 @@ impl Job {
         refusal
     }
 
-    /// Takes a write's answer: a refusal in v2 words, or the members of a success. Those of an update are what was
-    /// asked; those of a create are not the stored truth (trap 20) and are compared when it is read back.
+    /// Converts a write's answer: a refusal in v2's words, or the members of a success. The members after an update
+    /// must be the sent ones; those after a create are not the stored record (trap 20), which is compared when it is
+    /// read back.
     pub(in crate::run) async fn accept(
         &self,
         resource: &Resource,
@@ -216,7 +217,7 @@ impl Job {
         Ok(shown)
     }
 
-    /// Remembers what an update has set, and looks whether what the one before had set is still there.
+    /// Remembers the members that an update has set, and checks whether those of the update before are still there.
     pub(in crate::run) fn note_written(&self, sent: &Members, shown: &Members) {
         let is_deleted = |one: &Value| {
             let id = one.as_str().and_then(|id| id.parse().ok());
@@ -224,14 +225,14 @@ impl Job {
         };
         let Ok(id) = id_of(shown) else { return };
         if self.runner.store.processes() > 1 {
-            // Another process of the gateway may have written in between, which is no loss.
+            // Another gateway process may have written in between, which is no loss.
             self.runner.losses.forget(id);
         } else {
             self.runner.losses.wrote(id, sent, shown, is_deleted);
         }
     }
 
-    /// What a refused write means. A 403 is a role problem only while the project is still visible (trap 2).
+    /// Returns the refusal of a refused write. A 403 is about the role only if the project is still visible (trap 2).
     pub(in crate::run) async fn refusal_of_write(
         &self,
         resource: &Resource,
@@ -242,8 +243,8 @@ impl Job {
         if matches!(refusal, Refusal::Forbidden { .. }) { self.by_new_card(refusal).await } else { refusal }
     }
 
-    /// Keeps the overlay's part of a write, each value with what v1 shows now, and forgets what v1 has taken
-    /// itself.
+    /// Stores the overlay values of a write, each with the value that v1 shows now, and deletes overlay values of
+    /// fields that v1 has stored itself.
     pub(in crate::run) async fn keep(
         &self,
         resource: &Resource,
@@ -271,7 +272,7 @@ impl Job {
         Ok(())
     }
 
-    /// The record after a write, from v1's members.
+    /// Translates v1's members into the record after a write.
     pub(in crate::run) async fn translate_written(
         &self,
         resource: &Resource,
@@ -281,14 +282,14 @@ impl Job {
     }
 }
 
-/// Says that the record exists although something after its creation failed.
+/// Adds to a refusal that the record was created, although a later step failed.
 pub(in crate::run) fn created_but(id: Uuid) -> impl Fn(Refusal) -> Refusal {
     partly_done(format!(
         "The record was created with the id {id}, but not everything that was sent could be stored:"
     ))
 }
 
-/// Says what of a write is stored although a later part of it failed; nothing then invites to repeat it.
+/// Adds to a refusal which part of the write is stored; such a refusal never suggests a retry.
 pub(in crate::run) fn partly_done(done: String) -> impl Fn(Refusal) -> Refusal {
     move |refusal| {
         let what = match &refusal {
@@ -303,27 +304,27 @@ pub(in crate::run) fn partly_done(done: String) -> impl Fn(Refusal) -> Refusal {
     }
 }
 
-/// What is wrong, as a part of a sentence.
+/// Returns the errors as a part of a sentence.
 pub(in crate::run) fn in_words(errors: &[FieldError]) -> String {
     errors.iter().map(|error| format!("{} {}", error.field, error.message)).collect::<Vec<_>>().join("; ")
 }
 
-/// Says how far a delete came that made so many `kind`s below its record top-level first, whatever v1 refuses then: a
-/// plain refusal would say that nothing was changed.
+/// Adds to a refusal how far a delete came that first made `detached` children (of this `kind`) top-level: a plain
+/// refusal would mean that nothing was changed.
 pub(in crate::run) fn half_deleted(kind: &str, detached: usize) -> impl Fn(Refusal) -> Refusal {
     let told =
         partly_done(format!("{detached} {kind}s below it were made top-level, but the {kind} was not deleted:"));
     move |refusal| if detached == 0 { refusal } else { told(refusal) }
 }
 
-/// Whether v1's answer to an update is about the record `id`.
+/// Checks whether v1's answer to an update is about the record `id`.
 fn is_of(resource: &Resource, shown: &Members, id: Uuid) -> bool {
     // v1 answers the update of a module without its id (trap 20, `modules_patch_name`).
     let nameless = !shown.contains_key("id") && resource.is(Known::Modules);
     nameless || id_of(shown).is_ok_and(|shown| shown == id)
 }
 
-/// v1 answers with the record that was asked for.
+/// Checks that v1 answers with the requested record.
 pub(in crate::run) fn same_record(shown: Uuid, asked: Uuid) -> Result<(), Refusal> {
     if shown == asked {
         return Ok(());
@@ -332,13 +333,13 @@ pub(in crate::run) fn same_record(shown: Uuid, asked: Uuid) -> Result<(), Refusa
     Err(Refusal::upstream("The service behind answered with another record than the one asked for.", cause))
 }
 
-/// Fields that can be in the overlay but were stored by v1 this time; an old overlay value would return as soon
-/// as v1 shows the value seen back then again.
+/// Returns the fields that can be in the overlay but that v1 has stored this time. Their old overlay values must go:
+/// they would be shown again as soon as v1 shows the value from back then.
 fn taken_by_v1<'r>(resource: &'r Resource, written: &'r Outgoing) -> impl Iterator<Item = &'r str> {
     refusable(resource, &written.body).map(|(name, _)| name)
 }
 
-/// Fields in `sent` (v2 and v1 name) that the overlay can hold when v1 refuses them.
+/// Returns the fields in `sent` (v2 and v1 name) that the overlay can hold when v1 refuses them.
 pub(in crate::run) fn refusable<'r>(
     resource: &'r Resource,
     sent: &'r Members,

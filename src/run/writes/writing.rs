@@ -1,5 +1,5 @@
-//! A write from its turn to its end: told to other gateway processes before and after, and said to be half done where
-//! that may be so.
+//! A write from its turn to its end: announced to other gateway processes before and after, and reported as partly done
+//! when that is possible.
 //!
 //! May use: what `run` may use.
 
@@ -15,20 +15,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use uuid::Uuid;
 
-/// A call to v1 that may change something there. Given up before its outcome is known (its task ended in the middle),
-/// it counts as carried out: the bytes may have left.
+/// A call to v1 that may change something there. If it is dropped before its outcome is known (its task ended early),
+/// it counts as carried out: the bytes may have been sent.
 pub(in crate::run) struct Sending<'t> {
     touched: &'t AtomicBool,
     ended: bool,
 }
 
 impl<'t> Sending<'t> {
-    /// To be made before the bytes leave; `touched` tells whether v1 may have carried out anything.
+    /// Must be created before the bytes are sent; `touched` tells whether v1 may have carried out anything.
     pub(in crate::run) fn begin(touched: &'t AtomicBool) -> Self {
         Self { touched, ended: false }
     }
 
-    /// The outcome is known: v1 has, or may have, carried it out, or certainly not.
+    /// Notes the known outcome: v1 has, or may have, carried it out (`maybe_done`), or certainly not.
     pub(in crate::run) fn ended(mut self, maybe_done: bool) {
         self.ended = true;
         if maybe_done {
@@ -46,8 +46,8 @@ impl Drop for Sending<'_> {
 }
 
 impl Job {
-    /// Carries a write out as a task of its own, so that a client that leaves, or a deadline that passes, never stops
-    /// it half-way. `place` is given up when it has ended.
+    /// Carries a write out as its own task, so that a leaving client or a passed deadline never stops it half-way.
+    /// `place` in the line is given up when the write has ended.
     pub(in crate::run) async fn carry_out_in(self, turn: Turn, place: Option<InLine>) -> Result<Reply, Refusal> {
         self.call.ctx.meter.begin_to_write();
         let (runner, touched, project) = (Arc::clone(&self.runner), Arc::clone(&self.touched), self.v1_project());
@@ -66,7 +66,7 @@ impl Job {
         }
     }
 
-    /// A write whose turn it is: nothing read before this counts, and the turn ends when all of it is done and told.
+    /// Carries out a write within its turn: it uses no data read before; the turn ends after the announcement.
     async fn in_turn(self, turn: Turn) -> Result<Reply, Refusal> {
         let held = Arc::clone(&self.turn);
         *held.lock().await = Some(turn);
@@ -82,12 +82,12 @@ impl Job {
         self
     }
 
-    /// Something was written to the own store: a refusal after this must not say that nothing was changed.
+    /// Notes a write to the own store: a later refusal must not say that nothing was changed.
     pub(in crate::run) fn has_written(&self) {
         self.touched.store(true, Ordering::SeqCst);
     }
 
-    /// What v1 has carried out of this write so far changed nothing.
+    /// Notes that v1's part of this write so far has changed nothing.
     pub(in crate::run) fn has_changed_nothing(&self) {
         self.touched.store(false, Ordering::SeqCst);
     }
@@ -97,12 +97,12 @@ impl Job {
         project.filter(|_| self.resource().source == Source::V1)
     }
 
-    /// Carries a write out, told to other gateway processes before and after when it goes to v1.
+    /// Carries a write out; a write to v1 is announced to other gateway processes before and after.
     async fn announced_step(self) -> Result<Reply, Refusal> {
         let Some(project) = self.v1_project() else { return self.told_step().await };
         let (runner, void) = (Arc::clone(&self.runner), self.voiding());
         let turn = self.turn.lock().await.as_ref().and_then(Turn::noted);
-        // Nothing is sent of which others could not be told: they would answer what was before.
+        // A write that cannot be announced is not sent: other processes would answer with older data.
         runner.announce(project, Vec::new(), turn.as_ref()).await?;
         let outcome = self.told_step().await;
         void(&outcome);
@@ -110,15 +110,15 @@ impl Job {
         outcome
     }
 
-    /// Carries the call out; a refusal after v1 has, or may have, carried out a part of it says so, and never invites
-    /// to repeat it.
+    /// Carries the call out. A refusal after v1 has, or may have, carried out a part says so, and never suggests a
+    /// retry.
     async fn told_step(self) -> Result<Reply, Refusal> {
         let (touched, runner) = (Arc::clone(&self.touched), Arc::clone(&self.runner));
         let project = self.call.card().map(|card| card.id);
         let outcome = self.step().await;
         outcome.map_err(|refusal| {
             if touched.load(Ordering::SeqCst) {
-                // A caller that looks the record up now must see what v1 shows now.
+                // A caller that looks the record up now must see v1's present data.
                 if let Some(project) = project {
                     runner.changes.tell(Changed::Project(project));
                 }
@@ -129,7 +129,7 @@ impl Job {
 }
 
 impl Runner {
-    /// A write in this project ended in the middle, and nobody was told of it yet.
+    /// Announces a write in this project that ended half-way without an announcement.
     async fn left_half_way(self: Arc<Self>, project: Uuid, touched: &AtomicBool) {
         if touched.load(Ordering::SeqCst) {
             self.changes.tell(Changed::Project(project));
@@ -138,14 +138,14 @@ impl Runner {
     }
 }
 
-/// The refusal of a write: as it is when v1 certainly did nothing, else one that says so.
+/// Returns the refusal of a write: unchanged when v1 certainly did nothing, otherwise one that says it may have.
 fn half_way(refusal: Refusal, touched: &AtomicBool) -> Refusal {
     if touched.load(Ordering::SeqCst) { told(refusal) } else { refusal }
 }
 
-/// A refusal of a write of which a part has, or may have, been carried out. A refusal because of the request itself
-/// (400, 409, 412), before which that part was undone, and one that says already how far the write came, stay as they are;
-/// of a key, role or record that was refused later the client would take that nothing was changed.
+/// Returns the refusal of a write that has, or may have, been carried out in part. Two kinds stay unchanged: refusals
+/// of the request itself (400, 409, 412), before which that part was undone, and refusals that already say how far the
+/// write came. A later refusal of a key, role or record would make the client believe that nothing was changed.
 fn told(refusal: Refusal) -> Refusal {
     let what = match &refusal {
         Refusal::OutcomeUnknown { .. } => return refusal,
