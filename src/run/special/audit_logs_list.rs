@@ -1,6 +1,6 @@
-//! The audit log of a workspace: the query is read as for every list and answered by the store, which holds
+//! The audit log of a workspace. The query is read as for every list, and the store answers it, because the log has
 //! far more entries than fit into memory. Entries may be large, so a page is read, redacted and written as heavy work.
-//! The retrieve has some of it in common. May use: what `run` may use.
+//! The retrieve shares a part of this code. May use: what `run` may use.
 
 use crate::access::{VisibleProjects, WorkspaceRole};
 use crate::heavy::Input;
@@ -25,7 +25,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     if query.search.is_some()
         || query.filters.iter().any(|filter| matches!(filter, AuditFilter::Is(AuditColumn::TargetId, _)))
     {
-        // Entries that the reader may not see cannot be found either.
+        // A search must not find entries that the reader may not see.
         query.visible = Some(visible(job).await?.iter().collect());
     }
     let found = job.runner.store.audit_page(workspace, &query).await?;
@@ -37,7 +37,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     Ok(Reply::json(200, heavy.run(Input::Own, size, ctx, answer).await??))
 }
 
-/// The answer with what the reader may see.
+/// Returns the answer, with only the data that the reader may see.
 fn written(mut found: AuditPage, visible: Option<&VisibleProjects>, asked: &PageCall) -> Result<Vec<u8>, Refusal> {
     leave_out_hidden(visible, &mut found.rows)?;
     let mut written = Vec::with_capacity(found.rows.len());
@@ -48,7 +48,7 @@ fn written(mut found: AuditPage, visible: Option<&VisibleProjects>, asked: &Page
     }
     let size = written.iter().map(|json| json.len() + 1).sum();
     let data = page::rows(size, written.iter().map(|json| move |out: &mut Vec<u8>| out.extend_from_slice(json)));
-    // Without a count it is only known whether one more follows, which is all the links need.
+    // Without a count, it is only known whether one more entry follows, and the links need nothing else.
     let total = found.total.unwrap_or(asked.offset() + found.rows.len() + usize::from(found.more));
     let next = found.rows.last().filter(|_| found.more).map(token);
     Ok(page::envelope(data, asked, total, next.as_ref()))
@@ -104,7 +104,7 @@ fn column(name: &str) -> Option<AuditColumn> {
     })
 }
 
-/// Ids of people are the same in capitals; ids of targets are free texts.
+/// Normalises a filter value: ids of people ignore case; ids of targets are free texts.
 fn value(column: AuditColumn, text: &str) -> String {
     match column {
         AuditColumn::ActorId => Uuid::try_parse(text).map_or_else(|_| text.to_owned(), |id| id.to_string()),
@@ -112,7 +112,7 @@ fn value(column: AuditColumn, text: &str) -> String {
     }
 }
 
-/// Every token of this list names both keys, so that either order can go on from it (O19).
+/// Returns the position of a cursor. Each cursor of this list has both keys, so either order can go on from it (O19).
 fn position(cursor: &Cursor) -> Result<AuditStart, Refusal> {
     match cursor.key("created_at") {
         Some(Cell::Instant(at)) => Ok(AuditStart::After(*at, cursor.id)),
@@ -124,7 +124,7 @@ fn token(record: &AuditRecord) -> Cursor {
     Cursor { id: record.id, keys: vec![("created_at".into(), Cell::Instant(record.created_at))] }
 }
 
-/// The workspace whose log may be read: v1 has no audit log, so the role decides alone (O13).
+/// Returns the workspace whose log may be read: v1 has no audit log, so the role alone decides (O13).
 pub(super) async fn require_audit_reader(job: &Job) -> Result<Uuid, Refusal> {
     let (access, call) = (&job.runner.access, &job.call);
     let card = access.workspace(&call.caller, job.slug(), &call.ctx).await?;
@@ -141,12 +141,12 @@ pub(super) async fn visible(job: &Job) -> Result<Arc<VisibleProjects>, Refusal> 
     job.runner.access.visible_projects(&call.caller, job.slug(), &call.ctx).await
 }
 
-/// The projects that the reader sees, when entries name any; else v1 is not asked.
+/// Returns the projects that the reader sees, if entries name any project; otherwise v1 is not asked.
 pub(super) async fn visible_if(job: &Job, named: bool) -> Result<Option<Arc<VisibleProjects>>, Refusal> {
     if named { visible(job).await.map(Some) } else { Ok(None) }
 }
 
-/// Leaves out of the entries what belongs to other projects than the visible ones; `None` when no entry names any.
+/// Removes data of invisible projects from the entries; `visible` is `None` when no entry names a project.
 pub(super) fn leave_out_hidden(
     visible: Option<&VisibleProjects>,
     records: &mut [AuditRecord],

@@ -1,4 +1,4 @@
-//! One entry of the audit log, by its record id; the id of the event finds nothing. May use: what `run` may use.
+//! One entry of the audit log, by its record id; the id of the event does not work. May use: what `run` may use.
 
 use super::audit_logs_list as audit_log;
 use crate::refusal::Refusal;

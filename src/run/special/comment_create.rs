@@ -1,8 +1,8 @@
 //! Posts a comment.
 //!
-//! The work item is looked at first, because v1 takes comments on deleted and foreign items (trap 36). A pair
-//! that another comment of the project has is refused by v1 before anything is stored (trap 34), so the
-//! comment is posted again without it and the overlay keeps the pair. The answer is read back (trap 20). May use: what
+//! The work item is checked first, because v1 accepts comments on deleted and foreign items (trap 36). v1 refuses a
+//! pair that another comment of the project has, before anything is stored (trap 34). Then the comment is posted again
+//! without the pair, and the overlay keeps it. The answer is read back (trap 20). May use: what
 //! `run` may use.
 
 use crate::plan::{Extra, Resource};
@@ -23,7 +23,7 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let resource = job.resource();
     let write = job.begin_write().await?;
     let mut outgoing = outgoing::create(resource, &given);
-    // A pair that v1 refuses makes it a second post.
+    // A pair that v1 refuses requires a second POST.
     let _room = job.room_for(&[(Extra::RefusedValue, 1)], 0).await?;
     let id = id_of(&create::post(job, resource, &mut outgoing, keep_pair).await?)?;
     let failed = created_but(id);
@@ -33,7 +33,7 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     create::finish(job, write, &v1).await.map_err(failed)
 }
 
-/// Moves a pair that v1 refuses to the overlay; whether there is one.
+/// Moves a pair that v1 refuses into the overlay; returns whether it did.
 pub(super) fn keep_pair(_: &Resource, outgoing: &mut Outgoing, answer: &V1Response) -> bool {
     let taken = comments::is_pair_taken(&outgoing.body, answer);
     if taken {

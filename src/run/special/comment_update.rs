@@ -1,7 +1,7 @@
-//! Edits a comment and stamps `edited_at`, which v1 never does (trap 33, `comments_patch_html`).
+//! Edits a comment and sets `edited_at`, which v1 never does (trap 33, `comments_patch_html`).
 //!
 //! The comment is read first: v1 would let anyone edit it (trap 35). A body without a known member changes
-//! nothing and stamps nothing; a pair that v1 refuses goes to the overlay (trap 34). May use: what `run` may use.
+//! nothing, not even `edited_at`; a pair that v1 refuses goes to the overlay (trap 34). May use: what `run` may use.
 
 use super::comment_create::keep_pair;
 use crate::refusal::Refusal;

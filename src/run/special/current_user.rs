@@ -1,4 +1,4 @@
-//! Current user: what the credential check has read already, so no v1 call. May use: what `run` may use.
+//! The current user: already read by the credential check, so no v1 call. May use: what `run` may use.
 
 use crate::refusal::Refusal;
 use crate::run::Job;

@@ -1,8 +1,8 @@
 //! Creates a cycle.
 //!
-//! v1 does not guard names (trap 5, `cycles_create_duplicate_name_accepted`), wants the project id in the
-//! body (trap 24) and loses the time of day of dates sent together (trap 25). So: a fresh list for the name,
-//! the create without dates, each date in a PATCH of its own, and the record read back. When v1 refuses a date then,
+//! v1 does not check names (trap 5, `cycles_create_duplicate_name_accepted`), requires the project id in the
+//! body (trap 24) and loses the time of day of dates sent together (trap 25). So the steps are: a fresh list for the
+//! name, the create without dates, a PATCH for each date, and a read of the record. When v1 refuses a date,
 //! the new cycle is deleted again. May use: what `run` may use.
 
 use crate::plan::Extra;
@@ -49,7 +49,7 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     create::finish(job, write, &v1).await.map_err(failed)
 }
 
-/// A date that v1 refuses only now is the client's to change, and nothing of the cycle stays behind.
+/// Deletes the new cycle when v1 refuses one of its dates: the client can correct the date, and nothing is left behind.
 async fn take_back(job: &InProject<'_>, id: Uuid, refusal: Refusal) -> Refusal {
     let refused = matches!(refusal, Refusal::Validation { .. });
     if refused && job.delete(job.resource(), id, true).await.is_ok() { refusal } else { created_but(id)(refusal) }

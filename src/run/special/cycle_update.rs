@@ -1,8 +1,8 @@
 //! Updates a cycle.
 //!
-//! A fresh list gives the names in use (trap 5), the stored dates (trap 28) and the owner and `sort_order`
-//! every update must carry (traps 26, 27). When both dates change, `start_date` goes with everything else and
-//! `end_date` in a write of its own, because together they lose their time of day (trap 25). May use: what `run` may
+//! A fresh list gives the names in use (trap 5), the stored dates (trap 28), and the owner and `sort_order` that
+//! every update must contain (traps 26, 27). When both dates change, `start_date` is sent with everything else and
+//! `end_date` in a separate write, because together they lose their time of day (trap 25). May use: what `run` may
 //! use.
 
 use crate::plan::Extra;
@@ -31,7 +31,7 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let mut v1 = stored.v1_members();
     let mut outgoing = outgoing::update(resource, &given);
     let mut dates = cycles::take_dates(&mut outgoing.body);
-    // One date alone is kept exactly, also beside other members.
+    // A single date is stored exactly, also together with other members.
     if !dates.is_empty() {
         outgoing.body.extend(dates.remove(0));
     }

@@ -1,4 +1,4 @@
-//! What the mapping language cannot say: one named function a file, each with its v1 calls declared in the
+//! Steps that the mapping language cannot express: one named function in each file. Its v1 calls are declared in the
 //! mapping that names it. May use: what `run` may use.
 
 mod audit_logs_list;
@@ -18,9 +18,9 @@ use crate::plan::Special;
 use crate::refusal::Refusal;
 use crate::v2::Reply;
 
-/// Runs one of them. Each is boxed, so that a request takes the room of its own step and not of the largest.
+/// Runs a named function. Each is boxed, so that a request takes the memory of its own step and not of the largest one.
 pub(super) async fn run(special: Special, job: &Job) -> Result<Reply, Refusal> {
-    // The mappings are refused when such a step is not on a path inside a project.
+    // Mappings with such a step on a path outside of a project are refused.
     let within = || job.in_project().ok_or_else(|| Refusal::internal("a step of projects outside of one"));
     match special {
         Special::AuditLogsList => Box::pin(audit_logs_list::run(job)).await,

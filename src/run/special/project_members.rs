@@ -1,6 +1,6 @@
-//! Roster of a project. v1 tells no role on it (trap 52, `members_seeded_project`): the caller's own is on the
-//! project card, those of other people are the workspace's, in project words (O89). A roster may be large, so reading it
-//! and cutting the page out is heavy work. May use: what `run` may use.
+//! Roster of a project. v1 shows no roles on it (trap 52, `members_seeded_project`): the caller's own role is on the
+//! project card; other people's roles are the workspace roles, in project words (O89). A roster may be large, so
+//! reading it and cutting the page out is heavy work. May use: what `run` may use.
 
 use crate::access::Role;
 use crate::heavy::Input;
@@ -25,7 +25,7 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let size = people.bytes() + roster.as_ref().map_or(0, Bytes::len);
     let (runner, resource) = (Arc::clone(&job.runner), job.operation().resource);
     let look = move || {
-        // Role numbers of the workspace; none for its guests, to whom v1 does not show them.
+        // Role numbers of the workspace; none for its guests, because v1 does not show them to guests.
         let roles = match &roster {
             Some(roster) => members::roles(&members::read(roster).map_err(|fault| bad_data(&fault))?),
             None => HashMap::new(),
@@ -44,7 +44,7 @@ fn role(person: &Person, own: (Uuid, Role), roles: &HashMap<Uuid, i64>) -> Role 
     Role(roles.get(&person.id).copied().unwrap_or_default())
 }
 
-/// The roster of the workspace; none for its guests.
+/// Returns the roster of the workspace; none when the caller is a guest of it.
 async fn workspace_roster(job: &InProject<'_>) -> Result<Option<Bytes>, Refusal> {
     let (max_age, asked) = (job.collection_age(), Instant::now());
     let (access, call) = (&job.runner.access, &job.call);

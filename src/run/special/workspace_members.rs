@@ -1,5 +1,5 @@
-//! Roster of a workspace. The workspace card is the roster: v1 shows it to members, and being on it is the
-//! proof of being one. It may be large, so reading it and cutting the page out is heavy work. May use: what `run` may use.
+//! Roster of a workspace, which is the workspace card: v1 shows it to members, and an entry in it is the proof of
+//! membership. It may be large, so reading it and cutting the page out is heavy work. May use: what `run` may use.
 
 use crate::access::Role;
 use crate::heavy::Input;
@@ -16,10 +16,10 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let (max_age, asked) = (job.collection_age(), Instant::now());
     let (card, roster) = runner.access.roster_within(&call.caller, job.slug(), max_age, &call.ctx).await?;
     let Some(roster) = roster else {
-        // v1 does not show it to guests (trap 52, `members_workspace_guest`).
+        // v1 does not show the roster to guests (trap 52, `members_workspace_guest`).
         return Err(Refusal::Forbidden { detail: "Guests may not read the roster of the workspace.".into() });
     };
-    // A caller who may not read it is told so before the query is judged (O2).
+    // A caller without permission is refused before the query is checked (O2).
     let list = job.list_call()?;
     job.uses(card.read_at, asked, runner.settings.cache.collection);
     let workspace = runner.access.workspace_id(&call.caller, job.slug(), &call.ctx).await?;
