@@ -13,8 +13,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 impl OwnCall<'_> {
-    /// Returns a property that the call's surface shows; a project also shows the properties of its imported types
-    /// (O86).
+    /// Returns a property that the surface shows; a project also shows properties of its imported types (O86).
     pub(super) fn listed_property<'c>(&self, catalogue: &'c Catalogue, id: Uuid) -> Option<&'c Arc<Property>> {
         match self.project {
             Some(project) => catalogue.property_on_project(project, id),

@@ -80,8 +80,7 @@ impl Records for Types {
     }
 }
 
-/// Returns the refusal with the number of work items that use the type. It counts hidden ones too: the client cannot
-/// find them.
+/// Returns the refusal with the number of work items of the type, also of hidden ones, which a client cannot find.
 async fn in_use(call: &OwnCall<'_>, id: Uuid) -> Result<Option<Refusal>, Refusal> {
     let (live, hidden) = call.job.uses_of_type(id).await?;
     let have = if live == 1 { "has" } else { "have" };

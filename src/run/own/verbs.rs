@@ -27,8 +27,7 @@ pub(super) struct Sent {
 /// The differences between the kinds of records. A verb that a kind does not have is refused when the mappings are
 /// compiled ([`crate::plan::OwnRecords::has`]).
 pub(super) trait Records: 'static {
-    /// Returns the record above the addressed ones, which must be visible on the caller's surface; none at the top
-    /// level.
+    /// Returns the record above the addressed ones, which the caller's surface must show; none at the top level.
     fn above(_: &OwnCall<'_>) -> Result<Option<Uuid>, Refusal> {
         Ok(None)
     }
