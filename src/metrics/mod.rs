@@ -3,8 +3,8 @@
 //! The counting happens in `tally` and in the parts themselves; here the figures get names and labels.
 //! Label values are words of the gateway (operations, kinds, outcomes), so their number is bounded.
 //!
-//! May use: `access`, `admin`, `edge`, `fresh`, `hints`, `index`, `limits`, `load`, `oauth`, `retirement`, `run`, `shadow`,
-//! `store`, `tally`, `v1`.
+//! May use: `access`, `admin`, `edge`, `fresh`, `hints`, `index`, `limits`, `load`, `oauth`, `retirement`, `run`,
+//! `shadow`, `store`, `tally`, `v1`.
 
 mod caches;
 mod family;
