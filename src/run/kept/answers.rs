@@ -1,11 +1,11 @@
-//! The last answers of v1 to reads that are made anew for every request: single items, look-ups, pages straight
+//! The last answers of v1 to reads that every request makes again: single items, look-ups, pages straight
 //! from v1, single comments. They are used only while v1 is unreachable or failing.
 //!
-//! An answer is kept for those v1 shows the same: a role class of a project, whose card the caller has proven,
-//! or the key that asked. It is void as soon as something was written that it could show, through the gateway
-//! or on the pass-through; nothing is carried into it. While v1 is in trouble those who ask for the same share a
-//! read, so that a v1 that comes back is asked once for each thing. A read that takes long is shared no more: v1 may
-//! never answer that one, and answer the next at once. Bounded by bytes.
+//! An answer is cached for all callers who see the same at v1: a role class of a project (the caller's card has proven
+//! it), or one key. It is invalidated by any write, through the gateway or on the pass-through, that could change it;
+//! writes never update it. While v1 is in trouble, equal requests share a read, so that a recovering v1 is asked once
+//! for each thing. A read that takes long is not shared any more: v1 may never answer it, but answer the next one at
+//! once. The cache is bounded by bytes.
 //!
 //! May use: `fresh`, `refusal`, `v1` (answers), `shelf` (the audience).
 
@@ -22,12 +22,12 @@ use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
 const BYTES: u64 = 32 * 1024 * 1024;
-/// What an entry costs beside its body, about.
+/// Approximate size of an entry beside its body.
 const ENTRY: usize = 400;
-/// How long a read that others have begun is waited for, from when it began.
+/// Longest wait for a read that another request began, counted from its beginning.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Whom v1 shows the same.
+/// The callers to whom v1 shows the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::run) enum Shown {
     /// A role class of the project in the path.
@@ -35,7 +35,7 @@ pub(in crate::run) enum Shown {
     Key(KeyId),
 }
 
-/// A read of v1 and whom it is for.
+/// A read of v1, and the callers it is for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::run) struct Question {
     pub shown: Shown,
@@ -49,20 +49,20 @@ impl Question {
     }
 }
 
-/// An answer and what voids it.
+/// An answer, and the changes that invalidate it.
 type Answer = (V1Response, Arc<[Changed]>);
 
 #[derive(Clone)]
 pub(in crate::run) struct Answers {
     kept: Fresh<Question, Answer, Refusal>,
-    /// Reads that are shared; nothing is kept of them here.
+    /// Shared reads; this cache stores nothing.
     reads: Fresh<Question, V1Response, Refusal>,
     changes: Changes,
     age: Duration,
 }
 
 impl Answers {
-    /// Keeps answers for `age`; nothing when that is zero.
+    /// Creates a cache that keeps answers for `age`; with zero it keeps none.
     pub fn new(age: Duration, changes: &Changes) -> Self {
         let weigh = |question: &Question, (answer, _): &Answer| {
             (question.path.len() + question.query.len() + answer.body.len() + ENTRY) as u64
@@ -75,7 +75,7 @@ impl Answers {
         }
     }
 
-    /// Another one that keeps for `age`, with what is kept here.
+    /// Returns another cache with the same content that keeps answers for `age`.
     pub fn with_age(&self, age: Duration) -> Self {
         Self { kept: self.kept.clone().useless_after(age), age, ..self.clone() }
     }
@@ -84,15 +84,15 @@ impl Answers {
         self.kept.figures()
     }
 
-    /// The answer to `question`, when one is kept that nothing has voided, and when it was asked for.
+    /// Returns the cached answer to `question` and when it was requested, if nothing has invalidated it.
     pub fn kept(&self, question: &Question) -> Option<(V1Response, Instant)> {
         let kept = self.kept.any(question)?;
         let (answer, voids) = kept.value;
         self.changes.need(&voids, self.age).is_met(kept.began).then_some((answer, kept.began.at))
     }
 
-    /// Reads with `read` and keeps a success; `voids` tells after which changes it does not count any more. None when
-    /// it is something else than was asked for, which is not kept: it would take the place of the last true answer.
+    /// Reads with `read` and caches a success; `voids` returns the changes that invalidate it. `voids` returns none for
+    /// an answer that does not fit the request. Such an answer is not cached: it would replace the last correct one.
     pub async fn read(
         &self,
         question: &Question,
@@ -106,7 +106,7 @@ impl Answers {
             && answer.body.len() as u64 <= BYTES
             && let Some(voids) = voids(&answer)
         {
-            // A copy: a small body is a piece of the buffer that it was read into, and holds a part of
+            // Copy the body: a small body is a part of the buffer into which it was read, and holds a part of
             // `limits.memory` as long as it lives.
             let body = Bytes::copy_from_slice(&answer.body);
             self.kept.put(question, (V1Response { body, ..answer.clone() }, voids.into()), began);
@@ -114,8 +114,8 @@ impl Answers {
         Ok(answer)
     }
 
-    /// Reads with `read`, together with all who ask now. None when a read of others takes long: whoever asks then reads
-    /// for itself.
+    /// Reads with `read`, together with all requests that ask now. None when another request's read takes long: then
+    /// the caller must read on its own.
     pub async fn share<F>(
         &self,
         question: &Question,
@@ -183,7 +183,7 @@ mod tests {
         }
     }
 
-    /// A body may be a piece of a large buffer, and have its part of the memory that requests may take.
+    /// A body may be a piece of a large buffer, and hold a part of the memory of requests.
     #[tokio::test]
     async fn what_is_kept_of_an_answer_holds_nothing_else() {
         let answers = Answers::new(Duration::from_secs(60), &Changes::default());
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(kept(&answers), None);
     }
 
-    /// While v1 is in trouble: one read gets no answer, and v1 answers the next ones at once.
+    /// While v1 is in trouble, one read gets no answer, and v1 answers the next ones at once.
     #[tokio::test(start_paused = true)]
     async fn a_shared_read_that_hangs_holds_the_others_up_for_a_moment_only() {
         let clock = Clock::stopped();
@@ -237,7 +237,7 @@ mod tests {
             begun.elapsed()
         );
         assert!(!hangs.is_finished(), "whoever has begun it has nothing else to wait for");
-        // Who comes later does not wait at all.
+        // A later request does not wait at all.
         clock.advance(PATIENCE);
         let begun = tokio::time::Instant::now();
         assert!(answers.share(&question(), || async { Ok(answer("1")) }).await.is_none());

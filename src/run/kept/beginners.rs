@@ -1,8 +1,8 @@
-//! Who begins a read that others join: somebody whose key v1's quota has room for.
+//! Which request begins a shared read: one whose key has room in v1's quota.
 //!
-//! Such a read is made with the key of the one who began it, and without quota it ends after a second for all who
-//! joined. So who would have to wait for the quota begins nothing, but waits for room or for a read that somebody else
-//! begins. Of each key one waits for all, so that the others take no calls that nobody makes.
+//! A shared read uses the key of the request that began it. Without quota, it ends after a second for all that
+//! joined. So a request that would have to wait for quota begins no read; it waits for room, or for a read that another
+//! request begins. Only one request of each key waits, so that the others do not reserve calls that they do not make.
 //!
 //! May use: `v1` (keys).
 
@@ -11,21 +11,21 @@ use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// A v1 path that is to be read, and the key to read it with.
+/// A v1 path to read, and the key for it.
 type What = (Arc<str>, KeyId);
 
 /// Keys that wait for room to begin a read.
 #[derive(Default, Clone)]
 pub(in crate::run) struct Beginners(Arc<Mutex<HashSet<What>>>);
 
-/// Waits for all who would read the same with the same key; ends when dropped.
+/// Waits on behalf of all requests that would read the same with the same key; ends when dropped.
 pub(in crate::run) struct Waiting {
     among: Beginners,
     what: What,
 }
 
 impl Beginners {
-    /// None while somebody waits for it already.
+    /// Begins to wait; none if another request already waits for the same.
     pub(in crate::run) fn wait_for(&self, what: &What) -> Option<Waiting> {
         self.0.lock().insert(what.clone()).then(|| Waiting { among: self.clone(), what: what.clone() })
     }

@@ -1,8 +1,8 @@
-//! The complete v1 collection of a resource, as it is kept, and answers that were given a moment ago, ready to be given
-//! again: pages of it as bytes.
+//! The complete v1 collection of a resource, as it is cached, and recent answers from it: pages as bytes, which can be
+//! sent again.
 //!
-//! They go with the collection, so everything that voids it voids them, and everybody who may see it may see them. The
-//! query is the key as it was read, so that one that would be refused finds nothing.
+//! The answers are stored in the collection. So they are invalidated together with it, and all callers who may see it
+//! may see them. Their key is the parsed query, so a query that would be refused finds no answer.
 //!
 //! May use: `translate`, `v1` (keys), `v2`, `shelf`.
 
@@ -23,18 +23,18 @@ pub struct Collection {
     rows: Vec<Arc<Held>>,
     by_id: HashMap<Uuid, usize>,
     pub(in crate::run) size: usize,
-    /// Ids by name, found out when they are asked for.
+    /// Ids by name; built on first use.
     by_name: OnceLock<HashMap<String, Vec<Uuid>>>,
-    /// Records of its kind that v1 does not list and shows elsewhere, in v1's members.
+    /// Records of its kind that v1 does not list but shows elsewhere, in v1's members.
     beside: Mutex<HashMap<Uuid, Arc<Map<String, Value>>>>,
-    /// Pages of it that were answered.
+    /// Pages of the collection that were answered.
     pub(in crate::run) ready: Ready,
-    /// The only key that it counts for. Of a list without a row it is the one that it was read with: what its owner may
-    /// see was proven a moment before, and others may see more (`empty_lists`).
+    /// The only key for which the collection is valid. A list without rows is valid for the key that read it: its
+    /// owner's rights were proven a moment before, and others may see more (`empty_lists`).
     only_for: Option<KeyId>,
 }
 
-/// What a record takes beside its texts, about.
+/// Approximate size of a record beside its texts.
 const ROW: usize = 300;
 
 impl Shelved for Collection {
@@ -51,7 +51,7 @@ impl Shelved for Collection {
 }
 
 impl Collection {
-    /// Keeps `rows` in their order.
+    /// Creates a collection of `rows` in their order.
     pub fn new(rows: Vec<Arc<Held>>) -> Self {
         let by_id = rows.iter().enumerate().map(|(index, held)| (held.record.id, index)).collect();
         let size = rows.iter().map(|held| held.record.json.len()).sum();
@@ -59,7 +59,7 @@ impl Collection {
         Self { rows, by_id, size, by_name, beside, ready, only_for: None }
     }
 
-    /// The same, which counts for `key` alone.
+    /// Returns the same collection, valid for `key` alone.
     pub(in crate::run) fn of(self, key: KeyId) -> Self {
         Self { only_for: Some(key), ..self }
     }
@@ -68,17 +68,17 @@ impl Collection {
         self.by_id.get(&id).map(|&index| &self.rows[index])
     }
 
-    /// A record that v1 shows elsewhere and does not list, when it was found there since the collection was read.
+    /// Returns a record that v1 does not list but shows elsewhere, if it was found since the collection was read.
     pub fn beside(&self, id: Uuid) -> Option<Arc<Map<String, Value>>> {
         self.beside.lock().get(&id).cloned()
     }
 
-    /// Keeps such a record as long as the collection itself.
+    /// Stores such a record as long as the collection itself.
     pub fn keep_beside(&self, id: Uuid, members: Arc<Map<String, Value>>) {
         self.beside.lock().insert(id, members);
     }
 
-    /// Ids of the records by their v1 name, which `folded` makes comparable. Kept, so that it is always the same.
+    /// Returns ids by v1 name, which `folded` makes comparable. The map is cached, so `folded` must always be the same.
     pub fn by_name(&self, folded: fn(&str) -> String) -> &HashMap<String, Vec<Uuid>> {
         self.by_name.get_or_init(|| {
             let mut named: HashMap<String, Vec<Uuid>> = HashMap::new();
@@ -95,7 +95,7 @@ impl Collection {
         &self.rows
     }
 
-    /// The collection with `changed` in place of the records of the same ids, new ones first.
+    /// Returns the collection with `changed` in place of the records with these ids, new ones first.
     pub fn with(&self, changed: &[Held]) -> Self {
         let mut rows = self.rows.clone();
         for held in changed {
@@ -113,15 +113,15 @@ impl Collection {
     }
 }
 
-/// Most bytes kept of the answers of one collection, with what was asked, and how many times the bytes of its records.
+/// Most bytes of cached answers and queries of one collection, in total and as a multiple of its records' bytes.
 const MOST: usize = 256 * 1024;
 const TIMES: usize = 4;
-/// What may be kept of those of the smallest one.
+/// Bytes of answers that even the smallest collection may have.
 const LEAST: usize = 8 * 1024;
-/// What an answer takes beside its body and the query, about.
+/// Approximate size of an answer beside its body and query.
 const ENTRY: usize = 256;
 
-/// An operation, by its number in the plan, and what was asked of it.
+/// An operation, by its index in the plan, and its parameters.
 type Asked = (usize, Parameters);
 
 #[derive(Debug)]
@@ -137,12 +137,12 @@ struct Kept {
 }
 
 impl Ready {
-    /// Nothing yet, for a collection whose records have so many bytes.
+    /// Creates an empty store of answers for a collection whose records have `size` bytes.
     pub(in crate::run) fn beside(size: usize) -> Self {
         Self { kept: Mutex::default(), most: (size * TIMES).clamp(LEAST, MOST) }
     }
 
-    /// The answer that was given to the same.
+    /// Returns the answer to an earlier equal request.
     pub(in crate::run) fn get(&self, operation: usize, parameters: &Parameters) -> Option<Reply> {
         let asked = (operation, parameters.clone());
         let kept = self.kept.lock();
@@ -150,13 +150,13 @@ impl Ready {
         answer.map(|(body, tag)| Reply::json(200, body.clone()).of_version(Some(tag.clone())))
     }
 
-    /// The answer to `parameters`, kept when there is room for it.
+    /// Builds the answer to `parameters`, and stores it if there is room.
     pub(in crate::run) fn answer(&self, operation: usize, parameters: &Parameters, body: Vec<u8>) -> Reply {
         let tag = tag::of(&body);
         let body = Bytes::from(body);
         let (asked, size) = ((operation, parameters.clone()), body.len() + parameters.size() + ENTRY);
         let mut kept = self.kept.lock();
-        // Several who ask at once make the same answer.
+        // Requests at the same time build the same answer.
         if kept.bytes + size <= self.most && !kept.answers.contains_key(&asked) {
             kept.bytes += size;
             kept.answers.insert(asked, (body.clone(), tag.clone()));

@@ -1,10 +1,10 @@
-//! Lists of v1 without a row.
+//! Lists of v1 without rows.
 //!
-//! v1 does not refuse every list of a project that is not the caller's any more: labels are an empty list for whoever has
-//! left it (trap 3, `labels_list_private_project_by_outsider_is_empty`), and all lists of an archived project are (trap
-//! 58). The caller's rights are kept for a while, and a list is kept for all who have the same. So an empty one counts
-//! only beside rights that were asked for about when it was read; and as long as they were asked for before, for nobody
-//! but the caller who read it. May use: what `run` may use, but no step.
+//! v1 does not refuse every list of a project that the caller has lost: labels are an empty list for a person who has
+//! left it (trap 3, `labels_list_private_project_by_outsider_is_empty`), and so are all lists of an archived project
+//! (trap 58). The caller's rights are cached for a while, and a list is cached for all callers with the same rights. So
+//! an empty list is used only with rights that were read at about the same time. If they were read before the list, it
+//! is used only for the caller who read it. May use: what `run` may use, but no step.
 
 use crate::access::Caller;
 use crate::context::Context;
@@ -14,16 +14,17 @@ use crate::run::runner::Runner;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// How much older than the list the rights may be. A request that knows neither asks for the rights first, and need not
-/// ask again.
+/// Largest age of the rights when the list is read. A request that has neither reads the rights first, and need not
+/// read them again.
 pub(in crate::run) const OLDER: Duration = Duration::from_secs(3);
 
 impl Runner {
-    /// Proves that a list of `project` that v1 answered at `read_at`, and has no row, is what the caller may see, by
-    /// rights that may be `older` by so much. Tells whether it is for others who have the same rights, too.
+    /// Proves that a list of `project` without rows, which v1 answered at `read_at`, is really what the caller may see.
+    /// The rights may be older than the list by `older`. Returns whether the list is also valid for others with the
+    /// same rights.
     ///
     /// # Errors
-    /// 404 or 403 when it is not; then what is kept of the project's lists counts no more.
+    /// 404 or 403 when the list is wrong; then the cached lists of the project are invalidated too.
     pub(in crate::run) async fn prove_empty(
         &self,
         caller: &Caller,

@@ -1,9 +1,9 @@
-//! Noticing what writers past the gateway have undone.
+//! Noticing acknowledged writes that other writers, bypassing the gateway, have undone.
 //!
-//! v1 saves whole rows, so a client that writes to v1 directly beside the gateway can put an older value back over
-//! one that was acknowledged here. Nobody can prevent that, but it shows: the answer to the next write of the record
-//! through the gateway has another value in a field that the write before had set and this one did not send. It may
-//! also be what somebody meant, so it is said in the log and counted, and never written again. May use: `cache`, `v2`
+//! v1 saves whole rows, so a client that writes to v1 directly can put an older value back over one that was
+//! acknowledged here. The gateway cannot prevent this, but it can see it: the answer to the next write of the record
+//! shows another value in a field that the previous write had set and this one did not send. The change may also be
+//! intended, so it is logged and counted, but the value is never written again. May use: `cache`, `v2`
 //! (time).
 
 use crate::cache::{Bounds, Cache};
@@ -14,11 +14,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use uuid::Uuid;
 
-/// How long a write is remembered; v1 is done with whatever ran beside it long before.
+/// Time for which a write is remembered; by then v1 has long finished all writes that ran at the same time.
 const REMEMBERED: Duration = Duration::from_secs(10);
 const RECORDS: u64 = 10_000;
 
-/// The values that writes set a moment ago, by record, as v1 showed them; clones are the same.
+/// The values set by recent writes, by record, as v1 showed them; clones are the same.
 #[derive(Clone)]
 pub(in crate::run) struct Losses {
     written: Cache<Uuid, Map<String, Value>>,
@@ -33,9 +33,9 @@ impl Default for Losses {
 }
 
 impl Losses {
-    /// Takes note of a write of `sent` after which v1 shows the record as `shown`; names of fields that have lost what
-    /// the write before had set. An element of a set for which `deleted` holds was deleted through the gateway, and is
-    /// no loss.
+    /// Notes a write of `sent` after which v1 shows the record as `shown`. Returns the names of fields that have lost
+    /// the value set by the previous write. An element of a set for which `deleted` holds was deleted through the
+    /// gateway, and is no loss.
     pub(in crate::run) fn wrote(
         &self,
         id: Uuid,
@@ -62,25 +62,25 @@ impl Losses {
         lost
     }
 
-    /// The record is gone, or was made anew.
+    /// Forgets the record: it was deleted or created again.
     pub(in crate::run) fn forget(&self, id: Uuid) {
         self.written.remove(&id);
     }
 
-    /// Writes after which a loss was suspected, since the start.
+    /// Returns the number of writes with a suspected loss since the start.
     #[cfg(test)]
     fn total(&self) -> u64 {
         self.suspected.load(Ordering::Relaxed)
     }
 }
 
-/// Whether two values are the same but for elements that were deleted.
+/// Checks whether two values are equal, apart from deleted elements.
 fn same(now: &Value, before: &Value, deleted: &impl Fn(&Value) -> bool) -> bool {
     match (now, before) {
         (Value::Array(now), Value::Array(before)) => {
             now.iter().filter(|one| !deleted(one)).eq(before.iter().filter(|one| !deleted(one)))
         }
-        // v1 writes instants in the zone of who asks (trap 42, `tz_list_kim`).
+        // v1 writes instants in the time zone of the caller (trap 42, `tz_list_kim`).
         (Value::String(now), Value::String(before)) if now != before => {
             time::read_instant(now).is_some_and(|instant| time::read_instant(before) == Some(instant))
         }
@@ -108,16 +108,16 @@ mod tests {
         assert_eq!(wrote(json!({"name": "newer"}), json!({"name": "newer", "color": "red"})), ["color"]);
         assert_eq!(losses.total(), 1);
         assert_eq!(wrote(json!({"name": "last"}), json!({"name": "last", "color": "red"})), none, "told once");
-        // A field that an answer does not show tells nothing.
+        // A field that is missing in an answer proves nothing.
         assert_eq!(wrote(json!({"color": "green"}), json!({"color": "green"})), none);
         losses.forget(id);
-        // An element that was deleted through the gateway was lost to nobody, and any other loss is told.
+        // An element deleted through the gateway is no loss; any other loss is reported.
         assert_eq!(wrote(json!({"labels": ["a", "deleted"]}), json!({"labels": ["a", "deleted"]})), none);
         assert_eq!(wrote(json!({"name": "x"}), json!({"name": "x", "labels": ["a"]})), none);
         assert_eq!(wrote(json!({"name": "y"}), json!({"name": "y", "labels": []})), ["labels"]);
         assert_eq!(losses.total(), 2);
         losses.forget(id);
-        // The same instant in another zone is no other value.
+        // The same instant in another zone is not another value.
         let (there, here) = ("2026-01-05T17:30:00+05:30", "2026-01-05T12:00:00Z");
         assert_eq!(wrote(json!({"start_date": here}), json!({"start_date": there})), none);
         assert_eq!(wrote(json!({"name": "a"}), json!({"name": "a", "start_date": here})), none);

@@ -1,5 +1,5 @@
-//! What is kept of what v1 has shown: collections, rosters and the last answers, for those v1 shows the same, with who
-//! reads them anew and when an empty list is believed.
+//! Caches of v1's data: collections, rosters and the last answers, for callers to whom v1 shows the same; with the
+//! rules about who reads them again and when an empty list is trusted.
 //!
 //! May use: what `run` may use.
 

@@ -1,4 +1,4 @@
-//! Rosters: people as v1 lists them, kept like collections. May use: what `run` may use.
+//! Rosters: people as v1 lists them, cached like collections. May use: what `run` may use.
 
 use super::empty_lists::OLDER;
 use crate::access::Caller;
@@ -17,13 +17,13 @@ use std::time::Instant;
 use uuid::Uuid;
 
 impl Job {
-    /// People of the project, newest first. v1 answers this to anyone in any project of the workspace (trap 3,
-    /// `members_private_project_by_outsider`); the project card has decided before.
+    /// Returns the people of the project, newest first. v1 shows them to any member of any project of the workspace
+    /// (trap 3, `members_private_project_by_outsider`); the project card was checked before.
     pub(in crate::run) async fn project_people(&self) -> Result<Arc<Vec<Person>>, Refusal> {
         Ok(self.load_people(None).await?.value)
     }
 
-    /// The same, as a read shows it that began after `since`.
+    /// Returns the same, if `since` is given from a read that began after it.
     async fn load_people(&self, since: Option<Instant>) -> Result<Kept<Arc<Vec<Person>>>, Refusal> {
         let resource = self.resource_named(Known::ProjectMembers)?;
         let place = self.place_of(resource)?;
@@ -40,7 +40,7 @@ impl Job {
         }
     }
 
-    /// The people of the project, read again when they do not satisfy `complete`.
+    /// Returns the people of the project; reads them again when they do not satisfy `complete`.
     pub(in crate::run) async fn project_people_with(
         &self,
         complete: impl Fn(&[Person]) -> bool,
@@ -53,14 +53,14 @@ impl Job {
         Ok(self.load_people(Some(asked)).await?.value)
     }
 
-    /// Whether v1 lists the person in the project. A person missing from what is kept is looked for afresh.
+    /// Checks whether v1 lists the person in the project; a person missing from the cache causes a fresh read.
     pub(in crate::run) async fn is_on_project_roster(&self, person: Uuid) -> Result<bool, Refusal> {
         let listed = |people: &[Person]| people.iter().any(|known| known.id == person);
         Ok(listed(&self.project_people_with(listed).await?))
     }
 }
 
-/// The roster at `path` as v1 shows it now to this caller.
+/// Reads the roster at `path`, as v1 shows it now to this caller.
 async fn read_people(
     runner: &Runner,
     caller: &Caller,
@@ -78,7 +78,7 @@ async fn read_people(
     }
     let people = members::read(&answer.body).map_err(|fault| bad_data(&fault))?;
     if people.is_empty() {
-        // That of a deleted project is. Any other shows at least who asks.
+        // The roster of a deleted project is empty. Any other shows at least the caller.
         if let Some(project) = project {
             runner.prove_empty(caller, slug, project, Instant::now(), OLDER, ctx).await?;
         }

@@ -1,11 +1,11 @@
-//! What v1 has shown lately, kept for those v1 shows the same, by the rules of `fresh`.
+//! Caches of recent v1 data, for callers to whom v1 shows the same, by the rules of `fresh`.
 //!
 //! A shelf holds one kind of thing (a collection, a roster) per place and audience. The audience is a role
-//! class of a project. The caller has proven their own class with their own project card before.
+//! class of a project. The caller's own project card has already proven the caller's class.
 //!
-//! Own writes are serialised per place, for the sake of what is kept here: two at once could not both be carried over.
-//! The records at v1 are guarded by `turns`, which every write has before it comes here, among all processes. The
-//! change of a write is carried into the kept thing when nothing else happened meanwhile; otherwise the thing is
+//! Own writes are serialised per place, for the sake of the cache: two at once could not both be carried over.
+//! The records at v1 are protected by `turns`, which every write takes before it comes here, across all processes.
+//! The change of a write is carried into the cached thing when nothing else happened meanwhile; otherwise the thing is
 //! dropped.
 //!
 //! May use: `fresh`, `refusal`, `translate` (people), `v1` (keys), this folder.
@@ -22,28 +22,28 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Role class that v1 shows the same rows.
+/// Role class to which v1 shows the same rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Audience {
     /// Role 15 and above.
     Members,
-    /// Guests among themselves.
+    /// Guests only.
     Guests,
 }
 
-/// Where a thing lives: a v1 path below a project (nil outside of projects).
+/// Address of a thing: a v1 path below a project (nil outside of projects).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Place {
     /// Workspace slug.
     pub workspace: Arc<str>,
-    /// Project the path lies in.
+    /// Project of the path.
     pub project: Uuid,
     /// v1 path, variables filled in.
     pub path: Arc<str>,
 }
 
 impl Place {
-    /// What voids a thing at this place, but for writes to the place itself.
+    /// Returns the changes that invalidate a thing at this place, except for writes to the place itself.
     fn around(&self) -> [Changed; 2] {
         [Changed::Project(self.project), Changed::Workspace((&*self.workspace).into())]
     }
@@ -58,22 +58,22 @@ impl Place {
     }
 }
 
-/// What can be kept on a shelf.
+/// A thing that can be kept on a shelf.
 pub trait Shelved: Send + Sync + 'static {
-    /// Bytes of all that is kept of it, about.
+    /// Approximate bytes of all cached things of the kind.
     const MOST: u64;
 
-    /// Bytes that it takes, about.
+    /// Returns the approximate size of the thing in bytes.
     fn bytes(&self) -> usize;
 
-    /// Whether it counts for those who ask with `key`; else they have to read it themselves.
+    /// Checks whether the thing is valid for callers with `key`; otherwise they must read it themselves.
     fn counts_for(&self, key: KeyId) -> bool {
         let _ = key;
         true
     }
 }
 
-/// What a thing takes beside itself and its path, about.
+/// Approximate size of an entry beside the thing and its path.
 const ENTRY: usize = 400;
 
 type Key = (Place, Audience);
@@ -82,7 +82,7 @@ impl Shelved for HashSet<Uuid> {
     const MOST: u64 = 32 * 1024 * 1024;
 
     fn bytes(&self) -> usize {
-        // An id and its place in the table, of which up to half is empty.
+        // An id and its slot in the table, of which up to half is empty.
         self.capacity() * 20
     }
 }
@@ -95,7 +95,7 @@ impl Shelved for Vec<Person> {
     }
 }
 
-/// Things kept of one kind.
+/// Cached things of one kind.
 pub struct Shelf<T> {
     things: Fresh<Key, Arc<T>, Refusal>,
     changes: Changes,
@@ -104,7 +104,7 @@ pub struct Shelf<T> {
 }
 
 impl<T: Shelved> Shelf<T> {
-    /// An empty shelf that serves things younger than `time_to_live`, and in need those younger than `longest`.
+    /// Creates an empty shelf that serves things younger than `time_to_live`, and in need those younger than `longest`.
     pub fn new(time_to_live: Duration, longest: Duration, changes: &Changes) -> Self {
         Self {
             things: Self::nothing(longest, changes),
@@ -119,8 +119,8 @@ impl<T: Shelved> Shelf<T> {
         Fresh::new(changes, T::MOST).weighing(weigh).useless_after(longest)
     }
 
-    /// Another one for the same writers that serves things younger than these, with what is kept here when `keep` is
-    /// set. A write through one of them voids what the other keeps.
+    /// Returns another shelf with these ages for the same writers; it has the same content when `keep` is set. A write
+    /// through one of them invalidates the cached things of the other.
     pub fn with_ages(&self, time_to_live: Duration, longest: Duration, keep: bool) -> Self {
         let things = match keep {
             true => self.things.clone().useless_after(longest),
@@ -129,29 +129,29 @@ impl<T: Shelved> Shelf<T> {
         Self { things, changes: self.changes.clone(), writers: self.writers.clone(), time_to_live }
     }
 
-    /// What is kept, and how often it was of use.
+    /// Returns the number of cached things, and how often they were used.
     pub fn figures(&self) -> Figures {
         self.things.figures()
     }
 
-    /// Nothing that was read of this project before counts.
+    /// Invalidates all things of this project that were read before.
     pub fn void_in(&self, project: Uuid) {
         for (place, _) in self.things.keys(|(place, _)| place.project == project) {
             self.changes.tell(place.itself());
         }
     }
 
-    /// The thing kept for `place`, when it is younger than `age` and nothing was written there since.
+    /// Returns the thing cached for `place`, if it is younger than `age` and nothing was written there since.
     pub fn kept_within(&self, place: &Place, audience: Audience, age: Duration) -> Option<Kept<Arc<T>>> {
         self.things.kept(&(place.clone(), audience), &self.changes.need(&place.voids(), age))
     }
 
-    /// Whether the thing at `place` is being read, so that it will be younger than `age`.
+    /// Checks whether a read of the thing at `place` is under way whose result will be younger than `age`.
     pub fn is_read(&self, place: &Place, audience: Audience, age: Duration) -> bool {
         self.things.is_under_way(&(place.clone(), audience), &self.changes.need(&place.voids(), age))
     }
 
-    /// The thing at `place`, younger than `age` or read with `read`.
+    /// Returns the thing at `place`: younger than `age`, or read with `read`.
     pub async fn load<F>(
         &self,
         place: &Place,
@@ -170,8 +170,8 @@ impl<T: Shelved> Shelf<T> {
         self.things.get(&(place.clone(), audience), need, read).await
     }
 
-    /// What `load` gives for `place`, without halves of writes that are under way there. Not for a write, which would
-    /// wait for itself.
+    /// Returns the result of `load` for `place`, without parts of writes that are under way there. Must not be used by
+    /// a write, which would wait for itself.
     pub async fn whole<F>(&self, place: &Place, load: impl Fn() -> F) -> Result<Kept<Arc<T>>, Refusal>
     where
         F: Future<Output = Result<Kept<Arc<T>>, Refusal>>,
@@ -179,9 +179,9 @@ impl<T: Shelved> Shelf<T> {
         self.writers.whole(&place.path, load).await
     }
 
-    /// Begins a write with `key` at `place`: waits for other writes there, and from now on nothing read before counts.
-    /// `sent` tells whether v1 was sent any of it, and `touched`, when the write is given up, whether v1 may have carried
-    /// out any of it.
+    /// Begins a write with `key` at `place`: waits for other writes there, and invalidates everything read before.
+    /// `sent` tells whether any part of the write was sent to v1; `touched` tells, when the write is dropped, whether
+    /// v1 may have carried out any of it.
     pub async fn begin_write(
         &self,
         place: &Place,
@@ -205,7 +205,7 @@ pub struct Write<'s, T: Shelved> {
     place: Place,
     audience: Audience,
     before: Option<Kept<Arc<T>>>,
-    /// What was kept when the write began, too old to be used as long as v1 answers.
+    /// The thing cached when the write began, too old for use while v1 answers.
     older: Option<Kept<Arc<T>>>,
     begun: Moment,
     touched: Arc<AtomicBool>,
@@ -214,7 +214,7 @@ pub struct Write<'s, T: Shelved> {
 }
 
 impl<T: Shelved> Write<'_, T> {
-    /// What was kept when the write began.
+    /// Returns the thing that was cached when the write began.
     pub fn before(&self) -> Option<Kept<Arc<T>>> {
         self.before.clone()
     }
@@ -224,19 +224,19 @@ impl<T: Shelved> Write<'_, T> {
         self.before = Some(thing.clone());
     }
 
-    /// The same with a thing that is known to be there without a read.
+    /// Uses a thing that is known without a read as the basis.
     pub fn known(&mut self, thing: T) {
         self.before = Some(Kept { value: Arc::new(thing), began: self.begun });
     }
 
-    /// Takes a part of the write that has happened into what is carried over.
+    /// Applies a finished part of the write to the thing that is carried over.
     pub fn carry(&mut self, change: impl FnOnce(&T) -> T) {
         if let Some(before) = self.before.as_mut().or(self.older.as_mut()) {
             before.value = Arc::new(change(&before.value));
         }
     }
 
-    /// Ends the write; `change` makes the thing after the write from the one before.
+    /// Ends the write; `change` builds the thing after the write from the one before.
     pub fn finish(mut self, change: impl FnOnce(&T) -> T) {
         self.done = true;
         self.put_back(|before| Arc::new(change(before)));
@@ -245,7 +245,7 @@ impl<T: Shelved> Write<'_, T> {
     fn put_back(&mut self, change: impl FnOnce(&Arc<T>) -> Arc<T>) {
         let changes = &self.shelf.changes;
         changes.tell(self.place.itself());
-        // Taken before the look at what else has happened, so that whatever happens after the look voids what is kept.
+        // Taken before the check for other changes, so that every change after the check invalidates the cached thing.
         let known = changes.now();
         let undisturbed = !changes.is_void(&self.place.around(), self.begun);
         let before = self.before.take().or_else(|| self.older.take());
@@ -257,7 +257,7 @@ impl<T: Shelved> Write<'_, T> {
 }
 
 impl<T: Shelved> Drop for Write<'_, T> {
-    /// A write given up: the kept thing stays when v1 certainly carried out nothing of it.
+    /// Ends a dropped write: the cached thing stays when v1 certainly carried out nothing of the write.
     fn drop(&mut self) {
         if self.done {
             return;

@@ -1,7 +1,7 @@
-//! Who writes at a place, one after the other, and how a read avoids the halves of their writes.
+//! Turns of writers at a place, and how a read avoids half-done writes.
 //!
-//! A write may take several calls. Whoever reads while one is under way here waits for its end, so that nobody sees a half
-//! of it, unless v1 hangs in it. Writes of other processes are not known here.
+//! A write may take several calls. A read during such a write in this process waits for its end, so that no caller sees
+//! a half of it, unless v1 hangs in the write. Writes of other processes are not known here.
 //!
 //! May use: `cache`.
 
@@ -14,29 +14,29 @@ use std::time::Duration;
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::timeout;
 
-/// Places whose writers are told apart.
+/// Number of places whose writers are tracked.
 const PLACES: u64 = 100_000;
-/// Time after which a place nobody writes to is forgotten.
+/// Time after which an unused place is forgotten.
 const IDLE: Duration = Duration::from_secs(86_400);
-/// Longest wait of a read for a write that may be half done: a v1 that hangs in a write is to hold up nobody else.
+/// Longest wait of a read for a half-done write: a v1 that hangs in a write must not block other requests.
 const LONGEST_HALF: Duration = Duration::from_secs(1);
 
 /// The writers of all places, by their paths.
 #[derive(Clone)]
 pub struct Writers(Cache<Arc<str>, Arc<Queue>>);
 
-/// Those who write at one place.
+/// The writers at one place.
 #[derive(Default)]
 struct Queue {
     turn: Arc<tokio::sync::Mutex<()>>,
-    /// Whether v1 was sent anything yet by the one whose turn it is.
+    /// Whether the present writer has sent anything to v1 yet.
     sent: Mutex<Option<Arc<AtomicBool>>>,
-    /// How many have ended that had sent something.
+    /// Number of ended writers that had sent something.
     ended: AtomicU64,
 }
 
 impl Queue {
-    /// Whether one may have done a half of its write.
+    /// Checks whether the present write may be half done.
     fn is_half_done(&self) -> bool {
         self.sent.lock().as_ref().is_some_and(|sent| sent.load(Ordering::SeqCst))
     }
@@ -58,12 +58,12 @@ impl Drop for Turn {
 }
 
 impl Writers {
-    /// Nobody writes.
+    /// Creates it without any writer.
     pub fn new() -> Self {
         Self(Cache::new(Bounds::of(PLACES).while_used_within(IDLE)))
     }
 
-    /// The turn of a writer at `path`, after those who came before. `sent` tells whether v1 was sent any of the write.
+    /// Waits for the turn of a writer at `path`, after earlier ones. `sent` tells whether v1 was sent any of the write.
     pub async fn turn(&self, path: &Arc<str>, sent: Arc<AtomicBool>) -> Turn {
         let queue = self.0.get_or_insert(Arc::clone(path), Arc::default);
         let guard = Arc::clone(&queue.turn).lock_owned().await;
@@ -71,8 +71,8 @@ impl Writers {
         Turn { queue, _guard: guard }
     }
 
-    /// What `load` gives for `path`, after a write under way there that may be half done, and once more when one was
-    /// meanwhile. Whoever has waited for a second is shown what there is.
+    /// Returns the result of `load` for `path`. It first waits for a half-done write there, and loads again when a
+    /// write happened meanwhile. After a second of waiting, it returns the present state.
     ///
     /// # Errors
     /// Those of `load`.
