@@ -1,11 +1,11 @@
-//! Work on indices with the gateway's own key, ahead of requests, so that nobody waits for it.
+//! Refreshing and building indices with the gateway's own key, ahead of requests, so that no request waits for it.
 //!
-//! The index of a project that is being read is brought up to date with the gateway's own key. And the index of a
-//! project that is met for the first time is begun: after a list that v1 has answered straight, others mostly follow
-//! that only the index can answer. A project of one page is left alone, for its index is a call that nobody minds.
+//! The index of a project in use is refreshed with the gateway's own key. The index of a project that is used for the
+//! first time is built in the background: after a list that v1 can answer directly, others usually follow that only the
+//! index can answer. A project of one page is skipped, because building its index takes only one call.
 //!
-//! The key is proved like any other. Only projects whose card shows the same rows to the owner of the key are
-//! refreshed, and only when `upstream.service_key` is set. May use: what `run` may use.
+//! The gateway's key is proven like any other. A project is refreshed only if its card shows the same rows to the owner
+//! of the key, and only when `upstream.service_key` is set. May use: what `run` may use.
 
 use crate::context::{Context, Priority};
 use crate::index::Scope;
@@ -16,16 +16,16 @@ use crate::v1::V1Key;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long after its last reader a project is kept up to date.
+/// Time for which a project is kept up to date after its last reader.
 pub(super) const IN_USE: Duration = Duration::from_secs(60);
 const SHORTEST: Duration = Duration::from_millis(200);
 
-/// Items up to which a build is one call.
+/// Number of items up to which a build is one call.
 const ONE_CALL: usize = 1000;
 
 impl InProject<'_> {
-    /// Begins the index of a project that has so many items, when the setting, memory and v1's quota allow it; at most
-    /// once in a while for each list. Nobody waits for it, and its calls count for no request.
+    /// Begins to build the index of a project with `items` items, when the setting, memory and v1's quota allow it; at
+    /// most once in a while for each list. No request waits for it or pays for its calls.
     pub(in crate::run) fn begin_index(&self, scope: &Scope, items: usize) {
         let runner = &self.runner;
         let wanted = runner.settings.index.ahead && items > ONE_CALL && runner.indexes.has_room_for(items);
@@ -41,7 +41,7 @@ impl InProject<'_> {
     }
 }
 
-/// Builds the index of `scope` with the gateway's own key, or with `key` of one who has been shown its rows.
+/// Builds the index of `scope` with the gateway's own key, or with `key`, whose owner has seen its rows.
 async fn begin(runner: &Runner, scope: &Scope, key: V1Key, items: usize) -> Result<(), Refusal> {
     let ctx = Context::new("index-ahead", runner.settings.limits.deadline).with_priority(Priority::Index);
     let key = match &runner.service_key {
@@ -55,7 +55,7 @@ async fn begin(runner: &Runner, scope: &Scope, key: V1Key, items: usize) -> Resu
     runner.indexes.begin(scope, &key, &ctx).await
 }
 
-/// Keeps indices in use ahead of their readers, until dropped.
+/// Refreshes indices in use before their readers need it, until dropped.
 pub async fn keep_ahead(runner: Arc<Runner>, key: V1Key) {
     let pause = (runner.indexes.settings().freshness / 4).max(SHORTEST);
     loop {
@@ -68,22 +68,22 @@ pub async fn keep_ahead(runner: Arc<Runner>, key: V1Key) {
     }
 }
 
-/// Why an index is brought up to date although nobody waits for it.
+/// Reason for refreshing an index that no request waits for.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::run) enum Why {
     /// Requests would soon have to wait for it.
     Ahead,
-    /// v1 has hinted at a change at this time.
+    /// v1 hinted at a change at this time.
     Hinted(Instant),
-    /// v1 has hinted at a change to another process, which has looked.
+    /// v1 hinted at a change to another process, which has read it already.
     PassedOn,
 }
 
-/// Brings the index of `scope` up to date; whatever its age when v1 has hinted at a change.
+/// Refreshes the index of `scope`; after a hint of v1, regardless of its age.
 pub(in crate::run) async fn renew(runner: &Runner, key: &V1Key, scope: &Scope, why: Why) -> Result<(), Refusal> {
     let what = if matches!(why, Why::Ahead) { "refresh-ahead" } else { "refresh-hinted" };
     let ctx = Context::new(what, runner.settings.limits.deadline).with_priority(Priority::Index);
-    // Requests share the read that is under way, so it must not be one that waits for quota.
+    // Requests share a read under way, so this read must not wait for quota.
     if runner.client.budget.is_short(key.id()) || !runner.sees_the_same(key, scope, &ctx).await? {
         return Ok(());
     }

@@ -1,10 +1,10 @@
-//! Keeping what this process remembers of a project in step with other gateway processes on the same store.
+//! Keeping this process's cached data of a project in step with other gateway processes on the same store.
 //!
-//! Each write to v1 raises the project's epoch before and after it; each read compares. Before, so that nobody
-//! keeps for long what a process that died in the middle has changed; when types or values of an item are recorded with it,
-//! so that nobody shows them beside v1's half from before; after, so that the next read of every
-//! other process sees what was acknowledged. A process that hears of all writes compares in memory (`store::peers`);
-//! with a store of its own (SQLite) it has nobody to tell.
+//! Each write to v1 raises the project's epoch before and after it; each read compares the epochs. Before: when a
+//! process dies during its write, the others drop their older data soon. If types or values of an item are recorded
+//! with the write, no process shows them together with older data of v1. After: the next read of every other process
+//! sees the acknowledged write. A process that hears of all writes compares in memory (`store::peers`);
+//! a process with its own store (SQLite) has no other processes to tell.
 //! May use: `fresh`, `store`.
 
 use crate::fresh::Changed;
@@ -14,32 +14,32 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// Pauses before others are told again of a write while its answer waits, in milliseconds: they would show what was
-/// before. After an outage several connections in a row may be dead.
+/// Pauses between attempts to announce a write while its answer waits, in milliseconds: until then, other processes
+/// show older data. After an outage, several connections in a row may be dead.
 const TOLD_AT_ONCE: [u64; 5] = [20, 50, 100, 200, 300];
-/// How long that may have taken for another attempt.
+/// Time after which no further attempt is made while the answer waits.
 const AT_ONCE: Duration = Duration::from_secs(1);
-/// How often others are told again of a write that they could not be told of.
+/// Number of later attempts to announce a write that could not be announced.
 const TOLD_AGAIN: usize = 30;
-/// Time until the next attempt.
+/// Time between later attempts.
 const AGAIN: Duration = Duration::from_secs(2);
 
 impl Runner {
-    /// Before a read or write in `project`: drops what is kept of it when another process wrote there.
+    /// Drops cached data of `project` if another process wrote there; called before a read or write.
     pub(in crate::run) async fn catch_up(&self, project: Uuid) {
         match self.store.epoch(project).await {
             Ok(epoch) => self.reached(project, epoch, 0),
-            // Reads make do with what is kept, and say so; see `Job::run`.
+            // Reads use cached data and say so; see `Job::run`.
             Err(_) if self.store.away_since().is_some() => {}
-            // Nobody can say what others did, so nothing kept counts; v1 itself still answers.
+            // Writes of other processes are unknown, so cached data are not used; v1 itself still answers.
             Err(_) => {
                 self.changes.tell(Changed::Project(project));
             }
         }
     }
 
-    /// Tells other processes of a write in `project` that is about to be sent. `changed` is what else they keep that
-    /// may not count any more, and `turn` what a write of this gateway's own has to itself meanwhile.
+    /// Announces to other processes a write in `project` that is about to be sent. `changed` is other cached data that
+    /// may become invalid, and `turn` the turn that a write of this gateway holds meanwhile.
     pub async fn announce(
         &self,
         project: Uuid,
@@ -51,8 +51,8 @@ impl Runner {
         Ok(())
     }
 
-    /// The same for one that was answered; waits until all that answer from memory have heard of it. When they cannot
-    /// be told, that is tried again beside the answer: nobody can take the write back.
+    /// Announces a write that was answered; waits until all processes that answer from memory know of it. When the
+    /// announcement fails, it is tried again after the answer: the write cannot be undone.
     pub async fn announce_done(self: &Arc<Self>, project: Uuid, changed: Vec<Changed>, turn: Option<&Noted>) {
         let (began, mut pauses) = (Instant::now(), TOLD_AT_ONCE.iter());
         let fault = loop {
@@ -83,32 +83,32 @@ impl Runner {
         tracing::error!(%project, "other gateway processes were not told of a write");
     }
 
-    /// Tells other processes of what a write outside of any project may have changed.
+    /// Announces to other processes the data that a write outside of any project may have changed.
     pub async fn announce_beyond_projects(&self, changed: Vec<Changed>) {
         if let Err(fault) = self.store.tell(changed).await {
             tracing::warn!(%fault, "other gateway processes could not be told of a write");
         }
     }
 
-    /// What is recorded of the project goes with nothing that was read of v1 before this epoch.
+    /// Drops v1 data of the project read before this epoch: they do not fit the recorded types and values.
     pub(in crate::run) fn goes_with(&self, project: Uuid, epoch: i64) {
         if self.epochs.get(&project).unwrap_or(0) < epoch {
             self.reached(project, epoch, 0);
         }
     }
 
-    /// `epoch` is in force, `own` of its steps being this process's; 0 for one that was not raised.
+    /// Notes that `epoch` is in force; `own` is 1 if this process raised it, 0 if it only read it.
     pub(in crate::run) fn reached(&self, project: Uuid, epoch: i64, own: i64) {
         if epoch == 0 {
-            // Nobody ever wrote there through this store, or this process has it to itself.
+            // There was no write yet through this store, or this process has the store to itself.
             return;
         }
         let known = self.epochs.get(&project);
         if own > 0 && known.is_some_and(|known| known >= epoch) {
-            // Whoever met a later one has told of all before it.
+            // The step to the later epoch has already covered all earlier ones.
             return;
         }
-        // Told first: a reader that sees the new number takes what is kept for current.
+        // Invalidate first: a reader that sees the new number treats cached data as current.
         if known.unwrap_or(0) != epoch - own {
             self.changes.tell(Changed::Project(project));
         }

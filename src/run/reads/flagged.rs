@@ -1,5 +1,5 @@
-//! A flag that one record of a collection has, such as that of the default state: whether v1 has it on a record, and on
-//! which one v2 shows it.
+//! A flag that only one record of a collection has, such as that of the default state: whether v1 has it on a record,
+//! and on which record v2 shows it.
 //!
 //! May use: what `run` may use, but no step.
 
@@ -9,13 +9,13 @@ use crate::translate::{Fault, Held};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// The flag as a v1 body.
+/// Returns the flag as a v1 body.
 pub(in crate::run) fn flag(resource: &Resource, rule: &OneOfAll, value: bool) -> Map<String, Value> {
     let key = resource.fields[rule.field].spec.v1.clone();
     key.into_iter().map(|key| (key, Value::Bool(value))).collect()
 }
 
-/// Whether v1 shows the flag on a record; v2 may not, see [`is_shown`].
+/// Checks whether v1 shows the flag on a record; v2 may not, see [`is_shown`].
 pub(in crate::run) fn has(resource: &Resource, rule: &OneOfAll, held: &Held) -> bool {
     let name = resource.fields[rule.field].spec.v1.as_deref();
     name.is_some_and(|name| held.v1_members().get(name) == Some(&Value::Bool(true)))
@@ -25,15 +25,15 @@ pub(in crate::run) fn is_shown(resource: &Resource, rule: &OneOfAll, held: &Held
     held.v2_members().get(&resource.fields[rule.field].name) == Some(&Value::Bool(true))
 }
 
-/// Whether v1 and v2 show the flag on another record than `id`.
+/// Checks whether both v1 and v2 show the flag on a record other than `id`.
 pub(in crate::run) fn is_on_another(resource: &Resource, rule: &OneOfAll, all: &Collection, id: Uuid) -> bool {
     let is_on = |held: &Held| has(resource, rule, held) && is_shown(resource, rule, held);
     all.rows().iter().any(|held| held.record.id != id && is_on(held))
 }
 
-/// Shows the flag on one record alone, the first in v1's order, which v1 itself takes. v1 has it on two while it moves from
-/// one to the other, after a gateway that ended in between, and when its users have set a second one
-/// (`states_list_two_defaults`); on none after a create that failed (`states_list_defaults_after_failed_create`).
+/// Shows the flag on one record only: the first in v1's order, which v1 itself uses. v1 has it on two records while the
+/// flag is moved, after a gateway process ended during that, and when v1's users have set a second one
+/// (`states_list_two_defaults`). It has it on none after a failed create (`states_list_defaults_after_failed_create`).
 pub(in crate::run) fn show_one(
     resource: &Resource,
     rule: &OneOfAll,

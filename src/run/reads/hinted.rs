@@ -1,9 +1,9 @@
-//! Indices brought up to date because v1 has hinted that work items of their projects were touched.
+//! Refreshing indices because v1 hinted that work items of their projects were changed.
 //!
-//! At most once a second for each project, however many hints there are; those that come within that second are followed
-//! when it is over, with one look for all. An index that nobody has asked for lately is left as it is: whoever asks for
-//! it next has it brought up to date. Several gateways pass hints on, for each reaches one of them alone: the one that
-//! was told looks, and the others go by what v1 has answered it. May use: what `run` may use.
+//! A project is read at most once a second, however many hints arrive. Hints within that second are handled when it is
+//! over, with one read for all. An index that was not requested recently is skipped: its next reader refreshes it. With
+//! several gateway processes, each hint reaches only one of them and is passed on: that process reads v1, and the
+//! others use v1's answer to it. May use: what `run` may use.
 
 use super::ahead::{IN_USE, Why, renew};
 use crate::index::Scope;
@@ -17,15 +17,15 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::Receiver;
 use uuid::Uuid;
 
-/// Shortest time from one look at a project to the next.
+/// Shortest time between two reads of a project.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Projects that are being looked at for a hint, and what has come meanwhile.
+/// Projects that are being read because of a hint, with the last hint that arrived meanwhile.
 #[derive(Debug, Default)]
 pub struct Hints(Mutex<HashMap<Uuid, Option<Why>>>);
 
 impl Hints {
-    /// A hint has come now. Whether nobody looks at the project yet.
+    /// Notes a hint; returns whether no task reads the project yet.
     fn begin(&self, project: Uuid, why: Why) -> bool {
         let mut looking = self.0.lock();
         match looking.get_mut(&project) {
@@ -40,7 +40,7 @@ impl Hints {
         }
     }
 
-    /// The last hint that has come since the last look; without any the looking ends.
+    /// Returns the last hint since the last read; without one, the reading ends.
     fn again(&self, project: Uuid) -> Option<Why> {
         let mut looking = self.0.lock();
         let again = looking.get_mut(&project).and_then(Option::take);
@@ -51,14 +51,14 @@ impl Hints {
     }
 }
 
-/// v1 has told this process of work items in `hint`.
+/// Handles v1's hint to this process about work items.
 pub fn touched(runner: &Arc<Runner>, hints: &Arc<Hints>, key: &V1Key, hint: Hint) {
     if runner.store.is_for_many() || !scopes(runner, &hint).is_empty() {
         keep_looking(runner, hints, key, hint, Why::Hinted(Instant::now()));
     }
 }
 
-/// Follows hints that reached other processes, until dropped.
+/// Handles hints that reached other processes, until dropped.
 pub async fn follow_hints(runner: Arc<Runner>, key: V1Key, mut passed_on: Receiver<Hint>) {
     let hints = Arc::new(Hints::default());
     while let Some(hint) = passed_on.recv().await {
@@ -68,7 +68,7 @@ pub async fn follow_hints(runner: Arc<Runner>, key: V1Key, mut passed_on: Receiv
     }
 }
 
-/// Looks now and then once a second, as long as hints come; nothing where somebody does so already.
+/// Reads now, and then once a second while hints arrive; does nothing if a task already does so.
 fn keep_looking(runner: &Arc<Runner>, hints: &Arc<Hints>, key: &V1Key, hint: Hint, why: Why) {
     if !hints.begin(hint.project, why) {
         return;
@@ -78,7 +78,7 @@ fn keep_looking(runner: &Arc<Runner>, hints: &Arc<Hints>, key: &V1Key, hint: Hin
         let mut next = Some(why);
         while let Some(why) = next {
             look(&runner, &key, &hint, why).await;
-            // Only now, so that what was read is there for the others.
+            // Passed on only now, so that the other processes find the result of the read.
             if matches!(why, Why::Hinted(_))
                 && let Err(fault) = runner.store.pass_on(hint.clone()).await
             {
@@ -90,7 +90,7 @@ fn keep_looking(runner: &Arc<Runner>, hints: &Arc<Hints>, key: &V1Key, hint: Hin
     }));
 }
 
-/// Lists of the project that somebody has asked for lately: those of others are asked for anew before they are used.
+/// Returns the recently used lists of the project; other lists are refreshed before their next use anyway.
 fn scopes(runner: &Runner, hint: &Hint) -> Vec<Scope> {
     let lately = runner.indexes.settings().freshness.max(IN_USE);
     let hinted = |scope: &Scope| scope.project == hint.project && *scope.workspace == *hint.workspace;

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Settles what `key` can see; the rest is left to requests of those who see it.
+/// Settles the writes that `key` can see; the others are settled by requests of callers who see them.
 pub async fn settle_left_open(runner: Arc<Runner>, key: V1Key) {
     let open = match runner.store.unsettled().await {
         Ok(open) => open,
@@ -37,7 +37,7 @@ pub async fn settle_left_open(runner: Arc<Runner>, key: V1Key) {
     }
 }
 
-/// A call that lists the project, as the owner of the key may.
+/// Returns a call that lists the project, with the permissions of the key's owner.
 async fn listing(runner: &Arc<Runner>, key: &V1Key, project: Uuid, slug: &str) -> Result<Inside, Refusal> {
     let ctx = Context::new("settle", runner.settings.limits.deadline);
     let caller = runner.prove(key, &ctx).await?;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use uuid::Uuid;
 
-/// Reads the complete collection; filters, orders and pages it here, because v1 does none of it (traps 47, 48).
+/// Reads the complete collection; filters, orders and pages it here, because v1 cannot do it (traps 47, 48).
 pub(in crate::run) async fn list(job: &Job) -> Result<Reply, Refusal> {
     match job.ready_page() {
         Some(reply) => job.hold_required().await.map(|()| reply),
@@ -22,12 +22,11 @@ pub(in crate::run) async fn list(job: &Job) -> Result<Reply, Refusal> {
     }
 }
 
-/// The page that was not asked for a moment ago.
+/// Builds a page that is not cached.
 async fn make_page(job: &Job) -> Result<Reply, Refusal> {
     let call = match job.list_call() {
         Ok(call) => call,
-        // A record that must be there and is missing is told before a bad query (O2); the list is not worth a call
-        // then.
+        // A missing required record is reported before a bad query (O2); then the list itself is not worth a call.
         Err(refusal) => return Err(job.hold_required().await.err().unwrap_or(refusal)),
     };
     let (required, loaded) = tokio::join!(job.hold_required(), job.load(job.resource()));
@@ -39,8 +38,8 @@ async fn make_page(job: &Job) -> Result<Reply, Refusal> {
     job.page_of(loaded.value, call).await
 }
 
-/// Proves an empty list of `read_at` where a row of the index stands for the record that must be there: v1 shows none of
-/// an archived project, and an empty list of it (trap 58, `projects_archived_comments`), but the row is older.
+/// Proves an empty list of `read_at` when a row of the index stands for the required record. v1 shows no items of an
+/// archived project, and an empty list for it (trap 58, `projects_archived_comments`), but the row may be older.
 async fn prove_without_a_read(job: &Job, read_at: Instant) -> Result<(), Refusal> {
     match (job.in_project(), job.required_item()) {
         (Some(within), Some(id)) if within.vouched(id).is_some() => Box::pin(within.prove_empty(read_at)).await,
@@ -54,7 +53,7 @@ pub(in crate::run) async fn one(job: &Job) -> Result<Reply, Refusal> {
     Ok(job.record_reply(held.record.json.clone()))
 }
 
-/// The record that the path names, read side by side with what must be there for it.
+/// Reads the record that the path names, and in parallel the record that it requires.
 pub(in crate::run) async fn read_addressed_record(job: &Job) -> Result<Arc<Held>, Refusal> {
     let (required, held) = tokio::join!(job.hold_required(), read(job));
     required?;
@@ -74,7 +73,7 @@ async fn read(job: &Job) -> Result<Arc<Held>, Refusal> {
     further.map(Arc::new).ok_or_else(Refusal::not_found)
 }
 
-/// The record at its own path, as it is now.
+/// Reads the record at its own path, as it is now.
 async fn read_alone(job: &Job, id: Uuid) -> Result<Held, Refusal> {
     let path = job.record_path(job.resource(), id)?;
     let answer = job.ask_record(V1Request::get(path, ""), id).await;
@@ -93,14 +92,14 @@ async fn read_alone(job: &Job, id: Uuid) -> Result<Held, Refusal> {
     }
 }
 
-/// The record `id`, from what is kept or, when it is not there, from a fresh read: "not found" is never said
-/// on the word of a cache.
+/// Returns the record `id`, from the cache or, if missing there, from a fresh read: a cache never proves "not
+/// found".
 pub(in crate::run) async fn find(job: &Job, resource: &Resource, id: Uuid) -> Result<Option<Arc<Held>>, Refusal> {
     let all = load_with(job, resource, |all| all.get(id).is_some()).await?;
     Ok(all.get(id).cloned())
 }
 
-/// The collection, read again when what is kept does not satisfy `complete`.
+/// Returns the collection; reads it again when the cached one does not satisfy `complete`.
 pub(in crate::run) async fn load_with(
     job: &Job,
     resource: &Resource,

@@ -25,14 +25,14 @@ use std::sync::Arc;
 use std::time::Instant;
 use uuid::Uuid;
 
-/// Bytes of records that a search looks through in the time another filter takes for one.
+/// Bytes of records that a search reads in the time in which other heavy work handles one byte.
 const SEARCHED: usize = 8;
-/// What filtering and ordering one record costs, in bytes of other heavy work.
+/// Cost of filtering and ordering one record, in bytes of other heavy work.
 const ROW: usize = 16;
-/// Bytes of records that are copied into an answer in the time other heavy work takes for one.
+/// Bytes of records that are copied into an answer in the time in which other heavy work handles one byte.
 const COPIED: usize = 64;
 
-/// What it takes to answer `call` from so many records of so many bytes, in bytes of other heavy work.
+/// Returns the cost of answering `call` from this many records and bytes, in bytes of other heavy work.
 pub(in crate::run) fn looking_through(records: usize, bytes: usize, call: &ListCall) -> usize {
     let each = if call.search.is_some() { SEARCHED } else { COPIED };
     records * ROW + bytes / each
@@ -42,11 +42,11 @@ pub(in crate::run) fn records_of<T: DeserializeOwned>(page: &[u8]) -> Result<Vec
     incoming::records(page).map_err(|fault| bad_data(&fault))
 }
 
-/// Records of a page: as many as v1 gives.
+/// Records in a page: the most that v1 returns.
 pub(in crate::run) const AT_ONCE: usize = 1000;
 
 impl Job {
-    /// The first page of a list of v1 in a project, read now, in the order and with the fields that `query` names.
+    /// Reads the first page of a v1 list in a project, in the order and with the fields that `query` names.
     pub(in crate::run) async fn first_page(&self, resource: &Resource, query: &str) -> Result<V1Response, Refusal> {
         let request = V1Request::get(self.collection_path(resource)?, format!("per_page={AT_ONCE}&{query}"));
         let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await;
@@ -57,7 +57,7 @@ impl Job {
         }
     }
 
-    /// All records of a list of v1, read now, each as a `T`.
+    /// Reads all records of a v1 list, each as a `T`.
     pub(in crate::run) async fn all_records<T: DeserializeOwned>(
         &self,
         resource: &Resource,
@@ -72,8 +72,8 @@ impl Job {
         Ok(all)
     }
 
-    /// The page of a collection that `call` asks for, looked for on the pool for heavy work when there is much to look
-    /// through.
+    /// Returns the page of a collection that `call` asks for; a large collection is searched on the pool for heavy
+    /// work.
     pub(in crate::run) async fn page_of(&self, all: Arc<Collection>, call: ListCall) -> Result<Reply, Refusal> {
         let size = looking_through(all.rows().len(), all.size, &call);
         let (operation, parameters) = (self.call.operation, self.call.parameters.clone());
@@ -84,7 +84,7 @@ impl Job {
         self.runner.heavy.run(Input::Own, size, &self.call.ctx, look).await
     }
 
-    /// The page that this call asks for, when it was asked for a moment ago.
+    /// Returns the cached page for this call, if the same was asked a moment ago.
     pub(in crate::run) fn ready_page(&self) -> Option<Reply> {
         let (place, usual) = (self.place_of(self.resource()).ok()?, self.runner.settings.cache.collection);
         let kept = self.runner.collections.kept_within(&place, self.audience().ok()?, usual)?;
@@ -94,14 +94,14 @@ impl Job {
         Some(reply)
     }
 
-    /// The collection of `resource` below this call's variables, kept or read.
+    /// Returns the collection of `resource` below this call's variables, cached or read.
     pub(in crate::run) async fn load(&self, resource: &Resource) -> Result<Kept<Arc<Collection>>, Refusal> {
         let (place, all) = (self.place_of(resource)?, &self.runner.collections);
         let read = |how| self.reading(resource, how);
         self.whole(&place, || self.load_from(all, &place, read)).await
     }
 
-    /// The collection as a read shows it that began after `asked`, whatever is kept.
+    /// Returns the collection from a read that began after `asked`, without using caches.
     pub(in crate::run) async fn load_since(
         &self,
         resource: &Resource,
@@ -112,7 +112,7 @@ impl Job {
         self.whole(&place, || self.read_since(all, &place, asked, read)).await
     }
 
-    /// What `load` gives for `place`, to a read without halves of writes. A write holds a place itself.
+    /// Returns the result of `load` for `place`; a read never gets half of a write. A write holds a place itself.
     async fn whole<F>(&self, place: &Place, load: impl Fn() -> F) -> Result<Kept<Arc<Collection>>, Refusal>
     where
         F: Future<Output = Result<Kept<Arc<Collection>>, Refusal>>,
@@ -123,7 +123,7 @@ impl Job {
         }
     }
 
-    /// A read that shares its work with others: owns everything it needs.
+    /// Returns a read that can be shared: it owns everything it needs.
     fn reading(
         &self,
         resource: &Resource,
@@ -145,7 +145,7 @@ impl Job {
                 None => Uuid::nil(),
             };
             let mut rows = translated(&runner, index, v1.rows, pages, &ctx).await?;
-            // What must be there for the list, such as a work item, is proof enough.
+            // A required record of the list, such as a work item, is proof enough.
             let for_all = match card.filter(|_| rows.is_empty() && resource.requires.is_none()) {
                 Some(card) => runner.prove_empty(&caller, &slug, card.id, Instant::now(), older, &ctx).await?,
                 None => true,
@@ -168,8 +168,8 @@ impl Job {
         }
     }
 
-    /// The record `id` in the second list of its resource, which is read anew each time. v1 answers 404 for the own
-    /// path of an archived module (`modules_archived_get`) and lists it apart (`modules_archived_list`; O59).
+    /// Returns the record `id` from the second list of its resource, which is read each time. v1 answers 404 at the
+    /// path of an archived module (`modules_archived_get`) and lists it separately (`modules_archived_list`; O59).
     pub(in crate::run) async fn find_further(
         &self,
         resource: &Resource,
@@ -194,13 +194,13 @@ impl Job {
         Ok(None)
     }
 
-    /// Where the plan has the resource, and the runner its shape.
+    /// Returns the index of the resource in the plan, and of its shape in the runner.
     fn index_of(&self, resource: &Resource) -> Result<usize, Refusal> {
         let index = self.runner.plan.resources.iter().position(|known| known.name == resource.name);
         index.ok_or_else(|| Refusal::internal("a resource that is not in the plan"))
     }
 
-    /// What a read has found, or why v1 refused it.
+    /// Returns the result of a read, or the meaning of v1's refusal.
     pub(in crate::run) async fn explain_refused_read<T>(&self, read: Result<T, Refusal>) -> Result<T, Refusal> {
         match read {
             Ok(found) => Ok(found),
@@ -208,7 +208,7 @@ impl Job {
         }
     }
 
-    /// What it means that v1 refuses a read although the card allows it: the card is out of date.
+    /// Returns the meaning of a read that v1 refuses although the card allows it: the card is out of date.
     pub(in crate::run) async fn after_refused_read(&self, refusal: Refusal) -> Refusal {
         match refusal {
             Refusal::NotFound { .. } | Refusal::Forbidden { .. } => self.by_new_card(refusal).await,
@@ -220,21 +220,21 @@ impl Job {
         }
     }
 
-    /// The refusal that a new look at the project gives; `refusal` when the caller is a member still. v1 says 403 both
-    /// of a project that the caller does not see, which is 404 here, and of one that the caller is not in (trap 2).
+    /// Reads the project card again and returns the refusal that it gives; `refusal` when the caller is still a member.
+    /// v1 answers 403 both for an invisible project, which is 404 here, and for one without membership (trap 2).
     pub(in crate::run) async fn by_new_card(&self, refusal: Refusal) -> Refusal {
         let Some(card) = self.call.card() else { return refusal };
         self.prove_anew(card.id).await.err().unwrap_or(refusal)
     }
 
-    /// Whether the caller is a member of the project, by a new look at it.
+    /// Checks with a new card that the caller is a member of the project.
     pub(in crate::run) async fn prove_anew(&self, project: Uuid) -> Result<(), Refusal> {
         self.runner.changes.tell(Changed::ProjectAccess(project));
         let card = self.runner.access.project(&self.call.caller, self.slug(), project, &self.call.ctx).await?;
         card.require_member().map(drop)
     }
 
-    /// Translates one v1 record with the overlay kept for it, on the pool for heavy work when it is not small.
+    /// Translates one v1 record with its overlay, on the pool for heavy work when it is not small.
     pub(in crate::run) async fn translate_record(&self, resource: &Resource, row: &[u8]) -> Result<Held, Refusal> {
         let text: Arc<str> = incoming::text(row).map_err(|fault| bad_data(&fault))?.into();
         let index = self.index_of(resource)?;
@@ -254,7 +254,7 @@ impl Job {
     }
 }
 
-/// Overlay values of these records; none are looked up where the mapping keeps none.
+/// Returns the overlay values of these records; there is no look-up where the mapping keeps none.
 pub(in crate::run) async fn overlays_of(
     store: &crate::store::Store,
     resource: &Resource,
@@ -267,7 +267,7 @@ pub(in crate::run) async fn overlays_of(
     Ok(store.overlay_of_records(workspace, &resource.name, records).await?)
 }
 
-/// The records of all pages, translated on the pool for heavy work when the pages are not small.
+/// Translates the records of all pages, on the pool for heavy work when the pages are not small.
 async fn translated(
     runner: &Arc<Runner>,
     resource: usize,
@@ -289,7 +289,7 @@ fn translate(shape: &ReadShape, form: Rows, pages: &[Bytes]) -> Result<Vec<Held>
     Ok(held)
 }
 
-/// The record read again with what is kept for it.
+/// Reads the record again with its overlay.
 fn overlaid(shape: &ReadShape, held: &Held, overlay: &[OverlayValue]) -> Result<Held, Fault> {
     shape.read(incoming::text(&held.v1)?, overlay)
 }

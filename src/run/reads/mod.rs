@@ -1,4 +1,4 @@
-//! Reads: a page or a record of a collection, where the collection comes from, and what is answered while v1 is away or
+//! Reads: a page or a record of a collection, the sources of the collection, and the answers while v1 is away or
 //! its quota is short.
 //!
 //! May use: what `run` may use.

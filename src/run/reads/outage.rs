@@ -1,10 +1,10 @@
-//! What reads make do with while v1 is unreachable, does not answer or answers 5xx, and when a list changes faster
-//! than it can be read: whatever is kept, up to `cache.stale_if_error`, said in `Age`, `Cache-Status` and
+//! Fallbacks of reads while v1 is unreachable, does not answer or answers 5xx, and when a list changes faster
+//! than it can be read: cached data up to the age `cache.stale_if_error`, noted in `Age`, `Cache-Status` and
 //! `Server-Timing`.
 //!
-//! Only what is there is taken from older data. The gateway never concludes from it that something is *not* there,
-//! settles nothing by it, and does not use what a write has voided. Proofs of access follow a rule of their own
-//! (`access::remembered`). Writes never look at older data. May use: what `run` may use.
+//! Older data only prove that something exists. The gateway never concludes from them that something does *not* exist,
+//! settles no write by them, and does not use data that a write has invalidated. Proofs of access follow another rule
+//! (`access::remembered`). Writes never use older data. May use: what `run` may use.
 
 use crate::boxed::boxed;
 use crate::context::Note;
@@ -24,12 +24,12 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 use uuid::Uuid;
 
-/// The refusal of what cannot be known while the database of the store does not answer.
+/// The refusal for data that are unknown while the database of the store does not respond.
 pub(in crate::run) fn store_is_away() -> Refusal {
     Refusal::StoreUnavailable { cause: "the database does not answer".into() }
 }
 
-/// What v1 answered, of now or, in trouble, the last time.
+/// v1's answer, from now or, during an outage, from the last time.
 pub(in crate::run) enum Answered<T> {
     Read(T),
     Otherwise(V1Response),
@@ -37,24 +37,24 @@ pub(in crate::run) enum Answered<T> {
 
 pub(in crate::run) enum Seen {
     Answer(Answered<Box<Item>>),
-    /// A row of the index, in trouble.
+    /// A row of the index, during an outage.
     Row(Box<Item>),
 }
 
-/// Who makes sure that the body of a success is whole JSON.
+/// The side that checks whether the body of a success is complete JSON.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Body {
-    /// The client of v1, by a look of its own.
+    /// The client of v1, with a separate check.
     Checked,
-    /// The asker, by reading all of it.
+    /// The caller, by reading all of it.
     ForTheAsker,
 }
 
 impl Job {
-    /// [`or_older`] for the list at this v1 path: `older` is used also when the list kept changing while it was
-    /// read, and then by all who ask in the time a collection is usually used again, so that v1 is not asked for it
-    /// again and again in vain. It is used as well when comparing the list with v1 is known to take longer than the
-    /// request may; that goes on.
+    /// Applies [`or_older`] to the list at this v1 path. `older` is also used when the list kept changing while it was
+    /// read, and then by all requests for the usual lifetime of a collection, so that v1 is not asked again and
+    /// again in vain. It is also used when comparing the list with v1 is known to take longer than the
+    /// request may take; the comparison goes on.
     pub(in crate::run) async fn list_or_older<T>(
         &self,
         path: &Arc<str>,
@@ -81,18 +81,18 @@ impl Job {
                 outcome => return outcome,
             },
         };
-        // It may have been voided meanwhile.
+        // The older list may have been invalidated meanwhile.
         let (thing, read_at) = older().ok_or(failure)?;
         ctx.meter.relies_on(read_at, Note::Changing);
         Ok(thing)
     }
 
-    /// Whether calls for this caller wait for the quota, so that v1 is not asked.
+    /// Checks whether this caller's calls wait for the quota; then v1 is not asked.
     fn is_queued(&self) -> bool {
         self.runner.client.budget.is_queued(self.key().id())
     }
 
-    /// The index as it is, for a time of trouble, and when it was read.
+    /// Returns the present index, for use during an outage, and when it was read.
     pub(in crate::run) fn older_index(&self, scope: &Scope) -> Option<(Arc<Index>, Instant)> {
         let runner = &self.runner;
         let kept = runner.indexes.kept_within(scope, runner.settings.cache.stale_if_error)?;
@@ -100,15 +100,15 @@ impl Job {
         (!void).then_some((kept.value, kept.began.at))
     }
 
-    /// A read of v1 that is made anew for every request, and shows one record of this project. In trouble, the last
-    /// answer to the same.
+    /// Reads v1 for every request, and expects one record of this project. During an outage, returns the last
+    /// answer to the same request.
     pub(in crate::run) async fn ask_record(&self, request: V1Request, record: Uuid) -> Result<V1Response, Refusal> {
         let (shown, about) = (Shown::Class(self.audience()?), self.about(Some(record)));
         self.ask_kept(shown, request, move |answer| is_of(record, answer).then_some(about)).await
     }
 
-    /// [`Job::ask_record`] for reads whose place is known only from their answer; `about` tells it, or that the answer
-    /// is none to what was asked.
+    /// Like [`Job::ask_record`], for reads whose place is known only from the answer; `about` returns what invalidates
+    /// the answer, or none when the answer does not fit the request.
     pub(in crate::run) async fn ask_kept(
         &self,
         shown: Shown,
@@ -121,7 +121,7 @@ impl Job {
         or_older(&self.call.ctx, || self.is_queued(), older, asking).await
     }
 
-    /// [`Job::ask_record`] for a page, of which `read` reads everything.
+    /// Like [`Job::ask_record`], for a page that `read` reads completely.
     pub(in crate::run) async fn ask_page<T>(
         &self,
         request: V1Request,
@@ -137,8 +137,8 @@ impl Job {
         or_older(&self.call.ctx, || self.is_queued(), older, pin!(asking)).await
     }
 
-    /// Reads all of a success with `read`, which is then the check that it is whole; `about` tells what voids it, or
-    /// that it is none to what was asked.
+    /// Reads a success completely with `read`, which also checks that it is complete; `about` returns what invalidates
+    /// it, or none when it does not fit the request.
     async fn ask_and_read<T>(
         &self,
         question: &Question,
@@ -168,7 +168,7 @@ impl Job {
         }
     }
 
-    /// What voids an answer about any record of this project.
+    /// Returns the changes that invalidate an answer about any record of this project.
     pub(in crate::run) fn around_records(&self, project: Uuid) -> [Changed; 4] {
         let workspace = Changed::Workspace(self.slug().into());
         [Changed::Written(project), Changed::Answers(project), Changed::Project(project), workspace]
@@ -194,7 +194,7 @@ impl Job {
                 match Box::pin(runner.answers.share(question, || self.asking(request.clone()))).await {
                     Some(Ok(answer)) if answer.status == 200 => return Ok(answer),
                     Some(Err(refusal)) if refusal.is_trouble() => return Err(refusal),
-                    // It may be about the key of the one who asked, or takes long.
+                    // It may be about the other caller's key, or take long.
                     _ => {}
                 }
             }
@@ -203,14 +203,14 @@ impl Job {
         runner.answers.read(question, asking, about).await
     }
 
-    /// A read that outlives the one who asked.
+    /// Returns a read that goes on when its caller leaves.
     fn asking(&self, request: V1Request) -> impl Future<Output = Result<V1Response, Refusal>> + Send + use<> {
         let (runner, key, ctx) = (Arc::clone(&self.runner), self.key().clone(), self.shared_ctx());
         async move { runner.client.ask(&key, request, &ctx).await }
     }
 
-    /// What a write of this operation can change in what is kept for a time of trouble, beside what it carries
-    /// over itself.
+    /// Returns the cached fallback data that a write of this operation can change, except for those that the write
+    /// updates itself.
     fn can_change(&self) -> Vec<Changed> {
         let Some(project) = self.call.card().map(|card| card.id) else { return Vec::new() };
         let (resource, pk) = (self.resource(), self.pk().ok());
@@ -220,21 +220,21 @@ impl Job {
         let item = resource.is(Known::WorkItems);
         let is_delete = self.operation().method == crate::plan::Method::Delete;
         match pk {
-            // A deleted record may take others with it. The index follows the delete of an item, whose children are
-            // detached before, each by a write of its own; it shows nothing of records that are read alone.
+            // A deleted record may take others with it. The index follows the delete of an item: its children are
+            // detached before, each by its own write. The index contains no records that are read alone.
             _ if is_delete && (item || resource.reads_alone()) => {
                 vec![Changed::Pages(project), Changed::Answers(project)]
             }
             _ if is_delete => vec![Changed::Written(project)],
             Some(id) if item => vec![Changed::Pages(project), Changed::Record(id)],
             None if item => vec![Changed::Pages(project)],
-            // Nothing but itself shows a record that is read alone.
+            // Only its own answers show a record that is read alone.
             pk if resource.reads_alone() => pk.map(Changed::Record).into_iter().collect(),
             _ => vec![Changed::Written(project)],
         }
     }
 
-    /// To be called before the write is begun; the function that is returned is called with its outcome.
+    /// Returns a function that must be called with the outcome of the write; to be called before the write begins.
     pub(in crate::run) fn voiding<T>(&self) -> impl FnOnce(&Result<T, Refusal>) + use<T> {
         let (runner, touched, changes) = (Arc::clone(&self.runner), Arc::clone(&self.touched), self.can_change());
         let project = self.call.card().map(|card| card.id);
@@ -245,7 +245,7 @@ impl Job {
             for changed in changes {
                 runner.changes.tell(changed);
             }
-            // Nobody knows what v1 did, so nothing of the project is vouched for.
+            // The outcome at v1 is unknown, so no older data of the project are used.
             if let (Err(_), Some(project)) = (outcome, project) {
                 runner.changes.tell(Changed::Written(project));
             }
@@ -254,7 +254,7 @@ impl Job {
 }
 
 impl InProject<'_> {
-    /// The record of the work item `id`: v1's answer, or in trouble whatever was read last, its row of the index or
+    /// Returns the work item `id`: v1's answer or, during an outage, the newer one of its row in the index and
     /// v1's last answer.
     pub(in crate::run) async fn ask_item(&self, request: V1Request, id: Uuid) -> Result<Seen, Refusal> {
         let (question, about) = (Question::new(Shown::Class(self.audience()?), &request), self.about(Some(id)));
@@ -263,7 +263,7 @@ impl InProject<'_> {
         let older = || {
             let answer = self.runner.answers.kept(&question);
             match (answer, self.older_index(&scope)) {
-                // An item that the newer one does not show is not there to be shown, although it may be on v1.
+                // An item that the newer index does not show is not shown, although v1 may have it.
                 (Some((_, read_at)), Some((index, newer))) if newer > read_at => Some((index, newer)),
                 (Some((answer, read_at)), _) => {
                     return Some((Seen::Answer(Answered::Read(read(&answer).ok()?)), read_at));
@@ -280,7 +280,7 @@ impl InProject<'_> {
         or_older(&self.call.ctx, || self.is_queued(), older, pin!(asking)).await
     }
 
-    /// The item that `find` finds in the index, for a time of trouble; none says nothing about v1.
+    /// Returns the item that `find` finds in the index, for use during an outage; none proves nothing about v1.
     pub(in crate::run) async fn item_in_outage(
         &self,
         find: impl Fn(&Index) -> Option<Item>,
@@ -297,7 +297,7 @@ impl InProject<'_> {
     }
 }
 
-/// Whether an answer shows the record that was asked for.
+/// Checks whether an answer shows the requested record.
 fn is_of(asked: Uuid, answer: &V1Response) -> bool {
     #[derive(Deserialize)]
     struct Record {

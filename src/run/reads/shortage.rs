@@ -1,8 +1,8 @@
-//! What reads make do with while v1's quota is short: collections and indices that are older than usual, up to
-//! `cache.stretch`, said in `Age` and `Server-Timing`.
+//! Fallbacks of reads while v1's quota is short: collections and indices that are older than usual, up to
+//! `cache.stretch`, noted in `Age` and `Server-Timing`.
 //!
-//! Only what is there is taken from older data; whether something is missing is still asked of v1, and so is
-//! everything about access. Writes never look at it. May use: what `run` may use.
+//! Older data only prove that something exists; whether something is missing is still asked of v1, and so is
+//! everything about access. Writes never use older data. May use: what `run` may use.
 
 use crate::context::{Context, Note, Priority};
 use crate::fresh::Kept;
@@ -18,42 +18,42 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// The time in which it is noticed that the database of the store does not answer.
+/// Time in which the gateway notices that the database of the store does not respond.
 const NOTICED: Duration = Duration::from_secs(2);
-/// Times that a read of others is looked at before one is made that nobody joins.
+/// Most attempts at a shared read before a separate one is made.
 const ROUNDS: usize = 3;
-/// Reads that one key may begin in the same moment; without quota for twice as many each has to keep its call first.
+/// Reads that one key may begin at the same moment. When the quota has less room, each must reserve its call first.
 const AT_ONCE: usize = 8;
-/// Longest wait for v1's word on the gateway's own key, which goes on then for those who come later.
+/// Longest wait for v1's check of the gateway's own key; the check then goes on for later requests.
 const OWN_PROOF: Duration = Duration::from_secs(2);
-/// How often whoever waits for quota looks whether somebody else has begun.
+/// Interval at which a request that waits for quota checks whether another one has begun the read.
 const LOOK: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Clone, Copy)]
 pub(in crate::run) struct Reading {
-    /// How much older than the thing the rights may be that it is held against.
+    /// Largest age of the caller's rights, at the time of the read, with which an empty list is proven.
     pub(in crate::run) older: Duration,
-    /// Whether nobody else waits for it.
+    /// Whether no other request waits for it.
     pub(in crate::run) alone: bool,
 }
 
 impl Job {
-    /// What such a read goes by. One that others wait for does not wait for the quota of this call's key.
+    /// Returns the context of such a read. A shared read does not wait for the quota of this call's key.
     pub(in crate::run) fn ctx_of(&self, reading: Reading) -> Context {
         if reading.alone { self.shared_ctx() } else { self.shared_ctx().for_all() }
     }
 
-    /// Whether this call may be answered with older data than usual at all.
+    /// Checks whether this call may be answered with older data than usual.
     fn may_stretch(&self) -> bool {
         self.call.ctx.priority == Priority::Read
     }
 
-    /// Whether this call should make do with what is kept.
+    /// Checks whether this call should use cached data.
     pub(in crate::run) fn is_short(&self) -> bool {
         self.is_short_for(self.key())
     }
 
-    /// Whether the quota of this call's key is counted, so that it can be waited for.
+    /// Checks whether the quota of this call's key is counted, so that waiting for it makes sense.
     fn is_paced(&self) -> bool {
         self.runner.client.budget.paces(self.key().id())
     }
@@ -62,17 +62,17 @@ impl Job {
         self.may_stretch() && self.runner.client.budget.is_short(key.id())
     }
 
-    /// The answer uses data of `read_at` that was asked for at `asked`; with quota at hand it would be at most
-    /// `usual` old.
+    /// Notes that the answer uses data of `read_at` that were requested at `asked`; with enough quota they would be at
+    /// most `usual` old.
     pub(in crate::run) fn uses(&self, read_at: Instant, asked: Instant, usual: Duration) {
         let meter = &self.call.ctx.meter;
         let older = read_at < asked && asked - read_at >= usual;
-        // Data that are used because v1 gave nothing newer have been told already.
+        // Data that are used because v1 gave nothing newer are already noted.
         let told = meter.makes_do();
         if older && !told { meter.relies_on(read_at, Note::Stale) } else { meter.used(read_at) }
     }
 
-    /// Age up to which collections are used now.
+    /// Returns the age up to which collections are used now.
     pub(in crate::run) fn collection_age(&self) -> Duration {
         let settings = &self.runner.settings;
         if self.is_short() {
@@ -82,7 +82,7 @@ impl Job {
         }
     }
 
-    /// The thing at `place`: kept, kept for longer while v1's quota is short, or read.
+    /// Returns the thing at `place`: cached, cached for longer while v1's quota is short, or read.
     pub(in crate::run) async fn load_from<T, F>(
         &self,
         shelf: &Shelf<T>,
@@ -101,14 +101,14 @@ impl Job {
             };
             let loaded = self.kept_or_read(shelf, place, begin).await;
             let begun_here = begun_here.into_inner();
-            // What somebody else has read may count for them alone, or have failed because of them: they see nothing any
-            // more, or may ask nothing more.
+            // The result of another caller's read may be valid for that caller alone. It may also have failed because
+            // of them: they lost access, or have no quota left.
             match (&loaded, self.call.card()) {
                 (Ok(kept), _) if kept.value.counts_for(self.key().id()) => return loaded,
-                // Also when it was begun here: quota is waited for now, or what somebody else begins.
+                // Also when the read began here: now wait for quota, or for a read that another request begins.
                 (Err(Refusal::RateLimited { .. }), _) if self.is_paced() || !begun_here => {}
                 _ if begun_here => return self.explain_refused_read(loaded).await,
-                // Also when v1 takes their key no more, which says nothing of this one.
+                // Also when v1 does not accept the other caller's key any more, which says nothing about this one.
                 (Ok(_) | Err(Refusal::Unauthorized { .. }), _) => {}
                 (Err(Refusal::NotFound { .. } | Refusal::Forbidden { .. }), Some(card)) => {
                     self.prove_anew(card.id).await?;
@@ -119,7 +119,7 @@ impl Job {
         self.read_alone(read).await
     }
 
-    /// The thing at `place` as a read shows it that began after `since`, whatever is kept.
+    /// Returns the thing at `place` from a read that began after `since`, without using caches.
     pub(in crate::run) async fn read_since<T, F>(
         &self,
         shelf: &Shelf<T>,
@@ -138,7 +138,7 @@ impl Job {
         };
         let mut loaded = begin().await;
         if self.is_paced() && matches!(loaded, Err(Refusal::RateLimited { .. })) {
-            // There was no quota when v1 was to be asked. It is waited for now, or what somebody else begins.
+            // There was no quota for asking v1. Now wait for quota, or for a read that another request begins.
             let is_begun = || {
                 let age = since.elapsed();
                 shelf.is_read(place, audience, age) || shelf.kept_within(place, audience, age).is_some()
@@ -152,7 +152,7 @@ impl Job {
         }
     }
 
-    /// A read that nobody else joins.
+    /// Makes a read that no other request joins.
     async fn read_alone<T, F>(&self, read: impl FnOnce(Reading) -> F) -> Result<Kept<Arc<T>>, Refusal>
     where
         F: Future<Output = Result<T, Refusal>>,
@@ -193,7 +193,7 @@ impl Job {
                 let load = async {
                     let is_begun = || shelf.is_read(place, audience, usual) || kept_within(usual).is_some();
                     let _room = self.room_to_begin(&place.path, key, is_begun).await?;
-                    // What is kept may count for somebody else alone. What is read in its place counts for all.
+                    // The cached thing may be valid for another caller alone. A new read must then be valid for all.
                     let kept = shelf.kept_within(place, audience, usual);
                     let (age, older) = match kept.is_some_and(|kept| !kept.value.counts_for(key.id())) {
                         true => (asked.elapsed(), Duration::ZERO),
@@ -213,8 +213,8 @@ impl Job {
         Ok(loaded)
     }
 
-    /// Room for the first call of a read of `path` that others may join. There is none to keep where the quota has
-    /// room for many, and as soon as somebody else `is_begun` with it.
+    /// Reserves room for the first call of a read of `path` that others may join. None is needed where the quota has
+    /// room for many, or as soon as another request has begun the read (`is_begun`).
     async fn room_to_begin(
         &self,
         path: &Arc<str>,
@@ -222,7 +222,7 @@ impl Job {
         is_begun: impl Fn() -> bool,
     ) -> Result<Option<Room>, Refusal> {
         let (budget, ctx) = (&self.runner.client.budget, &self.call.ctx);
-        // A write waits for room before it reads, and keeps its own.
+        // A write waits for room before it reads, and reserves its own.
         if ctx.priority != Priority::Read {
             return Ok(None);
         }
@@ -252,7 +252,7 @@ impl Job {
 }
 
 impl InProject<'_> {
-    /// The index of this call's project: fresh, or older while v1's quota is short.
+    /// Returns the index of this call's project: fresh, or older while v1's quota is short.
     pub(in crate::run) async fn index(&self, scope: &Scope) -> Result<Arc<Index>, Refusal> {
         self.runner.learn_identifier(self.slug(), self.card);
         let (indexes, ctx) = (&self.runner.indexes, &self.call.ctx);
@@ -278,11 +278,11 @@ impl InProject<'_> {
             let mut outcome = begin(own && !indexes.is_shared()).await;
             let makes_do = || self.may_stretch() && self.stretched_index(scope).is_some();
             if own && self.is_paced() && matches!(outcome, Err(Refusal::RateLimited { .. })) && !makes_do() {
-                // There was none when v1 was asked. It is waited for now, or what somebody else begins.
+                // There was no quota when v1 was asked. Now wait for quota, or for a read that another request begins.
                 outcome = begin(true).await;
             }
             if key.id() != self.key().id() && outcome.is_err() && !ctx.remaining().is_zero() {
-                // A fault of the gateway's own key is not this caller's business.
+                // A fault of the gateway's own key must not affect this caller.
                 outcome = indexes.fresh(scope, self.key(), ctx).await;
             }
             outcome
@@ -310,8 +310,8 @@ impl InProject<'_> {
         }
     }
 
-    /// While the database of the store does not answer, the index as it was before: of what v1 shows now, others may
-    /// have written the types since. A project of which nothing is recorded has none.
+    /// While the database of the store does not respond, returns the index from before: since then, other processes may
+    /// have recorded types for the items that v1 shows now. A project without recorded data needs no such index.
     async fn index_before_the_outage(&self, scope: &Scope) -> Option<Arc<Index>> {
         let since = self.runner.store.away_since().filter(|_| self.call.ctx.tolerant)?;
         let (index, read_at) = self.older_index(scope).filter(|(_, read_at)| *read_at + NOTICED <= since)?;
@@ -323,14 +323,14 @@ impl InProject<'_> {
         Some(index)
     }
 
-    /// As [`Runner::prove_empty`], for work items of this call's project.
+    /// Like [`Runner::prove_empty`], for work items of this call's project.
     pub(in crate::run) async fn prove_empty(&self, read_at: Instant) -> Result<(), Refusal> {
         let (call, project) = (&self.call, self.card.id);
         let proven = self.runner.prove_empty(&call.caller, self.slug(), project, read_at, OLDER, &call.ctx);
         proven.await.map(drop)
     }
 
-    /// The index as it is, when it is not too old even for a time of shortage.
+    /// Returns the present index, if it is not too old for a shortage of quota.
     fn kept_index(&self, scope: &Scope) -> Option<Arc<Index>> {
         let kept = self.stretched_index(scope)?;
         self.uses(kept.began.at, Instant::now(), self.runner.indexes.settings().freshness);
@@ -341,7 +341,7 @@ impl InProject<'_> {
         self.runner.indexes.kept_within(scope, self.runner.settings.cache.stretch)
     }
 
-    /// The item that `find` finds in the index, while v1's quota is short; none says nothing about v1.
+    /// Returns the item that `find` finds in the index, while v1's quota is short; none proves nothing about v1.
     pub(in crate::run) async fn item_in_shortage(
         &self,
         find: impl Fn(&Index) -> Option<Item>,
@@ -361,7 +361,7 @@ impl InProject<'_> {
         Ok(Some(item))
     }
 
-    /// The key that reads the index: the gateway's own where v1 shows its owner the same rows, else the caller's.
+    /// Returns the key that reads the index: the gateway's own if v1 shows its owner the same rows, else the caller's.
     async fn index_key(&self, scope: &Scope) -> V1Key {
         match &self.runner.service_key {
             Some(service) if self.may_stretch() => {
