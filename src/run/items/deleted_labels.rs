@@ -1,6 +1,6 @@
-//! Labels deleted through the gateway: v1 shows them on work items until it has cleaned up (trap 39), which it does in
-//! the background and promises no time for. And those deleted past it, which rows of the index keep (`live_labels`).
-//! None of them ever comes back.
+//! Labels deleted through the gateway: v1 still shows them on work items until it has cleaned up in the background, at
+//! no promised time (trap 39). Also labels deleted directly at v1, which rows of the index keep (`live_labels`).
+//! A deleted label never comes back.
 //!
 //! May use: `cache`.
 
@@ -11,11 +11,11 @@ use uuid::Uuid;
 
 const MOST: u64 = 100_000;
 
-/// Labels that were deleted; clones are the same.
+/// Deleted labels; clones are the same.
 #[derive(Clone)]
 pub(in crate::run) struct DeletedLabels {
     ids: Cache<Uuid, ()>,
-    /// Whether there ever was one. Mostly there was none, and then not each label of a page has to be looked for.
+    /// Whether any label was ever deleted. Usually none was, and then the labels of a page need no look-up.
     any: Arc<AtomicBool>,
 }
 

@@ -1,9 +1,9 @@
-//! What `expand` adds to work items, for one item or a page of them at once.
+//! The data that `expand` adds to work items, for one item or a whole page.
 //!
-//! v1's own `expand` replaces ids, turns null into `{}` and leaves a parent without its name (traps 49, 50), so
-//! expansions are put together here: from the kept states, labels and people of the project, and for parents
-//! from the items at hand, the index, or v1. States, labels and people cost one read each when they are not kept,
-//! parents a few single reads or one walk through the list, whatever the size of the page. May use: what `run` may use.
+//! v1's own `expand` replaces ids, turns null into `{}` and leaves a parent without its name (traps 49, 50). So
+//! expansions are built here: from the cached states, labels and people of the project, and for parents
+//! from the items at hand, the index, or v1. States, labels and people cost one read each when they are not cached;
+//! parents cost a few single reads or one walk through the list, for a page of any size. May use: what `run` may use.
 
 use crate::plan::{Known, Operation};
 use crate::refusal::Refusal;
@@ -25,12 +25,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Unknown parents that are read one by one; more of them are found by one walk through the list.
+/// Most unknown parents that are read one by one; more of them are found by one walk through the list.
 const SINGLE_READS: usize = 3;
 const ROWS: &str = "fields=id,name,sequence_id,parent&expand=parent";
 const CHILD: &str = "fields=id,parent&expand=parent";
 
-/// The reply with one work item and its custom values, expanded as the query asks.
+/// Returns the reply with one work item and its custom values, expanded as the query asks.
 pub(in crate::run) async fn reply(
     job: &InProject<'_>,
     item: &Item,
@@ -40,7 +40,7 @@ pub(in crate::run) async fn reply(
     with_values(job, item, recorded, &values).await
 }
 
-/// The same without custom values.
+/// Returns the same without custom values.
 pub(in crate::run) async fn reply_without_values(
     job: &InProject<'_>,
     item: &Item,
@@ -51,7 +51,7 @@ pub(in crate::run) async fn reply_without_values(
     in_full(job, item, recorded, &values, CustomFields::Hidden, &added)
 }
 
-/// The same for an item that no read shows any more, with what was `added` to it before.
+/// Returns the same for an item that no read shows any more, with the expansions that were `added` before.
 pub(in crate::run) async fn reply_with(
     job: &InProject<'_>,
     item: &Item,
@@ -62,8 +62,7 @@ pub(in crate::run) async fn reply_with(
     in_full(job, item, recorded, &values, CustomFields::Hidden, added)
 }
 
-/// As [`reply`], for an item that was just read, where what is recorded about it belongs to it; none when it has to be read
-/// again.
+/// Like [`reply`], for an item that was just read, if the recorded data fit it; none when it must be read again.
 pub(in crate::run) async fn paired(
     job: &InProject<'_>,
     item: &Item,
@@ -100,12 +99,12 @@ fn in_full(
     let mut json = Vec::with_capacity(USUAL_SIZE);
     work_items_text::write(&mut json, item, &job.card.identifier, type_id, custom_fields, added);
     let version = job.item_version(item, recorded, values)?;
-    // A value comes with the name of its property, option, person or work item.
+    // A value is shown with the name of its property, option, person or work item.
     let shows_others = !added.is_empty() || !values.is_empty();
     Ok(Reply::json(job.operation().status, json).of_version(version).showing_others(shows_others))
 }
 
-/// The keys that the query asks to be added to one item.
+/// Returns the keys that the query adds to one item.
 pub(in crate::run) async fn asked_for(
     job: &InProject<'_>,
     item: &Item,
@@ -115,12 +114,12 @@ pub(in crate::run) async fn asked_for(
     Ok(added.into_iter().next().unwrap_or_default())
 }
 
-/// What the query asks to be expanded.
+/// Returns the expansions that the query asks for.
 pub(in crate::run) fn wanted(job: &InProject<'_>) -> Result<Vec<usize>, Refusal> {
     query::read_single(declaring(job), &job.call.parameters)
 }
 
-/// How many calls expanding the answer can take, with nothing kept.
+/// Returns the most calls that expanding the answer can take, with empty caches.
 pub(in crate::run) fn calls(job: &InProject<'_>) -> Result<usize, Refusal> {
     let (plan, names) = (&job.runner.plan, &declaring(job).expand);
     let list = |index: usize| plan.list_of(outlook::expanded_from(names.get(index)?)?);
@@ -131,7 +130,7 @@ fn declaring<'j>(job: &'j InProject<'_>) -> &'j Operation {
     outlook::expanding(&job.runner.plan, job.operation())
 }
 
-/// For each of `items`, the keys that `wanted` (indices into the operation's `expand`) adds.
+/// Returns for each of `items` the keys that `wanted` (indices into the operation's `expand`) adds.
 pub(in crate::run) async fn expand(
     job: &InProject<'_>,
     items: &[Item],
@@ -177,7 +176,7 @@ async fn states(job: &InProject<'_>, items: &[Item]) -> Result<Vec<Expanded>, Re
     Ok(items.iter().map(|item| shown.one(Some(item.state))).collect())
 }
 
-/// Labels that v1 no longer lists are deleted ones and left out.
+/// Expands labels. Labels that v1 does not list any more are deleted, and left out.
 async fn labels(job: &InProject<'_>, items: &[Item]) -> Result<Vec<Expanded>, Refusal> {
     let all = of(job, Known::Labels, items, |item| &item.labels).await?;
     let named: HashSet<Uuid> = items.iter().flat_map(|item| item.labels.iter().copied()).collect();
@@ -186,7 +185,7 @@ async fn labels(job: &InProject<'_>, items: &[Item]) -> Result<Vec<Expanded>, Re
     Ok(items.iter().map(|item| shown.many(&item.labels)).collect())
 }
 
-/// A collection that holds all ids `named` by the items, as far as v1 shows them; not read for none.
+/// Returns a collection with all ids `named` by the items, as far as v1 shows them; there is no read without ids.
 async fn of<'i>(
     job: &InProject<'_>,
     resource: Known,
@@ -202,18 +201,18 @@ async fn of<'i>(
     list::load_with(job, job.resource_named(resource)?, |all| ids.iter().all(|id| known(all, *id))).await
 }
 
-/// Records as an expansion shows them, by their ids.
+/// Records in the form of an expansion, by their ids.
 #[derive(Default)]
 struct Leaves(HashMap<Uuid, Arc<str>>);
 
 impl Leaves {
-    /// The one with this id; null for none.
+    /// Returns the record with this id; null if there is none.
     fn one(&self, id: Option<Uuid>) -> Expanded {
         let found = id.and_then(|id| self.0.get(&id)).cloned();
         Expanded::One(found.unwrap_or_else(|| "null".into()))
     }
 
-    /// Those of `ids` that there are.
+    /// Returns the records of `ids` that exist.
     fn many(&self, ids: &[Uuid]) -> Expanded {
         Expanded::Many(ids.iter().filter_map(|id| self.0.get(id).cloned()).collect())
     }
@@ -231,7 +230,7 @@ fn only(record: &Map<String, Value>, keys: &[&str]) -> Value {
     keys.iter().map(|key| ((*key).to_owned(), record.get(*key).cloned().unwrap_or_default())).collect()
 }
 
-/// People v1 no longer lists in the project are left out.
+/// Expands assignees. People whom v1 does not list in the project any more are left out.
 async fn assignees(job: &InProject<'_>, items: &[Item]) -> Result<Vec<Expanded>, Refusal> {
     let ids: HashSet<Uuid> = items.iter().flat_map(|item| item.assignees.iter().copied()).collect();
     if ids.is_empty() {
@@ -271,8 +270,8 @@ fn parent(id: Uuid, name: &str, sequence_id: i64) -> Value {
     json!({"id": id, "name": name, "sequence_id": sequence_id})
 }
 
-/// One parent. The store knows the name of one that v1 hides when it was archived through the gateway; else it is shown
-/// by its child alone, without a name (trap 50, `lists_expand_parent`).
+/// Returns one parent. The store knows the name of a hidden parent that was archived through the gateway. Any other
+/// hidden parent is shown only by its child, without a name (trap 50, `lists_expand_parent`).
 async fn read(job: &InProject<'_>, id: Uuid, child: Uuid) -> Result<Value, Refusal> {
     match job.read_item(id).await {
         Ok(item) => Ok(parent(id, &item.name, item.sequence_id)),
@@ -298,7 +297,7 @@ struct Row {
     parent: Option<Above>,
 }
 
-/// An expanded null is an object without id (trap 49, `items_get_expand_nulls`).
+/// An expanded parent; null becomes an object without id (trap 49, `items_get_expand_nulls`).
 #[derive(Deserialize)]
 struct Above {
     id: Option<Uuid>,
@@ -312,7 +311,7 @@ impl Row {
     }
 }
 
-/// All of `wanted` by one walk: live ones are rows themselves, hidden ones stand beside their children.
+/// Finds all of `wanted` in one walk: live parents are rows themselves, hidden ones are shown by their children.
 async fn walk(job: &InProject<'_>, wanted: &[(Uuid, Uuid)]) -> Result<HashMap<Uuid, Value>, Refusal> {
     let rows: Vec<Row> = job.all_records(job.work_items()?, ROWS).await?;
     let wanted: HashSet<Uuid> = wanted.iter().map(|(id, _)| *id).collect();

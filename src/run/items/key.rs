@@ -1,13 +1,13 @@
 //! One work item by its human key, or by its external pair (`external_id` and `external_source`).
 //!
-//! v1's look-up knows no project in its path and hides what the caller cannot read behind 403 (trap 2,
-//! `items_key_private_project`); the key's form was checked before (trap 54). Where two live items have one number,
-//! which v1 lets be written, it fails (trap 18, `items_key_of_shared_number`): then the index of the project says
+//! v1's look-up has no project in its path, and answers 403 for items that the caller cannot read (trap 2,
+//! `items_key_private_project`); the form of the key was checked before (trap 54). v1 allows two live items with one
+//! number, and then its look-up fails (trap 18, `items_key_of_shared_number`): the index of the project then shows
 //! which items have it.
 //!
-//! To a pair v1 answers with the item itself, with 404 when there is none, and with 500 when two share the pair (trap 47,
-//! `items_find_by_shared_external_pair`). It also finds archived and draft items (`archived_find_by_external_pair`).
-//! May use: what `run` may use.
+//! For a pair, v1 answers with the item itself, with 404 when there is none, and with 500 when two share the pair (trap
+//! 47, `items_find_by_shared_external_pair`). It also finds archived and draft items
+//! (`archived_find_by_external_pair`). May use: what `run` may use.
 
 use crate::context::Note;
 use crate::fresh::Changed;
@@ -26,7 +26,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use std::time::Duration;
 use uuid::Uuid;
 
-/// v1 answered a look-up with an item that it does not name.
+/// The refusal when v1 answered a look-up with an item that does not have the key or pair.
 pub(in crate::run) fn another(cause: String) -> Refusal {
     Refusal::upstream("The service behind answered with another work item than the one asked for.", cause)
 }
@@ -35,17 +35,17 @@ fn is_named(item: &Item, key: &HumanKey) -> bool {
     item.sequence_id == i64::from(key.number)
 }
 
-/// Whether the `id` and `source` that v1 shows are those of `asked`. v1 stores both trimmed.
+/// Checks whether the `id` and `source` that v1 shows are those of `asked`. v1 stores both trimmed.
 pub(in crate::run) fn is_pair(id: Option<&str>, source: Option<&str>, asked: (&str, &str)) -> bool {
     let same = |shown: Option<&str>, asked: &str| shown.is_some_and(|shown| trimmed(shown) == trimmed(asked));
     same(id, asked.0) && same(source, asked.1)
 }
 
 impl Job {
-    /// The live item with a human key, and the id of its project; none when v1 cannot tell and the index must.
+    /// Returns the live item with a human key, and the id of its project; none when only the index can tell.
     ///
     /// # Errors
-    /// 404 for whatever v1 does not show: unknown, archived, or in a project the caller cannot read.
+    /// 404 for every item that v1 does not show: unknown, archived, or in a project the caller cannot read.
     pub(in crate::run) async fn item_by_key(&self, key: &HumanKey) -> Result<Option<(Item, Uuid)>, Refusal> {
         let request = self.request_by_key(&key.to_string())?;
         let about = |answer: &V1Response| self.about_key(key, answer);
@@ -69,13 +69,13 @@ impl Job {
         }
     }
 
-    /// What the answer to a look-up shows; none when it is not the item that `key` names.
+    /// Returns the changes that invalidate the answer to a look-up; none when it is not the item of `key`.
     fn about_key(&self, key: &HumanKey, answer: &V1Response) -> Option<Vec<Changed>> {
         let (item, project) = self.owned_item(&answer.body).ok().filter(|(item, _)| is_named(item, key))?;
         Some(self.around_records(project).into_iter().chain([Changed::Record(item.id)]).collect())
     }
 
-    /// The call that looks `key` up in the workspace of this call.
+    /// Returns the call that looks `key` up in the workspace of this call.
     pub(in crate::run) fn request_by_key(&self, key: &str) -> Result<V1Request, Refusal> {
         let template = PathTemplate::parse(BY_KEY).map_err(Refusal::internal)?;
         let path = template.fill(|name| if name == "slug" { self.variable("slug") } else { Some(key) });
@@ -83,7 +83,7 @@ impl Job {
         Ok(V1Request::get(path, format!("{},project", work_items::WHOLE)))
     }
 
-    /// Asks v1 for the work item of this project that has the pair.
+    /// Returns the call that asks v1 for the work item of this project with the pair.
     pub(in crate::run) fn pair_request(&self, id: &str, source: &str) -> Result<V1Request, Refusal> {
         let encode = |text| utf8_percent_encode(text, NON_ALPHANUMERIC);
         let query = format!("external_id={}&external_source={}", encode(id), encode(source));
@@ -103,9 +103,9 @@ impl Job {
 }
 
 impl InProject<'_> {
-    /// The identifier of this call's project, by which keys with the identifiers `named` are judged. The card may be
-    /// from before it changed, so that before another one is said to be a stranger's, the project is looked at once
-    /// more: one call, and for some seconds none for the same identifier.
+    /// Returns the identifier of this call's project, against which keys with the identifiers `named` are checked. The
+    /// card may be older than a change of the identifier. So before another identifier counts as foreign, the project
+    /// is read once more: one call, and for some seconds no further call for the same identifier.
     pub(in crate::run) async fn identifier_beside(
         &self,
         named: impl IntoIterator<Item = &str>,
@@ -124,21 +124,21 @@ impl InProject<'_> {
         Ok(identifier)
     }
 
-    /// Whether the project has the identifier of its card to this moment: one call, for whatever was known before says
-    /// nothing of an answer that v1 has just given.
+    /// Checks with one call whether the project still has the identifier of its card: older knowledge proves nothing
+    /// about an answer that v1 has just given.
     ///
     /// # Errors
-    /// 404 or 403 when the project is not the caller's any more.
+    /// 404 or 403 when the caller has lost the project.
     pub(in crate::run) async fn has_kept_its_identifier(&self) -> Result<bool, Refusal> {
         let now = self.card_within(Duration::ZERO).await?;
         now.require_member()?;
         Ok(now.identifier == self.card.identifier)
     }
 
-    /// The live item of this call's project with a human key.
+    /// Returns the live item of this call's project with a human key.
     ///
     /// # Errors
-    /// As [`Job::item_by_key`]; 404 also when several items have the key, which then names none of them.
+    /// Like [`Job::item_by_key`]; 404 also when several items have the key: then it identifies none of them.
     pub(in crate::run) async fn own_item_by_key(&self, key: &HumanKey) -> Result<Item, Refusal> {
         let project = self.card.id;
         match self.item_by_key(key).await? {
@@ -151,14 +151,14 @@ impl InProject<'_> {
         }
     }
 
-    /// The live items of this call's project with the number of `key`, by the index; the one created first is first.
+    /// Returns the live items of this project with the number of `key`, by the index, in the order of their creation.
     pub(in crate::run) async fn items_by_number(&self, key: &HumanKey) -> Result<Vec<Item>, Refusal> {
         let scope = self.index_scope()?;
         let index = self.explain_refused_read(self.index(&scope).await).await?;
         self.call.ctx.meter.note(Note::Index);
         let mut found = index.by_sequence(key.number.into());
         found.sort_by_key(|item| (item.created_at, item.id));
-        // An index from before an outage of the store does not tell that there is none.
+        // An index from before an outage of the store cannot prove that there is none.
         if found.is_empty() && self.runner.store.away_since().is_some() {
             return Err(store_is_away());
         }

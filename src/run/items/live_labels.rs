@@ -1,9 +1,9 @@
-//! Labels that still exist, for items as the index knows them.
+//! Labels that still exist, for items from the index.
 //!
-//! A row of the index keeps the id of a deleted label, because v1 takes the label off the item without moving
-//! `updated_at` (trap 56, `updated_after_label_delete`), so no refresh reads the item again. The list of labels tells,
-//! and it is kept: a row that was read later can have a label that was made since. So an id that a kept list lacks is
-//! looked for in a new one, once; what that one lacks as well is deleted for good.
+//! A row of the index keeps the id of a deleted label, because v1 removes the label from the item without changing
+//! `updated_at` (trap 56, `updated_after_label_delete`), so no refresh reads the item again. The list of labels shows
+//! which exist, but it is cached: a row read later can have a newer label. So an id that a cached list lacks is looked
+//! up once in a fresh list; if the id is missing there too, the label is deleted for good.
 //!
 //! May use: what `run` may use.
 
@@ -18,7 +18,7 @@ use std::time::Instant;
 use uuid::Uuid;
 
 impl InProject<'_> {
-    /// A row of the index without labels that were deleted since.
+    /// Removes labels from a row of the index that were deleted since.
     pub(in crate::run) async fn with_live_labels(&self, mut item: Item) -> Result<Item, Refusal> {
         if !item.labels.is_empty() {
             let live = self.live_labels(&item.labels).await?;
@@ -27,7 +27,7 @@ impl InProject<'_> {
         Ok(item)
     }
 
-    /// Labels that still exist; of `shown`, which were read before now, all of them that do.
+    /// Returns labels that still exist; they include all existing ones of `shown`, which were read before now.
     pub(in crate::run) async fn live_labels(
         &self,
         shown: impl IntoIterator<Item = &Uuid>,

@@ -1,5 +1,5 @@
-//! Look-ups v1 answers directly although its lists have no filters: an external pair, and a number within the
-//! project. One call each; everything else a list asks for is evaluated on the one row that can match.
+//! Look-ups that v1 answers directly although its lists have no filters: by an external pair, and by a number within
+//! the project. One call each; all other conditions of a list are checked on the one row that can match.
 //!
 //! May use: what `run` may use.
 
@@ -18,7 +18,7 @@ pub(in crate::run) enum Direct {
     Number(u64),
 }
 
-/// The look-up that answers `call`, when it names one.
+/// Returns the look-up that answers `call`, if its conditions contain one.
 pub(in crate::run) fn wanted(resource: &Resource, call: &ListCall) -> Option<Direct> {
     let equal = |column: Column| {
         let mut conditions = call.conditions.iter();
@@ -37,15 +37,15 @@ pub(in crate::run) fn wanted(resource: &Resource, call: &ListCall) -> Option<Dir
 }
 
 pub(in crate::run) enum Found {
-    /// The one live item that is meant.
+    /// The one matching live item.
     Item(Box<Item>),
     /// There is no such live item.
     Nothing,
-    /// v1 cannot tell which item is meant; the index must.
+    /// v1 cannot tell which item matches; the index must.
     Unclear,
 }
 
-/// Looks up the one live item that is meant.
+/// Looks up the one matching live item.
 pub(in crate::run) async fn find(job: &InProject<'_>, direct: &Direct) -> Result<Found, Refusal> {
     let request = match direct {
         Direct::Pair(id, source) => job.pair_request(id, source)?,
@@ -64,27 +64,27 @@ pub(in crate::run) async fn find(job: &InProject<'_>, direct: &Direct) -> Result
     match answer.status {
         200 => of_direct(job, direct, &answer.body).await,
         404 => {
-            // In an archived project no number is found (trap 58), and the identifier may be another project's by now.
-            // Programs that import look for a pair before each create, which would cost them a look at the project too.
+            // In an archived project no number is found (trap 58), and another project may have the identifier by
+            // now. Not for pairs: import programs look for one before each create, and would pay for this read too.
             if matches!(direct, Direct::Number(_)) && !job.has_kept_its_identifier().await? {
                 return Ok(Found::Unclear);
             }
             Ok(Found::Nothing)
         }
         // An identifier that changed meanwhile is refused like an unknown one
-        // (`updated_old_key_after_identifier_change`), and so is a right that was withdrawn: the index asks without an
-        // identifier and tells them apart.
+        // (`updated_old_key_after_identifier_change`), and so is a lost right: the index asks without an
+        // identifier and can distinguish the two.
         403 => Ok(Found::Unclear),
         status => Err(Refusal::upstream("The work item could not be looked up.", format!("status {status}"))),
     }
 }
 
-/// The item v1 found, when it is the one that was asked for.
+/// Returns the item that v1 found, if it is the requested one.
 async fn of_direct(job: &InProject<'_>, direct: &Direct, body: &[u8]) -> Result<Found, Refusal> {
     let found = match direct {
         Direct::Pair(..) => live(job, body).await?,
-        // The look-up by number shows live items only (trap 53). When the identifier is another project's by now, it has
-        // told nothing of this one.
+        // The look-up by number shows live items only (trap 53). When another project has the identifier by now, the
+        // answer says nothing about this project.
         Direct::Number(_) => match of_this_project(job, body)? {
             Some(item) => Some(item),
             None => return Ok(Found::Unclear),
@@ -103,14 +103,14 @@ async fn of_direct(job: &InProject<'_>, direct: &Direct, body: &[u8]) -> Result<
     }
 }
 
-/// The item, when it is of this call's project: an identifier may have been given to another one meanwhile.
+/// Returns the item if it belongs to this call's project: another project may have got the identifier meanwhile.
 fn of_this_project(job: &InProject<'_>, body: &[u8]) -> Result<Option<Item>, Refusal> {
     let (item, project) = job.owned_item(body)?;
     Ok((project == job.card.id).then_some(item))
 }
 
-/// The pair look-up also finds archived, draft and triage items (trap 47, `archived_find_by_external_pair`),
-/// which v2 does not list.
+/// Returns the item if it is live: the pair look-up also finds archived, draft and triage items (trap 47,
+/// `archived_find_by_external_pair`), which v2 does not list.
 async fn live(job: &InProject<'_>, body: &[u8]) -> Result<Option<Item>, Refusal> {
     let found = of_this_project(job, body)?;
     let Some(item) = found.filter(|item| item.archived_at.is_none() && !item.is_draft) else { return Ok(None) };

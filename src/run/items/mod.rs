@@ -1,8 +1,8 @@
 //! Work items: the one resource whose steps go beyond the mapping language, because v1 stores only a part of what v2
-//! shows of them and its lists can neither filter nor order.
+//! shows of them, and v1's lists can neither filter nor order them.
 //!
-//! `steps` carry operations out; `fields` joins what v1 does not have (types, custom values); `names` and `workflow`
-//! judge what is written; `key`, `lookup`, `page` and `sets` ask v1 for as little as possible.
+//! `steps` carry operations out; `fields` adds data that v1 does not have (types, custom values); `names` and
+//! `workflow` check writes; `key`, `lookup`, `page` and `sets` read from v1 with as few calls as possible.
 //!
 //! May use: what `run` may use.
 

@@ -1,13 +1,14 @@
 //! Names and ids in the body of a work item, resolved before anything is written.
 //!
-//! v1 takes ids only, drops people and labels that do not belong without a word (trap 15,
+//! v1 accepts ids only, silently drops people and labels that do not belong to the project (trap 15,
 //! `items_create_assignee_not_in_project`, `items_create_label_other_project`) and knows no names. A name
-//! matches without regard to case and must hit exactly one record.
+//! is compared without regard to case and must match exactly one record.
 //!
-//! It refuses parents of other projects and checks neither self nor loops (trap 30, `items_create_parent_other_project`,
-//! `items_patch_parent_self_accepted`, `items_patch_parent_loop_accepted`). It lists no points of estimates; a value is
-//! only seen by expanding the point on an item that has it (trap 55, `estimates_list_expanded`). A value no item shows
-//! cannot be resolved: a known gap with a 400 of its own. May use: what `run` may use.
+//! v1 refuses parents of other projects and allows self-references and loops (trap 30,
+//! `items_create_parent_other_project`, `items_patch_parent_self_accepted`, `items_patch_parent_loop_accepted`). It has
+//! no list of estimate points; a value is only visible by expanding the point on an item that has it (trap 55,
+//! `estimates_list_expanded`). A value that no item shows cannot be resolved: a known gap with its own 400. May use:
+//! what `run` may use.
 
 use crate::access::Role;
 use crate::index::Index;
@@ -33,21 +34,21 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Work items above a parent that are read one by one; v1 sets no limit to the levels. From then on the index is asked,
-/// which takes one call for 1,000 items.
+/// Most work items above a parent that are read one by one; v1 sets no limit to the levels. Beyond this, the index is
+/// used, which takes one call for 1,000 items.
 const PARENT_READS: usize = 50;
 const UNKNOWN_PARENT: &str = "names no live work item of this project; a parent in another project cannot be stored by \
                               the service behind";
 const POINTS: &str = "fields=id,estimate_point&expand=estimate_point";
 
-/// What became of looking up a member that names another record.
+/// Result of looking up a member that names another record.
 enum LookedUp {
     NotSent,
-    /// What v1 takes for it.
+    /// The value to send to v1.
     Found(Value),
-    /// What the item seems to have already, and no other item could be given.
+    /// A value that the item seems to have already, and that could not be given to another item.
     Kept(Value),
-    /// It names nothing that could be taken.
+    /// The error: the member names no acceptable record.
     Wrong(FieldError),
 }
 
@@ -57,20 +58,20 @@ impl LookedUp {
     }
 }
 
-/// What a body comes to.
+/// A resolved body.
 pub(in crate::run) struct Resolved {
-    /// What v1 is to be sent.
+    /// The members to send to v1.
     pub body: Members,
-    /// What the own store is to keep.
+    /// The data for the own store.
     pub own: OwnWrite,
-    /// Whether it holds what the item seems to have already, and no other item could be given.
+    /// Whether it contains a value that the item seems to have already, and that could not be given to another item.
     pub keeps: bool,
 }
 
-/// What was given, by v1's names and ids; `stored` is the item being updated and its type.
+/// Resolves the given members to v1's names and ids; `stored` is the item being updated and its type.
 ///
 /// # Errors
-/// `validation_error` with every name or id that does not resolve, and every fault of custom values.
+/// `validation_error` with every name or id that does not resolve, and every error of custom values.
 pub(in crate::run) async fn resolve(
     job: &InProject<'_>,
     given: &Given,
@@ -106,7 +107,7 @@ async fn state(job: &InProject<'_>, given: &Given, stored: Option<&Item>) -> Res
     if let Some(id) = given.get("state_id").and_then(as_id) {
         return Ok(match list::find(job, states, id).await? {
             Some(_) => LookedUp::Found(text_of(id)),
-            // v1 lists not every state that items are in (trap 37).
+            // v1 does not list every state that items are in (trap 37).
             None if stored.is_some_and(|item| item.state == id) => LookedUp::Kept(text_of(id)),
             None => LookedUp::wrong("state_id", "names no state of this project"),
         });
@@ -124,8 +125,8 @@ async fn state(job: &InProject<'_>, given: &Given, stored: Option<&Item>) -> Res
     })
 }
 
-/// The state that the item is in, where `states` does not list it and it is called `name`: what is shown may be sent
-/// back.
+/// Returns the state of the item if `states` does not list it and its name is `name`: a client may send back the value
+/// that it was shown.
 async fn unlisted(
     job: &InProject<'_>,
     states: &Collection,
@@ -143,7 +144,7 @@ async fn unlisted(
 async fn labels(job: &InProject<'_>, given: &Given) -> Result<LookedUp, Refusal> {
     let sent = given.get("label_ids").or_else(|| given.get("labels"));
     if sent.and_then(Value::as_array).is_some_and(Vec::is_empty) {
-        // Nothing to look up.
+        // No names or ids to look up.
         return Ok(LookedUp::Found(Value::Array(Vec::new())));
     }
     let labels = job.resource_named(Known::Labels)?;
@@ -161,7 +162,7 @@ async fn labels(job: &InProject<'_>, given: &Given) -> Result<LookedUp, Refusal>
 }
 
 async fn assignees(job: &InProject<'_>, given: &Given, update: bool) -> Result<LookedUp, Refusal> {
-    // `sent` are those of `found` as the client wrote them, where all are found.
+    // `sent` has the texts of the client for all of `found`, if all are found.
     let (member, sent, found, failed, advice) = if let Some(ids) = given.get("assignee_ids").map(ids) {
         let unlisted = |people: &[Person]| {
             let listed: HashSet<Uuid> = people.iter().map(|person| person.id).collect();
@@ -194,7 +195,7 @@ async fn assignees(job: &InProject<'_>, given: &Given, update: bool) -> Result<L
     Ok(all_or(found, member, advice, &failed))
 }
 
-/// The roster, unless nobody is looked for.
+/// Returns the roster; empty when no person is wanted.
 async fn roster_for<T>(
     job: &InProject<'_>,
     wanted: &[T],
@@ -206,9 +207,9 @@ async fn roster_for<T>(
     job.project_people_with(complete).await
 }
 
-/// Guests are dropped by v1, and an update whose assignees are all dropped clears the set (trap 15,
-/// `items_patch_assignees_invalid_dropped`). A create can be taken back, an update cannot, so those the
-/// workspace's roster shows as guests are refused before; where it is not shown, nobody is known to be one.
+/// Returns the guests of the workspace. v1 drops guests, and an update whose assignees are all dropped clears the set
+/// (trap 15, `items_patch_assignees_invalid_dropped`). A create can be undone, an update cannot. So people whom the
+/// workspace's roster shows as guests are refused first; when the roster is not visible, no guest is known.
 async fn guests_of_workspace(job: &InProject<'_>) -> HashSet<Uuid> {
     let (access, call, age) = (&job.runner.access, &job.call, job.runner.settings.cache.card);
     let roster = access.roster_within(&call.caller, job.slug(), age, &call.ctx).await;
@@ -225,7 +226,7 @@ fn all_or(found: Vec<Uuid>, member: &str, what: &str, failed: &[String]) -> Look
     LookedUp::wrong(member, format!("{what}: {}", failed.join(", ")))
 }
 
-/// The one hit of each name, and the names with none or several.
+/// Returns the one match of each name, and the names with no match or several.
 fn one_each(names: &[String], known: &Named) -> (Vec<Uuid>, Vec<String>) {
     let (mut found, mut failed) = (Vec::new(), Vec::new());
     for name in names {
@@ -237,7 +238,7 @@ fn one_each(names: &[String], known: &Named) -> (Vec<Uuid>, Vec<String>) {
     (found, failed)
 }
 
-/// Records by their names as they are compared: a body may name many, so each record is looked at once.
+/// Record ids by their comparable names: a body may contain many names, so each record is read only once.
 type Named = HashMap<String, Vec<Uuid>>;
 
 fn folded(name: &str) -> String {
@@ -278,7 +279,7 @@ fn text_of(id: Uuid) -> Value {
     id.to_string().into()
 }
 
-/// The parent that `parent_id` or `parent` names, null included; none when neither was sent.
+/// Resolves the parent in `parent_id` or `parent`, including null; `NotSent` when neither was sent.
 async fn parent(job: &InProject<'_>, given: &Given, stored: Option<&Item>) -> Result<LookedUp, Refusal> {
     let (member, found) = match (given.get("parent_id"), given.get("parent").and_then(Value::as_str)) {
         (Some(Value::Null), _) => return Ok(LookedUp::Found(Value::Null)),
@@ -312,8 +313,9 @@ async fn by_key(job: &InProject<'_>, key: &str) -> Result<Option<Item>, Refusal>
     }
 }
 
-/// Whether going up from `start` one meets `own`, as parents are now: the write has the rule to itself. The walk leads
-/// on over what was archived through the gateway, whose parent is noted, and ends at others that v1 hides.
+/// Checks whether `own` is among the ancestors of `start`, as parents are now: the write holds the rule's turn. The
+/// walk continues over items archived through the gateway, whose parent is stored, and ends at other items hidden by
+/// v1.
 async fn meets_above(job: &InProject<'_>, start: &Item, own: Uuid) -> Result<bool, Refusal> {
     let mut seen = HashSet::from([start.id]);
     let mut reads = 0;
@@ -342,7 +344,7 @@ async fn meets_above(job: &InProject<'_>, start: &Item, own: Uuid) -> Result<boo
     }
 }
 
-/// A row of the list; an item without a point shows one without id (trap 49, `items_get_expand_nulls`).
+/// A row of the list; for an item without a point, the point has no id (trap 49, `items_get_expand_nulls`).
 #[derive(Deserialize)]
 struct Row {
     estimate_point: Option<Point>,
@@ -355,7 +357,7 @@ struct Point {
     estimate: Option<Uuid>,
 }
 
-/// The point that `estimate_point_id` or `estimate` names, null included; none when neither was sent.
+/// Resolves the point in `estimate_point_id` or `estimate`, including null; `NotSent` when neither was sent.
 async fn estimate_point(job: &InProject<'_>, given: &Given) -> Result<LookedUp, Refusal> {
     let none = |member| Ok(LookedUp::wrong(member, "this project has no active estimate"));
     match (given.get("estimate_point_id"), given.get("estimate").and_then(Value::as_str), job.card.estimate) {
@@ -364,7 +366,7 @@ async fn estimate_point(job: &InProject<'_>, given: &Given) -> Result<LookedUp, 
         (_, Some(value), Some(estimate)) => point_of_value(job, estimate, value).await,
         (_, Some(_), None) => none("estimate"),
         (_, None, None) => none("estimate_point_id"),
-        // v1 says whether the point belongs to the project (`estimates_create_foreign_point`).
+        // v1 checks whether the point belongs to the project (`estimates_create_foreign_point`).
         (Some(id), None, Some(_)) => Ok(LookedUp::Found(id.clone())),
     }
 }

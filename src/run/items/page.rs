@@ -1,9 +1,9 @@
-//! A page of work items straight from v1, for lists that v1 can answer truly: no filter, no search, and an
-//! order v1 really sorts. One call, no index.
+//! A page of work items straight from v1, for lists that v1 can answer correctly: no filter, no search, and an
+//! order by which v1 really sorts. One call, no index.
 //!
-//! v1's pages are numbered, so the wanted window is laid into one page of a suitable size (trap 43). One row
-//! more on each side is read: where the boundary ties on the sort key, v1's tie-break decides what falls on
-//! the page (trap 45, `lists_ties_priority_page_1`), which is not v2's, so such a page is not used. May use: what
+//! v1's pages are numbered, so the wanted window is fitted into one page of a suitable size (trap 43). One more
+//! row on each side is read. If the rows at a boundary have the same sort key, v1's tie-break decides which of them is
+//! on the page (trap 45, `lists_ties_priority_page_1`); it differs from v2's, so such a page is not used. May use: what
 //! `run` may use.
 
 use crate::index::{Index, Selection};
@@ -21,26 +21,26 @@ use std::collections::HashSet;
 use std::time::Instant;
 use uuid::Uuid;
 
-/// Largest page v1 gives.
+/// Largest page that v1 returns.
 const LARGEST: usize = 1000;
-/// Rows that are in the order of their ids prove that v1 orders by id; fewer can be so by chance. Since Plane 1.4.0 v1
-/// takes `id` for its default order without a word.
+/// Number of rows in the order of their ids which prove that v1 orders by id; fewer can be in order by chance. Since
+/// Plane 1.4.0 v1 silently uses its default order for `id`.
 const PROOF: usize = 20;
 
-/// Rows to read, seen from the start of the list.
+/// Rows to read, counted from the start of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Window {
     start: usize,
     rows: usize,
 }
 
-/// Whether v1 can answer `call` by itself.
+/// Checks whether v1 can answer `call` by itself.
 pub(in crate::run) fn is_possible(call: &ListCall) -> bool {
     let first = !matches!(call.page, PageCall::Cursor { after: Some(_), .. });
     first && call.conditions.is_empty() && call.search.is_none() && sort_key(&call.order).is_some()
 }
 
-/// Reads the page; none when a boundary ties, the list moved or v1 sorts otherwise, so that only the index can answer.
+/// Reads the page; none when a boundary ties, the list moved or v1 sorts differently: then only the index can answer.
 pub(in crate::run) async fn read(job: &InProject<'_>, call: &ListCall) -> Result<Option<Selection>, Refusal> {
     if is_by_id(&call.order) && job.runner.not_by_id.contains(&()) {
         return Ok(None);
@@ -66,14 +66,15 @@ pub(in crate::run) async fn read(job: &InProject<'_>, call: &ListCall) -> Result
     }
 }
 
-/// The page in a success of v1, of which nothing was looked at before.
+/// Reads the page in a success of v1, which was not checked before.
 fn page_in(answer: &V1Response) -> Result<Page, Refusal> {
     let page = incoming::text(&answer.body).and_then(work_items::read_page);
     page.map_err(|fault| refusal_of_status(answer).unwrap_or_else(|| bad_data(&fault)))
 }
 
-/// Size and number of the smallest v1 page that holds the window, one row after it and so many `before` it. Where the
-/// list ends in the window, those before prove the order (`PROOF`); at the start of the list as many rows after it do.
+/// Returns size and number of the smallest v1 page that holds the window, one row after it and `before` rows before it.
+/// When the list ends in the window, the rows before prove the order (`PROOF`); at the start of the list, rows after
+/// do.
 fn fit(window: Window, before: usize) -> Option<(usize, usize)> {
     let first = window.start.saturating_sub(before);
     let end = window.start + window.rows + 1;
@@ -89,8 +90,8 @@ fn query(order: &OrderBy, size: usize, number: usize) -> String {
     if number == 0 { page } else { format!("cursor={size}:{number}:0&{page}") }
 }
 
-/// The window of a page of `size` rows before which `skipped` are, in v2's order; none when a boundary ties or the list
-/// moved.
+/// Cuts the window out of a page of `size` rows that follows `skipped` rows, in v2's order; none when a boundary ties
+/// or the list moved.
 fn cut(
     job: &InProject<'_>,
     page: Page,
@@ -100,7 +101,7 @@ fn cut(
 ) -> Option<Selection> {
     let Page { total, rows: mut items } = page;
     if items.len() != total.saturating_sub(skipped).min(size) {
-        // Rows came or went while v1 answered, or some are missing.
+        // Rows came or went while v1 answered, or rows are missing.
         return None;
     }
     let is_all = items.len() == total;
@@ -108,11 +109,11 @@ fn cut(
         return None;
     }
     let key = sort_key(&call.order)?;
-    // A v1 that does not know an order can fall back to another one without a word.
+    // A v1 that does not know an order may silently use another one.
     let in_order = |a: &Item, b: &Item| if call.order.descending { key(a) >= key(b) } else { key(a) <= key(b) };
     if !items.is_sorted_by(in_order) {
         if is_by_id(&call.order) {
-            // Ids do not change, so it is the order that v1 does not know.
+            // Ids do not change, so v1 does not know this order.
             job.runner.not_by_id.insert((), ());
         }
         return None;
@@ -122,7 +123,7 @@ fn cut(
     if ties(start) || ties(start + window.rows) {
         return None;
     }
-    // By keys, because rows are large: v1 leaves those that tie in any order, and many made at once tie.
+    // By keys, because rows are large. v1 leaves ties in any order, and items created together tie.
     items.sort_by_cached_key(|item| {
         let (place, id) = (key(item).0, item.id.as_u128());
         if call.order.descending { (!place, !id) } else { (place, id) }
@@ -144,10 +145,10 @@ fn is_by_id(order: &OrderBy) -> bool {
     order.field == "id"
 }
 
-/// What v1 sorts the rows by: two that are equal in it tie.
+/// The value by which v1 sorts the rows: rows with equal values tie.
 type SortKey = fn(&Item) -> (i64, Uuid);
 
-/// The key of an order that v1 sorts as v2 means it, apart from ties.
+/// Returns the key of an order that v1 sorts like v2, apart from ties.
 fn sort_key(order: &OrderBy) -> Option<SortKey> {
     match order.field.as_str() {
         "id" => Some(|item| (0, item.id)),
@@ -158,7 +159,7 @@ fn sort_key(order: &OrderBy) -> Option<SortKey> {
     }
 }
 
-/// The position behind an item, for the cursor of the next page.
+/// Returns the position after an item, for the cursor of the next page.
 fn position(job: &InProject<'_>, last: &Item, call: &ListCall) -> Option<Cursor> {
     let PageCall::Cursor { keys, .. } = &call.page else { return None };
     let (columns, index) = (&job.resource().columns, Index::of([last.clone()]));

@@ -1,7 +1,7 @@
-//! One work item as the other steps need it: is it live, what does it look like, who is below it.
+//! One work item for the other steps: whether it is live, its data, and its children.
 //!
-//! v1 hides archived, draft and triage items from every read but lets PATCH and comments reach them (traps 36,
-//! 37, 53), so an item is always looked at before it is written to. May use: what `run` may use.
+//! v1 hides archived, draft and triage items from every read, but PATCH and comments still reach them (traps 36,
+//! 37, 53). So an item is always read before it is written to. May use: what `run` may use.
 
 use crate::index::{Index, Scope};
 use crate::plan::{Known, Resource};
@@ -21,17 +21,17 @@ use std::collections::HashSet;
 use std::time::Instant;
 use uuid::Uuid;
 
-/// Share of the time left that may go by until the index of a project is as of now.
+/// Share of the remaining time that may pass until the index of a project is as of now.
 const FOR_AN_INDEX: f64 = 0.25;
 
-/// A page of items, those that changed last first.
+/// A page of items, latest change first.
 #[derive(Deserialize)]
 struct Changed {
     total_count: usize,
     results: Vec<Moved>,
 }
 
-/// Where an item is, and when it changed last.
+/// Parent of an item, and time of its last change.
 #[derive(Deserialize)]
 struct Moved {
     id: Uuid,
@@ -41,7 +41,7 @@ struct Moved {
     updated_at: Micros,
 }
 
-/// What was read of a work item; none when it is not live.
+/// Returns the data of a work item; none when it is not live.
 pub(in crate::run) fn if_live<T>(read: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
     match read {
         Ok(found) => Ok(Some(found)),
@@ -62,7 +62,7 @@ impl Job {
         Ok(item)
     }
 
-    /// The item in a success of v1, of which nothing was looked at before.
+    /// Reads the item in a success of v1, which was not checked before.
     pub(in crate::run) fn item_in(&self, answer: &V1Response) -> Result<Item, Refusal> {
         self.item_of(&answer.body).map_err(|fault| refusal_of_status(answer).unwrap_or(fault))
     }
@@ -73,14 +73,14 @@ impl Job {
         Ok(item)
     }
 
-    /// Takes labels out that were deleted through the gateway, and behind which v1 has not cleaned up yet.
+    /// Removes labels that were deleted through the gateway but that v1 has not cleaned up yet.
     pub(in crate::run) fn take_deleted_labels(&self, item: &mut Item) {
         item.labels.retain(|label| !self.runner.deleted_labels.contains(*label));
     }
 }
 
 impl InProject<'_> {
-    /// The live item `id` of this project, read from v1.
+    /// Reads the live item `id` of this project from v1.
     ///
     /// # Errors
     /// 404 for an item that is absent, archived, a draft, in triage or of another project.
@@ -97,7 +97,7 @@ impl InProject<'_> {
             Seen::Row(item) => return Box::pin(self.with_live_labels(*item)).await,
         };
         match answer.status {
-            // The project is there, as its card said; the item is not (`items_get_random`, `archived_get`).
+            // The project exists, as its card said; the item does not (`items_get_random`, `archived_get`).
             404 => {
                 crate::run::items::fields::note_absence(self, id).await;
                 Err(Refusal::not_found())
@@ -107,7 +107,7 @@ impl InProject<'_> {
         }
     }
 
-    /// The live item `id`: a fresh row of the index when there is one, else read from v1.
+    /// Returns the live item `id`: from a fresh index if there is one, else read from v1.
     pub(in crate::run) async fn live_item(&self, id: Uuid) -> Result<Item, Refusal> {
         match self.vouched(id) {
             Some(item) => Ok(item),
@@ -115,8 +115,8 @@ impl InProject<'_> {
         }
     }
 
-    /// The row of a fresh index, which vouches that the item is live; for reads while v1's quota is short, of an
-    /// older one.
+    /// Returns the row of a fresh index, which proves that the item is live; for reads while v1's quota is short, of an
+    /// older index.
     pub(in crate::run) fn vouched(&self, id: Uuid) -> Option<Item> {
         let (scope, indexes) = (self.index_scope().ok()?, &self.runner.indexes);
         if let Some(index) = indexes.peek(&scope) {
@@ -129,7 +129,7 @@ impl InProject<'_> {
         Some(item)
     }
 
-    /// Which index holds the items of this call's project, for this caller's audience.
+    /// Returns the scope of the index with the items of this call's project, for this caller's audience.
     pub(in crate::run) fn index_scope(&self) -> Result<Scope, Refusal> {
         let card = self.card;
         let path = self.collection_path(self.work_items()?)?;
@@ -137,7 +137,7 @@ impl InProject<'_> {
         Ok(Scope { workspace: self.slug().into(), project: card.id, path: path.into(), members })
     }
 
-    /// The item after an update, from v1's answer; read again when that is no whole item.
+    /// Returns the item after an update, from v1's answer; reads it again when the answer is not a whole item.
     ///
     /// # Errors
     /// [`Refusal::OutcomeUnknown`] when it cannot be read.
@@ -150,23 +150,23 @@ impl InProject<'_> {
         self.item_from(&record)
     }
 
-    /// What a write through the gateway made of an item, for the next read.
+    /// Notes the state of an item after a write through the gateway, for the next read.
     pub(in crate::run) fn item_changed(&self, item: &Item) {
         self.runner.indexes.note_change(self.card.id, item);
     }
 
-    /// A write through the gateway took the item away.
+    /// Notes that a write through the gateway removed the item.
     pub(in crate::run) fn item_gone(&self, id: Uuid) {
         self.runner.indexes.note_removal(self.card.id, id);
     }
 
-    /// Live items directly below `id`, as of now: a delta of the index, or without one a walk through the list.
+    /// Returns the live items directly below `id`, as of now: by a delta of the index, or by a walk through the list.
     pub(in crate::run) async fn children_of(&self, id: Uuid) -> Result<Vec<Uuid>, Refusal> {
         let scope = self.index_scope()?;
         if !self.runner.indexes.is_built(&scope) {
             return self.walk_for_children(id).await;
         }
-        // Being a few seconds old is not enough here: a child that is missed dies with its parent (trap 39).
+        // An index a few seconds old is not enough: a child that is missed is deleted with its parent (trap 39).
         let indexes = &self.runner.indexes;
         let newest = || indexes.newest(&scope, self.key(), &self.call.ctx);
         let patience = self.call.ctx.remaining().mul_f64(FOR_AN_INDEX);
@@ -182,9 +182,9 @@ impl InProject<'_> {
         Ok(self.explain_refused_read(index).await?.children(id).into_iter().map(|item| item.id).collect())
     }
 
-    /// Live items directly below `id`, by an index of some age and what has changed since. That of items which are gone
-    /// since some may be among them does not matter here: it would take a look at all ids, which takes long in a large
-    /// project. Where one page does not tell all, every item is looked at.
+    /// Returns the live items directly below `id`, by an older index and the changes since. Items deleted since may be
+    /// among them, which does no harm here; excluding them would need all ids, which takes long in a large project.
+    /// When one page does not show all changes, every item is read.
     async fn children_by_changes(&self, id: Uuid, index: &Index) -> Result<Vec<Uuid>, Refusal> {
         let query = "order_by=-updated_at&fields=id,parent,updated_at";
         let answer = self.first_page(self.work_items()?, query).await?;
@@ -193,7 +193,7 @@ impl InProject<'_> {
         let reaches =
             page.results.len() < AT_ONCE || page.results.iter().any(|row| row.updated_at <= index.known_until());
         let new = page.results.iter().filter(|row| index.get(row.id).is_none()).count();
-        // More than are accounted for: something came back that does not show as changed.
+        // More items than expected: an item came back that does not show as changed.
         if !reaches || page.total_count > index.len() + new {
             return self.walk_for_children(id).await;
         }

@@ -1,10 +1,10 @@
-//! Which work items are in a cycle or a module, for the filters `cycle_id…` and `module_id…`.
+//! The work items of a cycle or a module, for the filters `cycle_id…` and `module_id…`.
 //!
-//! v1 shows membership nowhere on an item (`cycles_item_detail_has_no_cycle`), only as the list inside each
-//! cycle or module. Those lists page exactly only when ordered by what no two items share (trap 44,
-//! `lists_cycle_order_priority`): by their numbers, for since Plane 1.4.0 v1 does not order by `id` any more.
-//! Module adds do not move an item's `updated_at` (trap 56), so each set has a time to live of its own. May use: what
-//! `run` may use.
+//! v1 does not show membership on an item (`cycles_item_detail_has_no_cycle`), only as the list inside each
+//! cycle or module. Pages of these lists are exact only when ordered by a value that no two items share (trap 44,
+//! `lists_cycle_order_priority`): by their numbers, because since Plane 1.4.0 v1 does not order by `id` any more.
+//! Adding an item to a module does not change its `updated_at` (trap 56), so each set has its own time to live. May
+//! use: what `run` may use.
 
 use crate::plan::{Known, Resource};
 use crate::refusal::Refusal;
@@ -31,7 +31,7 @@ pub(in crate::run) enum SetKind {
 }
 
 impl SetKind {
-    /// The resource whose records are the sets.
+    /// Returns the resource whose records are the sets.
     fn known(self) -> Known {
         match self {
             Self::Cycle => Known::Cycles,
@@ -39,7 +39,7 @@ impl SetKind {
         }
     }
 
-    /// What a set is called, as filters begin.
+    /// Returns the name of the sets, with which filters begin.
     fn what(self) -> &'static str {
         match self {
             Self::Cycle => "cycle",
@@ -47,24 +47,25 @@ impl SetKind {
         }
     }
 
-    /// The kind whose sets are the records of a resource.
+    /// Returns the kind whose sets are the records of a resource.
     fn of(resource: &Resource) -> Option<Self> {
         [Self::Cycle, Self::Module].into_iter().find(|kind| resource.is(kind.known()))
     }
 }
 
 impl InProject<'_> {
-    /// Items of the cycle or module `id`; none when v1 does not know it, as filters only shrink.
+    /// Returns the items of the cycle or module `id`; none when v1 does not know it, as filters only shrink a list.
     pub(in crate::run) async fn members_of(&self, kind: SetKind, id: Uuid) -> Result<Arc<HashSet<Uuid>>, Refusal> {
         self.ids_at(self.members_path(kind, id)?, "order_by=sequence_id&fields=id").await
     }
 
-    /// Nobody is in the record `id` any more, which was just deleted: members that were read before do not count, and
-    /// v1 may show its members for a moment longer (`cycles_deleted_items_later`), so that nothing is kept instead.
+    /// Empties the set of the record `id`, which was just deleted: members that were read before are invalid. v1 may
+    /// still show its members for a moment (`cycles_deleted_items_later`), so an empty set is cached instead of reading
+    /// again.
     pub(in crate::run) async fn left_by_all(&self, resource: &Resource, id: Uuid) -> Result<(), Refusal> {
         if resource.is(Known::Labels) {
-            // v1 takes the label from items in the background (`labels_item_after_label_delete`); until then it is left
-            // out of what v1 shows of them.
+            // v1 removes the label from items in the background (`labels_item_after_label_delete`); until then it is
+            // removed from v1's answers.
             self.runner.deleted_labels.insert(id);
         }
         let Some(kind) = SetKind::of(resource) else { return Ok(()) };
@@ -81,8 +82,8 @@ impl InProject<'_> {
         Ok(set + kind.known().items().unwrap_or_default())
     }
 
-    /// Whether the members of these sets can be read while those that were read first still count. A read that cannot
-    /// end would spend v1's quota for nothing, again and again.
+    /// Checks whether all members of these sets can be read while the first ones read are still valid. A read that
+    /// cannot end would spend v1's quota in vain, again and again.
     pub(in crate::run) fn hold_readable(
         &self,
         kind: SetKind,
@@ -112,7 +113,7 @@ impl InProject<'_> {
         ))
     }
 
-    /// Items in any cycle or module of the project, archived ones included.
+    /// Returns the items in any cycle or module of the project, archived ones included.
     pub(in crate::run) async fn members_of_any(&self, kind: SetKind) -> Result<HashSet<Uuid>, Refusal> {
         let sets = self.collection_path(self.resource_named(kind.known())?)?;
         let apart = kind.known().archived(&sets);

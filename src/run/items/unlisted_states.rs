@@ -1,7 +1,7 @@
-//! States that v1 shows on work items and does not list: one with the flag `is_triage` (trap 37), and one of another
-//! project, which v1's own closing of old items takes where the project names none.
+//! States that v1 shows on work items but does not list: a state with the flag `is_triage` (trap 37), and a state of
+//! another project, which v1 itself sets when it closes old items and the project names no state for that.
 //!
-//! v1 tells such a state where it expands it. What it tells is kept beside the states of the project.
+//! v1 shows such a state when it is expanded. The result is cached beside the states of the project.
 //!
 //! May use: what `run` may use.
 
@@ -19,8 +19,8 @@ use uuid::Uuid;
 const EXPANDED: &str = "fields=id,state&expand=state";
 const ID: &str = "fields=id";
 
-/// The state of the work item `item`, which `states` does not list, in v1's members; none when the item is gone or has
-/// another one by now.
+/// Returns the state of the work item `item`, which `states` does not list, in v1's members; none when the item is gone
+/// or has another state by now.
 pub(in crate::run) async fn of_item(
     job: &InProject<'_>,
     states: &Collection,
@@ -39,14 +39,14 @@ pub(in crate::run) async fn of_item(
     Ok(Some(shown))
 }
 
-/// Whether v1's reads show an item that is neither archived nor a draft: those in triage they hide (trap 53).
+/// Checks whether v1's reads show an item that is neither archived nor a draft: they hide items in triage (trap 53).
 pub(in crate::run) async fn is_shown(job: &InProject<'_>, item: &Item) -> Result<bool, Refusal> {
     let states = job.load(job.resource_named(Known::States)?).await?.value;
-    // v1 lists no state of triage, but does not list every other one.
+    // v1 lists no triage state; but it may omit other states too.
     Ok(states.get(item.state).is_some() || read(job, item.id, ID).await?.is_some())
 }
 
-/// A work item as v1 shows it now; none when it shows it to no read.
+/// Reads a work item as v1 shows it now; none when no read shows it.
 async fn read(job: &InProject<'_>, item: Uuid, query: &str) -> Result<Option<Members>, Refusal> {
     let request = V1Request::get(job.record_path(job.work_items()?, item)?, query);
     let answer = job.runner.client.call(job.key(), request, &job.call.ctx).await;

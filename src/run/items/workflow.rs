@@ -1,7 +1,7 @@
-//! Workflow rules: where an item may begin and which moves between states are allowed (O44).
+//! Workflow rules: the states in which an item may be created, and the allowed moves between states (O44).
 //!
-//! v1 has none, so the rules of the settings are held before anything is written. Rules name states by name or
-//! id; a move to the same state is no change. May use: what `run` may use.
+//! v1 has no such rules, so the rules of the settings are checked before anything is written. Rules name states by name
+//! or id; a move to the same state is no change. May use: what `run` may use.
 
 use crate::plan::Known;
 use crate::refusal::Refusal;
@@ -14,7 +14,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Whether the project has rules about moves, so that the state before must be known exactly.
+/// Checks whether the project has rules about moves: then the previous state must be known exactly.
 pub(in crate::run) fn guards_moves(job: &InProject<'_>) -> bool {
     rules(job).is_some_and(|rules| rules.moves.is_some())
 }
@@ -60,7 +60,7 @@ async fn states_of(job: &InProject<'_>) -> Result<Arc<Collection>, Refusal> {
     Ok(job.load(states).await?.value)
 }
 
-/// The state v1 takes when none is sent: the first default in its order, else the first (trap 23,
+/// Returns the state that v1 uses when none is sent: the first default in its order, else the first (trap 23,
 /// `states_create_item_without_default`).
 fn default_state(all: &Collection) -> Option<&Arc<Held>> {
     let is_default = |held: &&Arc<Held>| held.v1_members().get("default") == Some(&Value::Bool(true));

@@ -1,4 +1,4 @@
-//! Type and custom values in the body of a work item, judged before anything is written (O34–O39). May use: what `run`
+//! Type and custom values in the body of a work item, checked before anything is written (O34–O39). May use: what `run`
 //! may use.
 
 use super::digits::Sent;
@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// What a body asks of the own store.
+/// The data of a body for the own store.
 #[derive(Debug, Default)]
 pub(in crate::run) struct Asked {
     pub own: OwnWrite,
@@ -25,7 +25,7 @@ pub(in crate::run) struct Asked {
 }
 
 impl Asked {
-    /// Says what is wrong with an element of a property.
+    /// Adds an error about an element of a property.
     fn blame(&mut self, property: &Applicable, index: usize, message: String) {
         let name = &property.property.name;
         let field = match property.is_multi {
@@ -37,18 +37,18 @@ impl Asked {
     }
 }
 
-/// A value on its way: its property, the field to blame, the elements wished for.
+/// A value being checked: its property and its wanted elements.
 struct Wished {
     property: Arc<Applicable>,
-    /// Sent by the client; else a default, which may not hold any more and is then left out.
+    /// Whether the client sent it; otherwise it is a default, which is left out if it is not valid any more.
     sent: bool,
     wishes: Vec<Wish>,
 }
 
-/// Judges what was sent: for a create when `stored` is none, else for the item whose type it tells.
+/// Checks the sent type and values: for a create when `stored` is none, else for the item with that type.
 ///
 /// # Errors
-/// When a look-up fails; faults of the body are in the answer.
+/// When a look-up fails; errors of the body are in the result.
 pub(in crate::run) async fn ask(
     job: &InProject<'_>,
     given: &Given,
@@ -79,7 +79,7 @@ pub(in crate::run) async fn ask(
             }
         },
         Err(error) => {
-            // The properties depend on the type, so nothing can be said about values.
+            // The properties depend on the type, so values cannot be checked.
             asked.errors.push(error);
             return Ok(asked);
         }
@@ -98,7 +98,7 @@ pub(in crate::run) async fn ask(
     Ok(asked)
 }
 
-/// What was sent in the custom fields of a body, by property.
+/// Returns the values in the custom fields of a body, by property.
 fn wished(
     catalogue: &Catalogue,
     project: Uuid,
@@ -139,7 +139,7 @@ fn wished(
     wished
 }
 
-/// Defaults of what a create does not say.
+/// Returns the defaults of the properties that a create leaves out.
 fn omitted<'a>(
     applicable: &'a [Arc<Applicable>],
     fields: Option<&'a Map<String, Value>>,
@@ -151,7 +151,7 @@ fn omitted<'a>(
     silent.map(default).filter(|wished| !wished.wishes.is_empty())
 }
 
-/// What a property is to name of work items.
+/// Returns the work items that a value names.
 fn items_of(wished: &Wished) -> Vec<&str> {
     let named = wished.wishes.iter().filter_map(|wish| match wish {
         Wish::Item(named) => Some(named.as_str()),
@@ -160,7 +160,7 @@ fn items_of(wished: &Wished) -> Vec<&str> {
     named.collect()
 }
 
-/// Looks up what values stand for, and keeps them.
+/// Looks up the records that values name, and stores the elements in `asked`.
 async fn keep(job: &InProject<'_>, wished: Vec<Wished>, asked: &mut Asked) -> Result<(), Refusal> {
     let named = wished.iter().flat_map(|one| &one.wishes).filter_map(|wish| match wish {
         Wish::Person(named) => Some(named.clone()),
@@ -178,7 +178,7 @@ async fn keep(job: &InProject<'_>, wished: Vec<Wished>, asked: &mut Asked) -> Re
             let is_record = matches!(wish, Wish::Option(_) | Wish::Person(_) | Wish::Item(_));
             match element(job, wish, property.is_multi, (&people, &items)).await? {
                 Granted::Element(element) => {
-                    // The same record under its id and its name is still one.
+                    // The same record, sent by id and by name, counts once.
                     if !is_record || seen.insert(element.value.to_string()) {
                         elements.push(element);
                     }
@@ -193,16 +193,16 @@ async fn keep(job: &InProject<'_>, wished: Vec<Wished>, asked: &mut Asked) -> Re
     Ok(())
 }
 
-/// What comes of a wish.
+/// Result of checking one element.
 enum Granted {
     Element(Element),
-    /// Nothing is kept: an empty text clears a value.
+    /// Nothing is stored: an empty text clears a value.
     Nothing,
-    /// What is wrong with it.
+    /// The error.
     Fault(String),
 }
 
-/// What comes of a wish; records are among those that were looked up.
+/// Checks one element; `people` and `items` are the records already looked up.
 async fn element(
     job: &InProject<'_>,
     wish: Wish,
@@ -225,8 +225,8 @@ async fn element(
     })
 }
 
-/// Rich text as it is kept; none for one that is empty, which clears a single value. What is empty only without its
-/// scripts, or stands empty among others, would be lost without a word, so it is a fault.
+/// Sanitises rich text. An empty text clears a single value. A text that is empty only without its scripts, or that is
+/// one empty text among others, is an error, because it would be lost silently.
 async fn rich_text(job: &InProject<'_>, text: String, is_multi: bool) -> Result<Granted, Refusal> {
     if text.trim().is_empty() {
         return Ok(if is_multi { Granted::Fault("is empty".into()) } else { Granted::Nothing });
@@ -238,12 +238,12 @@ async fn rich_text(job: &InProject<'_>, text: String, is_multi: bool) -> Result<
     })
 }
 
-/// Whether an element is a text of nothing but blanks, which is no value where one is needed.
+/// Checks whether an element is a text of blanks only, which does not count as a required value.
 fn is_blank(element: &Element) -> bool {
     element.value.as_str().is_some_and(|text| trimmed(text).is_empty())
 }
 
-/// A new item has the values it must have from what was sent, or by default (O39).
+/// Checks that a new item has all required values, from the body or by default (O39).
 fn require(applicable: &[Arc<Applicable>], asked: &mut Asked) {
     for one in applicable.iter().filter(|one| one.is_required) {
         let field = format!("custom_fields.{}", one.property.name);
@@ -253,6 +253,6 @@ fn require(applicable: &[Arc<Applicable>], asked: &mut Asked) {
             asked.errors.add(field, "is required");
         }
     }
-    // Nothing to clear on what is new.
+    // A new item has no values to clear.
     asked.own.values.retain(|(_, elements)| !elements.is_empty());
 }

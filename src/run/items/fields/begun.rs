@@ -1,4 +1,4 @@
-//! Writes that concern v1 and the store: noted first, ended by what v1 answered. May use: what `run` may use.
+//! Writes to both v1 and the store: noted first, then ended by v1's answer. May use: what `run` may use.
 
 use super::settle::late;
 use crate::fresh::Changed;
@@ -13,15 +13,15 @@ use crate::v2::value::trimmed;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-/// A write under way; nothing is noted when nothing is to be stored.
+/// A write under way; none is noted when it stores nothing.
 pub(in crate::run) struct Begun(Option<RunningIntent>);
 
 impl Begun {
-    /// Notes a create of which `own` is to be stored; one of which nothing is, too, when another one like it is open,
-    /// so that its item is never taken for what that one has made.
+    /// Notes a create that stores `own`. A create that stores nothing is also noted when a similar one is open, so that
+    /// its item is never taken for the result of the other one.
     ///
     /// # Errors
-    /// `store_unavailable`, and then v1 must not be asked; 400 when the type was deleted just now.
+    /// `store_unavailable`, and then v1 must not be called; 400 when the type was deleted just now.
     pub async fn create(job: &InProject<'_>, body: &Map<String, Value>, own: OwnWrite) -> Result<Self, Refusal> {
         if own.is_empty() && !is_like_an_open_one(job, body).await? {
             return Ok(Self(None));
@@ -30,7 +30,7 @@ impl Begun {
         Self::begin(job, IntentKind::Create, None, sent, own).await
     }
 
-    /// Notes a change of `stored` by which v1 gets `body` and the store `own`.
+    /// Notes a change of `stored` that sends `body` to v1 and stores `own`.
     pub async fn update(
         job: &InProject<'_>,
         stored: &Item,
@@ -44,7 +44,7 @@ impl Begun {
         Self::begin(job, IntentKind::Update, Some(stored.id), sent, own).await
     }
 
-    /// Notes the end of an item, if anything is recorded about it.
+    /// Notes the delete of an item, if the store has data about it.
     pub async fn delete(job: &InProject<'_>, id: Uuid, is_recorded: bool) -> Result<Self, Refusal> {
         if !is_recorded {
             return Ok(Self(None));
@@ -68,10 +68,10 @@ impl Begun {
         }
     }
 
-    /// v1 has carried the write out.
+    /// Ends the write after v1 has carried it out.
     ///
     /// # Errors
-    /// `store_unavailable`; the write is then settled by a later request.
+    /// `store_unavailable`; then a later request settles the write.
     pub async fn settle(self, job: &InProject<'_>, settled: Settled) -> Result<(), Refusal> {
         if let Some(running) = self.0 {
             let epoch = job.runner.store.settle_own(running, settled).await?;
@@ -80,7 +80,7 @@ impl Begun {
         Ok(())
     }
 
-    /// v1 refused, or it is not known what it did.
+    /// Ends the write after v1 refused it, or notes that its outcome is unknown.
     pub async fn settle_failed(self, job: &InProject<'_>, refusal: &Refusal) {
         let Some(running) = self.0 else { return };
         let store = &job.runner.store;
@@ -98,7 +98,7 @@ impl Begun {
     }
 }
 
-/// What v1 is sent for a change of `stored`, and what it shows of the same members before, as far as that is known.
+/// Returns the members sent to v1 for a change of `stored`, and their previous values as far as known.
 fn sent(slug: &str, body: &Map<String, Value>, stored: &Item) -> Value {
     let shown = work_items_write::shown(stored);
     let was: Map<String, Value> =
@@ -106,7 +106,7 @@ fn sent(slug: &str, body: &Map<String, Value>, stored: &Item) -> Value {
     json!({"slug": slug, "body": body, "before": stored.updated_at, "was": was})
 }
 
-/// Whether a create by the same person, of an item of the same name, is not settled and may have made one now.
+/// Checks whether an unsettled create by the same person, of an item of the same name, may still create an item.
 async fn is_like_an_open_one(job: &InProject<'_>, body: &Map<String, Value>) -> Result<bool, Refusal> {
     let recorded = job.runner.store.project_items(job.card.id).await?;
     let now = now_micros();
@@ -120,13 +120,13 @@ async fn is_like_an_open_one(job: &InProject<'_>, body: &Map<String, Value>) -> 
     Ok(recorded.open.iter().any(is_like))
 }
 
-/// The type was there when the body was judged.
+/// The refusal when the type existed during the check of the body but is gone now.
 pub(super) fn type_gone() -> Refusal {
     Refusal::field("type_id", "names no work item type of this project")
 }
 
 impl InProject<'_> {
-    /// Stores what needs no write to v1.
+    /// Stores data that need no write to v1.
     pub(in crate::run) async fn store_own(&self, item: Uuid, own: &OwnWrite) -> Result<(), Refusal> {
         if own.is_empty() {
             return Ok(());

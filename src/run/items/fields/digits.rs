@@ -1,5 +1,5 @@
-//! Numbers of custom values with all the digits they were sent with, of which a number as it is read from JSON may have
-//! lost some. May use: what `run` may use.
+//! Numbers of custom values with all the digits that the client sent; a number parsed from JSON may have lost some. May
+//! use: what `run` may use.
 
 use crate::catalogue::Applicable;
 use crate::catalogue::values::ValueKind;
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-/// The custom fields of a body as they were sent; read when they are needed first.
+/// The custom fields of a body in their original text; parsed on first use.
 pub(super) struct Sent<'b> {
     body: &'b [u8],
     fields: OnceCell<HashMap<String, &'b RawValue>>,
@@ -20,7 +20,7 @@ impl<'b> Sent<'b> {
         Self { body, fields: OnceCell::new() }
     }
 
-    /// `value` of a property; where it takes numbers, those that were read as a double as the text that was sent.
+    /// Returns the `value` of a property. If the property takes numbers, doubles are replaced by their original text.
     pub(super) fn with_digits<'v>(&self, property: &Applicable, value: &'v Value) -> Cow<'v, Value> {
         if ValueKind::of(&property.property) != ValueKind::Decimal || !holds_doubles(value) {
             return Cow::Borrowed(value);
@@ -31,7 +31,7 @@ impl<'b> Sent<'b> {
     }
 }
 
-/// Of two members with one name the last counts, as it does where the body is judged.
+/// Parses the custom fields. Of two members with one name the last counts, as in the check of the body.
 fn fields_of(body: &[u8]) -> Option<HashMap<String, &RawValue>> {
     let members: HashMap<String, &RawValue> = serde_json::from_slice(body).ok()?;
     serde_json::from_str(members.get("custom_fields")?.get()).ok()

@@ -1,5 +1,5 @@
-//! Marks what v1 does not show any more, and what it shows again. Nothing is removed: v1's own users archive
-//! items without a word (trap 53), and values return with them. May use: what `run` may use.
+//! Marks items that v1 does not show any more, and those it shows again. No data are removed: v1's own users archive
+//! items without notice (trap 53), and values return with the items. May use: what `run` may use.
 
 use super::settle::drop_unmade;
 use crate::index::Index;
@@ -10,11 +10,11 @@ use crate::units::now_micros;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Own writes this young are left alone: the index of another gateway process may not have them yet.
+/// Own writes younger than this are skipped: the index of another gateway process may not have them yet.
 const YOUNG: i64 = 60_000_000;
 
-/// Compares what is recorded with a complete index, at most once in the time from sweep to sweep. Runs beside
-/// the request that has read the index.
+/// Compares the recorded items with a complete index, at most once between two sweeps. Runs in parallel with the
+/// request that has read the index.
 pub(in crate::run) fn mark_absences(job: &InProject<'_>, index: &Arc<Index>) {
     let card = job.card;
     let is_due = || job.runner.compared.get(&card.id).is_none();

@@ -1,8 +1,8 @@
-//! Types and custom values of work items: what v1 does not have of them, joined with what it shows.
+//! Types and custom values of work items: data that v1 does not have, joined with the data that it shows.
 //!
 //! `asked` reads them from a body, `digits` the numbers among them, `shown` writes them into answers, `types` knows
-//! the types of a project, `begun` notes writes that concern v1 and the store, `settle` ends those whose answer was lost,
-//! `pairing` shows readers both halves of one moment, `missing` marks what v1 does not show any more.
+//! the types of a project, `begun` notes writes to both v1 and the store, `settle` ends writes whose answer was lost,
+//! `pairing` gives readers both halves of the same moment, `missing` marks items that v1 does not show any more.
 //!
 //! May use: what `run` may use.
 

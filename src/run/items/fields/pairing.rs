@@ -1,9 +1,9 @@
-//! Work items and what is recorded about them, of one moment.
+//! Work items and their recorded data, of the same moment.
 //!
-//! v1 has one half of an item, the store the other, and each is read by itself. A reader notes what is recorded, reads
-//! the items, and holds them against what is recorded then. Where a write about one of them has ended in between, it
-//! reads again; a write that is under way has not happened yet for it, as long as v1 does not show it. May use: what
-//! `run` may use.
+//! v1 has one half of an item, the store the other, and each is read separately. A reader notes the recorded data,
+//! reads the items, and compares them with the data recorded afterwards. If a write about one of the items has ended in
+//! between, it reads again. A write under way has not happened yet for the reader, as long as v1 does not show it. May
+//! use: what `run` may use.
 
 use super::settle::{Looking, PATIENCE, Reading, settled};
 use crate::fresh::Changed;
@@ -16,42 +16,42 @@ use std::sync::Arc;
 use std::time::Instant;
 use uuid::Uuid;
 
-/// Times that the items of one answer are read from v1.
+/// Most times that the items of one answer are read from v1.
 const ROUNDS: usize = 5;
-/// Times that they are taken from an index, which mostly asks v1 nothing. Each of them follows a write to one of the items
-/// that ended meanwhile, and a list shows many; so many clients that write must not leave it without an answer.
+/// Most times that they are taken from an index, which usually needs no call of v1. Each repetition is due to a write
+/// to one of many items. The limit is high, so that many writing clients do not leave a list without an answer.
 const ROUNDS_OF_INDEX: usize = 50;
 
-/// A read of items that are shown with what is recorded about them.
+/// A read of items together with their recorded data.
 pub(in crate::run) struct Pairing {
-    /// What was recorded before the items were read.
+    /// The data recorded before the items were read.
     pub before: Arc<ProjectItems>,
-    /// Until when they are read again, once they had to be, and how often they were read.
+    /// Time until which they may be read again (set at the first repetition), and the number of reads.
     until: Option<Instant>,
     rounds: usize,
 }
 
 impl Pairing {
-    /// To be called before the items are read.
+    /// Notes the recorded data; must be called before the items are read.
     pub async fn begin(job: &InProject<'_>) -> Result<Self, Refusal> {
         Self::of(&job.runner, job.card.id).await
     }
 
-    /// The same, for items of this project.
+    /// Notes the same, for items of this project.
     pub async fn of(runner: &Runner, project: Uuid) -> Result<Self, Refusal> {
         Ok(Self { before: recorded(runner, project).await?, until: None, rounds: 1 })
     }
 
-    /// What is recorded about the project, when an item, which was read since, belongs to it; none when it has to be read
-    /// again.
+    /// Returns the recorded data of the project if they fit an item that was read since; none when the item must be
+    /// read again.
     ///
     /// # Errors
-    /// `store_unavailable` while a write about it is not settled, or when it keeps changing.
+    /// `store_unavailable` while a write about it is not settled, or when the item keeps changing.
     pub async fn holds(&mut self, job: &InProject<'_>, item: &Item) -> Result<Option<Arc<ProjectItems>>, Refusal> {
         self.hold(job, std::slice::from_ref(item), Looking::Read, false).await
     }
 
-    /// The same for the rows of a list, which shows their types and no values.
+    /// Returns the same for the rows of a list, which shows their types but no values.
     pub async fn holds_rows(
         &mut self,
         job: &InProject<'_>,
@@ -76,7 +76,7 @@ impl Pairing {
         if recorded.is_none() {
             let older = ctx.meter.is_stale();
             if looking == Looking::Indexed && job.runner.store.processes() > 1 && !older {
-                // The write may be another process's, whose row this one does not have yet.
+                // The write may be by another process, and this process may not have the new row yet.
                 job.runner.changes.tell(Changed::WorkItems(job.card.id));
             }
             self.again(job, looking).await?;
@@ -84,7 +84,7 @@ impl Pairing {
         Ok(recorded)
     }
 
-    /// The custom values of an item that [`Pairing::holds`] has let pass; none when it has to be read again.
+    /// Returns the custom values of an item that has passed [`Pairing::holds`]; none when the item must be read again.
     pub async fn values(
         &mut self,
         job: &InProject<'_>,
@@ -94,7 +94,7 @@ impl Pairing {
         if !recorded.types.contains_key(&item) {
             return Ok(Some(ItemValues::new()));
         }
-        // Read by a statement of its own, so that a write may have ended between the two.
+        // The values are read by a separate statement, so a write may have ended in between.
         let (written, values) = job.runner.store.values_as_written(item).await?;
         if written == recorded.written_at(item) {
             return Ok(Some(values));
@@ -103,10 +103,10 @@ impl Pairing {
         Ok(None)
     }
 
-    /// The items have to be read again.
+    /// Prepares another read of the items.
     ///
     /// # Errors
-    /// `store_unavailable` when that was done often enough.
+    /// `store_unavailable` when they were read often enough.
     pub async fn again(&mut self, job: &InProject<'_>, looking: Looking) -> Result<(), Refusal> {
         let now = Instant::now();
         let most = if looking == Looking::Indexed { ROUNDS_OF_INDEX } else { ROUNDS };
@@ -117,15 +117,15 @@ impl Pairing {
         self.renew(job).await
     }
 
-    /// Notes what is recorded now; nothing was read yet that is to be shown.
+    /// Notes the present recorded data; valid only while no item to be shown has been read.
     pub async fn renew(&mut self, job: &InProject<'_>) -> Result<(), Refusal> {
         self.before = recorded(&job.runner, job.card.id).await?;
         Ok(())
     }
 }
 
-/// What is recorded of a project. What was read of v1 before the last that is recorded counts no more: another process
-/// may have written both.
+/// Returns the recorded data of a project. v1 data from before the latest recorded data are invalidated: another
+/// process may have written both.
 async fn recorded(runner: &Runner, project: Uuid) -> Result<Arc<ProjectItems>, Refusal> {
     let items = runner.store.project_items(project).await?;
     runner.goes_with(project, items.epoch);

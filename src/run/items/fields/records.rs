@@ -1,4 +1,4 @@
-//! Records that custom values stand for: people of the project and its work items. May use: what `run` may use.
+//! Records that custom values refer to: people of the project and its work items. May use: what `run` may use.
 
 use crate::refusal::Refusal;
 use crate::run::items::record::if_live;
@@ -11,15 +11,15 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Unknown work items that are read one by one; for more of them the index is asked.
+/// Most unknown work items that are read one by one; for more, the index is used.
 const SINGLE_READS: usize = 3;
-/// The same for a body where there is no index yet: building one takes a call for each 1,000 items of the project.
+/// The same limit for a body while there is no index: building one takes a call for each 1,000 items of the project.
 const SINGLE_READS_WITHOUT_INDEX: usize = 20;
 
-/// People by what a body may call them: it may name many, so each is looked at once.
+/// People by the names that a body may use. A body may name many, so each person is read only once.
 pub(super) struct Named<'p> {
     by_id: HashMap<Uuid, &'p Person>,
-    /// None for an address that several have.
+    /// None for an address that several people have.
     by_address: HashMap<String, Option<&'p Person>>,
 }
 
@@ -36,7 +36,7 @@ impl<'p> Named<'p> {
         named
     }
 
-    /// The person that an id or an address names, if it is exactly one of these.
+    /// Returns the person with an id or an address, if exactly one matches.
     pub(super) fn find(&self, named: &str) -> Option<&'p Person> {
         match read_uuid(named) {
             Some(id) => self.by_id.get(&id).copied(),
@@ -45,7 +45,7 @@ impl<'p> Named<'p> {
     }
 }
 
-/// People of the project, looked at again when one of `named` is not among them; not read for nobody.
+/// Returns the people of the project; reads them again when one of `named` is missing, and not at all without names.
 pub(super) async fn people(job: &InProject<'_>, named: &[String]) -> Result<Arc<Vec<Person>>, Refusal> {
     if named.is_empty() {
         return Ok(Arc::default());
@@ -57,8 +57,8 @@ pub(super) async fn people(job: &InProject<'_>, named: &[String]) -> Result<Arc<
     job.project_people_with(all_known).await
 }
 
-/// The live work items of this project that ids or human keys name, by these names; a body may name many. `sent` are
-/// those of the body, `defaults` those of properties that it leaves out.
+/// Returns the live work items of this project by the ids or human keys that name them; a body may name many. `sent`
+/// are the names in the body, `defaults` those of properties that it leaves out.
 pub(super) async fn items_named(
     job: &InProject<'_>,
     sent: HashSet<&str>,
@@ -70,7 +70,7 @@ pub(super) async fn items_named(
     }
     let keys: HashMap<&str, HumanKey> =
         named.iter().filter_map(|name| Some((*name, HumanKey::parse(name)?))).collect();
-    // A default may have been another project's for years; it is no reason for a call.
+    // A default may have belonged to another project for years; it justifies no call.
     let asked = keys.iter().filter(|(name, _)| sent.contains(*name)).map(|(_, key)| &*key.project);
     let identifier = job.identifier_beside(asked).await?;
     let (mut found, mut unknown) = (HashMap::new(), Vec::new());
@@ -113,7 +113,7 @@ async fn one_by_one(job: &InProject<'_>, wanted: &[(&str, Wanted<'_>)]) -> Resul
     Ok(ids)
 }
 
-/// As an index that is read after now shows them, for an item that was made a moment ago can be named too.
+/// Finds the items in an index read after now, because a body can also name an item created a moment ago.
 async fn by_index(job: &InProject<'_>, wanted: &[(&str, Wanted<'_>)]) -> Result<Vec<Option<Uuid>>, Refusal> {
     let index = job.runner.indexes.newest(&job.index_scope()?, job.key(), &job.call.ctx).await;
     let index = job.explain_refused_read(index).await?;
@@ -124,7 +124,7 @@ async fn by_index(job: &InProject<'_>, wanted: &[(&str, Wanted<'_>)]) -> Result<
     let numbered = index.by_sequences(&numbers.collect());
     let id = |wanted: &Wanted<'_>| match wanted {
         Wanted::Id(id) => index.get(*id).map(|item| item.id),
-        // A number that several have names none of them.
+        // A number that several items have identifies none of them.
         Wanted::Key(key) => match numbered.get(&i64::from(key.number))?.as_slice() {
             [item] => Some(item.id),
             _ => None,
@@ -133,7 +133,7 @@ async fn by_index(job: &InProject<'_>, wanted: &[(&str, Wanted<'_>)]) -> Result<
     Ok(wanted.iter().map(|(_, wanted)| id(wanted)).collect())
 }
 
-/// Live work items of this project by id; those v1 does not show are left out.
+/// Returns live work items of this project by id, without those that v1 does not show.
 pub(super) async fn items(job: &InProject<'_>, ids: &HashSet<Uuid>) -> Result<HashMap<Uuid, Item>, Refusal> {
     let mut known: HashMap<Uuid, Item> =
         ids.iter().filter_map(|id| job.vouched(*id).map(|item| (*id, item))).collect();

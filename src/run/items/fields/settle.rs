@@ -1,8 +1,8 @@
-//! Ends writes whose request could not: from what v1 shows of the item now.
+//! Ends writes that their request could not end, by the item that v1 shows now.
 //!
-//! A request that is about to show an item settles what is open about it first, so that nobody sees the half of
-//! a write. Writes whose request still runs are waited for. A write that v1 does not decide is reported, and the item
-//! answers `store_unavailable` until that is decided by a write of its type or values, or by an operator. May use: what
+//! A request that is about to show an item settles the open writes about it first, so that no client sees half of
+//! a write. It waits for writes whose request still runs. A write that v1's data do not decide is reported. The item
+//! then answers `store_unavailable` until a write of its type or values, or an operator, decides it. May use: what
 //! `run` may use.
 
 use crate::index::Index;
@@ -23,24 +23,24 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// Longest wait for a request that is still at work.
+/// Longest wait for a request that still runs.
 pub(super) const PATIENCE: Duration = Duration::from_secs(3);
-/// The first pause between two looks, and the longest: each is twice as long as the one before. What v1 shows is mostly
-/// recorded a moment later, and while a reader pauses further writes begin.
+/// The first and the longest pause between two checks; each pause is twice as long as the one before. A change that v1
+/// shows is usually recorded a moment later, and while a reader pauses, further writes begin.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Where the items at hand come from, and what is wanted of them.
+/// The source of the items at hand, and their purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::run) enum Looking {
     Read,
-    /// Rows of an index, which may be a little older.
+    /// Rows of an index, which may be slightly older.
     Indexed,
-    /// About to be written with a type or values of their own, which decides what v1 cannot.
+    /// About to be written with a type or values, which decides writes that v1's data cannot decide.
     Deciding,
 }
 
-/// What v1 showed of an item in a list.
+/// An item as v1 showed it in a list.
 #[derive(Debug, Clone, Deserialize)]
 pub(in crate::run) struct Newest {
     pub(in crate::run) id: Uuid,
@@ -57,8 +57,8 @@ impl Newest {
     }
 }
 
-/// Settles what is open about `items`, and tells what is recorded about the project of the call then. For writes, whose
-/// turn it is: nobody else writes the items through a gateway meanwhile.
+/// Settles the open writes about `items`; returns the recorded data of the project afterwards. For writes, during their
+/// turn: no other write through a gateway changes the items meanwhile.
 ///
 /// # Errors
 /// `store_unavailable` while a write about one of them is not settled.
@@ -71,21 +71,21 @@ pub(in crate::run) async fn settle_open_writes(
     recorded.ok_or_else(|| Refusal::internal("what is recorded was held against nothing"))
 }
 
-/// What a reader of items brings along.
+/// The context of a reader of items.
 #[derive(Clone, Copy)]
 pub(super) struct Reading<'r> {
-    /// What was recorded before the items were read.
+    /// The data recorded before the items were read.
     pub before: &'r ProjectItems,
-    /// Whether nothing but their types is shown of what is recorded.
+    /// Whether only their types are shown of the recorded data.
     pub types_alone: bool,
 }
 
-/// Settles what is open about `items`, and tells what is recorded about the project then. For a reader, items are also
-/// shown as they were before a write that is under way, and those whose types alone are shown as they were before one that
-/// has ended since; none when the items have to be read again, because of such a write.
+/// Settles the open writes about `items`; returns the recorded data of the project afterwards. A reader also gets items
+/// as they were before a write under way and, if only types are shown, before a write that has ended since. None when
+/// the items must be read again because of such a write.
 ///
 /// # Errors
-/// `store_unavailable` while a write about one of them is not settled, after `patience` also when it still runs.
+/// `store_unavailable` while a write about one of them is not settled; after `patience` also when it still runs.
 pub(super) async fn settled(
     job: &InProject<'_>,
     items: &[Item],
@@ -134,7 +134,7 @@ pub(super) async fn settled(
             pause = (pause * 2).min(PAUSE);
             continue;
         }
-        // One that ran until a moment ago may have ended after it was seen open.
+        // A request that ran until a moment ago may have ended its write after it was seen open.
         let still_open = Arc::clone(&store.project_items(project).await?.open);
         if open.iter().any(|intent| !still_open.iter().any(|open| open.id == intent.id)) {
             continue;
@@ -148,8 +148,8 @@ pub(super) async fn settled(
     }
 }
 
-/// Ends writes whose request ended without. Of creates one at a time, because what is recorded is another then. False
-/// when nothing is left to be done about those that remain.
+/// Ends writes that their requests have left open: only one create at a time, because each changes the recorded data.
+/// Returns false when nothing more can be done about the remaining writes.
 async fn end(
     job: &InProject<'_>,
     open: &[&Intent],
@@ -168,7 +168,7 @@ async fn end(
         match (looking, intent.state) {
             _ if settled && item.is_none() => return Ok(true),
             _ if settled => {}
-            // The client says what the item is to be: the older write is over, or is not this item's.
+            // The client sets the values now: the older write is obsolete, or belongs to another item.
             (Looking::Deciding, IntentState::Conflicting) => {
                 job.runner.store.settle_left(intent, Settled::Dropped).await?;
             }
@@ -179,12 +179,12 @@ async fn end(
     Ok(tolerated < open.len())
 }
 
-/// Which moment an item belongs to that was read since something was recorded.
+/// The moment to which an item belongs that was read after some data were recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fits {
-    /// That of what is recorded now: nothing about it was written in between, or it shows the last that v1 was asked for.
+    /// The present recorded data: nothing about it was written in between, or it shows the last change sent to v1.
     Now,
-    /// That of what was recorded before it was read: it shows nothing of what was written since.
+    /// The data recorded before it was read: it shows nothing of later writes.
     Before,
     NotKnown,
 }
@@ -193,7 +193,7 @@ fn fits(item: &Item, before: &ProjectItems, recorded: &ProjectItems) -> Fits {
     if recorded.agrees_about(item.id, before) {
         return Fits::Now;
     }
-    // One of which nothing is recorded any more was deleted.
+    // An item without recorded data any more was deleted.
     if !recorded.knows(item.id) {
         return Fits::NotKnown;
     }
@@ -210,13 +210,13 @@ fn fits(item: &Item, before: &ProjectItems, recorded: &ProjectItems) -> Fits {
     }
 }
 
-/// When v1 had last changed the item of a change before it was asked for it.
+/// Returns the time of v1's last change of the item before the update was sent.
 fn updated_before(update: &Intent) -> Micros {
     update.sent.get("before").and_then(Value::as_i64).unwrap_or(Micros::MIN)
 }
 
-/// Whether none of `items` shows yet what a write that is under way does, so that each is as it was before: v1 moves the
-/// time of the last change when it carries a change out, and hides what it deletes.
+/// Checks that none of `items` shows the effect of a write under way yet, so that each is in its previous state: v1
+/// changes `updated_at` when it carries a change out, and hides deleted items.
 fn is_to_come(intent: &Intent, items: &[Item]) -> bool {
     let mut its_own = items.iter().filter(|item| intent.item == Some(item.id));
     match intent.kind {
@@ -230,14 +230,15 @@ fn is_as_before(update: &Intent, item: &Item) -> bool {
     item.updated_at <= updated_before(update) || of_update(update, item) == Evidence::Unchanged
 }
 
-/// Whether another process may have written one of `items`, with a type of its own perhaps, since the database answered
-/// last: v1 shows that the item was made or changed, and what was known of the store does not tell of it. A process may
-/// have joined since, so how many there were says nothing. Nobody is thought to begin with types just then.
+/// Checks whether another process may have written one of `items`, perhaps with a type, since the database last
+/// responded: v1 shows that the item was created or changed, and the known store data do not include it. The former
+/// number of processes proves nothing, because one may have joined since. A project without recorded data is assumed
+/// not to get its first types during the outage.
 fn is_written_elsewhere(job: &InProject<'_>, items: &[Item], looking: Looking, recorded: &ProjectItems) -> bool {
     let Some(since) = job.runner.store.away_since() else { return false };
     let known_until = job.runner.client.clock.at(now_micros() - micros(since.elapsed()));
     let is_ours = |item: &Item| recorded.knows(item.id) || job.runner.plain.contains(&item.id);
-    // An index that is used was read before, whatever v1's clock says.
+    // An index in use was read earlier, whatever v1's clock shows.
     let changed_until = if looking == Looking::Indexed { known_until } else { known_until - SKEW };
     items.iter().any(|item| {
         item.created_at > known_until - SKEW && !is_ours(item)
@@ -245,7 +246,7 @@ fn is_written_elsewhere(job: &InProject<'_>, items: &[Item], looking: Looking, r
     })
 }
 
-/// Settles everything open in the project, and tells whether anything about an item that exists is left.
+/// Settles all open writes of the project; returns whether a write about an existing item is left.
 pub(in crate::run) async fn settle_all(job: &InProject<'_>) -> Result<bool, Refusal> {
     let recorded = job.runner.store.project_items(job.card.id).await?;
     let (mut left, mut listed) = (false, Listed::default());
@@ -256,7 +257,7 @@ pub(in crate::run) async fn settle_all(job: &InProject<'_>) -> Result<bool, Refu
         left |= match intent.item {
             Some(id) => match Box::pin(job.read_item(id)).await {
                 Ok(item) => !settle_change(job, intent, &item, false).await?,
-                // Its end was seen by the read itself.
+                // The read itself has noted the absence.
                 Err(Refusal::NotFound { .. }) => false,
                 Err(refusal) => return Err(refusal),
             },
@@ -268,8 +269,8 @@ pub(in crate::run) async fn settle_all(job: &InProject<'_>) -> Result<bool, Refu
     Ok(left)
 }
 
-/// v1 shows no such live item to a single read: a delete that was under way has happened; anything else
-/// recorded about it is kept, because it may return.
+/// Notes that v1 shows no such live item to a single read: a delete under way has happened; other recorded data are
+/// kept, because the item may return.
 pub(in crate::run) async fn note_absence(job: &InProject<'_>, id: Uuid) {
     if let Err(refusal) = try_note_absence(job, id).await {
         tracing::warn!(item = %id, code = refusal.code(), "the absence of an item could not be noted");
@@ -294,7 +295,7 @@ async fn try_note_absence(job: &InProject<'_>, id: Uuid) -> Result<(), Refusal> 
     Ok(())
 }
 
-/// Items that are shown are not missing.
+/// Removes the mark "missing" from items that v1 shows.
 async fn unmark_missing(job: &InProject<'_>, items: &[Item], recorded: &ProjectItems) -> Result<(), Refusal> {
     if recorded.missing.is_empty() {
         return Ok(());
@@ -306,7 +307,7 @@ async fn unmark_missing(job: &InProject<'_>, items: &[Item], recorded: &ProjectI
     Ok(())
 }
 
-/// Whether an open write is, or may be, about one of these items.
+/// Checks whether an open write is, or may be, about one of these items.
 fn concerns(job: &InProject<'_>, intent: &Intent, items: &[Item], recorded: &ProjectItems) -> bool {
     items.iter().any(|item| match intent.kind {
         IntentKind::Update | IntentKind::Delete => intent.item == Some(item.id),
@@ -314,13 +315,13 @@ fn concerns(job: &InProject<'_>, intent: &Intent, items: &[Item], recorded: &Pro
     })
 }
 
-/// Whether a create whose outcome is not known may have made an item: one that is not known to be another's.
+/// Checks whether a create with unknown outcome may have created an item that is not known as another create's.
 fn may_have_made(job: &InProject<'_>, intent: &Intent, item: &Newest, recorded: &ProjectItems) -> bool {
     let is_anothers = recorded.knows(item.id) || job.runner.plain.contains(&item.id);
     !is_anothers && matches(intent, item, (job.runner.client.clock.at(intent.began_at), late(job)))
 }
 
-/// Whether an item may be what a create made: the same creator and name, made in its time, which is told with v1's clock.
+/// Checks whether a create may have created an item: same creator, same name, and within its time by v1's clock.
 fn matches(intent: &Intent, item: &Newest, (began, late): (Micros, Micros)) -> bool {
     let name = intent.sent.get("name").and_then(Value::as_str).unwrap_or_default();
     item.created_by == Some(intent.user)
@@ -328,7 +329,7 @@ fn matches(intent: &Intent, item: &Newest, (began, late): (Micros, Micros)) -> b
         && (began - SKEW..=began + late + SKEW).contains(&item.created_at)
 }
 
-/// Settles a change or an end of an item that v1 shows; `lagging` when it may be a little older than now.
+/// Settles a change or a delete of an item that v1 shows; `lagging`: the item may be slightly older than now.
 async fn settle_change(job: &InProject<'_>, intent: &Intent, item: &Item, lagging: bool) -> Result<bool, Refusal> {
     let store = &job.runner.store;
     let freshness = if lagging { micros(job.runner.indexes.settings().freshness) } else { 0 };
@@ -356,20 +357,20 @@ async fn settle_change(job: &InProject<'_>, intent: &Intent, item: &Item, laggin
     Ok(true)
 }
 
-/// What an item tells about a change: by what was sent and what there was before, and not by the time of its last change,
-/// which anything moves, a comment and v1 itself (trap 56) among it.
+/// Returns the evidence of an item about a change: by the sent and the previous members. The time of its last change is
+/// no evidence, because anything moves it, even a comment or v1 itself (trap 56).
 fn of_update(intent: &Intent, item: &Item) -> Evidence {
     let none = Map::new();
     let told = |name: &str| intent.sent.get(name).and_then(Value::as_object).unwrap_or(&none);
     let before = intent.sent.get("before").and_then(Value::as_i64).unwrap_or_default();
     match work_items_write::evidence(told("body"), told("was"), item) {
-        // An item that nothing has changed is as it was.
+        // An item that has not changed since is in its previous state.
         Evidence::Otherwise if item.updated_at <= before => Evidence::Unchanged,
         evidence => evidence,
     }
 }
 
-/// Binds a create to the one item it can have made; false when there is none yet, or several.
+/// Assigns a create to the only item that it can have created; false when there is none yet, or several.
 async fn settle_create(
     job: &InProject<'_>,
     intent: &Intent,
@@ -385,7 +386,7 @@ async fn settle_create(
         }
         return Ok(false);
     };
-    // Another create with other values may have made it just as well.
+    // Another create with other values may have created the item just as well.
     let creates = recorded.open.iter().filter(|other| other.kind == IntentKind::Create && other.id != intent.id);
     if creates.clone().any(|other| may_be(other, only) && other.own != intent.own) {
         report(store, intent, IntentState::Ambiguous).await?;
@@ -398,16 +399,16 @@ async fn settle_create(
     Ok(bound)
 }
 
-/// The newest items as v1 listed them for one request, so that it is asked once for several writes.
+/// The newest items as v1 listed them for one request, so that several writes need only one call.
 #[derive(Default)]
 struct Listed {
     items: Vec<Newest>,
-    /// From when on all items are listed, and when that was.
+    /// Creation time from which all items are listed, and the time of the listing.
     of: Option<(Micros, Micros)>,
 }
 
 impl Listed {
-    /// The items that a create which is open can have made.
+    /// Returns the items that an open create can have created.
     async fn for_create(&mut self, job: &InProject<'_>, intent: &Intent) -> Result<&[Newest], Refusal> {
         let since = job.runner.client.clock.at(intent.began_at) - SKEW;
         if !self.of.is_some_and(|(from, at)| from <= since && intent.began_at < at) {
@@ -418,7 +419,7 @@ impl Listed {
     }
 }
 
-/// Drops creates that made nothing: `index` was read after v1 could still have carried them out.
+/// Drops creates that created nothing: `index` was read when v1 could not carry them out any more.
 pub(super) async fn drop_unmade(
     job: &InProject<'_>,
     index: &Index,
@@ -439,7 +440,7 @@ pub(super) async fn drop_unmade(
     Ok(())
 }
 
-/// Items of the project made since `since`, newest first.
+/// Returns the items of the project created since `since`, newest first.
 pub(in crate::run) async fn newest(job: &InProject<'_>, since: Micros) -> Result<Vec<Newest>, Refusal> {
     let query = "order_by=-created_at&fields=id,name,created_by,created_at";
     let first: Vec<Newest> = records_of(&job.first_page(job.work_items()?, query).await?.body)?;
@@ -458,7 +459,7 @@ async fn report(store: &Store, intent: &Intent, state: IntentState) -> Result<()
     Ok(())
 }
 
-/// By how much later v1 may carry a write out.
+/// Returns the delay with which v1 may still carry a write out.
 pub(super) fn late(job: &InProject<'_>) -> Micros {
     micros(job.runner.settings.store.late_write)
 }

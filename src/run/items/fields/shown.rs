@@ -1,4 +1,4 @@
-//! `custom_fields` of the read shape: values with what stands behind them (O36). May use: what `run` may use.
+//! `custom_fields` of the read shape: values with the records behind them (O36). May use: what `run` may use.
 
 use super::records;
 use crate::catalogue::values::{self, ValueKind};
@@ -19,8 +19,8 @@ struct Behind {
     identifier: String,
 }
 
-/// `values` of an item by property name: of the properties that apply to its type and have a value that can
-/// be read. Costs nothing of v1 unless a value stands for a person or a work item.
+/// Returns the `values` of an item by property name, for properties that apply to its type and have a readable value.
+/// Needs no call of v1 unless a value refers to a person or a work item.
 pub(in crate::run) async fn custom_fields(
     job: &InProject<'_>,
     type_id: Option<Uuid>,
@@ -56,13 +56,13 @@ fn entry(one: &Applicable, read: Vec<(Value, Value)>) -> Option<Value> {
         }
         (Value::Array(values), if has_records { Value::Array(details) } else { Value::Null })
     } else {
-        // A property that took several values once shows the first.
+        // A property that once took several values shows the first.
         read.next()?
     };
     Some(json!({"id": one.property.id, "value": value, "value_detail": detail}))
 }
 
-/// Looks up what the values stand for, all people at once and all work items at once.
+/// Looks up the records that the values refer to: all people at once and all work items at once.
 async fn behind(job: &InProject<'_>, applicable: &[Applicable], values: &ItemValues) -> Result<Behind, Refusal> {
     let ids = |wanted: ValueKind| -> HashSet<Uuid> {
         let of_kind = applicable.iter().filter(|one| ValueKind::of(&one.property) == wanted);
@@ -79,8 +79,8 @@ async fn behind(job: &InProject<'_>, applicable: &[Applicable], values: &ItemVal
     })
 }
 
-/// Value and detail of one element; none when it cannot be read as what the property holds now, or the record
-/// is not to be seen any more.
+/// Returns value and detail of one element; none when it does not fit the present kind of the property, or its record
+/// is not visible any more.
 fn read(
     one: &Applicable,
     options: &HashMap<Uuid, &PropertyOption>,

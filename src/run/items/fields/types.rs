@@ -1,4 +1,4 @@
-//! Types of a project as work items see them. May use: what `run` may use.
+//! Types of a project, for work items. May use: what `run` may use.
 
 use crate::catalogue::{Catalogue, WorkItemType};
 use crate::refusal::{FieldError, Refusal};
@@ -15,15 +15,15 @@ use uuid::Uuid;
 const OFF: &str = "work item types are not switched on in this project; leave it out";
 
 impl InProject<'_> {
-    /// Everything defined in the workspace of the call's project.
+    /// Returns all definitions in the workspace of the call's project.
     pub(in crate::run) async fn definitions(&self) -> Result<Arc<Catalogue>, Refusal> {
         Ok(self.runner.store.catalogue(self.card.workspace_id).await?)
     }
 }
 
 impl Job {
-    /// Work items of a type: those v1 shows or, where the gateway keeps no index of their project, may show;
-    /// and those it hides (archived, or gone and perhaps to return).
+    /// Counts the work items of a type: first those that v1 shows or, where the gateway has no index of their project,
+    /// may show; then those that it hides (archived, or missing and perhaps returning).
     pub async fn uses_of_type(&self, type_id: Uuid) -> Result<(usize, usize), Refusal> {
         let store = &self.runner.store;
         let mut by_project: HashMap<Uuid, Vec<Uuid>> = HashMap::new();
@@ -45,7 +45,7 @@ impl Job {
     }
 }
 
-/// What a body makes of the type, which is `stored` before.
+/// Returns the change of the type that a body asks for; `stored` is the type before.
 pub(super) fn asked(
     catalogue: &Catalogue,
     project: Uuid,
@@ -81,7 +81,7 @@ fn named<'c>(catalogue: &'c Catalogue, project: Uuid, name: &str) -> Result<&'c 
     }
 }
 
-/// An inactive type stays on its items and is not for others (O35).
+/// Checks that a type may be set: an inactive type stays on its items but cannot be set on others (O35).
 fn selectable(kind: &WorkItemType, stored: Option<Uuid>) -> Result<TypeChange, &'static str> {
     if kind.is_active || stored == Some(kind.id) {
         Ok(TypeChange::Set(Some(kind.id)))
@@ -90,7 +90,7 @@ fn selectable(kind: &WorkItemType, stored: Option<Uuid>) -> Result<TypeChange, &
     }
 }
 
-/// What `expand=type` adds to each item.
+/// Returns the data that `expand=type` adds to each item.
 pub(in crate::run) async fn expanded(
     job: &InProject<'_>,
     items: &[Item],

@@ -1,14 +1,14 @@
 //! Creates a work item.
 //!
-//! Names and ids are resolved first, because v1 drops what does not belong without a word (trap 15). The item
-//! is read back, because v1's answer is not what is stored (trap 20, `items_create_minimal`). When v1 dropped somebody
-//! all the same (a guest of the project, somebody just removed), the whole item is taken back. An empty set of
+//! Names and ids are resolved first, because v1 silently drops values that do not belong (trap 15). The item
+//! is read back, because v1's answer is not the stored item (trap 20, `items_create_minimal`). If v1 still dropped a
+//! person (a guest of the project, or someone just removed), the whole item is deleted again. An empty set of
 //! assignees gets v1's default assignee (trap 16, `items_default_assignee_explicit_empty`) and is emptied by a PATCH.
-//! Of an estimate point v1 asks only that it is the project's (`estimates_create_foreign_point`); whether its estimate is
-//! the active one shows when the item is read back.
+//! v1 only checks that an estimate point belongs to the project (`estimates_create_foreign_point`); whether its
+//! estimate is the active one is checked when the item is read back.
 //!
-//! Type and values are noted before v1 is asked, and stored when v1 shows the item under the id it told. The id alone
-//! is not enough: stored under a wrong one, they would be lost for the item that was made. May use: what `run` may
+//! Type and values are noted before v1 is called, and stored when v1 shows the item under the id in its answer. The id
+//! alone is not enough: stored under a wrong id, they would be lost for the created item. May use: what `run` may
 //! use.
 
 use crate::plan::{Extra, WriteKind};
@@ -32,7 +32,7 @@ use serde_json::{Map, Value};
 use std::time::Duration;
 use uuid::Uuid;
 
-/// How far v1's clock may be from ours, in microseconds, for its answer to be taken for the new item's.
+/// Most microseconds that v1's clock may differ from ours when its answer is accepted as the new item.
 const CLOCKS: Micros = 3_600_000_000;
 
 pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
@@ -41,7 +41,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     checks::order_of_dates(job.resource(), &given, None)?;
     let state = body.get("state").and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok());
     workflow::check_create(job, state).await?;
-    // Mended or taken back when v1 drops somebody.
+    // Room for correcting or deleting the item when v1 drops a person.
     let _room = job.room_for(&[(Extra::DroppedSet, 1)], expansions::calls(job)?).await?;
     let is_plain = own.is_empty();
     let begun = Begun::create(job, &body, own).await?;
@@ -79,20 +79,20 @@ async fn post(job: &InProject<'_>, given: &Given, body: &Members) -> Result<Uuid
     id_of(&members(&answer)?)
 }
 
-/// What v1 has made.
+/// The item that v1 has created.
 struct Made<'j> {
     id: Uuid,
-    /// As v1 shows it.
+    /// The item as v1 shows it.
     stored: Members,
     /// The estimate of its point.
     estimate: Option<Uuid>,
-    /// How it compares with what was sent: all of it is there but what v1 may drop of sets.
+    /// Comparison with the sent members: everything is there except for elements of sets that v1 may drop.
     checked: Checked<'j>,
 }
 
-/// Whether the project has this estimate now.
+/// Checks whether this is the project's estimate now.
 async fn is_active(job: &InProject<'_>, estimate: Uuid) -> Result<bool, Refusal> {
-    // It may have another one since the card was read.
+    // The project may have another estimate since the card was read.
     Ok(job.card.estimate == Some(estimate) || job.card_within(Duration::ZERO).await?.estimate == Some(estimate))
 }
 
@@ -124,8 +124,8 @@ async fn make<'j>(
     Ok(Made { id, stored, estimate, checked })
 }
 
-/// Mends, takes back or reports the difference between what is stored and what was sent.
-/// An item that was not made by this caller since `began` is another one, and is left alone.
+/// Corrects, undoes or reports the difference between the stored and the sent members.
+/// An item that this caller has not created since `began` is another one, and is not changed.
 async fn settle(
     job: &InProject<'_>,
     given: &Given,
@@ -149,12 +149,12 @@ async fn settle(
     Ok(stored)
 }
 
-/// Deletes the new item and refuses the request, so that nothing is left of it.
+/// Deletes the new item and refuses the request, so that nothing of it is left.
 async fn take_back(job: &InProject<'_>, id: Uuid, errors: Vec<FieldError>) -> Refusal {
     match job.delete(job.resource(), id, true).await {
         Ok(()) => {
             job.item_gone(id);
-            // Left behind, the values stored for the item would be a record of one that v1 does not show.
+            // Otherwise the stored values would be the record of an item that v1 does not show.
             if let Err(fault) = job.runner.store.purge_item(job.card.id, id).await {
                 tracing::warn!(item = %id, %fault, "values of an item that was taken back could not be removed");
             }

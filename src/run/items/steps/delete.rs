@@ -1,11 +1,11 @@
-//! Deletes a work item, but not the items below it.
+//! Deletes a work item, but not its children.
 //!
 //! v1 deletes the children in the background (trap 39, `items_child_after_parent_delete`), v2 makes them
-//! top-level (O47). So each child is detached by a PATCH, then the item goes; a crash in between leaves an item
-//! with fewer children, never a child deleted. v1 lists no archived child; those archived through the gateway are
-//! known from the store. v1 says who may delete (trap 40); but children are not touched for a delete that v1 is known
-//! to refuse. Type and values go with the item; a delete of an item of which something is recorded is noted, so that a
-//! lost answer leaves nothing behind. May use: what `run` may use.
+//! top-level (O47). So a PATCH detaches each child, then the item is deleted. A crash in between leaves an item
+//! with fewer children, but deletes no child. v1 lists no archived children; the store knows those archived through the
+//! gateway. v1 decides who may delete (trap 40); but no child is changed for a delete that v1 is known to refuse. Type
+//! and values are deleted with the item. The delete of an item with recorded data is noted, so that a lost answer
+//! leaves nothing behind. May use: what `run` may use.
 
 use crate::access::Role;
 use crate::plan::Extra;
@@ -21,11 +21,11 @@ use uuid::Uuid;
 
 pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let id = job.pk()?;
-    // The children first: looking for them makes the index fresh, which then vouches for the item.
+    // The children first: this search refreshes the index, which then proves that the item is live.
     let children = job.children_of(id).await?;
     let item = job.live_item(id).await?;
     let archived = job.runner.store.archived_below(job.card.id, id).await?;
-    // v1 loads and saves the children as well, so nobody else writes them meanwhile.
+    // v1 also loads and saves the children, so no other write may change them meanwhile.
     job.wait_for_records(children.iter().chain(&archived).copied()).await?;
     let is_parent = !children.is_empty() || !archived.is_empty();
     if is_parent && !may_delete(job, &item)? {
@@ -40,7 +40,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         detached += 1;
     }
     for child in archived {
-        // One that v1's own users brought back was listed above, or has moved since.
+        // A child unarchived by v1's own users was listed above, or has moved since.
         if matches!(job.live_item(child).await, Err(Refusal::NotFound { .. })) {
             detach(job, child).await.map_err(half_deleted("item", detached))?;
             detached += 1;
@@ -56,7 +56,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     Ok(Reply::no_content())
 }
 
-/// v1's rule (`items_delete_by_member_not_creator`, `perm_project_admin_deletes_others_item`).
+/// Checks v1's rule (`items_delete_by_member_not_creator`, `perm_project_admin_deletes_others_item`).
 fn may_delete(job: &InProject<'_>, item: &Item) -> Result<bool, Refusal> {
     let role = job.card.require_member()?;
     Ok(role >= Role::ADMIN || item.created_by == Some(job.call.caller.user.id))
@@ -69,7 +69,7 @@ async fn detach(job: &InProject<'_>, child: Uuid) -> Result<(), Refusal> {
             job.item_changed(&job.item_after(child, &answer).await?);
             Ok(())
         }
-        // Gone since it was listed.
+        // Deleted since it was listed.
         Err(Refusal::NotFound { .. }) => Ok(()),
         Err(refusal) => Err(refusal),
     }

@@ -1,9 +1,9 @@
 //! The list of work items.
 //!
-//! v1 lists with no filter and no search, breaks ties by rules of its own and pages by a drifting number (traps
-//! 43, 45, 47). In this order: a look-up v1 answers directly is one call; without an index, a page v1 can
-//! answer truly is one call and never waits for an index; everything else, and every list once the index is
-//! warm, comes from the index. May use: what `run` may use.
+//! v1's list has no filter and no search, breaks ties by its own rules and pages by a drifting number (traps
+//! 43, 45, 47). The sources, in this order: a look-up that v1 answers directly is one call; without an index, a page
+//! that v1 can answer correctly is one call and never waits for an index; everything else, and every list once the
+//! index is built, comes from the index. May use: what `run` may use.
 
 use crate::context::Note;
 use crate::heavy::Input;
@@ -25,9 +25,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Items from which on looking at them is heavy work.
+/// Number of items from which selecting among them is heavy work.
 const LARGE: usize = 20_000;
-/// Bytes of expansions from which on writing a page is.
+/// Bytes of expansions from which writing a page is heavy work.
 const MUCH: usize = 4 * 1024 * 1024;
 
 pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
@@ -40,7 +40,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     }
 }
 
-/// The answer; none when it has to be read again, because a write about one of its items ended meanwhile.
+/// Returns the answer; none when it must be read again, because a write about one of its items ended meanwhile.
 async fn read(job: &InProject<'_>, call: &ListCall, pairing: &mut Pairing) -> Result<Option<Reply>, Refusal> {
     let scope = job.index_scope()?;
     let built = job.runner.indexes.is_built(&scope);
@@ -63,7 +63,7 @@ async fn read(job: &InProject<'_>, call: &ListCall, pairing: &mut Pairing) -> Re
     indexed(job, call, pairing).await
 }
 
-/// The answer to a look-up: the one item, if it passes everything else that was asked.
+/// Returns the answer to a look-up: the one item, if it meets all other conditions of the list.
 async fn one(
     job: &InProject<'_>,
     call: &ListCall,
@@ -73,14 +73,14 @@ async fn one(
 ) -> Result<Option<Reply>, Refusal> {
     let columns = &job.resource().columns;
     if Needs::of(call, columns) != Needs::default() {
-        // A condition on sets, groups or labels beside the look-up: the index knows them all.
+        // A condition on sets, groups or labels beside the look-up needs the index.
         return indexed(job, call, pairing).await;
     }
     let Some(recorded) = pairing.holds_rows(job, std::slice::from_ref(&item), Looking::Read).await? else {
         return Ok(None);
     };
     if let Direct::Pair(id, source) = direct {
-        // v1 compares the pair as text; it found the item by it.
+        // v1 found the item by the pair, which it compares as text.
         (item.external_id, item.external_source) = (Some(id.clone()), Some(source.clone()));
     }
     let selection = Index::of([item]).select(call, columns, &Lookups::default());
@@ -106,7 +106,7 @@ async fn indexed(job: &InProject<'_>, call: &ListCall, pairing: &mut Pairing) ->
     let Some(recorded) = pairing.holds_rows(job, &selection.rows, Looking::Indexed).await? else { return Ok(None) };
     let is_chosen_so = |item: &Item| recorded.types.get(&item.id) == types.get(&item.id);
     if needs.types && !selection.rows.iter().all(is_chosen_so) {
-        // A type was written since the rows were chosen by it.
+        // A type was written since it was used to choose the rows.
         pairing.again(job, Looking::Indexed).await?;
         return Ok(None);
     }
@@ -118,7 +118,7 @@ async fn indexed(job: &InProject<'_>, call: &ListCall, pairing: &mut Pairing) ->
     envelope(job, call, &selection, &recorded).await.map(Some)
 }
 
-/// The page, looked for on the pool for heavy work when many items have to be looked at.
+/// Selects the page, on the pool for heavy work when many items must be compared.
 async fn select(
     job: &InProject<'_>,
     index: Arc<Index>,
@@ -127,7 +127,7 @@ async fn select(
 ) -> Result<Selection, Refusal> {
     let columns = Arc::clone(&job.resource().columns);
     let effort = index.effort(&call, &columns, &lookups);
-    // A row and what is compared with it are about 16 bytes.
+    // A row and the values compared with it take about 16 bytes.
     let size = if effort < LARGE { 0 } else { effort * 16 };
     let select = move || index.select(&call, &columns, &lookups);
     job.runner.heavy.run(Input::Own, size, &job.call.ctx, select).await
@@ -140,9 +140,9 @@ fn note(index: &Index) -> Note {
 async fn lookups(job: &InProject<'_>, needs: &Needs, types: Arc<HashMap<Uuid, Uuid>>) -> Result<Lookups, Refusal> {
     let labels = async {
         match needs.labels {
-            // Only read beside the index; which of them there are is found out when the rows are there.
+            // Only loaded in parallel with the index; which labels exist is checked when the rows are known.
             true => job.load(job.resource_named(Known::Labels)?).await.map(drop),
-            // Asked for when the page is known and shows any.
+            // Loaded when the page is known and shows any labels.
             false => Ok(()),
         }
     };
@@ -156,7 +156,7 @@ async fn lookups(job: &InProject<'_>, needs: &Needs, types: Arc<HashMap<Uuid, Uu
     })
 }
 
-/// Types to filter by; a write that is not settled could change what passes.
+/// Returns the types to filter by; open writes are settled first, because they could change the result.
 async fn types(
     job: &InProject<'_>,
     needed: bool,
@@ -182,7 +182,7 @@ async fn groups(job: &InProject<'_>, needed: bool) -> Result<HashMap<Uuid, u8>, 
     Ok(states.rows().iter().filter_map(|held| Some((held.record.id, group(&held.v1_members())?))).collect())
 }
 
-/// Adds the groups of states that items are in and v1 does not list.
+/// Adds the groups of states that items are in but that v1 does not list.
 async fn add_unlisted(job: &InProject<'_>, index: &Index, groups: &mut HashMap<Uuid, u8>) -> Result<(), Refusal> {
     let others = index.in_other_states(groups);
     if others.is_empty() {
@@ -196,7 +196,7 @@ async fn add_unlisted(job: &InProject<'_>, index: &Index, groups: &mut HashMap<U
     Ok(())
 }
 
-/// Position of a state's group in [`GROUPS`].
+/// Returns the position of a state's group in [`GROUPS`].
 fn group(v1: &Map<String, Value>) -> Option<u8> {
     let name = v1.get("group")?.as_str()?;
     GROUPS.iter().position(|known| *known == name).map(|position| position as u8)
@@ -233,7 +233,7 @@ async fn envelope(
     Ok(Reply::json(200, job.runner.heavy.run(Input::Own, expanded, &job.call.ctx, write).await?))
 }
 
-/// The page with what was `added` to each of its rows, which takes about `size` bytes.
+/// Writes the page with the keys `added` to each of its rows; it takes about `size` bytes.
 fn written(
     selection: &Selection,
     added: &[Added],

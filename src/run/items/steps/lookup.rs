@@ -1,8 +1,8 @@
 //! A work item by its human key, anywhere in the workspace.
 //!
-//! Every fault (the form, the project, the caller's place in it, the number, an archived item) gives the same 404,
-//! never 403. v1's answer names the project; the caller's own card of it decides whether it may be shown, and an
-//! archived project is not there (trap 58). May use: what `run` may use.
+//! Every error (the form, the project, the caller's role in it, the number, an archived item) gives the same 404,
+//! never 403. v1's answer names the project; the caller's own card of the project decides whether the item may be
+//! shown. An archived project does not exist here (trap 58). May use: what `run` may use.
 
 use crate::fresh::Changed;
 use crate::index::Index;
@@ -30,7 +30,7 @@ pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
         let (item, within) = read(job, &key).await?;
         let pairing = match &mut pairing {
             Some(pairing) => pairing,
-            // Of a project that was not met before nothing could be noted.
+            // The project was unknown before, so no recorded data could be noted.
             none => {
                 let pairing = none.insert(Pairing::begin(&within.here()).await?);
                 if pairing.before.written_at(item.id).is_some_and(|written| written > began - SKEW) {
@@ -52,7 +52,7 @@ async fn read(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> {
         return Ok(found);
     }
     if let Some(project) = job.runner.project_with(job.slug(), &key.project) {
-        // Before an answer that is kept for times when v1 is away can be used: others may have written since.
+        // Before a cached answer from an outage of v1 can be used: other processes may have written since.
         job.runner.catch_up(project).await;
     }
     match live(job, key).await {
@@ -63,12 +63,12 @@ async fn read(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> {
     }
 }
 
-/// The item as v1 shows it, or where v1 cannot tell as the index does.
+/// Returns the item as v1 shows it, or from the index when v1 cannot tell.
 async fn live(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> {
     let Some((item, project)) = job.item_by_key(key).await? else { return by_index(job, key).await };
     let mut within = in_project(job, project).await?;
     if within.here().card.identifier != key.project {
-        // v1 has just found the item by this key, so the card is from before the identifier changed.
+        // v1 has just found the item by this key, so the card is older than the identifier.
         job.runner.changes.tell(Changed::ProjectAccess(project));
         within = in_project(job, project).await?;
     }
@@ -76,9 +76,9 @@ async fn live(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> {
     Ok((item, within))
 }
 
-/// The answer of the index where v1 fails, as it does for a number that two live items have (trap 18,
-/// `items_key_of_shared_number`): the one created first is shown. The caller's own card and the caller's own list of
-/// projects say what may be shown.
+/// Returns the item from the index when v1 fails, as it does for a number that two live items have (trap 18,
+/// `items_key_of_shared_number`): the one created first is shown. The caller's own card and own list of
+/// projects decide what may be shown.
 async fn by_index(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> {
     let runner = &job.runner;
     let mut within = match runner.project_with(job.slug(), &key.project) {
@@ -96,20 +96,20 @@ async fn by_index(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> 
     Ok((item, within))
 }
 
-/// Why v1 is not asked, or cannot be.
+/// Reason for not asking v1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Because {
-    /// Its quota is short.
+    /// v1's quota is short.
     Short,
-    /// It is unreachable or failing.
+    /// v1 is unreachable or failing.
     Trouble,
 }
 
-/// The item in the index of the project that had this identifier when it was last seen, if its card still says so.
+/// Returns the item in the index of the project that last had this identifier, if its card still has it.
 async fn in_index(job: &Job, key: &HumanKey, because: Because) -> Result<Option<(Item, Inside)>, Refusal> {
     let Some(project) = job.runner.project_with(job.slug(), &key.project) else { return Ok(None) };
     let inside = match in_project(job, project).await {
-        // What is no longer there, or not for this caller, says nothing: another project can have the identifier now.
+        // A project that is gone or invisible to this caller proves nothing: another one can have the identifier now.
         Err(Refusal::NotFound { .. }) => return Ok(None),
         inside => inside?,
     };
@@ -128,7 +128,7 @@ async fn in_index(job: &Job, key: &HumanKey, because: Because) -> Result<Option<
     Ok(item.map(|item| (item, inside)))
 }
 
-/// The same call, as one on the project the item turned out to be in.
+/// Returns the same call as a call in the project of the item.
 async fn in_project(job: &Job, project: Uuid) -> Result<Inside, Refusal> {
     let call = &job.call;
     let card = job.runner.access.project(&call.caller, job.slug(), project, &call.ctx).await?;

@@ -1,4 +1,4 @@
-//! The operations on work items, one a file, named by the steps of `mappings/work_items.toml`.
+//! The operations on work items, one in each file, named by the steps of `mappings/work_items.toml`.
 //!
 //! May use: what `run` may use.
 

@@ -1,11 +1,10 @@
 //! Updates a work item.
-//!
-//! v1's PATCH reaches items that no read shows (trap 53, `archived_patch_name`), so the item must be live
-//! first: a fresh row of the index says so, else it is read. Where the stored value decides (one date alone,
-//! the state under workflow rules, one half of an external pair, a parent, a set or a state that v1 does not list where
-//! it stays as it is), it is read from v1 even then. The answer to the PATCH is the stored record and is compared with
-//! what was sent; where v1 dropped part of a set, the update is undone. Type and values alone need no write to v1;
-//! beside one they are noted before it and stored after it. May use: what `run` may use.
+//! v1's PATCH reaches items that no read shows (trap 53, `archived_patch_name`), so the item must be proven live first,
+//! by a fresh row of the index or by a read. When the stored value matters, the item is read from v1 in any case: for
+//! one date alone, the state under workflow rules, one half of an external pair, and for a parent, a set or an unlisted
+//! state that stays as it is. The answer to the PATCH is the stored record and is compared with the sent members. If v1
+//! dropped part of a set, the update is undone. Type and values alone need no write to v1; together with a write they
+//! are noted before it and stored after it. May use: what `run` may use.
 
 use crate::fresh::Changed;
 use crate::plan::{Extra, WriteKind};
@@ -48,14 +47,14 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         stored = job.read_item(id).await?;
         read_now = true;
     }
-    // v1 gives these fields the names they have here.
+    // v1 uses the same names for these fields.
     checks::order_of_dates(job.resource(), &given, Some(&stored.members()))?;
     if let Some(state) = body.get("state").and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok()) {
         workflow::check_move(job, stored.state, state).await?;
     }
     check_pair(job, &stored, &given).await?;
     if read_now {
-        // A row of the index may be seconds old; against it nothing is left out as unchanged.
+        // A row of the index may be seconds old, so no member is left out as unchanged by comparing with it.
         work_items_write::keep_changes(&mut body, &stored);
     }
     let expanding = expansions::calls(job)?;
@@ -75,18 +74,18 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     expansions::reply(job, &stored, &recorded).await
 }
 
-/// Whether the body says what the item is to be in the own store.
+/// Checks whether the body sets data of the own store.
 fn decides(given: &Given) -> bool {
     ["type", "type_id", "custom_fields"].iter().any(|name| given.contains_key(*name))
 }
 
-/// Whether a stored value decides about what was sent. So it does for a parent or a set that the item seems to have
-/// already: v1 refuses it, or loses part of it, when the parent was archived or somebody has left since.
+/// Checks whether a stored value matters for the sent members. It does for a parent or a set that the item seems to
+/// have already: v1 refuses it, or loses a part, if the parent was archived or a person has left since.
 fn needs_truth(job: &InProject<'_>, given: &Given, body: &Members, own: &OwnWrite, stored: &Item) -> bool {
     let one_date = checks::needs_stored_dates(job.resource(), given);
     let guarded = body.contains_key("state") && workflow::guards_moves(job);
     let repeated = work_items_write::repeats(job.resource(), body, stored);
-    // Beside type or values it has to be known how it was before, in case the answer is lost; no list shows these.
+    // With type or values, the previous state must be known if the answer is lost; lists do not show it.
     let hidden = work_items_write::HIDDEN.iter().any(|key| body.contains_key(*key));
     one_date || guarded || repeated || (hidden && !own.is_empty()) || given.contains_key("external_source")
 }
@@ -122,7 +121,7 @@ async fn patch(
     {
         return Err(refusal);
     }
-    // The row before the values: a reader that sees the one waits for the other.
+    // The row before the values: a reader that sees the row waits for the values.
     let item = shown.as_ref().ok().and_then(|shown| job.item_from(shown).ok());
     match &item {
         Some(item) => job.item_changed(item),
@@ -137,9 +136,9 @@ async fn patch(
     work_items_write::confirm_update(resource, given, body, &shown).map(|()| item)
 }
 
-/// When v1 dropped somebody or a label without a word (trap 15: a guest of the project, a membership that ended), the
-/// update is undone and refused; v1 tells neither beforehand. None when nothing was dropped, or when the value
-/// before is not known of everything that was sent.
+/// Undoes and refuses the update if v1 silently dropped a person or a label (trap 15: a guest of the project, an ended
+/// membership), which v1 does not show beforehand. None when nothing was dropped, or when the previous value of a
+/// sent member is not known.
 async fn put_back(
     job: &InProject<'_>,
     given: &Given,
@@ -173,8 +172,8 @@ async fn put_back(
     })
 }
 
-/// v1 does not look for a taken pair when `external_id` stays as it is (trap 38,
-/// `items_patch_source_to_duplicate_pair_accepted`), so it is looked for here; two items sharing a pair would
+/// Refuses an external pair that another item has. v1 does not check this when `external_id` stays as it is (trap 38,
+/// `items_patch_source_to_duplicate_pair_accepted`), and two items with one pair would
 /// break its look-up (`items_find_by_shared_external_pair`).
 async fn check_pair(job: &InProject<'_>, stored: &Item, given: &Given) -> Result<(), Refusal> {
     let text = |name: &str| given.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
@@ -191,7 +190,7 @@ async fn check_pair(job: &InProject<'_>, stored: &Item, given: &Given) -> Result
     let answer = answer.map_err(|lost| lost.refusal())?;
     let taken = || Refusal::Conflict { detail: "Another work item of this project has this external pair.".into() };
     if let Some(refusal) = refusal_of_status(&answer) {
-        // Two items that share the pair already are a 500 (trap 47, `items_find_by_shared_external_pair`).
+        // Two items that already share the pair are a 500 (trap 47, `items_find_by_shared_external_pair`).
         let doubled = answer.status == 500 && has_pair(job, id, source).await?;
         return Err(if doubled { taken() } else { refusal });
     }
@@ -202,7 +201,7 @@ async fn check_pair(job: &InProject<'_>, stored: &Item, given: &Given) -> Result
     }
 }
 
-/// Whether a live item has this pair, by the index.
+/// Checks by the index whether a live item has this pair.
 async fn has_pair(job: &InProject<'_>, id: &str, source: &str) -> Result<bool, Refusal> {
     let scope = job.index_scope()?;
     let index = job.runner.indexes.newest(&scope, job.key(), &job.call.ctx).await?;
