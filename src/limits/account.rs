@@ -10,9 +10,9 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-/// How long the last report of Redis is trusted fully.
+/// Time for which the last report of Redis is trusted fully.
 const BELIEVED: Duration = Duration::from_millis(150);
-/// How long it is trusted in part.
+/// Time for which it is trusted in part.
 const DOUBTED: Duration = Duration::from_secs(1);
 /// Divisor: this part of the slots left is credit.
 const PART: i64 = 4;

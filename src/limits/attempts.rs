@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 /// Credentials remembered as proven, and addresses remembered as refused.
 const REMEMBERED: u64 = 100_000;
-/// How long a proven credential is remembered after its last use.
+/// Time for which a proven credential is remembered after its last use.
 const KNOWN: Duration = Duration::from_secs(86_400);
 
 pub struct Attempts {

@@ -20,7 +20,7 @@ const GATHER: Duration = Duration::from_millis(50);
 const AT_ONCE: usize = 500;
 /// Number of buckets above which unused ones are dropped.
 const MANY: usize = 100_000;
-/// How long an unused bucket is kept then.
+/// Time for which an unused bucket is kept then.
 const KEPT: Duration = Duration::from_secs(60);
 
 static EXCHANGE: Script = Script::new(include_str!("exchange.lua"));

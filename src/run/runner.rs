@@ -39,7 +39,7 @@ const IDENTIFIERS: u64 = 10_000;
 /// Number of remembered identifiers that no project had when they were looked up, and how long they are remembered.
 const STRANGERS: u64 = 10_000;
 const STRANGERS_FOR: Duration = Duration::from_secs(5);
-/// How long to remember that v1 does not order by id; another version of v1 may do so.
+/// Time to remember that v1 does not order by id; another version of v1 may do so.
 const NOT_BY_ID_FOR: Duration = Duration::from_secs(60 * 60);
 
 const MADE: u64 = 1_000_000;

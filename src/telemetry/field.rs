@@ -16,7 +16,7 @@ pub const METHOD: &str = "method";
 pub const PATH: &str = "path";
 /// Id of the operation, or the kind of a request without an operation.
 pub const OPERATION: &str = "operation";
-/// Where the answer came from.
+/// Source of the answer.
 pub const SOURCE: &str = "source";
 /// HTTP status of the answer; 499 when the client left before it.
 pub const STATUS: &str = "status";
@@ -33,5 +33,5 @@ pub const CODE: &str = "code";
 pub const CAUSE: &str = "cause";
 /// Address of the client or proxy.
 pub const PEER: &str = "peer";
-/// Where in the code something happened.
+/// Place in the code.
 pub const LOCATION: &str = "location";

@@ -60,7 +60,7 @@ impl Known {
 struct Credential {
     fingerprint: Arc<str>,
     proven: AtomicBool,
-    /// How its owner is known: 0 not at all, 1 by the owner that v1 names, 2 by the gateway itself.
+    /// Source of its owner's name: 0 not known, 1 by the owner that v1 names, 2 by the gateway itself.
     named: AtomicU8,
     /// The day and the client of its last call, packed into one number.
     latest: AtomicU64,

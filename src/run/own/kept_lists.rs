@@ -9,7 +9,7 @@ use uuid::Uuid;
 /// Most cached rows of all lists together.
 const CAPACITY: u64 = 1_000_000;
 
-/// How long an unused list is kept.
+/// Time after which an unused list is dropped.
 const IDLE: Duration = Duration::from_secs(600);
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

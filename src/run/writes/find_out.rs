@@ -68,7 +68,7 @@ impl Job {
         doubt: &Doubt,
     ) -> Result<(), Refusal> {
         if !was_there {
-            // That it is absent now would prove nothing about the delete.
+            // Its absence now would prove nothing about the delete.
             return Err(doubt.refusal());
         }
         self.look(doubt, || async move { Ok(self.is_gone(resource, id).await?.then_some(())) }).await
