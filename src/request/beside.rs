@@ -35,7 +35,7 @@ pub(super) struct Route {
 }
 
 impl Route {
-    /// The slug of the workspace; none outside of workspaces.
+    /// Returns the slug of the workspace; none outside of workspaces.
     pub(super) fn workspace(&self) -> Option<&str> {
         self.variables.iter().find(|(name, _)| name == "slug").map(|(_, slug)| slug.as_str())
     }

@@ -42,7 +42,7 @@ pub(super) fn refused_read(failure: NotDone) -> Refusal {
     }
 }
 
-/// The refusal for a list that v1 does not show to a member of the project.
+/// Returns the refusal for a list that v1 does not show to a member of the project.
 pub(super) fn refused_list() -> Refusal {
     Refusal::Forbidden { detail: "The service behind does not show this list to you.".into() }
 }

@@ -26,7 +26,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use std::time::Duration;
 use uuid::Uuid;
 
-/// The refusal when v1 answered a look-up with an item that does not have the key or pair.
+/// Returns the refusal when v1 answered a look-up with an item that does not have the key or pair.
 pub(in crate::run) fn another(cause: String) -> Refusal {
     Refusal::upstream("The service behind answered with another work item than the one asked for.", cause)
 }

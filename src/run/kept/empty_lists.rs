@@ -14,8 +14,8 @@ use crate::run::runner::Runner;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// Largest age of the rights when the list is read. A request that has neither reads the rights first, and need not
-/// read them again.
+/// Largest age of the rights when the list is read. A request without cached rights and list reads the rights first,
+/// and need not read them again.
 pub(in crate::run) const OLDER: Duration = Duration::from_secs(3);
 
 impl Runner {

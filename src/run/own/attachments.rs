@@ -60,7 +60,7 @@ impl Records for Attachments {
         edit.detach(call.variable(TYPE)?, id)
     }
 
-    /// The shown record has no path of its own, and so no version.
+    /// Returns the reply; its record has no path of its own, and so no version.
     fn created(call: &OwnCall<'_>, catalogue: &Catalogue, id: Uuid) -> Result<Reply, Refusal> {
         Ok(call.reply(Self::written(call, catalogue, id)?).of_version(None))
     }

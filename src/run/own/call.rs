@@ -40,7 +40,7 @@ pub(super) struct Surface {
 }
 
 impl Surface {
-    /// The mode in effect under these definitions.
+    /// Returns the mode in effect under these definitions.
     pub(super) fn mode(self, catalogue: &Catalogue) -> TypeMode {
         catalogue.mode(self.workspace_level)
     }

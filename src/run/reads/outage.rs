@@ -24,7 +24,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 use uuid::Uuid;
 
-/// The refusal for data that are unknown while the database of the store does not respond.
+/// Returns the refusal for data that are unknown while the database of the store does not respond.
 pub(in crate::run) fn store_is_away() -> Refusal {
     Refusal::StoreUnavailable { cause: "the database does not answer".into() }
 }

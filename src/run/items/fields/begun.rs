@@ -120,7 +120,7 @@ async fn is_like_an_open_one(job: &InProject<'_>, body: &Map<String, Value>) -> 
     Ok(recorded.open.iter().any(is_like))
 }
 
-/// The refusal when the type existed during the check of the body but is gone now.
+/// Returns the refusal when the type existed during the check of the body but is gone now.
 pub(super) fn type_gone() -> Refusal {
     Refusal::field("type_id", "names no work item type of this project")
 }
