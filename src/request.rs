@@ -74,10 +74,10 @@ impl V2 {
     ) -> Result<V2Answer, Refusal> {
         let read = head.method.is_safe();
         let ctx = ctx.with_priority(if read { Priority::Read } else { Priority::Write }).tolerating(read);
-        // A write waits until its turn comes, for any reason.
+        // Until its turn comes, a write changes nothing, whatever it waits for.
         ctx.meter.only_wait();
         let plan = &*self.runner.plan;
-        // The route is looked up before the proof of the credential, which may cost a call; its errors come after.
+        // Looked up before the credential is proven, because the proof already costs a call; its errors come after.
         let route = self.route(&head);
         let credential = presented_id(&head.headers);
         ctx.meter.spend_for(spender(&route, plan, credential));

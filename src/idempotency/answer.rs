@@ -25,7 +25,7 @@ enum Content<'a> {
     Refused { code: Cow<'a, str>, detail: Cow<'a, str>, errors: Vec<(Cow<'a, str>, Cow<'a, str>)> },
 }
 
-/// Seals and opens answers.
+/// Seals and opens.
 #[derive(Debug, Clone)]
 pub struct Sealer(Option<Keyring>);
 

@@ -99,7 +99,7 @@ impl Idempotency {
     ///
     /// # Errors
     /// 422 for another request with this key; 409 while it runs; 429 when too much is stored for the person; 502 when
-    /// its outcome is unknown; otherwise the refusal of the request, now or then.
+    /// its outcome is unknown; otherwise the refusal of this request, or of the first one with this key.
     pub async fn answer(&self, job: Job, key: Key, path: &str, query: &str) -> Result<Reply, Refusal> {
         // A caller that has lost the permission learns nothing about the outcome.
         job.hold_role().await?;

@@ -1,7 +1,7 @@
 //! The operators' page `/metrics`, in the text forms of Prometheus and OpenMetrics.
 //!
 //! The counting happens in `tally` and in the parts themselves; here the figures get names and labels.
-//! Label values are words of the gateway (operations, kinds, outcomes), so their number is bounded.
+//! Label values are only words of the gateway (operations, kinds, outcomes), so their number is known beforehand.
 //!
 //! May use: `access`, `admin`, `edge`, `fresh`, `hints`, `index`, `limits`, `load`, `oauth`, `retirement`, `run`,
 //! `shadow`, `store`, `tally`, `v1`.

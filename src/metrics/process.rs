@@ -45,7 +45,7 @@ fn read() -> Option<Vec<Family>> {
     Some(families)
 }
 
-/// Clock of the time since the machine started, including time asleep.
+/// Time since the machine started, also while it slept.
 #[cfg(target_os = "linux")]
 const SINCE_START: ClockId = ClockId::Boottime;
 /// Systems without `/proc` lack this clock, and it is never read there.

@@ -90,18 +90,18 @@ pub struct Job {
     pub(super) runner: Arc<Runner>,
     /// Boxed, so that a job is cheap to move.
     pub call: Box<Call>,
-    /// Whether a write of this call was sent to v1.
+    /// Whether v1 was sent a write of this call.
     pub(super) sent: Arc<AtomicBool>,
     /// Whether v1 may have carried out a write of this call.
     pub(super) touched: Arc<AtomicBool>,
     /// The turn of this write, held from before its first step until after its last.
     pub(super) turn: Arc<Mutex<Option<Turn>>>,
-    /// A large body parsed as JSON on the pool for heavy work.
+    /// A large body as JSON, read on the pool for heavy work.
     parsed: Option<Result<Given, Refusal>>,
     /// The demanded version of the addressed record; none for operations that address no single record. An unreadable
     /// header is refused only when it is compared with the record: a missing record is 404 whatever the header says.
     pub condition: Option<Result<Demand, Refusal>>,
-    /// The token or gateway key of the request; it may end while a write waits for its turn.
+    /// The token or gateway key of the request, which may end while a write waits for its turn.
     pub waiting: Option<Waiting>,
 }
 

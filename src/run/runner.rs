@@ -75,7 +75,7 @@ pub struct Runner {
     pub(super) sets: Arc<Shelf<HashSet<Uuid>>>,
     pub(super) answers: Answers,
     pub(super) own_lists: KeptLists,
-    /// Recently deleted labels, which v1 may still show on items.
+    /// Labels deleted a moment ago, which v1 may still show on items.
     pub(super) deleted_labels: DeletedLabels,
     /// Labels that items had, but that were missing in v1's list afterwards.
     pub(super) unlisted_labels: DeletedLabels,

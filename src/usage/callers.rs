@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 /// Number for calls with an unproven credential, or without any.
 const UNPROVEN: u32 = 0;
-/// Number for all credentials beyond the bound.
+/// Number of credentials beyond the bound.
 const OTHER: u32 = 1;
 /// Most credentials of one process.
 const MOST: usize = 20_000;

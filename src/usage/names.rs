@@ -15,7 +15,7 @@ pub(super) const UNKNOWN: &str = "v1 unknown";
 /// The name for calls below `/api/v2/` that are no operation.
 const UNKNOWN_V2: &str = "unknown";
 
-/// All names that have been counted.
+/// All names that were ever counted.
 #[derive(Debug, Default)]
 pub(super) struct Names(RwLock<All>);
 

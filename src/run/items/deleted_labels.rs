@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 const MOST: u64 = 100_000;
 
-/// Deleted labels; clones are the same.
+/// Labels that were deleted; clones are the same.
 #[derive(Clone)]
 pub(in crate::run) struct DeletedLabels {
     ids: Cache<Uuid, ()>,

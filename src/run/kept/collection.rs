@@ -25,7 +25,7 @@ pub struct Collection {
     pub(in crate::run) size: usize,
     /// Ids by name; built on first use.
     by_name: OnceLock<HashMap<String, Vec<Uuid>>>,
-    /// Records of its kind that v1 does not list but shows elsewhere, in v1's members.
+    /// Records of its kind that v1 does not list and shows elsewhere, in v1's members.
     beside: Mutex<HashMap<Uuid, Arc<Map<String, Value>>>>,
     /// Pages of the collection that were answered.
     pub(in crate::run) ready: Ready,

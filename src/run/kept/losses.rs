@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(wrote(json!({"name": "y"}), json!({"name": "y", "labels": []})), ["labels"]);
         assert_eq!(losses.total(), 2);
         losses.forget(id);
-        // The same instant in another zone is not another value.
+        // The same instant in another zone is no other value.
         let (there, here) = ("2026-01-05T17:30:00+05:30", "2026-01-05T12:00:00Z");
         assert_eq!(wrote(json!({"start_date": here}), json!({"start_date": there})), none);
         assert_eq!(wrote(json!({"name": "a"}), json!({"name": "a", "start_date": here})), none);

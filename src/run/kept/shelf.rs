@@ -27,7 +27,7 @@ use uuid::Uuid;
 pub enum Audience {
     /// Role 15 and above.
     Members,
-    /// Guests only.
+    /// Guests among themselves.
     Guests,
 }
 
@@ -82,7 +82,7 @@ impl Shelved for HashSet<Uuid> {
     const MOST: u64 = 32 * 1024 * 1024;
 
     fn bytes(&self) -> usize {
-        // An id and its slot in the table, of which up to half is empty.
+        // An id and its place in the table, of which up to half is empty.
         self.capacity() * 20
     }
 }

@@ -35,7 +35,7 @@ pub(super) struct OwnCall<'j> {
 pub(super) struct Surface {
     /// The project; none for the workspace.
     pub(super) project: Option<Uuid>,
-    /// Whether the plan includes types of the workspace.
+    /// Whether the plan has types of the workspace.
     workspace_level: bool,
 }
 

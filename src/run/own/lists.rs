@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// A record before its conversion to JSON.
+/// A record before it became JSON.
 pub(super) struct Row {
     pub(super) id: Uuid,
     pub(super) shape: Map<String, Value>,
@@ -55,7 +55,7 @@ impl OwnCall<'_> {
             let size = rows.iter().map(|row| row.json.len()).sum();
             Kept { version: of.version, rows, size }
         };
-        // The size is not known yet, so the build may run on another thread; it happens once for each edit.
+        // The size is not known yet. The build may run on another thread; it happens once for each edit.
         let kept = job.runner.heavy.run(Input::Own, SMALL + 1, &job.call.ctx, build).await?;
         lists.insert(key, kept.clone());
         Ok(kept)

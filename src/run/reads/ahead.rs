@@ -73,7 +73,7 @@ pub async fn keep_ahead(runner: Arc<Runner>, key: V1Key) {
 pub(in crate::run) enum Why {
     /// Requests would soon have to wait for it.
     Ahead,
-    /// v1 hinted at a change at this time.
+    /// v1 has hinted at a change at this time.
     Hinted(Instant),
     /// v1 hinted at a change to another process, which has read it already.
     PassedOn,

@@ -58,7 +58,7 @@ pub fn touched(runner: &Arc<Runner>, hints: &Arc<Hints>, key: &V1Key, hint: Hint
     }
 }
 
-/// Handles hints that reached other processes, until dropped.
+/// Follows hints that reached other processes, until dropped.
 pub async fn follow_hints(runner: Arc<Runner>, key: V1Key, mut passed_on: Receiver<Hint>) {
     let hints = Arc::new(Hints::default());
     while let Some(hint) = passed_on.recv().await {

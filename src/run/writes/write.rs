@@ -225,7 +225,7 @@ impl Job {
         };
         let Ok(id) = id_of(shown) else { return };
         if self.runner.store.processes() > 1 {
-            // Another gateway process may have written in between, which is no loss.
+            // Another process of the gateway may have written in between, which is no loss.
             self.runner.losses.forget(id);
         } else {
             self.runner.losses.wrote(id, sent, shown, is_deleted);

@@ -34,7 +34,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::run) enum Looking {
     Read,
-    /// Rows of an index, which may be slightly older.
+    /// Rows of an index, which may be a little older.
     Indexed,
     /// About to be written with a type or values, which decides writes that v1's data cannot decide.
     Deciding,

@@ -56,7 +56,7 @@ fn entry(one: &Applicable, read: Vec<(Value, Value)>) -> Option<Value> {
         }
         (Value::Array(values), if has_records { Value::Array(details) } else { Value::Null })
     } else {
-        // A property that once took several values shows the first.
+        // A property that took several values once shows the first.
         read.next()?
     };
     Some(json!({"id": one.property.id, "value": value, "value_detail": detail}))

@@ -43,7 +43,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         ArchivedItem { at: instant, name: item.name.clone(), sequence_id: item.sequence_id, parent: item.parent };
     job.runner.store.mark_archived(card.workspace_id, card.id, id, Some(&noted)).await?;
     item.archived_at = Some(time::write(instant));
-    // A row of the index may be older than another change.
+    // A row of the index may be from before another change.
     match added.filter(|_| refers_to(&item) == refers_to(&live)) {
         Some(added) => expansions::reply_with(job, &item, &recorded, &added).await,
         None => expansions::reply_without_values(job, &item, &recorded).await,

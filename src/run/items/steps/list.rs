@@ -182,7 +182,7 @@ async fn groups(job: &InProject<'_>, needed: bool) -> Result<HashMap<Uuid, u8>, 
     Ok(states.rows().iter().filter_map(|held| Some((held.record.id, group(&held.v1_members())?))).collect())
 }
 
-/// Adds the groups of states that items are in but that v1 does not list.
+/// Adds the groups of states that items are in and v1 does not list.
 async fn add_unlisted(job: &InProject<'_>, index: &Index, groups: &mut HashMap<Uuid, u8>) -> Result<(), Refusal> {
     let others = index.in_other_states(groups);
     if others.is_empty() {

@@ -190,7 +190,7 @@ async fn check_pair(job: &InProject<'_>, stored: &Item, given: &Given) -> Result
     let answer = answer.map_err(|lost| lost.refusal())?;
     let taken = || Refusal::Conflict { detail: "Another work item of this project has this external pair.".into() };
     if let Some(refusal) = refusal_of_status(&answer) {
-        // Two items that already share the pair are a 500 (trap 47, `items_find_by_shared_external_pair`).
+        // Two items that share the pair already are a 500 (trap 47, `items_find_by_shared_external_pair`).
         let doubled = answer.status == 500 && has_pair(job, id, source).await?;
         return Err(if doubled { taken() } else { refusal });
     }
