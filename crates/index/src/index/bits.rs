@@ -13,7 +13,7 @@ pub(super) struct Bits {
 }
 
 impl Bits {
-    /// None of `slots` slots.
+    /// Creates an empty set for `slots` slots.
     pub fn none(slots: usize) -> Self {
         Self { words: vec![0; slots.div_ceil(ROWS) * WORDS], count: 0 }
     }
@@ -24,30 +24,30 @@ impl Bits {
         self.words[slot as usize / 64] |= 1 << (slot % 64);
     }
 
-    /// Sets the rows of a chunk that has none yet.
+    /// Sets the rows of a chunk of which no row is set yet.
     pub fn set(&mut self, chunk: usize, mask: &Mask) {
         self.count += mask.count();
         self.words[chunk * WORDS..][..WORDS].copy_from_slice(&mask.0);
     }
 
-    /// The rows of a chunk.
+    /// The set rows of a chunk.
     pub fn of_chunk(&self, chunk: usize) -> Mask {
         let mut mask = Mask::NONE;
         mask.0.copy_from_slice(&self.words[chunk * WORDS..][..WORDS]);
         mask
     }
 
-    /// Whether a slot is among them.
+    /// Checks whether a slot is in the set.
     pub fn has(&self, slot: u32) -> bool {
         self.words.get(slot as usize / 64).is_some_and(|word| word >> (slot % 64) & 1 == 1)
     }
 
-    /// Number of slots among them.
+    /// Number of slots in the set.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The slots among them, upwards.
+    /// The slots of the set, ascending.
     pub fn slots(&self) -> impl Iterator<Item = u32> {
         let ones = |mut word: u64| {
             std::iter::from_fn(move || {

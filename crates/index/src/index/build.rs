@@ -1,7 +1,7 @@
-//! The complete read: every page once, with all columns, as kindly as v1 can be asked.
+//! The complete read: every page once, with all columns, with as little load on v1 as possible.
 //!
-//! Pages are read one after the other, or as many at once as v1 bears (`pace`); `walk` tells what they prove. v1's
-//! quota holds a build up but does not end it, unless somebody whose key has room goes on with its pages.
+//! Pages are read one after the other, or several at once when v1 can bear it (`pace`). `walk` holds what the pages
+//! prove. When v1's quota is used up, a build waits. It ends only when a request whose key has quota left continues it.
 //!
 //! May use: `translate`, `v2`, `refusal`, this folder.
 
@@ -30,20 +30,20 @@ pub(super) struct Sizes {
     pub delta: usize,
 }
 
-/// What v1 allows (`pagination_per_page_1001`), and a delta that is small when little has changed.
+/// The largest page that v1 allows (`pagination_per_page_1001`), and a small one for a delta with few changes.
 pub(super) const SIZES: Sizes = Sizes { page: 1000, delta: 100 };
 
-/// A build under way.
+/// A running build.
 pub(super) struct Build<'b, S> {
     /// Where rows come from.
     pub source: &'b S,
     /// Sizes of pages.
     pub sizes: Sizes,
-    /// For those who wait.
+    /// Progress, for the callers that wait.
     pub progress: &'b Progress,
-    /// The places of all reads.
+    /// Places for pages in flight, shared by all reads.
     pub pace: &'b Pace,
-    /// Is shown what was read after each page, to keep it.
+    /// Gets everything that was read so far, after each page, and keeps it.
     pub keep: &'b (dyn Fn(&Walk) + Sync),
 }
 
@@ -52,15 +52,15 @@ struct Got {
     number: usize,
     page: Page<Item>,
     took: Duration,
-    /// Whether no other page of this build was under way when it was asked for.
+    /// Whether no other page of this build was in flight when this page was requested.
     alone: bool,
 }
 
 impl<S: Source> Build<'_, S> {
-    /// Reads what `walk` lacks.
+    /// Reads the pages that `walk` lacks.
     ///
     /// # Errors
-    /// What v1 refuses, its quota excepted.
+    /// An error of v1. When the quota is used up, it waits first, as `patiently` does.
     pub async fn run(&self, mut walk: Walk) -> Result<Walk, Refusal> {
         let (read, mut asked, mut under_way) = (self.pace.begin(), BTreeSet::new(), FuturesUnordered::new());
         self.progress.begin(walk.trail.progress().0, true);
@@ -88,7 +88,7 @@ impl<S: Source> Build<'_, S> {
     async fn page(&self, read: &Read, number: usize, at_once: usize, alone: bool) -> Result<Got, Refusal> {
         let cut = Cut { number, size: self.sizes.page };
         let one = || async {
-            // Given back while v1's quota is waited for: that of other keys may last.
+            // Released while this page waits for v1's quota, because other keys may have quota left.
             let _turn = read.turn(at_once).await;
             let begun = Instant::now();
             let page = self.source.items(cut).await?;
@@ -98,10 +98,10 @@ impl<S: Source> Build<'_, S> {
     }
 }
 
-/// Makes a call; when v1's quota is used up, waits as long as v1 says and makes it again.
+/// Makes a call. When v1's quota is used up, waits as long as v1 says and calls again.
 ///
 /// # Errors
-/// What the call answers, its quota excepted until the patience has ended or the read has to give way.
+/// The error of the call. A used-up quota is an error only after the longest wait, or when the read has to give way.
 pub(super) async fn patiently<T, F>(progress: &Progress, call: impl Fn() -> F) -> Result<T, Refusal>
 where
     F: Future<Output = Result<T, Refusal>>,

@@ -1,7 +1,7 @@
-//! One condition made ready for many rows.
+//! One condition, prepared for many rows.
 //!
-//! A chunk is decided as a whole where what is known of all its rows allows it; then row by row over the values that
-//! stand close together. May use: `plan` (columns), `translate`, `v2` (calls and cells), this folder.
+//! A chunk is decided as a whole where the summary of its rows allows it. Otherwise row by row, over values that are
+//! stored next to each other. May use: `plan` (columns), `translate`, `v2` (calls and cells), this folder.
 
 use super::bits::Bits;
 use super::chunk::{Chunk, ROWS};
@@ -18,24 +18,24 @@ use crate::v2::time::Micros;
 use std::collections::HashSet;
 use uuid::Uuid;
 
-/// The part of all rows, as a divisor, up to which the members of sets are looked for one by one.
+/// Divisor of the number of rows: up to this share of all rows, the members of sets are looked up one by one.
 const FEW: usize = 16;
 
 /// One condition.
 pub(super) enum Check<'f> {
-    /// Passing priorities, by their place.
+    /// Passing priorities, as bits by their position.
     Priority(u8),
     /// Passing states.
     States(States),
     Assignees(Sets<'f>),
     Labels(Sets<'f>),
-    /// Bounds of the creation.
+    /// Bounds of the creation time.
     Created(Micros, Micros),
-    /// Bounds of the last change.
+    /// Bounds of the time of the last change.
     Updated(Micros, Micros),
-    /// Bounds of the start.
+    /// Bounds of the start date.
     Start(u32, u32),
-    /// Bounds of the target.
+    /// Bounds of the target date.
     Target(u32, u32),
     /// One of these parents.
     Parents(HashSet<Uuid>),
@@ -43,19 +43,19 @@ pub(super) enum Check<'f> {
     Types(HashSet<Uuid>),
     /// Passing slots.
     Slots(Bits),
-    /// Slots at which nothing is set.
+    /// Slots that do not pass; all other slots pass.
     Outside(Bits),
-    /// Items of any of these sets, which have many; or items of none of them.
+    /// Items in any of these sets (true), or in none of them (false). For sets with many items.
     Members(Vec<&'f HashSet<Uuid>>, bool),
     /// One of these external ids.
     ExternalIds(HashSet<&'f str>),
     /// One of these sources of external ids.
     ExternalSources(HashSet<&'f str>),
-    /// Any other.
+    /// Any other test of a column.
     Plain(Column, &'f Test),
 }
 
-/// Passing states by their number, and the remainders by 64 of the numbers that pass and of those that do not.
+/// Passing states by their number. `some` and `not` are bits: the numbers modulo 64 that pass, and that do not.
 pub(super) struct States {
     passing: Vec<bool>,
     some: u64,
@@ -77,7 +77,7 @@ impl States {
     }
 }
 
-/// A test of sets, each looked at when the first row has it.
+/// A test of sets. Each set is tested when the first row that has it is checked.
 pub(super) struct Sets<'f> {
     test: &'f Test,
     wanted: HashSet<Uuid>,
@@ -85,7 +85,7 @@ pub(super) struct Sets<'f> {
     known: Vec<std::cell::Cell<Known>>,
 }
 
-/// What is known of a set.
+/// Result of the test for one set, as far as known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Known {
     Nothing,
@@ -119,7 +119,7 @@ impl<'f> Sets<'f> {
     }
 }
 
-/// What a summary tells of a condition.
+/// Result of a condition for all rows of a chunk, as far as the summary tells.
 enum Verdict {
     None,
     All,
@@ -137,9 +137,9 @@ impl Verdict {
 }
 
 impl<'f> Check<'f> {
-    /// The check of a test on a column.
+    /// Builds the check of a test on a column.
     pub fn of(column: Column, test: &'f Test, rows: &Rows, view: View<'f>) -> Self {
-        // Lists of ids may be long, and rows are many.
+        // A hash set, because lists of ids may be long and there are many rows.
         let wanted = ids(test);
         let any = matches!(test, Test::AnyOf(_));
         match column {
@@ -179,7 +179,7 @@ impl<'f> Check<'f> {
         if inside { Self::Slots(bits) } else { Self::Outside(bits) }
     }
 
-    /// Cheap and sharp checks first.
+    /// Rank of the check: cheap checks, and checks that few rows pass, come first.
     pub fn cost(&self) -> u8 {
         match self {
             Self::Slots(_) => 1,
@@ -191,12 +191,12 @@ impl<'f> Check<'f> {
         }
     }
 
-    /// Rows that can pass at most, where that is known.
+    /// Largest number of rows that can pass, where it is known.
     pub fn most(&self) -> Option<usize> {
         if let Self::Slots(bits) = self { Some(bits.count()) } else { None }
     }
 
-    /// What is known of all rows of a chunk.
+    /// Decides the condition for all rows of a chunk, as far as its summary allows.
     fn verdict(&self, all: &Summary) -> Verdict {
         let within = |bounds: (Micros, Micros), from: Micros, to: Micros| {
             Verdict::of(bounds.0 <= to && bounds.1 >= from, bounds.0 >= from && bounds.1 <= to)
@@ -210,7 +210,7 @@ impl<'f> Check<'f> {
         }
     }
 
-    /// Those of the rows of a chunk that pass; `number` is its place.
+    /// Returns the rows of `mask` that pass; `number` is the position of the chunk.
     pub fn keep(&self, mask: Mask, number: usize, chunk: &Chunk, view: View<'_>) -> Mask {
         match self.verdict(&chunk.summary) {
             Verdict::None => return Mask::NONE,
@@ -231,7 +231,7 @@ impl<'f> Check<'f> {
         }
     }
 
-    /// Whether a row passes: that in `slot`, which is row `at` of its chunk.
+    /// Checks whether the row in `slot` passes; it is row `at` of its chunk.
     pub fn passes(&self, slot: u32, at: usize, chunk: &Chunk, view: View<'_>) -> bool {
         let (glance, row) = (&chunk.glances[at], &chunk.rows[at]);
         let is_among = |wanted: &HashSet<&str>, held: Option<&str>| held.is_some_and(|held| wanted.contains(held));
@@ -297,7 +297,7 @@ fn instants<'f>(column: Column, test: &'f Test) -> Check<'f> {
     if column == Column::CreatedAt { Check::Created(from, to) } else { Check::Updated(from, to) }
 }
 
-/// Bounds of days, when they are written as days are.
+/// Builds the check of a day. Bounds that are not written as `YYYY-MM-DD` are compared as text.
 fn days<'f>(column: Column, test: &'f Test) -> Check<'f> {
     let number = |cell: &Cell| if let Cell::Text(text) = cell { read_day(text) } else { None };
     let bounds = match test {
@@ -312,7 +312,7 @@ fn days<'f>(column: Column, test: &'f Test) -> Check<'f> {
     }
 }
 
-/// Whether a day lies within bounds; one of an odd form is compared as text, as in `v2::page`.
+/// Checks whether a day lies within bounds. A day of another form is compared as text, as in `v2::page`.
 fn day(number: Option<u32>, from: u32, to: u32, odd: impl FnOnce() -> Option<String>) -> bool {
     let text = |day: u32| format!("{:04}-{:02}-{:02}", day / 10_000, day / 100 % 100, day % 100);
     match number {

@@ -1,15 +1,15 @@
-//! Rows that stand together, with the text of their names.
+//! A block of rows, with the text of their names.
 //!
-//! A chunk never changes. The states, people, labels and priorities of the rows stand close together beside them, with
-//! bounds over the chunk. May use: this folder.
+//! A chunk never changes. Beside the rows it holds their states, people, labels and priorities next to each other, and
+//! the bounds of the values in the chunk. May use: this folder.
 
 use super::glance::{Glance, Summary};
 use super::row::{NONE, Row};
 
-/// Rows in a chunk; only the last one has fewer.
+/// Rows in a chunk; only the last chunk has fewer.
 pub(super) const ROWS: usize = 256;
 
-/// Rows of slots next to each other, and the text of their names.
+/// Rows of adjacent slots, and the text of their names.
 #[derive(Debug)]
 pub(super) struct Chunk {
     pub rows: Box<[Row]>,
@@ -20,7 +20,7 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
-    /// Rows whose names stand in `text`, in the order of the rows.
+    /// Builds a chunk of rows whose names are in `text`, in the order of the rows.
     pub fn of(rows: Box<[Row]>, text: Box<str>) -> Self {
         let glance = |row: &Row| Glance {
             state: row.state,
@@ -45,7 +45,7 @@ impl Chunk {
         self.slice(from, to - from)
     }
 
-    /// Where in the text the name in lower case stands.
+    /// Start and end of the lower-case name in the text.
     pub fn lower_range(row: &Row) -> (u32, u32) {
         match row.lower_len {
             NONE => (row.name_at, row.name_at + row.name_len),

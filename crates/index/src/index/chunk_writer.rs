@@ -1,4 +1,4 @@
-//! Rows on their way into a chunk.
+//! Writer of a chunk.
 //!
 //! May use: `translate` (the typed item), `v2`, this folder.
 
@@ -8,7 +8,7 @@ use super::row::{NONE, Row};
 use crate::translate::work_items::Item;
 use crate::v2::value::small_letters;
 
-/// Rows on their way into a chunk.
+/// Rows that are collected for a new chunk.
 #[derive(Default)]
 pub(super) struct Writer {
     rows: Vec<Row>,

@@ -1,7 +1,7 @@
 //! All chunks of a version of the rows.
 //!
-//! Slots are numbered without gaps, [`ROWS`] to a chunk. A change of a row makes its chunk anew and leaves the others
-//! shared between versions. May use: this folder.
+//! Slots are numbered without gaps, [`ROWS`] in each chunk. A change of a row rebuilds its chunk; versions share all
+//! other chunks. May use: this folder.
 
 use super::chunk::{Chunk, ROWS};
 use super::chunk_writer::Writer;
@@ -20,7 +20,7 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    /// Chunks as they were kept; those of other sizes are cut anew.
+    /// Builds the list from kept chunks. When the chunks have other sizes, the rows are cut into new chunks.
     pub fn of(mut list: Vec<Arc<Chunk>>) -> Self {
         let full = list.len().saturating_sub(1);
         let even = list[..full].iter().all(|chunk| chunk.rows.len() == ROWS);
@@ -44,7 +44,7 @@ impl Chunks {
         self.len
     }
 
-    /// Bytes held, about.
+    /// Approximate bytes held.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -65,7 +65,7 @@ impl Chunks {
         self.list.iter().flat_map(|chunk| chunk.rows.iter().map(move |row| (&**chunk, row)))
     }
 
-    /// Carries out what is to be moved and written. Only chunks it falls into are made anew.
+    /// Applies moves and writes. Rebuilds only the chunks that they touch.
     pub fn apply(&mut self, moves: &Moves, pools: &mut Pools) {
         let before = self.clone();
         let list = Arc::make_mut(&mut self.list);
@@ -98,7 +98,7 @@ impl Chunks {
         self.len = moves.len;
     }
 
-    /// The same rows in the same slots, their values in fresh pools.
+    /// Returns the same rows in the same slots, with their values in the pools `new`.
     pub fn repooled(&self, old: &Pools, new: &mut Pools) -> Self {
         let again = |chunk: &Arc<Chunk>| {
             let mut writer = Writer::default();

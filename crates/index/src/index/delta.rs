@@ -1,13 +1,12 @@
-//! What v1 has answered in one refresh, so that other processes can go by the same answers.
+//! The answers of v1 in one refresh, so that other processes can use the same answers.
 //!
-//! The process that refreshes an index notes every answer of v1 ([`Recorder`]). Another process makes the refresh once
-//! more with these answers in place of v1 ([`Replay`]): by the same code, beginning with its own rows, and with v1's
-//! counts compared as in a refresh of its own. So it gets exactly what it would have got by asking v1 itself at that
-//! time. Answers that do not fit its rows prove nothing to it: its refresh asks for something that was not noted, and
-//! fails.
+//! The process that refreshes an index records every answer of v1 ([`Recorder`]). Another process repeats the refresh
+//! with these answers in place of v1 ([`Replay`]). It uses the same code, begins with its own rows, and compares v1's
+//! counts as in a refresh of its own. So it gets exactly the result that v1 would have given it at that time. Answers
+//! that do not fit its rows prove nothing: the refresh then asks for an answer that was not recorded, and fails.
 //!
-//! Answers are given in the order in which they came; only the pages of one sweep, and single items one after the
-//! other, may be asked for in another.
+//! Answers are returned in the order in which they came. Only the pages of one sweep, and single items that are read
+//! one after the other, may be requested in another order.
 //!
 //! May use: `translate`, `v2`, `refusal`, this folder.
 
@@ -29,55 +28,55 @@ use std::io;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// Kind and version of the bytes; to be raised when the form of a row or of an answer changes.
+/// Kind and version of the bytes. Raise it when the form of a row or of an answer changes.
 const MARK: &[u8; 8] = b"CWDELTA1";
-/// Most bytes of answers that are told; instead of more the whole index is.
+/// Most bytes of answers that are published. When there are more, the whole index is published instead.
 pub(super) const MOST: usize = 1 << 20;
-/// Bytes of a row and of a mark, about.
+/// Approximate bytes of a row and of a mark.
 const ROW: usize = 160;
 const ONE_MARK: usize = 24;
 
-/// What one process tells the others of a refresh.
+/// Message from one process to the others about a refresh.
 #[derive(Serialize, Deserialize)]
 pub(super) enum Told {
-    /// What v1 has answered.
+    /// The answers of v1.
     Answers(Delta),
-    /// That was too much: the index itself is kept, with this checksum.
+    /// The answers were too large: the index itself is kept, with this checksum.
     Whole([u8; 32]),
 }
 
-/// The bytes of what is told of the list that `identity` names.
+/// Encodes a message about the list that `identity` names.
 ///
 /// # Errors
-/// When it cannot be put into bytes.
+/// When the message cannot be encoded.
 pub(super) fn to_bytes(identity: &str, told: Told) -> io::Result<Vec<u8>> {
     encode(MARK, identity, &told)
 }
 
-/// What these bytes tell, when they are of the list that `identity` names and undamaged.
+/// Decodes a message. Fails when the bytes are damaged or not about the list that `identity` names.
 pub(super) fn of_bytes(identity: &str, bytes: &[u8]) -> Result<Told, &'static str> {
     decode(MARK, identity, bytes)
 }
 
-/// What v1 has answered in one refresh, and what the process that asked has itself removed.
+/// The answers of v1 in one refresh, and the items that the process that asked has removed itself.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Delta {
-    /// Whether all ids were compared because it was time.
+    /// Whether all ids were compared because the sweep was due.
     pub sweep: bool,
     /// Items whose removal v1 had confirmed to that process before the refresh began.
     pub gone: Vec<Uuid>,
-    /// The same while it was under way.
+    /// Items whose removal v1 confirmed to that process during the refresh.
     pub gone_meanwhile: Vec<Uuid>,
     answers: Vec<Answer>,
 }
 
 #[derive(Serialize, Deserialize)]
 enum Answer {
-    /// A page of items, asked for so long after the turn of that process had begun.
+    /// A page of items. `after` is the time from the start of that process's turn to the request.
     Items { after: Duration, cut: (usize, usize), total: usize, more: bool, rows: Packed },
     /// A page of marks.
     Marks { cut: (usize, usize), total: usize, more: bool, rows: Vec<(Uuid, Micros)> },
-    /// One item, or that v1 does not show it.
+    /// One item; no row when v1 does not show it.
     Record { id: Uuid, row: Packed },
 }
 
@@ -97,11 +96,11 @@ impl Packed {
     }
 }
 
-/// v1, with a note of everything it answers.
+/// A source that asks v1 and records every answer.
 pub(super) struct Recorder<'r, S> {
     source: &'r S,
     clock: &'r (dyn Fn() -> Instant + Sync),
-    /// When the turn of this process had begun.
+    /// Start of the turn of this process.
     since: Instant,
     most: usize,
     noted: Mutex<Noted>,
@@ -114,7 +113,7 @@ struct Noted {
 }
 
 impl<'r, S: Source> Recorder<'r, S> {
-    /// Nothing noted yet; at most about `most` bytes will be.
+    /// Creates a recorder without answers. It keeps at most about `most` bytes.
     pub fn new(source: &'r S, clock: &'r (dyn Fn() -> Instant + Sync), since: Instant, most: usize) -> Self {
         Self { source, clock, since, most, noted: Mutex::default() }
     }
@@ -129,7 +128,7 @@ impl<'r, S: Source> Recorder<'r, S> {
         }
     }
 
-    /// What was noted; none when it was too much.
+    /// Returns the recorded answers; none when they were too large.
     pub fn delta(self, sweep: bool, gone: Vec<Uuid>, gone_meanwhile: Vec<Uuid>) -> Option<Delta> {
         let Noted { answers, bytes } = self.noted.into_inner();
         (bytes <= self.most).then_some(Delta { sweep, gone, gone_meanwhile, answers })
@@ -176,12 +175,12 @@ impl<S: Source> Source for Recorder<'_, S> {
 }
 
 impl Delta {
-    /// What the refresh finds that begins with `base`, which has no local write that came after `began`, when the turn
-    /// of the process that asked v1 had begun, by our clock. The mark is when the last delta began. None when the
-    /// answers are not those that this refresh needs.
+    /// Repeats the refresh on `base`, and returns its result; None when the answers are not those that it needs.
+    /// `began` is the start, by our clock, of the turn in which another process asked v1. `base` must not have a local
+    /// write that came after `began`. The mark of the result is the start of the last delta.
     ///
-    /// v1's count must be that of the rows, and no removal excuses a difference: which removals v1 had counted when it
-    /// answered, only the process that asked can tell.
+    /// v1's count must equal the number of rows, and no removal excuses a difference. Only the process that asked can
+    /// tell which removals v1 had counted when it answered.
     pub async fn replay(self, base: Verified, sizes: Sizes, began: Instant) -> Option<Refreshed<Instant>> {
         let (progress, pace, sweep) = (&Progress::default(), &Pace::default(), self.sweep);
         let replay = Replay(Mutex::new(Left::of(self.answers)));
@@ -192,20 +191,20 @@ impl Delta {
     }
 }
 
-/// What v1 has answered, in its place.
+/// A source that returns the recorded answers in place of v1.
 struct Replay(Mutex<Left>);
 
 struct Left {
     answers: Vec<Option<Answer>>,
-    /// Answers before this one came too early.
+    /// Position of the first answer that may still be used; the answers before it came too early.
     from: usize,
-    /// The one after the last of those that were given.
+    /// Position after the last answer that was given.
     next: usize,
-    /// What was asked for last.
+    /// Kind of the last request.
     last: Kind,
 }
 
-/// What is asked for.
+/// Kind of a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Items,
@@ -218,7 +217,7 @@ impl Left {
         Self { answers: answers.into_iter().map(Some).collect(), from: 0, next: 0, last: Kind::Items }
     }
 
-    /// The first answer that `fits` and came after those given before.
+    /// Takes the first answer at or after `from` that `fits`. Pages of items, and a change of the kind, move `from` on.
     fn take(&mut self, kind: Kind, fits: impl Fn(&Answer) -> bool) -> Result<Answer, Refusal> {
         if kind == Kind::Items || kind != self.last {
             self.from = self.next;
@@ -231,7 +230,7 @@ impl Left {
         self.answers[at].take().ok_or_else(|| Refusal::internal("this answer was given before"))
     }
 
-    /// When the next page of items was asked for.
+    /// Time from the start of the turn to the request for the next page of items.
     fn after(&self) -> Duration {
         let next = self.answers.iter().skip(self.next).flatten();
         let mut asked = next.filter_map(|answer| match answer {

@@ -1,9 +1,9 @@
-//! Indices that gateway processes of one deployment build for each other.
+//! Indices that the gateway processes of one deployment build for each other.
 //!
-//! One process builds an index, the others load what it has built and read what has changed since, which is one call. A
-//! process that is restarted does the same. The process that builds has a lock that ends with it; the others wait for
-//! it and look now and then whether the index is there, and how far it has come. An index that cannot be loaded is
-//! built anew. How they go on together from there is in `shared_reads`.
+//! One process builds an index. The others load it and read the changes since then, which is one call. A process that
+//! is restarted does the same. The process that builds holds a lock that ends with it. The others wait; they check
+//! regularly whether the index is there, and how far the build has come. An index that cannot be loaded is built again.
+//! `shared_reads` describes how the processes continue after the build.
 //!
 //! May use: `store` (what it tells of refreshes), this folder.
 
@@ -19,59 +19,59 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Time from one look at what another process builds to the next.
+/// Interval at which a process checks the build of another process.
 const LOOK: Duration = Duration::from_millis(500);
-/// Time from one word about how far a build has come to the next.
+/// Interval at which a process reports the progress of its build.
 const WORD: Duration = Duration::from_secs(1);
 
-/// What only one process does; others may when this is dropped.
+/// Lock for work that only one process does. When it is dropped, other processes may do the work.
 pub type Alone = Box<dyn Any + Send>;
 
-/// The place that all processes of a deployment share.
+/// Storage that all processes of a deployment share.
 pub trait Deployment: Send + Sync + 'static {
-    /// The bytes kept under a name; none when there are none or they cannot be had.
+    /// Returns the bytes kept under a name; none when there are none or they cannot be read.
     fn load(&self, name: String) -> BoxFuture<'static, Option<Vec<u8>>>;
 
-    /// Keeps bytes under a name, unless those that are there are younger than `age`.
+    /// Keeps bytes under a name, unless the bytes already there are younger than `age`.
     fn save(&self, name: String, bytes: Vec<u8>, age: Duration) -> BoxFuture<'static, ()>;
 
-    /// Takes this process for the one that builds what is kept under `name`.
+    /// Tries to make this process the one that builds the index kept under `name`.
     fn alone(&self, name: String) -> BoxFuture<'static, Turn>;
 
-    /// What was told under `name` after the number `after`, in turns that began within `within`, in the order of their
-    /// numbers; none when nobody can say.
+    /// Returns the messages under `name` with a number above `after`, from turns that began within the last `within`,
+    /// by number. None when the storage does not respond.
     fn deltas(&self, name: String, after: i64, within: Duration) -> BoxFuture<'static, Option<Vec<StoredDelta>>>;
 
-    /// Takes this process for the one that refreshes what is kept under `name`. None when nobody can say, so that each
-    /// refreshes for itself.
+    /// Tries to make this process the one that refreshes the index kept under `name`. None when the storage does not
+    /// respond; each process then refreshes for itself.
     fn refresher(&self, name: String) -> BoxFuture<'static, Option<TakenTurn>>;
 
-    /// The turn goes on; one that is not renewed for three seconds is lost.
+    /// Extends the turn. A turn that is not renewed for three seconds is lost.
     fn renew(&self, name: String, turn: DeltaTurn) -> BoxFuture<'static, ()>;
 
-    /// Ends the turn, with what was read in it if there is anything to tell; the number under which it was told.
+    /// Ends the turn and publishes the message `told`, if there is one. Returns the number of the message.
     fn end(&self, name: String, turn: DeltaTurn, told: Option<Vec<u8>>) -> BoxFuture<'static, Option<i64>>;
 }
 
-/// Whether this process builds.
+/// Which process builds an index.
 pub enum Turn {
-    /// It does.
+    /// This process.
     Mine(Alone),
-    /// Another one is at it.
+    /// Another process, which is building already.
     Others,
-    /// Nobody can say, so each builds for itself.
+    /// The storage does not respond, so each process builds for itself.
     Unknown,
 }
 
-/// What there is instead of an index in memory.
+/// Result of a search for an index that is not in memory.
 pub(super) enum Found {
-    /// What another process has built.
+    /// An index that another process has built.
     Index(Verified),
-    /// Nothing: this process builds, and nobody else as long as this is held.
+    /// No index: this process builds it. No other process does so while the lock is held.
     Nothing(Option<Alone>),
 }
 
-/// The place of one index among all processes.
+/// The place of one index in the storage of all processes.
 #[derive(Clone)]
 pub(super) struct SharedPlace {
     pub deployment: Arc<dyn Deployment>,
@@ -79,20 +79,20 @@ pub(super) struct SharedPlace {
 }
 
 impl SharedPlace {
-    /// The name under which it is kept.
+    /// The name under which the index is kept.
     pub fn name(&self) -> String {
         file_name(&self.identity)
     }
 
-    /// What another process has built, waiting for one that is at it and noting in `progress` what it says; or that
-    /// this one is to build.
+    /// Returns the index that another process has built, or tells that this process is to build it. Waits while another
+    /// process builds, and notes the reports of that process in `progress`.
     pub async fn find(&self, progress: &Progress) -> Found {
         loop {
             if let Some(verified) = self.load().await {
                 return Found::Index(verified);
             }
             match self.deployment.alone(self.name()).await {
-                // Another one may have ended just before.
+                // Another process may have finished just before.
                 Turn::Mine(alone) => match self.load().await {
                     Some(verified) => return Found::Index(verified),
                     None => return Found::Nothing(Some(alone)),
@@ -115,8 +115,8 @@ impl SharedPlace {
         postcard::from_bytes(&bytes).ok().flatten()
     }
 
-    /// Tells the processes that wait for this one how far it has come, until it is dropped. The first word takes the
-    /// place of what was said of an earlier build.
+    /// Reports the progress of this process to the processes that wait, until this future is dropped. The first report
+    /// replaces the last report of an earlier build.
     pub async fn tell(&self, progress: &Progress) -> Infallible {
         let mut last = None;
         loop {
@@ -135,7 +135,7 @@ impl SharedPlace {
         self.read(self.deployment.load(self.name()).await?).await
     }
 
-    /// The index in these bytes.
+    /// Decodes the index in these bytes.
     async fn read(&self, bytes: Vec<u8>) -> Option<Verified> {
         let identity = self.identity.clone();
         let read = tokio::task::spawn_blocking(move || of_bytes(&identity, &bytes)).await.ok()?;
@@ -148,7 +148,7 @@ impl SharedPlace {
         }
     }
 
-    /// Keeps an index for the others, unless one is there that is younger than `age`. Answers its checksum.
+    /// Keeps an index for the other processes, unless the kept one is younger than `age`. Returns its checksum.
     pub async fn save(&self, verified: Verified, age: Duration) -> Option<[u8; DIGEST]> {
         let identity = self.identity.clone();
         let bytes = tokio::task::spawn_blocking(move || to_bytes(&identity, &verified)).await.ok()?.ok()?;
@@ -174,7 +174,7 @@ mod tests {
     use std::collections::HashMap;
     use tokio::time::Instant;
 
-    /// A place where another process is always the one that builds.
+    /// Storage in which another process always builds.
     #[derive(Default)]
     struct Busy(Mutex<HashMap<String, Vec<u8>>>);
 
@@ -227,7 +227,7 @@ mod tests {
             _ = place.tell(&there) => {}
             () = pages => panic!("not told"),
         }
-        // After the first page, the next word about it and the next look.
+        // The time of the first page, of the next report and of the next look.
         assert!(begun.elapsed() <= Duration::from_secs(4) + WORD + LOOK, "{:?}", begun.elapsed());
     }
 }

@@ -1,4 +1,4 @@
-//! What is known of one scope beside its index: how far a read has come, who has asked, and what its files lack.
+//! State of one scope beside its index: the progress of a read, the last request, and the rows that its files lack.
 //!
 //! May use: `v2`, `v1` (keys), this folder.
 
@@ -16,10 +16,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// Time between two writings of the pages of a build.
+/// Interval between two writes of the pages of a build.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// What is known of one scope.
+/// State of one scope beside its index.
 pub(super) struct Entry {
     pub progress: Progress,
     files: Option<Files>,
@@ -30,7 +30,7 @@ pub(super) struct Entry {
 
 #[derive(Default)]
 struct State {
-    /// When a request last asked for it.
+    /// When a request last asked for the index.
     asked: Option<Instant>,
     swept: Option<Instant>,
     /// The key with which the read under way asks v1.
@@ -41,17 +41,17 @@ struct State {
     local: LocalWriteLog,
     /// Whether the file is older than the rows.
     unsaved: bool,
-    /// Whether it will be written soon.
+    /// Whether a write of the file is scheduled.
     scheduled: bool,
-    /// Whether it will be kept for other processes soon.
+    /// Whether it is scheduled that the index is kept for other processes.
     sharing: bool,
-    /// The pages of a build that has not ended, and since when their file lacks some.
+    /// The pages of an unfinished build, and since when the file lacks some of them.
     walk: Option<Walk>,
     walk_unsaved: Option<Instant>,
 }
 
 impl Entry {
-    /// A scope of which nothing is known.
+    /// Creates the entry of a scope of which nothing is known.
     pub fn new(files: Option<Files>) -> Self {
         Self { progress: Progress::default(), files, file: Mutex::default(), state: Mutex::default() }
     }
@@ -60,18 +60,18 @@ impl Entry {
         self.state.lock()
     }
 
-    /// A request asks for the index.
+    /// Notes that a request asks for the index.
     pub fn note_request(&self) {
         self.state().asked = Some(Instant::now());
     }
 
-    /// Whether a request asked within `within`.
+    /// Checks whether a request asked within the last `within`.
     pub fn is_in_use(&self, within: Duration) -> bool {
         self.state().asked.is_some_and(|asked| asked.elapsed() <= within)
     }
 
-    /// A local write; an item it removes is noted while a read is under way, and where indices are shared the whole
-    /// write is noted, with the time.
+    /// Notes a local write. An item that it removes is noted while a read is under way. Where indices are shared (`at`
+    /// is set), the whole write is noted with its time.
     pub fn note_local_write(&self, write: &LocalWrite, at: Option<Instant>) {
         let mut state = self.state();
         if let (LocalWrite::Gone(id), Some(gone)) = (write, &mut state.gone) {
@@ -82,13 +82,13 @@ impl Entry {
         }
     }
 
-    /// All local writes from `since` on; none when not all of them are known.
+    /// Returns all local writes from `since` on; none when not all of them are known.
     pub fn local_writes_since(&self, since: Instant) -> Option<Vec<(Instant, LocalWrite)>> {
         self.state().local.since(since)
     }
 
-    /// A read begins anew with all local writes from `since` on, which are answered, so that only those to come are
-    /// noted. None when not all of them are known; then the noting goes on.
+    /// Begins the read again with all local writes from `since` on, and returns the writes. Only later removals are
+    /// noted then. None when not all writes are known; the noting then continues unchanged.
     pub fn restart_read(&self, since: Instant) -> Option<Vec<(Instant, LocalWrite)>> {
         let mut state = self.state();
         let local = state.local.since(since)?;
@@ -96,12 +96,12 @@ impl Entry {
         Some(local)
     }
 
-    /// The rows that were read at `read` are kept, so that older local writes need not be known.
+    /// Forgets the local writes before `read`, because the rows that were read at that time are kept.
     pub fn drop_local_writes_before(&self, read: Instant) {
         self.state().local.drop_before(read);
     }
 
-    /// A read with this key begins: items that are removed are noted from now on. Answers when the index was last swept.
+    /// Begins a read with this key: removed items are noted from now on. Returns when the index was last swept.
     pub fn begin_read(&self, key: KeyId) -> Option<Instant> {
         let mut state = self.state();
         state.reader = Some(key);
@@ -109,7 +109,7 @@ impl Entry {
         state.swept
     }
 
-    /// Whether another key reads.
+    /// Checks whether a read with another key is under way.
     pub fn is_read_by_another(&self, key: KeyId) -> bool {
         self.state().reader.is_some_and(|reader| reader != key)
     }
@@ -119,7 +119,7 @@ impl Entry {
         self.state().gone.clone().unwrap_or_default()
     }
 
-    /// A read ended.
+    /// Ends the read.
     pub fn end_read(&self) {
         {
             let mut state = self.state();
@@ -128,22 +128,22 @@ impl Entry {
         self.progress.end();
     }
 
-    /// All ids were compared.
+    /// Notes that all ids were compared.
     pub fn note_sweep(&self, at: Instant) {
         self.state().swept = Some(at);
     }
 
-    /// Whether it is kept on disk.
+    /// Whether the index is kept on disk.
     pub fn has_file(&self) -> bool {
         self.files.is_some()
     }
 
-    /// The rows have become newer than the file.
+    /// Notes that the rows are newer than the file.
     pub fn mark_unsaved(&self) {
         self.state().unsaved = true;
     }
 
-    /// Whether the file is older than the rows; a caller that hears this writes it.
+    /// Tells whether the file is older than the rows, and clears that note. The caller then writes the file.
     pub fn take_unsaved(&self) -> bool {
         std::mem::take(&mut self.state().unsaved)
     }
@@ -154,7 +154,7 @@ impl Entry {
         self.files.as_ref()?.load_index()
     }
 
-    /// Writes the file when it is older than the rows of `index`; when this returns, it is not. Waits for the disk.
+    /// Writes the file if it is older than the rows of `index`. Returns when the file is written. Waits for the disk.
     pub fn save(&self, index: impl FnOnce() -> Option<Arc<Index>>) {
         let _file = self.file.lock();
         if let (Some(files), true) = (&self.files, self.take_unsaved())
@@ -164,7 +164,7 @@ impl Entry {
         }
     }
 
-    /// Writes an index that was evicted, unless a newer one has come. Waits for the disk.
+    /// Writes an index that was evicted, unless a newer one exists. Waits for the disk.
     pub fn save_evicted(&self, index: &Index, is_superseded: impl FnOnce() -> bool) {
         let _file = self.file.lock();
         if let Some(files) = self.files.as_ref().filter(|_| !is_superseded()) {
@@ -172,28 +172,28 @@ impl Entry {
         }
     }
 
-    /// Notes that the file will be written soon; false when there is no need to see to it.
+    /// Notes that a write of the file is scheduled. Returns false when none is needed or one is scheduled already.
     pub fn schedule(&self) -> bool {
         let mut state = self.state();
         state.unsaved && !std::mem::replace(&mut state.scheduled, true)
     }
 
-    /// The time to write the file has come.
+    /// Notes that the scheduled write begins.
     pub fn unschedule(&self) {
         self.state().scheduled = false;
     }
 
-    /// Notes that the index will be kept for other processes soon; false when that is noted already.
+    /// Notes that keeping the index for other processes is scheduled. Returns false when that is noted already.
     pub fn schedule_sharing(&self) -> bool {
         !std::mem::replace(&mut self.state().sharing, true)
     }
 
-    /// The time to keep it has come.
+    /// Notes that the scheduled keeping begins.
     pub fn unschedule_sharing(&self) {
         self.state().sharing = false;
     }
 
-    /// Keeps what a build has read so far; true when it is time to write it to disk.
+    /// Keeps the pages that a build has read so far. Returns true when it is time to write them to disk.
     pub fn keep_walk(&self, walk: &Walk) -> bool {
         let mut state = self.state();
         state.walk = Some(walk.clone());
@@ -201,7 +201,7 @@ impl Entry {
         self.has_file() && since.elapsed() >= EVERY
     }
 
-    /// Writes what a build has read so far, if it has read any more. Waits for the disk.
+    /// Writes the pages that a build has read so far, if there are new ones. Waits for the disk.
     pub fn save_walk(&self) {
         let _file = self.file.lock();
         let Some(files) = &self.files else { return };
@@ -214,7 +214,7 @@ impl Entry {
         }
     }
 
-    /// What a build that has not ended has read and that can be gone on with. Waits for the disk.
+    /// Returns the pages of an unfinished build, if a new build can continue with them. Waits for the disk.
     pub fn load_walk(&self, size: usize, now: Micros) -> Option<Walk> {
         let _file = self.file.lock();
         let walk = self.state().walk.clone();
@@ -224,7 +224,7 @@ impl Entry {
         }
     }
 
-    /// The build has ended, or its pages are of no use. Waits for the disk.
+    /// Drops the pages of a build that has ended, or pages that are of no use. Waits for the disk.
     pub fn drop_walk(&self) {
         let _file = self.file.lock();
         {

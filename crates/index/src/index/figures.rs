@@ -1,4 +1,4 @@
-//! All indices together, for the operators' figures.
+//! Figures of all indices together, for operators.
 //!
 //! May use: `tally`, this folder.
 
@@ -7,38 +7,38 @@ use crate::tally::Counter;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Reads of v1 that were begun for indices.
+/// Reads that were begun for indices.
 #[derive(Default)]
 pub(super) struct Reads {
-    /// Of a whole list.
+    /// Complete reads of a list.
     pub(super) builds: Counter,
-    /// Of what had changed.
+    /// Reads of the changes of a list.
     pub(super) refreshes: Counter,
-    /// Those that another process has made for this one.
+    /// Refreshes with the answers that another process got.
     pub(super) heard: Counter,
 }
 
-/// All indices together.
+/// Figures of all indices together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// Lists of work items that have one.
+    /// Lists of work items that have an index.
     pub indexes: usize,
-    /// Work items in all of them.
+    /// Work items in all indices.
     pub items: usize,
-    /// Bytes of all of them.
+    /// Bytes of all indices.
     pub bytes: usize,
-    /// Age of the one that was read longest ago.
+    /// Age of the index whose read began longest ago.
     pub oldest: Duration,
-    /// Reads of a whole list.
+    /// Complete reads of a list.
     pub builds: u64,
-    /// Reads of what had changed.
+    /// Reads of the changes of a list.
     pub refreshes: u64,
-    /// Refreshes by what another process has read.
+    /// Refreshes with the answers that another process got.
     pub heard: u64,
 }
 
 impl Figures {
-    /// Of indices and when they were read.
+    /// Computes the figures of indices, each given with the start of its read.
     pub(super) fn of(kept: impl Iterator<Item = (Arc<Index>, Instant)>, reads: &Reads) -> Self {
         let (builds, refreshes, heard) = (reads.builds.get(), reads.refreshes.get(), reads.heard.get());
         kept.fold(Self { builds, refreshes, heard, ..Self::default() }, |all, (index, read_at)| Self {

@@ -1,4 +1,4 @@
-//! The form of a file: a mark of its kind and version, a checksum, what it is of, then the content.
+//! Format of a file: a mark of its kind and version, a checksum, the identity of its list, then the content.
 //!
 //! May use: nothing of this crate.
 
@@ -9,8 +9,8 @@ use std::io;
 
 pub(super) const DIGEST: usize = 32;
 
-/// The content that these bytes hold, when they are undamaged, of the kind and version that `mark` tells and of what
-/// `identity` names.
+/// Decodes the content of these bytes. Fails when they are damaged, of another kind or version than `mark`, or of
+/// another list than `identity`.
 pub(super) fn decode<T: DeserializeOwned>(mark: &[u8; 8], identity: &str, bytes: &[u8]) -> Result<T, &'static str> {
     let rest = bytes.strip_prefix(mark).ok_or("it is of another kind or version")?;
     let (digest, body) = rest.split_at_checked(DIGEST).ok_or("it is too short")?;
@@ -21,10 +21,10 @@ pub(super) fn decode<T: DeserializeOwned>(mark: &[u8; 8], identity: &str, bytes:
     if of == identity { Ok(content) } else { Err("it belongs to another list") }
 }
 
-/// The bytes that [`decode`] reads.
+/// Encodes the bytes that [`decode`] reads.
 ///
 /// # Errors
-/// When the content cannot be put into bytes.
+/// When the content cannot be encoded.
 pub(super) fn encode(mark: &[u8; 8], identity: &str, content: &impl Serialize) -> io::Result<Vec<u8>> {
     let body = postcard::to_stdvec(&(identity, content)).map_err(io::Error::other)?;
     let mut bytes = Vec::with_capacity(mark.len() + DIGEST + body.len());
@@ -34,7 +34,7 @@ pub(super) fn encode(mark: &[u8; 8], identity: &str, content: &impl Serialize) -
     Ok(bytes)
 }
 
-/// The checksum in what [`encode`] has made.
+/// The checksum in the bytes of [`encode`].
 pub(super) fn checksum(mark: &[u8; 8], bytes: &[u8]) -> Option<[u8; DIGEST]> {
     bytes.strip_prefix(mark)?.first_chunk().copied()
 }

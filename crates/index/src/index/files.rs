@@ -1,10 +1,11 @@
-//! What is kept on disk of one list of a deployment and one audience: the index, so that a restart costs a delta and not
-//! a rebuild, and the pages of a build that has not ended yet, so that it is gone on with after a restart or a failure.
+//! The files on disk for one list of a deployment and one audience: the index and the pages of an unfinished build.
+//! With the index, a restart costs a delta instead of a rebuild. With the pages, a build continues after a restart or a
+//! failure.
 //!
-//! A file that is damaged, of another version or of another list is put aside with a line in the log, and the index is
-//! built anew. The pages are written while the build goes on and removed when it has ended. They do not have to know
-//! whether their rows are still true: the proof of the build (`walk`) covers the time in which nobody read. Old ones are
-//! ignored, because too much may have changed.
+//! A file that is damaged, of another version or of another list is removed with a line in the log, and the index is
+//! built again. The pages are written during the build and removed when it has ended. Their rows may be outdated: the
+//! proof of the build (`walk`) also covers the time in which nothing was read. Old pages are ignored, because too much
+//! may have changed.
 //!
 //! May use: `v2`, this folder.
 
@@ -23,14 +24,14 @@ use std::path::Path;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Kind and version of an index; to be raised when the form of a row changes.
+/// Kind and version of an index. Raise it when the form of a row changes.
 const MARK: &[u8; 8] = b"CWINDEX2";
-/// Kind and version of the pages of a build; to be raised when the form of a row or of the trail changes.
+/// Kind and version of the pages of a build. Raise it when the form of a row or of the trail changes.
 const PAGES: &[u8; 8] = b"CWPAGES2";
-/// Age from which on the pages of a build are not gone on with.
+/// Age from which a build does not continue with kept pages.
 const TOO_OLD: Micros = 3_600_000_000;
 
-/// Values that rows name, and the rows in their chunks, each with the text of its names.
+/// Pooled values that rows refer to, and the rows in their chunks, each chunk with the text of its names.
 type KeptRows = (Vec<Uuid>, Vec<Vec<Uuid>>, Vec<(Vec<Row>, String)>);
 
 impl<'de> Deserialize<'de> for Rows {
@@ -50,25 +51,25 @@ impl Serialize for Rows {
     }
 }
 
-/// An index as bytes, for a place that is not on disk.
+/// Encodes an index, for a place that is not on disk.
 ///
 /// # Errors
-/// When it cannot be put into bytes.
+/// When it cannot be encoded.
 pub(super) fn to_bytes(identity: &str, verified: &Verified) -> io::Result<Vec<u8>> {
     encode(MARK, identity, &(verified.watermark, &verified.rows))
 }
 
-/// The index that these bytes hold, when it is that of `identity` and undamaged.
+/// Decodes an index. Fails when the bytes are damaged or not of the list that `identity` names.
 pub(super) fn of_bytes(identity: &str, bytes: &[u8]) -> Result<Verified, &'static str> {
     decode(MARK, identity, bytes).map(|(watermark, rows): (Micros, Rows)| Verified::new(rows, watermark))
 }
 
-/// The checksum of an index as bytes, by which it is told from others.
+/// The checksum of an encoded index, which identifies it.
 pub(super) fn checksum_of(bytes: &[u8]) -> Option<[u8; DIGEST]> {
     checksum(MARK, bytes)
 }
 
-/// The places on disk.
+/// The two files of a list.
 #[derive(Debug, Clone)]
 pub(super) struct Files {
     pub index: WholeFile,
@@ -76,31 +77,31 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// The files in `directory` for what `identity` names.
+    /// The files in `directory` for the list that `identity` names.
     pub fn of(directory: &Path, identity: String) -> Self {
         let index = WholeFile::of(directory, identity.clone(), "index", MARK);
         Self { index, pages: WholeFile::of(directory, identity, "pages", PAGES) }
     }
 
-    /// The kept rows, if there are any that can be trusted.
+    /// Loads the kept rows, if there are any that can be trusted.
     pub fn load_index(&self) -> Option<Verified> {
         self.index.load().map(|(watermark, rows): (Micros, Rows)| Verified::new(rows, watermark))
     }
 
-    /// Writes the rows; a failure is logged, for nothing but time depends on the file.
+    /// Writes the rows. A failure is only logged, because a missing file costs only time.
     pub fn save_index(&self, verified: &Verified) {
         if let Err(cause) = self.index.save(&(verified.watermark, &verified.rows)) {
             tracing::warn!(file = %self.index.path().display(), %cause, "an index could not be kept");
         }
     }
 
-    /// The pages, if there are any that a build can go on with.
+    /// Loads the pages, if there are any that a build can continue with.
     pub fn load_pages(&self, size: usize, now: Micros) -> Option<Walk> {
         let (trail, rows) = self.pages.load()?;
         Some(Walk { rows, trail }).filter(|walk| can_go_on(walk, size, now))
     }
 
-    /// Writes the pages; a failure is logged as above.
+    /// Writes the pages. A failure is only logged, as in [`Self::save_index`].
     pub fn save_pages(&self, walk: &Walk) {
         if let Err(cause) = self.pages.save(&(&walk.trail, &walk.rows)) {
             tracing::warn!(file = %self.pages.path().display(), %cause, "the pages of a build could not be kept");
@@ -108,7 +109,7 @@ impl Files {
     }
 }
 
-/// Whether a build with pages of `size` can go on with `walk` at `now`.
+/// Checks whether a build with pages of `size` rows can continue with `walk` at `now`.
 pub(super) fn can_go_on(walk: &Walk, size: usize, now: Micros) -> bool {
     walk.trail.can_go_on(size, walk.rows.len()) && now.saturating_sub(walk.trail.since) < TOO_OLD
 }

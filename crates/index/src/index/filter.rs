@@ -1,7 +1,7 @@
-//! Conditions made ready for many rows: each is decided once for a state, a set, a word or a whole chunk where it can
-//! be.
+//! Conditions prepared for many rows. Where possible, a condition is decided once for a state, a set, a word or a whole
+//! chunk.
 //!
-//! The meaning is that of `v2::page`: all conditions hold. May use: `plan` (columns), `translate`,
+//! The meaning is that of `v2::page`: all conditions must hold. May use: `plan` (columns), `translate`,
 //! `v2` (calls and cells), this folder.
 
 use super::check::Check;
@@ -14,7 +14,7 @@ use crate::plan::Column;
 use crate::v2::query::{Condition, ListCall};
 use memchr::memmem::Finder;
 
-/// Rows of a chunk from which on its whole text is searched at once.
+/// Number of rows left in a chunk from which its whole text is searched at once.
 const MANY: usize = 128;
 
 /// All conditions and the search of a call.
@@ -30,7 +30,7 @@ impl<'f> Filter<'f> {
         let check = |condition: &'f Condition| Check::of(columns[condition.cell], &condition.test, rows, view);
         let mut checks: Vec<Check> = call.conditions.iter().map(check).collect();
         checks.sort_by_key(Check::cost);
-        // The plan lets lists search in names alone.
+        // The plan allows lists to search only in names.
         let needle = call.search.as_ref().map(|search| Finder::new(search.needle.as_bytes()));
         Self { view, checks, needle }
     }
@@ -40,19 +40,19 @@ impl<'f> Filter<'f> {
         self.checks.is_empty() && self.needle.is_none()
     }
 
-    /// Rows that can pass at most, as far as it is known without looking at them.
+    /// Largest number of rows that can pass, as far as it is known without looking at them.
     pub fn most(&self) -> usize {
         self.checks.iter().filter_map(Check::most).min().unwrap_or(usize::MAX)
     }
 
-    /// Whether the row in `slot`, which is in `chunk`, passes.
+    /// Checks whether the row in `slot`, which is in `chunk`, passes.
     pub fn passes(&self, slot: u32, chunk: &Chunk) -> bool {
         let at = slot as usize % ROWS;
         self.checks.iter().all(|check| check.passes(slot, at, chunk, self.view))
             && self.needle.as_ref().is_none_or(|needle| is_named(&chunk.rows[at], chunk, needle))
     }
 
-    /// The rows of a chunk that pass; `number` is its place.
+    /// Returns the rows of a chunk that pass; `number` is the position of the chunk.
     pub fn mask(&self, number: usize, chunk: &Chunk) -> Mask {
         let mut mask = Mask::first(chunk.rows.len());
         for check in &self.checks {
@@ -73,8 +73,8 @@ fn is_named(row: &Row, chunk: &Chunk, needle: &Finder<'_>) -> bool {
     needle.find(chunk.lower(row).as_bytes()).is_some()
 }
 
-/// The rows of a chunk that a search finds. The text is gone through once: where the needle is, is a row whose name in
-/// lower case has it, or a place between names, from which the search goes on.
+/// Returns the rows of a chunk that a search finds. The text is searched once. A match is either in the lower-case name
+/// of a row, or in another place, from which the search continues.
 fn named(chunk: &Chunk, needle: &Finder<'_>) -> Mask {
     let (mut mask, mut at, mut from) = (Mask::NONE, 0, 0);
     let (text, rows) = (chunk.text.as_bytes(), &chunk.rows);

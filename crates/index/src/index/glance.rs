@@ -1,11 +1,11 @@
-//! What filters look at most of a row, and what is true of all rows of a chunk: with it a filter passes over most rows
-//! without touching them. May use: `translate` (the typed item), `v2` (time), this folder.
+//! The values of a row that filters check most, and a summary of all rows of a chunk. With both a filter skips most
+//! rows without reading them. May use: `translate` (the typed item), `v2` (time), this folder.
 
 use super::row::Row;
 use crate::translate::work_items::Priority;
 use crate::v2::time::Micros;
 
-/// What filters look at most of a row.
+/// The values of a row that filters check most.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Glance {
     pub state: u32,
@@ -14,16 +14,16 @@ pub(super) struct Glance {
     pub priority: Priority,
 }
 
-/// What is true of all rows of a chunk.
+/// Summary of all rows of a chunk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Summary {
-    /// Priorities that occur, by their place.
+    /// Priorities that occur, as bits by their position.
     pub priorities: u8,
-    /// States that occur, by the remainder of their number by 64.
+    /// States that occur, as bits by their number modulo 64.
     pub states: u64,
-    /// First and last creation.
+    /// First and last time of creation.
     pub created: (Micros, Micros),
-    /// First and last change.
+    /// First and last time of a change.
     pub updated: (Micros, Micros),
 }
 

@@ -1,13 +1,13 @@
-//! An index as far as it is known, and how far others have brought it.
+//! An index as this process knows it, with the reads of other processes applied.
 //!
-//! The rows v1 showed and the writes of this process since then are kept apart here, because a read of another process
-//! may be older than a local write: it is taken in beneath the local writes that came after it, as in a read of this
-//! process that was under way while they were made.
+//! The rows that v1 showed and the later writes of this process are kept apart here, because a read of another process
+//! may be older than a local write. Such a read is applied beneath the local writes that came after it. The same is
+//! done for a read of this process that was under way during the writes.
 //!
-//! A read of another process is taken in only when all of it came after the read that is known: by its number where the
-//! known one has one, because numbers are told in the order of reads that do not overlap, else by the clock. A read
-//! that came twice or late is passed over. A number that is missing does no harm by itself: the read that follows fits
-//! only when nothing that matters was in the missing one, as after a time in which nobody read (`delta`).
+//! A read of another process is applied only when all of it came after the known read. If the known read has a number,
+//! the numbers decide, because reads get their numbers in order and do not overlap. Otherwise the clock decides. A read
+//! that comes twice or late is skipped. A missing number does no harm by itself: the next read fits only when nothing
+//! that matters was in the missing one, as after a time in which nothing was read (`delta`).
 //!
 //! May use: `fresh`, this folder.
 
@@ -20,56 +20,56 @@ use crate::fresh::{Changes, Moment};
 use std::collections::HashSet;
 use std::time::Instant;
 
-/// What v1 showed, without local writes that came after.
+/// The rows that v1 showed, without the local writes that came after.
 #[derive(Debug, Clone)]
 pub(super) struct Shown {
     pub verified: Verified,
-    /// The number under which all processes know of it, if they do.
+    /// The number under which all processes know these rows, if they do.
     pub number: Option<i64>,
-    /// When the last answer was there, or later.
+    /// When the last answer had arrived, or later.
     pub ended: Instant,
 }
 
-/// An index being brought up to date.
+/// An index that is being brought up to date.
 pub(super) struct Known {
     pub shown: Shown,
-    /// As it was found, with the local writes until then.
+    /// The index as it was found, with the local writes until then.
     found: Verified,
-    /// Whether anything was taken in.
+    /// Whether a read of another process was applied.
     pub has_heard: bool,
-    /// When its read began.
+    /// When the read of the index began.
     pub began: Moment,
-    /// When all ids were compared last.
+    /// When all ids were last compared.
     pub swept: Option<Instant>,
 }
 
-/// Something that another process has read.
+/// A read of another process.
 pub(super) struct Heard<T> {
     pub number: i64,
-    /// When the turn began in which it was read, by our clock, or earlier.
+    /// When the turn of the read began, by our clock, or earlier.
     pub at: Instant,
     pub what: T,
 }
 
 impl Known {
-    /// An index in memory, read then: as it is with local writes, and as v1 showed it.
+    /// Takes an index in memory: with local writes (`found`), as v1 showed it (`shown`), and the start of its read.
     pub fn kept(found: Verified, shown: Shown, began: Moment, swept: Option<Instant>) -> Self {
         Self { shown, found, has_heard: false, began, swept }
     }
 
-    /// An index that was found somewhere by `now`, and may have been read long ago.
+    /// Takes an index that was found elsewhere by `now` and that may have been read long ago.
     pub fn found(verified: Verified, now: Moment) -> Self {
         let shown = Shown { verified: verified.clone(), number: None, ended: now.at };
         Self::kept(verified, shown, now, Some(now.at))
     }
 
-    /// Whether what was read under this number, in a turn that began then, was read wholly after this.
+    /// Checks whether a read with this number, in a turn that began at `at`, came completely after the known read.
     fn can_follow(&self, number: i64, at: Instant) -> bool {
         self.shown.number.map_or(at >= self.shown.ended, |known| number > known)
     }
 
-    /// Takes in what v1 has answered another process; `local` are all local writes since this was read, `now` is the
-    /// end of that read or later. Tells whether it could be.
+    /// Applies the answers that v1 gave to another process. `local` are all local writes since the known read began.
+    /// `now` is the end of the read of the other process, or later. Returns whether the answers could be applied.
     pub async fn follow(
         &mut self,
         heard: Heard<Delta>,
@@ -98,7 +98,7 @@ impl Known {
         true
     }
 
-    /// Takes in what another process knows altogether. Tells whether it could be.
+    /// Takes over the whole index of another process. Returns whether that was possible.
     pub fn replace(&mut self, heard: Heard<Verified>, changes: &Changes, now: Instant) -> bool {
         let can_follow = self.can_follow(heard.number, heard.at);
         if can_follow {
@@ -114,15 +114,17 @@ impl Known {
         (self.has_heard, self.began) = (true, began);
     }
 
-    /// What was taken in, with these local writes, which are all that came after it was read.
+    /// Returns the known rows with these local writes, which are all that came after the read; and the rows without
+    /// them.
     pub fn with(&self, local: Vec<(Instant, LocalWrite)>) -> (Verified, Shown) {
         let mut verified = self.shown.verified.clone();
         write(&mut verified, local);
         (verified, self.shown.clone())
     }
 
-    /// What a refresh of this process begins with: what was taken in, or what was found where nothing was, with these
-    /// own writes, which are all that came after it was read. Where they are not known it is what was found.
+    /// Returns the rows with which a refresh of this process begins: the applied rows, or the found rows when no read
+    /// was applied, with the local writes, which are all that came after the read. Without known writes: the found
+    /// rows.
     pub fn base(&self, local: Option<Vec<(Instant, LocalWrite)>>) -> Verified {
         match local {
             Some(local) if self.has_heard => self.with(local).0,
@@ -135,27 +137,27 @@ impl Known {
     }
 }
 
-/// What a read has come to.
+/// Result of a read.
 pub(super) struct Got {
     /// The rows, with all local writes before the read.
     pub verified: Verified,
-    /// Everything up to here is in it.
+    /// All changes up to this moment are in the rows.
     pub mark: Moment,
-    /// When all ids were compared last, if that is known.
+    /// When all ids were last compared, if known.
     pub swept: Option<Instant>,
-    /// What v1 showed, without local writes; only where processes tell each other.
+    /// The rows that v1 showed, without local writes; only where processes share their reads.
     pub shown: Option<Shown>,
 }
 
 impl Got {
-    /// Of a read of v1, before which all ids were compared last at `swept`.
+    /// Builds the result of a read of v1. `swept` is when all ids were last compared before the read.
     pub fn of(refreshed: Refreshed<Moment>, swept: Option<Instant>, shown: Option<Shown>) -> Self {
         let Refreshed { verified, mark, swept: is_swept } = refreshed;
         Self { verified, mark, swept: if is_swept { Some(mark.at) } else { swept }, shown }
     }
 }
 
-/// Carries local writes into what v1 showed.
+/// Applies local writes to the rows that v1 showed.
 fn write(verified: &mut Verified, local: impl IntoIterator<Item = (Instant, LocalWrite)>) {
     for (_, local) in local {
         local.apply(&mut verified.rows);

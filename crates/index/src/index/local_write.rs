@@ -1,5 +1,5 @@
-//! What this gateway itself has written: so that older rows of a read that was under way do not undo it, and, with when
-//! v1 had confirmed it, so that it stays in force over what was read before.
+//! The writes of this gateway. They are noted so that older rows of a read under way do not undo them. The time of v1's
+//! confirmation is noted too, so that they stay in force over rows that were read before.
 //!
 //! May use: `translate` (the typed item), this folder.
 
@@ -9,20 +9,20 @@ use std::collections::{HashSet, VecDeque};
 use std::time::Instant;
 use uuid::Uuid;
 
-/// Writes that are remembered.
+/// Number of writes that are remembered.
 const MOST: usize = 256;
 
 /// One local write.
 #[derive(Debug, Clone)]
 pub(super) enum LocalWrite {
-    /// An item as the write left it.
+    /// An item, as it is after the write.
     Changed(Box<Item>),
     /// An item that lists do not show any more.
     Gone(Uuid),
 }
 
 impl LocalWrite {
-    /// The write that left `item`; lists show neither archived items nor drafts (trap 53).
+    /// Returns the write that left `item`. Lists show neither archived items nor drafts (trap 53).
     pub fn of(item: &Item) -> Self {
         if item.archived_at.is_some() || item.is_draft {
             Self::Gone(item.id)
@@ -31,7 +31,7 @@ impl LocalWrite {
         }
     }
 
-    /// Makes the change, unless the row is newer already; tells whether anything changed.
+    /// Applies the write, unless the row is already newer. Returns whether anything changed.
     pub fn apply(self, rows: &mut Rows) -> bool {
         match self {
             Self::Changed(item) => {
@@ -56,12 +56,12 @@ impl LocalWrite {
 #[derive(Debug, Default)]
 pub(super) struct LocalWriteLog {
     writes: VecDeque<(Instant, LocalWrite)>,
-    /// When the last of those was that are not remembered.
+    /// Time of the last write that is not remembered any more.
     forgotten: Option<Instant>,
 }
 
 impl LocalWriteLog {
-    /// v1 has confirmed a write.
+    /// Notes a write that v1 has confirmed.
     pub fn note(&mut self, at: Instant, local: LocalWrite) {
         if self.writes.len() == MOST {
             self.forgotten = self.writes.pop_front().map(|(at, _)| at).max(self.forgotten);
@@ -69,7 +69,7 @@ impl LocalWriteLog {
         self.writes.push_back((at, local));
     }
 
-    /// All writes from `since` on; none when not all of them are known.
+    /// Returns all writes from `since` on; none when not all of them are known.
     pub fn since(&self, since: Instant) -> Option<Vec<(Instant, LocalWrite)>> {
         if self.forgotten.is_some_and(|forgotten| forgotten >= since) {
             return None;
@@ -77,7 +77,7 @@ impl LocalWriteLog {
         Some(self.writes.iter().filter(|(at, _)| *at >= since).cloned().collect())
     }
 
-    /// Nobody asks for writes before `since` any more.
+    /// Drops the writes before `since`, which are not needed any more.
     pub fn drop_before(&mut self, since: Instant) {
         while self.writes.front().is_some_and(|(at, _)| *at < since) {
             self.writes.pop_front();
@@ -85,7 +85,7 @@ impl LocalWriteLog {
     }
 }
 
-/// Items that these writes have left removed.
+/// Returns the items that are removed after these writes.
 pub(super) fn removed<'w>(writes: impl IntoIterator<Item = &'w (Instant, LocalWrite)>) -> HashSet<Uuid> {
     let mut gone = HashSet::new();
     for (_, local) in writes {

@@ -1,4 +1,4 @@
-//! What lists look up beside the rows.
+//! Data that lists look up beside the rows.
 //!
 //! May use: `plan` (columns), `v2` (calls and cells).
 
@@ -18,37 +18,37 @@ pub struct Memberships {
     pub any: Option<Arc<HashSet<Uuid>>>,
 }
 
-/// What a selection needs beside the rows; [`Needs::of`] tells which of it a call looks at.
+/// Data that a selection needs beside the rows; [`Needs::of`] tells which parts a call uses.
 #[derive(Debug, Clone, Default)]
 pub struct Lookups {
     /// Position of each state's group in `translate::work_items::GROUPS`.
     pub group_of_state: HashMap<Uuid, u8>,
-    /// Labels that exist; items keep the ids of deleted ones (v1 does not move `updated_at` then). None leaves
+    /// Labels that exist. Items keep the ids of deleted labels (v1 does not move `updated_at` then). None leaves
     /// labels as they are.
     pub live_labels: Option<HashSet<Uuid>>,
     /// Items by cycle.
     pub cycles: Memberships,
     /// Items by module.
     pub modules: Memberships,
-    /// Types of items; those not in it have none.
+    /// Type of each item. An item without an entry has no type.
     pub type_of: Arc<HashMap<Uuid, Uuid>>,
 }
 
-/// Which sets of items a call needs.
+/// Sets of items that a call needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SetNeeds {
-    /// Sets it names.
+    /// Sets that the call names.
     pub named: Vec<Uuid>,
-    /// Whether it asks for items in any set or in none.
+    /// Whether the call asks for items in any set or in none.
     pub any: bool,
 }
 
-/// What of [`Lookups`] a call looks at.
+/// The parts of [`Lookups`] that a call uses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Groups of states.
     pub groups: bool,
-    /// Live labels, as far as filters go; rows to be shown need them too.
+    /// Live labels for filters. Rows to be shown need live labels too.
     pub labels: bool,
     /// Cycles.
     pub cycles: SetNeeds,
@@ -59,7 +59,7 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// What `call` looks at; `columns` are those of its cells.
+    /// Returns the parts that `call` uses; `columns` are the columns of its cells.
     pub fn of(call: &ListCall, columns: &[Column]) -> Self {
         let mut needs = Self { groups: columns[call.order.cell] == Column::StateGroup, ..Self::default() };
         for condition in &call.conditions {
@@ -69,7 +69,7 @@ impl Needs {
                 Column::TypeId => needs.types = true,
                 Column::CycleId => needs.cycles.add(&condition.test),
                 Column::ModuleId => needs.modules.add(&condition.test),
-                // These stand in the row.
+                // These columns are in the row.
                 Column::Id | Column::SequenceId | Column::Priority | Column::StateId | Column::AssigneeId => {}
                 Column::ParentId | Column::IsDraft | Column::ExternalId | Column::ExternalSource => {}
                 Column::CreatedAt | Column::UpdatedAt | Column::StartDate | Column::TargetDate => {}

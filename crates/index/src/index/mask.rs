@@ -4,9 +4,9 @@
 
 use super::chunk::ROWS;
 
-/// Words for a chunk.
+/// Words for each chunk.
 pub(super) const WORDS: usize = ROWS / 64;
-/// Bits of a word from which on testing all of its rows takes less time than looking for them.
+/// Number of set bits in a word from which testing all its rows is faster than finding the set bits.
 const MOST_OF_A_WORD: u32 = 16;
 
 /// A bit for each row of a chunk.
@@ -35,7 +35,7 @@ impl Mask {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Whether there is none.
+    /// Checks whether the mask has no row.
     pub fn is_empty(&self) -> bool {
         *self == Self::NONE
     }
@@ -45,19 +45,20 @@ impl Mask {
         self.0[at / 64] |= 1 << (at % 64);
     }
 
-    /// Those that are in `other` as well.
+    /// Returns the rows that are also in `other`.
     pub fn and(mut self, other: &Self) -> Self {
         self.0.iter_mut().zip(other.0).for_each(|(word, other)| *word &= other);
         self
     }
 
-    /// Those that are not in `other`.
+    /// Returns the rows that are not in `other`.
     pub fn without(mut self, other: &Self) -> Self {
         self.0.iter_mut().zip(other.0).for_each(|(word, other)| *word &= !other);
         self
     }
 
-    /// Those that pass a test so cheap that rows that are not in it may be tested as well; the chunk has `rows` rows.
+    /// Returns the rows that pass a cheap test, which may also run for rows outside the mask. The chunk has `rows`
+    /// rows.
     #[inline]
     pub fn that_cheaply(mut self, rows: usize, passes: impl Fn(usize) -> bool) -> Self {
         for (number, word) in self.0.iter_mut().enumerate() {
@@ -70,7 +71,7 @@ impl Mask {
         self
     }
 
-    /// Those that pass.
+    /// Returns the rows that pass.
     #[inline]
     pub fn that(mut self, passes: impl Fn(usize) -> bool) -> Self {
         for (number, word) in self.0.iter_mut().enumerate() {

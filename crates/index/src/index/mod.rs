@@ -1,9 +1,9 @@
-//! The local index of work items: per project the rows that lists need, kept as fresh as promised.
+//! The local index of work items: the rows of each project that lists need, as fresh as promised.
 //!
-//! v1 lists work items without filters, search or dependable ties, and slowly. So the rows of a project are
-//! read once ([`service`](Indexes): `build`), brought up to date by small deltas (`refresh`), kept compactly
-//! (`rows`) and on disk (`snapshot`), and list calls are answered from them (`select`). A caller that asks has proven
-//! before that v1 shows it these rows; the [`Scope`] says which audience they belong to.
+//! v1 lists work items slowly, and without filters, search or a reliable order of ties. So the rows of a project are
+//! read once ([`service`](Indexes): `build`), updated by small deltas (`refresh`), and kept in compact form
+//! (`rows`) and on disk (`files`). List calls are answered from them (`select`). The caller has proven before that v1
+//! shows it these rows; the [`Scope`] says to which audience they belong.
 //!
 //! May use: `context`, `fresh`, `refusal`, `v1`, `plan` (columns), `store` (what it tells of refreshes), `v2` (list
 //! calls), `translate::work_items`.

@@ -1,35 +1,35 @@
-//! What a change does to the slots: rows written, rows moved into gaps, rows that are gone.
+//! Effect of a change on the slots: written rows, rows moved into gaps, and removed rows.
 //!
-//! Slots stay without gaps: rows that come take the places of rows that go; when more go, rows from the end move into
-//! the gaps. May use: `translate` (the typed item).
+//! Slots stay without gaps. New rows take the places of removed rows. When more rows are removed, rows from the end
+//! move into the gaps. May use: `translate` (the typed item).
 
 use crate::translate::work_items::Item;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use uuid::Uuid;
 
-/// What a change does to the slots.
+/// Effect of a change on the slots.
 pub(super) struct Moves {
     /// Items to be written, by slot.
     put: BTreeMap<u32, Item>,
-    /// Rows that move: to a slot, from another.
+    /// Moved rows: the new slot, and the old slot.
     moved: BTreeMap<u32, u32>,
-    /// Slots whose row is not there as it was, in order.
+    /// Slots whose row was changed, moved or removed, in order.
     pub left: Vec<u32>,
-    /// Rows there are then.
+    /// Number of rows after the change.
     pub len: usize,
 }
 
-/// What a slot has after a change.
+/// Content of a slot after a change.
 pub(super) enum Then<'m> {
     /// A new row.
     Item(&'m Item),
-    /// The row that this slot had.
+    /// The row that had this slot before the change.
     Row(u32),
 }
 
 impl Moves {
-    /// Takes `items` in, replacing rows with the same ids, and drops the rows of `gone`, of `len` rows that
-    /// `find` knows.
+    /// Plans a change of `len` rows, which `find` finds. It adds `items`, which replace rows with the same ids, and
+    /// drops the rows of `gone`.
     pub fn of(items: Vec<Item>, gone: &HashSet<Uuid>, len: usize, find: impl Fn(Uuid) -> Option<u32>) -> Self {
         let mut changes: BTreeMap<Uuid, Option<Item>> = gone.iter().map(|id| (*id, None)).collect();
         changes.extend(items.into_iter().map(|item| (item.id, Some(item))));
@@ -44,7 +44,7 @@ impl Moves {
         }
         let left = put.keys().chain(&gaps).copied().collect();
         let mut moves = Self { put, moved: BTreeMap::new(), left, len };
-        // Lists are mostly walked by creation, and neighbours are near each other then.
+        // Lists are mostly read by creation time. In this order, neighbours of such a list are stored near each other.
         new.sort_by_key(|item| item.created_at);
         for item in new {
             let slot = gaps.pop_first().unwrap_or(moves.len as u32);
@@ -56,7 +56,7 @@ impl Moves {
         moves
     }
 
-    /// Rows from the end move into the gaps.
+    /// Moves rows from the end into the gaps.
     fn close(&mut self, mut gaps: BTreeSet<u32>) {
         while let Some(gap) = gaps.first().copied() {
             self.len -= 1;
@@ -79,12 +79,12 @@ impl Moves {
         self.left.is_empty() && self.put.is_empty()
     }
 
-    /// Slots with another row than before.
+    /// Slots that have another row than before.
     pub fn arrived(&self) -> impl Iterator<Item = u32> {
         self.put.keys().chain(self.moved.keys()).copied()
     }
 
-    /// What a slot has then.
+    /// Returns the content of a slot after the change.
     pub fn then(&self, slot: u32) -> Then<'_> {
         let moved = || Then::Row(self.moved.get(&slot).copied().unwrap_or(slot));
         self.put.get(&slot).map_or_else(moved, Then::Item)

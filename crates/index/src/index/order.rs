@@ -9,7 +9,7 @@ use crate::v2::cursor::Cursor;
 use crate::v2::record::Cell;
 use uuid::Uuid;
 
-/// What unset values count as: the last.
+/// Key of unset values, which come last.
 const UNSET: u64 = u64::MAX;
 
 /// A row's place in an order, ascending: its key, then its id.
@@ -19,7 +19,7 @@ pub(super) type Place = (u64, Uuid);
 #[derive(Debug, Clone)]
 pub(super) struct Order {
     column: Column,
-    /// Key of each state, by its number; for orders by group only.
+    /// Key of each state, by its number; only for orders by group.
     groups: Vec<u64>,
 }
 
@@ -41,13 +41,13 @@ impl Order {
         Self { column, groups: Vec::new() }
     }
 
-    /// The column it is by.
+    /// The column of the order.
     pub fn column(&self) -> Column {
         self.column
     }
 
-    /// Whether it puts the same rows in the same places as another by the same column. States that were not known
-    /// then have no group.
+    /// Checks whether it gives the rows the same places as another order by the same column. A state that an order does
+    /// not know has no group in it.
     pub fn is_same(&self, other: &Self) -> bool {
         let group = |order: &Self, state: usize| order.groups.get(state).copied().unwrap_or(UNSET);
         let states = self.groups.len().max(other.groups.len());
@@ -66,7 +66,7 @@ impl Order {
             Column::SortOrder => float(row.sort_order),
             Column::Priority => row.priority as u64,
             Column::StateGroup => self.groups.get(row.state as usize).copied().unwrap_or(UNSET),
-            // By id, which breaks ties; the plan lets lists be ordered by no other column.
+            // Ordered by id, which breaks ties. The plan allows no order of a list by one of these other columns.
             Column::Id | Column::StateId | Column::AssigneeId | Column::LabelId | Column::TypeId => 0,
             Column::ParentId | Column::CycleId | Column::ModuleId | Column::IsDraft | Column::ExternalId => 0,
             Column::ExternalSource | Column::StartDate | Column::TargetDate | Column::Name => 0,
@@ -74,7 +74,7 @@ impl Order {
     }
 }
 
-/// The place of the row a cursor names, which may be gone.
+/// Returns the place of the row that a cursor names. The row may be gone.
 pub(super) fn place_of(cursor: &Cursor, field: &str) -> Place {
     let key = match cursor.key(field) {
         _ if field == "id" => 0,
@@ -85,17 +85,17 @@ pub(super) fn place_of(cursor: &Cursor, field: &str) -> Place {
     (key, cursor.id)
 }
 
-/// The key of a number within the project.
+/// Returns the key of a work item's number within the project.
 pub(super) fn number(sequence: i64) -> u64 {
     float(sequence as f64)
 }
 
-/// A whole number as one that compares the same without a sign.
+/// Maps a signed number to an unsigned number that compares the same.
 fn whole(number: i64) -> u64 {
     number as u64 ^ 1 << 63
 }
 
-/// A number as one that compares as `f64::total_cmp` does, but a zero is no less for its sign.
+/// Maps a number to one that compares as `f64::total_cmp` does, except that the sign of zero has no effect.
 fn float(number: f64) -> u64 {
     let bits = (number + 0.0).to_bits();
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }

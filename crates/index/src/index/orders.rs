@@ -1,7 +1,8 @@
-//! The orders of one version of the rows, each made when it is first asked for and carried on by every change.
+//! The orders of one version of the rows. Each is built at its first use and carried over by every change.
 //!
-//! Making one sorts all rows; carrying it on moves the few that a change touches. An order that a version does not have
-//! when it is replaced is made again by the next version that is asked for it. May use: `plan` (columns), this folder.
+//! Building an order sorts all rows; carrying it over moves the few rows that a change touches. An order that a version
+//! does not have when it is replaced is built by the next version that needs it. May use: `plan` (columns), this
+//! folder.
 
 use super::chunks::Chunks;
 use super::order::Order;
@@ -10,18 +11,18 @@ use crate::plan::Column;
 use parking_lot::Mutex;
 use std::sync::{Arc, OnceLock};
 
-/// The columns of a row that have an order of their own; that by id is always there.
+/// The columns of a row that have an order of their own. The order by id always exists.
 const COLUMNS: [Column; 5] =
     [Column::CreatedAt, Column::UpdatedAt, Column::SequenceId, Column::SortOrder, Column::Priority];
 
-/// Bytes that all orders of a row take, in full runs.
+/// Bytes that one row takes in all orders, with full runs.
 const BYTES: usize = 4 * (COLUMNS.len() + 1) + 1;
 
-/// The orders that are there, beside that by id.
+/// The orders that exist, beside the order by id.
 #[derive(Debug, Default)]
 pub(super) struct Orders {
     by_column: [OnceLock<Arc<Sorted>>; COLUMNS.len()],
-    /// That by the group of the state, which is no value of the row: the last mapping asked for.
+    /// The order by the group of the state, for the last mapping that was used. The group is not a value of the row.
     by_group: Mutex<Option<(Order, Arc<Sorted>)>>,
 }
 
@@ -32,12 +33,12 @@ impl Clone for Orders {
 }
 
 impl Orders {
-    /// Bytes they hold for so many rows once all are there; a version is weighed before they are.
+    /// Bytes of all orders of `rows` rows when all exist. A version is weighed before they exist.
     pub fn most_bytes(rows: usize) -> usize {
         rows * BYTES
     }
 
-    /// The slots in an order, if it is there.
+    /// The slots in an order, if the order exists.
     pub fn ready(&self, order: &Order) -> Option<Arc<Sorted>> {
         if order.column() == Column::StateGroup {
             let by_group = self.by_group.lock();
@@ -49,7 +50,7 @@ impl Orders {
         self.cell(order)?.get().map(Arc::clone)
     }
 
-    /// The slots in an order; none when it is that by id.
+    /// The slots in an order; none for the order by id.
     pub fn get(&self, order: &Order, chunks: &Chunks, by_id: &Sorted) -> Option<Arc<Sorted>> {
         if order.column() == Column::StateGroup {
             return Some(self.ready(order).unwrap_or_else(|| {
@@ -66,7 +67,7 @@ impl Orders {
         COLUMNS.iter().position(|column| *column == order.column()).map(|at| &self.by_column[at])
     }
 
-    /// Carries them over a change, or drops them when sorting anew is less work.
+    /// Carries the orders over a change, or drops them when sorting again is less work.
     pub fn follow(&mut self, change: &Change<'_>) {
         let is_small = change.is_small();
         let carry = |order: &Order, sorted: Arc<Sorted>| is_small.then(|| Arc::new(change.patched(&sorted, order)));
@@ -78,13 +79,13 @@ impl Orders {
         *by_group = by_group.take().and_then(|(order, sorted)| Some((order.clone(), carry(&order, sorted)?)));
     }
 
-    /// The numbers of states are others now.
+    /// Drops the order by group, because states have new numbers.
     pub fn states_were_renumbered(&mut self) {
         *self.by_group.get_mut() = None;
     }
 }
 
-/// All slots in an order; ties stand as they do by id.
+/// Sorts all slots in an order; ties are ordered by id.
 fn sorted(order: &Order, chunks: &Chunks, by_id: &Sorted) -> Sorted {
     let ids: Vec<u32> = by_id.upwards(0).collect();
     let mut ranks = vec![0_u32; ids.len()];
@@ -98,13 +99,13 @@ fn sorted(order: &Order, chunks: &Chunks, by_id: &Sorted) -> Sorted {
     Sorted::of(&slots)
 }
 
-/// A change of rows, as orders see it.
+/// A change of rows, with the parts that orders need.
 pub(super) struct Change<'c> {
     pub before: &'c Chunks,
     pub after: &'c Chunks,
-    /// Slots whose row is not there as it was, in order.
+    /// Slots whose row was changed, moved or removed, in order.
     pub left: &'c [u32],
-    /// Slots with another row than before, in order.
+    /// Slots that have another row than before, in order.
     pub arrived: &'c [u32],
 }
 
@@ -114,7 +115,7 @@ impl Change<'_> {
         (self.left.len() + self.arrived.len()) * 8 <= self.before.len()
     }
 
-    /// The slots in `order`, which `sorted` are in before the change.
+    /// Returns the slots in `order` after the change; `sorted` are the slots in this order before it.
     pub fn patched(&self, sorted: &Sorted, order: &Order) -> Sorted {
         let before = |slot: u32| order.place(self.before.at(slot).1);
         let after = |slot: u32| order.place(self.after.at(slot).1);

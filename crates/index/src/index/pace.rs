@@ -1,10 +1,10 @@
-//! How many pages builds and sweeps read at once, found out by how quickly v1 gives them.
+//! Number of pages that builds and sweeps read at once, adapted to the speed of v1.
 //!
-//! A page of work items is the dearest thing v1 is asked for, and one page more at once can take away what other
-//! clients of v1 live on long before a page itself becomes slower. So each read begins with one page at a time, and
-//! one more is added only when ten whole pages in a row were about as quick as the quickest and nobody else asked v1
-//! through this gateway meanwhile. One slow page takes that back for the rest of the read. All reads share their
-//! places: two builds side by side are one page at a time too.
+//! A page of work items is the most expensive request to v1. One more page at once can take capacity from other clients
+//! of v1 long before a page itself becomes slower. So each read begins with one page at a time. One more is added only
+//! when ten whole pages in a row took about as long as the quickest page, and no other request went to v1 through this
+//! gateway meanwhile. One slow page takes that back for the rest of the read. All reads share their places: two builds
+//! at the same time also read one page at a time together.
 //!
 //! May use: nothing of this crate.
 
@@ -16,19 +16,19 @@ use tokio::sync::oneshot;
 
 /// Most pages at once.
 const MOST: usize = 4;
-/// Quick pages in a row that speak for one more at once.
+/// Number of quick pages in a row after which one more page at once is allowed.
 const EVIDENCE: u32 = 10;
-/// How much longer than the quickest a quick page may take.
+/// Longest time of a quick page, as a multiple of the quickest page.
 const QUICK: f64 = 1.2;
 
-/// The places of all reads; cheap to clone, all clones are the same.
+/// Places for pages in flight, shared by all reads. Cheap to clone, all clones are the same.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pace(Arc<Mutex<Places>>);
 
 #[derive(Debug, Default)]
 struct Places {
     under_way: usize,
-    /// Who waits, in order, and below how many each may go.
+    /// Waiting pages in order. Each may start when fewer pages than its number are in flight.
     waiting: VecDeque<(usize, oneshot::Sender<Turn>)>,
 }
 
@@ -47,19 +47,19 @@ struct Learnt {
     quick: u32,
 }
 
-/// A page under way; its place is free again when this is dropped.
+/// A page in flight; its place is free again when this is dropped.
 #[derive(Debug)]
 pub(super) struct Turn(Pace);
 
 impl Pace {
-    /// A read begins, with one page at a time.
+    /// Begins a read, with one page at a time.
     pub fn begin(&self) -> Read {
         let learnt = Learnt { at_once: 1, most: MOST, quickest: f64::INFINITY, quick: 0 };
         Read { pace: self.clone(), learnt: Mutex::new(learnt) }
     }
 
-    /// Those who may go now; they are told after the lock is given back, because one that has left gives its place back
-    /// at once.
+    /// Takes the waiting pages that may start now. They are notified after the lock is released, because a receiver
+    /// that is gone gives its place back at once.
     fn next(&self) -> Vec<(oneshot::Sender<Turn>, Turn)> {
         let (mut places, mut going) = (self.0.lock(), Vec::new());
         while let Some((sender, below)) = places.waiting.pop_front().map(|(below, sender)| (sender, below)) {
@@ -78,12 +78,12 @@ impl Pace {
 }
 
 impl Read {
-    /// Pages to have under way now; `urgent` when somebody else asks v1.
+    /// Number of pages to have in flight now; `urgent` when another request asks v1.
     pub fn at_once(&self, urgent: bool) -> usize {
         if urgent { 1 } else { self.learnt.lock().at_once }
     }
 
-    /// Waits for the turn of a page; `at_once` pages of all reads may be under way then.
+    /// Waits for the turn of a page. At most `at_once` pages of all reads are in flight then.
     pub async fn turn(&self, at_once: usize) -> Turn {
         loop {
             let receiver = {
@@ -102,7 +102,7 @@ impl Read {
         }
     }
 
-    /// A whole page took so long. It speaks for one more at once only when nothing was `urgent` meanwhile.
+    /// Notes the time of a whole page. It counts for one more page at once only when nothing was `urgent` meanwhile.
     pub fn took(&self, took: Duration, urgent: bool) {
         let (mut learnt, took) = (self.learnt.lock(), took.as_secs_f64());
         learnt.quickest = learnt.quickest.min(took);
@@ -127,7 +127,7 @@ impl Drop for Turn {
     fn drop(&mut self) {
         self.0.0.lock().under_way -= 1;
         for (sender, turn) in self.0.next() {
-            // Nobody waits there any more: dropped with the answer, the place goes to the next.
+            // When the receiver is gone, the returned turn is dropped here, and its place goes to the next page.
             drop(sender.send(turn));
         }
     }

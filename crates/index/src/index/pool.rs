@@ -1,18 +1,18 @@
 //! Values that many rows share, each kept once: ids of states and people, sets of assignees and labels.
 //!
-//! Pools only grow; [`super::rows::Rows`] is made anew when they hold much that no row uses any more. Clones
+//! Pools only grow; [`super::rows::Rows`] rebuilds them when they hold many values that no row uses any more. Clones
 //! share the values until one of them grows. May use: nothing of this crate.
 
 use indexmap::IndexSet;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// The pools of one index; a value's number is its place.
+/// The pools of one index; a value's number is its position.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pools {
     ids: Arc<IndexSet<Uuid>>,
     sets: Arc<IndexSet<Arc<[Uuid]>>>,
-    /// Members of all sets.
+    /// Number of members of all sets.
     members: usize,
 }
 
@@ -24,13 +24,13 @@ impl Pools {
         Self { ids: Arc::new(ids.into_iter().collect()), sets, members }
     }
 
-    /// Number of an id, new or known.
+    /// Returns the number of an id. A new id is added.
     pub fn id(&mut self, id: Uuid) -> u32 {
         let known = self.ids.get_index_of(&id);
         known.unwrap_or_else(|| Arc::make_mut(&mut self.ids).insert_full(id).0) as u32
     }
 
-    /// Number of a set, new or known; the order of its members is part of it.
+    /// Returns the number of a set. A new set is added. Sets with another order of members are different.
     pub fn set(&mut self, set: &[Uuid]) -> u32 {
         let number = self.sets.get_index_of(set).unwrap_or_else(|| {
             self.members += set.len();
@@ -59,7 +59,7 @@ impl Pools {
         &self.sets
     }
 
-    /// Bytes held, about.
+    /// Approximate bytes held.
     pub fn bytes(&self) -> usize {
         self.ids.capacity() * 40 + self.members * 16 + self.sets.len() * 56 + self.sets.capacity() * 16
     }

@@ -1,11 +1,11 @@
-//! Folders and files for the owner's eyes only: an index holds the names of work items.
+//! Folders and files that only the owner can read: an index holds the names of work items.
 //!
 //! May use: nothing of this crate.
 
 use std::io::{self, Write};
 use std::path::Path;
 
-/// A folder, made where it is not there.
+/// Creates a folder that only the owner can read, if it does not exist.
 pub(super) fn private_folder(directory: &Path) -> io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
@@ -14,7 +14,7 @@ pub(super) fn private_folder(directory: &Path) -> io::Result<()> {
     builder.create(directory)
 }
 
-/// A new file, for the owner's eyes only like the store's.
+/// Writes a new file that only the owner can read, like the files of the store.
 pub(super) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);

@@ -1,4 +1,4 @@
-//! How far a build or a check has come, for those who wait for it.
+//! Progress of a build or a check, for the callers that wait for it.
 //!
 //! May use: `refusal`.
 
@@ -8,12 +8,12 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Longest wait advised to a client.
+/// Longest wait advised to a client, in seconds.
 const LONGEST: u64 = 900;
-/// What the call that ends a read takes, as part of a page.
+/// Duration of the call that ends a read, as a fraction of a page.
 const LAST_CALL: f64 = 0.3;
 
-/// Pages read and pages in all, and until when the quota of v1 holds everything up.
+/// Pages read, pages in all, and until when v1's quota delays everything.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     state: watch::Sender<State>,
@@ -23,13 +23,13 @@ pub(super) struct Progress {
 struct State {
     pages: Option<Pages>,
     held_until: Option<Instant>,
-    /// Whether the read that is held up is to end, because somebody else goes on with it.
+    /// Whether the delayed read has to end, because another request continues it.
     gives_way: bool,
-    /// What the process that reads said last, and when it was heard.
+    /// The last report of the process that reads, and when it arrived.
     elsewhere: Option<(Told, Instant)>,
 }
 
-/// How far a read has come, as processes tell each other.
+/// Progress of a read, as one process reports it to the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Told {
     done: usize,
@@ -37,37 +37,37 @@ pub(super) struct Told {
     left: Duration,
 }
 
-/// Pages being read, and since when.
+/// Pages of the current read, and when it began.
 #[derive(Debug, Clone, Copy)]
 struct Pages {
     begun: Instant,
-    /// When the last one was read.
+    /// When the last page was read.
     last: Instant,
-    /// Pages that had been read at first.
+    /// Pages that had been read before this read.
     before: usize,
     done: usize,
     total: Option<usize>,
-    /// Whether they are kept for a read that goes on after them.
+    /// Whether the pages are kept, so that a later read can continue after them.
     kept: bool,
 }
 
 impl Progress {
-    /// Pages are read from now on, of which some had been read before; `kept` tells whether another read can go on after
-    /// them.
+    /// Begins a read of pages; `before` pages had been read earlier. `kept` tells whether another read can continue
+    /// after the pages.
     pub fn begin(&self, before: usize, kept: bool) {
         let now = Instant::now();
         let pages = Pages { begun: now, last: now, before, done: before, total: None, kept };
         self.state.send_modify(|state| (state.pages, state.elsewhere) = (Some(pages), None));
     }
 
-    /// What others are told who wait for this read; none before its pace is known.
+    /// The report for processes that wait for this read; none before its pace is known.
     pub fn told(&self) -> Option<Told> {
         let state = *self.state.borrow();
         let Pages { done, total, .. } = state.pages?;
         Some(Told { done, total: total?, left: left(&state)? })
     }
 
-    /// What the process says that reads; the same thing twice is nothing new.
+    /// Notes a report of the process that reads. A repeated report is ignored.
     pub fn hear(&self, told: Option<Told>) {
         self.state.send_if_modified(|state| {
             let is_new = state.elsewhere.map(|(told, _)| told) != told;
@@ -78,7 +78,7 @@ impl Progress {
         });
     }
 
-    /// So many pages have been read of so many.
+    /// Notes that `done` of `total` pages have been read.
     pub fn note_pages(&self, done: usize, total: usize) {
         self.state.send_modify(|state| {
             if let Some(pages) = &mut state.pages {
@@ -87,51 +87,51 @@ impl Progress {
         });
     }
 
-    /// v1's quota is used up for so long.
+    /// Notes that v1's quota is used up for the time `wait`.
     pub fn note_hold(&self, wait: Duration) {
         self.state.send_modify(|state| state.held_until = Some(Instant::now() + wait));
     }
 
-    /// Returns once v1's quota holds up a read that can be gone on with; tells whether it has read any page. One whose
-    /// pages would all be read again cannot: handed from key to key it might never end.
+    /// Waits until v1's quota delays a read that another request can continue. Returns whether any page was read. A
+    /// read whose pages would all be read again cannot be continued: passed on from key to key, it might never end.
     pub async fn held(&self) -> bool {
         let mut state = self.state.subscribe();
         let goes_on = |pages: Pages| pages.kept || pages.done == 0;
         if state.wait_for(|state| !held(state).is_zero() && state.pages.is_none_or(goes_on)).await.is_err() {
-            // Only when this is dropped, and then nobody waits for it.
+            // Only when this is dropped, and no caller waits for it then.
             std::future::pending::<()>().await;
         }
         let pages = state.borrow().pages;
         pages.is_some_and(|pages| pages.done > 0)
     }
 
-    /// Somebody else goes on with the read that v1's quota holds up: it ends.
+    /// Ends the read that v1's quota delays, because another request continues it.
     pub fn give_way(&self) {
         self.state.send_modify(|state| state.gives_way |= !held(state).is_zero());
     }
 
-    /// Returns once the read that is held up has to end.
+    /// Waits until the delayed read has to end.
     pub async fn gave_way(&self) {
         // It fails only when this is dropped, and then nothing is read.
         let _ = self.state.subscribe().wait_for(|state| state.gives_way).await;
     }
 
-    /// Nothing is read any more.
+    /// Notes that nothing is read any more.
     pub fn end(&self) {
         self.state.send_modify(|state| *state = State::default());
     }
 
-    /// Returns once it is known that a read will not have ended by `deadline`.
+    /// Waits until it is known that a read will not have ended by `deadline`.
     pub async fn will_outlast(&self, deadline: Instant) {
         let mut state = self.state.subscribe();
         let outlasts = |state: &State| left(state).is_some_and(|left| Instant::now() + left > deadline);
         if state.wait_for(outlasts).await.is_err() {
-            // Only when this is dropped, and then nobody waits for it.
+            // Only when this is dropped, and no caller waits for it then.
             std::future::pending::<()>().await;
         }
     }
 
-    /// What those are told whose deadline ends before the read does.
+    /// The error for a caller whose deadline ends before the read does.
     pub fn refusal(&self) -> Refusal {
         let state = *self.state.borrow();
         let here = state.pages.and_then(|pages| Some((pages.done, pages.total?)));
@@ -156,8 +156,8 @@ fn held(state: &State) -> Duration {
     until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
 }
 
-/// Time the rest will take when it goes on as it began. Before a page has been read that is not known, but for the time
-/// in which v1's quota holds it up.
+/// Time that the rest will take at the present pace. Before a page has been read, only the delay by v1's quota is
+/// known.
 fn left(state: &State) -> Option<Duration> {
     let Some(pages) = state.pages else {
         return state.elsewhere.map(|(told, heard)| told.left.saturating_sub(heard.elapsed()));
@@ -168,7 +168,7 @@ fn left(state: &State) -> Option<Duration> {
     };
     let rest = total.saturating_sub(pages.done);
     let each = (pages.last - pages.begun).as_secs_f64() / read as f64;
-    // The time that has passed of the page under way is no longer to come.
+    // Subtract the time that the page in flight has already taken.
     let passed = pages.last.elapsed().as_secs_f64().min(if rest > 0 { each } else { 0.0 });
     Some(held(state) + Duration::from_secs_f64(each * (rest as f64 + LAST_CALL) - passed))
 }
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(retry_after(&progress), 1);
     }
 
-    /// Several pages are asked for at once, and v1 may refuse another one just then.
+    /// Several pages are requested at once, so v1 may refuse another one at that moment.
     #[tokio::test(start_paused = true)]
     async fn a_read_that_gives_way_ends_also_when_it_is_held_up_once_more() {
         let progress = Progress::default();
@@ -257,7 +257,7 @@ mod tests {
             () = read(&progress, 0..10, 10) => panic!("not told"),
         }
         assert_eq!(begun.elapsed(), PAGE);
-        // And one that comes later is told at once.
+        // A caller that comes later is told at once.
         progress.will_outlast(begun + Duration::from_secs(29)).await;
         assert_eq!(begun.elapsed(), PAGE);
     }

@@ -1,4 +1,4 @@
-//! The index of one project, and what lists ask of it. May use: `plan`, `translate`, `v2`, this folder.
+//! The index of one project, and its answers to lists. May use: `plan`, `translate`, `v2`, this folder.
 
 use super::build;
 use super::known::Shown;
@@ -18,17 +18,17 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 use uuid::Uuid;
 
-/// The work items of one project as v1 showed them at one time. Never changes; newer ones replace it.
+/// The work items of one project as v1 showed them at one time. Never changes; a newer index replaces it.
 #[derive(Debug)]
 pub struct Index {
     pub(super) verified: Verified,
     pub(super) bytes: usize,
     pub(super) scan: bool,
-    /// What v1 showed, without local writes that came after; kept where other processes tell what they read.
+    /// The rows that v1 showed, without later local writes; kept where processes share their reads.
     pub(super) shown: Option<Shown>,
-    /// The states that items are in, each with one of these items; found out when they are asked for.
+    /// The states that items are in, each with one of these items; computed at the first use.
     pub(super) in_states: OnceLock<Vec<(Uuid, Uuid)>>,
-    /// The labels that items have, likewise.
+    /// The labels that items have; computed at the first use.
     pub(super) on_items: OnceLock<HashSet<Uuid>>,
 }
 
@@ -38,7 +38,7 @@ impl Index {
         Self { verified, bytes, scan: false, shown: None, in_states: OnceLock::new(), on_items: OnceLock::new() }
     }
 
-    /// Puts another in its place that shows a local write; tells whether that makes a difference.
+    /// Replaces the index by one that shows a local write. Returns whether the write makes a difference.
     pub(super) fn amend(this: &mut Arc<Self>, local: &LocalWrite) -> bool {
         let mut verified = this.verified.clone();
         let differs = local.clone().apply(&mut verified.rows);
@@ -48,7 +48,7 @@ impl Index {
         differs
     }
 
-    /// An index of these items that nothing keeps fresh, taken in page by page.
+    /// Builds an index of these items, page by page. Nothing keeps it fresh.
     pub fn of(items: impl IntoIterator<Item = Item>) -> Self {
         let (mut verified, mut items) = (Verified::default(), items.into_iter().peekable());
         while items.peek().is_some() {
@@ -64,12 +64,12 @@ impl Index {
         Self { scan: self.scan, ..Self::new(verified) }
     }
 
-    /// All that changed up to this instant, by v1's clock, is in it.
+    /// The instant, by v1's clock, up to which all changes are in the index.
     pub fn known_until(&self) -> Micros {
         self.verified.floor
     }
 
-    /// Items in it.
+    /// Number of items.
     pub fn len(&self) -> usize {
         self.verified.rows.len()
     }
@@ -79,12 +79,12 @@ impl Index {
         self.len() == 0
     }
 
-    /// Bytes it holds, about.
+    /// Approximate bytes held.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether the project is too large to be kept, so that this was read for the request and is dropped.
+    /// Whether the project is too large to be kept. The index was then read for one request and is dropped after it.
     pub fn is_scan(&self) -> bool {
         self.scan
     }
@@ -95,13 +95,13 @@ impl Index {
         rows.slot(id).map(|slot| rows.item(slot))
     }
 
-    /// The items with this number, by id; there may be several, because v1 lets numbers be written (trap 18).
+    /// The items with this number, by id. There may be several, because v1 allows clients to write numbers (trap 18).
     pub fn by_sequence(&self, number: i64) -> Vec<Item> {
         let rows = &self.verified.rows;
         let order = Order::by(Column::SequenceId);
         let Some(sorted) = rows.ready(&order) else { return self.matching(|row| row.sequence == number) };
         let row = |slot: u32| rows.at(slot).1;
-        // Numbers that differ may have the same place when they are very large.
+        // Different numbers may have the same place when they are very large.
         let (key, begin) =
             (order::number(number), sorted.seek(|slot| order.key(row(slot)) < order::number(number)));
         let found = sorted.upwards(begin).take_while(|slot| order.key(row(*slot)) == key);
@@ -122,13 +122,14 @@ impl Index {
         self.matching(|row| row.parent() == Some(id))
     }
 
-    /// The states that items are in and `known` does not hold, each with one of these items; having none is no state.
+    /// The states that items are in and that are not in `known`, each with one of its items. Items without a state are
+    /// left out.
     pub fn in_other_states(&self, known: &HashMap<Uuid, u8>) -> Vec<(Uuid, Uuid)> {
         let all = self.in_states.get_or_init(|| self.find_states());
         all.iter().copied().filter(|(state, _)| !known.contains_key(state)).collect()
     }
 
-    /// Looks at every item, so it is done once for each index and not for each page of it.
+    /// Looks at every item; therefore done once for each index, not once for each of its pages.
     fn find_states(&self) -> Vec<(Uuid, Uuid)> {
         let rows = &self.verified.rows;
         let mut by_number: Vec<Option<Uuid>> = Vec::new();
@@ -159,19 +160,19 @@ impl Index {
         rows.by_id().map(|slot| rows.item(slot))
     }
 
-    /// The page that `call` asks for; `columns` are those of its cells.
+    /// Selects the page that `call` asks for; `columns` are the columns of its cells.
     pub fn select(&self, call: &ListCall, columns: &[Column], lookups: &Lookups) -> Selection {
         let selected = select::select(&self.verified.rows, call, columns, lookups);
         tracing::trace!(rows = self.len(), looked_at = selected.looked_at, "a page of work items was selected");
         selected.selection
     }
 
-    /// Rows that [`Index::select`] looks at, at most.
+    /// Largest number of rows that [`Index::select`] looks at.
     pub fn effort(&self, call: &ListCall, columns: &[Column], lookups: &Lookups) -> usize {
         select::effort(&self.verified.rows, call, columns, lookups)
     }
 
-    /// What an item has in a column that needs no look-up.
+    /// The value of an item in a column that needs no lookup.
     pub fn value(&self, id: Uuid, column: Column) -> Option<Cell> {
         let rows = &self.verified.rows;
         let view = View { pools: rows.pools(), lookups: &Lookups::default() };

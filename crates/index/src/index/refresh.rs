@@ -1,11 +1,11 @@
-//! From rows of some age to what v1 shows now: a delta, and a sweep where the delta does not add up.
+//! Brings rows of some age to what v1 shows now: by a delta, and by a sweep where the delta does not add up.
 //!
-//! A delta reads the last changed items first, down to the watermark and, while it is young, a margin beyond
-//! it, because v1 moves `updated_at` late (trap 56). An item that vanished is in no delta, but the total tells that
-//! something has: then a sweep over all ids finds it. A removal through this gateway during the call explains a total
-//! only where the call tells whether it was still counted; else the delta is read once more, because as many others
-//! may be gone. After a build its proof decides whether a sweep is due. The watermark moves only by what was read from
-//! v1; local writes do not count, because something else may have changed before them.
+//! A delta reads the last changed items first, down to the watermark. While the watermark is young, it reads a margin
+//! beyond it, because v1 moves `updated_at` late (trap 56). A vanished item is in no delta, but the total shows that
+//! one is missing; a sweep over all ids then finds it. A removal through this gateway during the call explains a total
+//! only where the call shows whether v1 still counted the item. Otherwise the delta is read once more, because as many
+//! other items may be gone. After a build, its proof decides whether a sweep is due. Only reads from v1 move the
+//! watermark. Local writes do not move it, because something else may have changed before them.
 //!
 //! May use: `translate`, `v2`, `refusal`, this folder.
 
@@ -24,49 +24,49 @@ use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 use uuid::Uuid;
 
-/// Deltas, most of them with a sweep between, before the project is given up as moving too fast.
+/// Number of deltas, most with a sweep between, after which the refresh gives up: the project changes too fast.
 const ROUNDS: usize = 6;
-/// Further sweeps after a build that were not whole, beyond which a count that adds up is enough.
+/// Number of further sweeps after a build while none was whole. After them, a count that adds up is enough.
 const TRIES: usize = 2;
-/// Rows read one by one; more of them are read by a longer delta.
+/// Largest number of rows that are read one by one; more rows are read by a longer delta.
 const SINGLY: usize = 5;
 
-/// A refresh under way.
+/// A running refresh.
 pub(super) struct Refresh<'r, S> {
     /// Where rows come from.
     pub source: &'r S,
     /// Sizes of pages.
     pub sizes: Sizes,
-    /// For those who wait.
+    /// Progress, for the callers that wait.
     pub progress: &'r Progress,
-    /// The places of all reads.
+    /// Places for pages in flight, shared by all reads.
     pub pace: &'r Pace,
-    /// Whether the quota of v1 is waited for also before anything was read.
+    /// Whether to wait for v1's quota even before anything was read.
     pub patient: bool,
-    /// Whether a sweep is due whatever the total says.
+    /// Whether a sweep is due, whatever the total says.
     pub sweep: bool,
-    /// After a build what it has read: a sweep follows where the first delta does not prove its rows.
+    /// The pages of a build, when this follows one. A sweep is made where the first delta does not prove their rows.
     pub proof: Option<&'r Walk>,
     /// Our clock.
     pub clock: &'r (dyn Fn() -> Instant + Sync),
 }
 
-/// What a refresh found.
+/// Result of a refresh.
 pub(super) struct Refreshed<M> {
     /// The rows now.
     pub verified: Verified,
-    /// What `mark` gave before the first call of the last delta.
+    /// The result of `mark` before the first call of the last delta.
     pub mark: M,
     /// Whether all ids were compared.
     pub swept: bool,
 }
 
 impl<S: Source> Refresh<'_, S> {
-    /// Brings `base` up to date. `gone` tells which rows this gateway itself has removed meanwhile, which
-    /// v1's total may or may not count any more. `mark` is asked before each delta.
+    /// Brings `base` up to date. `gone` returns the rows that this gateway itself has removed meanwhile; v1's total may
+    /// or may not count them any more. `mark` is called before each delta.
     ///
     /// # Errors
-    /// What v1 refuses, or that the project changes faster than it can be read.
+    /// An error of v1, or the project changes faster than it can be read.
     pub async fn run<M>(
         &self,
         base: Verified,
@@ -78,7 +78,7 @@ impl<S: Source> Refresh<'_, S> {
         let (mut removed, mut compared, mut unsure) = (HashSet::new(), None, false);
         for round in 0..ROUNDS {
             let begun = mark();
-            // v1 has confirmed these, so that it does not count them in what follows.
+            // v1 has confirmed these removals, so it does not count the items in the following calls.
             let earlier = new_ones(&gone(), &removed);
             verified.rows.apply(Vec::new(), &earlier);
             removed.extend(earlier);
@@ -86,13 +86,13 @@ impl<S: Source> Refresh<'_, S> {
             if let Some(proof) = self.proof.filter(|_| round == 0) {
                 due |= !proof.settle(&mut verified.rows, counted.touched.as_ref());
             }
-            // A count alone hardly proves what pages have not proven: a whole sweep is tried for.
+            // Pages did not prove the rows, and a count alone hardly does: try to get a whole sweep.
             due |= self.proof.is_some() && (1..=TRIES).contains(&round) && !swept;
             if !due {
                 match counted.sum(&verified.rows, &new_ones(&gone(), &removed)) {
                     Sum::Right => return Ok(Refreshed { verified, mark: begun, swept }),
                     Sum::Unsure => match compared.take() {
-                        // What others had removed before the sweep went with it.
+                        // Items that other clients had removed before the sweep were dropped with it.
                         Some(mark) => return Ok(Refreshed { verified, mark, swept }),
                         // The next delta begins after these removals.
                         None if !unsure => {
@@ -117,13 +117,13 @@ impl<S: Source> Refresh<'_, S> {
         Err(Refusal::KeptChanging { cause })
     }
 
-    /// Takes in everything that changed since the watermark, or since `floor` when that is earlier; answers how many
-    /// items v1 counts.
+    /// Applies all changes since the watermark, or since `floor` when that is earlier. Returns the number of items that
+    /// v1 counts.
     async fn delta(&self, verified: &mut Verified, floor: Micros) -> Result<Counted, Refusal> {
         let (floor, begun) = (verified.floor.min(floor.saturating_sub(1)), (self.clock)());
         let mut page = self.first_page(self.sizes.delta).await?;
         let (now, mut number) = (page.newest(self.source.now()), 0);
-        // A first page that does not go far enough is read again as a large one.
+        // A first page that does not reach back far enough is read again as a large one.
         let mut whole = !page.more || reaches(&page, floor);
         while !whole {
             page = self.page(Cut { number, size: self.sizes.page }).await?;
@@ -152,9 +152,10 @@ impl<S: Source> Refresh<'_, S> {
         patiently(self.progress, || self.source.items(cut)).await
     }
 
-    /// Drops the rows that a sweep has not seen. One page is cut at one moment; several may miss a row even
-    /// when their totals agree, because one went and one came meanwhile. Then a few rows are asked for singly, and
-    /// many have to be missed by two sweeps. Tells whether all that were gone before the sweep are dropped.
+    /// Drops the rows that a sweep has not seen. One page is read at one moment. Several pages may miss a row even when
+    /// their totals agree, because one item went and one came meanwhile. Then a few missing rows are read one by one,
+    /// and many are dropped only when two sweeps missed them. Returns whether all rows that were gone before are
+    /// dropped.
     async fn drop_vanished(&self, rows: &mut Rows, found: &Sweep, before: Option<&Sweep>) -> Result<bool, Refusal> {
         let unseen = |sweep: &Sweep, id: &Uuid| !sweep.marks.contains_key(id);
         let mut vanished: HashSet<Uuid> =
@@ -180,8 +181,8 @@ impl<S: Source> Refresh<'_, S> {
         Ok(())
     }
 
-    /// Reads what a sweep has shown to be unknown or another version: a few rows singly, else it answers from when on
-    /// the next delta has to read. v1 shows an older one after it was restored from a backup.
+    /// Reads items that a sweep has shown as new or in another version, if they are few. Otherwise returns the time
+    /// from which the next delta has to read. v1 shows an older version after a restore from a backup.
     async fn fetch(&self, rows: &mut Rows, marks: &HashMap<Uuid, Micros>) -> Result<Micros, Refusal> {
         let other: Vec<(Uuid, Micros)> = marks
             .iter()
@@ -196,19 +197,19 @@ impl<S: Source> Refresh<'_, S> {
     }
 }
 
-/// How many items v1 counted in a delta, and what else that tells.
+/// The number of items that v1 counted in a delta, and what else the delta showed.
 struct Counted {
     total: usize,
-    /// What was touched, after a build and when one call has shown it all.
+    /// The touched items, after a build and when one call has shown them all.
     touched: Option<Touched>,
-    /// What v1 showed in the call in which it counted, when there was no other.
+    /// The items shown by the call that counted, when it was the only call.
     shown: Option<InOneCall>,
 }
 
 /// The items of one call.
 struct InOneCall {
     ids: HashSet<Uuid>,
-    /// Of what changed after this, all is shown.
+    /// All items that changed after this instant are shown.
     after: Micros,
 }
 
@@ -219,17 +220,17 @@ impl InOneCall {
     }
 }
 
-/// Whether rows are as many as v1 counts.
+/// Comparison of the number of rows with v1's count.
 enum Sum {
     Right,
-    /// They are when v1 counted some items not any more that this gateway removed during the call. When it still did,
-    /// as many others are gone, which somebody else has removed.
+    /// Right only if v1 did not count some items that this gateway removed during the call. If v1 still counted them,
+    /// as many other items are gone, which another client has removed.
     Unsure,
     Wrong,
 }
 
 impl Counted {
-    /// Holds `rows` against the count; `gone` are items whose removal v1 confirmed to this gateway during the call.
+    /// Compares `rows` with the count. `gone` are items whose removal v1 confirmed to this gateway during the call.
     fn sum(&self, rows: &Rows, gone: &HashSet<Uuid>) -> Sum {
         let (mut removed, mut unknown) = (0, 0);
         for (_, row) in gone.iter().filter_map(|id| rows.find(*id)) {
@@ -248,7 +249,7 @@ impl Counted {
     }
 }
 
-/// Those of `all` that are not among `known`.
+/// Returns the ids of `all` that are not in `known`.
 fn new_ones(all: &HashSet<Uuid>, known: &HashSet<Uuid>) -> HashSet<Uuid> {
     all.difference(known).copied().collect()
 }
@@ -258,12 +259,12 @@ fn touched(page: &Page<Item>) -> Touched {
     Touched { total: page.total, rows }
 }
 
-/// Whether a page goes down to `floor`.
+/// Checks whether a page reaches back to `floor`.
 fn reaches(page: &Page<Item>, floor: Micros) -> bool {
     page.rows.iter().any(|item| item.updated_at <= floor)
 }
 
-/// Takes in the rows of a page that are new or differ from what is known.
+/// Applies the rows of a page that are new or differ from the known rows.
 fn take(rows: &mut Rows, page: &mut Page<Item>) {
     let mut fresh = std::mem::take(&mut page.rows);
     fresh.retain(|item| {

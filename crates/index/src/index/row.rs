@@ -1,6 +1,6 @@
 //! One work item in compact form: ids as numbers of the pools, days as numbers, rare values in a box.
 //!
-//! A row knows its place in the text of the chunk it stands in; names are kept there. May use: `v2`, `translate`
+//! A row knows where its name is in the text of its chunk; the chunk keeps the names. May use: `v2`, `translate`
 //! (the typed item), this folder.
 
 use super::pool::Pools;
@@ -9,9 +9,9 @@ use crate::v2::time::Micros;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// Stands for "none" where a number is kept.
+/// Means "none" in a field that holds a number.
 pub(super) const NONE: u32 = u32::MAX;
-/// A day that is not of the form `YYYY-MM-DD` and stands among the rare values.
+/// Means a day that is not of the form `YYYY-MM-DD`; its text is among the rare values.
 const ODD_DAY: u32 = u32::MAX - 1;
 const DRAFT: u8 = 1;
 const PARENT: u8 = 2;
@@ -29,7 +29,7 @@ pub(super) struct Row {
     /// Where the name begins in the text of the chunk.
     pub name_at: u32,
     pub name_len: u32,
-    /// Length of the lower-case name, which follows the name; [`NONE`] when it is the name itself.
+    /// Length of the lower-case name, which follows the name; [`NONE`] when the name is lower-case already.
     pub lower_len: u32,
     pub state: u32,
     pub creator: u32,
@@ -41,7 +41,7 @@ pub(super) struct Row {
     flags: u8,
 }
 
-/// What few work items have.
+/// Values that few work items have.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Rare {
     external_id: Option<Box<str>>,
@@ -60,7 +60,7 @@ impl Rare {
 }
 
 impl Row {
-    /// The row of `item`, its name aside; ids and sets go into `pools`.
+    /// Builds the row of `item` without its name; ids and sets go into `pools`.
     pub fn of(item: &Item, pools: &mut Pools) -> Self {
         let (start, odd_start) = day_number(item.start_date.as_deref());
         let (target, odd_target) = day_number(item.target_date.as_deref());
@@ -96,7 +96,7 @@ impl Row {
         }
     }
 
-    /// The item again.
+    /// Builds the item from the row.
     pub fn item(&self, name: &str, pools: &Pools) -> Item {
         let owned = |text: Option<&str>| text.map(str::to_owned);
         Item {
@@ -152,12 +152,12 @@ impl Row {
         day_text(self.target, || self.rare()?.target.as_deref())
     }
 
-    /// The start as a number that orders as days do; `None` for a text that is no day.
+    /// The start date as a number that sorts as days do; `None` for a text that is no day.
     pub fn start_number(&self) -> Option<u32> {
         (self.start != ODD_DAY).then_some(self.start)
     }
 
-    /// The target as a number that orders as days do; `None` for a text that is no day.
+    /// The target date as a number that sorts as days do; `None` for a text that is no day.
     pub fn target_number(&self) -> Option<u32> {
         (self.target != ODD_DAY).then_some(self.target)
     }
@@ -177,7 +177,7 @@ fn day_number(text: Option<&str>) -> (u32, Option<Box<str>>) {
     }
 }
 
-/// The number of a day of the form `YYYY-MM-DD`; orders as the text does.
+/// The number of a day of the form `YYYY-MM-DD`; sorts as the text does.
 pub(super) fn read_day(text: &str) -> Option<u32> {
     let bytes = text.as_bytes();
     let digits = |range: std::ops::Range<usize>| {

@@ -1,8 +1,8 @@
 //! The rows of one project, found by id and in every order that lists have.
 //!
-//! Rows stand in slots, in chunks that versions share until a change touches them; so do the orders, which are
-//! lists of slots. A clone copies a few pointers; a change makes the chunks it falls into anew, so that requests
-//! under way keep the version they began with and no two whole copies exist.
+//! Rows are in slots, and slots in chunks. Versions share chunks until a change touches them. Orders, which are lists
+//! of slots, are shared in the same way. A clone copies a few pointers; a change rebuilds only the chunks that it
+//! touches. So requests under way keep the version they began with, and no two whole copies exist.
 //!
 //! May use: `plan` (columns), `translate` (the typed item), this folder.
 
@@ -20,7 +20,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Values in the pools that no row needs, below which nothing is made anew.
+/// Number of values that the pools may hold beyond four for each row, before they are rebuilt.
 const SLACK: usize = 4096;
 
 /// All rows of a project.
@@ -33,7 +33,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Chunks and pools as they were kept.
+    /// Builds rows from kept chunks and pools.
     pub fn of(chunks: Vec<Arc<Chunk>>, pools: Pools) -> Self {
         let slots = Chunks::of(chunks);
         let mut by_id: Vec<(Uuid, u32)> = slots.iter().map(|(_, row)| row.id).zip(0..).collect();
@@ -54,7 +54,7 @@ impl Rows {
         &self.pools
     }
 
-    /// Bytes held, about, once every order is there.
+    /// Approximate bytes held when every order exists.
     pub fn bytes(&self) -> usize {
         self.pools.bytes() + self.slots.bytes() + self.by_id.bytes() + Orders::most_bytes(self.len())
     }
@@ -81,7 +81,7 @@ impl Rows {
         row.item(chunk.name(row), &self.pools)
     }
 
-    /// Where an id stands among all ids, or where it would.
+    /// Position of an id among all ids, or the position where it would be.
     #[cfg(test)]
     pub fn position(&self, id: Uuid) -> Result<usize, usize> {
         let rank = self.by_id.seek(|slot| self.at(slot).1.id < id);
@@ -94,7 +94,7 @@ impl Rows {
         self.item(self.by_id.at(position))
     }
 
-    /// All rows as they stand, with their chunks.
+    /// All rows by slot, with their chunks.
     pub fn iter(&self) -> impl Iterator<Item = (&Chunk, &Row)> {
         self.slots.iter()
     }
@@ -104,17 +104,17 @@ impl Rows {
         self.by_id.upwards(0)
     }
 
-    /// All slots in an order. Its first use sorts them.
+    /// All slots in an order. The first use sorts them.
     pub fn sorted(&self, order: &Order) -> Arc<Sorted> {
         self.orders.get(order, &self.slots, &self.by_id).unwrap_or_else(|| Arc::clone(&self.by_id))
     }
 
-    /// All slots in an order, if that needs no sorting.
+    /// All slots in an order, if no sorting is needed.
     pub fn ready(&self, order: &Order) -> Option<Arc<Sorted>> {
         if order.column() == Column::Id { Some(Arc::clone(&self.by_id)) } else { self.orders.ready(order) }
     }
 
-    /// Takes `items` in, replacing rows with the same ids, and drops the rows of `gone`.
+    /// Adds `items`, which replace rows with the same ids, and drops the rows of `gone`.
     pub fn apply(&mut self, items: Vec<Item>, gone: &HashSet<Uuid>) {
         let moves = Moves::of(items, gone, self.len(), |id| self.slot(id));
         if moves.is_empty() {
@@ -130,7 +130,7 @@ impl Rows {
         self.tidy();
     }
 
-    /// Makes the pools anew when they hold much that is not used.
+    /// Rebuilds the pools when they hold many values that are not used.
     fn tidy(&mut self) {
         if self.pools.ids().len() + self.pools.sets().len() <= 4 * self.len() + SLACK {
             return;

@@ -1,8 +1,8 @@
-//! From all rows to the page a list call asks for.
+//! Selection of the page that a list call asks for, from all rows.
 //!
-//! Without a filter the page is cut out of its order. With one, either the order is walked until the page is full,
-//! or, when the total is asked for or few rows pass, all chunks are filtered and the page is found among what
-//! passes. The meaning is that of `v2::page`. May use: `plan` (columns), `translate`, `v2` (calls), this folder.
+//! Without a filter the page is cut out of its order. With a filter, either the order is walked until the page is full;
+//! or, when the total is requested or few rows pass, all chunks are filtered and the page is found among the passing
+//! rows. The meaning is that of `v2::page`. May use: `plan` (columns), `translate`, `v2` (calls), this folder.
 
 use super::bits::Bits;
 use super::filter::Filter;
@@ -18,28 +18,28 @@ use crate::v2::query::{ListCall, PageCall};
 use std::cmp::Reverse;
 use std::ops::{ControlFlow, Range};
 
-/// Rows up to which all are filtered, whatever is asked.
+/// Number of rows up to which all are filtered, whatever the call asks.
 const FEW: usize = 1024;
-/// The part of all rows that is walked, as a divisor, before filtering all is thought to be less work.
+/// Divisor of the number of rows: when this share of all rows was walked, filtering all is taken to be less work.
 const PART: usize = 16;
 
 /// The page of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Selection {
-    /// Its rows, in order, with live labels only.
+    /// Rows of the page, in order, with live labels only.
     pub rows: Vec<Item>,
-    /// Rows that match, on all pages; where the call does not ask for their number, at least as many match as this
-    /// says, and more than the page and those before it if any follow.
+    /// Number of matching rows on all pages. When the call does not ask for it, this is a lower bound: at least as many
+    /// rows match. It is then larger than the number of rows up to the end of the page if any rows follow.
     pub total: usize,
-    /// Matching rows before the page: the offset asked for, or 0 on the cursor path.
+    /// Number of matching rows before the page: the requested offset, or 0 on the cursor path.
     pub start: usize,
     /// Whether matching rows follow.
     pub has_more: bool,
-    /// Where the next cursor page continues; none on the last one and on offset pages.
+    /// Where the next cursor page continues; none on the last page and on offset pages.
     pub next: Option<Cursor>,
 }
 
-/// A selection, and what it took.
+/// A selection, and its effort.
 pub(super) struct Selected {
     pub selection: Selection,
     /// Rows that were looked at.
@@ -62,7 +62,7 @@ pub(super) fn select(rows: &Rows, call: &ListCall, columns: &[Column], lookups: 
     Selected { selection, looked_at: found.looked_at }
 }
 
-/// Rows that [`select`] looks at, at most.
+/// Largest number of rows that [`select`] looks at.
 pub(super) fn effort(rows: &Rows, call: &ListCall, columns: &[Column], lookups: &Lookups) -> usize {
     let is_filtered = !call.conditions.is_empty() || call.search.is_some();
     let order = Order::of(columns[call.order.cell], View { pools: rows.pools(), lookups });
@@ -72,7 +72,7 @@ pub(super) fn effort(rows: &Rows, call: &ListCall, columns: &[Column], lookups: 
     call.page.per_page().min(rows.len())
 }
 
-/// A call made ready.
+/// A call prepared for the selection.
 struct Looking<'s> {
     rows: &'s Rows,
     filter: Filter<'s>,
@@ -83,11 +83,11 @@ struct Looking<'s> {
     /// Matching rows before the page.
     skipped: usize,
     per_page: usize,
-    /// Whether the total is asked for.
+    /// Whether the total is requested.
     counts: bool,
 }
 
-/// What was found.
+/// Result of a selection, by slots.
 struct Found {
     /// The rows of the page, in order.
     page: Vec<u32>,
@@ -125,12 +125,12 @@ impl<'s> Looking<'s> {
         self.order.place(self.rows.at(slot).1)
     }
 
-    /// Matching rows up to the end of the page.
+    /// Number of matching rows up to the end of the page.
     fn end(&self) -> usize {
         self.skipped.saturating_add(self.per_page)
     }
 
-    /// Where what comes after the cursor begins: the first of it, or one above it on the way down.
+    /// Rank where the rows after the cursor begin: the rank of the first one, or one above it when descending.
     fn begin(&self, sorted: &Sorted) -> usize {
         match (self.after, self.descending) {
             (None, false) => 0,
@@ -140,7 +140,7 @@ impl<'s> Looking<'s> {
         }
     }
 
-    /// Visits slots in order from `rank` on, until one ends it.
+    /// Visits slots in order from `rank` on, until `visit` breaks.
     fn along(&self, sorted: &Sorted, rank: usize, mut visit: impl FnMut(u32) -> ControlFlow<()>) {
         let _ = match self.descending {
             false => sorted.upwards(rank).try_for_each(&mut visit),
@@ -148,7 +148,7 @@ impl<'s> Looking<'s> {
         };
     }
 
-    /// The page when every row passes.
+    /// Cuts the page out of the order, when every row passes.
     fn cut(&self) -> Found {
         let sorted = self.rows.sorted(&self.order);
         let begin = self.begin(&sorted);
@@ -166,7 +166,7 @@ impl<'s> Looking<'s> {
         Found { looked_at: page.len(), has_more: follow > skipped + size, page, total: sorted.len() }
     }
 
-    /// Goes along the order until the page is full; answers how many rows that was when it was given up.
+    /// Walks along the order until the page is full. When it gives up, returns the number of rows it has looked at.
     fn walk(&self) -> Result<Found, usize> {
         let sorted = self.rows.sorted(&self.order);
         let passes = |slot| self.filter.passes(slot, self.rows.at(slot).0);
@@ -174,7 +174,7 @@ impl<'s> Looking<'s> {
         if gave_up { Err(found.looked_at) } else { Ok(found) }
     }
 
-    /// Goes along the order until the page is full of what `passes`. Gives up after `most` rows, and tells so.
+    /// Walks along the order until the page is full of slots that pass. Returns true if it gave up after `most` rows.
     fn fill(&self, sorted: &Sorted, most: usize, passes: impl Fn(u32) -> bool) -> (Found, bool) {
         let (mut page, mut passed, mut looked_at, mut gave_up) = (Vec::new(), 0, 0, false);
         self.along(sorted, self.begin(sorted), |slot| {
@@ -194,7 +194,7 @@ impl<'s> Looking<'s> {
         (Found { page, has_more: passed > self.end(), total: passed, looked_at }, gave_up)
     }
 
-    /// Filters all chunks and takes the page out of what passes.
+    /// Filters all chunks and takes the page from the passing rows.
     fn sift(&self, walked: usize) -> Found {
         let mut passing = Bits::none(self.rows.len());
         for (number, chunk) in self.rows.chunks().iter().enumerate() {
@@ -208,11 +208,11 @@ impl<'s> Looking<'s> {
         Found { looked_at: looked_at + found.looked_at, ..found }
     }
 
-    /// The order, if going along it is less work than sorting what passes.
+    /// The order, if walking along it is less work than sorting the passing rows.
     fn sorted_for(&self, passing: &Bits) -> Option<std::sync::Arc<Sorted>> {
         let (rows, passing) = (self.rows.len(), passing.count());
         match self.rows.ready(&self.order) {
-            // A step along the order costs a fraction of what a row does that is to be sorted.
+            // A step along the order costs only a fraction of sorting one row.
             Some(sorted) => {
                 let steps = rows.min((rows / passing.max(1)).saturating_mul(self.end()));
                 (steps < passing.saturating_mul(PART)).then_some(sorted)
@@ -221,13 +221,13 @@ impl<'s> Looking<'s> {
         }
     }
 
-    /// The page of what passes, found by going along the order.
+    /// Finds the page of the passing rows by walking along the order.
     fn pick(&self, sorted: &Sorted, passing: &Bits) -> Found {
         let (found, _) = self.fill(sorted, usize::MAX, |slot| passing.has(slot));
         Found { total: passing.count(), ..found }
     }
 
-    /// The page of what passes, found by sorting as much of it as is needed.
+    /// Finds the page of the passing rows by sorting as many of them as needed.
     fn part(&self, passing: &Bits) -> Found {
         let place = |slot: u32| (self.place(slot), slot);
         let follows = |(place, _): &(Place, u32)| {
@@ -246,7 +246,7 @@ impl<'s> Looking<'s> {
     }
 }
 
-/// The places of `range` in order; the rest stays as it is.
+/// Returns the places of `range` in order; the other places are not sorted.
 fn part<K: Ord>(
     places: &mut [(Place, u32)],
     range: Range<usize>,

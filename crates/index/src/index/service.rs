@@ -1,7 +1,7 @@
-//! All indices: who asks, who waits, what is kept.
+//! All indices: the requests for them, the callers that wait, and the indices that are kept.
 //!
-//! A request gets an index that was read from v1 at most the freshness window ago and after anything changed in
-//! the project, by the rules of `fresh`. Local writes are carried into it at once, also while a read is under way.
+//! A request gets an index that was read from v1 at most the freshness window ago and after the last change in
+//! the project, by the rules of `fresh`. Local writes are applied to it at once, also while a read is under way.
 //!
 //! May use: `v2`, `context`, `fresh`, `refusal`, `units`, `v1`, `translate` (the typed item), this folder.
 
@@ -30,32 +30,32 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// Time kept back of a deadline, to answer in.
+/// Part of a deadline that is reserved for the response.
 const RESERVE: Duration = Duration::from_millis(500);
-/// How often a request asks, because the read it waited for was refused for the sake of a stranger's key.
+/// How often a request asks when the read it waited for failed because of another client's key.
 const TIMES: usize = 3;
-/// Time from a change to the writing of the file.
+/// Time from a change to the write of the file.
 const DEBOUNCE: Duration = Duration::from_secs(30);
 
-/// Bytes that one item takes at most, about.
+/// Largest approximate size of one item in bytes.
 const EACH: usize = 256;
 
-/// How indices are kept.
+/// Settings of the indices.
 #[derive(Debug, Clone)]
 pub struct IndexSettings {
     /// Age up to which an index is used without asking v1.
     pub freshness: Duration,
-    /// Time from one comparison of all ids to the next.
+    /// Interval between two comparisons of all ids.
     pub sweep: Duration,
     /// Bytes held by all indices together.
     pub max_bytes: usize,
-    /// Where indices are kept on disk; nowhere when absent.
+    /// Folder where indices are kept on disk; without it they are not kept.
     pub directory: Option<PathBuf>,
     /// Longest time for one v1 call of shared work.
     pub shared_work: Duration,
 }
 
-/// A list of work items, and the audience that v1 shows the same rows of it.
+/// A list of work items, and the audience to which v1 shows the same rows of it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Scope {
     /// Workspace slug.
@@ -64,12 +64,12 @@ pub struct Scope {
     pub project: Uuid,
     /// v1 path of the list below `/api/v1/`, with its slash.
     pub path: Arc<str>,
-    /// Role class: above guest.
+    /// Role class: true above guest.
     pub members: bool,
 }
 
 impl Scope {
-    /// What may have changed when this list may have.
+    /// The changes that invalidate this list.
     fn voids(&self) -> [Changed; 3] {
         let workspace = Changed::Workspace((&*self.workspace).into());
         [workspace, Changed::Project(self.project), Changed::WorkItems(self.project)]
@@ -88,14 +88,14 @@ struct Inner {
     entries: Mutex<HashMap<Scope, Arc<Entry>>>,
     indexes: Fresh<Scope, Arc<Index>, Trouble>,
     changes: Changes,
-    /// The places of all builds and sweeps.
+    /// Places for pages in flight, shared by all builds and sweeps.
     pace: Pace,
-    /// The place that all gateway processes share.
+    /// Storage that all gateway processes share.
     deployment: OnceLock<Arc<dyn Deployment>>,
     reads: Reads,
 }
 
-/// Why a read has brought nothing, and with whose key; a refusal may be about that key alone.
+/// The error of a failed read, and the key of the read. The error may concern only that key.
 #[derive(Clone)]
 struct Trouble {
     refusal: Refusal,
@@ -109,7 +109,7 @@ impl From<Lost> for Trouble {
 }
 
 impl Trouble {
-    /// Whether the fault may lie with this key, so that another key may succeed.
+    /// Checks whether the error may concern only the key of the read, so that the key `own` may succeed.
     fn concerns_another_key(&self, own: KeyId) -> bool {
         let of_a_key = matches!(
             self.refusal,
@@ -123,7 +123,7 @@ impl Trouble {
 }
 
 impl Indexes {
-    /// No index yet; rows that are read are void after `changes`.
+    /// Creates the service without an index. `changes` invalidate the rows that are read.
     pub fn new(client: Client, settings: IndexSettings, changes: &Changes) -> Self {
         let weigh = |_: &Scope, index: &Arc<Index>| if index.is_scan() { u64::MAX } else { index.bytes() as u64 };
         let indexes = Fresh::new(changes, settings.max_bytes as u64).weighing(weigh);
@@ -132,24 +132,24 @@ impl Indexes {
         Self { inner: Arc::new(Inner { client, settings, entries, indexes, changes, pace, deployment, reads }) }
     }
 
-    /// The same, built once for all processes that share this place.
+    /// Shares the indices with all processes that use `deployment`, so that each index is built once.
     #[must_use]
     pub fn shared_in(self, deployment: Arc<dyn Deployment>) -> Self {
         let _ = self.inner.deployment.set(deployment);
         self
     }
 
-    /// The index of `scope`, at most the freshness window old: a warm one, or one built or refreshed now,
-    /// together with all who ask. The caller has proven that v1 shows them the rows of this scope.
+    /// Returns the index of `scope`, at most the freshness window old: one in memory, or one built or refreshed now for
+    /// all callers that ask. The caller has proven that v1 shows it the rows of this scope.
     ///
     /// # Errors
-    /// [`Refusal::IndexBuilding`] as soon as the read is known to outlast the deadline (it goes on), else what v1
-    /// refuses.
+    /// [`Refusal::IndexBuilding`] as soon as the read is known to outlast the deadline (the read goes on), else the
+    /// error of v1.
     pub async fn fresh(&self, scope: &Scope, key: &V1Key, ctx: &Context) -> Result<Arc<Index>, Refusal> {
         self.within(self.inner.settings.freshness, scope, key, ctx).await
     }
 
-    /// The index of `scope` as a read shows it that begins after now.
+    /// Returns the index of `scope` from a read that begins after now.
     ///
     /// # Errors
     /// As [`Indexes::fresh`].
@@ -187,11 +187,11 @@ impl Indexes {
         Err(last.unwrap_or_else(|| entry.progress.refusal()))
     }
 
-    /// Has a read that v1's quota holds up, and that another key makes, end when this key has room just then to go
-    /// on with it. Whoever waits for it then begins where it stopped.
+    /// Ends another key's read that v1's quota delays, when this key has quota to continue it now. The callers that
+    /// wait for the read then begin where it stopped.
     async fn take_over(&self, entry: &Entry, key: &V1Key, ctx: &Context) -> Infallible {
         let has_pages = entry.progress.held().await;
-        // As urgent as its next page will be.
+        // The priority that its next page will have.
         let priority = if has_pages { Priority::Index } else { ctx.priority };
         let has_room = self.inner.client.budget.wait(key.id(), priority).is_zero();
         if has_room && entry.is_read_by_another(key.id()) {
@@ -200,14 +200,14 @@ impl Indexes {
         std::future::pending().await
     }
 
-    /// Scopes that are `wanted` and whose index requests asked for within `within`.
+    /// The scopes that are `wanted` and whose index was requested within the last `within`.
     pub fn in_use(&self, within: Duration, wanted: impl Fn(&Scope) -> bool) -> Vec<Scope> {
         let known = self.inner.entries_where(wanted).into_iter();
         let known = known.filter(|(scope, entry)| self.inner.any(scope).is_some() && entry.is_in_use(within));
         known.map(|(scope, _)| scope).collect()
     }
 
-    /// What is kept, and how it came about.
+    /// Figures of the kept indices and of their reads.
     pub fn figures(&self) -> Figures {
         let inner = &self.inner;
         let kept = inner.entries_where(|_| true).into_iter().filter_map(|(scope, _)| inner.indexes.any(&scope));
@@ -219,15 +219,15 @@ impl Indexes {
         &self.inner.settings
     }
 
-    /// Sees to it that an index younger than `age` is there, however long it takes. `key` must have been shown its rows.
+    /// Makes sure that an index younger than `age` exists, however long it takes. v1 must have shown its rows to `key`.
     pub async fn renew(&self, age: Duration, scope: &Scope, key: &V1Key, ctx: &Context) -> Result<(), Refusal> {
         let (entry, need) = (self.inner.entry(scope), self.inner.need(scope, age));
         let read = |reading| Arc::clone(&self.inner).read(reading, scope, &entry, (key, ctx), need);
         self.inner.indexes.get(scope, need, read).await.map(|_| ()).map_err(|trouble| trouble.refusal)
     }
 
-    /// Takes in what other processes have read of v1 since, however young the index is, and asks v1 where they have told
-    /// nothing. `key` must have been shown its rows.
+    /// Applies the reads that other processes have made since, however young the index is. Asks v1 where there are
+    /// none. v1 must have shown its rows to `key`.
     pub async fn follow(&self, scope: &Scope, key: &V1Key, ctx: &Context) -> Result<(), Refusal> {
         let (entry, now) = (self.inner.entry(scope), self.inner.need(scope, Duration::ZERO));
         let need = self.inner.need(scope, self.inner.settings.freshness);
@@ -235,7 +235,7 @@ impl Indexes {
         self.inner.indexes.get(scope, now, read).await.map(|_| ()).map_err(|trouble| trouble.refusal)
     }
 
-    /// Builds the index of `scope` when there is none. `key` must have been shown its rows.
+    /// Builds the index of `scope` when there is none. v1 must have shown its rows to `key`.
     pub async fn begin(&self, scope: &Scope, key: &V1Key, ctx: &Context) -> Result<(), Refusal> {
         if self.is_built(scope) {
             return Ok(());
@@ -243,18 +243,18 @@ impl Indexes {
         self.renew(Duration::MAX, scope, key, ctx).await
     }
 
-    /// Whether the index of a project with so many items fits, beside a few others.
+    /// Checks whether the index of a project with `items` items fits into memory, beside a few others.
     pub fn has_room_for(&self, items: usize) -> bool {
         items.saturating_mul(EACH) <= self.inner.settings.max_bytes / 4
     }
 
-    /// A warm index young enough to vouch, without asking v1.
+    /// The index in memory, if it is fresh enough to answer without asking v1.
     pub fn peek(&self, scope: &Scope) -> Option<Arc<Index>> {
         let need = self.inner.need(scope, self.inner.settings.freshness);
         self.inner.indexes.kept(scope, &need).map(|kept| kept.value)
     }
 
-    /// The index as it is when it is younger than `age` and nothing changed in the project since. Counts as asked for.
+    /// The index as it is, if it is younger than `age` and nothing changed in the project since. Counts as a request.
     pub fn kept_within(&self, scope: &Scope, age: Duration) -> Option<Kept<Arc<Index>>> {
         self.inner.known(scope)?.note_request();
         self.inner.indexes.kept(scope, &self.inner.need(scope, age))
@@ -266,33 +266,33 @@ impl Indexes {
         self.inner.indexes.is_under_way(scope, &need) || self.peek(scope).is_some()
     }
 
-    /// Whether other processes may have read what this one needs, so that it asks v1 for nothing.
+    /// Whether indices are shared, so that other processes may have read already what this process needs.
     pub fn is_shared(&self) -> bool {
         self.inner.deployment.get().is_some()
     }
 
-    /// Whether an index exists, of any age, so that lists should prefer it to direct pages.
+    /// Whether an index of any age exists. Lists should then use it instead of direct pages.
     pub fn is_built(&self, scope: &Scope) -> bool {
         self.inner.any(scope).is_some() || self.inner.files(scope).is_some_and(|files| files.index.exists())
     }
 
-    /// The index as it is, of any age; none when none is in memory.
+    /// The index in memory, of any age.
     pub fn of_any_age(&self, scope: &Scope) -> Option<Arc<Index>> {
         self.inner.any(scope)
     }
 
-    /// The kept index of a project as its members see it, of any age, without asking v1; none when no index is kept.
+    /// The kept index of a project as its members see it, of any age, without asking v1; none when none is kept.
     pub fn of_project(&self, project: Uuid) -> Option<Arc<Index>> {
         let entries = self.inner.entries_where(|scope| scope.project == project && scope.members);
         entries.iter().find_map(|(scope, _)| self.inner.any(scope))
     }
 
-    /// A local write has left this item: the next request sees it, whatever read is under way.
+    /// Notes that a local write left this item. The next request sees it, also when a read is under way.
     pub fn note_change(&self, project: Uuid, item: &Item) {
         self.note_local_write(project, LocalWrite::of(item));
     }
 
-    /// A local write has taken this item out of the lists.
+    /// Notes that a local write took this item out of the lists.
     pub fn note_removal(&self, project: Uuid, id: Uuid) {
         self.note_local_write(project, LocalWrite::Gone(id));
     }
@@ -311,7 +311,7 @@ impl Indexes {
     }
 }
 
-/// Ends the noting of local writes, however the read ends.
+/// Guard that ends the noting of local writes, however the read ends.
 struct Noting<'e>(&'e Entry);
 
 impl Drop for Noting<'_> {
@@ -325,7 +325,7 @@ impl Inner {
         self.changes.need(&scope.voids(), age)
     }
 
-    /// The index as it is.
+    /// The index in memory, of any age.
     fn any(&self, scope: &Scope) -> Option<Arc<Index>> {
         self.indexes.any(scope).map(|kept| kept.value)
     }
@@ -351,14 +351,14 @@ impl Inner {
         Some(Files::of(directory, self.identity(scope)))
     }
 
-    /// Which list of which deployment an index is of, and who sees it.
+    /// The identity of an index: the deployment, the list and the audience.
     fn identity(&self, scope: &Scope) -> String {
         let audience = if scope.members { "members" } else { "guests" };
         let base = self.client.base_url.as_str();
         [base, &scope.workspace, &scope.project.to_string(), &scope.path, audience].join("\n")
     }
 
-    /// One read, as work of its own.
+    /// One read, as a future that does not depend on the request.
     fn read(
         self: Arc<Self>,
         reading: Reading<Scope, Arc<Index>, Trouble>,
@@ -373,14 +373,15 @@ impl Inner {
             let id = key.id();
             match self.carry_out(&scope, &entry, (key, ctx), need).await {
                 Ok((index, mark)) => {
-                    // Before those who wait hear of it, so that a gateway that is closed then finds a file to write.
+                    // Marked before the waiting callers get the result: a gateway that is closed then finds a file to
+                    // write.
                     let differs = |before: Arc<Index>| before.verified.differs(&index.verified);
                     if !index.is_scan() && self.any(&scope).is_none_or(differs) {
                         entry.mark_unsaved();
                     }
                     let read = Arc::new(index);
                     let landed = reading.land(Arc::clone(&read), mark);
-                    // With local writes that were carried over it is newer than what was read.
+                    // When local writes were carried over, the kept index is newer than what was read.
                     if !read.is_scan() && landed.now.value.verified.differs(&read.verified) {
                         entry.mark_unsaved();
                     }
@@ -391,7 +392,7 @@ impl Inner {
         }
     }
 
-    /// A build, or a refresh of what is there or on disk.
+    /// Builds the index, or refreshes the one in memory or on disk.
     async fn carry_out(
         &self,
         scope: &Scope,
@@ -421,7 +422,7 @@ impl Inner {
         Ok((Index { scan, ..index }, mark))
     }
 
-    /// An index in memory, which was compared with all ids at `swept`.
+    /// Describes an index in memory, whose ids were all compared at `swept`.
     fn known_as(&self, kept: Kept<Arc<Index>>, swept: Option<Instant>) -> Known {
         let (verified, now) = (kept.value.verified.clone(), self.changes.now());
         let shown = kept.value.shown.clone();
@@ -429,7 +430,7 @@ impl Inner {
         Known::kept(verified, shown, kept.began, swept)
     }
 
-    /// Sees to the files of a new index and of those that had to make room for it.
+    /// Schedules the writes of a new index, and writes the indices that were evicted for it.
     fn landed(self: Arc<Self>, scope: &Scope, entry: &Arc<Entry>, landed: Landed<Scope, Arc<Index>>) {
         for (scope, index) in landed.evicted {
             if let Some(entry) = self.known(&scope).filter(|entry| entry.take_unsaved()) {
@@ -448,7 +449,7 @@ impl Inner {
         self.save_in(if landed.before.is_none() { Duration::ZERO } else { DEBOUNCE }, scope, entry);
     }
 
-    /// Sees to it that the file is written after some time.
+    /// Schedules a write of the file after `time`.
     fn save_in(self: &Arc<Self>, time: Duration, scope: &Scope, entry: &Arc<Entry>) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         if !entry.has_file() || !entry.schedule() {
@@ -463,7 +464,7 @@ impl Inner {
     }
 }
 
-/// What `work` finds on disk; none without files.
+/// Runs `work` on the files in a blocking task and returns its result.
 async fn with_files<T: Send + 'static>(
     entry: &Arc<Entry>,
     work: impl FnOnce(&Entry) -> Option<T> + Send + 'static,

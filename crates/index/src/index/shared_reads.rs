@@ -1,9 +1,10 @@
-//! What processes of one deployment tell each other of the refreshes of an index.
+//! Messages between the processes of one deployment about the refreshes of an index.
 //!
-//! One process at a time refreshes and tells what v1 has answered (`delta`); the others go by that, and ask v1 nothing.
-//! A process that needs a refresh and finds another one at it waits for it a little. The order is that of the numbers,
-//! and one clock, that of the place itself, tells how old something is. A note that is damaged, or of another list, is
-//! passed over with a line in the log; where there is too much to tell, the index itself is kept and its checksum told.
+//! One process at a time refreshes and publishes v1's answers (`delta`). The others use the answers and do not ask v1.
+//! A process that needs a refresh while another one refreshes waits for it a little. Messages are ordered by number.
+//! Their age is measured by one clock, that of the shared storage. A message that is damaged, or of another list, is
+//! skipped with a line in the log. When the answers are too large, the index itself is kept and its checksum is
+//! published.
 //!
 //! May use: `store` (what it tells of refreshes), this folder.
 
@@ -15,19 +16,19 @@ use crate::store::{DeltaTurn, TakenTurn};
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
-/// Time from one renewal of a turn to the next.
+/// Interval between two renewals of a turn.
 const BEAT: Duration = Duration::from_secs(1);
 
-/// What was told by another process.
+/// Content of a message of another process.
 pub(super) enum What {
-    /// What v1 has answered it.
+    /// The answers of v1 to that process.
     Answers(Delta),
-    /// Everything it knows.
+    /// The whole index of that process.
     Whole(Verified),
 }
 
 impl SharedPlace {
-    /// What others have told that `known` may lack, in order; none when nobody can say. `asked` is now.
+    /// Returns the messages that `known` may lack, in order; none when the storage does not respond. `asked` is now.
     pub async fn told(&self, known: &Known, asked: Instant) -> Option<Vec<Heard<What>>> {
         let within = match known.shown.number {
             Some(_) => Duration::MAX,
@@ -50,12 +51,12 @@ impl SharedPlace {
         Some(heard)
     }
 
-    /// Takes this process for the one that refreshes; none when nobody can say.
+    /// Tries to make this process the one that refreshes; none when the storage does not respond.
     pub async fn refresher(&self) -> Option<TakenTurn> {
         self.deployment.refresher(self.name()).await
     }
 
-    /// Keeps the turn, until this is dropped.
+    /// Renews the turn, until this future is dropped.
     pub async fn keep(&self, turn: DeltaTurn) -> Infallible {
         loop {
             tokio::time::sleep(BEAT).await;
@@ -63,13 +64,13 @@ impl SharedPlace {
         }
     }
 
-    /// Ends the turn without anything to tell.
+    /// Ends the turn without a message.
     pub async fn give_up(&self, turn: DeltaTurn) {
         self.deployment.end(self.name(), turn, None).await;
     }
 
-    /// Ends the turn and tells what v1 has answered in it, or where that is too much, that it led to `verified`. The
-    /// number under which it was told, unless the turn was lost before.
+    /// Ends the turn and publishes v1's answers. When they are too large, publishes that the turn led to `verified`.
+    /// Returns the number of the message, unless the turn was lost before.
     pub async fn tell_read(&self, turn: DeltaTurn, delta: Option<Delta>, verified: &Verified) -> Option<i64> {
         let answers = delta.and_then(|delta| to_bytes(&self.identity, Told::Answers(delta)).ok());
         let told = match answers.filter(|bytes| bytes.len() <= MOST) {

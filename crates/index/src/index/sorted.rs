@@ -1,13 +1,13 @@
-//! Slots in an order, in runs that versions share until a change falls into them.
+//! Slots in an order, stored in runs. Versions share a run until a change touches it.
 //!
-//! The slot at a rank, and the place where a slot belongs, are found in a few steps; a change copies the runs it falls
-//! into. The caller defines the order. May use: nothing of this crate.
+//! The slot at a rank, and the place of a slot, are found in a few steps. A change copies the runs that it touches. The
+//! caller defines the order. May use: nothing of this crate.
 
 use std::sync::Arc;
 
-/// Slots in a run that was just made.
+/// Number of slots in a new run.
 const TARGET: usize = 512;
-/// Slots from which a run is split.
+/// Most slots of a run; a longer run is split.
 const MOST: usize = 1024;
 
 /// Slots in an order.
@@ -20,7 +20,7 @@ pub(super) struct Sorted {
 }
 
 impl Sorted {
-    /// Slots that are in order already.
+    /// Takes slots that are already in order.
     pub fn of(slots: &[u32]) -> Self {
         let mut sorted = Self::default();
         sorted.runs.extend(pieces(slots));
@@ -62,8 +62,8 @@ impl Sorted {
         runs.iter().rev().flat_map(|run| run.iter().rev().copied()).skip(end - rank)
     }
 
-    /// Without the slots at the ranks of `gone`, and with those of `come` before the ranks they are told with; both go
-    /// by rank.
+    /// Returns the slots without those at the ranks of `gone`, and with those of `come`, each before its rank. Both
+    /// lists must be sorted by rank.
     pub fn patched(&self, gone: &[usize], come: &[(usize, u32)]) -> Self {
         let (mut gone, mut come) = (gone.iter().copied().peekable(), come.iter().copied().peekable());
         let mut patched = Self { runs: Vec::with_capacity(self.runs.len() + 1), ..Self::default() };
@@ -100,7 +100,7 @@ impl Sorted {
         self.len * 4 + self.runs.len() * 40
     }
 
-    /// The run with a rank, or the last one.
+    /// The run that contains a rank, or the last run.
     fn run_of(&self, rank: usize) -> usize {
         self.starts.partition_point(|start| *start as usize <= rank).saturating_sub(1)
     }
@@ -114,7 +114,7 @@ impl Sorted {
         }
     }
 
-    /// Cut anew when the runs have become small.
+    /// Cuts the slots into new runs when the runs have become small.
     fn tidy(self) -> Self {
         if self.runs.len() <= 64 || self.runs.len() * TARGET <= 8 * self.len {
             return self;
@@ -123,7 +123,7 @@ impl Sorted {
     }
 }
 
-/// Runs of these slots.
+/// Cuts these slots into runs.
 fn pieces(slots: &[u32]) -> impl Iterator<Item = Arc<[u32]>> {
     let count = if slots.len() > MOST { slots.len().div_ceil(TARGET) } else { 1 };
     slots.chunks(slots.len().div_ceil(count).max(1)).map(Arc::from)

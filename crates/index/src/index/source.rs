@@ -1,6 +1,6 @@
-//! Where rows come from: the work item list of v1, page by page.
+//! Source of the rows: the work item list of v1, page by page.
 //!
-//! A trait, so that the logic of building and refreshing is tested against a model that changes between any
+//! A trait, so that building and refreshing can be tested with a model that changes between any
 //! two calls. May use: `v2`, `refusal`, `units`, `translate` (the typed item).
 
 use crate::refusal::Refusal;
@@ -11,13 +11,13 @@ use serde::Deserialize;
 use std::future::Future;
 use uuid::Uuid;
 
-/// How far a change may be ahead of what we take v1's clock for.
+/// How far a change may be ahead of our estimate of v1's clock.
 const AHEAD: Micros = 10 * 60 * 1_000_000;
 
 /// A page of v1.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Page<T> {
-    /// Rows of the whole list.
+    /// Number of rows of the whole list.
     #[serde(rename = "total_count")]
     pub total: usize,
     /// Whether pages follow.
@@ -29,9 +29,9 @@ pub(super) struct Page<T> {
 }
 
 impl Page<Item> {
-    /// The newest change among the rows, as far as it can have happened by `now`, which is v1's clock as far as ours
-    /// tells. One that lies in the future, by more than clocks differ, would be taken for the newest until then, and what
-    /// changes meanwhile be missed.
+    /// The newest change among the rows that can have happened by `now`, which is our estimate of v1's clock. A change
+    /// that lies further in the future than clocks differ is ignored. Otherwise it would be taken for the newest until
+    /// then, and the changes meanwhile would be missed.
     pub fn newest(&self, now: Micros) -> Micros {
         let latest = now.saturating_add(AHEAD);
         let told = self.rows.iter().map(|item| item.updated_at).filter(|updated| *updated <= latest);
@@ -47,14 +47,14 @@ pub(super) struct Mark {
     pub updated_at: Micros,
 }
 
-/// Which page of how many rows; pages count from 0.
+/// Number and size of a page; pages count from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cut {
     pub number: usize,
     pub size: usize,
 }
 
-/// The list of one project.
+/// The work item list of one project.
 pub(super) trait Source: Send + Sync {
     /// A page of items, the last changed first.
     fn items(&self, cut: Cut) -> impl Future<Output = Result<Page<Item>, Refusal>> + Send;
@@ -65,12 +65,12 @@ pub(super) trait Source: Send + Sync {
     /// One item; none when v1 does not show it.
     fn record(&self, id: Uuid) -> impl Future<Output = Result<Option<Item>, Refusal>> + Send;
 
-    /// What v1's clock shows now, as far as ours tells.
+    /// Our estimate of the present time by v1's clock.
     fn now(&self) -> Micros {
         now_micros()
     }
 
-    /// Whether somebody else asks v1 just now, as far as this gateway sees.
+    /// Whether another request asks v1 just now, as far as this gateway sees.
     fn is_urgent(&self) -> bool {
         false
     }

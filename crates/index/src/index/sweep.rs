@@ -1,7 +1,7 @@
-//! The comparison of all ids: which items there are and when they last changed, without anything else of them.
+//! The comparison of all ids: which items exist and when they last changed. Nothing else is read of them.
 //!
-//! v1 cuts its pages anew for every call (trap 43), so a sweep is whole only when v1's count never fell while it was
-//! read and its distinct ids are as many as counted at the end. New items come last in this order.
+//! v1 cuts its pages anew for every call (trap 43). So a sweep is whole only when v1's count never fell during the
+//! sweep, and the number of distinct ids equals the last count. New items come last in this order.
 //!
 //! May use: `v2`, `refusal`, this folder.
 
@@ -17,17 +17,17 @@ use std::collections::HashMap;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-/// When every item last changed.
+/// The last change of every item.
 pub(super) struct Sweep {
     /// The last change by id.
     pub marks: HashMap<Uuid, Micros>,
-    /// Whether nothing went while it was read, as far as v1's counts tell, and as many ids as counted were found.
+    /// Whether no item went during the sweep, as far as v1's counts tell, and as many ids as counted were found.
     pub whole: bool,
-    /// Whether it was more than one page, during which things may have changed.
+    /// Whether it took more than one page; items may have changed between the pages.
     pub paged: bool,
 }
 
-/// A sweep under way.
+/// A running sweep.
 struct Sweeping<'s, S> {
     source: &'s S,
     size: usize,
@@ -35,11 +35,11 @@ struct Sweeping<'s, S> {
     read: Read,
 }
 
-/// Reads the ids of all items and when they last changed: the first page, then the others as many at once as v1 bears,
-/// the last of them when all else is there.
+/// Reads the ids of all items and when they last changed. Reads the first page alone, then the others, as many at once
+/// as v1 can bear, and the last page after all others.
 ///
 /// # Errors
-/// What v1 refuses, its quota excepted.
+/// An error of v1. When the quota is used up, it waits first, as `patiently` does.
 pub(super) async fn sweep(
     source: &impl Source,
     sizes: Sizes,
@@ -65,13 +65,13 @@ pub(super) async fn sweep(
     Ok(Sweep { marks: found.marks, whole, paged: pages > 1 })
 }
 
-/// What the pages have shown so far.
+/// Result of the pages read so far.
 struct Found {
     marks: HashMap<Uuid, Micros>,
-    /// v1's count at last, and whether it ever fell.
+    /// v1's last count, and whether the count ever fell.
     total: usize,
     fell: bool,
-    /// Whether v1 said of a page that none follows.
+    /// Whether v1 said of a page that no page follows.
     ended: bool,
 }
 
@@ -85,12 +85,12 @@ impl Found {
 }
 
 impl<S: Source> Sweeping<'_, S> {
-    /// The pages between the first and the last; whether each counted `total`.
+    /// Reads the pages between the first and the last.
     async fn middle(&self, pages: usize, found: &mut Found) -> Result<(), Refusal> {
         let (mut next, mut done, mut under_way) = (1, 1, FuturesUnordered::new());
         loop {
             let at_once = self.read.at_once(self.source.is_urgent());
-            // A count that was wrong once must not have all the pages asked for that it promised.
+            // A count that was wrong once must not cause requests for all the pages that it promised.
             while under_way.len() < at_once && next + 1 < pages && !found.ended {
                 under_way.push(self.page(next, at_once));
                 next += 1;

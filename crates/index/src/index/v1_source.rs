@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// How long after a call of somebody else others are expected.
+/// How long after a request of another caller more such requests are expected.
 const LATELY: Duration = Duration::from_secs(5);
 
 /// The list as v1 shows it to one key.
@@ -23,7 +23,7 @@ pub(super) struct V1Source {
     pub key: V1Key,
     pub path: Arc<str>,
     pub ctx: Context,
-    /// How urgent the first page of items is: what a small project has is on it, and somebody waits.
+    /// Priority of the first page of items: it holds all items of a small project, and a caller waits for it.
     pub first: Priority,
     /// Longest time for one call.
     pub allowed: Duration,

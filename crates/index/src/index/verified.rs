@@ -1,4 +1,4 @@
-//! Rows that v1 has vouched for, and up to which change.
+//! Rows that v1 has confirmed, and the change up to which it has confirmed them.
 //!
 //! May use: `v2`, this folder.
 
@@ -8,18 +8,18 @@ use crate::v2::time::Micros;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How far before the watermark an item may turn up that changed late (trap 56).
+/// How far before the watermark an item can appear that changed late (trap 56).
 const LATE: Duration = Duration::from_micros(MARGIN as u64);
 
-/// Rows that v1 has vouched for.
+/// Rows that v1 has confirmed.
 #[derive(Debug, Clone)]
 pub(super) struct Verified {
     pub rows: Rows,
     /// The newest change seen, by v1's clock.
     pub watermark: Micros,
-    /// When it was seen first, by ours.
+    /// When the watermark was first seen, by our clock.
     seen: Option<Instant>,
-    /// All that changed up to here, by v1's clock, is in the rows.
+    /// All changes up to this instant, by v1's clock, are in the rows.
     pub floor: Micros,
 }
 
@@ -30,18 +30,18 @@ impl Default for Verified {
 }
 
 impl Verified {
-    /// Rows read when nothing on v1 was newer than the watermark.
+    /// Takes rows that were read when nothing on v1 was newer than the watermark.
     pub fn new(rows: Rows, watermark: Micros) -> Self {
         Self { rows, watermark, seen: None, floor: watermark.saturating_sub(MARGIN) }
     }
 
-    /// Rows of a build: nothing that changes after them has an `updated_at` before `floor`.
+    /// Takes the rows of a build: no change after the build has an `updated_at` before `floor`.
     pub fn built(rows: Rows, watermark: Micros, floor: Micros) -> Self {
         Self { rows, watermark, seen: None, floor }
     }
 
-    /// A delta that began at `begun` has seen `newest`. When it is the same for longer than a change may be
-    /// late, nothing up to it can turn up any more, and the next delta ends there.
+    /// Notes that a delta that began at `begun` has seen `newest` as the newest change. When this stays the same for
+    /// longer than a change may be late, no change up to it can appear any more. The next delta then ends there.
     pub(super) fn saw(&mut self, newest: Micros, begun: Instant) {
         if newest > self.watermark || self.seen.is_none() {
             self.watermark = self.watermark.max(newest);
@@ -52,13 +52,13 @@ impl Verified {
         }
     }
 
-    /// A change that was seen first in a delta that began at `begun` or later was seen by `now`: for a delta that
-    /// another process has read, of which no more is known.
+    /// For a delta that another process has read: a newest change that was first seen at `begun` or later counts as
+    /// first seen at `now`, because no exact time is known.
     pub fn seen_by(&mut self, begun: Instant, now: Instant) {
         self.seen = self.seen.map(|seen| if seen >= begun { now } else { seen });
     }
 
-    /// Whether rows or watermark are other than those of `before`; rows nothing has touched are the same.
+    /// Checks whether rows or watermark differ from those of `before`. Chunks that were not touched are equal.
     pub fn differs(&self, before: &Self) -> bool {
         let (ours, theirs) = (self.rows.chunks(), before.rows.chunks());
         let same = |(ours, theirs)| Arc::ptr_eq(ours, theirs);

@@ -1,6 +1,6 @@
-//! Rows seen as list calls see them: any column as a cell, and the search over names.
+//! Rows as list calls see them: any column as a cell, and the search over names.
 //!
-//! This is the plain meaning of each column; `filter` and `order` have faster ways for the common ones. May use:
+//! This is the plain meaning of each column; `filter` and `order` have faster ways for the common columns. May use:
 //! `plan` (columns), `v2` (cells), `translate` (words), this folder.
 
 use super::chunk::Chunk;
@@ -13,7 +13,7 @@ use crate::v2::record::Cell;
 use std::borrow::Cow;
 use uuid::Uuid;
 
-/// What is needed to see rows.
+/// Data needed to read the columns of rows.
 #[derive(Clone, Copy)]
 pub(super) struct View<'v> {
     pub pools: &'v Pools,
@@ -21,7 +21,7 @@ pub(super) struct View<'v> {
 }
 
 impl View<'_> {
-    /// The labels of a set that live.
+    /// Returns the live labels of a set.
     pub fn live<'s>(&self, labels: &'s [Uuid]) -> Cow<'s, [Uuid]> {
         match &self.lookups.live_labels {
             Some(live) if labels.iter().any(|id| !live.contains(id)) => {

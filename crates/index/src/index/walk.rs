@@ -1,27 +1,27 @@
-//! What a build has read, and the proof that nothing is missing in it.
+//! The pages that a build has read, and the proof that no row is missing.
 //!
-//! v1 cuts its pages anew for every call (trap 43): a row that goes shifts those behind it, and one of them can be
+//! v1 cuts its pages anew for every call (trap 43): when a row goes, the rows behind it shift, and one of them can be
 //! missed. So a build reads **the last changed first**. A row that changes, comes or is restored meanwhile gets a new
-//! `updated_at` and with it a place in front of all that is read later; nothing ever comes into the part that is still
-//! to be read. The `floor` is an instant before the build, by v1's clock, with room for changes that turn up late (trap
-//! 56), and not after the newest change on the first page: a row that changed later is *touched*. When all pages are
-//! read, one more call shows everything touched, which is the whole difference between what v1 showed at the first page
-//! and what it shows now, but for what has gone.
+//! `updated_at`, and so a place in front of all pages that are read later. No row ever comes into the part that is
+//! still to be read. The `floor` is an instant before the build, by v1's clock. It leaves room for changes that appear
+//! late (trap 56), and is not after the newest change on the first page. A row that changed after the floor is
+//! *touched*. When all pages are read, one more call shows all touched rows. Except for removed rows, they are the
+//! whole difference between what v1 showed at the first page and what it shows now.
 //!
 //! Then the rows are those of v1 when they are as many as v1 counts and one of two proofs holds:
 //!
-//! - **Nothing has gone.** Let `new` be the touched rows that were not there at the first page. v1 counts as many
-//!   more as there are new ones; so nothing that was there has gone, no row read is too many, and equal numbers mean
-//!   equal rows. A row was surely there when it is on the first page, or when a page showed it untouched. All
+//! - **Nothing has gone.** Let `new` be the touched rows that did not exist at the first page. v1's count has grown by
+//!   the number of new rows. So no row of the first count has gone, no row read is too many, and equal numbers mean
+//!   equal rows. A row surely existed when it is on the first page, or when a page showed it untouched. All
 //!   other touched rows count as new.
-//! - **Nothing was missed.** The pages were read one after the other, each began behind what is touched, and v1's
-//!   count never fell from one to the next. Then each page began at or before the end of the one before: rows can only
-//!   have been pushed back. So all of v1's rows are there, and equal numbers mean that there are no others. To be on the
-//!   safe side against a count and rows that v1 took at two moments of one call, only rows that were made lately
-//!   count as new here, and v1 must count as many more as those.
+//! - **Nothing was missed.** The pages were read one after the other, each began behind the touched rows, and v1's
+//!   count never fell from one page to the next. Then each page began at or before the end of the page before, because
+//!   rows can only have been pushed back. So all of v1's rows are read, and equal numbers mean that there are no
+//!   others. v1 may have taken a count and its rows at two moments of one call. For safety against this, only rows that
+//!   were created lately count as new here, and v1's count must have grown by their number.
 //!
-//! Rows first seen touched on a later page and not touched at the end came and went, and are dropped. Where neither
-//! proof holds, for example after any delete, all ids are compared (`sweep`).
+//! Rows that a later page first showed as touched, and that are not touched at the end, came and went. They are
+//! dropped. Where neither proof holds, for example after any delete, all ids are compared (`sweep`).
 //!
 //! May use: `translate`, `v2`, this folder.
 
@@ -33,9 +33,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashSet};
 use uuid::Uuid;
 
-/// How late a change may turn up, by its `updated_at` (trap 56), in microseconds.
+/// How late a change may appear, by its `updated_at` (trap 56), in microseconds.
 pub(super) const MARGIN: Micros = 10_000_000;
-/// Pages beyond twice those there were at first from which on a project is not followed any more.
+/// The number of pages is limited to twice the first number, plus this many.
 const FURTHER: usize = 8;
 
 /// The pages read so far.
@@ -45,39 +45,39 @@ pub(super) struct Walk {
     pub trail: Trail,
 }
 
-/// What is known of the pages beside their rows.
+/// State of the pages beside their rows.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Trail {
     /// Rows on a page.
     size: usize,
-    /// An instant before the build by v1's clock, as far as ours tells.
+    /// An instant before the build, by our estimate of v1's clock.
     pub since: Micros,
     /// The newest change on the first page.
     pub newest: Micros,
-    /// A row that changes after the first page does so after this, by its `updated_at`.
+    /// A row that changes after the first page gets an `updated_at` after this instant.
     pub floor: Micros,
-    /// v1's counts on the first page and on the one read last.
+    /// v1's counts on the first page and on the last page that was read.
     first_total: usize,
     last_total: usize,
-    /// Pages there are, as far as is known.
+    /// Number of pages of the list, as far as known.
     pages: usize,
     read: BTreeSet<usize>,
     /// Whether the pages prove that nothing was missed between them.
     in_turn: bool,
-    /// Rows that were touched when a later page showed them first.
+    /// Rows that a later page first showed as touched.
     unsure: HashSet<Uuid>,
 }
 
-/// Everything touched, as one call showed it.
+/// All touched rows, as one call showed them.
 pub(super) struct Touched {
     /// v1's count.
     pub total: usize,
-    /// Id, last change and creation of at least all rows that changed after the floor.
+    /// Id, last change and creation, of at least all rows that changed after the floor.
     pub rows: Vec<(Uuid, Micros, Micros)>,
 }
 
 impl Walk {
-    /// Nothing read yet; `since` is an instant before now by v1's clock.
+    /// Creates a walk that has read nothing. `since` is an instant before now, by v1's clock.
     pub fn new(size: usize, since: Micros) -> Self {
         let trail = Trail {
             size,
@@ -94,7 +94,7 @@ impl Walk {
         Self { rows: Rows::default(), trail }
     }
 
-    /// Takes a page in; `alone` when no other page was under way at the same time.
+    /// Adds a page; `alone` when no other page was in flight at the same time.
     pub fn take(&mut self, number: usize, page: Page<Item>, alone: bool) {
         let (rows, trail) = (&mut self.rows, &mut self.trail);
         if trail.read.is_empty() {
@@ -109,8 +109,8 @@ impl Walk {
         trail.read.insert(number);
         let (pages, most) = (page.total.div_ceil(trail.size).max(1), trail.most_pages());
         if number + 1 < pages {
-            // Touched rows must end before the end of this page, or they would reach into the part that is still to be
-            // read.
+            // Touched rows must end before the end of this page. Otherwise they would reach into the part that is
+            // still to be read.
             trail.in_turn &= page.rows.last().is_some_and(|item| item.updated_at <= trail.floor);
         }
         trail.in_turn &= pages <= most;
@@ -118,13 +118,13 @@ impl Walk {
         rows.apply(page.rows, &HashSet::new());
     }
 
-    /// Whether the only page was all there is.
+    /// Whether one page was read and the list has no other.
     pub fn is_one_whole_page(&self) -> bool {
         self.trail.pages == 1 && self.trail.read.len() == 1 && self.rows.len() == self.trail.first_total
     }
 
-    /// Drops from `rows`, which have everything touched in them, what came and went meanwhile, and tells whether they
-    /// are proven to be what v1 showed with `touched`.
+    /// Drops from `rows` the rows that came and went meanwhile. `rows` must contain all touched rows. Returns whether
+    /// the rows are proven to be what v1 showed with `touched`.
     pub fn settle(&self, rows: &mut Rows, touched: Option<&Touched>) -> bool {
         let Some(touched) = touched else { return false };
         let trail = &self.trail;
@@ -146,7 +146,7 @@ impl Trail {
     fn begin(&mut self, first: &Page<Item>) {
         (self.first_total, self.last_total) = (first.total, first.total);
         self.newest = first.newest(self.since);
-        // v1's clock is at least where it was at its newest change. A change that is newer than that one came after it,
+        // v1's clock has reached at least the time of v1's newest change. A change with a later time came after it,
         // even where v1's clock is far behind ours.
         self.floor = self.since.max(self.newest).saturating_sub(MARGIN).min(self.newest);
     }
@@ -155,17 +155,17 @@ impl Trail {
         2 * self.first_total.div_ceil(self.size) + FURTHER
     }
 
-    /// The first page that is neither read nor among those `asked` for.
+    /// The first page that is neither read nor in `asked`.
     pub fn next(&self, asked: &BTreeSet<usize>) -> Option<usize> {
         (0..self.pages).find(|number| !self.read.contains(number) && !asked.contains(number))
     }
 
-    /// Pages read, and pages there are.
+    /// Number of pages read, and number of pages in all.
     pub fn progress(&self) -> (usize, usize) {
         (self.read.len(), self.pages)
     }
 
-    /// Whether this can be what was read of a list with pages of `size`: the first page and some more, not all.
+    /// Checks whether a build with pages of `size` rows can have left this: the first page and some more, but not all.
     pub fn can_go_on(&self, size: usize, rows: usize) -> bool {
         let read = self.read.len();
         let (first, last) = (self.read.first(), self.read.last());
@@ -201,7 +201,7 @@ mod tests {
         walk
     }
 
-    /// Whether the proof holds when v1 counts `total` and shows these as touched: number, and when it was made.
+    /// Whether the proof holds when v1 counts `total` and shows these rows as touched: number, and time of creation.
     fn holds(walk: &Walk, total: usize, touched: &[(u128, Micros)]) -> bool {
         let (mut rows, now) = (walk.rows.clone(), 10 * HOUR);
         let items = touched.iter().map(|(number, made)| Item { created_at: *made, ..item(*number, now) });
@@ -234,7 +234,7 @@ mod tests {
     fn an_old_row_seen_at_the_end_only_needs_pages_in_turn() {
         let mut walk = Walk::new(2, 10 * HOUR);
         walk.take(0, page(4, vec![item(0, 5 * HOUR), item(1, 4 * HOUR)]), true);
-        // Row 2 has moved to the front before its page was read: row 1 is there again.
+        // Row 2 moved to the front before its page was read, so row 1 is on this page again.
         walk.take(1, page(4, vec![item(1, 4 * HOUR), item(3, 3 * HOUR)]), true);
         assert!(holds(&walk, 4, &[(2, 0)]), "it changed");
         walk.trail.in_turn = false;

@@ -1,7 +1,7 @@
-//! A file that is whole or absent.
+//! A file that is either complete or absent.
 //!
-//! It is written beside its place and moved there. One that is damaged, of another kind or of another list is removed
-//! with a line in the log. May use: this folder.
+//! It is written beside its place and then moved there. A file that is damaged, of another kind or of another list is
+//! removed with a line in the log. May use: this folder.
 
 use super::file_form::{decode, encode};
 use super::private::{private_folder, write_private};
@@ -12,12 +12,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
-/// The name of the file for what `identity` names, without its ending.
+/// The name of the file for the list that `identity` names, without its ending.
 pub(super) fn file_name(identity: &str) -> String {
     hex::encode(&Sha256::digest(identity.as_bytes())[..16])
 }
 
-/// The place of such a file.
+/// The path of such a file, and the identity and kind that its content must have.
 #[derive(Debug, Clone)]
 pub(super) struct WholeFile {
     path: PathBuf,
@@ -26,22 +26,22 @@ pub(super) struct WholeFile {
 }
 
 impl WholeFile {
-    /// The file in `directory` for what `identity` names, of the kind and version that `mark` tells.
+    /// The file in `directory` for the list that `identity` names, of the kind and version of `mark`.
     pub fn of(directory: &Path, identity: String, ending: &str, mark: &'static [u8; 8]) -> Self {
         Self { path: directory.join(format!("{}.{ending}", file_name(&identity))), mark, identity }
     }
 
-    /// Where it is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether it is there, with whatever content.
+    /// Whether the file exists, with any content.
     pub fn exists(&self) -> bool {
         self.path.is_file()
     }
 
-    /// The content, when it is undamaged and of this list.
+    /// Reads the content; none when the file is missing, damaged or of another list.
     pub fn load<T: DeserializeOwned>(&self) -> Option<T> {
         let bytes = match std::fs::read(&self.path) {
             Ok(bytes) => bytes,
@@ -57,10 +57,10 @@ impl WholeFile {
         None
     }
 
-    /// Writes it.
+    /// Writes the file.
     ///
     /// # Errors
-    /// Those of the disk; the old file is still there then.
+    /// An error of the disk. The old file still exists then.
     pub fn save(&self, content: &impl Serialize) -> io::Result<()> {
         self.replace(&encode(self.mark, &self.identity, content)?)
     }
@@ -77,7 +77,7 @@ impl WholeFile {
         written
     }
 
-    /// Removes it, if it is there.
+    /// Removes the file, if it exists.
     pub fn remove(&self) {
         let _ = std::fs::remove_file(&self.path);
     }

@@ -1,4 +1,4 @@
-//! The reads of v1: a build, and a refresh of what is known, alone or for all processes together.
+//! The reads of v1: a build, or a refresh of a known index, for this process alone or for all processes together.
 //!
 //! May use: what `service` may use.
 
@@ -22,24 +22,24 @@ use crate::units::micros;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How far v1's clock may be behind ours for a late change during a build to be noticed.
+/// How far v1's clock may be behind ours so that a late change during a build is still noticed.
 const SKEW: Duration = Duration::from_secs(2);
-/// Longest wait for what another process is just reading.
+/// Longest wait for a read that another process is making.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Time from one look at what another process reads to the next, at first and at last.
+/// First and longest pause between two checks of the read of another process.
 const LOOKS: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(200));
 
-/// Where a read asks, and what is known beside the index.
+/// The source of a read, and the state of its scope.
 type Asking<'r> = (&'r V1Source, &'r Entry);
 
 /// Why a process refreshes for itself alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Why {
-    /// There are no others.
+    /// Indices are not shared.
     NoOthers,
-    /// Nobody can say what others do.
+    /// The shared storage does not respond.
     NoAnswer,
-    /// A read by another request takes too long.
+    /// The read of another process takes too long.
     TooSlow,
 }
 
@@ -72,7 +72,7 @@ impl Inner {
         Ok(Refreshed { swept: true, ..built })
     }
 
-    /// Keeps what a build has read, unless it is too much.
+    /// Keeps the pages of a build, unless they are too large.
     fn keep_walk(&self, entry: &Arc<Entry>, walk: &Walk) {
         if walk.rows.bytes() <= self.settings.max_bytes && entry.keep_walk(walk) {
             let entry = Arc::clone(entry);
@@ -80,7 +80,7 @@ impl Inner {
         }
     }
 
-    /// Brings what is known up to date: by what other processes have read where that is enough for `need`, else by v1.
+    /// Brings a known index up to date: from the reads of other processes where they meet `need`, else from v1.
     pub(super) async fn up_to_date(
         &self,
         place: Option<SharedPlace>,
@@ -100,7 +100,7 @@ impl Inner {
             match place.refresher().await {
                 None => return self.by_itself(&known, asking, Why::NoAnswer).await,
                 Some(TakenTurn::Mine(turn)) => {
-                    // Something may have been told just before.
+                    // Another process may have published a read just before.
                     if turn.number > last
                         && self.hear(&place, &mut known, asking.1).await.is_some()
                         && let Some(got) = self.heard_enough(&known, asking.1, need)
@@ -110,8 +110,8 @@ impl Inner {
                     }
                     return self.for_all(&place, turn, &known, asking).await;
                 }
-                // Also for one that began too early to be of use here, as in one process: the next read is then shared
-                // by all who wait, and begins with what that one has found.
+                // Also waits for a turn that began too early to be of use here, as within one process: all waiting
+                // callers then share the next read, which begins with what that turn has found.
                 Some(TakenTurn::Others(for_so_long)) if for_so_long.max(begun.elapsed()) >= PATIENCE => {
                     return self.by_itself(&known, asking, Why::TooSlow).await;
                 }
@@ -122,7 +122,8 @@ impl Inner {
         }
     }
 
-    /// Takes in what other processes have told; the number of the last of it. None when nobody can say.
+    /// Applies the reads of other processes. Returns the number of the last one; None when the storage does not
+    /// respond.
     async fn hear(&self, place: &SharedPlace, known: &mut Known, entry: &Entry) -> Option<i64> {
         let mut last = known.shown.number.unwrap_or(0);
         for Heard { number, at, what } in place.told(known, self.changes.now().at).await? {
@@ -138,7 +139,7 @@ impl Inner {
         Some(last)
     }
 
-    /// What others have read, with the local writes that came after, when it is enough.
+    /// Returns the index from the reads of other processes, with the local writes that came after, if it meets `need`.
     fn heard_enough(&self, known: &Known, entry: &Entry, need: Need) -> Option<Got> {
         if !known.has_heard || !need.is_met(known.began) || self.is_sweep_due(known.swept) {
             return None;
@@ -148,7 +149,7 @@ impl Inner {
         Some(Got { verified, mark: known.began, swept: known.swept, shown: Some(shown) })
     }
 
-    /// Asks v1 in the turn of this process, and tells the others what it has answered.
+    /// Asks v1 in the turn of this process, and publishes v1's answers for the others.
     async fn for_all(
         &self,
         place: &SharedPlace,
@@ -180,8 +181,8 @@ impl Inner {
         Ok(Got::of(refreshed, known.swept, Some(shown)))
     }
 
-    /// Asks v1 for this process alone; while another one does the same, not for a comparison of all ids that it may be
-    /// at.
+    /// Asks v1 for this process alone. When another process refreshes at the same time, all ids are not compared,
+    /// because the other process may be comparing them.
     async fn by_itself(&self, known: &Known, (source, entry): Asking<'_>, why: Why) -> Result<Got, Refusal> {
         let others = why == Why::TooSlow;
         if why != Why::NoOthers {
@@ -194,7 +195,7 @@ impl Inner {
         Ok(Got::of(refreshed, known.swept, shown))
     }
 
-    /// What v1 has just shown, where processes tell each other.
+    /// The rows that v1 has just shown, where processes share their reads.
     pub(super) fn shown(&self, verified: &Verified) -> Option<Shown> {
         self.deployment.get()?;
         Some(Shown { verified: verified.clone(), number: None, ended: Instant::now() })

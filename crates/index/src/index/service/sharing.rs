@@ -1,5 +1,5 @@
-//! An index that this process has not yet: found where all processes keep theirs, or built and kept there; and the
-//! index that is kept at the end.
+//! An index that this process does not have yet: loaded from the shared place, or built and kept there. Also the
+//! indices that are kept when the gateway closes.
 //!
 //! May use: what `service` may use.
 
@@ -14,13 +14,13 @@ use crate::refusal::Refusal;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Time from a change to the keeping of an index for other processes.
+/// Time from a change until the index is kept for other processes.
 const LATER: Duration = Duration::from_secs(300);
-/// Age up to which what other processes have of an index is young enough.
+/// Age up to which the index kept for other processes is young enough.
 const YOUNG: Duration = Duration::from_secs(60);
 
 impl Indexes {
-    /// Writes what is not yet on disk.
+    /// Writes everything that is not yet on disk.
     pub async fn close(&self) {
         for (scope, entry) in self.inner.entries_where(|_| true) {
             self.inner.share(&scope).await;
@@ -35,20 +35,20 @@ impl Indexes {
 }
 
 impl Inner {
-    /// Where all processes find this index.
+    /// The place where all processes find this index.
     pub(super) fn shared(&self, scope: &Scope) -> Option<SharedPlace> {
         let deployment = Arc::clone(self.deployment.get()?);
         Some(SharedPlace { deployment, identity: self.identity(scope) })
     }
 
-    /// Keeps the index for other processes, unless what they have is young enough.
+    /// Keeps the index for other processes, unless the kept one is young enough.
     async fn share(&self, scope: &Scope) {
         if let (Some(place), Some(index)) = (self.shared(scope), self.any(scope)) {
             place.save(index.verified.clone(), YOUNG).await;
         }
     }
 
-    /// Sees to it that the index is kept for other processes after some time.
+    /// Schedules that the index is kept for other processes.
     pub(super) fn share_later(self: Arc<Self>, scope: &Scope, entry: &Arc<Entry>) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         if self.deployment.get().is_none() || !entry.schedule_sharing() {
@@ -62,7 +62,8 @@ impl Inner {
         }));
     }
 
-    /// The index of which this process knows nothing: built by it, or by another process and brought up to date.
+    /// Gets an index that this process does not know: builds it, or loads it from another process and brings it up to
+    /// date.
     pub(super) async fn first(
         &self,
         scope: &Scope,
@@ -82,7 +83,7 @@ impl Inner {
             }
             Found::Nothing(alone) => alone,
         };
-        // A build is long and goes last; a refresh is as urgent as the one who waits for it.
+        // A build takes long and has the lowest priority. A refresh has the priority of the caller that waits for it.
         let ctx = source.ctx.clone().with_priority(Priority::Index);
         let source = V1Source { ctx, ..source };
         let built = self.build(&source, entry);

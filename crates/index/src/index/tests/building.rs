@@ -1,4 +1,4 @@
-//! Builds against the model: rows that a build takes for proven are those v1 shows, whatever happens meanwhile.
+//! Builds against the model: the rows that a build takes as proven are those that v1 shows, whatever happens during it.
 //! May use: `refusal`, `translate`, this folder.
 
 use super::cases;
@@ -19,12 +19,12 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use uuid::Uuid;
 
-/// Nothing read yet.
+/// A walk that has read nothing yet.
 pub fn begin(model: &Model) -> Walk {
     Walk::new(SMALL.page, model.world().clock)
 }
 
-/// A build that goes on with `walk`, as the service makes it.
+/// Runs a build that continues `walk`, in the same way as the service.
 pub async fn built(model: &Model, walk: Walk) -> Result<Refreshed<()>, Refusal> {
     let (pace, is_new) = (Pace::default(), walk.trail.progress().0 == 0);
     let walk = read(model, walk, &|_| ()).await?;
@@ -43,7 +43,7 @@ async fn read(source: &impl Source, walk: Walk, keep: &(dyn Fn(&Walk) + Sync)) -
     Build { source, sizes: SMALL, progress, pace, keep }.run(walk).await
 }
 
-/// Writes without any that takes a row away.
+/// Writes, without those that take a row away.
 fn growing(most: usize) -> impl Strategy<Value = Vec<Write>> {
     let goes = |write: &Write| matches!(write, Write::Delete(_) | Write::Archive(_) | Write::Swap(_));
     writes(most).prop_map(move |writes| writes.into_iter().filter(|write| !goes(write)).collect())
@@ -52,7 +52,7 @@ fn growing(most: usize) -> impl Strategy<Value = Vec<Write>> {
 proptest! {
     #![proptest_config(cases(3000))]
 
-    /// The heart of it: rows that were proven without a sweep are exactly those of v1, for every writing between the
+    /// The main property: rows that were proven without a sweep are exactly those of v1, for any writes between the
     /// calls.
     #[test]
     fn what_is_proven_is_the_truth(
@@ -70,7 +70,7 @@ proptest! {
         })?;
     }
 
-    /// A build that ends before its last page is gone on with, whatever happened in between and does from then on.
+    /// A build that ends before its last page is continued, whatever happened between and happens from then on.
     #[test]
     fn what_is_proven_after_a_break_is_the_truth(
         items in 5..40_usize, first in writes(5), broken in 1..8_usize, between in writes(6), then in writes(10)
@@ -91,7 +91,7 @@ proptest! {
         })?;
     }
 
-    /// Changes and new rows cost no sweep while pages are read one after the other, as the first ten are.
+    /// Changes and new rows need no sweep while pages are read one after the other, as the first ten are.
     #[test]
     fn changes_and_growth_cost_no_sweep(items in 5..37_usize, during in growing(4)) {
         run(async {
@@ -105,7 +105,7 @@ proptest! {
     }
 }
 
-/// What a build has read that ends after `pages` pages.
+/// The pages of a build that ends after `pages` pages.
 async fn interrupted(model: &Model, pages: usize) -> Option<Walk> {
     let kept = Mutex::new(None);
     let broken = Broken { model, left: AtomicUsize::new(pages) };
@@ -113,7 +113,7 @@ async fn interrupted(model: &Model, pages: usize) -> Option<Walk> {
     outcome.err().and(kept.into_inner())
 }
 
-/// A v1 that answers only so many calls.
+/// A v1 that answers a limited number of calls.
 struct Broken<'m> {
     model: &'m Model,
     left: AtomicUsize,

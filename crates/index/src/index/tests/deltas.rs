@@ -1,5 +1,5 @@
-//! What one process has read, with another that has missed some of it, changed something or got it spoilt. May use:
-//! `fresh`, `store` (turns and what is told), this folder.
+//! The reads of one process, applied by another process that has missed some, has written itself or gets damaged
+//! messages. May use: `fresh`, `store` (turns and what is told), this folder.
 
 use super::memory::Memory;
 use super::model::{Model, SMALL, Write, content, run};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// A model, and a process that refreshes and tells.
+/// A model, and a process that refreshes and publishes its reads.
 struct Teller {
     model: Model,
     clock: Clock,
@@ -30,13 +30,13 @@ struct Teller {
     number: i64,
 }
 
-/// A process that hears of it.
+/// A process that receives the reads.
 struct Hearer {
     known: Known,
     local: Vec<(Instant, LocalWrite)>,
 }
 
-/// What was told, and when its turn began.
+/// A published message: its number, the start of its turn, and its bytes.
 struct Sent(i64, Instant, Vec<u8>);
 
 impl Teller {
@@ -52,7 +52,7 @@ impl Teller {
         (Self { model, clock, changes, verified, number: 7 }, Hearer { known, local: Vec::new() })
     }
 
-    /// Somebody writes, then this process reads; `local` are its removals.
+    /// Carries out `writes` of another client, then refreshes. `local` are removals by this process.
     async fn reads(&mut self, writes: &[Write], local: &[(Instant, LocalWrite)]) -> Sent {
         for write in writes {
             self.model.world().carry_out(*write);
@@ -70,7 +70,7 @@ impl Teller {
         Sent(self.number, began, to_bytes("list", Told::Answers(delta)).expect("bytes"))
     }
 
-    /// Whether a process could go by it.
+    /// Returns whether a process could apply the message.
     async fn takes(&self, hearer: &mut Hearer, Sent(number, at, bytes): &Sent) -> bool {
         let Ok(Told::Answers(what)) = of_bytes("list", bytes) else { panic!("answers") };
         let heard = Heard { number: *number, at: *at, what };
@@ -93,7 +93,8 @@ async fn refreshed(source: &impl Source, base: Verified, clock: &(dyn Fn() -> In
 fn what_is_told_in_order_is_all_that_another_needs() {
     run(async {
         let (mut teller, mut hearer) = Teller::new(14).await;
-        // Changed, come, gone with a comparison of all ids, and one for another so that the count is the same.
+        // A change, a new item, a removal found by a sweep, and a removal with a creation that leaves the count the
+        // same.
         for write in [Write::Update(3, 0), Write::Create, Write::Delete(2), Write::Swap(5), Write::Nothing] {
             let sent = teller.reads(&[write], &[]).await;
             assert!(teller.takes(&mut hearer, &sent).await, "{write:?}");
@@ -151,7 +152,7 @@ fn what_was_read_while_this_process_read_is_not_taken_in() {
         let sent = teller.reads(&[], &[]).await;
         teller.model.world().carry_out(Write::Update(3, 0));
         let verified = refreshed(&teller.model, teller.verified.clone(), &|| teller.clock.now()).await;
-        // A read of its own of which the others do not know, begun before and ended after that of the other.
+        // A read that the other process does not know: it begins before the other read and ends after it.
         let began = hearer.known.began;
         let shown = Shown { verified: verified.clone(), number: None, ended: teller.clock.now() };
         let mut hearer = Hearer { known: Known::kept(verified, shown, began, None), local: Vec::new() };
@@ -165,7 +166,7 @@ fn what_was_read_while_this_process_read_is_not_taken_in() {
 fn an_own_removal_does_not_hide_another_one() {
     run(async {
         let (mut teller, mut hearer) = Teller::new(14).await;
-        // Somebody removes one before the read, this process another one after it: as many are left as v1 counted.
+        // Another client removes an item before the read, this process another one after it: the count is as v1's.
         teller.model.world().carry_out(Write::Delete(2));
         let sent = teller.reads(&[], &[]).await;
         let mine = teller.model.truth()[0].id;
@@ -244,7 +245,7 @@ fn too_much_is_not_noted() {
     });
 }
 
-/// Ids of what is known.
+/// Ids of the known items.
 fn ids(verified: &Verified) -> Vec<Uuid> {
     content(verified).into_iter().map(|item| item.id).collect()
 }
@@ -280,7 +281,7 @@ fn where_there_is_too_much_the_index_is_kept_and_only_that_one_is_believed() {
         assert_eq!(place.tell_read(turn, None, &teller.verified).await, Some(1));
         let mut hearer = Hearer { local: Vec::new(), ..hearer };
         hearer.known = Known::found(hearer.known.base(None), Changes::new(teller.clock.clone()).now());
-        // Only turns that began after the end of the known read are told; here one sees that there is nothing else.
+        // Only turns that began after the end of the known read are returned; here there are none.
         assert_eq!(place.told(&hearer.known, teller.clock.now()).await.map(|told| told.len()), Some(0));
         teller.clock.advance(Duration::from_secs(1));
         let Some(TakenTurn::Mine(turn)) = place.refresher().await else { panic!("nobody else") };

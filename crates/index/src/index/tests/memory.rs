@@ -1,4 +1,4 @@
-//! The place that processes share, in memory, with what may happen on the way to it. May use: `fresh`, `store`, this folder.
+//! The shared storage in memory, with failures on the way to it. May use: `fresh`, `store`, this folder.
 
 use crate::fresh::Clock;
 use crate::index::deployment::{Deployment, Turn};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// The way in which a note reaches a process this time.
+/// How messages reach a process this time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Way {
     Well,
@@ -19,11 +19,11 @@ pub enum Way {
     Backwards,
     Twice,
     Damaged,
-    /// The place cannot be asked at all.
+    /// The storage does not respond.
     Away,
 }
 
-/// The place that all share, in memory.
+/// The storage that all processes share, in memory.
 pub struct Memory {
     clock: Clock,
     state: Mutex<State>,
@@ -47,7 +47,7 @@ impl Memory {
         self.state.lock().way = Some(way);
     }
 
-    /// The turn that there is ends as that of a process that hangs.
+    /// Ends the present turn, as if its process hung.
     pub fn loses_turn(&self) {
         self.state.lock().turn = None;
     }

@@ -1,4 +1,4 @@
-//! The index against plain meanings: selections against brute force, refreshes against a model of v1. May use:
+//! The index against plain references: selections against brute force, refreshes against a model of v1. May use:
 //! `translate`, this folder.
 
 mod building;
@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use uuid::Uuid;
 
-/// Cases of a property: enough for every day, many when asked for.
+/// Number of cases of a property: few for daily runs, ten times as many for long tests.
 pub(super) fn cases(everyday: u32) -> ProptestConfig {
     let long = std::env::var_os("LONG_TESTS").is_some_and(|value| value == "1");
     ProptestConfig {
@@ -25,7 +25,7 @@ pub(super) fn cases(everyday: u32) -> ProptestConfig {
     }
 }
 
-/// One of a few ids of a kind, so that they meet.
+/// One of a few ids of a kind, so that tests use the same ids often.
 pub(super) fn id(kind: u128, number: u128) -> Uuid {
     Uuid::from_u128(kind << 64 | number)
 }
@@ -34,7 +34,7 @@ pub(super) fn few(kind: u128) -> Vec<Uuid> {
     (1..=4).map(|number| id(kind, number)).collect()
 }
 
-/// An item of which nothing is said but its id.
+/// An item with this id and default values.
 pub(super) fn plain_item(id: Uuid) -> Item {
     Item {
         id,

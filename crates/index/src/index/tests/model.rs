@@ -1,4 +1,4 @@
-//! A model of v1's list that writes happen to between any two calls. May use: `refusal`, `translate`, `v2`, this
+//! A model of v1's list, with writes between any two calls. May use: `refusal`, `translate`, `v2`, this
 //! folder.
 
 use super::plain_item;
@@ -25,7 +25,7 @@ pub fn content(verified: &Verified) -> Vec<Item> {
     (0..verified.rows.len()).map(|position| verified.rows.item_at(position)).collect()
 }
 
-/// A write on v1; numbers choose among what is there.
+/// A write on v1. A number chooses one of the existing items.
 #[derive(Debug, Clone, Copy)]
 pub enum Write {
     Nothing,
@@ -35,7 +35,7 @@ pub enum Write {
     Delete(usize),
     Archive(usize),
     Restore(usize),
-    /// Deletes one and creates one, so that the total stays.
+    /// Deletes one item and creates one, so that the total stays the same.
     Swap(usize),
 }
 
@@ -60,13 +60,13 @@ pub struct World {
     numbers: i64,
     coming: VecDeque<Write>,
     pub calls: usize,
-    /// Calls among them that compare ids.
+    /// Number of calls that compare ids.
     pub sweeps: usize,
-    /// What the next of these counts, whatever there is.
+    /// The wrong count that the next of these calls returns.
     pub miscount: Option<usize>,
 }
 
-/// The double, and what will happen to it.
+/// The double of v1, and the start of our clock.
 pub struct Model(Mutex<World>, Instant);
 
 impl Model {
@@ -80,31 +80,31 @@ impl Model {
         self.0.lock().unwrap()
     }
 
-    /// What v1 shows, by id.
+    /// The items that v1 shows, by id.
     pub fn truth(&self) -> Vec<Item> {
         let mut items = self.world().shown.clone();
         items.sort_by_key(|item| item.id);
         items
     }
 
-    /// What v1 shows, and how many calls were made for it.
+    /// Number of calls since the last call of this method.
     pub fn calls(&self) -> usize {
         std::mem::take(&mut self.world().calls)
     }
 
-    /// Our clock, which goes as v1's does.
+    /// Our clock, which runs as v1's does.
     pub fn clock(&self) -> Instant {
         self.1 + Duration::from_micros(self.world().clock as u64)
     }
 
-    /// Writes that happen at once, some time after what was before.
+    /// Carries out writes at once, some time after the previous ones.
     pub fn now(&self, writes: &[Write]) {
         let mut world = self.world();
         world.pause(writes);
         writes.iter().for_each(|write| world.carry_out(*write));
     }
 
-    /// Writes that happen one before each call to come.
+    /// Carries out one of the writes before each of the next calls.
     pub fn meanwhile(&self, writes: &[Write]) {
         let mut world = self.world();
         world.pause(writes);
@@ -122,7 +122,7 @@ impl Model {
 }
 
 impl World {
-    /// Time passes, sometimes less than a change may be late.
+    /// Lets time pass, sometimes less than a change may be late.
     fn pause(&mut self, writes: &[Write]) {
         self.clock += [20_000_000, 1_000_000, 4_000_000, 11_000_000][writes.len() % 4];
     }
@@ -161,7 +161,7 @@ impl World {
         self.shown.push(Item {
             name: format!("Item {number}"),
             sequence_id: number,
-            // Some are made at the same instant.
+            // Some items are created at the same instant.
             created_at: self.clock - self.clock % 20_000,
             updated_at: self.clock,
             ..plain_item(Uuid::from_u128(spread))

@@ -1,9 +1,9 @@
-//! Several processes in front of the model that tell each other what they read: in any order of writes, reads and
-//! trouble between them, nobody is shown anything that was not there at the time it stands for.
+//! Several processes in front of the model that share their reads. In any order of writes, reads and failures between
+//! them, no caller is shown anything that did not exist at the time the answer stands for.
 //!
-//! The plain reference is the history of each item. An answer stands for the moment at which its read began; every
-//! version of an item it shows must have been there then or later, and no earlier than the last write to that item that
-//! was acknowledged before the request. May use: `fresh`, `store` (turns), `translate`, this
+//! The plain reference is the history of each item. An answer stands for the moment at which its read began. Every
+//! version of an item that it shows must have existed then or later. It must not be older than the last write to the
+//! item that was acknowledged before the request. May use: `fresh`, `store` (turns), `translate`, this
 //! folder.
 
 use super::memory::{Memory, Way};
@@ -32,26 +32,26 @@ const PROCESSES: usize = 3;
 const FRESH: Duration = Duration::from_secs(5);
 const SWEEP: Duration = Duration::from_secs(60);
 
-/// What happens.
+/// One step of a test.
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// Somebody writes past all processes.
+    /// A client writes to v1 directly, past all processes.
     Foreign(Write),
     /// A process writes.
     LocalWrite(usize, Write),
     /// Milliseconds pass.
     Pause(u64),
-    /// A process is asked.
+    /// A process gets a request.
     Ask(usize, Way),
-    /// A process is asked, and what v1 answered it stays on the way for some time.
+    /// A process gets a request, and v1's answer arrives only later.
     Begin(usize),
-    /// That has arrived.
+    /// The delayed answer of v1 arrives.
     End(usize),
-    /// The turn there is was held too long.
+    /// The present turn was held too long and is lost.
     LoseTurn,
-    /// A process keeps its index for those that begin.
+    /// A process keeps its index for processes that restart.
     Keep(usize),
-    /// A process begins anew.
+    /// A process restarts.
     Restart(usize),
 }
 
@@ -102,7 +102,7 @@ struct Process {
     changes: Changes,
     kept: Option<Kept>,
     log: LocalWriteLog,
-    /// Whether others wrote since it was asked last.
+    /// Whether another process wrote since the last request to this one.
     told: bool,
     reading: Option<Reading>,
 }
@@ -115,7 +115,7 @@ struct Kept {
     swept: Option<Instant>,
 }
 
-/// A read whose end is not there yet.
+/// A read whose answer has not arrived yet.
 struct Reading {
     asked: Instant,
     refreshed: Refreshed<Moment>,
@@ -125,7 +125,7 @@ struct Reading {
     amendments: Vec<LocalWrite>,
 }
 
-/// All of them, and what was written when.
+/// All processes, and the times of all writes.
 struct World {
     model: Model,
     clock: Clock,
@@ -135,11 +135,11 @@ struct World {
     processes: Vec<Process>,
     kept: Verified,
     project: Uuid,
-    /// Versions of each item and since when they were there.
+    /// Versions of each item, each with the time since when it existed.
     history: BTreeMap<Uuid, Vec<(Instant, Option<Item>)>>,
     /// When the last write to an item was acknowledged.
     acknowledged: HashMap<Uuid, Instant>,
-    /// How often a process was answered by what another had read.
+    /// Number of answers from the read of another process.
     heard: usize,
 }
 
@@ -163,7 +163,7 @@ impl World {
         Self { model, clock, at, memory, place, processes, kept, project, history, acknowledged, heard: 0 }
     }
 
-    /// Our clock goes as v1's does.
+    /// Lets time pass, by v1's clock and ours.
     fn pass(&mut self, micros: i64) {
         self.model.world().clock += micros;
         let now = self.model.world().clock;
@@ -171,7 +171,7 @@ impl World {
         self.at = now;
     }
 
-    /// Writes, and notes what was written; answers it as local writes.
+    /// Writes, and notes the new versions. Returns the write as local writes.
     fn write(&mut self, write: Write) -> Vec<LocalWrite> {
         let before = self.model.truth();
         self.model.world().carry_out(write);
@@ -215,10 +215,10 @@ impl World {
         }
     }
 
-    /// What a process answers; `stays` keeps the end of a read of its own for later.
+    /// Sends a request to a process. With `stays`, the end of its own read is kept for later.
     async fn ask(&mut self, which: usize, way: Way, stays: bool) -> Result<(), TestCaseError> {
         if self.processes[which].reading.is_some() {
-            // A request that comes now waits for the end of it.
+            // A request that comes now waits for the end of this read.
             return Ok(());
         }
         self.memory.goes(way);
@@ -278,7 +278,7 @@ impl World {
         if stays { Ok(()) } else { self.end(which).await }
     }
 
-    /// A read has arrived: it is told, kept and answered.
+    /// Ends a read: publishes it, keeps it and checks the answer.
     async fn end(&mut self, which: usize) -> Result<(), TestCaseError> {
         let process = &mut self.processes[which];
         let Some(Reading { asked, refreshed, recorder, ended, amendments }) = process.reading.take() else {
@@ -299,7 +299,7 @@ impl World {
         self.judge(which, &kept, asked)
     }
 
-    /// Whether what is answered to somebody who asked at `asked` was there at the time it stands for or later.
+    /// Checks that the answer to a request at `asked` shows items as they were at the time it stands for, or later.
     fn judge(&self, which: usize, kept: &Kept, asked: Instant) -> Result<(), TestCaseError> {
         let age = asked.saturating_duration_since(kept.began.at);
         prop_assert!(age <= FRESH, "process {} answered what is {:?} old", which, age);
@@ -310,7 +310,7 @@ impl World {
         for (id, versions) in &self.history {
             let written = self.acknowledged.get(id).filter(|at| **at < asked);
             let since = written.copied().unwrap_or(kept.began.at).max(kept.began.at);
-            // The version that was there then, and all later ones.
+            // The version that existed then, and all later ones.
             let first = versions.iter().rposition(|(at, _)| *at <= since);
             let absent_at_first = first.is_none() && !answered.contains_key(id);
             let later = &versions[first.unwrap_or(0)..];

@@ -1,4 +1,4 @@
-//! Builds and refreshes against the model: they converge to what v1 shows, whatever happens in between. May use:
+//! Builds and refreshes against the model: they reach what v1 shows, whatever happens in between. May use:
 //! `refusal`, `translate`, this folder.
 
 use super::model::{Model, SMALL, Write, content, run, writes};
@@ -26,10 +26,10 @@ async fn refreshed(model: &Model, base: Verified, sweep: bool) -> Result<Verifie
     Ok(refresh.run(base, || (), HashSet::new).await?.verified)
 }
 
-/// A removal through this gateway during a call: of which item, and whether v1 carries it out before it answers.
+/// A removal through this gateway during a call: the item, and whether v1 removes it before it answers the call.
 type Removal = (usize, bool);
 
-/// The model, of which this gateway removes an item during each call.
+/// The model, from which this gateway removes an item during each call.
 struct Beside<'m> {
     model: &'m Model,
     coming: Mutex<VecDeque<Removal>>,
@@ -50,7 +50,7 @@ impl<'m> Beside<'m> {
         (!shown.is_empty()).then(|| shown.remove(at % shown.len()).id)
     }
 
-    /// A call; a removal during it is confirmed after its answer.
+    /// Makes a call. A removal during the call is confirmed after its answer.
     async fn call<T>(&self, answer: impl Future<Output = T>) -> T {
         let removal = self.coming.lock().unwrap().pop_front();
         let early = removal.filter(|(_, early)| *early).and_then(|(at, _)| self.remove(at));
@@ -60,7 +60,7 @@ impl<'m> Beside<'m> {
         answer
     }
 
-    /// A refresh, and the local removals carried out in what it has found.
+    /// Runs a refresh, and applies the local removals to its result.
     async fn refreshed(&self, base: Verified) -> Result<Vec<Item>, Refusal> {
         let (progress, pace, clock) = (&Progress::default(), &Pace::default(), &|| self.model.clock());
         let refresh = Refresh {
@@ -96,7 +96,7 @@ impl Source for Beside<'_> {
 proptest! {
     #![proptest_config(cases(1000))]
 
-    /// What others had removed before is not shown, whatever this gateway removes meanwhile.
+    /// Items that other clients had removed before are not shown, whatever this gateway removes meanwhile.
     #[test]
     fn a_removal_through_this_gateway_hides_no_other(
         items in 1..14_usize, before in writes(6), removals in proptest::collection::vec(any::<Removal>(), 0..5)
@@ -111,7 +111,7 @@ proptest! {
         })?;
     }
 
-    /// Between refreshes anything may happen; every refresh has exactly what v1 shows, without a sweep being due.
+    /// Between refreshes anything may happen. Every refresh has exactly what v1 shows, without a sweep being due.
     #[test]
     fn a_refresh_of_a_still_project_is_the_truth(
         items in 0..14_usize, phases in proptest::collection::vec(writes(8), 0..5)
@@ -129,7 +129,7 @@ proptest! {
         })?;
     }
 
-    /// Writes between any two calls: the next sweep after they end has the truth, whatever was read meanwhile.
+    /// Writes between any two calls: the next sweep after them has the truth, whatever was read meanwhile.
     #[test]
     fn writes_between_the_calls_are_caught_up_with(
         items in 0..14_usize, during in writes(10), phases in proptest::collection::vec(writes(10), 0..4)
@@ -149,7 +149,7 @@ proptest! {
         })?;
     }
 
-    /// Rows that are there and as they are throughout a refresh are in what it answers.
+    /// Rows that exist unchanged throughout a refresh are in its result.
     #[test]
     fn nobody_gets_a_part(items in 0..14_usize, during in writes(10)) {
         run(async {
@@ -185,7 +185,7 @@ fn calls_are_as_few_as_they_can_be() {
     });
 }
 
-/// Only where the answer does not tell whether v1 still counted an item that is being removed, it is asked once more.
+/// A second call is made only if the answer does not show whether v1 still counted an item that is being removed.
 #[test]
 fn a_removal_through_this_gateway_costs_a_call_at_most() {
     for (at, early, calls) in [(0, false, 1), (11, false, 1), (11, true, 1), (0, true, 2)] {
@@ -203,7 +203,7 @@ fn a_removal_through_this_gateway_costs_a_call_at_most() {
     }
 }
 
-/// A row that v1 shows with a change of the future once hides no later change of others.
+/// A row that v1 once shows with a change in the future hides no later change of other rows.
 #[test]
 fn a_change_of_the_future_is_not_the_newest() {
     const YEAR_2100: i64 = 4_102_444_800_000_000;
@@ -220,7 +220,7 @@ fn a_change_of_the_future_is_not_the_newest() {
     });
 }
 
-/// A v1 that was restored from a backup shows items as they were before: older than the rows that were read since.
+/// After a restore from a backup, v1 shows items as they were before: older than the rows that were read since.
 #[test]
 fn the_next_sweep_finds_a_v1_that_was_set_back() {
     run(async {
@@ -240,7 +240,7 @@ fn the_next_sweep_finds_a_v1_that_was_set_back() {
     });
 }
 
-/// A count that is wrong once does not have a page asked for beyond the one that v1 calls the last.
+/// A count that is wrong once causes no request for a page after the one that v1 calls the last.
 #[test]
 fn a_sweep_ends_where_v1_says_that_no_page_follows() {
     run(async {

@@ -1,5 +1,5 @@
-//! Large projects: selections answer the same as a plain look at all items, through any changes, and the number of rows
-//! they look at grows with the page and not with the project. May use: `plan`, `translate`, `v2`, this folder.
+//! Large projects: selections give the same result as a plain look at all items, through any changes. The number of
+//! rows that they look at grows with the page, not with the project. May use: `plan`, `translate`, `v2`, this folder.
 
 use super::selecting::{brute_force, call, cell, columns, is_after, keys, lookups, order, orders};
 use super::{any_item, cases, few, plain_item};
@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
 use uuid::Uuid;
 
-/// Even numbers in the sense of chance (splitmix64).
+/// Random numbers, evenly distributed (splitmix64).
 struct Chance(u64);
 
 impl Chance {
@@ -36,7 +36,7 @@ impl Chance {
         Uuid::from_u128(u128::from(self.next()) << 64 | u128::from(self.next()))
     }
 
-    /// One of `kinds` with another id; some stand apart from all others in every order.
+    /// Returns one of `kinds` with another id. Half of the items get values of their own in the orders.
     fn item(&mut self, id: Uuid, kinds: &[Item]) -> Item {
         let mut item = Item { id, ..kinds[self.below(kinds.len())].clone() };
         if self.below(2) == 0 {
@@ -49,7 +49,7 @@ impl Chance {
     }
 }
 
-/// What a change does: rows written that are there, that are new, and rows removed.
+/// Size of a change: existing rows that are written, new rows, and removed rows.
 #[derive(Debug, Clone, Copy)]
 struct Sizes(usize, usize, usize);
 
@@ -77,7 +77,7 @@ fn change(rows: &mut Rows, map: &mut BTreeMap<Uuid, Item>, kinds: &[Item], sizes
     rows.apply(items, &gone);
 }
 
-/// Whether a selection is what the plain look at `items` says.
+/// Checks that a selection equals the plain look at `items`.
 fn check(found: &Selection, items: &[Item], call: &ListCall, lookups: &Lookups) -> Result<(), TestCaseError> {
     let all = brute_force(items, call, lookups);
     let total = all.len();
@@ -101,7 +101,7 @@ fn check(found: &Selection, items: &[Item], call: &ListCall, lookups: &Lookups) 
     Ok(())
 }
 
-/// The orders that stand ready hold what sorting would find, and so does that by id.
+/// Checks that the orders that are ready, and the order by id, equal a fresh sort.
 fn check_orders(rows: &Rows, map: &BTreeMap<Uuid, Item>, lookups: &Lookups) -> Result<(), TestCaseError> {
     let again = Rows::of(rows.chunks().to_vec(), Pools::clone(rows.pools()));
     let ids = |rows: &Rows, order: &Order| -> Vec<Uuid> {
@@ -147,7 +147,7 @@ proptest! {
     }
 }
 
-/// Items of which one in `share` has the parent asked for.
+/// Items, of which one in `share` has the parent that the list asks for.
 fn project(count: usize, share: usize) -> Rows {
     let (mut rows, mut chance) = (Rows::default(), Chance(5));
     let kind = plain_item(Uuid::nil());
@@ -164,14 +164,14 @@ fn project(count: usize, share: usize) -> Rows {
     rows
 }
 
-/// A list of everything, or of the items with the parent asked for.
+/// A list of all items, or of the items with that parent.
 fn list(column: Column, descending: bool, filtered: bool, page: PageCall) -> ListCall {
     let parent = Condition { cell: cell(Column::ParentId), test: Test::AnyOf(vec![Cell::Id(few(4)[0])]) };
     let conditions = if filtered { vec![parent] } else { Vec::new() };
     ListCall { conditions, search: None, order: order(column, descending), page, expand: Vec::new() }
 }
 
-/// Rows that come, and rows that are looked at, when a list is walked to its end.
+/// Number of rows returned, and number of rows looked at, when a list is read to its end.
 fn walk(rows: &Rows, column: Column, descending: bool, filtered: bool) -> (usize, usize) {
     let (mut after, mut came, mut looked_at) = (None, 0, 0);
     loop {

@@ -1,5 +1,5 @@
-//! Selections equal what `v2::page` makes of the same items; cursors keep their promise. May use: `plan`, `translate`,
-//! `v2`, this folder.
+//! Selections equal the result of `v2::page` for the same items; cursors keep their promise. May use: `plan`,
+//! `translate`, `v2`, this folder.
 
 use super::{NAMES, any_item, any_items, cases, few};
 use crate::index::{Index, Lookups, Memberships, Needs};
@@ -16,12 +16,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// The cells of the calls made here: every column.
+/// The cells of the calls in these tests: every column.
 pub(super) fn columns() -> Vec<Column> {
     Column::all().collect()
 }
 
-/// Columns that lists are ordered by.
+/// Columns by which lists can be ordered.
 pub(super) fn orders() -> Vec<Column> {
     Column::all().filter(|column| column.is_ordered()).collect()
 }
@@ -38,7 +38,7 @@ pub(super) fn keys() -> Vec<(String, usize)> {
     [Column::CreatedAt, Column::UpdatedAt, Column::SequenceId].map(|it| (it.name().to_owned(), cell(it))).to_vec()
 }
 
-/// An item as a record; priority and group as words for filters, as numbers for orders.
+/// An item as a record. Priority and group are words for filters, and numbers for orders.
 fn record(item: &Item, lookups: &Lookups, ordering: bool) -> Record {
     let text = |text: Option<&str>| text.map_or(Cell::Null, |text| Cell::Text(text.into()));
     let id = |id: Option<Uuid>| id.map_or(Cell::Null, Cell::Id);
@@ -193,7 +193,7 @@ fn situation() -> impl Strategy<Value = (Vec<Item>, Lookups, ListCall)> {
     any_items(30).prop_flat_map(|items| (lookups(&items), Just(items), call()).prop_map(|(l, i, c)| (i, l, c)))
 }
 
-/// The order a row has to a cursor, by the plain meaning.
+/// Whether a row comes after a cursor, by the plain meaning.
 pub(super) fn is_after(item: &Item, cursor: &Cursor, by: &OrderBy) -> bool {
     let own = record(item, &Lookups::default(), true);
     let key = cursor.key(&by.field).map_or(std::cmp::Ordering::Equal, |key| own.cells[by.cell].order(key));
@@ -247,9 +247,9 @@ proptest! {
         prop_assert_eq!(seen.into_iter().collect::<HashSet<_>>(), items.iter().map(|item| item.id).collect());
     }
 
-    /// Rows may come, go or change between two pages: a row that is there throughout comes exactly once in orders by
-    /// something that never changes; by the last change, untouched rows come exactly once and touched ones at least
-    /// once when walking upwards.
+    /// Rows may come, go or change between two pages. In an order by a value that never changes, a row that exists
+    /// throughout comes exactly once. In the order by the last change, untouched rows come exactly once; touched rows
+    /// come at least once when the order is ascending.
     #[test]
     fn a_cursor_walk_keeps_its_promise(
         items in any_items(30), field in select(vec![Column::CreatedAt, Column::SequenceId, Column::Id, Column::UpdatedAt]),

@@ -1,4 +1,4 @@
-//! Rows come back as the items they were, through any changes and through a file. May use: `translate`, this folder.
+//! Rows return the same items, through any changes and through a file. May use: `translate`, this folder.
 
 use super::{any_items, cases, id, plain_item};
 use crate::index::files::Files;
@@ -102,7 +102,7 @@ fn a_file_holds_the_rows_and_nothing_damaged_is_believed() {
     assert!(other.load_index().is_none(), "of another list");
 }
 
-/// Collects what is logged.
+/// Collects the log.
 #[derive(Clone, Default)]
 struct Log(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
 
