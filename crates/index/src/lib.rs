@@ -1,5 +1,5 @@
-//! Between v2 and v1: `translate` turns one into the other without input or output, `index` holds the work items of a
-//! project in memory.
+//! Between v2 and v1: `translate` converts one into the other without input or output, `index` holds the work items of
+//! a project in memory.
 //!
 //! May use: the crates core, plan, store and v1.
 

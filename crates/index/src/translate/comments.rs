@@ -1,8 +1,8 @@
 //! Oddities of comments.
 //!
-//! v1 stores their HTML as sent (trap 32), never sets `edited_at` (trap 33), insists on external pairs that are
-//! unique in the whole project (trap 34) and lets anyone edit and delete them (trap 35). `comment_stripped` and the
-//! overlay of the other two are declared in the mapping; decisions about them are here.
+//! v1 stores their HTML as sent (trap 32), never sets `edited_at` (trap 33), requires external pairs that are
+//! unique in the whole project (trap 34), and allows any member to edit and delete them (trap 35). The mapping declares
+//! `comment_stripped` and the overlay of `edited_at` and of the pair. The decisions about the two are here.
 //!
 //! May use: `plan`, `v1` answers, `v2`, `refusal`, this folder.
 
@@ -15,13 +15,13 @@ use crate::v2::body::Given;
 use crate::v2::time::{self, Micros};
 use serde_json::{Map, Value};
 
-/// The external pair, under the same names on both sides.
+/// The external pair; v1 and v2 use the same names.
 const PAIR: [&str; 2] = ["external_id", "external_source"];
 
 /// Makes the HTML of a body harmless before it is sent (O48).
 ///
 /// # Errors
-/// `validation_error` on `comment_html` when it cannot be sanitised or nothing is left of it.
+/// `validation_error` on `comment_html` when it cannot be sanitised or when the sanitised text is blank.
 pub fn sanitise(mut given: Given) -> Result<Given, Refusal> {
     let Some(Value::String(sent)) = given.get("comment_html") else { return Ok(given) };
     let clean = html::sanitise(sent).map_err(|why| Refusal::field("comment_html", why))?;
@@ -34,7 +34,7 @@ pub fn sanitise(mut given: Given) -> Result<Given, Refusal> {
     Ok(given)
 }
 
-/// What an update sends: only what differs from what v2 shows. It is an edit at `now`, whatever it sends.
+/// Builds an update with only the members that differ from v2's view. It counts as an edit at `now`, whatever it sends.
 pub fn update(resource: &Resource, mut given: Given, stored: &Held, now: Micros) -> Outgoing {
     let shown = stored.v2_members();
     given.retain(|name, value| shown.get(name) != Some(value));
@@ -43,13 +43,13 @@ pub fn update(resource: &Resource, mut given: Given, stored: &Held, now: Micros)
     outgoing
 }
 
-/// Whether v1 refused the write because another comment of the project has the external pair
+/// Checks whether v1 rejected the write because another comment of the project has the external pair
 /// (`comments_create_duplicate_external_on_other_item`, `comments_patch_external_duplicate`).
 pub fn is_pair_taken(sent: &Map<String, Value>, answer: &V1Response) -> bool {
     answer.status == 409 && PAIR.iter().any(|key| sent.contains_key(*key))
 }
 
-/// Takes the pair out of what is sent; the overlay keeps it, because v2 allows duplicates.
+/// Moves the pair from the body to the overlay, because v2 allows duplicates.
 pub fn keep_pair(outgoing: &mut Outgoing) {
     for key in PAIR {
         if let Some(value) = outgoing.body.shift_remove(key) {

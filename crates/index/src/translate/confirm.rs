@@ -1,7 +1,7 @@
-//! Did v1 do what was asked? The stored record compared with what was sent, field by field.
+//! Check of a write: compares the stored record with what was sent, field by field.
 //!
-//! v1 ignores keys and drops values silently (traps 14, 15, 22), so a 200 proves nothing. Values that v1
-//! rewrites without changing their meaning count as equal: trimmed text, instants in another zone, numbers
+//! v1 ignores keys and drops values silently (traps 14, 15, 22), so a 200 proves nothing. Some values are rewritten by
+//! v1 without a change of meaning and count as equal: trimmed text, instants in another zone, numbers
 //! in another notation, sets in another order.
 //!
 //! May use: `plan`, `v2`, `refusal`.
@@ -13,22 +13,22 @@ use crate::v2::value::trimmed;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
-/// Fields in v2 names, by whether v1 shows what was sent.
+/// Fields in v2 names, sorted by whether v1 shows what was sent.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Checked<'r> {
     /// Shown as sent.
     pub kept: Vec<&'r str>,
     /// Shown with another value.
     pub lost: Vec<&'r str>,
-    /// Not shown at all: nothing is known of them.
+    /// Not shown at all, so their value is unknown.
     pub missing: Vec<&'r str>,
 }
 
 impl Checked<'_> {
-    /// Success when everything is shown as it was sent.
+    /// Succeeds when v1 shows all fields as sent.
     ///
     /// # Errors
-    /// [`Refusal::OutcomeUnknown`] naming what was stored and what not.
+    /// [`Refusal::OutcomeUnknown`], naming the fields that were stored and those that were not.
     pub fn confirm(&self, resource: &Resource) -> Result<(), Refusal> {
         if self.lost.is_empty() && self.missing.is_empty() {
             return Ok(());
@@ -50,8 +50,8 @@ impl Checked<'_> {
     }
 }
 
-/// Compares what was sent with what v1 shows, both in v1 names; members that are no field of the resource are not
-/// judged.
+/// Compares the sent members with what v1 shows, both in v1 names. Members that are no field of the resource are
+/// ignored.
 pub fn check<'r>(resource: &'r Resource, sent: &Map<String, Value>, shown: &Map<String, Value>) -> Checked<'r> {
     let mut checked = Checked::default();
     for (key, wanted) in sent {
@@ -67,8 +67,8 @@ pub fn check<'r>(resource: &'r Resource, sent: &Map<String, Value>, shown: &Map<
     checked
 }
 
-/// Whether a whole record shows everything that was sent. A member that the resource has no field for must be shown
-/// letter by letter; v1 writes the HTML of work items anew, so that such a text is seldom proven.
+/// Checks whether a whole record shows everything that was sent. A member that is no field of the resource must be
+/// shown exactly as sent. v1 rewrites the HTML of work items, so such a text is rarely proven.
 pub fn shows_all(resource: &Resource, sent: &Map<String, Value>, shown: &Map<String, Value>) -> bool {
     let checked = check(resource, sent, shown);
     let others = sent.iter().filter(|(key, _)| resource.field_of_v1(key).is_none());
@@ -87,7 +87,7 @@ fn same(kind: ValueType, wanted: &Value, actual: &Value) -> bool {
     }
 }
 
-/// Whether both hold the same elements, in whatever order and however often.
+/// Checks whether both hold the same elements, in any order and any number of times.
 pub fn is_same_set(a: &[Value], b: &[Value]) -> bool {
     a.iter().collect::<HashSet<_>>() == b.iter().collect::<HashSet<_>>()
 }

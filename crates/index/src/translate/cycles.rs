@@ -9,16 +9,17 @@ use serde_json::{Map, Value};
 
 /// The zone of a cycle when none is given (O58).
 const DEFAULT_ZONE: &str = "UTC";
-/// From the second day of the year 1 to the last but one of the year 9999. v1 shows an instant in the zone of its
-/// reader (trap 42, `tz_list_kim`), and every zone can show these within the years that v1 has.
+/// From the second day of the year 1 to the last but one day of the year 9999. v1 shows an instant in the zone of its
+/// reader (trap 42, `tz_list_kim`). Every zone can show these instants within the years that v1 has.
 const SHOWN_EVERYWHERE: std::ops::Range<time::Micros> = -62_135_510_400_000_000..253_402_214_400_000_000;
 
-/// Turns the dates of a body into instants in UTC: a bare date is midnight in the cycle's `timezone`, the one
-/// sent or else the one stored (O58). v1 would read both in the caller's zone (trap 25,
+/// Turns the dates of a body into instants in UTC. A bare date is midnight in the cycle's `timezone`: the one
+/// sent, or else the one stored (O58). v1 would read both in the caller's zone (trap 25,
 /// `cycles_patch_naive_date_by_kim`).
 ///
 /// # Errors
-/// `validation_error` on a date that v1 cannot show in every zone: one reader would make the whole list fail.
+/// `validation_error` on a date that v1 cannot show in every zone: for a reader in such a zone the whole list would
+/// fail.
 pub fn settle_dates(given: &mut Given, stored_zone: Option<&str>) -> Result<(), Refusal> {
     let sent = given.get("timezone").and_then(Value::as_str).map(str::to_owned);
     let zone = sent.or_else(|| stored_zone.map(str::to_owned)).unwrap_or_else(|| DEFAULT_ZONE.to_owned());
@@ -39,7 +40,7 @@ fn settle(text: &str, zone: &str) -> Option<time::Micros> {
     SHOWN_EVERYWHERE.contains(&micros).then_some(micros)
 }
 
-/// Takes the dates out of a v1 body: together they lose their time of day, so each goes in a write of its own
+/// Removes the dates from a v1 body. Sent together they lose their time of day, so each one gets a write of its own
 /// (trap 25, `cycles_create_full`, `cycles_patch_start_only`).
 pub fn take_dates(body: &mut Map<String, Value>) -> Vec<Map<String, Value>> {
     let mut writes = Vec::new();
@@ -51,8 +52,8 @@ pub fn take_dates(body: &mut Map<String, Value>) -> Vec<Map<String, Value>> {
     writes
 }
 
-/// What every update of a cycle must carry: the present owner, or the caller becomes it (trap 26,
-/// `cycles_patch_owner_null_takes_over`), and `sort_order`, or a completed cycle refuses (trap 27,
+/// Adds the members that every update of a cycle must carry. Without the present owner the caller becomes the owner
+/// (trap 26, `cycles_patch_owner_null_takes_over`). Without `sort_order` a completed cycle rejects the update (trap 27,
 /// `cycles_patch_completed_smuggled`).
 pub fn carry(body: &mut Map<String, Value>, stored: &Map<String, Value>) {
     for key in ["owned_by", "sort_order"] {

@@ -5,7 +5,7 @@ use crate::v2::Record;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-/// What caches hold: the read shape for clients, and v1's own text for later writes.
+/// A record as caches hold it: the read shape for clients, and v1's own text for later writes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Held {
     /// The record as v2 shows it.

@@ -1,8 +1,8 @@
-//! HTML that clients send, made harmless and, in `plain`, read as plain text.
+//! Sanitising of HTML that clients send and, in `plain`, its conversion to plain text.
 //!
-//! v1 stores the HTML of comments as sent, scripts included (trap 32, `comments_create_script_kept`), so the
-//! gateway sanitises before it writes. The allowlist is that of the sanitiser with what rich-text editors
-//! keep their structure in (`class`, `data-*`) added. Links carry `rel="noopener noreferrer"`, as v1 adds it.
+//! v1 stores the HTML of comments as sent, scripts included (trap 32, `comments_create_script_kept`), so the gateway
+//! sanitises before it writes. The allowlist is that of the sanitiser, with the attributes added in which rich-text
+//! editors keep their structure (`class`, `data-*`). Links carry `rel="noopener noreferrer"`, which v1 also adds.
 //!
 //! May use: this folder.
 
@@ -18,14 +18,14 @@ use ammonia::Builder;
 use limits::{check, depth};
 use std::sync::LazyLock;
 
-/// Most elements one within the other. The parser of v1 cuts a text off, and all that follows, a little above 250.
+/// Deepest allowed nesting of elements. The parser of v1 cuts off a text, and all that follows, a little above 250.
 const MAX_DEPTH: usize = 200;
-/// How often the result is sanitised again until it stays as it is.
+/// Number of times the result is sanitised again, until it no longer changes.
 const MAX_PASSES: usize = 6;
 
 const TOO_DEEP: &str = "cannot be sanitised: it nests more than 200 elements";
 
-/// Addresses that links and pictures may have, relative ones aside.
+/// Allowed schemes of the addresses of links and pictures; relative addresses are allowed too.
 const SCHEMES: [&str; 4] = ["http", "https", "mailto", "tel"];
 
 static CLEANER: LazyLock<Builder<'static>> = LazyLock::new(|| {
@@ -35,18 +35,19 @@ static CLEANER: LazyLock<Builder<'static>> = LazyLock::new(|| {
         .add_generic_attribute_prefixes(&["data-"])
         .add_tag_attributes("a", &["target"])
         .add_tags(&["tfoot"])
-        // A name such as `data-<math` is one to HTML, but a tag to readers that are less exact.
+        // HTML accepts a name such as `data-<math`, but less exact readers take it for a tag.
         .attribute_filter(|_, name, value| is_plain_name(name).then(|| value.into()))
         .url_schemes(SCHEMES.into_iter().collect());
     cleaner
 });
 
-/// Whether the name of an attribute has letters, digits and the usual signs only.
+/// Checks whether the name of an attribute has only letters, digits and the usual signs.
 fn is_plain_name(name: &str) -> bool {
     name.bytes().all(|byte| !byte.is_ascii() || byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte))
 }
 
-/// Keeps what rich text needs and drops everything that could run; sanitising the result again changes nothing.
+/// Keeps the elements that rich text needs and drops everything that could run. Sanitising the result again changes
+/// nothing.
 ///
 /// # Errors
 /// A sentence for the client when the text cannot be sanitised: a NUL byte, more than [`MAX_BYTES`], or more
@@ -65,15 +66,15 @@ pub fn sanitise(html: &str) -> Result<String, String> {
     Err("cannot be sanitised: its elements are nested in contradictory ways".into())
 }
 
-/// Steps the parser takes to read `html`, where they are counted: short texts take few.
+/// Number of steps that the parser takes to read `html`. Steps of short texts are not counted, because they are few.
 ///
 /// # Errors
-/// The end of a sentence when it would take more than the length allows.
+/// The end of a sentence when reading would take more steps than the length allows.
 pub fn steps(html: &str) -> Result<usize, &'static str> {
     work::steps(html)
 }
 
-/// One pass of the sanitiser, of a cost that grows with the length of `html` and no faster.
+/// Sanitises once, at a cost that grows linearly with the length of `html`.
 fn pass(html: &str) -> Result<String, String> {
     work::steps(html).map_err(|why| format!("cannot be sanitised: it {why}"))?;
     let broken = breaks::put(html).map_err(|why| format!("cannot be sanitised: it {why}"))?;

@@ -1,8 +1,8 @@
-//! v1 records to v2 records.
+//! Translation of v1 records to v2 records.
 //!
-//! A [`ReadShape`] is made once per resource from the plan. A row is walked once: wanted members are kept as
-//! slices of v1's own text and copied into the v2 text, converted only where the two differ. A member that v1 leaves
-//! out or gives in a form that cannot be the truth is a [`Fault`], never a guess.
+//! A [`ReadShape`] is built once for each resource from the plan. A row is read once: wanted members are kept as slices
+//! of v1's own text and copied into the v2 text, and converted only where the two differ. A member that v1 leaves out,
+//! or gives in a form that cannot be true, is a [`Fault`] and never guessed.
 //!
 //! May use: `json`, `plan`, `v1` (objects), `v2`, overlay values of `store`.
 
@@ -27,7 +27,7 @@ use uuid::Uuid;
 #[error("v1 answered something unexpected: {0}")]
 pub struct Fault(pub String);
 
-/// How records of one resource are read, in the order of its fields.
+/// Description of how the records of one resource are read, in the order of its fields.
 #[derive(Debug)]
 pub struct ReadShape {
     keys: Vec<Box<str>>,
@@ -50,7 +50,7 @@ struct ReadField {
 }
 
 impl ReadShape {
-    /// Prepares the reading of `resource`; fields v1 does not have are left to the resource's own file.
+    /// Prepares the reading of `resource`. Fields that v1 does not have are left to the resource's own file.
     pub fn of(resource: &Resource) -> Self {
         let mut shape = Self { keys: Vec::new(), fields: Vec::new(), cells: resource.cells.len() };
         for (index, field) in resource.fields.iter().enumerate() {
@@ -72,7 +72,7 @@ impl ReadShape {
     /// Translates one v1 record. `overlay` are the values kept for it.
     ///
     /// # Errors
-    /// A member missing, of another type, or null where v2 has no null.
+    /// A member is missing, of another type, or null where v2 allows no null.
     pub fn read(&self, row: &str, overlay: &[OverlayValue]) -> Result<Held, Fault> {
         let mut slots = self.slots();
         let mut text = serde_json::Deserializer::from_str(row);
@@ -84,12 +84,12 @@ impl ReadShape {
         Ok(Held { record, v1: Bytes::copy_from_slice(row.as_bytes()) })
     }
 
-    /// Where the wanted members of a record come to lie.
+    /// Returns empty places for the wanted members of a record.
     pub(super) fn slots<'de>(&self) -> Vec<Option<&'de str>> {
         vec![None; self.keys.len()]
     }
 
-    /// Appends the read shape of the record whose members are `slots` to `json`; answers its id and what lists look at.
+    /// Appends the read shape of the record with the members `slots` to `json`. Returns its id and the cells for lists.
     ///
     /// # Errors
     /// As [`ReadShape::read`].
@@ -111,7 +111,7 @@ impl ReadShape {
         Ok((id, writer.cells))
     }
 
-    /// Translates members of a v1 record that were put together from several answers.
+    /// Translates members of a v1 record that were combined from several answers.
     ///
     /// # Errors
     /// As [`ReadShape::read`].
@@ -138,18 +138,18 @@ impl ReadField {
     }
 }
 
-/// The text of an answer of v1. It is checked once as a whole, which is faster than piece by piece.
+/// Returns an answer of v1 as text. UTF-8 is checked once for the whole answer, which is faster than piece by piece.
 ///
 /// # Errors
-/// Bytes that are not UTF-8.
+/// The bytes are not UTF-8.
 pub fn text(body: &[u8]) -> Result<&str, Fault> {
     simdutf8::compat::from_utf8(body).map_err(|fault| Fault(fault.to_string()))
 }
 
-/// Slices of one page of v1, one per record.
+/// Returns slices of one page of v1, one for each record.
 ///
 /// # Errors
-/// Anything that is not the list form the resource declares.
+/// The page does not have the list form that the resource declares.
 pub fn rows(form: Rows, body: &[u8]) -> Result<Vec<&RawValue>, Fault> {
     #[derive(Deserialize)]
     struct Page<'p> {
@@ -164,10 +164,10 @@ pub fn rows(form: Rows, body: &[u8]) -> Result<Vec<&RawValue>, Fault> {
     rows.map_err(|fault| Fault(format!("a list is not readable: {fault}")))
 }
 
-/// The records of one page of v1, each as a `T`.
+/// Reads the records of one page of v1, each as a `T`.
 ///
 /// # Errors
-/// Anything that is no page of objects, or an object that is no `T`.
+/// The body is no page of objects, or an object is no `T`.
 pub fn records<T: DeserializeOwned>(page: &[u8]) -> Result<Vec<T>, Fault> {
     #[derive(Deserialize)]
     struct Page<T> {
@@ -178,13 +178,13 @@ pub fn records<T: DeserializeOwned>(page: &[u8]) -> Result<Vec<T>, Fault> {
     Ok(page.results.into_iter().map(|Object(record)| record).collect())
 }
 
-/// Reads one record: the wanted members as v1's text of their values.
+/// Reader of one record: stores the wanted members as v1's text of their values.
 pub(super) struct Slots<'s, 'de> {
     pub(super) shape: &'s ReadShape,
     pub(super) slots: &'s mut [Option<&'de str>],
 }
 
-/// The values of the first and of the last member of a record; none in one without members.
+/// The values of the first and last member of a record; none in a record without members.
 pub(super) type Ends<'de> = Option<(&'de str, &'de str)>;
 
 impl<'de> DeserializeSeed<'de> for Slots<'_, 'de> {
@@ -203,7 +203,7 @@ impl<'de> Visitor<'de> for Slots<'_, 'de> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Ends<'de>, A::Error> {
-        // v1 sends members in a fixed order, so the next wanted key is usually the one after the last.
+        // v1 sends members in a fixed order, so the next wanted key is usually the one after the last wanted key.
         let (mut next, mut ends): (usize, Ends<'de>) = (0, None);
         while let Some(Name(key)) = map.next_key::<Name<'de>>()? {
             let slot = find(&self.shape.keys, &key, next);
@@ -234,7 +234,7 @@ struct Name<'n>(#[serde(borrow)] Cow<'n, str>);
 
 struct Writer<'w> {
     json: &'w mut Vec<u8>,
-    /// Whether no member is written yet.
+    /// Whether no member has been written yet.
     first: bool,
     cells: Box<[Cell]>,
     id: Option<Uuid>,
@@ -299,7 +299,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// v1 writes instants in the caller's own zone with its offset (trap 42, `tz_list_kim`).
+    /// Writes an instant in UTC. v1 gives instants in the caller's own zone with its offset (trap 42, `tz_list_kim`).
     fn instant(&mut self, field: &ReadField, raw: &str) -> Result<(), Fault> {
         let text = raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
         let text = text.ok_or_else(|| wrong(field, "is not an instant"))?;
@@ -316,7 +316,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Sets of ids, each once: v1 repeats people who left and came back (trap 51,
+    /// Writes a set of ids, each once: v1 repeats people who left and came back (trap 51,
     /// `modules_get_after_members_again`).
     fn ids(&mut self, field: &ReadField, raw: &str) -> Result<(), Fault> {
         let ids: Vec<Uuid> = serde_json::from_str(raw).map_err(|_| wrong(field, "is not a list of ids"))?;
@@ -341,7 +341,7 @@ impl Writer<'_> {
     }
 }
 
-/// A value as the answer to a write shows it, for which all of v1's answer is read: what nests too deep is null.
+/// Returns a value as the answer to a write shows it, where v1's whole answer is read: too deep nesting becomes null.
 fn as_writes_show<'t>(field: &ReadField, raw: &'t str) -> Result<Cow<'t, str>, Fault> {
     let without = json::without_depths(raw).map_err(|fault| wrong(field, &fault.to_string()))?;
     Ok(without.map_or(Cow::Borrowed(raw), Cow::Owned))
@@ -379,13 +379,13 @@ fn cell_of(kind: Kind, raw: &str) -> Option<Cell> {
     }
 }
 
-/// Text of a JSON string that serde has read before, borrowed where it has no escapes.
+/// Returns the text of a JSON string that serde has checked before, borrowed where it has no escapes.
 fn unquote(raw: &str) -> Option<Cow<'_, str>> {
     let text = raw.strip_prefix('"')?.strip_suffix('"')?;
     if text.contains('\\') { serde_json::from_str(raw).ok().map(Cow::Owned) } else { Some(Cow::Borrowed(text)) }
 }
 
-/// JSON text of what a reader of the HTML sees.
+/// Returns, as JSON, the text that a reader of the HTML sees.
 fn plain_text(field: &ReadField, raw: &str) -> Result<String, Fault> {
     let html = unquote(raw).ok_or_else(|| wrong(field, "is not of its kind"))?;
     Ok(Value::String(html::strip(&html)).to_string())

@@ -1,7 +1,7 @@
-//! Rosters: v1 gives persons, v2 wants memberships.
+//! Rosters: v1 returns persons, v2 needs memberships.
 //!
-//! v1's rosters carry no membership ids and no join dates, the project roster no roles (trap 52,
-//! `members_seeded_project`). Ids are derived, the order of joining is v1's own (newest first), and roles of
+//! v1's rosters have no membership ids and no join dates, and the project roster has no roles (trap 52,
+//! `members_seeded_project`). Ids are derived, the order of joining is v1's own (newest first), and the roles of
 //! other people in a project are those of the workspace (O89).
 //!
 //! May use: `plan` (cells), `v1` (objects), `v2` records.
@@ -31,12 +31,12 @@ pub struct Person {
     pub avatar_url: Option<String>,
     /// Display name.
     pub display_name: Option<String>,
-    /// Role number; on the workspace roster only.
+    /// Role number; only on the workspace roster.
     pub role: Option<i64>,
 }
 
 impl Person {
-    /// Bytes that it takes, about.
+    /// Approximate bytes held.
     pub fn bytes(&self) -> usize {
         let texts = [&self.first_name, &self.last_name, &self.email, &self.avatar_url, &self.display_name];
         size_of::<Self>() + texts.into_iter().flatten().map(String::len).sum::<usize>()
@@ -46,7 +46,7 @@ impl Person {
 /// Reads a roster, newest first as v1 sends it.
 ///
 /// # Errors
-/// Anything that is not an array of persons.
+/// The body is no array of persons.
 pub fn read(body: &[u8]) -> Result<Vec<Person>, Fault> {
     let rows: Vec<Object<Person>> =
         serde_json::from_slice(body).map_err(|fault| Fault(format!("a roster is not readable: {fault}")))?;
@@ -58,7 +58,7 @@ pub fn roles(people: &[Person]) -> HashMap<Uuid, i64> {
     people.iter().filter_map(|person| Some((person.id, person.role?))).collect()
 }
 
-/// Makes the memberships of a workspace or project (`owner`) from its people; `role_of` names the slug.
+/// Builds the memberships of a workspace or project (`owner`) from its people; `role_of` returns the role's slug.
 pub fn memberships(
     resource: &Resource,
     owner: Uuid,
@@ -75,7 +75,7 @@ fn membership_id(owner: Uuid, person: Uuid) -> Uuid {
     Uuid::new_v5(&owner, person.as_bytes())
 }
 
-/// The person as an expansion shows them: a leaf.
+/// The person as an expansion shows it, without expansions of its own.
 pub fn shown(person: &Person) -> Value {
     json!({
         "id": person.id,

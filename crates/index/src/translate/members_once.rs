@@ -1,4 +1,4 @@
-//! A JSON object of v1 in which no member stands twice: of two values nobody can say which one counts.
+//! Reader of a v1 JSON object that rejects repeated members, because it is unknown which of two values counts.
 //!
 //! May use: `json`, this folder.
 
@@ -33,10 +33,10 @@ impl<'de> Deserialize<'de> for Once {
     }
 }
 
-/// The members of an object.
+/// Reads the members of an object.
 ///
 /// # Errors
-/// Anything else, and a member that stands twice.
+/// The body is no object, or a member occurs twice.
 pub fn members_once(body: &[u8]) -> Result<Map<String, Value>, Fault> {
     serde_json::from_slice::<Once>(body).map(|once| once.0).map_err(|fault| Fault(fault.to_string()))
 }

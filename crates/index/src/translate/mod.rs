@@ -1,6 +1,6 @@
-//! v2 ↔ v1, pure: names, values, records and refusals, without any input or output.
+//! Translation between v2 and v1, pure: names, values, records and refusals, without any input or output.
 //!
-//! One file per resource owns that resource's oddities; the parts that all resources share are in `incoming`,
+//! The oddities of each resource are in one file of its own. The parts that all resources share are in `incoming`,
 //! `outgoing`, `confirm` and `refusal`.
 //!
 //! May use: types of `plan`, `v1` and `v2`, overlay values of `store`, `refusal`. May not use: `run`,

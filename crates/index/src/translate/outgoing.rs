@@ -1,4 +1,4 @@
-//! v2 bodies to v1 bodies: only keys v1 is known to honour are ever sent (traps 14, 17, 18).
+//! Translation of v2 bodies to v1 bodies: sends only keys that v1 is known to use (traps 14, 17, 18).
 //!
 //! May use: `v2`, `plan`.
 
@@ -6,7 +6,7 @@ use crate::plan::{Field, Keep, OnCreate, Resource};
 use crate::v2::body::Given;
 use serde_json::{Map, Value};
 
-/// What a write means, sorted by where it goes.
+/// The members of a write, sorted by where they go.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct Outgoing {
     /// Sent with the write itself, in v1 names.

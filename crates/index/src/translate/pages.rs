@@ -1,5 +1,5 @@
-//! A page of v1 to v2 records in one pass: each byte of it is read once, and the shown records are written into one
-//! buffer.
+//! Translation of a page of v1 to v2 records in one pass: each byte is read once, and the shown records are written
+//! into one buffer.
 //!
 //! May use: `plan`, `v2`, `translate::incoming`.
 
@@ -14,10 +14,10 @@ use std::ops::Range;
 use uuid::Uuid;
 
 impl ReadShape {
-    /// Translates the records of one page of v1, for which nothing is kept.
+    /// Translates the records of one page of v1 that have no overlay values.
     ///
     /// # Errors
-    /// Anything that is not the list form the resource declares; a record as [`ReadShape::read`] refuses it.
+    /// The page does not have the list form that the resource declares, or [`ReadShape::read`] rejects a record.
     pub fn read_page(&self, form: Rows, page: &[u8]) -> Result<Vec<Held>, Fault> {
         let text = text(page).map_err(|fault| unreadable(&fault.0))?;
         let shown = Vec::with_capacity(page.len());
@@ -41,31 +41,31 @@ fn unreadable(fault: &impl fmt::Display) -> Fault {
     Fault(format!("a list is not readable: {fault}"))
 }
 
-/// A page being read.
+/// A page that is being read.
 struct Reading<'r, 'de> {
     shape: &'r ReadShape,
     /// The page.
     text: &'de str,
-    /// The wanted members of the record that is read.
+    /// The wanted members of the present record.
     slots: Vec<Option<&'de str>>,
-    /// What is shown of all records, one after the other.
+    /// The v2 text of all records, one after the other.
     json: Vec<u8>,
     rows: Vec<Row>,
-    /// Why a record cannot be translated.
+    /// The reason why a record cannot be translated.
     fault: Option<Fault>,
 }
 
 struct Row {
     id: Uuid,
     cells: Box<[Cell]>,
-    /// Where it lies in what is shown.
+    /// Its place in the v2 text.
     json: Range<usize>,
-    /// Where it lies in the page.
+    /// Its place in the page.
     v1: Range<usize>,
 }
 
 impl<'de> Reading<'_, 'de> {
-    /// Takes in the record whose members were just read, with the values of its first and last member.
+    /// Adds the record whose members were just read; `ends` are the values of its first and last member.
     fn take(&mut self, ends: Ends<'de>) -> Result<(), Fault> {
         let begun = self.json.len();
         let (id, cells) = self.shape.write(&self.slots, &[], &mut self.json)?;
@@ -74,20 +74,20 @@ impl<'de> Reading<'_, 'de> {
         Ok(())
     }
 
-    /// Where the record with these members lies in the page: from the brace before the first to that behind the last.
-    /// None where the name of its first member holds a brace or begins with a colon, which no name of v1 does.
+    /// Place of the record with these members in the page: from the brace before the first to the one after the last.
+    /// None when the name of its first member has a brace or begins with a colon, which no name of v1 does.
     fn extent(&self, (first, last): (&'de str, &'de str)) -> Option<Range<usize>> {
         let at = |part: &str| part.as_ptr().addr() - self.text.as_ptr().addr();
         let (before, behind) = (self.text.get(..at(first))?, self.text.get(at(last) + last.len()..)?);
         let begin = before.rfind('{')?;
         let name = before[begin + 1..].trim_start().strip_prefix('"')?;
         let end = self.text.len() - behind.trim_start().strip_prefix('}')?.len();
-        // With a brace in the name, the part behind the brace is the end of the name.
+        // When the name has a brace, the part after the brace is the end of the name.
         (!name.trim_start().starts_with(':')).then_some(begin..end)
     }
 
-    /// The records, which share one copy of the page and one of what is shown. A copy, because an answer of v1 counts
-    /// as being on its way for as long as anybody holds a part of it.
+    /// Returns the records, which share one copy of the page and one of the v2 text. The page is copied, because an
+    /// answer of v1 counts as in flight as long as any part of it is held.
     fn held(self) -> Vec<Held> {
         let (v1, json) = (Bytes::copy_from_slice(self.text.as_bytes()), Bytes::from(self.json));
         let held = |row: Row| {

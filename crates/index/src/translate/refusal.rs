@@ -1,7 +1,7 @@
-//! v1's refusals of writes, in v2 words and v2 field names.
+//! v1's refusals of writes, translated to v2 words and v2 field names.
 //!
-//! v1 refuses in more than ten shapes (`fixtures/v1/errors.json`). The shapes that all resources share are read here;
-//! the others are declared in the mapping (`[[v1.refusals]]`).
+//! v1's refusals have more than ten shapes (`fixtures/v1/errors.json`). The shapes that all resources share are read
+//! here; the others are declared in the mapping (`[[v1.refusals]]`).
 //!
 //! May use: `plan`, `v1` messages, `refusal`.
 
@@ -11,8 +11,8 @@ use crate::refusal::Refusal;
 use crate::v1::V1Response;
 use serde_json::Value;
 
-/// What a refused write means. `response` is a 4xx that is neither about the key nor the quota; those are
-/// told apart before.
+/// Translates the answer to a refused write. `response` is a 4xx that is neither about the key nor about the quota;
+/// those two cases are handled before.
 pub fn of_write(resource: &Resource, on: WriteKind, response: &V1Response) -> Refusal {
     let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
     if let Some(refusal) = declared(resource, on, response.status, &body) {
@@ -55,7 +55,7 @@ fn fits(refusal: &V1Refusal, body: &Value) -> bool {
     }
 }
 
-/// A v1 with workflow rules of its own says so in its sentence; the recorded one has none.
+/// Recognises a v1 with workflow rules of its own by its sentence. The recorded v1 has no such rules.
 fn by_own_workflow(status: u16, body: &Value) -> Option<Refusal> {
     let told = text(body).filter(|_| matches!(status, 400 | 403))?;
     let words = told.to_lowercase();
@@ -63,7 +63,7 @@ fn by_own_workflow(status: u16, body: &Value) -> Option<Refusal> {
     about_moves.then(|| Refusal::WorkflowDenied { detail: told.to_owned() })
 }
 
-/// The caller may see the project (its card says so), so a 403 is about the role.
+/// Translates a 403. It is about the role, because the project card proves that the caller may see the project.
 fn forbidden(body: &Value) -> Refusal {
     let detail = match text(body) {
         Some(told) if told.starts_with("Only admin or creator") => told.to_owned() + ".",
@@ -72,7 +72,7 @@ fn forbidden(body: &Value) -> Refusal {
     Refusal::Forbidden { detail }
 }
 
-/// Whether a 400 is about one field and nothing else, by its v1 name.
+/// Checks whether a 400 is only about the field with this v1 name.
 pub fn is_only_about(response: &V1Response, key: &str) -> bool {
     let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
     response.status == 400

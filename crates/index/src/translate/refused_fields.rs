@@ -1,4 +1,4 @@
-//! What the body of a refusal says: its text, and which fields it is about, in v2 names.
+//! The content of a refusal's body: its text, and the fields it is about, in v2 names.
 //!
 //! May use: `plan`, `refusal`.
 
@@ -21,7 +21,7 @@ pub(super) fn validation(resource: &Resource, body: &Value) -> Refusal {
     }
 }
 
-/// `{"field": ["message", …]}` and `{"field": {"0": ["message"]}}`, renamed.
+/// Reads `{"field": ["message", …]}` and `{"field": {"0": ["message"]}}`, with v2 names.
 fn field_errors(resource: &Resource, members: &Map<String, Value>) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (key, told) in members.iter().filter(|(key, _)| *key != "non_field_errors") {
@@ -48,7 +48,7 @@ pub(super) fn v2_name<'a>(resource: &'a Resource, key: &'a str) -> &'a str {
     resource.field_of_v1(key).map_or(key, |field| &field.name)
 }
 
-/// The one sentence of a v1 refusal, wherever it stands.
+/// Returns the one sentence of a v1 refusal, in whichever member it is.
 pub(super) fn text(body: &Value) -> Option<&str> {
     let members = body.as_object()?;
     let plain = ["error", "detail", "message"].iter().find_map(|key| members.get(*key)?.as_str());

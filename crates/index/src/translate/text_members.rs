@@ -1,4 +1,4 @@
-//! Members of an object of JSON, written one after the other.
+//! Writer of the members of a JSON object, one after the other.
 //!
 //! May use: `v2`, this folder.
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use uuid::Uuid;
 use uuid::fmt::Hyphenated;
 
-/// Members of an object, one after the other. Each method takes what stands before the value, complete.
+/// Members of an object, one after the other. Each method takes the complete text before the value as `key`.
 pub(super) struct Members<'o> {
     pub(super) out: &'o mut Vec<u8>,
 }
@@ -22,7 +22,7 @@ impl Members<'_> {
         self.json(key, text);
     }
 
-    /// A text in which nothing has to be escaped.
+    /// Writes a text that needs no escaping.
     pub(super) fn plain(&mut self, key: &str, text: &str) {
         self.out.extend_from_slice(key.as_bytes());
         self.out.push(b'"');
@@ -62,7 +62,7 @@ impl Members<'_> {
         self.out.push(b']');
     }
 
-    /// The key that people use: `WEB-7`.
+    /// Writes the key that people use: `WEB-7`.
     pub(super) fn identifier(&mut self, key: &str, project: &str, number: i64) {
         self.text(key, project);
         // The closing quotation mark comes after the number.
@@ -80,7 +80,7 @@ fn quoted_id(out: &mut Vec<u8>, id: Uuid) {
 }
 
 pub(super) fn json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
-    // Memory cannot refuse what is written, and these values have no form that JSON does not have.
+    // Writing to memory cannot fail, and every form of these values exists in JSON.
     let written = serde_json::to_writer(out, value);
     debug_assert!(written.is_ok(), "{written:?}");
 }

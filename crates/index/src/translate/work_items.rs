@@ -1,7 +1,7 @@
-//! Work items: v1's record as a typed value; `work_items_text` writes the v2 read shape of it.
+//! Work items: v1's record as a typed value. `work_items_text` writes its v2 read shape.
 //!
-//! Lists, the index and single reads all pass an [`Item`] around, so that a row from the index and a row from
-//! v1 are written by the same code.
+//! Lists, the index and single reads all use an [`Item`], so that the same code writes a row from the index and a row
+//! from v1.
 //!
 //! May use: `v1` (objects), `v2` (time), this folder.
 
@@ -16,10 +16,10 @@ use std::collections::HashSet;
 use std::fmt;
 use uuid::Uuid;
 
-/// Rows of a page that have room at once.
+/// Number of rows for which memory is reserved when a page is read.
 const USUAL_PAGE: usize = 128;
 
-/// Declares [`Item`] with its members as v1 names them, and what v1 is asked for.
+/// Declares [`Item`] with its members under v1's names, and the fields to request from v1.
 macro_rules! item {
     (id: $($(#[$about:meta])* $name:ident: $kind:ty,)*) => {
         /// A work item as v1 shows it, instants in UTC.
@@ -28,19 +28,19 @@ macro_rules! item {
             /// Id.
             pub id: Uuid,
             $($(#[$about])* pub $name: $kind,)*
-            /// SHA-256 of the description; none in rows that were read without it, which have no version.
+            /// SHA-256 of the description; none in rows that were read without it. Such rows have no version.
             #[serde(default, rename = "description_html", deserialize_with = "digest", skip_serializing)]
             pub description: Option<[u8; 32]>,
-            /// Estimate, where the description is there.
+            /// Estimate; only in rows read with the description.
             #[serde(default, skip_serializing)]
             pub estimate_point: Option<Uuid>,
-            /// The points that v1 had before estimates, where the description is there. v2 does not show them.
+            /// The points that v1 had before estimates; only in rows read with the description. v2 does not show them.
             #[serde(default, skip_serializing)]
             pub point: Option<f64>,
         }
 
-        /// An [`Item`] as lists show it: a member that is read for its version alone is passed over, whether v1 sends
-        /// it or not.
+        /// An [`Item`] as lists show it. Members that are read only for the version are ignored, whether v1 sends
+        /// them or not.
         #[derive(Deserialize)]
         struct Listed {
             id: Uuid,
@@ -54,11 +54,12 @@ macro_rules! item {
             }
         }
 
-        /// What is asked of v1 for an [`Item`]: everything v2 shows, filters or orders by, and no `description_html`.
+        /// Fields requested from v1 for an [`Item`]: all that v2 shows, filters or orders by, and no
+        /// `description_html`.
         pub const FIELDS: &str = concat!("fields=id" $(, ",", stringify!($name))*);
 
-        /// What is asked of v1 for one whole [`Item`], from which its version can be told: v2 shows no description,
-        /// but its change makes another version.
+        /// Fields requested from v1 for one whole [`Item`], from which its version can be computed. v2 shows no
+        /// description, but a change of it makes another version.
         pub const WHOLE: &str =
             concat!("fields=id" $(, ",", stringify!($name))*, ",description_html,estimate_point,point");
     };
@@ -72,7 +73,7 @@ item! {
     sequence_id: i64,
     /// Priority.
     priority: Priority,
-    /// State; the nil UUID where v1 holds none.
+    /// State; the nil UUID where v1 has none.
     #[serde(deserialize_with = "or_nil")]
     state: Uuid,
     /// Parent, if any.
@@ -81,7 +82,7 @@ item! {
     /// Assigned people.
     #[serde(deserialize_with = "distinct")]
     assignees: Vec<Uuid>,
-    /// Applied labels, each once: v1 may hold one twice, because two writes at once each add it.
+    /// Applied labels, each once. v1 may hold one twice, when two writes at the same time each add it.
     #[serde(deserialize_with = "distinct")]
     labels: Vec<Uuid>,
     /// Planned start, `YYYY-MM-DD`.
@@ -92,7 +93,7 @@ item! {
     target_date: Option<String>,
     /// Always false in what v1 shows (trap 53).
     is_draft: bool,
-    /// A day; always null in reads (trap 53), set in the answer to an archiving PATCH.
+    /// A day. Always null in reads (trap 53), set in the answer to an archiving PATCH.
     #[serde(deserialize_with = "day_or_instant")]
     archived_at: Option<String>,
     /// Creation.
@@ -115,7 +116,7 @@ item! {
 }
 
 impl Item {
-    /// Its members in v1 names, but those that are read for its version alone.
+    /// Returns its members in v1 names, without those that are read only for the version.
     pub fn members(&self) -> Map<String, Value> {
         match serde_json::to_value(self) {
             Ok(Value::Object(members)) => members,
@@ -141,7 +142,7 @@ pub enum Priority {
 }
 
 impl Priority {
-    /// The word on both sides.
+    /// The word in v1 and v2.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Urgent => "urgent",
@@ -156,10 +157,10 @@ impl Priority {
 /// State groups in their semantic order (contract 7.3).
 pub const GROUPS: [&str; 6] = ["backlog", "unstarted", "started", "completed", "cancelled", "triage"];
 
-/// An instant of v1, for records read in part.
+/// Reads an instant of v1, for records that are read in part.
 ///
 /// # Errors
-/// Any other text.
+/// The text is no instant.
 pub fn instant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Micros, D::Error> {
     struct Text;
     impl Visitor<'_> for Text {
@@ -174,15 +175,15 @@ pub fn instant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Micros, D::
     deserializer.deserialize_str(Text)
 }
 
-/// An id, or the nil UUID for null.
+/// Reads an id, or the nil UUID for null.
 fn or_nil<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Uuid, D::Error> {
     present(deserializer).map(|id: Option<Uuid>| id.unwrap_or_default())
 }
 
-/// So many ids are compared each with each, which takes no memory; more would take time by the square.
+/// Up to this number, ids are compared with each other, which takes no memory. More ids would take quadratic time.
 const FEW_IDS: usize = 32;
 
-/// Ids in their order, each once.
+/// Reads ids in their order, each once.
 fn distinct<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Uuid>, D::Error> {
     let mut ids: Vec<Uuid> = Vec::deserialize(deserializer)?;
     if ids.len() > FEW_IDS || (1..ids.len()).any(|at| ids[..at].contains(&ids[at])) {
@@ -192,12 +193,12 @@ fn distinct<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Uuid>, D::
     Ok(ids)
 }
 
-/// A day, which goes out as it is.
+/// Reads a day, which is shown unchanged.
 fn day<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     checked(deserializer, time::is_date)
 }
 
-/// A day, or an instant.
+/// Reads a day or an instant.
 fn day_or_instant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     checked(deserializer, |text| time::is_date(text) || time::read_instant(text).is_some())
 }
@@ -210,15 +211,15 @@ fn checked<'de, D: Deserializer<'de>>(deserializer: D, is: fn(&str) -> bool) -> 
     }
 }
 
-/// The hash of a text, or of its absence.
+/// Reads a text as its hash. Null counts as an empty text.
 fn digest<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<[u8; 32]>, D::Error> {
     let text = Option::<std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
     Ok(Some(Sha256::digest(text.unwrap_or_default().as_bytes()).into()))
 }
 
-/// Everything of an item but what moves without anybody changing it: v1 moves `updated_at` once more after its answer
-/// (trap 56). `project` is its identifier. The bytes are the same for the same version, and for nothing else. None when
-/// the item was read without its description.
+/// Encodes everything of an item except `updated_at`, which v1 moves once more after its answer without a change (trap
+/// 56). `project` is its identifier. The bytes are equal for the same version, and for no other one. None when the item
+/// was read without its description.
 pub fn version_of(item: &Item, project: &str) -> Option<Vec<u8>> {
     let description = item.description?;
     let mut item = Item { updated_at: 0, ..item.clone() };
@@ -231,7 +232,7 @@ pub fn version_of(item: &Item, project: &str) -> Option<Vec<u8>> {
 /// Reads one v1 record.
 ///
 /// # Errors
-/// A member missing or of another type.
+/// A member is missing or of another type.
 pub fn read(row: &str) -> Result<Item, Fault> {
     let item = serde_json::from_str(row).map_err(|fault| Fault(format!("a work item is not readable: {fault}")));
     item.map(|Object(item)| item)
@@ -240,16 +241,16 @@ pub fn read(row: &str) -> Result<Item, Fault> {
 /// A page of v1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
-    /// Rows of the whole list.
+    /// Number of rows of the whole list.
     pub total: usize,
-    /// Those on the page, in v1's order.
+    /// Rows of the page, in v1's order.
     pub rows: Vec<Item>,
 }
 
 /// Reads a page of v1.
 ///
 /// # Errors
-/// Anything that is no page, and as [`read`].
+/// The text is no page, and as [`read`].
 pub fn read_page(text: &str) -> Result<Page, Fault> {
     #[derive(Deserialize)]
     struct Read {
@@ -262,7 +263,7 @@ pub fn read_page(text: &str) -> Result<Page, Fault> {
     Ok(Page { total: page.total_count, rows: page.results })
 }
 
-/// The rows of a page. Each becomes an [`Item`] as soon as it is read: a second list would be moved once more.
+/// Reads the rows of a page. Each becomes an [`Item`] at once, because a second list would have to be moved again.
 fn rows<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Item>, D::Error> {
     struct Rows;
     impl<'de> Visitor<'de> for Rows {

@@ -1,13 +1,13 @@
 //! Human keys of work items, such as `WEB-7`.
 //!
-//! v1's look-up is case-sensitive and lax about the number, and fails on what is none (trap 54,
-//! `items_key_lower_case`, `items_key_zero_padded`, `items_key_not_a_number`), so the form is checked first.
+//! v1's lookup is case-sensitive, does not check the number strictly, and fails on a text that is no key (trap 54,
+//! `items_key_lower_case`, `items_key_zero_padded`, `items_key_not_a_number`). So the form is checked first.
 //!
 //! May use: nothing of this crate.
 
 use std::fmt;
 
-/// A key of the right form; whether an item has it is another question.
+/// A key of the right form. An item with this key need not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HumanKey {
     /// Identifier of the project, in upper case.
@@ -17,9 +17,9 @@ pub struct HumanKey {
 }
 
 impl HumanKey {
-    /// Reads `letters-digits`; the project part begins with a letter and is upper-cased. Besides letters and
-    /// digits it may hold what v1 takes into identifiers (`projects_create_identifier_with_space`), so that every
-    /// key a read shows finds its item. Signs, leading zeros and digits of other scripts make it none.
+    /// Reads `letters-digits`. The project part begins with a letter and is upper-cased. Besides letters and digits it
+    /// may have the characters that v1 allows in identifiers (`projects_create_identifier_with_space`), so that every
+    /// key a read shows finds its item. Signs, leading zeros and digits of other scripts are rejected.
     pub fn parse(text: &str) -> Option<Self> {
         let (project, number) = text.rsplit_once('-')?;
         let begins = project.chars().next().is_some_and(char::is_alphabetic);
@@ -28,7 +28,7 @@ impl HumanKey {
         if !begins || !digits || !project.chars().all(known) {
             return None;
         }
-        // v1 numbers items with 32 bits; a larger number names nothing (`items_key_huge_number`).
+        // v1 numbers items with 32 bits, so no item has a larger number (`items_key_huge_number`).
         Some(Self { project: project.to_uppercase(), number: number.parse().ok()? })
     }
 }

@@ -1,4 +1,4 @@
-//! The v2 read shape of a work item, written straight into the answer.
+//! The v2 read shape of a work item, written directly into the answer.
 //!
 //! May use: `v2` (time), `work_items`.
 
@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// About what an item takes as text, in bytes.
+/// Usual size of an item as text, in bytes.
 pub const USUAL_SIZE: usize = 768;
 
-/// `custom_fields` of the read shape: null on lists and archive verbs, an object on single items.
+/// `custom_fields` of the read shape: null on lists and archive operations, an object on single items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CustomFields<'c> {
     /// Null.
@@ -34,7 +34,7 @@ pub enum Expanded {
 }
 
 impl Expanded {
-    /// Bytes of it as text, about.
+    /// Approximate bytes of its text.
     pub fn size(&self) -> usize {
         match self {
             Self::One(record) => record.len(),
@@ -59,15 +59,15 @@ impl Expanded {
     }
 }
 
-/// What stands before the value of a member that is not the first.
+/// The text before the value of a member that is not the first.
 macro_rules! key {
     ($name:literal) => {
         concat!(",\"", $name, "\":")
     };
 }
 
-/// Appends the v2 read shape, keys in the contract's order. `project` is the identifier of the project, `type_id` comes
-/// from the gateway's own store alone (trap 31), `added` are the keys that `expand` adds.
+/// Appends the v2 read shape, with keys in the contract's order. `project` is the identifier of the project. `type_id`
+/// comes only from the gateway's own store (trap 31). `added` are the keys that `expand` adds.
 pub fn write(
     out: &mut Vec<u8>,
     item: &Item,
@@ -104,7 +104,7 @@ pub fn write(
     out.push(b'}');
 }
 
-/// v1 keeps the day of archiving only (trap 53); v2 shows its first instant.
+/// Returns the first instant of the day of archiving. v1 keeps only the day (trap 53).
 fn archived_instant(day: &str) -> String {
     let micros =
         time::read_date(day).and_then(|day| time::day_begins(day, "UTC")).or_else(|| time::read_instant(day));

@@ -1,6 +1,6 @@
-//! Writes of work items: what may be sent, what v1's refusals mean, and whether v1 did what was asked.
+//! Writes of work items: the members to send, the meaning of v1's refusals, and the check whether v1 did as asked.
 //!
-//! Only keys v1 is known to honour leave this file (traps 14, 17, 18); `type_id` never does (trap 31).
+//! This file sends only keys that v1 is known to use (traps 14, 17, 18), and never `type_id` (trap 31).
 //!
 //! May use: `plan`, `refusal`, `v2` bodies, this folder.
 
@@ -23,9 +23,10 @@ const PAIRS: [(&str, &str); 6] = [
     ("labels", "label_ids"),
     ("estimate", "estimate_point_id"),
 ];
-/// What v1 takes for "nothing written"; it refuses empty and blank texts (trap 32, `items_create_html_empty`).
+/// The text that v1 accepts for "nothing written"; v1 rejects empty and blank texts (trap 32,
+/// `items_create_html_empty`).
 const NO_TEXT: &str = "<p></p>";
-/// v1's sentences about the whole body, and the member each is about (`items_create_start_after_target`,
+/// v1's sentences about the whole body, and the member that each is about (`items_create_start_after_target`,
 /// `items_create_state_other_project`, `items_create_parent_other_project`, `estimates_create_foreign_point`,
 /// `items_create_html_xml_declaration`).
 const SENTENCES: [(&str, &str); 5] = [
@@ -36,13 +37,13 @@ const SENTENCES: [(&str, &str); 5] = [
     ("Invalid HTML passed", "description_html"),
 ];
 
-/// Checks the members against each other and takes over those that need no look-up, in v1 names.
+/// Checks the members against each other and copies those that need no lookup, in v1 names.
 ///
 /// # Errors
 /// `validation_error` with every fault.
 pub fn plain(resource: &Resource, given: &Given) -> Result<Map<String, Value>, Refusal> {
     let mut errors = faults_between(given);
-    // Where both sides have one name, they have one meaning.
+    // Members with the same name in v1 and v2 have the same meaning.
     let plain = written(resource).filter(|(field, v1)| field.name == *v1);
     let mut body: Map<String, Value> =
         plain.filter_map(|(_, v1)| Some((v1.to_owned(), given.get(v1)?.clone()))).collect();
@@ -54,19 +55,19 @@ pub fn plain(resource: &Resource, given: &Given) -> Result<Map<String, Value>, R
     if errors.is_empty() { Ok(body) } else { Err(Refusal::fields(errors)) }
 }
 
-/// Fields that are written, with their v1 names.
+/// Fields that clients can write, with their v1 names.
 fn written(resource: &Resource) -> impl Iterator<Item = (&Field, &str)> {
     let written = resource.fields.iter().filter(|field| !field.spec.read_only);
     written.filter_map(|field| Some((field, field.spec.v1.as_deref()?)))
 }
 
-/// Fields that are sets, with their v1 names.
+/// Writable fields that are sets, with their v1 names.
 fn sets(resource: &Resource) -> impl Iterator<Item = (&str, &str)> {
     let sets = written(resource).filter(|(field, _)| matches!(field.value, ValueType::Array(_)));
     sets.map(|(field, v1)| (field.name.as_str(), v1))
 }
 
-/// Faults of members that pass by themselves: two that exclude each other, and names that are no texts.
+/// Finds faults of members that are valid alone: two that exclude each other, and names that are no strings.
 pub fn faults_between(given: &Given) -> Vec<FieldError> {
     let mut errors = both_of_a_pair(given);
     errors.extend(names_that_are_no_texts(given));
@@ -89,12 +90,12 @@ fn names_that_are_no_texts(given: &Given) -> Vec<FieldError> {
 
 fn description(text: &str) -> Result<String, String> {
     let kept = html::sanitise(text)?;
-    // Blanks may be left as entities.
+    // Entities for blanks may be all that is left.
     let is_blank = !kept.contains('<') && value::trimmed(&html::strip(&kept)).is_empty();
     Ok(if is_blank { NO_TEXT.to_owned() } else { kept })
 }
 
-/// Takes out what the item has already; `description_html` and the estimate point are not part of an [`Item`]
+/// Removes the values that the item already has. `description_html` and the estimate point are not part of an [`Item`]
 /// and stay.
 pub fn keep_changes(body: &mut Map<String, Value>, item: &Item) {
     let present = item.members();
@@ -104,12 +105,12 @@ pub fn keep_changes(body: &mut Map<String, Value>, item: &Item) {
     });
 }
 
-/// Members that v1 shows of an item to single reads alone, and only when they are asked for.
+/// Members that v1 shows only in single reads, and only when they are requested.
 pub const HIDDEN: [&str; 2] = [DESCRIPTION, "estimate_point"];
 const DESCRIPTION: &str = "description_html";
 
-/// What v1 shows of an item by v1's names, with what only single reads show: the estimate, and the hash of the
-/// description in place of its text, which v1 changes when it stores it.
+/// Returns the members of an item in v1 names, with those that only single reads show: the estimate, and the
+/// description's hash instead of its text, because v1 changes the text when it stores it.
 pub fn shown(item: &Item) -> Map<String, Value> {
     let mut shown = item.members();
     if let Some(description) = item.description {
@@ -119,8 +120,8 @@ pub fn shown(item: &Item) -> Map<String, Value> {
     shown
 }
 
-/// Puts the id of an expanded estimate point in its place, and tells which estimate it belongs to. Nothing is a point
-/// without an id (trap 49, `items_get_expand_nulls`).
+/// Replaces an expanded estimate point by its id, and returns the estimate to which it belongs. A point without an id
+/// counts as no point (trap 49, `items_get_expand_nulls`).
 pub fn take_estimate(shown: &mut Map<String, Value>) -> Option<Uuid> {
     let point = shown.get_mut("estimate_point")?;
     let Value::Object(expanded) = point.take() else { return None };
@@ -128,21 +129,21 @@ pub fn take_estimate(shown: &mut Map<String, Value>) -> Option<Uuid> {
     expanded.get("estimate")?.as_str().and_then(|id| Uuid::try_parse(id).ok())
 }
 
-/// What an item tells about a change of it that v1 carries out as a whole or not at all.
+/// What an item shows about a change of it that v1 carries out as a whole or not at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Evidence {
     /// It shows what was sent.
     Done,
-    /// What was sent as other than before is as it was before.
+    /// The values that the change was to replace are still as before.
     Unchanged,
-    /// It shows neither, or some of both.
+    /// It shows neither of the two, or a mixture.
     Otherwise,
-    /// It was read without something that decides.
+    /// It was read without a member that decides.
     Unseen,
 }
 
-/// What `item` tells about a change by which v1 was sent `body`, where it had shown `was` before; members whose earlier
-/// value is not known are not in `was`.
+/// Returns what `item` shows about a change for which v1 was sent `body`. `was` are the values that v1 had shown
+/// before; members with an unknown earlier value are not in `was`.
 pub fn evidence(body: &Map<String, Value>, was: &Map<String, Value>, item: &Item) -> Evidence {
     let now = shown(item);
     if HIDDEN.iter().any(|key| body.contains_key(*key) && !now.contains_key(*key)) {
@@ -166,7 +167,7 @@ pub fn evidence(body: &Map<String, Value>, was: &Map<String, Value>, item: &Item
         (false, true) => Evidence::Unchanged,
         (true, true) => Evidence::Otherwise,
         _ if !is_as_sent => Evidence::Otherwise,
-        // v1 drops people and labels without a word (trap 15), so that a set may stay although the rest was carried
+        // v1 drops people and labels silently (trap 15). So a set may be unchanged although the rest was carried
         // out.
         (true, false) => Evidence::Done,
         (false, false) if has_set_stayed => Evidence::Unchanged,
@@ -174,8 +175,9 @@ pub fn evidence(body: &Map<String, Value>, was: &Map<String, Value>, item: &Item
     }
 }
 
-/// What the description alone tells; none where none was sent, or the one that there was. Nobody knows how v1 stores a
-/// description, so one that is another than before is the one that was sent, and it decides where nothing else does.
+/// Returns what the description alone shows; none when no description was sent, or the same one as before. The form in
+/// which v1 stores a description is unknown. So a description that differs from the earlier one counts as the sent one;
+/// it decides where nothing else does.
 fn of_description(
     body: &Map<String, Value>,
     was: &Map<String, Value>,
@@ -190,13 +192,14 @@ fn of_description(
     }
 }
 
-/// A description as [`shown`] gives it.
+/// The hash of a description, in the form of [`shown`].
 fn hash_of(description: &str) -> Value {
     json!(<[u8; 32]>::from(Sha256::digest(description.as_bytes())))
 }
 
-/// Whether `body` holds a parent or a set that `item` has already. v1 judges these anew: it refuses a parent that was
-/// archived since (with the words of `items_create_parent_other_project`) and drops people who have left (trap 15).
+/// Checks whether `body` has a parent or a set that the item already has. v1 checks them again: it rejects a parent
+/// that was archived since (with the words of `items_create_parent_other_project`) and drops people who have left (trap
+/// 15).
 pub fn repeats(resource: &Resource, body: &Map<String, Value>, item: &Item) -> bool {
     let present = item.members();
     let judged = sets(resource).map(|(_, key)| key).chain(["parent"]);
@@ -205,7 +208,7 @@ pub fn repeats(resource: &Resource, body: &Map<String, Value>, item: &Item) -> b
     sent.any(|(wanted, actual)| !empty(wanted) && same(wanted, actual))
 }
 
-/// Whether `actual` is a set that holds nothing but elements of `wanted`.
+/// Checks whether `actual` is a set that has only elements of `wanted`.
 fn is_part(actual: &Value, wanted: &Value) -> bool {
     match (actual, wanted) {
         (Value::Array(actual), Value::Array(wanted)) => actual.iter().all(|element| wanted.contains(element)),
@@ -220,7 +223,7 @@ fn same(wanted: &Value, actual: &Value) -> bool {
     }
 }
 
-/// Fields (v2 names) that v1 does not show as they were sent, and those it does.
+/// Sorts the sent fields (v2 names) into those that v1 shows as sent and those that it does not.
 pub fn check<'r>(
     resource: &'r Resource,
     sent: &Map<String, Value>,
@@ -234,13 +237,13 @@ pub fn check<'r>(
     checked
 }
 
-/// Members of which v1's answer tells nothing, or nothing that can be compared; they are stored when it took the rest.
+/// Members that v1's answer does not show in a comparable form. They count as stored when v1 accepted the rest.
 const UNCOMPARED: [&str; 4] = [DESCRIPTION, "type", "type_id", "custom_fields"];
 
-/// Success when v1 shows everything that an update sent, `body` of what the client had `given`.
+/// Succeeds when v1 shows everything that an update sent; `body` was sent for the client's body `given`.
 ///
 /// # Errors
-/// [`Refusal::OutcomeUnknown`] naming what was stored, what not, and the sets that there are now.
+/// [`Refusal::OutcomeUnknown`], naming what was stored, what was not, and the present sets.
 pub fn confirm_update(
     resource: &Resource,
     given: &Given,
@@ -262,7 +265,7 @@ pub fn confirm_update(
     })
 }
 
-/// v1's refusal of a write, about the members the client sent: the name form where the name was given.
+/// Renames the members in v1's refusal to those that the client sent: the name form where the client sent the name.
 pub fn refusal(given: &Given, refusal: Refusal) -> Refusal {
     let Refusal::Validation { detail, errors } = refusal else { return refusal };
     if errors.is_empty() {
@@ -276,7 +279,7 @@ pub fn refusal(given: &Given, refusal: Refusal) -> Refusal {
     Refusal::fields(renamed.collect::<Vec<_>>())
 }
 
-/// The member the client sent for `field`, which may carry an index.
+/// Returns the member that the client sent for `field`, which may end with an index.
 pub fn as_sent(given: &Given, field: &str) -> String {
     let (base, index) = field.split_at(field.find('.').unwrap_or(field.len()));
     let base = if base == "estimate_point" { "estimate_point_id" } else { base };
@@ -284,7 +287,8 @@ pub fn as_sent(given: &Given, field: &str) -> String {
     format!("{}{index}", name.unwrap_or(base))
 }
 
-/// The sets of which v1 dropped elements (trap 15), an entry each; none when nothing or something else was lost.
+/// Returns an error for each set from which v1 dropped elements (trap 15); none when nothing or something else was
+/// lost.
 pub fn dropped_sets(
     resource: &Resource,
     given: &Given,
@@ -297,7 +301,7 @@ pub fn dropped_sets(
         elements
             .is_some_and(|all| all.iter().all(|id| id.as_str().is_some_and(|id| value::read_uuid(id).is_some())))
     };
-    // What is no set of ids says nothing about what was dropped.
+    // A value that is no set of ids does not show what was dropped.
     if !lost.iter().all(|field| sets(resource).any(|(set, key)| set == *field && is_set(shown.get(key)))) {
         return None;
     }
@@ -309,20 +313,21 @@ pub fn dropped_sets(
     (!errors.is_empty()).then_some(errors)
 }
 
-/// Whether `sent` holds a set of which v1 may drop something without a word (trap 15).
+/// Checks whether `sent` has a set from which v1 may drop elements silently (trap 15).
 pub fn may_drop(resource: &Resource, sent: &Map<String, Value>) -> bool {
     sets(resource).any(|(_, key)| sent.contains_key(key))
 }
 
-/// The body that puts back what `sent` changed; none when it holds something an [`Item`] does not know, or v1 does not
-/// take: no state.
+/// Returns the body that undoes `sent`. None when `sent` has a member that an [`Item`] does not know, or when the
+/// earlier value is one that v1 does not accept: no state.
 pub fn undoing(sent: &Map<String, Value>, before: &Item) -> Option<Map<String, Value>> {
     let present = before.members();
     let earlier = |key: &String| present.get(key).filter(|value| key != "state" || **value != json!(Uuid::nil()));
     sent.keys().map(|key| Some((key.clone(), earlier(key)?.clone()))).collect()
 }
 
-/// What of a set v1 dropped (trap 15), as the client named it: `sent` are the ids in the order of the member.
+/// Returns an error with the elements that v1 dropped from a set (trap 15), as the client named them. `sent` are the
+/// ids in the order of the member.
 fn dropped(given: &Given, field: &str, sent: &Value, shown: &Value) -> FieldError {
     let member = as_sent(given, field);
     let named = given.get(&member).and_then(Value::as_array);
@@ -398,12 +403,12 @@ mod tests {
         let unread = Item { description: None, ..row("old", "") };
         let told = |body: Value, item: &Item| evidence(&object(body), &was, item);
         let both = json!({"name": "new", "description_html": "<p>a</p><p>b</p>"});
-        // v1 stores a description of two parts in another form.
+        // v1 stores a description of two parts in another form than it was sent.
         assert_eq!(told(both.clone(), &row("new", "<div><p>a</p><p>b</p></div>")), Evidence::Done);
         assert_eq!(told(both.clone(), &row("old", "<p>old</p>")), Evidence::Unchanged);
         assert_eq!(told(both.clone(), &row("third", "<p>old</p>")), Evidence::Otherwise);
         assert_eq!(told(both, &unread), Evidence::Unseen);
-        // The description that there was is sent once more, which changes nothing of it.
+        // The earlier description is sent again, which does not change it.
         let same = json!({"name": "new", "description_html": "<p>old</p>"});
         assert_eq!(told(same.clone(), &row("new", "<p>old</p>")), Evidence::Done);
         assert_eq!(told(same, &row("old", "<p>old</p>")), Evidence::Unchanged);
@@ -418,7 +423,7 @@ mod tests {
         assert_eq!(told(people.clone(), &shows("new", json!([ada]))), Evidence::Done);
         assert_eq!(told(people.clone(), &shows("old", json!([]))), Evidence::Unchanged);
         assert_eq!(told(people, &shows("new", json!([Uuid::nil()]))), Evidence::Otherwise);
-        // One of two members was put back by somebody else, or the other one set.
+        // Another client has put back one of two members, or has set the other one.
         let two = json!({"name": "new", "priority": "high"});
         assert_eq!(told(two, &Item { priority: Priority::High, ..row("old", "") }), Evidence::Otherwise);
     }

@@ -1,24 +1,24 @@
 //! Keeps the cost of writing sanitised text linear.
 //!
-//! html5ever 0.40 writes text by looking for `<` and `>` in all that is left of a text node, again for every `&`
-//! and every character from U+0080 to U+00BF before them: a node of n such characters costs n² (1 MiB of `&` took
-//! 6 s). So a `>` with a private mark is put into long stretches of text before the sanitiser reads it, and taken
-//! out of the result. Inside attributes nothing is ever taken out: text that the sanitiser has judged stays as it is.
+//! html5ever 0.40 writes a text node by searching its whole rest for `<` and `>`, again for every `&`
+//! and every character from U+0080 to U+00BF before them. A node of n such characters costs n² (1 MiB of `&` took
+//! 6 s). So a `>` with a private mark is put into long stretches of text before the sanitiser reads it, and removed
+//! from the result. Inside attributes nothing is ever removed: text that the sanitiser has judged stays as it is.
 //!
 //! May use: nothing of this crate.
 
 use std::borrow::Cow;
 
-/// Longest stretch in which the costly characters are written without a mark.
+/// Longest stretch of text in which costly characters are written without a mark.
 pub(super) const STRETCH: usize = 256;
-/// Costly characters times bytes up to which there is nothing to mend (about a millisecond).
+/// Number of costly characters times bytes up to which no marks are needed (about a millisecond).
 const CHEAP: usize = 16 * 1024 * 1024;
-/// Costly characters times bytes allowed inside the tags of a text, where no marks can be put.
+/// Number of costly characters times bytes allowed inside the tags of a text, where marks cannot be put.
 const IN_TAGS: usize = 512 * 1024 * 1024;
-/// Marks to choose from: private characters, of which a text holds none.
+/// Possible marks: private characters. One that the text does not contain is chosen.
 const MARKS: std::ops::RangeInclusive<char> = '\u{10ff00}'..='\u{10fffd}';
 
-/// A text that is cheap to write, and the mark in it, if any.
+/// A text that is cheap to write, and its mark, if it has one.
 #[derive(Debug)]
 pub(super) struct Broken<'t> {
     /// The text to be sanitised.
@@ -26,10 +26,10 @@ pub(super) struct Broken<'t> {
     mark: Option<char>,
 }
 
-/// Puts marks into `html` where it has long stretches of text with characters that are costly to write.
+/// Puts marks into `html` where it has long stretches of text with costly characters.
 ///
 /// # Errors
-/// The end of a sentence when it cannot be mended: thousands of such characters inside one tag.
+/// The end of a sentence when marks cannot help: thousands of such characters inside one tag.
 pub(super) fn put(html: &str) -> Result<Broken<'_>, &'static str> {
     if costly(html).saturating_mul(html.len()) <= CHEAP {
         return Ok(Broken { text: Cow::Borrowed(html), mark: None });
@@ -56,7 +56,7 @@ pub(super) fn put_every(html: &str, stretch: usize) -> Result<Broken<'_>, &'stat
     Ok(Broken { text: Cow::Owned(out), mark: Some(mark) })
 }
 
-/// The text behind a `<`, parted behind the first `>`; all of it is text when no tag or comment can begin so.
+/// Splits the text after a `<` behind the first `>`. All of it is text when no tag or comment can begin like this.
 fn parted(piece: &str) -> (&str, &str) {
     if !piece.starts_with(|first: char| first.is_ascii_alphabetic() || "/!?".contains(first)) {
         return ("", piece);
@@ -64,7 +64,7 @@ fn parted(piece: &str) -> (&str, &str) {
     piece.split_at(piece.find('>').map_or(piece.len(), |at| at + 1))
 }
 
-/// A mark goes before a costly character only, so that none parts a character reference.
+/// Puts marks only before costly characters, so that no mark splits a character reference.
 fn push_text(out: &mut String, text: &str, mark: char, stretch: usize, since: &mut usize) {
     let bytes = text.as_bytes();
     let mut begin = 0;
@@ -90,8 +90,8 @@ fn costly(text: &str) -> usize {
 }
 
 impl Broken<'_> {
-    /// Takes the marks out of the text of a sanitised document. Its tags hold no `<` and `>`, so text is what
-    /// stands between a `>` and the next `<`.
+    /// Removes the marks from the text of a sanitised document. Its tags contain no `<` and `>`, so the text is
+    /// everything between a `>` and the next `<`.
     pub fn take_out(&self, clean: String) -> String {
         let Some(mark) = self.mark else { return clean };
         let marked = format!("&gt;{mark}");
@@ -115,7 +115,7 @@ impl Broken<'_> {
 mod tests {
     use super::*;
 
-    /// How much is looked at in writing this text node: to the next `<` or `>`, for every costly character.
+    /// Bytes searched in writing this text node: up to the next `<` or `>`, for every costly character.
     fn cost(text: &str) -> usize {
         let (mut cost, mut end) = (0, text.len());
         for (at, byte) in text.bytes().enumerate().rev() {

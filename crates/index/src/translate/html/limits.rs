@@ -1,17 +1,18 @@
-//! How large, how crowded and how deep a text may be: reading HTML takes time with the square of the nesting. May use:
-//! nothing of this crate.
+//! Limits of a text's length, number of elements and nesting: the time to read HTML grows with the square of the
+//! nesting. May use: nothing of this crate.
 
 /// Largest text that is sanitised (O48).
 pub const MAX_BYTES: usize = 1024 * 1024;
-/// Most elements: reading HTML takes time with the square of the nesting.
+/// Largest number of elements: the time to read HTML grows with the square of the nesting.
 pub(super) const MAX_TAGS: usize = 10_000;
 
 /// Elements without content.
 const VOID: [&str; 8] = ["area", "br", "col", "hr", "img", "input", "source", "wbr"];
-/// Most elements times styled formatting elements: HTML opens the latter again in every paragraph.
+/// Largest number of elements times styled formatting elements: HTML opens formatting elements again in every
+/// paragraph.
 const MAX_REOPENED: usize = 100_000;
 
-/// Formatting elements of HTML, which are opened again after a misplaced end.
+/// Formatting elements of HTML. The parser opens them again after a misplaced end tag.
 const FORMATTING: [&str; 14] =
     ["a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"];
 
@@ -29,7 +30,7 @@ pub(super) fn check(html: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// How deep the elements of a text nest that was written anew, so that each of them is closed.
+/// Depth of nesting of the elements of a sanitised text, in which every element is closed.
 pub(super) fn depth(clean: &str) -> usize {
     let (mut open, mut deepest) = (0_usize, 0);
     for rest in clean.split('<').skip(1) {
@@ -44,8 +45,8 @@ pub(super) fn depth(clean: &str) -> usize {
     deepest
 }
 
-/// At least as many tags as the text opens, and how many of them are formatting elements with attributes
-/// (links aside: one inside another closes it).
+/// Counts at least as many tags as the text opens, and the formatting elements with attributes among them
+/// (without links: a link inside another one closes it).
 fn count(html: &str) -> (usize, usize) {
     let mut counted = (0, 0);
     for rest in html.split('<').skip(1) {

@@ -1,4 +1,4 @@
-//! HTML read as plain text. May use: nothing of this crate.
+//! Conversion of HTML to plain text. May use: nothing of this crate.
 
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::states::RawKind;
@@ -7,15 +7,15 @@ use html5ever::tokenizer::{
 };
 use std::cell::RefCell;
 
-/// Elements that do not part the words on their two sides.
+/// Elements that do not separate the words on their two sides.
 const INLINE: [&str; 33] = [
     "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i",
     "ins", "kbd", "mark", "nobr", "q", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "sup",
     "time", "tt", "u", "wbr",
 ];
 
-/// The text without its markup: entities decoded, whitespace as a reader sees it (one space at most, also
-/// between blocks), trimmed. Content of scripts and styles is no text.
+/// Returns the text without its markup: entities decoded, whitespace as a reader sees it (at most one space, also
+/// between blocks), trimmed. The content of scripts and styles is left out.
 pub fn strip(html: &str) -> String {
     let input = BufferQueue::default();
     input.push_back(StrTendril::from_slice(html));

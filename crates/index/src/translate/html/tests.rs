@@ -1,4 +1,4 @@
-//! What is kept, what goes, and that nothing a client sends gets around it. May use: this folder.
+//! What is kept and what is removed, and that clients cannot get around it. May use: this folder.
 
 use super::limits::MAX_TAGS;
 use super::*;
@@ -79,7 +79,7 @@ fn nesting_costs_no_time() {
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
 }
 
-/// Beginnings that make the text behind them costly, and texts that may follow.
+/// Beginnings that make the text after them costly; below, texts that may follow.
 const BEGINNINGS: [&str; 14] = [
     "",
     "<table>",
@@ -164,7 +164,7 @@ fn plain_text_is_what_a_reader_sees() {
     }
 }
 
-/// Every tag of a text with its attributes.
+/// Collects every tag of a text with its attributes.
 #[derive(Default)]
 struct Tags(RefCell<Vec<(String, Vec<Attribute>)>>);
 
@@ -205,7 +205,7 @@ fn assert_harmless(html: &str) {
     }
 }
 
-/// Pieces that meet in hostile ways.
+/// Pieces that are hostile in combination.
 fn markup() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("<p>"),
@@ -255,7 +255,7 @@ fn markup() -> impl Strategy<Value = String> {
     proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
-/// Pieces between which marks may be put anywhere.
+/// Pieces between which marks can be put at any place.
 fn texts_and_tags() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("&"),

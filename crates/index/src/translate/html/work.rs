@@ -1,9 +1,9 @@
-//! How much work reading a text as HTML is, counted before the sanitiser does it.
+//! The work of reading a text as HTML, counted before the sanitiser does it.
 //!
-//! The rules of HTML look through all open elements for many tags and pieces of text, so nesting makes reading take
-//! time with the square of the length, and a tag's attributes are compared with each other. Here the text is read
-//! by the same parser into an outline that holds no content and counts the steps; reading stops as soon as there
-//! are more than a fixed number for each byte. So the cost of sanitising grows with the length and no faster.
+//! For many tags and pieces of text, the rules of HTML search all open elements. So with nesting the time to read grows
+//! with the square of the length. A tag's attributes are also compared with each other. Here the same parser reads the
+//! text into an outline that holds no content and counts the steps. Reading stops as soon as there are more steps than
+//! a fixed number for each byte. So the cost of sanitising grows linearly with the length.
 //!
 //! May use: nothing of this crate.
 
@@ -15,23 +15,23 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::rc::{Rc, Weak};
 
-/// Shorter texts are read without counting first: the worst of them take a few milliseconds.
+/// Shorter texts are not counted: the worst of them take a few milliseconds.
 const SHORT: usize = 2 * 1024;
-/// Steps allowed whatever the length.
+/// Number of steps allowed for any length.
 const STEPS: usize = 100_000;
-/// Further steps for each byte; texts written by people need less than five.
+/// Further steps for each byte. Texts written by people need fewer than five.
 const STEPS_PER_BYTE: usize = 40;
-/// How much is read at once between two looks at the count.
+/// Bytes that are read between two checks of the count.
 const PIECE: usize = 1024;
-/// Longest tag or comment.
+/// Longest tag or comment, in bytes.
 const MAX_TAG_BYTES: usize = 128 * 1024;
-/// Most places in one tag where an attribute may begin.
+/// Largest number of places in one tag where an attribute may begin.
 const MAX_TAG_PARTS: usize = 4096;
 
-/// Steps taken to read `html`; those of a short text are not counted.
+/// Counts the steps to read `html`. Those of a short text are not counted.
 ///
 /// # Errors
-/// The end of a sentence: why reading it would cost more than its length allows.
+/// The end of a sentence: the reason why reading costs more than the length allows.
 pub(super) fn steps(html: &str) -> Result<usize, &'static str> {
     if html.len() <= SHORT {
         return Ok(0);
@@ -55,8 +55,8 @@ pub(super) fn steps(html: &str) -> Result<usize, &'static str> {
     }
 }
 
-/// Refuses a tag (or comment) that is too long or has too many attributes: the text is read in pieces, and one of
-/// that size ends without anything having been recognised since.
+/// Rejects a tag (or comment) that is too long or has too many attributes. The text is read in pieces; such a tag has
+/// been met when the parser recognised nothing over that many bytes.
 fn look_at_tags(html: &str) -> Result<(), &'static str> {
     let tokenizer = Tokenizer::new(Progress::default(), TokenizerOpts::default());
     let input = BufferQueue::default();
@@ -81,7 +81,7 @@ fn look_at_tags(html: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Whether anything was recognised since the last look.
+/// Whether the parser recognised anything since the last check.
 #[derive(Default)]
 struct Progress(Cell<bool>);
 
@@ -98,7 +98,7 @@ impl TokenSink for Progress {
 struct Node {
     name: QualName,
     parent: Cell<Option<Weak<Node>>>,
-    /// How many children it has or had: where they are looked for one by one, this many are looked at.
+    /// Number of children it has or had. A search among the children takes this many steps.
     children: Cell<usize>,
 }
 
@@ -116,7 +116,7 @@ impl Node {
     }
 }
 
-/// The elements as they stand in each other, and a count of what was asked about them.
+/// The nesting of the elements, and the number of steps.
 struct Outline {
     root: Handle,
     steps: Cell<usize>,
@@ -159,7 +159,7 @@ impl TreeSink for Outline {
     }
 
     fn create_element(&self, name: QualName, attributes: Vec<Attribute>, _flags: ElementFlags) -> Handle {
-        // Making, judging and writing an element cost far more than a look at its name.
+        // Creating, judging and writing an element costs far more than a look at its name.
         self.step(20 + 5 * attributes.len());
         Node::new(name)
     }
@@ -200,7 +200,7 @@ impl TreeSink for Outline {
 
     fn append_before_sibling(&self, sibling: &Handle, child: NodeOrText<Handle>) {
         let parent = sibling.parent().unwrap_or_else(|| self.root.clone());
-        // The sibling is looked for, and the nodes behind it move up.
+        // The sibling is searched, and the nodes behind it move up.
         self.step(1 + parent.children.get());
         self.put(&parent, child);
     }
