@@ -1,5 +1,5 @@
-//! Keys and permissions: who asks, and whether they may before the view is even reached. May use: `records`, this
-//! folder.
+//! Keys and permissions: identifies the caller, and checks its permission before the view runs. May use: `records`,
+//! this folder.
 
 use http::HeaderMap;
 
@@ -16,7 +16,7 @@ pub(crate) const MEMBER: u8 = 15;
 /// The role of guests.
 pub(crate) const GUEST: u8 = 5;
 
-/// The key of a request and its value. A missing or empty key is 401, one that does not open is 403
+/// Returns the value of a request's key, and the key. A missing or empty key is 401, a key that is not valid is 403
 /// (`auth_missing_key`, `auth_empty_key`, `auth_wrong_key`, `auth_expired_key`).
 pub(crate) fn identify<'w, 'h>(headers: &'h HeaderMap, world: &'w World) -> Result<(&'h str, &'w ApiKey), Reply> {
     let value = headers
@@ -32,8 +32,8 @@ pub(crate) fn identify<'w, 'h>(headers: &'h HeaderMap, world: &'w World) -> Resu
         .ok_or_else(|| Reply::detail(403, "Given API token is not valid"))
 }
 
-/// Who may read, make and change the records of a path. This is asked before the check whether the path has the method
-/// at all (`errors_405_by_outsider_is_403`).
+/// Who may read, create and change the records of a path. This is checked before the path's methods are
+/// (`errors_405_by_outsider_is_403`).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct May {
     read: Who,
@@ -41,12 +41,12 @@ pub(crate) struct May {
     change: Who,
 }
 
-/// A part of the people with a key.
+/// A group of callers with a key.
 #[derive(Debug, Clone, Copy)]
 enum Who {
     Everybody,
     Nobody,
-    /// In the workspace, guests included.
+    /// Active in the workspace, guests included.
     InWorkspace,
     /// In the workspace, but no guest.
     WorkspaceMember,
@@ -59,7 +59,7 @@ enum Who {
     ProjectAdmin,
     /// A project admin, or a workspace admin with any role in the project (`perm_admin_as_guest_patches_project`).
     EitherAdmin,
-    /// In the project that a work item's key names by the identifier.
+    /// In the project that the identifier in a work item's key names.
     InProjectOfKey,
 }
 
@@ -69,24 +69,25 @@ const fn may(read: Who, create: Who, change: Who) -> May {
 
 /// No check at all, not even of the workspace (`search_by_workspace_outsider`, `attachments_by_workspace_outsider`).
 pub(crate) const EVERYBODY: May = may(Who::Everybody, Who::Everybody, Who::Everybody);
-/// What only members of the workspace see.
+/// Paths for members of the workspace only.
 pub(crate) const WORKSPACE_MEMBERS: May = may(Who::WorkspaceMember, Who::WorkspaceMember, Who::WorkspaceMember);
 /// Projects.
 pub(crate) const PROJECTS: May = may(Who::InWorkspace, Who::WorkspaceMember, Who::EitherAdmin);
-/// Reads and creates of labels do not look at the project in the path (`labels_list_random_project_is_empty`,
+/// Labels. Reads and creates do not check the project in the path (`labels_list_random_project_is_empty`,
 /// `labels_create_in_foreign_project_accepted`).
 pub(crate) const LABELS: May = may(Who::InSomeProject, Who::WorkspaceMember, Who::ProjectMember);
-/// Neither do reads of project rosters (`members_private_project_by_outsider`).
+/// Project rosters. Reads do not check the project in the path (`members_private_project_by_outsider`).
 pub(crate) const ROSTERS: May = may(Who::InSomeProject, Who::ProjectAdmin, Who::ProjectAdmin);
-/// Guests comment, and may change what others wrote (`comments_patch_of_others_by_guest_accepted`).
+/// Guests may comment, and may change comments of others (`comments_patch_of_others_by_guest_accepted`).
 pub(crate) const MEMBERS_AND_GUESTS: May = may(Who::InProject, Who::InProject, Who::InProject);
-/// Other methods than reads of a key are refused before they are found missing (`items_key_patch`).
+/// Keys of work items. Methods other than reads are forbidden before v1 finds that they do not exist
+/// (`items_key_patch`).
 pub(crate) const KEY_HOLDERS: May = may(Who::InProjectOfKey, Who::Nobody, Who::Nobody);
 /// All other records of a project.
 pub(crate) const RECORDS: May = may(Who::InProject, Who::ProjectMember, Who::ProjectMember);
 
 impl May {
-    /// Whether the person may use that method there.
+    /// Checks whether the person may use a method on a path.
     pub(crate) fn permits(self, method: &str, world: &World, user: Id, place: &Place) -> bool {
         let who = match method {
             "GET" | "HEAD" | "OPTIONS" => self.read,

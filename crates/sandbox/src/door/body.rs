@@ -15,18 +15,18 @@ pub(crate) enum Datum {
     Infinite(f64),
     /// A text with a lone surrogate, refused per field (`errors_lone_surrogate`).
     Surrogate(String),
-    /// The texts a form sent under one name.
+    /// The texts that a form sent under one name.
     Form(Vec<String>),
 }
 
 /// A parsed body.
 #[derive(Debug)]
 pub(crate) enum Body {
-    /// An object; of duplicate keys the last counted (`errors_duplicate_keys`).
+    /// An object; of duplicate keys the last one counts (`errors_duplicate_keys`).
     Object(IndexMap<String, Datum>),
     /// `null`.
     Null,
-    /// Anything else, by the name v1 gives its type.
+    /// Any other value, by v1's name for its type.
     Other(&'static str),
 }
 
@@ -39,12 +39,12 @@ impl Body {
         }
     }
 
-    /// Whether the name was sent with something other than null.
+    /// Checks whether the name was sent with a value other than null.
     pub(crate) fn given(&self, name: &str) -> bool {
         !matches!(self.get(name), None | Some(Datum::Json(Value::Null)))
     }
 
-    /// The value as text if it counts as true in v1's language: not null, empty, zero or false.
+    /// Returns the value as text if it is true in v1's language (Python): not null, empty, zero or false.
     pub(crate) fn truthy(&self, name: &str) -> Option<String> {
         let datum = self.get(name)?;
         let truthy = match datum {
@@ -60,12 +60,12 @@ impl Body {
         truthy.then(|| datum.text())
     }
 
-    /// Whether the body is an array, which some views trip over.
+    /// Whether the body is an array, on which some views fail.
     pub(crate) fn is_array(&self) -> bool {
         matches!(self, Self::Other("list"))
     }
 
-    /// Reads a body of that content type.
+    /// Reads a body of a content type.
     pub(crate) fn parse(raw: &[u8], content_type: Option<&str>) -> Result<Self, Reply> {
         if raw.is_empty() {
             return Ok(Self::Object(IndexMap::new()));
@@ -128,7 +128,7 @@ fn quoted(value: &Value) -> String {
     }
 }
 
-/// The name v1's language has for the type of a JSON value.
+/// The name of a JSON value's type in v1's language.
 pub(crate) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "NoneType",
@@ -171,13 +171,13 @@ fn json_body(raw: &[u8]) -> Result<Body, Reply> {
     })
 }
 
-/// One field's value: values that plain JSON reading refuses are told apart here.
+/// Reads one field's value. Values that a plain JSON reader rejects are recognised here.
 fn datum(raw: &str) -> Datum {
     match serde_json::from_str(raw) {
         Ok(value) => Datum::Json(value),
         Err(_) => match raw.as_bytes().first() {
             Some(b'"') => Datum::Surrogate(lone_surrogate(raw)),
-            // Nesting beyond the reader's depth (`errors_deep_json`): the kind is all that counts.
+            // Deeper nesting than the reader allows (`errors_deep_json`): only the kind of the value matters.
             Some(b'[') => Datum::Json(Value::Array(vec![Value::Null])),
             Some(b'{') => Datum::Json(Value::Object(serde_json::Map::new())),
             Some(b'-') => Datum::Infinite(f64::NEG_INFINITY),
@@ -208,8 +208,8 @@ fn lone_surrogate(raw: &str) -> String {
     "U+D800".to_owned()
 }
 
-/// v1's wording of a syntax error at the place where reading failed (`errors_bad_json` and its
-/// neighbours).
+/// Returns v1's message for a syntax error at the place where reading failed (`errors_bad_json` and similar
+/// recordings).
 fn syntax_message(text: &str, error: &serde_json::Error) -> String {
     let line_start: usize = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
     let byte =
@@ -217,7 +217,7 @@ fn syntax_message(text: &str, error: &serde_json::Error) -> String {
     let before = text.get(..byte).unwrap_or(text);
     let rest = text.get(byte..).unwrap_or_default();
     for literal in ["NaN", "Infinity", "-Infinity"] {
-        // The reader may have gone into the word already.
+        // The reader may have stopped inside the word.
         let start = before.len().saturating_sub(literal.len());
         let window = text.get(start..).unwrap_or_default();
         if rest.starts_with(literal) || window.contains(literal) && !window.contains('"') {

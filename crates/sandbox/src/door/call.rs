@@ -1,4 +1,4 @@
-//! One request on its way through a view: who asks, for what, with which parameters. May use: `forms`, `records`, this
+//! One request during its view: the caller, the place and the parameters. May use: `forms`, `records`, this
 //! folder.
 
 use std::cell::Cell;
@@ -23,7 +23,7 @@ use crate::records::table::Id;
 pub(crate) struct Call<'r> {
     /// The person behind the key.
     pub(crate) user: Id,
-    /// Their zone.
+    /// Time zone of the person.
     pub(crate) zone: TimeZone,
     /// The ids and names in the path.
     pub(crate) place: Place,
@@ -55,7 +55,7 @@ impl Call<'_> {
         View { zone: &self.zone, unwritable: &self.unwritable }
     }
 
-    /// The keys asked for.
+    /// The keys that the request asks for.
     pub(crate) fn shape(&self) -> Shape<'_> {
         Shape::of(&self.query)
     }
@@ -87,14 +87,14 @@ impl SentExternal {
         Self { source: form.text("external_source", Text::NULL), id: form.text("external_id", Text::NULL) }
     }
 
-    /// Writes what was sent.
+    /// Stores the values that were sent.
     pub(crate) fn store(self, external: &mut External) {
         self.source.store_optional(&mut external.source);
         self.id.store_optional(&mut external.id);
     }
 }
 
-/// The record that already has the pair a create sends. Half pairs are not checked
+/// Returns the record that already has the pair that a create sends. Half pairs are not checked
 /// (`states_create_half_external_again`).
 pub(crate) fn pair_holder<'w>(body: &Body, records: impl Iterator<Item = (Id, &'w External)>) -> Option<Id> {
     let source = body.truthy("external_source")?;
@@ -102,9 +102,9 @@ pub(crate) fn pair_holder<'w>(body: &Body, records: impl Iterator<Item = (Id, &'
     holder(&source, &id, records)
 }
 
-/// Whether an update would take another record's pair. Only a changed `external_id` is looked at
-/// (`items_patch_source_to_duplicate_pair_accepted`); a missing source is that of the record itself,
-/// and without any source there is no clash (`labels_patch_external_id_only_to_duplicate`).
+/// Checks whether an update would take the pair of another record. Only a changed `external_id` is checked
+/// (`items_patch_source_to_duplicate_pair_accepted`). A missing source is the source of the record itself;
+/// without any source there is no conflict (`labels_patch_external_id_only_to_duplicate`).
 pub(crate) fn pair_taken<'w>(
     body: &Body,
     own: &External,
@@ -127,9 +127,9 @@ fn holder<'w>(source: &str, id: &str, mut records: impl Iterator<Item = (Id, &'w
         .map(|(holder, _)| holder)
 }
 
-/// The refusal of a name that another record of the project has. The clash is found under the trimmed name but
-/// explained by looking for the untrimmed one; finding nothing is a 500 (`states_create_duplicate_name_padded`,
-/// `labels_create_duplicate_padded`).
+/// Returns the refusal of a name that another record of the project has. v1 finds the conflict under the trimmed name,
+/// but then looks for the record with the untrimmed name; if there is none, the answer is a 500
+/// (`states_create_duplicate_name_padded`, `labels_create_duplicate_padded`).
 pub(crate) fn name_taken<'w>(kind: &str, body: &Body, mut records: impl Iterator<Item = (Id, &'w str)>) -> Reply {
     let sent = body.truthy("name").unwrap_or_default();
     let Some((holder, _)) = records.find(|(_, name)| *name == sent) else {
@@ -139,7 +139,7 @@ pub(crate) fn name_taken<'w>(kind: &str, body: &Body, mut records: impl Iterator
     Reply::json(409, json!({ "error": message, "id": holder }))
 }
 
-/// The `created_at` of a body: without an offset it is UTC, whoever sends it (`tz_naive_in_body_by_kim`).
+/// Reads the `created_at` of a body. Without an offset it is in UTC, in any caller's zone (`tz_naive_in_body_by_kim`).
 pub(crate) fn sent_created_at(body: &Body) -> Result<Option<Timestamp>, Reply> {
     match body.get("created_at") {
         None => Ok(None),

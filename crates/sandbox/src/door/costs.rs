@@ -1,31 +1,31 @@
-//! What calls cost at a real v1: how long each kind of call takes, and how many run at once. The figures are medians
-//! of a real deployment with two worker processes and nothing else to do. May use: `forms`, this folder.
+//! Time of calls at a real v1: how long each kind of call takes, and how many run at once. The figures are medians
+//! of a real deployment with two worker processes and no other load. May use: `forms`, this folder.
 
 use std::time::Duration;
 
 use crate::door::http::{Payload, Query, Reply};
 use crate::forms::fields::Shape;
 
-/// How many calls a real v1 carries out at once; the others wait in the order in which they came.
+/// Number of calls that a real v1 carries out at once; the other calls wait in the order of arrival.
 pub(crate) const WORKERS: usize = 2;
 
-/// What calls take.
+/// Time that calls take.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Costs {
-    /// No more time than the sandbox needs.
+    /// Only the time that the sandbox needs.
     #[default]
     None,
     /// The time of a real v1, two calls at once.
     Real,
 }
 
-/// What the calls of some paths take, in milliseconds.
+/// Time of the calls of some paths, in milliseconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cost {
     read: u64,
     create: u64,
     change: u64,
-    /// Whether lists are of work items.
+    /// Whether lists return work items.
     of_items: bool,
 }
 
@@ -43,26 +43,26 @@ pub(crate) const WORKSPACE: Cost = cost(45, 83, 83);
 pub(crate) const ROSTERS: Cost = cost(50, 83, 83);
 /// Labels.
 pub(crate) const LABELS: Cost = cost(80, 65, 65);
-/// Work items; a list takes more for its rows.
+/// Work items; a list takes additional time for its rows.
 pub(crate) const ITEMS: Cost = Cost { of_items: true, ..cost(70, 102, 92) };
-/// The same inside cycles and modules.
+/// Work items inside cycles and modules.
 pub(crate) const ITEMS_WITHIN: Cost = Cost { of_items: true, ..OTHERS };
 /// Comments.
 pub(crate) const COMMENTS: Cost = cost(76, 83, 83);
-/// Other calls were not measured: reads cost as those of states, writes as those of comments.
+/// Calls that were not measured: reads take as long as those of states, writes as long as those of comments.
 pub(crate) const OTHERS: Cost = cost(70, 83, 83);
 
-/// What each work item of a project or cycle adds to any list of them, which counts and orders all, in microseconds.
+/// Time that each work item of a project or cycle adds to any list of them, in microseconds: v1 counts and orders all.
 const COUNTED: u64 = 86;
-/// What each row of a page adds, in microseconds.
+/// Time that each row of a page adds, in microseconds.
 const ROW: u64 = 440;
-/// What a row with all fields adds to that.
+/// Additional time of a row with all fields, in microseconds.
 const ALL_FIELDS: u64 = 720;
-/// What the fields add for which v1 asks its database once for each row.
+/// Additional time of each row, in microseconds, for the fields that v1 queries once for each row.
 const QUERIES: [(&str, u64); 2] = [("assignees", 1_080), ("labels", 1_330)];
 
 impl Cost {
-    /// The time of a call that was answered so.
+    /// Time of a call with this answer.
     pub(crate) fn time(self, method: &str, query: &Query, reply: &Reply) -> Duration {
         let call = match method {
             "GET" | "HEAD" | "OPTIONS" => self.read,
@@ -74,7 +74,7 @@ impl Cost {
     }
 }
 
-/// What a list of work items adds to the call, in microseconds; nothing when the answer is no list.
+/// Time that a list of work items adds to the call, in microseconds; 0 when the answer is no list.
 fn rows(query: &Query, reply: &Reply) -> u64 {
     let Payload::Json(page) = &reply.body else {
         return 0;

@@ -1,5 +1,5 @@
-//! Answers in gzip form for clients that ask for it. The data is stored, not compressed: any gzip reader takes it, and
-//! the sandbox needs no compression library. May use: nothing of this crate.
+//! Answers in gzip form for clients that ask for it. The data is stored, not compressed: any gzip reader accepts it,
+//! and the sandbox needs no compression library. May use: nothing of this crate.
 
 /// Wraps data into a gzip member of stored blocks.
 pub(crate) fn wrap(data: &[u8]) -> Vec<u8> {
@@ -21,7 +21,7 @@ pub(crate) fn wrap(data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// CRC-32 as gzip has it.
+/// CRC-32 as gzip defines it.
 fn checksum(data: &[u8]) -> u32 {
     let mut crc = u32::MAX;
     for &byte in data {

@@ -1,9 +1,9 @@
-//! Answers as the views give them, before the pipeline adds headers, and the query string. May use: `records`.
+//! Answers of the views, before the pipeline adds headers, and the query string. May use: `records`.
 
 use percent_encoding::percent_decode;
 use serde_json::{Map, Value, json};
 
-/// What a view answers.
+/// The answer of a view.
 #[derive(Debug)]
 pub(crate) struct Reply {
     /// The status code.
@@ -19,18 +19,18 @@ pub(crate) enum Payload {
     Json(Value),
     /// A page, sent as `text/html`.
     Html(&'static str),
-    /// Nothing, without a content type.
+    /// No body and no content type.
     Empty,
 }
 
-/// A view's result; refusals travel as `Err` so that `?` ends the view.
+/// A view's result. Refusals are `Err`, so that `?` ends the view.
 pub(crate) type Answer = Result<Reply, Reply>;
 
 /// The page v1 shows when even its error answer fails (`errors_poison_float_overflow`).
 pub(crate) const CRASH_PAGE: &str = "\n<!doctype html>\n<html lang=\"en\">\n<head>\n  <title>Server Error (500)</title>\n</head>\n<body>\n  <h1>Server Error (500)</h1><p></p>\n</body>\n</html>\n";
 
 impl Reply {
-    /// Any status with a JSON body.
+    /// Any status, with a JSON body.
     pub(crate) fn json(status: u16, body: Value) -> Self {
         Self { status, body: Payload::Json(body) }
     }
@@ -100,7 +100,7 @@ impl Reply {
         Self::error(400, "The payload is not valid")
     }
 
-    /// 400 for a value only the database refuses.
+    /// 400 for a value that only the database rejects.
     pub(crate) fn bad_detail() -> Self {
         Self::error(400, "Please provide valid detail")
     }
@@ -128,7 +128,7 @@ impl Query {
         Self(form_pairs(raw.as_bytes()))
     }
 
-    /// A parameter's value; of a repeated one the last counts (`lists_order_repeated_param`).
+    /// Returns a parameter's value; of a repeated parameter the last value counts (`lists_order_repeated_param`).
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }

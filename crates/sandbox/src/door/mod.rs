@@ -1,5 +1,5 @@
-//! From the socket to the view and back: connections, the checks in the order of v1, routes, keys, the quota. May use:
-//! this folder.
+//! Path of a request from the socket to the view and back: connections, the checks in v1's order, routes, keys, the
+//! quota. May use: this folder.
 
 pub(crate) mod auth;
 pub(crate) mod body;

@@ -23,30 +23,30 @@ use crate::records::store::World;
 
 /// The largest body in bytes (`errors_body_too_large`, `errors_body_just_below_limit`).
 const LARGEST_BODY: usize = 5_242_880;
-/// Bodies from this size on are offered in compressed form.
+/// Size from which bodies are offered in compressed form.
 const COMPRESSED_FROM: usize = 200;
 
-/// An answer with what the headers need to know.
+/// An answer with the data for its headers.
 struct Finished {
     reply: Reply,
     allow: Option<String>,
     rate: Option<Rate>,
     retry_after: Option<i64>,
     location: Option<String>,
-    /// Whether `Vary` names the cookie; it does not when the key failed or the body was too large.
+    /// Whether `Vary` names the cookie. It does not when the key failed or the body was too large.
     cookie: bool,
-    /// What is saved later, if writes take their time.
+    /// The row to save later, when writes take time.
     held: Option<Box<dyn Held>>,
-    /// The time a real v1 takes.
+    /// The time that a real v1 takes.
     takes: Duration,
 }
 
-/// An answer with what comes before it is sent.
+/// An answer, with the work that is done before it is sent.
 pub(crate) struct Answered {
     pub(crate) response: Response<Bytes>,
-    /// What is to be saved.
+    /// The row to save.
     pub(crate) held: Option<Box<dyn Held>>,
-    /// The time a real v1 takes for the call.
+    /// The time that a real v1 takes for the call.
     pub(crate) takes: Duration,
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn answer(inner: &Inner, request: &Request<Bytes>) -> Answered {
     Answered { response: respond(finished, request), held, takes }
 }
 
-/// The checks and the view.
+/// Runs the checks and the view.
 fn finish(inner: &Inner, request: &Request<Bytes>) -> Finished {
     if request.body().len() > LARGEST_BODY {
         return Finished { cookie: false, ..too_large().into() };
@@ -89,7 +89,7 @@ fn finish(inner: &Inner, request: &Request<Bytes>) -> Finished {
     let Some((route, place)) = resolve(path) else {
         let with_slash = format!("{path}/");
         if !path.ends_with('/') && resolve(&with_slash).is_some() {
-            // For every method, and before the key is looked at (`errors_slash_missing_post`,
+            // For every method, and before the key is checked (`errors_slash_missing_post`,
             // `errors_slash_missing_no_key`).
             let location = raw_query.map_or(with_slash.clone(), |q| format!("{with_slash}?{q}"));
             return Finished { location: Some(location), ..Reply { status: 301, body: Payload::Html("") }.into() };
@@ -113,7 +113,7 @@ fn too_large() -> Reply {
     Reply::json(413, json!({ "error": "REQUEST_BODY_TOO_LARGE", "detail": detail }))
 }
 
-/// The checks after the route was found.
+/// Runs the checks that follow the search for the route.
 fn routed(inner: &Inner, request: &Request<Bytes>, route: Route, place: Place, query: Query) -> Finished {
     if let Err(reply) = negotiate(request.headers(), &query) {
         return reply.into();
@@ -144,13 +144,13 @@ fn routed(inner: &Inner, request: &Request<Bytes>, route: Route, place: Place, q
     finished.unwrap_or_else(|refused| *refused)
 }
 
-/// An answer with the quota in its headers; pages never name it.
+/// Adds the quota to an answer, for its headers. HTML pages never show it.
 fn answered(reply: Reply, rate: Rate) -> Finished {
     let rate = (!matches!(reply.body, Payload::Html(_))).then_some(rate);
     Finished { rate, ..reply.into() }
 }
 
-/// Key, permission and throttle.
+/// Checks key, permission and throttle.
 fn admit<'r>(
     inner: &'r Inner,
     request: &'r Request<Bytes>,
@@ -162,7 +162,7 @@ fn admit<'r>(
     let (value, key) =
         identify(request.headers(), world).map_err(|reply| Box::new(Finished { cookie: false, ..reply.into() }))?;
     if !route.routes.may.permits(request.method().as_str(), world, key.user, &place) {
-        // Costs nothing (`throttle_forbidden_is_not_counted`).
+        // Does not count for the quota (`throttle_forbidden_is_not_counted`).
         return Err(Box::new(Reply::forbidden().into()));
     }
     let rate = inner.throttle.pass(value, key.service, inner.clock.now()).map_err(|wait| {
@@ -183,8 +183,8 @@ fn admit<'r>(
     Ok((call, rate))
 }
 
-/// Turns a view's result into the reply, or into the crash page when it cannot be written: a number
-/// that is not finite (`errors_poison_get`) or a NUL in the query, which fails in v1's request log
+/// Turns a view's result into the reply. Returns the crash page when the reply cannot be written: because of a number
+/// that is not finite (`errors_poison_get`), or a NUL in the query, on which v1's request log fails
 /// (`errors_null_byte_in_query`).
 fn seal(call: &Call<'_>, answer: Answer) -> Reply {
     let reply = answer.unwrap_or_else(|refusal| refusal);
@@ -194,7 +194,7 @@ fn seal(call: &Call<'_>, answer: Answer) -> Reply {
     reply
 }
 
-/// `Accept` must allow JSON; `format` must be JSON if given (`errors_accept_xml_no_key`,
+/// Checks that `Accept` allows JSON, and that `format` is JSON if given (`errors_accept_xml_no_key`,
 /// `errors_format_param`).
 fn negotiate(headers: &HeaderMap, query: &Query) -> Result<(), Reply> {
     if query.get("format").is_some_and(|format| !format.is_empty() && format != "json") {
@@ -267,7 +267,7 @@ fn respond(finished: Finished, request: &Request<Bytes>) -> Response<Bytes> {
     response
 }
 
-/// The bytes of a body, and their type in the headers.
+/// Returns the bytes of a body, and sets their type in the headers.
 fn write(body: Payload, headers: &mut HeaderMap) -> Vec<u8> {
     match body {
         Payload::Json(value) => {
@@ -282,7 +282,7 @@ fn write(body: Payload, headers: &mut HeaderMap) -> Vec<u8> {
     }
 }
 
-/// Lets the browser page that asked read the answer.
+/// Allows the browser page that sent the request to read the answer.
 fn allow_origin(sent: &HeaderMap, headers: &mut HeaderMap) {
     if let Some(origin) = sent.get(header::ORIGIN) {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
@@ -290,7 +290,7 @@ fn allow_origin(sent: &HeaderMap, headers: &mut HeaderMap) {
     }
 }
 
-/// The answer to a browser's question before a cross-origin request (`errors_options_preflight`).
+/// Answers the preflight request of a browser before a cross-origin request (`errors_options_preflight`).
 fn preflight(sent: &HeaderMap) -> Response<Bytes> {
     let mut response = Response::new(Bytes::new());
     let headers = response.headers_mut();

@@ -1,4 +1,4 @@
-//! What a path names: the pattern of a route, and the names and ids that a path gives it. Ids in paths must be spelt
+//! The names and ids in a path, and the pattern of a route that they are read with. Ids in paths must be written
 //! in lower case with dashes. May use: `forms`, `records`.
 
 use crate::forms::values::path_id;
@@ -11,7 +11,7 @@ pub(crate) struct Place {
     pub(crate) slug: String,
     /// The project.
     pub(crate) project: Id,
-    /// The record above the last one: work item, cycle or module.
+    /// The record before the last one: work item, cycle or module.
     pub(crate) parent: Id,
     /// The last record.
     pub(crate) id: Id,
@@ -20,8 +20,8 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// What the segments of a path give a pattern; none when they do not fit it. In a pattern `:name` stands for a name
-    /// or an id, `one|other` for either word.
+    /// Reads the segments of a path by a pattern; none when they do not fit it. In a pattern `:name` stands for a name
+    /// or an id, `one|other` for one of two words.
     pub(crate) fn read<'p>(mut pattern: impl Iterator<Item = &'p str>, path: &[&str]) -> Option<Self> {
         let mut place = Self::default();
         for segment in path {
@@ -41,7 +41,7 @@ impl Place {
             "parent" => self.parent = path_id(segment)?,
             "id" => self.id = path_id(segment)?,
             "key" => {
-                // The last dash divides (`items_key_two_dashes`, `items_key_negative`).
+                // The last dash separates the two parts (`items_key_two_dashes`, `items_key_negative`).
                 let (project, number) = segment.rsplit_once('-')?;
                 if project.is_empty() || number.is_empty() {
                     return None;

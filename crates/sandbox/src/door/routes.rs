@@ -1,5 +1,5 @@
-//! The table of routes: which path is which view, the methods each path has, who may use them, what they cost, and
-//! which rows a write saves. May use: `lists`, `records`, `views`, this folder.
+//! The table of routes: the view, the methods, the permissions and the cost of each path, and the rows that a write
+//! saves. May use: `lists`, `records`, `views`, this folder.
 
 use percent_encoding::percent_decode_str;
 
@@ -18,7 +18,7 @@ use crate::views::{
     modules, projects, relations, states, users,
 };
 
-/// What answers a method of a path.
+/// The view that answers a method of a path.
 #[derive(Clone, Copy)]
 pub(crate) enum View {
     /// It only reads.
@@ -46,24 +46,24 @@ const fn delete(view: fn(&Call<'_>, &mut World) -> Answer) -> Method {
     ("DELETE", View::Writes(view))
 }
 
-/// Paths that belong together.
+/// A group of paths with the same rules.
 pub(crate) struct Routes {
-    /// Who may.
+    /// The permissions.
     pub(crate) may: May,
-    /// What calls take at a real v1.
+    /// The time of calls at a real v1.
     pub(crate) cost: Cost,
-    /// The rows that writes load and save whole, when they take their time.
+    /// The rows that writes load and save as a whole, when writes take time.
     pub(crate) saved: Option<Saved>,
-    /// What all the paths begin with.
+    /// The common beginning of all the paths.
     base: &'static str,
-    /// The rest of each path, and its methods in the order in which the `Allow` header has them.
+    /// The rest of each path, and its methods in the order of the `Allow` header.
     paths: &'static [(&'static str, &'static [Method])],
 }
 
 /// A path that was found.
 #[derive(Clone, Copy)]
 pub(crate) struct Route {
-    /// The paths it belongs to.
+    /// The group of paths it belongs to.
     pub(crate) routes: &'static Routes,
     methods: &'static [Method],
 }
@@ -74,13 +74,13 @@ impl Route {
         self.methods.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
     }
 
-    /// The view of a method; HEAD and OPTIONS never have one (`users_me_head`).
+    /// Returns the view of a method; HEAD and OPTIONS never have a view (`users_me_head`).
     pub(crate) fn view(self, method: &str) -> Option<View> {
         self.methods.iter().find(|(name, _)| *name == method).map(|(_, view)| *view)
     }
 }
 
-/// Finds the route of a path, percent-decoded (`errors_path_percent_encoded`).
+/// Finds the route of a path, after percent-decoding (`errors_path_percent_encoded`).
 pub(crate) fn resolve(path: &str) -> Option<(Route, Place)> {
     let path = percent_decode_str(path).decode_utf8_lossy();
     let segments: Vec<&str> = path.strip_prefix("/api/v1/")?.strip_suffix('/')?.split('/').collect();
@@ -97,7 +97,7 @@ const WORKSPACE: &str = "workspaces/:slug";
 const PROJECT: &str = "workspaces/:slug/projects/:project";
 const ITEM: &str = "workspaces/:slug/projects/:project/work-items|issues/:parent";
 
-/// All paths of v1. The first that fits counts.
+/// All paths of v1. The first path that fits is used.
 const ROUTES: &[Routes] = &[
     Routes { may: EVERYBODY, cost: costs::ME, saved: None, base: "", paths: &[("users/me", &[get(users::me)])] },
     Routes {
@@ -244,8 +244,8 @@ const ROUTES: &[Routes] = &[
             ("activities/:id", &[get(activities::read)]),
         ],
     },
-    // Relations exist in one path family only (`relations_issues_path_missing`), attachments have a name in each
-    // (`attachments_list_issues_path`).
+    // Relations exist only under `work-items` (`relations_issues_path_missing`). Attachments have different names under
+    // `work-items` and `issues` (`attachments_list_issues_path`).
     Routes {
         may: RECORDS,
         cost: costs::OTHERS,

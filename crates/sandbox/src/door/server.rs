@@ -1,4 +1,5 @@
-//! Serving the sandbox over TCP: HTTP/1.1 and HTTP/2 with prior knowledge, with a graceful end. May use: this folder.
+//! Server of the sandbox over TCP: HTTP/1.1 and HTTP/2 with prior knowledge, with a graceful shutdown. May use: this
+//! folder.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -18,10 +19,10 @@ use tokio::net::TcpListener;
 
 use crate::door::service::Sandbox;
 
-/// How long open connections may take to finish after the end was asked for.
+/// How long open connections may take to finish after shutdown was requested.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is read of a body at most. v1's own limit is lower and answered by the pipeline.
+/// Most bytes read of a body. v1's own limit is lower and is checked by the pipeline.
 const LARGEST: usize = 32 * 1024 * 1024;
 
 impl Sandbox {
@@ -53,7 +54,7 @@ async fn serve(
             () = &mut shutdown => break,
             accepted = listener.accept() => {
                 let Ok((stream, _)) = accepted else {
-                    // A connection that is gone already, or no descriptors left for a moment.
+                    // The connection is already gone, or there are no descriptors left for a moment.
                     tokio::time::sleep(Duration::from_millis(10)).await;
                     continue;
                 };
@@ -63,7 +64,7 @@ async fn serve(
                 let connection = builder.serve_connection(TokioIo::new(stream), service);
                 let connection = open.watch(connection.into_owned());
                 tokio::spawn(async move {
-                    // A connection that breaks off concerns nobody else.
+                    // A broken connection has no effect on other connections.
                     let _ = connection.await;
                 });
             }

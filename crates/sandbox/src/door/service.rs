@@ -1,4 +1,4 @@
-//! The front door of the sandbox: what it starts with, and one request after another. May use: `records`, this folder.
+//! Entry point of the sandbox: its configuration, and the handling of requests. May use: `records`, this folder.
 
 use crate::door::auth;
 use crate::door::costs::{Costs, WORKERS};
@@ -19,40 +19,40 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
-/// How many answered requests the journal keeps; older ones are forgotten.
+/// Number of answered requests that the journal keeps; older requests are dropped.
 const JOURNAL: usize = 100_000;
 
-/// What a sandbox starts with.
+/// Configuration of a sandbox.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The situation to start from.
+    /// The records to start from.
     pub seed: Seed,
-    /// Requests a key may make in a minute; `None` is no limit. Service keys always have 300 when
+    /// Requests that a key may make in a minute; `None` is no limit. Service keys always have 300 when
     /// there is a limit.
     pub quota_per_minute: Option<u32>,
     /// Work items to generate in the first project, besides those of the seed.
     pub work_items: usize,
-    /// What calls take that come over the network or through [`Sandbox::handle_in_time`].
+    /// Time of the calls that come over the network or through [`Sandbox::handle_in_time`].
     pub costs: Costs,
 }
 
 impl Default for Config {
-    /// Nearly nothing, without limits and costs.
+    /// A nearly empty sandbox without limits and costs.
     fn default() -> Self {
         Self { seed: Seed::Empty, quota_per_minute: None, work_items: 0, costs: Costs::None }
     }
 }
 
-/// A situation to start from.
+/// The records that a sandbox starts with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seed {
-    /// Exactly the situation behind the recordings. A key's value is its alias (`ada`, `bob`, …).
+    /// Exactly the records behind the recordings. A key's value is its alias (`ada`, `bob`, …).
     Recorded,
-    /// A pleasant sample with fixed ids.
+    /// Sample data with fixed ids.
     Demo,
     /// One workspace with one empty project and one admin.
     Empty,
-    /// A copy of a part of the recorded situation under other ids, as another deployment would have it.
+    /// A copy of a part of the recorded records under other ids, as another deployment would have it.
     Elsewhere,
 }
 
@@ -65,11 +65,11 @@ pub struct DemoFacts {
     pub project_id: String,
     /// The identifier of the first project.
     pub project_identifier: String,
-    /// The keys that open something, admins first.
+    /// The valid keys, admins first.
     pub keys: Vec<DemoKey>,
 }
 
-/// A key and whose it is.
+/// A key and its owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DemoKey {
     /// The key's value.
@@ -80,20 +80,20 @@ pub struct DemoKey {
     pub role: String,
 }
 
-/// A running stand-in of v1. Cloning it shares the same world.
+/// A running stand-in of v1. Clones share the same records.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
     inner: Arc<Inner>,
 }
 
 impl Sandbox {
-    /// A sandbox on the wall clock.
+    /// Creates a sandbox that runs on the wall clock.
     #[must_use]
     pub fn new(config: Config) -> Self {
         Self::build(&config, None)
     }
 
-    /// A sandbox whose clock shows `start` now; for replaying what was recorded at that time.
+    /// Creates a sandbox whose clock shows `start` now, to replay what was recorded at that time.
     #[must_use]
     pub fn starting_at(config: Config, start: Timestamp) -> Self {
         Self::build(&config, Some(start))
@@ -120,16 +120,16 @@ impl Sandbox {
         }
     }
 
-    /// From now on writes of states, labels, cycles, modules, work items and comments do what those of the real v1 do:
-    /// they load a row, are at work for a time up to `longest` that `seed` decides, and then save every column of
-    /// the row as it was loaded, with their change over it. Of two at once, one is lost.
+    /// Makes writes of states, labels, cycles, modules, work items and comments save whole rows, as the real v1 does:
+    /// a write loads a row and works for a time up to `longest`, chosen by `seed`. Then it saves every column of
+    /// the row as it was loaded, with its own change applied. Of two writes at once, one is lost.
     #[must_use]
     pub fn saving_whole_rows(self, seed: u64, longest: Duration) -> Self {
         let _ = self.inner.pace.set(Pace::new(seed, longest));
         self
     }
 
-    /// Answers one request, in memory, without a network, and as quickly as it can whatever calls cost.
+    /// Answers one request in memory, without a network and without the costs of calls.
     #[must_use]
     pub fn handle(&self, request: Request<Bytes>) -> Response<Bytes> {
         let Answered { response, held, .. } = pipeline::answer(&self.inner, &request);
@@ -141,8 +141,8 @@ impl Sandbox {
         response
     }
 
-    /// As [`Sandbox::handle`], without holding up a thread, and in the time that the call costs. A real v1 goes on when
-    /// nobody waits for its answer any more, so a call that costs something and a write that takes its time do so too.
+    /// Like [`Sandbox::handle`], but does not block a thread, and takes the time that the call costs. A real v1
+    /// continues a call when its caller is gone. So calls with a cost, and writes that take time, also continue.
     pub async fn handle_in_time(&self, request: Request<Bytes>) -> Response<Bytes> {
         if self.inner.workers.is_none() && self.inner.pace.get().is_none() {
             return self.handle(request);
@@ -156,7 +156,7 @@ impl Sandbox {
         })
     }
 
-    /// Waits for a worker, when they are counted, and keeps it until the answer is there.
+    /// Waits for a worker, if workers are limited, and keeps it until the answer is complete.
     async fn at_work(&self, request: Request<Bytes>) -> Response<Bytes> {
         let workers = self.inner.workers.as_ref();
         let _worker = match workers {
@@ -199,7 +199,7 @@ impl Sandbox {
         journal.push_back(entry);
     }
 
-    /// Names and keys, for printing.
+    /// Returns the names and keys, for printing.
     #[must_use]
     pub fn demo_facts(&self) -> DemoFacts {
         let world = self.inner.world.read();
@@ -233,7 +233,7 @@ impl Sandbox {
         }
     }
 
-    /// The requests answered so far, oldest first.
+    /// Returns the requests answered so far, oldest first.
     #[must_use]
     pub fn journal(&self) -> Vec<JournalEntry> {
         let journal = self.inner.journal.lock();
@@ -246,7 +246,7 @@ impl Sandbox {
         journal.clear();
     }
 
-    /// Moves the sandbox's clock forward: quota windows pass, cycles end.
+    /// Moves the sandbox's clock forward, so that quota windows and cycles end.
     pub fn advance(&self, by: Duration) {
         self.inner.clock.advance(by);
     }

@@ -1,4 +1,4 @@
-//! What all clones of a sandbox share. May use: `records`, this folder.
+//! Data that all clones of a sandbox share. May use: `records`, this folder.
 
 use crate::door::throttle::Throttle;
 use crate::records::clock::Clock;
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::sync::OnceLock;
 use tokio::sync::Semaphore;
 
-/// A request the sandbox answered.
+/// A request that the sandbox answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalEntry {
     /// The method.
@@ -18,19 +18,19 @@ pub struct JournalEntry {
     pub path: String,
     /// The status of the answer.
     pub status: u16,
-    /// The key it came with.
+    /// The key of the request.
     pub key: Option<String>,
 }
 
-/// What all clones share.
+/// Data that all clones share.
 #[derive(Debug)]
 pub(crate) struct Inner {
     pub(crate) world: RwLock<World>,
     pub(crate) clock: Clock,
     pub(crate) throttle: Throttle,
     pub(crate) journal: Mutex<VecDeque<JournalEntry>>,
-    /// How long writes take, when they save whole rows; none when they change a row at once.
+    /// Duration of writes, when they save whole rows; unset when they change a row at once.
     pub(crate) pace: OnceLock<Pace>,
-    /// The places of the calls that are carried out, when calls take the time of a real v1.
+    /// Workers for the running calls, when calls take the time of a real v1.
     pub(crate) workers: Option<Semaphore>,
 }

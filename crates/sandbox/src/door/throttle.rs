@@ -7,12 +7,12 @@ use jiff::Timestamp;
 
 /// The window in microseconds.
 const MINUTE: i64 = 60_000_000;
-/// What a service key may do in a minute, whatever the quota (`throttle_service_key_6`).
+/// Requests of a service key in a minute, with any quota (`throttle_service_key_6`).
 const SERVICE: u32 = 300;
-/// The quota that stands for "unlimited" in the answer headers.
+/// The quota that means "unlimited" in the answer headers.
 const UNLIMITED: u32 = 600_000;
 
-/// What the answer headers say about the quota.
+/// The quota in the answer headers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rate {
     /// Requests left after this one.
@@ -29,12 +29,12 @@ pub(crate) struct Throttle {
 }
 
 impl Throttle {
-    /// A throttle with that quota a minute for ordinary keys; `None` counts nothing.
+    /// Creates a throttle with this quota per minute for ordinary keys; `None` counts nothing.
     pub(crate) fn new(quota: Option<u32>) -> Self {
         Self { quota, windows: Mutex::new(HashMap::new()) }
     }
 
-    /// Counts a request, or says how many seconds to wait. Refused requests are not counted.
+    /// Counts a request, or returns the seconds to wait. Rejected requests are not counted.
     pub(crate) fn pass(&self, key: &str, service: bool, now: Timestamp) -> Result<Rate, i64> {
         let reset = now.as_second() + 60;
         let Some(quota) = self.quota else {

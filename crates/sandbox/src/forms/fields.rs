@@ -1,4 +1,4 @@
-//! `fields` and `expand`: which keys of a record an answer has and which of them become objects. A value that is not
+//! `fields` and `expand`: the keys of a record that an answer has, and those that become objects. A value that is not
 //! wanted is not computed. May use: `door`, `records`.
 
 use std::cell::Cell;
@@ -13,19 +13,19 @@ use crate::records::kinds::{External, Stamp, User};
 use crate::records::store::World;
 use crate::records::table::Id;
 
-/// The keys a request asked for.
+/// The keys that a request asks for.
 #[derive(Debug)]
 pub(crate) struct Shape<'q> {
     fields: Option<Vec<&'q str>>,
     expand: Vec<&'q str>,
 }
 
-/// Everything, nothing expanded: the shape of all write answers.
+/// All keys, none expanded: the shape of all answers to writes.
 pub(crate) static FULL: Shape<'static> = Shape { fields: None, expand: Vec::new() };
 
 impl<'q> Shape<'q> {
-    /// The shape a query asks for. Names are not trimmed (`lists_fields_spaces`); an empty list
-    /// means everything (`lists_fields_empty`).
+    /// Reads the shape that a query asks for. Names are not trimmed (`lists_fields_spaces`); an empty list
+    /// means all keys (`lists_fields_empty`).
     pub(crate) fn of(query: &'q Query) -> Self {
         let list = |name: &str| -> Vec<&'q str> {
             query.get(name).unwrap_or_default().split(',').filter(|part| !part.is_empty()).collect()
@@ -39,7 +39,7 @@ impl<'q> Shape<'q> {
         self.fields.as_ref().is_none_or(|fields| fields.contains(&name))
     }
 
-    /// Whether nothing is left out.
+    /// Whether all keys are kept.
     pub(crate) fn is_whole(&self) -> bool {
         self.fields.is_none()
     }
@@ -50,7 +50,7 @@ impl<'q> Shape<'q> {
     }
 }
 
-/// How the caller sees values: the zone for instants, and a mark for values that cannot be sent.
+/// The caller's view of values: the zone for instants, and a mark for values that cannot be sent.
 #[derive(Debug)]
 pub(crate) struct View<'c> {
     /// The caller's zone (`tz_list_kim`).
@@ -60,7 +60,7 @@ pub(crate) struct View<'c> {
 }
 
 impl View<'_> {
-    /// An instant in the caller's zone: `Z` for UTC, six fraction digits or none
+    /// Writes an instant in the caller's zone: `Z` for UTC, six fraction digits or none
     /// (`tz_list_ada`).
     pub(crate) fn instant(&self, at: Timestamp) -> Value {
         let local = self.zone.to_datetime(at);
@@ -72,7 +72,7 @@ impl View<'_> {
         } else {
             let sign = if offset < 0 { '-' } else { '+' };
             let (minutes, seconds) = (offset.abs() / 60, offset.abs() % 60);
-            // Zones had seconds before they had laws, and Python writes them then.
+            // Historical zones have offsets with seconds; Python then writes the seconds.
             let seconds = if seconds == 0 { String::new() } else { format!(":{seconds:02}") };
             format!("{sign}{:02}:{:02}{seconds}", minutes / 60, minutes % 60)
         };
@@ -113,12 +113,12 @@ impl<'s> Row<'s> {
         Self { shape, view, world, map: Map::new() }
     }
 
-    /// How the caller sees values.
+    /// The caller's view of values.
     pub(crate) fn view(&self) -> &'s View<'s> {
         self.view
     }
 
-    /// A value with an expanded form of its own; told whether it is to be expanded.
+    /// Adds a value that has an expanded form of its own. `value` gets whether it is to be expanded.
     pub(crate) fn expandable(&mut self, name: &str, value: impl FnOnce(bool) -> Value) -> &mut Self {
         if self.shape.wants(name) {
             self.always(name, value);
@@ -131,7 +131,7 @@ impl<'s> Row<'s> {
         Value::Object(self.map)
     }
 
-    /// A value that costs something to compute.
+    /// Adds a value that is expensive to compute.
     pub(crate) fn with(&mut self, name: &str, value: impl FnOnce() -> Value) -> &mut Self {
         if self.shape.wants(name) {
             let value = if self.shape.expands(name) {
@@ -196,7 +196,7 @@ impl<'s> Row<'s> {
             .workspace(workspace)
     }
 
-    /// A related record without an expanded form: `expand` leaves its id in place
+    /// Adds a related record without an expanded form: `expand` leaves its id in place
     /// (`modules_get_expand_lead`).
     pub(crate) fn reference(&mut self, name: &str, id: Option<Id>) -> &mut Self {
         if self.shape.wants(name) {
@@ -205,7 +205,7 @@ impl<'s> Row<'s> {
         self
     }
 
-    /// A related record with an expanded form. An expanded null is not null but what v1 makes of nothing
+    /// Adds a related record with an expanded form. An expanded null is not null but an empty object, as in v1
     /// (`items_get_expand_nulls`).
     pub(crate) fn related(
         &mut self,
@@ -224,7 +224,7 @@ impl<'s> Row<'s> {
         self
     }
 
-    /// A value that is there whatever `fields` says; told whether it is to be expanded.
+    /// Adds a value in any case, whatever `fields` says. `value` gets whether it is to be expanded.
     pub(crate) fn always(&mut self, name: &str, value: impl FnOnce(bool) -> Value) -> &mut Self {
         let value = value(self.shape.expands(name));
         self.map.insert(name.to_owned(), value);
@@ -265,7 +265,7 @@ impl<'s> Row<'s> {
     }
 }
 
-/// A person as rosters and expansions show them.
+/// Writes a person as rosters and expansions show it.
 pub(crate) fn person(user: &User) -> Value {
     json!({
         "id": user.id,
@@ -282,7 +282,7 @@ pub(crate) fn person(user: &User) -> Value {
 mod tests {
     use super::*;
 
-    /// Zones had offsets with seconds once, and v1 writes them as Python does.
+    /// Historical zones have offsets with seconds, and v1 writes them as Python does.
     #[test]
     fn an_instant_before_there_were_zones_keeps_its_seconds() {
         let (zone, unwritable) = (TimeZone::get("Asia/Kolkata").expect("a zone"), Cell::new(false));

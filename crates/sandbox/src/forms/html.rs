@@ -1,9 +1,9 @@
-//! The treatment v1 gives to `description_html`: parsed leniently, wrapped into one element, cleaned of everything
-//! that could run, written back as HTML. May use: this folder.
+//! v1's treatment of `description_html`: it is parsed leniently, wrapped into one element, cleaned of everything
+//! that could run, and written back as HTML. May use: this folder.
 
 use crate::forms::html_tree::{BLOCKS, DROPPED, Node, VOID, listed, parse};
 
-/// Elements that are kept; others give way to their content.
+/// Elements that are kept; other elements are replaced by their content.
 const KEPT: &str = "a abbr acronym area article aside b bdi bdo blockquote br caption center cite code col \
     colgroup data dd del details dfn div dl dt em figcaption figure footer h1 h2 h3 h4 h5 h6 \
     header hgroup hr i img ins kbd li map mark nav ol p pre q rp rt rtc ruby s samp small \
@@ -11,7 +11,7 @@ const KEPT: &str = "a abbr acronym area article aside b bdi bdo blockquote br ca
 /// Attributes that every kept element may have.
 const COMMON: [&str; 5] = ["lang", "title", "class", "id", "style"];
 
-/// Cleans a text; `None` is what v1 calls invalid: nothing in it, comments only, or an XML
+/// Cleans a text. `None` means that v1 calls it invalid: it has no content, only comments, or an XML
 /// declaration with an encoding (`items_create_html_empty`, `items_create_html_comment_only`,
 /// `items_create_html_xml_declaration`).
 pub(crate) fn clean(text: &str) -> Option<String> {
@@ -36,7 +36,7 @@ pub(crate) fn clean(text: &str) -> Option<String> {
         }
         return Some(out);
     }
-    // Several roots or bare text get one element around them (`items_create_html_multi_root`,
+    // Several roots or bare text are wrapped into one element (`items_create_html_multi_root`,
     // `items_create_html_plain_text`).
     let wrapper = if roots.iter().any(has_block) { "div" } else { "span" };
     out.push_str(&format!("<{wrapper}>"));
@@ -75,7 +75,7 @@ fn write(node: &Node, out: &mut String) {
                     }
                 }
                 if name == "a" {
-                    // Every link gets it (`items_create_html_script`).
+                    // v1 adds it to every link (`items_create_html_script`).
                     out.push_str(" rel=\"noopener noreferrer\"");
                 }
                 out.push('>');
@@ -92,7 +92,7 @@ fn write(node: &Node, out: &mut String) {
     }
 }
 
-/// Whether an attribute stays: no handlers, and addresses only of harmless schemes.
+/// Checks whether an attribute is kept: no handlers, and addresses only with harmless schemes.
 fn allowed(element: &str, name: &str, value: &str) -> bool {
     let fits = COMMON.contains(&name)
         || name.starts_with("data-")

@@ -1,14 +1,14 @@
 //! A lenient reader of HTML fragments. May use: nothing of this crate.
 
-/// Elements whose content goes with them.
+/// Elements that are removed with their content.
 pub(crate) const DROPPED: &str = "script style";
 /// Elements that never have content.
 pub(crate) const VOID: &str = "area base br col embed hr img input link meta param source track wbr";
-/// Elements that make a wrapper a `div` rather than a `span`.
+/// Elements for which the wrapper is a `div` instead of a `span`.
 pub(crate) const BLOCKS: &str = "address article aside blockquote center dd details div dl dt figure footer form h1 h2 h3 \
     h4 h5 h6 header hr li nav ol p pre section table tbody td th thead tr ul";
 
-/// Elements nested deeper than this lose their tags.
+/// Elements nested deeper than this number lose their tags.
 const DEEPEST: usize = 256;
 
 /// Whether a name is in a list of names.
@@ -25,9 +25,9 @@ pub(crate) enum Node {
     Element {
         /// Its name in lower case.
         name: String,
-        /// Names and values.
+        /// Its attributes: names and values.
         attributes: Vec<(String, String)>,
-        /// What is in it.
+        /// Its content.
         children: Vec<Node>,
     },
 }
@@ -39,8 +39,8 @@ struct Open {
     children: Vec<Node>,
 }
 
-/// Reads a text; any text becomes a tree: unclosed elements are closed (`items_create_html_unclosed`), comments and
-/// declarations vanish.
+/// Parses any text into a tree. Unclosed elements are closed (`items_create_html_unclosed`); comments and
+/// declarations are dropped.
 pub(crate) fn parse(text: &str) -> Vec<Node> {
     let mut stack = vec![Open { name: String::new(), attributes: Vec::new(), children: Vec::new() }];
     let mut rest = text;
@@ -100,7 +100,7 @@ fn close(stack: &mut Vec<Open>) {
     parent.children.push(Node::Element { name: done.name, attributes: done.attributes, children: done.children });
 }
 
-/// Opens the element at the start of `text` and returns what follows its tag.
+/// Opens the element at the start of `text` and returns the text after its tag.
 fn open<'t>(stack: &mut Vec<Open>, text: &'t str) -> &'t str {
     let name_end =
         text[1..].find(|c: char| c.is_whitespace() || c == '>' || c == '/').map_or(text.len(), |end| end + 1);
@@ -145,7 +145,7 @@ fn open<'t>(stack: &mut Vec<Open>, text: &'t str) -> &'t str {
     rest
 }
 
-/// The attributes of a tag and what follows it.
+/// Returns the attributes of a tag, and the text after the tag.
 fn attributes(text: &str) -> (Vec<(String, String)>, &str) {
     let mut found = Vec::new();
     let mut rest = text;

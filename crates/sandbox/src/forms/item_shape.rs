@@ -1,4 +1,4 @@
-//! How a work item is written, in every answer that has one. May use: `records`, `views`, this folder.
+//! The form of a work item in all answers. May use: `records`, `views`, this folder.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::views::labels;
 pub(crate) fn render(row: &mut Row<'_>, world: &World, item: &Item) {
     let view = row.view();
     row.id(item.id)
-        // `expand` turns this one to null, and leaves `type` as it is (`types_get_expand`).
+        // `expand` turns `type_id` to null, and leaves `type` as it is (`types_get_expand`).
         .set("type_id", json!(item.type_id))
         .instant("created_at", Some(item.created_at))
         .instant("updated_at", Some(item.updated_at))
@@ -44,19 +44,19 @@ pub(crate) fn render(row: &mut Row<'_>, world: &World, item: &Item) {
             if expanded { estimate_point(view, world, item.estimate_point) } else { json!(item.estimate_point) }
         })
         .reference("type", item.type_id)
-        // Plain ids go by age of membership and label, oldest first; expanded forms show the youngest account and label
-        // first (`items_get_expand_all`).
+        // Plain ids are ordered by the age of the membership or label, oldest first. Expanded forms show the youngest
+        // account or label first (`items_get_expand_all`).
         .expandable("assignees", |expanded| if expanded { people(world, item) } else { json!(item.assignees) })
         .expandable("labels", |expanded| if expanded { labels(view, world, item) } else { json!(item.labels) });
 }
 
-/// The state of a work item where it is expanded.
+/// The expanded state of a work item.
 pub(crate) fn state(world: &World, id: Id) -> Option<Value> {
     let state = world.states.any(id)?;
     Some(json!({ "id": state.id, "name": state.name, "color": state.color, "group": state.group }))
 }
 
-/// An estimate point where it is expanded; the object that v1 makes of none has fewer keys.
+/// An expanded estimate point. v1 shows a missing one as an object with fewer keys.
 fn estimate_point(view: &View<'_>, world: &World, id: Option<Id>) -> Value {
     let mut points = world.estimate_points.iter();
     let Some(point) = id.and_then(|id| points.find(|point| point.id == id)) else {
@@ -96,7 +96,7 @@ fn labels(view: &View<'_>, world: &World, item: &Item) -> Value {
     labels.map(|label| written(view, world, label, labels::render)).collect()
 }
 
-/// A record in full inside another.
+/// Writes a record in full, inside another record.
 fn written<T>(view: &View<'_>, world: &World, record: &T, render: fn(&mut Row<'_>, &World, &T)) -> Value {
     let mut row = Row::new(&FULL, view, world);
     render(&mut row, world, record);

@@ -1,4 +1,4 @@
-//! How values are read and records are written: fields, HTML, validation with the messages of v1. May use: this
+//! Reading of values and writing of records: fields, HTML, validation with v1's messages. May use: this
 //! folder.
 
 pub(crate) mod fields;

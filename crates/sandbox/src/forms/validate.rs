@@ -1,5 +1,5 @@
-//! Field validation with v1's messages. A [`Form`] collects the messages of all fields, so that one answer names them
-//! all (`states_create_many_errors`). May use: `door`, `records`, this folder.
+//! Field validation with v1's messages. A [`Form`] collects the messages of all fields, so that one answer has all
+//! of them (`states_create_many_errors`). May use: `door`, `records`, this folder.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -11,10 +11,10 @@ use crate::door::http::Reply;
 use crate::forms::values;
 use crate::records::table::Id;
 
-/// What was sent for a field.
+/// The value that was sent for a field.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Sent<T> {
-    /// The key was left out (or refused; the form remembers why).
+    /// The key was left out (or rejected; the form keeps the reason).
     Absent,
     /// Null, where that is allowed.
     Null,
@@ -31,7 +31,7 @@ impl<T> Sent<T> {
         }
     }
 
-    /// The same with another value.
+    /// Replaces the value, if one was sent.
     fn map<U>(self, change: impl FnOnce(T) -> U) -> Sent<U> {
         match self {
             Self::Is(value) => Sent::Is(change(value)),
@@ -75,7 +75,7 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// A text that must be there and have something in it.
+    /// A text that is required and must not be blank.
     pub(crate) const REQUIRED: Self = Self { max: Some(255), required: true, blank: false, null: false };
     /// A text that may be empty but not null.
     pub(crate) const BLANK: Self = Self { max: Some(255), required: false, blank: true, null: false };
@@ -109,17 +109,17 @@ pub(crate) struct Form<'b> {
 }
 
 impl<'b> Form<'b> {
-    /// A form for creating a record; refuses bodies that are not objects.
+    /// Creates a form for creating a record. Rejects bodies that are not objects.
     pub(crate) fn create(body: &'b Body) -> Result<Self, Reply> {
         Self::new(body, false)
     }
 
-    /// A form for updating a record: nothing is required.
+    /// Creates a form for updating a record: no field is required.
     pub(crate) fn update(body: &'b Body) -> Result<Self, Reply> {
         Self::new(body, true)
     }
 
-    /// A form for either.
+    /// Creates a form for a create, or for an update (`partial`).
     pub(crate) fn new(body: &'b Body, partial: bool) -> Result<Self, Reply> {
         match body {
             Body::Object(_) => Ok(Self { body, partial, errors: Map::new() }),
@@ -130,7 +130,7 @@ impl<'b> Form<'b> {
         }
     }
 
-    /// Ends the field checks: 400 with all messages if there are any.
+    /// Ends the field checks. Returns a 400 with all messages if there are any.
     pub(crate) fn finish(self) -> Result<(), Reply> {
         if self.errors.is_empty() { Ok(()) } else { Err(Reply::fields(self.errors)) }
     }
@@ -162,7 +162,7 @@ impl<'b> Form<'b> {
         }
     }
 
-    /// Reads what was sent for a field; a value that cannot be read is refused with the message.
+    /// Reads the value sent for a field. A value that cannot be read is rejected with the message of `value`.
     fn read<T>(
         &mut self,
         name: &str,
@@ -181,7 +181,7 @@ impl<'b> Form<'b> {
         }
     }
 
-    /// A text, trimmed at both ends; numbers count as text (`states_create_number_name`).
+    /// Reads a text, trimmed at both ends; numbers count as text (`states_create_number_name`).
     pub(crate) fn text(&mut self, name: &str, rules: Text) -> Sent<String> {
         let sent = self.read(name, rules.required, rules.null, |datum| {
             let text = match datum {
@@ -210,7 +210,7 @@ impl<'b> Form<'b> {
         if too_long.is_some() || has_nul { Sent::Absent } else { sent }
     }
 
-    /// One of several texts, case-sensitive (`items_create_priority_upper`).
+    /// Reads one of several texts, case-sensitive (`items_create_priority_upper`).
     pub(crate) fn choice(&mut self, name: &str, choices: &[&'static str]) -> Sent<&'static str> {
         self.read(name, false, false, |datum| {
             let text = datum.text();
@@ -219,7 +219,7 @@ impl<'b> Form<'b> {
         })
     }
 
-    /// A time zone v1 knows; abbreviations are refused (`cycles_create_abbreviated_timezone`).
+    /// Reads a time zone that v1 knows; abbreviations are rejected (`cycles_create_abbreviated_timezone`).
     pub(crate) fn zone(&mut self, name: &str) -> Sent<String> {
         self.read(name, false, false, |datum| {
             let text = datum.text();
@@ -228,7 +228,7 @@ impl<'b> Form<'b> {
         })
     }
 
-    /// A yes or no.
+    /// Reads a boolean.
     pub(crate) fn flag(&mut self, name: &str) -> Sent<bool> {
         self.read(name, false, false, |datum| match datum.text().to_ascii_lowercase().as_str() {
             "true" | "t" | "yes" | "y" | "on" | "1" => Ok(true),
@@ -237,7 +237,7 @@ impl<'b> Form<'b> {
         })
     }
 
-    /// A number with a fraction. Infinity is let through, as v1 does
+    /// Reads a number with a fraction. Infinity is accepted, as in v1
     /// (`errors_poison_float_overflow`).
     pub(crate) fn float(&mut self, name: &str) -> Sent<f64> {
         self.read(name, false, false, |datum| {
@@ -253,7 +253,7 @@ impl<'b> Form<'b> {
         })
     }
 
-    /// A whole number within bounds.
+    /// Reads a whole number within bounds.
     pub(crate) fn whole(&mut self, name: &str, null: bool, least: i64, most: i64) -> Sent<i64> {
         self.read(name, false, null, |datum| {
             let text = datum.text();
@@ -278,7 +278,7 @@ impl<'b> Form<'b> {
         })
     }
 
-    /// A calendar day; instants are refused (`items_create_datetime_as_date`).
+    /// Reads a calendar day; instants are rejected (`items_create_datetime_as_date`).
     pub(crate) fn day(&mut self, name: &str) -> Sent<Date> {
         self.read(name, false, true, |datum| {
             let text = written(datum).and_then(|text| values::day(&text));
@@ -286,7 +286,7 @@ impl<'b> Form<'b> {
         })
     }
 
-    /// An instant; without an offset it is read in the caller's zone
+    /// Reads an instant. Without an offset it is in the caller's zone
     /// (`cycles_patch_naive_date_by_kim`).
     pub(crate) fn instant(&mut self, name: &str, zone: &TimeZone) -> Sent<Timestamp> {
         self.read(name, false, true, |datum| {
@@ -295,7 +295,7 @@ impl<'b> Form<'b> {
         })
     }
 
-    /// The id of another record.
+    /// Reads the id of another record.
     pub(crate) fn relation(
         &mut self,
         name: &str,
@@ -306,7 +306,7 @@ impl<'b> Form<'b> {
         self.read(name, required, null, |datum| key(datum, exists))
     }
 
-    /// A list of ids of other records; messages go by position (`errors_400_nested_field`).
+    /// Reads a list of ids of other records; messages are keyed by position (`errors_400_nested_field`).
     pub(crate) fn relations(&mut self, name: &str, exists: impl Fn(Id) -> bool) -> Sent<Vec<Id>> {
         let Sent::Is(datum) = self.fetch(name, false, false) else {
             return Sent::Absent;
@@ -347,19 +347,19 @@ fn no_choice(text: &str) -> String {
     format!("\"{text}\" is not a valid choice.")
 }
 
-/// The text of a field that only texts are read from.
+/// The text of a field for which only texts are accepted.
 fn written(datum: &Datum) -> Option<String> {
     matches!(datum, Datum::Json(Value::String(_)) | Datum::Form(_)).then(|| datum.text())
 }
 
-/// Reads one id and checks that the record exists; a deleted one counts as unknown.
+/// Reads one id and checks that the record exists; a deleted record counts as unknown.
 fn key(datum: &Datum, exists: impl Fn(Id) -> bool) -> Result<Id, String> {
     let text = match datum {
         Datum::Json(Value::Null) => return Err(NOT_NULL.to_owned()),
         Datum::Json(Value::Bool(_)) => {
             return Err("Incorrect type. Expected pk value, received bool.".to_owned());
         }
-        // A number is read as the id with that value, which nobody has (`labels_create_parent_number`).
+        // A number is read as the id with that value, which no record has (`labels_create_parent_number`).
         Datum::Json(value @ Value::Number(_)) => {
             return Err(format!("Invalid pk \"{}\" - object does not exist.", printed(value)));
         }

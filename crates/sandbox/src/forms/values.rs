@@ -1,5 +1,5 @@
-//! Reading single values the way v1's language does: whole numbers, floats, dates, instants, ids and slugs. May use:
-//! `records`.
+//! Reading of single values in the way of v1's language: whole numbers, floats, dates, instants, ids and slugs. May
+//! use: `records`.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time};
@@ -8,7 +8,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::records::table::Id;
 
-/// The first digit of each block of decimal digits that people type
+/// The first digit of each common block of decimal digits
 /// (`items_key_unicode_digits`).
 const ZEROES: [char; 19] = [
     '0', '\u{660}', '\u{6f0}', '\u{7c0}', '\u{966}', '\u{9e6}', '\u{a66}', '\u{ae6}', '\u{b66}', '\u{be6}',
@@ -19,8 +19,8 @@ fn digit(c: char) -> Option<u32> {
     ZEROES.iter().map(|&zero| (c as u32).wrapping_sub(zero as u32)).find(|&value| value < 10)
 }
 
-/// A whole number: blanks around it, a sign, single underscores between digits and digits of other
-/// scripts are fine (`pagination_per_page_underscore`). Numbers beyond 128 bits are capped.
+/// Reads a whole number. Blanks around it, a sign, single underscores between digits, and digits of other
+/// scripts are allowed (`pagination_per_page_underscore`). Numbers beyond 128 bits are capped.
 pub(crate) fn whole(text: &str) -> Option<i128> {
     let text = text.trim();
     let (negative, digits) = match text.strip_prefix('-') {
@@ -41,22 +41,22 @@ pub(crate) fn whole(text: &str) -> Option<i128> {
     after_digit.then_some(if negative { -value } else { value })
 }
 
-/// A text without blanks at its ends.
+/// Removes the blanks at both ends of a text.
 pub(crate) fn stripped(text: &str) -> &str {
     text.trim_matches(is_blank)
 }
 
-/// To v1 the separators U+001C to U+001F are blanks, which to Rust they are not.
+/// Checks for a blank. v1 takes the separators U+001C to U+001F for blanks, Rust does not.
 fn is_blank(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }
 
-/// A float, `inf` and `nan` included.
+/// Reads a float, `inf` and `nan` included.
 pub(crate) fn float(text: &str) -> Option<f64> {
     text.trim().parse().ok()
 }
 
-/// A calendar day, `YYYY-MM-DD` with month and day of one or two digits.
+/// Reads a calendar day, `YYYY-MM-DD` with month and day of one or two digits.
 pub(crate) fn day(text: &str) -> Option<Date> {
     let mut parts = text.split('-');
     let (year, month, rest) = (parts.next()?, parts.next()?, parts.next()?);
@@ -70,7 +70,7 @@ pub(crate) fn day(text: &str) -> Option<Date> {
     Date::new(year.parse().ok()?, small(month)?, small(rest)?).ok()
 }
 
-/// An instant; without an offset it is read in `zone`, without a time it is midnight there.
+/// Reads an instant. Without an offset it is in `zone`; without a time it is midnight there.
 pub(crate) fn instant(text: &str, zone: &TimeZone) -> Option<Timestamp> {
     let text = text.trim();
     let (date, rest) = match text.find(['T', 't', ' ']) {
@@ -113,7 +113,7 @@ fn clock_time(text: &str) -> Option<Time> {
     Time::new(hour, minute, second, micros.parse::<i32>().ok()? * 1000).ok()
 }
 
-/// `Some(None)` when no offset was given, `None` when it is malformed.
+/// Returns `Some(None)` when no offset was given, and `None` when it is malformed.
 fn zone_offset(text: &str) -> Option<Option<Offset>> {
     match text.as_bytes().first() {
         None => Some(None),
@@ -134,19 +134,19 @@ fn zone_offset(text: &str) -> Option<Option<Offset>> {
     }
 }
 
-/// An id in any of the spellings v1 takes in bodies: upper case, without dashes, in braces, as URN
+/// Reads an id in any form that v1 accepts in bodies: upper case, without dashes, in braces, as URN
 /// (`errors_upper_case_uuid_body`, `errors_braced_uuid_body`).
 pub(crate) fn id(text: &str) -> Option<Id> {
     Id::try_parse(text).ok()
 }
 
-/// The one spelling routes take: lower case with dashes (`errors_upper_case_uuid_path`).
+/// Reads an id in the only form that routes accept: lower case with dashes (`errors_upper_case_uuid_path`).
 pub(crate) fn path_id(text: &str) -> Option<Id> {
     let strict = text.len() == 36 && !text.bytes().any(|b| b.is_ascii_uppercase());
     strict.then(|| Id::try_parse(text).ok()).flatten()
 }
 
-/// The slug v1 derives from a state's name; letters outside ASCII vanish
+/// Returns the slug that v1 derives from a state's name; letters outside ASCII are dropped
 /// (`states_create_name_255_cyrillic`).
 pub(crate) fn slug(name: &str) -> String {
     let mut out = String::new();

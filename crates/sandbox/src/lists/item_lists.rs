@@ -1,5 +1,5 @@
-//! Lists of work items: the list of a project with its look-up by external pair, the lists inside cycles and modules,
-//! and the look-up by key. May use: `door`, `forms`, `records`, this folder.
+//! Lists of work items: the list of a project with its lookup by external pair, the lists inside cycles and modules,
+//! and the lookup by key. May use: `door`, `forms`, `records`, this folder.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ fn page(call: &Call<'_>, world: &World, total: usize, order: &[u32]) -> Answer {
 }
 
 /// `GET work-items/`: newest first unless `order_by` says otherwise. With both halves of an external
-/// pair it is a look-up that answers one object and finds archived, draft and triage items too
+/// pair it is a lookup that returns one object, and that also finds archived, draft and triage items
 /// (`items_find_by_external_pair`, `archived_find_by_external_pair`).
 pub(crate) fn list(call: &Call<'_>, world: &World) -> Answer {
     let project = call.place.project;
@@ -40,7 +40,7 @@ pub(crate) fn list(call: &Call<'_>, world: &World) -> Answer {
         let visible = visible.filter(|&index| world.shown(world.items.at(index)));
         sorted(world, visible, keys, descending)
     });
-    // Only orders through a relation can repeat rows; the total counts work items.
+    // Only orders by a relation can repeat rows; the total is the number of work items.
     let total = if field.starts_with("assignees") || field.starts_with("labels") {
         order.iter().collect::<HashSet<_>>().len()
     } else {
@@ -55,7 +55,7 @@ fn by_external_pair(call: &Call<'_>, world: &World, source: &str, id: &str) -> A
         .of(call.place.project)
         .filter(|item| item.external.source.as_deref() == Some(source) && item.external.id.as_deref() == Some(id));
     let item = matches.next().ok_or_else(Reply::not_found)?;
-    // Two with the same pair break the look-up (`items_find_by_shared_external_pair`).
+    // Two items with the same pair make the lookup fail (`items_find_by_shared_external_pair`).
     if matches.next().is_some() {
         return Err(Reply::crash());
     }
@@ -63,10 +63,10 @@ fn by_external_pair(call: &Call<'_>, world: &World, source: &str, id: &str) -> A
 }
 
 /// A list inside a cycle or module: the oldest first, every field by its plain order
-/// (`lists_cycle_order_priority`), items of other projects left out.
+/// (`lists_cycle_order_priority`). Items of other projects are left out.
 ///
-/// Rows that tie come in another order on every page, so that walking the pages repeats some and
-/// misses others; v1 was seen to do so with every key that is not unique. `id` and `sequence_id` are
+/// Rows with equal keys come in another order on every page. So reading all pages repeats some rows and
+/// misses others. This was observed on v1 with every key that is not unique. `id` and `sequence_id` are
 /// safe.
 pub(crate) fn list_within(call: &Call<'_>, world: &World, members: impl Iterator<Item = Id>) -> Answer {
     let text = call.query.get("order_by").unwrap_or("created_at");
@@ -92,14 +92,14 @@ pub(crate) fn list_within(call: &Call<'_>, world: &World, members: impl Iterator
     page(call, world, total, &order)
 }
 
-/// A number that depends on the row and the page, without any meaning (FNV-1a).
+/// Returns an arbitrary number that depends on the row and the page (FNV-1a).
 fn scramble(id: Id, page: &str) -> u64 {
     let bytes = page.bytes().chain(id.into_bytes());
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// `GET work-items/{KEY}-{n}/`: the number is read laxly (`items_key_zero_padded`,
-/// `items_key_unicode_digits`); one that is none is a 500 (`items_key_not_a_number`).
+/// `GET work-items/{KEY}-{n}/`: the number is not read strictly (`items_key_zero_padded`,
+/// `items_key_unicode_digits`). A text that is no number is a 500 (`items_key_not_a_number`).
 pub(crate) fn by_key(call: &Call<'_>, world: &World) -> Answer {
     let (identifier, number) = &call.place.key;
     let number = values::whole(number).ok_or_else(Reply::crash)?;
@@ -113,7 +113,7 @@ pub(crate) fn by_key(call: &Call<'_>, world: &World) -> Answer {
     let mut matches =
         world.items.of(project.id).filter(|item| i128::from(item.sequence_id) == number && world.shown(item));
     let item = matches.next().ok_or_else(Reply::not_found)?;
-    // A number given twice breaks the look-up (`items_key_of_shared_number`).
+    // A number that two items have makes the lookup fail (`items_key_of_shared_number`).
     if matches.next().is_some() {
         return Err(Reply::crash());
     }

@@ -1,4 +1,4 @@
-//! Lists: the envelope of pages, and the orders and look-ups of work items. May use: this folder.
+//! Lists: the envelope of pages, and the orders and lookups of work items. May use: this folder.
 
 pub(crate) mod item_lists;
 pub(crate) mod orders;

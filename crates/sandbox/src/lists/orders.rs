@@ -1,4 +1,4 @@
-//! The orders of work items: what each field name orders by. May use: `records`, `views`.
+//! The orders of work items: the key of each field name. May use: `records`, `views`.
 
 use std::cmp::Ordering;
 
@@ -9,7 +9,7 @@ use crate::records::store::World;
 use crate::records::table::Id;
 use crate::views::items::PRIORITIES;
 
-/// A value that rows are ordered by; none comes last ascending and first descending.
+/// A value by which rows are ordered. A missing value comes last in ascending and first in descending order.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Key {
     Number(f64),
@@ -38,7 +38,7 @@ fn compare(a: &Option<Key>, b: &Option<Key>, descending: bool) -> Ordering {
     if descending { order.reverse() } else { order }
 }
 
-/// Micros, the same for every kind of instant.
+/// The key of an instant, in microseconds.
 fn at(instant: Timestamp) -> Key {
     Key::Whole(instant.as_microsecond())
 }
@@ -52,7 +52,7 @@ fn rank(list: &[&str], value: &str) -> Option<Key> {
     i64::try_from(place).ok().map(Key::Whole)
 }
 
-/// The keys a field gives a work item; a relation to many gives one for each, or none at all.
+/// The keys that a field has for a work item. A to-many relation has one key for each record, or none.
 pub(crate) type KeysOf = fn(&World, &Item) -> Vec<Option<Key>>;
 
 fn parent<'w>(world: &'w World, item: &Item) -> Option<&'w Item> {
@@ -127,8 +127,8 @@ const PLAIN: &[(&str, KeysOf)] = &[
     ("labels__sort_order", |w, i| of_labels(w, i, |label| Key::Number(label.sort_order))),
 ];
 
-/// Field names that mean something else in a project's list: priority and the two state names go by rank
-/// (`lists_order_priority`, `lists_order_state__name`), two relations do not repeat rows (`lists_order_labels__name`).
+/// Field names with another meaning in a project's list. Priority and the two state names are ordered by rank
+/// (`lists_order_priority`, `lists_order_state__name`). Two relations do not repeat rows (`lists_order_labels__name`).
 const IN_PROJECT: &[(&str, KeysOf)] = &[
     ("priority", |_, i| vec![rank(&PRIORITIES, i.priority)]),
     ("state__group|state__name", |w, i| vec![state(w, i).and_then(|state| rank(&GROUPS, &state.group))]),
@@ -137,7 +137,7 @@ const IN_PROJECT: &[(&str, KeysOf)] = &[
 ];
 const GROUPS: [&str; 5] = ["backlog", "unstarted", "started", "completed", "cancelled"];
 
-/// The plain meaning of a field name; `None` is a name the database does not know, which is a 500
+/// The plain meaning of a field name; `None` for a name that the database does not know, which is a 500
 /// (`lists_order_unknown`).
 pub(crate) fn plain(field: &str) -> Option<KeysOf> {
     meaning(PLAIN, field)
@@ -161,17 +161,17 @@ fn largest(keys: Vec<Option<Key>>) -> Vec<Option<Key>> {
     })]
 }
 
-/// Whether a text orders downwards, and the field. Ordering by a related record means its own order,
-/// which for work items, people and labels is the newest first: such fields run the other way round,
-/// rows without one included (`lists_order_parent`).
+/// Returns whether a text orders downwards, and the field. An order by a related record uses the own order of
+/// these records. For work items, people and labels this is newest first. So such fields have the opposite
+/// direction, also for rows without a related record (`lists_order_parent`).
 pub(crate) fn direction(text: &str) -> (bool, &str) {
     let (descending, field) = text.strip_prefix('-').map_or((false, text), |field| (true, field));
     let newest_first = matches!(field, "parent" | "created_by" | "updated_by" | "assignees" | "labels");
     (descending != newest_first, field)
 }
 
-/// Sorts work items, given by their positions. Ties go by `created_at`, then `updated_at`, both
-/// ascending whatever the direction (`lists_order_desc_priority`). A relation to many repeats rows
+/// Sorts work items, given by their positions. Ties are ordered by `created_at`, then `updated_at`, both
+/// ascending in either direction (`lists_order_desc_priority`). A to-many relation repeats rows
 /// (`lists_order_relation_duplicates_rows`).
 pub(crate) fn sorted(
     world: &World,

@@ -1,14 +1,14 @@
-//! The paging envelope of all lists and the parameters that drive it. May use: `door`, `forms`.
+//! The paging envelope of all lists, and its parameters. May use: `door`, `forms`.
 
 use serde_json::{Value, json};
 
 use crate::door::http::{Answer, Query, Reply};
 use crate::forms::values::whole;
 
-/// The largest page, which is also the default one.
+/// The largest page size, which is also the default.
 const LARGEST: i128 = 1000;
 
-/// A page asked for.
+/// The requested page.
 #[derive(Debug, Clone, Copy)]
 struct Page {
     size: usize,
@@ -34,8 +34,8 @@ fn page(query: &Query) -> Result<Page, Reply> {
         return Err(Reply::detail(400, "Error in parsing"));
     }
     // Sizes below one divide by zero or slice from the end (`pagination_per_page_0`,
-    // `pagination_per_page_negative`), as does going backwards with another size
-    // (`pagination_cursor_prev_flag_other_value`); a huge page overflows
+    // `pagination_per_page_negative`). Going backwards with another size fails in the same way
+    // (`pagination_cursor_prev_flag_other_value`). A huge page number overflows
     // (`pagination_absurd_offset`).
     let start = number.saturating_mul(size);
     if size < 1 || (backwards && first != Some(size)) || start > i128::from(i64::MAX) {
@@ -48,8 +48,8 @@ fn page(query: &Query) -> Result<Page, Reply> {
     })
 }
 
-/// `a:page:flag`; `a` may be a float (`pagination_cursor_float`). A float that is no whole number
-/// has no size to compare with.
+/// Reads `a:page:flag`; `a` may be a float (`pagination_cursor_float`). A float that is no whole number
+/// is no size that can be compared.
 fn cursor(text: &str) -> Option<(Option<i128>, i128, bool)> {
     let mut parts = text.split(':');
     let (a, number, flag) = (parts.next()?, parts.next()?, parts.next()?);

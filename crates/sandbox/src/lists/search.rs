@@ -9,8 +9,8 @@ use crate::records::kinds::{Item, Project, Workspace};
 use crate::records::store::World;
 use crate::records::table::Id;
 
-/// `GET work-items/search/`: names by part, numbers, project identifiers by part; only projects the
-/// caller is in, never a refusal (`search_by_workspace_outsider`).
+/// `GET work-items/search/`: finds parts of names, numbers, and parts of project identifiers. It searches only
+/// projects of the caller and never rejects a caller (`search_by_workspace_outsider`).
 pub(crate) fn search(call: &Call<'_>, world: &World) -> Answer {
     let limit = match call.query.get("limit") {
         None => 10,
@@ -44,7 +44,7 @@ pub(crate) fn search(call: &Call<'_>, world: &World) -> Answer {
     Ok(Reply::ok(json!({ "issues": issues })))
 }
 
-/// The projects to look in: those the caller is in, or the one asked for.
+/// The projects to search: the caller's projects, or the one that the request names.
 fn searched<'w>(call: &Call<'_>, world: &'w World, workspace: &Workspace) -> Result<Vec<&'w Project>, Reply> {
     let wide = call.query.get("workspace_search") == Some("true");
     let only: Option<Id> = match call.query.get("project_id").filter(|id| !wide && !id.is_empty()) {

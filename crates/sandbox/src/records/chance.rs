@@ -1,9 +1,9 @@
-//! Numbers that look like chance and are the same in every run (SplitMix64). May use: nothing of this crate.
+//! Pseudo-random numbers that are the same in every run (SplitMix64). May use: nothing of this crate.
 
-/// What SplitMix64 adds before it mixes.
+/// The number that SplitMix64 adds before it mixes.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Spreads neighbouring numbers over all of them.
+/// Spreads neighbouring numbers over the whole range.
 pub(crate) fn mixed(number: u64) -> u64 {
     let mut mixed = number.wrapping_add(STEP);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -11,12 +11,12 @@ pub(crate) fn mixed(number: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// A row of such numbers.
+/// A sequence of such numbers.
 #[derive(Debug)]
 pub(crate) struct Chance(u64);
 
 impl Chance {
-    /// The row that begins at a number.
+    /// Creates the sequence that begins at a number.
     pub(crate) fn new(start: u64) -> Self {
         Self(start)
     }
@@ -27,17 +27,17 @@ impl Chance {
         number
     }
 
-    /// A number below `end`.
+    /// Returns a number below `end`.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % u64::try_from(end.max(1)).unwrap_or(1)).unwrap_or_default()
     }
 
-    /// An entry of a list that is not empty.
+    /// Returns an entry of a list that is not empty.
     pub(crate) fn pick<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.below(list.len())]
     }
 
-    /// True once in `times` calls.
+    /// Returns true once in `times` calls, on average.
     pub(crate) fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }

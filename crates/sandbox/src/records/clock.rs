@@ -1,5 +1,5 @@
-//! The sandbox's own clock: the wall clock plus a shift that tests may set, strictly increasing so that two records
-//! never carry the same instant. May use: nothing of this crate.
+//! The sandbox's own clock: the wall clock plus a shift that tests may set. It always increases, so that two records
+//! never have the same instant. May use: nothing of this crate.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use jiff::Timestamp;
 pub(crate) struct Clock {
     /// Microseconds added to the wall clock.
     shift: AtomicI64,
-    /// The last microsecond handed out.
+    /// The last microsecond that was returned.
     last: AtomicI64,
 }
 

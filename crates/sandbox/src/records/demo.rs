@@ -1,5 +1,5 @@
-//! A pleasant sample to try the gateway on: one workspace, one project, five people. All ids are fixed, so that
-//! printed commands work as they stand. May use: `door`, this folder.
+//! Sample data to try the gateway on: one workspace, one project, five people. All ids are fixed, so that
+//! printed commands work unchanged. May use: `door`, this folder.
 
 use jiff::ToSpan;
 use jiff::civil::{Date, date};
@@ -38,7 +38,7 @@ const LABELS: [(&str, &str, Option<u64>); 12] = [
     ("needs decision", "#9ba1a6", None),
 ];
 
-/// Name, number of the state, priority, number of the person assigned (0 for nobody), numbers of
+/// Name, number of the state, position of the priority, number of the assigned person (0 for none), numbers of
 /// labels.
 const ITEMS: [(&str, u64, usize, u64, &[u64]); 30] = [
     ("Set up the new landing page", 4, 1, 1, &[2]),
@@ -75,7 +75,7 @@ const ITEMS: [(&str, u64, usize, u64, &[u64]); 30] = [
 
 const PRIORITIES: [&str; 5] = ["urgent", "high", "medium", "low", "none"];
 
-/// Builds the sample.
+/// Builds the sample data.
 pub(crate) fn world(clock: &Clock) -> World {
     let mut build = Builder::new(clock);
     let acme = build.workspace(1, "acme", "Acme");

@@ -57,10 +57,10 @@ const PLACES: [&str; 9] = [
 ];
 /// 2025-01-06T08:00:00Z in seconds.
 const START: i64 = 1_736_150_400;
-/// Seconds from one work item to the next.
+/// Seconds between two work items.
 const STEP: i64 = 97;
 
-/// Adds `count` work items to the first project, and a part of them to its cycles and modules.
+/// Adds `count` work items to the first project, and some of them to its cycles and modules.
 pub(crate) fn work_items(world: &mut World, count: usize) {
     let Some(project) = world.projects.iter().next() else {
         return;
@@ -85,14 +85,14 @@ fn whole(number: usize) -> i64 {
     i64::try_from(number).unwrap_or_default()
 }
 
-/// What a project has for its work items to choose from.
+/// The values of a project that its work items are generated from.
 struct Maker {
     chance: Chance,
     project: Id,
     workspace: Id,
     people: Vec<Id>,
     labels: Vec<Id>,
-    /// The states, and whether a work item in it is completed.
+    /// The states, and whether a work item in the state is completed.
     states: Vec<(Id, bool)>,
     cycles: Vec<Id>,
     modules: Vec<Id>,
@@ -124,7 +124,7 @@ impl Maker {
         }
     }
 
-    /// The next work item. Each draw of chance decides those after it, so their order stays.
+    /// Returns the next work item. Each random draw affects the later ones, so their order must stay.
     fn item(&mut self, index: usize, number: i64) -> Item {
         let id = Uuid::new_v5(&self.project, format!("item {number}").as_bytes());
         let (created_at, updated_at) = self.times(index);
@@ -170,7 +170,7 @@ impl Maker {
         }
     }
 
-    /// When a work item was made and changed. Now and then two are made at the same instant, as imports do.
+    /// Creation and change of a work item. Some pairs are created at the same instant, as imports do.
     fn times(&mut self, index: usize) -> (Timestamp, Timestamp) {
         let step = if index % 250 == 1 { index - 1 } else { index };
         let created = Timestamp::from_second(START + whole(step) * STEP).unwrap_or_default();
@@ -178,7 +178,7 @@ impl Maker {
         (created, created.checked_add(later).unwrap_or(created))
     }
 
-    /// The first and the last day of a work item: half have a first one, half of those a last one.
+    /// First and last day of a work item. Half of the items have a first day, and half of these a last day.
     fn days(&mut self, created: Timestamp) -> (Option<Date>, Option<Date>) {
         let day = TimeZone::UTC.to_datetime(created).date();
         let start = self.chance.once_in(2).then_some(day);
@@ -189,7 +189,7 @@ impl Maker {
         (start, target)
     }
 
-    /// Puts a work item into a cycle or module once in a while.
+    /// Sometimes adds a work item to a cycle or module.
     fn join(&mut self, world: &mut World, item: &Item) {
         let stamp = Stamp {
             created_at: item.created_at,
@@ -222,7 +222,7 @@ impl Maker {
     }
 }
 
-/// Up to two entries of a list, in the list's order.
+/// Returns up to two entries of a list, in the list's order.
 fn some(chance: &mut Chance, list: &[Id]) -> Vec<Id> {
     let mut picked: Vec<usize> =
         (0..chance.below(3)).filter(|_| !list.is_empty()).map(|_| chance.below(list.len())).collect();

@@ -1,4 +1,4 @@
-//! The kinds of record the sandbox keeps. Plain data; uses only ids and instants. May use: this folder.
+//! The kinds of record that the sandbox keeps. Plain data with ids and instants only. May use: this folder.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -35,7 +35,7 @@ macro_rules! row {
     };
 }
 
-/// Who made and last changed a record, and when.
+/// Who created and last changed a record, and when.
 #[derive(Debug, Clone)]
 pub(crate) struct Stamp {
     pub(crate) created_at: Timestamp,
@@ -45,7 +45,7 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    /// Made just now by that person, not changed since.
+    /// Creates the stamp of a record that `by` creates now.
     pub(crate) fn new(by: Id, now: Timestamp) -> Self {
         Self { created_at: now, updated_at: now, created_by: Some(by), updated_by: None }
     }
@@ -57,7 +57,7 @@ impl Stamp {
     }
 }
 
-/// The two optional names a record has in another system.
+/// The external pair: two optional names that a record has in another system.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct External {
     pub(crate) source: Option<String>,
@@ -76,13 +76,13 @@ pub(crate) struct User {
 }
 row!(User, id, never deleted);
 
-/// A key: whose it is and whether it opens anything.
+/// A key: its owner, and whether it is valid.
 #[derive(Debug)]
 pub(crate) struct ApiKey {
     pub(crate) user: Id,
-    /// Neither expired nor switched off.
+    /// Whether it is neither expired nor switched off.
     pub(crate) valid: bool,
-    /// Flagged as service key: a larger fixed quota.
+    /// Whether it is a service key, which has a larger fixed quota.
     pub(crate) service: bool,
 }
 
@@ -94,7 +94,7 @@ pub(crate) struct Workspace {
     pub(crate) name: String,
 }
 
-/// A person's place in a workspace.
+/// Membership of a person in a workspace.
 #[derive(Debug)]
 pub(crate) struct WorkspaceMember {
     pub(crate) id: Id,
@@ -136,14 +136,14 @@ pub(crate) struct Project {
     pub(crate) project_lead: Option<Id>,
     pub(crate) default_state: Option<Id>,
     pub(crate) estimate: Option<Id>,
-    /// The intake box, which exists once the switch was on.
+    /// The intake box, which exists once the intake was switched on.
     pub(crate) intake: Option<Id>,
-    /// The last work item number given out; never given again.
+    /// The last work item number that was assigned. Numbers are never assigned again.
     pub(crate) last_number: i64,
 }
 row!(Project, workspace);
 
-/// A person's place in a project.
+/// Membership of a person in a project.
 #[derive(Debug)]
 pub(crate) struct ProjectMember {
     pub(crate) id: Id,
@@ -177,13 +177,13 @@ pub(crate) struct State {
 row!(State, project);
 
 impl State {
-    /// Whether reads leave it out.
+    /// Whether reads leave the state out.
     pub(crate) fn hidden(&self) -> bool {
         self.is_triage || self.group == "triage"
     }
 }
 
-/// A label; one without project belongs to the whole workspace.
+/// A label; a label without a project belongs to the whole workspace.
 #[derive(Debug, Clone)]
 pub(crate) struct Label {
     pub(crate) id: Id,
@@ -223,7 +223,7 @@ pub(crate) struct Cycle {
 row!(Cycle, project);
 
 /// A work item in a cycle. Moving it to another cycle keeps the row (`cycle_items_move_to_other_cycle`),
-/// so these are grouped by project.
+/// so the rows are grouped by project.
 #[derive(Debug, Clone)]
 pub(crate) struct CycleItem {
     pub(crate) id: Id,
@@ -251,7 +251,7 @@ pub(crate) struct Module {
     pub(crate) start_date: Option<Date>,
     pub(crate) target_date: Option<Date>,
     pub(crate) lead: Option<Id>,
-    /// Everybody who ever was a member, once per time (`modules_get_after_members_again`).
+    /// Every person that ever was a member, once for each time (`modules_get_after_members_again`).
     pub(crate) members: Vec<Id>,
     pub(crate) sort_order: f64,
     pub(crate) external: External,
@@ -337,7 +337,7 @@ pub(crate) struct Link {
 }
 row!(Link, item);
 
-/// A relation between two work items, stored from the blocked or earlier side.
+/// A relation between two work items, stored from the blocked or earlier item.
 #[derive(Debug, Clone)]
 pub(crate) struct Relation {
     pub(crate) id: Id,

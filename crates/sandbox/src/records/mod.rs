@@ -1,4 +1,4 @@
-//! What the sandbox remembers: kinds of record, tables, the situations to start from, and how writes are saved.
+//! The records of the sandbox: kinds of record, tables, the data to start from, and the saving of writes.
 //! May use: this folder.
 
 pub(crate) mod chance;

@@ -1,10 +1,10 @@
-//! Saving as the real v1 does it: a write loads a row, is at work for a while, and then saves every column of the row
-//! as it was loaded, with its own change over it. All that others saved meanwhile is lost, deletes and archiving
-//! included; and a check that was made when the row was loaded, such as for a free external pair, need not hold any
-//! more when it is saved. People and labels of a work item and people of a module are rows of their own at v1, so they
+//! Saving as the real v1 does it. A write loads a row and works for a while. Then it saves every column of the row
+//! as it was loaded, with its own change applied. All changes that other writes saved meanwhile are lost, deletes and
+//! archiving included. A check made when the row was loaded, such as for a free external pair, may no longer hold
+//! when it is saved. People and labels of a work item, and people of a module, are separate rows at v1, so they
 //! are saved only when they were sent.
 //!
-//! The sandbox does so only when told to, because most tests want one answer, not one of many. May use: this folder.
+//! The sandbox does this only on request, because most tests need one result, not one of several. May use: this folder.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::records::kinds::{Comment, Cycle, Item, Label, Module, State};
 use crate::records::store::World;
 use crate::records::table::{Id, Row, Table};
 
-/// How long writes are at work between loading and saving.
+/// Time that writes take between loading and saving.
 #[derive(Debug)]
 pub(crate) struct Pace {
     seed: u64,
@@ -25,12 +25,12 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Times up to `longest`, in an order that `seed` decides.
+    /// Creates times up to `longest`, in an order that `seed` decides.
     pub(crate) fn new(seed: u64, longest: Duration) -> Self {
         Self { seed, longest, writes: AtomicU64::new(0) }
     }
 
-    /// The time the next write takes.
+    /// Returns the time of the next write.
     pub(crate) fn next(&self) -> Duration {
         let turn = self.writes.fetch_add(1, Ordering::Relaxed);
         let share = mixed(self.seed ^ mixed(turn)) >> 32;
@@ -38,19 +38,19 @@ impl Pace {
     }
 }
 
-/// A row about to be changed by a view.
+/// A row that a view is about to change.
 pub(crate) trait Watched {
-    /// Takes back what the view has done to the row; gives what is to be saved later.
+    /// Undoes the view's change of the row; returns the row to save later.
     fn hold(self: Box<Self>, world: &mut World) -> Option<Box<dyn Held>>;
 }
 
 /// A row that is saved later.
 pub(crate) trait Held: Send {
-    /// Saves all of it.
+    /// Saves all columns of the row.
     fn save(self: Box<Self>, world: &mut World, now: Timestamp);
 }
 
-/// Looks at the row that a write is going to load; when the path names none, at the table it adds one to.
+/// Watches the row that a write is going to load, or the table to which it adds a row when the path names no row.
 pub(crate) type Saved = fn(Id, &mut World) -> Box<dyn Watched>;
 
 pub(crate) fn states(id: Id, world: &mut World) -> Box<dyn Watched> {
@@ -79,7 +79,7 @@ pub(crate) fn comments(id: Id, world: &mut World) -> Box<dyn Watched> {
 }
 
 type Tables<T> = fn(&mut World) -> &mut Table<T>;
-/// Ends a row before it is saved: `own` is what is saved, `before` what was loaded, `now` what is there.
+/// Completes a row before it is saved: `own` is saved, `before` was loaded, `now` is the present row.
 type Finish<T> = fn(own: &mut T, before: &T, now: &T, at: Timestamp);
 
 struct Watch<T> {
@@ -139,7 +139,7 @@ impl<T: Row + Clone + Send> Held for Hold<T> {
     }
 }
 
-/// A new work item: its number is the next one when it is made, and used up when it is saved.
+/// A new work item. Its number is the next one when it is created, and counts as used only when it is saved.
 struct NewItem(Watch<Item>);
 
 impl Watched for NewItem {

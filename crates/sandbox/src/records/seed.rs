@@ -1,4 +1,4 @@
-//! The situations a sandbox can start from, and the helpers that build them. The recorded one is here; the demo is in
+//! The data that a sandbox can start from, and the helpers that build it. The recorded data is here; the demo is in
 //! [`crate::records::demo`]. May use: `door`, `views`, this folder.
 
 use jiff::civil::date;
@@ -34,12 +34,12 @@ impl<'c> Builder<'c> {
         Self { world: World::default(), clock }
     }
 
-    /// Made now by that person.
+    /// Returns a stamp: created now by this person.
     pub(crate) fn stamp(&self, by: Id) -> Stamp {
         Stamp::new(by, self.clock.now())
     }
 
-    /// A person. The names are `[first, last]`.
+    /// Adds a person. The names are `[first, last]`.
     pub(crate) fn person(&mut self, number: u64, names: [&str; 2], email: &str, zone: &str) -> Id {
         let id = fixed('a', number);
         self.world.users.add(User {
@@ -53,7 +53,7 @@ impl<'c> Builder<'c> {
         id
     }
 
-    /// A key of a person.
+    /// Adds a key of a person.
     pub(crate) fn key(&mut self, value: &str, user: Id, valid: bool, service: bool) {
         let key = ApiKey { user, valid, service };
         self.world.keys.insert(value.to_owned(), key);
@@ -71,7 +71,7 @@ impl<'c> Builder<'c> {
         self.world.workspace_members.add(WorkspaceMember { id: fixed('8', number), workspace, user, role, active });
     }
 
-    /// A project with its initial states, cycles and modules switched on.
+    /// Adds a project with its initial states; cycles and modules are switched on.
     pub(crate) fn project(&mut self, number: u64, workspace: Id, owner: Id, identifier: &str, name: &str) -> Id {
         let id = fixed('c', number);
         let stamp = self.stamp(owner);
@@ -101,7 +101,7 @@ impl<'c> Builder<'c> {
         });
     }
 
-    /// A work item under a fixed id, in the project's first state unless changed.
+    /// Adds a work item with a fixed id, in the state `state`. `change` can change it before.
     pub(crate) fn item(
         &mut self,
         number: u64,
@@ -122,7 +122,7 @@ impl<'c> Builder<'c> {
         id
     }
 
-    /// A label; without project it belongs to the workspace.
+    /// Adds a label; without a project it belongs to the workspace.
     pub(crate) fn label(&mut self, id: Id, workspace: Id, project: Option<Id>, owner: Id, name: &str) -> Id {
         let stamp = self.stamp(owner);
         let label = labels::blank(&self.world, workspace, project, stamp);
@@ -148,7 +148,7 @@ impl<'c> Builder<'c> {
         id
     }
 
-    /// An estimate's points, by ids and values, with keys from 0.
+    /// Adds the points of an estimate, given by ids and values, with keys from 0.
     fn points(&mut self, project: Id, owner: Id, estimate: Id, points: &[(Id, &str)]) {
         let workspace = self.world.projects.any(project).map(|p| p.workspace);
         for (key, (id, value)) in (0..).zip(points) {
@@ -166,7 +166,7 @@ impl<'c> Builder<'c> {
     }
 }
 
-/// Nearly nothing: one workspace, one empty project, one admin with the key `demo-admin-key`.
+/// Builds nearly empty data: one workspace, one empty project, one admin with the key `demo-admin-key`.
 pub(crate) fn empty(clock: &Clock) -> World {
     let mut build = Builder::new(clock);
     let ada = build.person(1, ["Ada", "Admin"], "ada@acme.test", "UTC");
@@ -178,8 +178,8 @@ pub(crate) fn empty(clock: &Clock) -> World {
     build.world
 }
 
-/// The workspace `acme` of the recorded situation with those who work in its project `WEB`, and its projects `WEB` and
-/// `TYP`, all under other ids. A key's value is its alias.
+/// Builds the workspace `acme` of the recorded data with its projects `WEB` and `TYP` and the people who work in `WEB`,
+/// all under other ids. A key's value is its alias.
 pub(crate) fn elsewhere(clock: &Clock) -> World {
     let mut build = Builder::new(clock);
     let people = [(51, "Ada", ADMIN), (52, "Bob", MEMBER), (55, "Kim", MEMBER), (58, "Zed", MEMBER)];
@@ -201,7 +201,7 @@ pub(crate) fn elsewhere(clock: &Clock) -> World {
     build.world
 }
 
-/// Exactly the situation behind the recordings. A key's value is its alias.
+/// Builds exactly the data behind the recordings. A key's value is its alias.
 pub(crate) fn recorded(clock: &Clock) -> World {
     let mut build = Builder::new(clock);
     people(&mut build);
@@ -221,7 +221,7 @@ pub(crate) fn recorded(clock: &Clock) -> World {
     build.world
 }
 
-/// The projects and who is in them; returns the typed one and the one of the other workspace.
+/// Adds the projects and their members. Returns the typed project and the one of the other workspace.
 fn projects(build: &mut Builder<'_>, acme: Id, other: Id) -> [Id; 2] {
     let user = |number| fixed('a', number);
     let web = build.project(1, acme, user(1), "WEB", "Website");
@@ -253,8 +253,8 @@ fn projects(build: &mut Builder<'_>, acme: Id, other: Id) -> [Id; 2] {
     [typ, oth]
 }
 
-/// The work items: number, number of the state (which begins with that of the project) and of the author, name, and
-/// what is unlike others.
+/// Adds the work items: number, number of the state (which begins with the project's number), number of the author,
+/// name, and a change of the default values.
 fn items(build: &mut Builder<'_>) {
     type Change = fn(&mut Item);
     let items: [(u64, u64, u64, &str, Change); 10] = [
@@ -291,7 +291,7 @@ fn people(build: &mut Builder<'_>) {
         (5, "Kim", "acme", "Asia/Kolkata"),
         (6, "Mel", "acme", "UTC"),
         (7, "Dan", "acme", "UTC"),
-        // Zed's account is deactivated, which changes nothing (`auth_deactivated_user_reads_projects`).
+        // Zed's account is deactivated, which has no effect (`auth_deactivated_user_reads_projects`).
         (8, "Zed", "acme", "UTC"),
         (9, "Nia", "acme", "America/New_York"),
     ] {

@@ -1,4 +1,4 @@
-//! What the sandbox remembers: one table per kind of record and the questions several resources ask of them. May use:
+//! The records of the sandbox: one table for each kind of record, and the queries that several resources use. May use:
 //! this folder.
 
 use parking_lot::Mutex;
@@ -13,13 +13,13 @@ use crate::records::kinds::{
 };
 use crate::records::table::{Id, Table};
 
-/// A remembered order of work items: valid for one revision of the world.
+/// A remembered order of work items, and the revision of the world for which it is valid.
 type Remembered = (u64, Arc<Vec<u32>>);
 
-/// Everything the sandbox knows.
+/// All data of the sandbox.
 #[derive(Debug, Default)]
 pub(crate) struct World {
-    /// People, in the order in which their accounts were made.
+    /// People, in the order in which their accounts were created.
     pub(crate) users: Table<User>,
     /// Keys by their value.
     pub(crate) keys: HashMap<String, ApiKey>,
@@ -37,7 +37,7 @@ pub(crate) struct World {
     pub(crate) labels: Table<Label>,
     /// Cycles, grouped by project.
     pub(crate) cycles: Table<Cycle>,
-    /// Work items in cycles, grouped by cycle.
+    /// Work items in cycles, grouped by project.
     pub(crate) cycle_items: Table<CycleItem>,
     /// Modules, grouped by project.
     pub(crate) modules: Table<Module>,
@@ -49,7 +49,7 @@ pub(crate) struct World {
     pub(crate) comments: Table<Comment>,
     /// Links, grouped by work item.
     pub(crate) links: Table<Link>,
-    /// Relations between work items, grouped by the item they start from.
+    /// Relations between work items, grouped by project.
     pub(crate) relations: Table<Relation>,
     /// Activities, grouped by work item.
     pub(crate) activities: Table<Activity>,
@@ -57,17 +57,17 @@ pub(crate) struct World {
     pub(crate) intake: Table<IntakeEntry>,
     /// Work item types.
     pub(crate) types: Vec<ItemType>,
-    /// The type a new work item of a project gets.
+    /// The type that a new work item of a project gets.
     pub(crate) default_types: HashMap<Id, Id>,
     /// Estimate points.
     pub(crate) estimate_points: Vec<EstimatePoint>,
-    /// Grows with every write request; orders remembered for an older one are stale.
+    /// Grows with every write request. Orders remembered for an older revision are stale.
     pub(crate) revision: u64,
     orders: Mutex<HashMap<(Id, String), Remembered>>,
 }
 
 impl World {
-    /// The workspace of that slug; slugs are case-sensitive (`perm_workspace_slug_other_case`).
+    /// The workspace with that slug; slugs are case-sensitive (`perm_workspace_slug_other_case`).
     pub(crate) fn workspace(&self, slug: &str) -> Option<&Workspace> {
         self.workspaces.iter().find(|w| w.slug == slug)
     }
@@ -77,20 +77,20 @@ impl World {
         self.workspaces.iter().find(|w| w.id == id)
     }
 
-    /// The person's role in the workspace, if the membership is switched on.
+    /// The person's role in the workspace, if the membership is active.
     pub(crate) fn workspace_role(&self, slug: &str, user: Id) -> Option<u8> {
         let workspace = self.workspace(slug)?;
         self.workspace_members.of(workspace.id).find(|m| m.user == user && m.active).map(|m| m.role)
     }
 
-    /// The person's switched-on membership of a project of that workspace.
+    /// The person's active membership of a project of that workspace.
     pub(crate) fn membership(&self, slug: &str, project: Id, user: Id) -> Option<&ProjectMember> {
         let workspace = self.workspace(slug)?;
         self.projects.get(project).filter(|p| p.workspace == workspace.id)?;
         self.active_member(project, user)
     }
 
-    /// The person's switched-on membership of a project.
+    /// The person's active membership of a project.
     pub(crate) fn active_member(&self, project: Id, user: Id) -> Option<&ProjectMember> {
         self.project_members.of(project).find(|m| m.user == user && m.active)
     }
@@ -102,20 +102,20 @@ impl World {
         })
     }
 
-    /// The project if it is one of that workspace.
+    /// The project, if it belongs to that workspace.
     pub(crate) fn project_in(&self, slug: &str, project: Id) -> Option<&Project> {
         let workspace = self.workspace(slug)?;
         self.projects.get(project).filter(|p| p.workspace == workspace.id)
     }
 
-    /// Whether reads below the project show anything: archived projects read as empty
+    /// Whether reads below the project show anything: archived projects appear empty
     /// (`projects_archived_states`, `projects_archived_items`).
     pub(crate) fn readable(&self, project: Id) -> bool {
         self.projects.get(project).is_some_and(|p| p.archived_at.is_none())
     }
 
-    /// Whether work items in a state are kept from every read (`triage_get`). The flag `is_triage` alone hides the
-    /// state, not what is in it.
+    /// Whether work items in a state are hidden from every read (`triage_get`). The flag `is_triage` alone hides the
+    /// state, but not its work items.
     pub(crate) fn is_triage_state(&self, state: Id) -> bool {
         self.states.any(state).is_some_and(|state| state.group == "triage")
     }
@@ -128,7 +128,7 @@ impl World {
             && !self.is_triage_state(item.state)
     }
 
-    /// The visible work items of a project in an order, computed once per revision.
+    /// Returns the visible work items of a project in an order, which is computed once for each revision.
     pub(crate) fn remembered_order(
         &self,
         project: Id,
@@ -148,14 +148,14 @@ impl World {
         order
     }
 
-    /// Moves a work item's `updated_at`, as the background queue does after writes around it.
+    /// Moves a work item's `updated_at`, as v1's background queue does after writes to related records.
     pub(crate) fn touch(&mut self, item: Id, now: Timestamp) {
         if let Some(item) = self.items.get_mut(item) {
             item.updated_at = now;
         }
     }
 
-    /// Deletes a work item with everything below it: children, comments, links, memberships of
+    /// Deletes a work item with everything below it: children, comments, links, memberships in
     /// cycles and modules (`items_child_after_parent_delete`, `comments_list_of_deleted_item`).
     pub(crate) fn delete_item(&mut self, id: Id, now: Timestamp) {
         let mut waiting = vec![id];

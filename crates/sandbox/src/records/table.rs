@@ -7,11 +7,11 @@ use uuid::Uuid;
 /// An id of any record.
 pub(crate) type Id = Uuid;
 
-/// A record that lives in a [`Table`].
+/// A record of a [`Table`].
 pub(crate) trait Row {
     /// Its own id.
     fn id(&self) -> Id;
-    /// The record it is grouped under (project, work item, cycle, …).
+    /// The record under which it is grouped (project, work item, cycle, …).
     fn owner(&self) -> Id;
     /// Whether it was deleted; deleted rows stay, as in v1.
     fn gone(&self) -> bool;
@@ -45,14 +45,14 @@ impl<T: Row> Table<T> {
         self.rows.len()
     }
 
-    /// Puts a record in the place of the one with its id.
+    /// Replaces the record that has the same id.
     pub(crate) fn put(&mut self, row: T) {
         if let Some(&index) = self.by_id.get(&row.id()) {
             self.rows[index] = row;
         }
     }
 
-    /// Takes the youngest record away, as if it had never been added.
+    /// Removes the youngest record, as if it had never been added.
     pub(crate) fn take_last(&mut self) -> Option<T> {
         let row = self.rows.pop()?;
         self.by_id.remove(&row.id());
@@ -67,7 +67,7 @@ impl<T: Row> Table<T> {
         self.by_id.get(&id).map(|&i| &self.rows[i])
     }
 
-    /// The record, deleted or not, for changing it.
+    /// The record, deleted or not, to change it.
     pub(crate) fn any_mut(&mut self, id: Id) -> Option<&mut T> {
         self.by_id.get(&id).map(|&i| &mut self.rows[i])
     }
@@ -77,7 +77,7 @@ impl<T: Row> Table<T> {
         self.any(id).filter(|row| !row.gone())
     }
 
-    /// The record for changing it, unless it was deleted.
+    /// The record, unless it was deleted, to change it.
     pub(crate) fn get_mut(&mut self, id: Id) -> Option<&mut T> {
         self.any_mut(id).filter(|row| !row.gone())
     }
@@ -87,7 +87,7 @@ impl<T: Row> Table<T> {
         &self.rows[index]
     }
 
-    /// Its place in the order of creation: the smaller, the older.
+    /// Its position in the order of creation: the smaller, the older.
     pub(crate) fn position(&self, id: Id) -> usize {
         self.by_id.get(&id).copied().unwrap_or(usize::MAX)
     }
@@ -124,12 +124,12 @@ impl<T: Row> Table<T> {
         self.rows.iter().filter(|row| !row.gone())
     }
 
-    /// All undeleted records for changing them, oldest first.
+    /// All undeleted records, oldest first, to change them.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.rows.iter_mut().filter(|row| !row.gone())
     }
 
-    /// Makes room for that many more records.
+    /// Reserves memory for `more` further records.
     pub(crate) fn reserve(&mut self, more: usize) {
         self.rows.reserve(more);
         self.by_id.reserve(more);

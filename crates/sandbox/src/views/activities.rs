@@ -1,5 +1,5 @@
-//! The history of a work item. The sandbox notes what the recordings show: creation, links and relations. May use:
-//! `door`, `forms`, `lists`, `records`.
+//! The history of a work item. The sandbox records the events that the recordings show: creation, links and relations.
+//! May use: `door`, `forms`, `lists`, `records`.
 
 use std::cmp::Reverse;
 
@@ -39,7 +39,7 @@ fn render(row: &mut Row<'_>, _: &World, activity: &Activity) {
         .person("actor", Some(activity.actor));
 }
 
-/// What happened, for [`note`].
+/// An event, for [`note`].
 #[derive(Default)]
 pub(crate) struct Note<'n> {
     pub(crate) verb: &'static str,
@@ -76,7 +76,7 @@ pub(crate) fn note(call: &Call<'_>, world: &mut World, item: Id, note: &Note<'_>
     world.touch(item, now);
 }
 
-/// The first entry of every work item.
+/// Adds the first entry of a work item: its creation.
 pub(crate) fn note_created(call: &Call<'_>, world: &mut World, item: Id) {
     let created = Note { verb: "created", comment: "created the issue", ..Note::default() };
     note(call, world, item, &created);
@@ -92,7 +92,7 @@ fn history<'w>(call: &Call<'_>, world: &'w World) -> Vec<&'w Activity> {
     all.filter(|activity| activity.project == project).collect()
 }
 
-/// `GET activities/`: of an unknown item an empty page (`activities_list_random_item`); an unknown
+/// `GET activities/`: an empty page for an unknown item (`activities_list_random_item`); an unknown
 /// order is a 500 (`activities_list_order_unknown`).
 pub(crate) fn list(call: &Call<'_>, world: &World) -> Answer {
     let mut rows = history(call, world);

@@ -1,5 +1,5 @@
-//! Attachments of a work item. The sandbox has no object storage: there are none, and a well-formed request to upload
-//! one fails. May use: `door`, `records`.
+//! Attachments of a work item. The sandbox has no object storage: there are no attachments, and a well-formed request
+//! to upload one fails. May use: `door`, `records`.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::door::call::Call;
 use crate::door::http::{Answer, Reply};
 use crate::records::store::World;
 
-/// The types v1 stores.
+/// The file types that v1 stores.
 const TYPES: [&str; 12] = [
     "image/jpeg",
     "image/png",
@@ -29,12 +29,12 @@ pub(crate) fn list(_: &Call<'_>, _: &World) -> Answer {
     Ok(Reply::ok(json!([])))
 }
 
-/// Any method on one attachment: there is none.
+/// Any method on one attachment: not found.
 pub(crate) fn read(_: &Call<'_>, _: &World) -> Answer {
     Err(Reply::not_found())
 }
 
-/// `POST attachments/`: name, size and a known type are needed (`attachments_create_missing_size`,
+/// `POST attachments/`: name, size and a known type are required (`attachments_create_missing_size`,
 /// `attachments_create_bad_type`).
 pub(crate) fn create(call: &Call<'_>, _: &mut World) -> Answer {
     let body: Body = call.body()?;

@@ -1,5 +1,5 @@
-//! Comments of a work item. The sandbox does not look whether the work item is visible, or of this project. May use:
-//! `door`, `forms`, `lists`, `records`.
+//! Comments of a work item. The sandbox does not check whether the work item is visible or belongs to this project.
+//! May use: `door`, `forms`, `lists`, `records`.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -16,7 +16,7 @@ use crate::records::kinds::{Comment, External, Stamp};
 use crate::records::store::World;
 use crate::records::table::Id;
 
-/// What v1 calls a comment in messages.
+/// v1's name for a comment in messages.
 const KIND: &str = "Work item comment";
 
 /// Writes a comment as reads show it, with `is_member`.
@@ -25,7 +25,7 @@ fn render(row: &mut Row<'_>, world: &World, comment: &Comment) {
     tail(row, world, comment);
 }
 
-/// Writes a comment as write answers show it.
+/// Writes a comment as the answers to writes show it.
 fn render_written(row: &mut Row<'_>, world: &World, comment: &Comment) {
     row.id(comment.id);
     tail(row, world, comment);
@@ -38,7 +38,7 @@ fn tail(row: &mut Row<'_>, world: &World, comment: &Comment) {
         .with("attachments", || json!([]))
         .set("access", comment.access.as_str())
         .external(&comment.external)
-        // Never set by v1, whatever is edited (`comments_patch_html`).
+        // v1 never sets it, whatever is edited (`comments_patch_html`).
         .set("edited_at", Value::Null)
         .origin(&comment.stamp, comment.project, comment.workspace)
         .reference("description", Some(comment.description))
@@ -47,7 +47,7 @@ fn tail(row: &mut Row<'_>, world: &World, comment: &Comment) {
         .reference("parent", None);
 }
 
-/// The comments of the work item in the path that were made through this project, newest first
+/// The comments of the work item in the path that were created through this project, newest first
 /// (`comments_list_crossed`, `comments_list_crossed_home`).
 fn visible<'w>(call: &Call<'_>, world: &'w World) -> Vec<&'w Comment> {
     let project = call.place.project;
@@ -76,7 +76,7 @@ fn found<'w>(call: &Call<'_>, world: &'w World) -> Result<&'w Comment, Reply> {
         .ok_or_else(Reply::not_found)
 }
 
-/// `GET comments/{id}/`: through another work item it is unknown
+/// `GET comments/{id}/`: not found through another work item
 /// (`comments_get_through_other_item`).
 pub(crate) fn read(call: &Call<'_>, world: &World) -> Answer {
     let comment = found(call, world)?;
@@ -109,17 +109,17 @@ fn apply(fields: Fields, comment: &mut Comment) {
     }
 }
 
-/// The external pairs of all comments of a project: unique there, not per work item
+/// The external pairs of all comments of a project: they are unique in the project, not per work item
 /// (`comments_create_duplicate_external_on_other_item`).
 fn pairs(world: &World, project: Id) -> impl Iterator<Item = (Id, &External)> {
     let comments = world.comments.iter();
     comments.filter(move |c| c.project == project).map(|c| (c.id, &c.external))
 }
 
-/// `POST comments/`: on any work item that ever existed, deleted ones and those of other workspaces
-/// included (`comments_create_on_deleted_item`,
-/// `comments_create_on_foreign_workspace_item_accepted`). Author and time of the body are obeyed
-/// after the comment was stored, so a bad one leaves it behind
+/// `POST comments/`: on any work item that ever existed, also a deleted one or one of another workspace
+/// (`comments_create_on_deleted_item`,
+/// `comments_create_on_foreign_workspace_item_accepted`). Author and time of the body are applied
+/// after the comment was stored, so an invalid value leaves the comment behind
 /// (`comments_create_bad_created_at_leaves_a_ghost`).
 pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     let body = call.body()?;
@@ -148,7 +148,7 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     let comment = world.comments.get_mut(id).ok_or_else(Reply::crash)?;
     comment.stamp.created_at = created_at.unwrap_or(comment.stamp.created_at);
     comment.stamp.created_by = Some(author);
-    // The answer names an updater, and the sent author as actor; neither is stored
+    // The answer shows an updater, and the sent author as actor; neither of them is stored
     // (`comments_get`, `comments_get_as_someone_else`).
     let mut answered = comment.clone();
     answered.actor = author;
@@ -157,7 +157,7 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     Ok(Reply::created(answer))
 }
 
-/// A comment of the caller on the work item in the path.
+/// Creates a comment of the caller on the work item in the path.
 fn blank(call: &Call<'_>, world: &World) -> Result<Comment, Reply> {
     let project = world.projects.get(call.place.project).ok_or_else(Reply::not_found)?;
     Ok(Comment {
@@ -175,7 +175,7 @@ fn blank(call: &Call<'_>, world: &World) -> Result<Comment, Reply> {
     })
 }
 
-/// The author a body names, or the caller.
+/// The author that a body names, or the caller.
 fn sent_author(body: &Body, call: &Call<'_>, world: &World) -> Result<Id, Reply> {
     let Some(text) = body.truthy("created_by") else {
         return Ok(call.user);
@@ -184,7 +184,7 @@ fn sent_author(body: &Body, call: &Call<'_>, world: &World) -> Result<Id, Reply>
     world.users.get(author).map(|user| user.id).ok_or_else(Reply::bad_payload)
 }
 
-/// `PATCH comments/{id}/`: by anyone in the project
+/// `PATCH comments/{id}/`: allowed for anyone in the project
 /// (`comments_patch_of_others_by_guest_accepted`).
 pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     let mut comment = found(call, world)?.clone();
@@ -204,7 +204,7 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     Ok(Reply::ok(answer))
 }
 
-/// `DELETE comments/{id}/`: by anyone in the project.
+/// `DELETE comments/{id}/`: allowed for anyone in the project.
 pub(crate) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
     let id = found(call, world)?.id;
     let now = call.now();

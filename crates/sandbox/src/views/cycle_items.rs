@@ -23,7 +23,7 @@ fn render(row: &mut Row<'_>, _: &World, link: &CycleItem) {
     tail(row, link);
 }
 
-/// In the answer to an add, rows have a count of the work item's children.
+/// Writes a row for the answer to an add, with the number of the work item's children.
 fn render_counted(row: &mut Row<'_>, link: &CycleItem, children: &HashMap<Id, usize>) {
     let count = children.get(&link.item).copied().unwrap_or_default();
     row.id(link.id).set("sub_issues_count", count);
@@ -37,7 +37,7 @@ fn tail(row: &mut Row<'_>, link: &CycleItem) {
         .reference("cycle", Some(link.cycle));
 }
 
-/// How many visible children each work item has.
+/// Number of visible children of each work item.
 fn child_counts(world: &World) -> HashMap<Id, usize> {
     let mut counts = HashMap::new();
     for child in world.items.iter() {
@@ -50,15 +50,15 @@ fn child_counts(world: &World) -> HashMap<Id, usize> {
     counts
 }
 
-/// `GET cycle-issues/`: full work items, the oldest first; an unknown cycle is an empty page
-/// (`cycle_items_list_random_cycle`), items of other projects are left out
+/// `GET cycle-issues/`: full work items, the oldest first. An unknown cycle is an empty page
+/// (`cycle_items_list_random_cycle`). Items of other projects are left out
 /// (`cycle_items_add_other_project_accepted`).
 pub(crate) fn list(call: &Call<'_>, world: &World) -> Answer {
     let members = rows(world, call.place.project, call.place.parent).map(|row| row.item);
     list_within(call, world, members)
 }
 
-/// The ids in `issues`: absent, empty or not a list is `None`; a malformed one is refused.
+/// Reads the ids in `issues`. An absent value, an empty list or no list is `None`; a malformed id is rejected.
 pub(crate) fn sent_items(body: &Body) -> Result<Option<Vec<Id>>, Reply> {
     let Some(Datum::Json(Value::Array(list))) = body.get("issues") else {
         return Ok(None);
@@ -78,8 +78,8 @@ fn ended(call: &Call<'_>, cycle: &Cycle) -> bool {
     cycle.end_date.is_some_and(|end| end < call.now())
 }
 
-/// `POST cycle-issues/`: answers all rows of the cycle; items of other cycles move, those of other
-/// projects are taken (`cycle_items_move_to_other_cycle`, `cycle_items_add_other_project_accepted`).
+/// `POST cycle-issues/`: returns all rows of the cycle. Items of other cycles move; items of other
+/// projects are accepted (`cycle_items_move_to_other_cycle`, `cycle_items_add_other_project_accepted`).
 pub(crate) fn add(call: &Call<'_>, world: &mut World) -> Answer {
     let body = call.body()?;
     let items = sent_items(&body)?.ok_or_else(|| {
@@ -90,7 +90,7 @@ pub(crate) fn add(call: &Call<'_>, world: &mut World) -> Answer {
         let message = "The Cycle has already been completed so no new issues can be added";
         return Err(Reply::json(400, json!({ "code": "CYCLE_COMPLETED", "message": message })));
     }
-    // A work item that never existed breaks a constraint (`cycle_items_add_random`).
+    // A work item that never existed violates a constraint (`cycle_items_add_random`).
     if items.iter().any(|&item| world.items.any(item).is_none()) {
         return Err(Reply::bad_payload());
     }
@@ -106,14 +106,14 @@ pub(crate) fn add(call: &Call<'_>, world: &mut World) -> Answer {
     Ok(all_rows(call, world, links, |link| link.stamp.created_at, render_counted))
 }
 
-/// Puts a work item into a cycle: its present row moves, when it is of this project.
+/// Adds a work item to a cycle. Its present row moves, if the row belongs to this project.
 fn put(call: &Call<'_>, world: &mut World, cycle: &Cycle, item: Id, present: Option<Id>) {
     let now = call.now();
     let row = present.and_then(|row| world.cycle_items.get_mut(row)).filter(|row| row.project == cycle.project);
     if let Some(row) = row {
         row.cycle = cycle.id;
     } else {
-        // Made in bulk, without an author (`cycle_items_add`).
+        // v1 creates these rows in bulk, without an author (`cycle_items_add`).
         let stamp = Stamp { created_by: None, ..Stamp::new(call.user, now) };
         world.cycle_items.add(CycleItem {
             id: Uuid::new_v4(),
@@ -163,8 +163,8 @@ pub(crate) fn remove(call: &Call<'_>, world: &mut World) -> Answer {
     Ok(Reply::no_content())
 }
 
-/// `POST transfer-issues/`: unfinished items go to the new cycle; that the old one has ended is not
-/// required (`cycle_transfer_not_completed`).
+/// `POST transfer-issues/`: unfinished items move to the new cycle. The old cycle need not have ended
+/// (`cycle_transfer_not_completed`).
 pub(crate) fn transfer(call: &Call<'_>, world: &mut World) -> Answer {
     let body = call.body()?;
     let text = body.truthy("new_cycle_id").ok_or_else(|| Reply::error(400, "New Cycle Id is required"))?;

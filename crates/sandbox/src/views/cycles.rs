@@ -18,20 +18,20 @@ use crate::records::kinds::{Cycle, External, Stamp};
 use crate::records::store::World;
 use crate::records::table::Id;
 
-/// Writes a cycle without its counts: the answer to writes (`cycles_patch_name`).
+/// Writes a cycle without its counts, for the answers to writes (`cycles_patch_name`).
 fn render(row: &mut Row<'_>, _: &World, cycle: &Cycle) {
     row.id(cycle.id);
     tail(row, cycle);
 }
 
-/// Writes a cycle with its counts: lists and details.
+/// Writes a cycle with its counts, for lists and details.
 fn render_counted(row: &mut Row<'_>, world: &World, cycle: &Cycle) {
     row.id(cycle.id);
     counts(row, world, cycle);
     tail(row, cycle);
 }
 
-/// Writes an archived cycle, which has three more keys (`cycles_archived_list`).
+/// Writes an archived cycle, which has three additional keys (`cycles_archived_list`).
 fn render_archived(row: &mut Row<'_>, world: &World, cycle: &Cycle) {
     row.id(cycle.id);
     counts(row, world, cycle);
@@ -41,7 +41,7 @@ fn render_archived(row: &mut Row<'_>, world: &World, cycle: &Cycle) {
     tail(row, cycle);
 }
 
-/// The work items of a cycle that count: those of other projects too (`cycles_get_counts`).
+/// Writes the counts of a cycle's work items. Items of other projects count too (`cycles_get_counts`).
 fn counts(row: &mut Row<'_>, world: &World, cycle: &Cycle) {
     let groups = || {
         rows(world, cycle.project, cycle.id).filter_map(|r| {
@@ -96,7 +96,7 @@ fn newest(world: &World, project: Id, archived: bool) -> Vec<&Cycle> {
     cycles
 }
 
-/// `GET cycles/`: `cycle_view` is the only narrowing, and `current` answers a bare array
+/// `GET cycles/`: `cycle_view` is the only filter, and its value `current` returns a bare array
 /// (`cycles_list_view_current_is_bare_array`).
 pub(crate) fn list(call: &Call<'_>, world: &World) -> Answer {
     let now = call.now();
@@ -133,7 +133,7 @@ pub(crate) fn found<'w>(call: &Call<'_>, world: &'w World) -> Result<&'w Cycle, 
     world.cycles.get(call.place.id).filter(|cycle| cycle.project == call.place.project).ok_or_else(Reply::not_found)
 }
 
-/// `GET cycles/{id}/`: an archived one is unknown (`cycles_archived_get`).
+/// `GET cycles/{id}/`: an archived cycle is not found (`cycles_archived_get`).
 pub(crate) fn read(call: &Call<'_>, world: &World) -> Answer {
     let cycle = found(call, world)?;
     if cycle.archived_at.is_some() || !world.readable(cycle.project) {
@@ -160,7 +160,7 @@ fn fields(mut form: Form<'_>, call: &Call<'_>, world: &World) -> Result<Fields, 
         description: form.text("description", Text::BLANK.long()),
         start_date: form.instant("start_date", &call.zone),
         end_date: form.instant("end_date", &call.zone),
-        // Anybody may own a cycle (`cycles_create_owner_outsider_accepted`).
+        // Any person may own a cycle (`cycles_create_owner_outsider_accepted`).
         owned_by: form.relation("owned_by", false, true, exists),
         external: SentExternal::read(&mut form),
         timezone: form.zone("timezone"),
@@ -169,8 +169,8 @@ fn fields(mut form: Form<'_>, call: &Call<'_>, world: &World) -> Result<Fields, 
     Ok(fields)
 }
 
-/// Checks against the project named in the body, which need not be that of the path
-/// (`cycles_create_project_id_other_project`), and turns two dates sent together into whole days of
+/// Checks against the project named in the body, which may differ from the project of the path
+/// (`cycles_create_project_id_other_project`). Turns two dates sent together into whole days in
 /// that project's zone (`cycles_create_full`, `cycles_create_in_kolkata_project`).
 fn check(
     mut fields: Fields,
@@ -194,7 +194,7 @@ fn check(
         if start > end {
             return Err(Reply::non_field("Start date cannot exceed end date"));
         }
-        // The day is read in the caller's zone, the times are set in the project's
+        // The day is read in the caller's zone; the times are set in the project's zone
         // (`tz_cycle_create_kim`, `tz_cycle_create_date_only_nia`).
         let zone = TimeZone::get(&project.timezone).unwrap_or(TimeZone::UTC);
         let now = call.now();
@@ -224,11 +224,11 @@ fn apply(fields: Fields, cycle: &mut Cycle) {
     fields.external.store(&mut cycle.external);
 }
 
-/// `POST cycles/`: names are not unique (`cycles_create_duplicate_name_accepted`), `sort_order` and
-/// `logo_props` are not taken.
+/// `POST cycles/`: names are not unique (`cycles_create_duplicate_name_accepted`); `sort_order` and
+/// `logo_props` are ignored.
 pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     let body = call.body()?;
-    // The dates are looked at before the body's type is (`cycles_create_array_body`).
+    // The dates are checked before the body's type (`cycles_create_array_body`).
     if body.is_array() {
         return Err(Reply::crash());
     }
@@ -250,7 +250,7 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     Ok(Reply::created(answer))
 }
 
-/// A new cycle with v1's defaults, before the others of the project.
+/// Creates a cycle with v1's defaults, sorted before the other cycles of the project.
 pub(crate) fn blank(world: &World, project: Id, owner: Id, stamp: Stamp) -> Result<Cycle, Reply> {
     let workspace = world.projects.get(project).ok_or_else(Reply::not_found)?.workspace;
     let least = world.cycles.of(project).map(|cycle| cycle.sort_order).reduce(f64::min);
@@ -272,8 +272,8 @@ pub(crate) fn blank(world: &World, project: Id, owner: Id, stamp: Stamp) -> Resu
     })
 }
 
-/// `PATCH cycles/{id}/`: a caller that does not name an owner becomes it (`cycles_patch_owner_null_takes_over`). An
-/// ended cycle refuses, unless `sort_order` is in the body (`cycles_patch_completed_smuggled`).
+/// `PATCH cycles/{id}/`: a caller that names no owner becomes the owner (`cycles_patch_owner_null_takes_over`). An
+/// ended cycle rejects the update, unless `sort_order` is in the body (`cycles_patch_completed_smuggled`).
 pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     let mut cycle = found(call, world)?.clone();
     if cycle.archived_at.is_some() {
@@ -298,7 +298,7 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     Ok(Reply::ok(answer))
 }
 
-/// `DELETE cycles/{id}/`: for project admins and the owner; work items stay and their `updated_at`
+/// `DELETE cycles/{id}/`: allowed for project admins and the owner. Work items stay, and their `updated_at`
 /// moves (`updated_after_cycle_delete`).
 pub(crate) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
     let cycle = found(call, world)?;
@@ -322,7 +322,7 @@ pub(crate) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
     Ok(Reply::no_content())
 }
 
-/// `POST cycles/{id}/archive/`: only ended ones; without an end the comparison fails
+/// `POST cycles/{id}/archive/`: only for ended cycles. Without an end date the comparison fails
 /// (`cycles_archive_not_completed`).
 pub(crate) fn archive(call: &Call<'_>, world: &mut World) -> Answer {
     let cycle = found(call, world)?;

@@ -1,5 +1,5 @@
-//! The intake box of a project: a request makes a work item in the hidden triage state, accepting it moves the item to
-//! the default state. May use: `door`, `forms`, `lists`, `records`, this folder.
+//! The intake box of a project: a request creates a work item in the hidden triage state; accepting it moves the item
+//! to the default state. May use: `door`, `forms`, `lists`, `records`, this folder.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -86,7 +86,7 @@ fn visible<'w>(call: &Call<'_>, world: &'w World) -> Vec<&'w IntakeEntry> {
     world.intake.of(project).rev().collect()
 }
 
-/// `GET intake-issues/`: empty while the switch is off (`intake_list_off`).
+/// `GET intake-issues/`: empty while the intake is switched off (`intake_list_off`).
 pub(crate) fn list(call: &Call<'_>, world: &World) -> Answer {
     let shape = call.shape();
     let entries = visible(call, world);
@@ -163,7 +163,7 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     Ok(Reply::created(answer(call, world, id)))
 }
 
-/// `PATCH intake-issues/{item}/`: status 1 accepts (`intake_accept`).
+/// `PATCH intake-issues/{item}/`: status 1 accepts the request (`intake_accept`).
 pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     let mut entry = found(call, world)?.clone();
     let body = call.body()?;
@@ -194,7 +194,7 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     Ok(Reply::ok(answer(call, world, id)))
 }
 
-/// `DELETE intake-issues/{item}/`: the work item goes too.
+/// `DELETE intake-issues/{item}/`: also deletes the work item.
 pub(crate) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
     let entry = found(call, world)?;
     let (id, item) = (entry.id, entry.item);

@@ -1,4 +1,4 @@
-//! Work items: read, create, update, delete. Lists, key look-up and search are in [`crate::lists::item_lists`].
+//! Work items: read, create, update, delete. Lists, key lookup and search are in [`crate::lists::item_lists`].
 //! May use: `door`, `forms`, `records`, this folder.
 
 use jiff::Timestamp;
@@ -20,7 +20,7 @@ use crate::views::states;
 
 /// The priorities, most urgent first.
 pub(crate) const PRIORITIES: [&str; 5] = ["urgent", "high", "medium", "low", "none"];
-/// The largest whole number the database takes (`errors_integer_overflow`).
+/// The largest whole number that the database accepts (`errors_integer_overflow`).
 const LARGEST: i64 = 2_147_483_647;
 
 /// The work item in the path, if it is visible.
@@ -30,7 +30,7 @@ fn visible<'w>(call: &Call<'_>, world: &'w World) -> Result<&'w Item, Reply> {
     })
 }
 
-/// The work item in the path; archived, draft and triage ones are reached by writes
+/// The work item in the path. Writes also find archived, draft and triage items
 /// (`archived_patch_reads_it`).
 fn found<'w>(call: &Call<'_>, world: &'w World) -> Result<&'w Item, Reply> {
     world.items.get(call.place.id).filter(|item| item.project == call.place.project).ok_or_else(Reply::not_found)
@@ -65,15 +65,15 @@ struct Fields {
     external: SentExternal,
 }
 
-/// Reads the fields. Relations are found anywhere in v1's database; whether they belong here is
-/// looked at afterwards. A state of triage and an invisible parent count as unknown
+/// Reads the fields. Relations are found anywhere in v1's database; whether they belong to the project is
+/// checked afterwards. A triage state and an invisible parent count as unknown
 /// (`items_create_state_triage`, `archived_as_parent`).
 fn fields(mut form: Form<'_>, call: &Call<'_>, world: &World) -> Result<Fields, Reply> {
     let user = |id: Id| world.users.get(id).is_some();
     let a_type = |id: Id| world.types.iter().any(|t| t.id == id);
     let assignees = form.relations("assignees", user);
     let labels = form.relations("labels", |id| world.labels.get(id).is_some());
-    // Of `type_id` and `type` the latter wins (`types_patch_both_keys`).
+    // If both are sent, `type` wins over `type_id` (`types_patch_both_keys`).
     let type_id = form.relation("type_id", false, true, a_type);
     let type_key = form.relation("type", false, true, a_type);
     let fields = Fields {
@@ -106,9 +106,9 @@ fn fields(mut form: Form<'_>, call: &Call<'_>, world: &World) -> Result<Fields, 
     Ok(fields)
 }
 
-/// Checks fields against each other and the project. Dates count only when sent together
-/// (`items_patch_dates_start_after_stored_target_accepted`); people and labels that do not belong
-/// are dropped without a word (`items_create_assignee_guest`, `items_create_label_other_project`).
+/// Checks fields against each other and the project. Dates are compared only when sent together
+/// (`items_patch_dates_start_after_stored_target_accepted`). People and labels that do not belong to the project
+/// are dropped silently (`items_create_assignee_guest`, `items_create_label_other_project`).
 fn check(fields: &mut Fields, world: &World, project: Id) -> Result<(), Reply> {
     if let (Sent::Is(start), Sent::Is(target)) = (&fields.start_date, &fields.target_date)
         && start > target
@@ -179,11 +179,11 @@ fn complete(world: &World, item: &mut Item, now: Timestamp) {
     item.completed_at = done.then_some(now);
 }
 
-/// A new work item with v1's defaults, at the end of its state, under the next number.
+/// Creates a work item with v1's defaults, at the end of its state, with the next number.
 pub(crate) fn blank(world: &mut World, project: Id, state: Id, stamp: &Stamp) -> Result<Item, Reply> {
     let last =
         world.items.of(project).filter(|item| item.state == state).map(|item| item.sort_order).reduce(f64::max);
-    // Numbers are used up even by creates that are refused later (`items_list_shows_ghost`).
+    // A create uses up a number even if it is rejected later (`items_list_shows_ghost`).
     let record = world.projects.get_mut(project).ok_or_else(Reply::not_found)?;
     record.last_number += 1;
     Ok(Item {
@@ -217,9 +217,9 @@ pub(crate) fn blank(world: &mut World, project: Id, state: Id, stamp: &Stamp) ->
     })
 }
 
-/// `POST work-items/`. Surprises kept: `created_at` and `created_by` are obeyed
+/// `POST work-items/`. It has v1's oddities: `created_at` and `created_by` are applied
 /// (`items_get_writable_surprises`), an unreadable `created_at` leaves the item behind
-/// (`items_create_bad_created_at_leaves_a_ghost`), an empty `assignees` still yields the default
+/// (`items_create_bad_created_at_leaves_a_ghost`), and an empty `assignees` still gets the default
 /// assignee (`items_default_assignee_explicit_empty`).
 pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     let body = call.body()?;
@@ -242,7 +242,7 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     complete(world, &mut item, call.now());
     fill_defaults(world, &mut item);
     let id = item.id;
-    // The answer is made before author and time of the body are written
+    // The answer is written before author and time of the body are stored
     // (`items_create_writable_surprises`).
     let answer = call.write(&FULL, world, &item, render);
     world.items.add(item);
@@ -250,7 +250,7 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
         // `items_create_deleted_at`
         return Err(Reply::crash());
     }
-    // Stored a little later than answered (`items_get_minimal`).
+    // The stored time is a little later than the time in the answer (`items_get_minimal`).
     let now = call.now();
     let created_at = sent_created_at(&body)?.unwrap_or(now);
     world.items.change(id, |item| {
@@ -262,17 +262,17 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     Ok(Reply::created(answer))
 }
 
-/// The state of a work item that is given none; in a project without states it is null, the nil id here.
+/// The state of a work item that is sent without one. In a project without states it is null, here the nil id.
 fn default_state(world: &World, project: Id) -> Id {
     states::default_of(world, project).unwrap_or_else(Id::nil)
 }
 
-/// Gives a new work item the type and the assignee that the project has for those without one.
+/// Sets the project's default type and default assignee on a new work item that has none.
 fn fill_defaults(world: &World, item: &mut Item) {
     item.type_id = item.type_id.or_else(|| world.default_types.get(&item.project).copied());
     if item.assignees.is_empty() {
         let default = world.projects.get(item.project).and_then(|project| project.default_assignee);
-        // Only once in the project (`items_default_assignee_not_member_yet`).
+        // Only if the person is in the project (`items_default_assignee_not_member_yet`).
         let member = default.and_then(|user| world.active_member(item.project, user));
         item.assignees.extend(member.filter(|member| member.role >= MEMBER).map(|member| member.user));
     }
@@ -287,13 +287,13 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     check(&mut fields, world, item.project)?;
     let others = world.items.of(item.project).filter(|i| i.id != item.id).map(|i| (i.id, &i.external));
     if pair_taken(&body, &item.external, others) {
-        // The id named is that of the item being changed (`items_patch_external_duplicate`).
+        // The answer has the id of the item being changed (`items_patch_external_duplicate`).
         return Err(Reply::external_taken("Issue", item.id));
     }
     let now = call.now();
     match fields.state {
         Sent::Is(state) => item.state = state,
-        // Null falls back to the default state (`items_patch_state_null`), and so does having none.
+        // Null means the default state (`items_patch_state_null`); so does an item that has no state.
         Sent::Null => item.state = default_state(world, item.project),
         Sent::Absent if item.state.is_nil() => item.state = default_state(world, item.project),
         Sent::Absent => {}
@@ -311,12 +311,12 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     let answer = call.write(&FULL, world, &item, render);
     let id = item.id;
     world.items.put(item);
-    // The second move of `updated_at`, which v1 makes in the background.
+    // v1 moves `updated_at` a second time in the background.
     world.touch(id, call.now());
     Ok(Reply::ok(answer))
 }
 
-/// `DELETE work-items/{id}/`: for project admins and its creator.
+/// `DELETE work-items/{id}/`: allowed for project admins and the item's creator.
 pub(crate) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
     let item = found(call, world)?;
     let admin = world.active_member(item.project, call.user).is_some_and(|m| m.role == ADMIN);

@@ -1,5 +1,5 @@
-//! Labels, listed newest first. Creating them is not tied to the project in the path. May use: `door`, `forms`,
-//! `lists`, `records`.
+//! Labels, listed newest first. A create does not check the caller's access to the project in the path. May use:
+//! `door`, `forms`, `lists`, `records`.
 
 use serde_json::json;
 use uuid::Uuid;
@@ -31,8 +31,8 @@ pub(crate) fn render(row: &mut Row<'_>, world: &World, label: &Label) {
         });
 }
 
-/// The labels the caller sees: those of a project of the workspace in the path that they belong to.
-/// Elsewhere the list is empty, not refused (`labels_list_private_project_by_outsider_is_empty`).
+/// The labels that the caller sees: those of a project in the path's workspace to which the caller belongs.
+/// For any other project the list is empty and not rejected (`labels_list_private_project_by_outsider_is_empty`).
 fn visible<'w>(call: &Call<'_>, world: &'w World) -> Vec<&'w Label> {
     let project = call.place.project;
     if world.membership(&call.place.slug, project, call.user).is_none() || !world.readable(project) {
@@ -54,7 +54,7 @@ fn found<'w>(call: &Call<'_>, world: &'w World) -> Result<&'w Label, Reply> {
     visible(call, world).into_iter().find(|label| label.id == call.place.id).ok_or_else(Reply::not_found)
 }
 
-/// `GET labels/{id}/`: in full, whatever `fields` says (`labels_get_fields_ignored`).
+/// `GET labels/{id}/`: all keys, whatever `fields` says (`labels_get_fields_ignored`).
 pub(crate) fn read(call: &Call<'_>, world: &World) -> Answer {
     let label = found(call, world)?;
     Ok(Reply::ok(call.write(&FULL, world, label, render)))
@@ -69,8 +69,8 @@ struct Fields {
     external: SentExternal,
 }
 
-/// Reads the fields. The name of any workspace-level label, of any workspace, is refused
-/// (`labels_create_same_name_as_workspace_label_of_other_workspace`); a parent may be anywhere
+/// Reads the fields. The name of any workspace-level label, also of another workspace, is rejected
+/// (`labels_create_same_name_as_workspace_label_of_other_workspace`). A parent may be anywhere
 /// (`labels_create_parent_foreign_workspace_accepted`).
 fn fields(mut form: Form<'_>, world: &World) -> Result<Fields, Reply> {
     let fields = Fields {
@@ -90,7 +90,7 @@ fn fields(mut form: Form<'_>, world: &World) -> Result<Fields, Reply> {
     Ok(fields)
 }
 
-/// `POST labels/`: `sort_order` is ignored; the project may be any, its own workspace counts
+/// `POST labels/`: `sort_order` is ignored. Any project is accepted; the label gets the workspace of that project
 /// (`labels_create_in_foreign_project_accepted`).
 pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     let body = call.body()?;
@@ -116,7 +116,7 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     Ok(Reply::created(answer))
 }
 
-/// A new label with v1's defaults, after the others of the project, or of the workspace when it belongs to none.
+/// Creates a label with v1's defaults, sorted after the others of the project, or of the workspace without a project.
 pub(crate) fn blank(world: &World, workspace: Id, project: Option<Id>, stamp: Stamp) -> Label {
     let home = project.unwrap_or(workspace);
     let last = world.labels.of(home).map(|label| label.sort_order).reduce(f64::max);
@@ -160,8 +160,8 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     Ok(Reply::ok(answer))
 }
 
-/// `DELETE labels/{id}/`: labels below it go too (`labels_child_after_parent_delete`), and work
-/// items lose it without a move of their `updated_at` (`labels_item_after_label_delete`).
+/// `DELETE labels/{id}/`: also deletes the labels below it (`labels_child_after_parent_delete`). Work
+/// items lose the label, but their `updated_at` does not move (`labels_item_after_label_delete`).
 pub(crate) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
     let mut waiting = vec![found(call, world)?.id];
     let now = call.now();

@@ -107,7 +107,7 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
         metadata: json!({}),
     };
     let answer = call.write(&FULL, world, &link, render);
-    // The look-up of title and icon, which v1 does in the background, loses the author
+    // v1 fetches title and icon in the background and then loses the author
     // (`links_patch`). The sandbox fetches nothing.
     link.stamp.created_by = None;
     link.metadata = json!({ "url": link.url, "title": null, "favicon": null, "favicon_url": null });

@@ -1,4 +1,4 @@
-//! Rosters of workspaces and projects. They list inactive people, are not paged and know no parameters. May use:
+//! Rosters of workspaces and projects. They list inactive people, have no pages and no parameters. May use:
 //! `door`, `forms`, `records`.
 
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use crate::records::kinds::ProjectMember;
 use crate::records::store::World;
 use crate::records::table::Id;
 
-/// `GET members/` of the workspace: switched-off memberships and deactivated accounts included,
+/// `GET members/` of the workspace: includes inactive memberships and deactivated accounts,
 /// newest first (`members_workspace_admin`).
 pub(crate) fn workspace_roster(call: &Call<'_>, world: &World) -> Answer {
     let workspace = world.workspace(&call.place.slug).ok_or_else(Reply::not_found)?;
@@ -30,8 +30,8 @@ pub(crate) fn workspace_roster(call: &Call<'_>, world: &World) -> Answer {
     Ok(Reply::ok(Value::Array(rows)))
 }
 
-/// `GET members/` of a project: people who left included (`members_list_after_delete`), without
-/// roles, the youngest account first. A project of another workspace is empty
+/// `GET members/` of a project: includes people who left (`members_list_after_delete`), without
+/// roles, the youngest account first. A project of another workspace has an empty roster
 /// (`members_foreign_project_in_own_workspace`).
 pub(crate) fn list(call: &Call<'_>, world: &World) -> Answer {
     let mut people: Vec<Id> = world
@@ -43,7 +43,7 @@ pub(crate) fn list(call: &Call<'_>, world: &World) -> Answer {
     Ok(Reply::ok(Value::Array(rows)))
 }
 
-/// The membership in the path: its own id, not the person's (`members_get_by_user_id`).
+/// The membership in the path, by its own id, not the person's (`members_get_by_user_id`).
 fn found<'w>(call: &Call<'_>, world: &'w World) -> Result<&'w ProjectMember, Reply> {
     world
         .project_in(&call.place.slug, call.place.project)
@@ -52,7 +52,7 @@ fn found<'w>(call: &Call<'_>, world: &'w World) -> Result<&'w ProjectMember, Rep
         .ok_or_else(Reply::not_found)
 }
 
-/// `GET members/{id}/`: the person only.
+/// `GET members/{id}/`: returns only the person.
 pub(crate) fn read(call: &Call<'_>, world: &World) -> Answer {
     let member = found(call, world)?;
     let user = world.users.get(member.user).ok_or_else(Reply::not_found)?;
@@ -83,8 +83,8 @@ pub(crate) fn join(world: &mut World, project: Id, user: Id, role: u8) -> Id {
     id
 }
 
-/// `POST members/`: anyone with a workspace membership, even a switched-off one
-/// (`members_add_inactive_workspace_member`). A removed person cannot come back
+/// `POST members/`: anyone with a workspace membership can be added, even with an inactive one
+/// (`members_add_inactive_workspace_member`). A removed person cannot be added again
 /// (`members_add_removed_again`).
 pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     let body = call.body()?;
@@ -110,7 +110,7 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     Ok(Reply::created(shown(member)))
 }
 
-/// `PATCH members/{id}/`: the role and nothing else (`members_patch_removed`).
+/// `PATCH members/{id}/`: changes only the role (`members_patch_removed`).
 pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     let id = found(call, world)?.id;
     let body = call.body()?;
@@ -124,7 +124,7 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     Ok(Reply::ok(shown(member)))
 }
 
-/// `DELETE members/{id}/`: switches the membership off; doing so again is fine
+/// `DELETE members/{id}/`: deactivates the membership; a repeated delete succeeds
 /// (`members_delete_again`).
 pub(crate) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
     let id = found(call, world)?.id;

@@ -1,4 +1,4 @@
-//! What each path of v1 does, one resource a file. May use: this folder.
+//! The views: the work of each path of v1, one resource in each file. May use: this folder.
 
 pub(crate) mod activities;
 pub(crate) mod attachments;

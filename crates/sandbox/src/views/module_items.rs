@@ -29,13 +29,13 @@ fn rows<'w>(call: &Call<'_>, world: &'w World) -> impl Iterator<Item = &'w Modul
     world.module_items.of(call.place.parent).filter(move |row| row.project == project)
 }
 
-/// `GET module-issues/`: full work items, the oldest first; an unknown module is an empty page
+/// `GET module-issues/`: full work items, the oldest first. An unknown module is an empty page
 /// (`module_items_list_random_module`).
 pub(crate) fn list(call: &Call<'_>, world: &World) -> Answer {
     list_within(call, world, rows(call, world).map(|row| row.item))
 }
 
-/// `POST module-issues/`: unknown items and those of other projects are dropped without a word
+/// `POST module-issues/`: unknown items and items of other projects are dropped silently
 /// (`module_items_add_random`, `module_items_add_other_project`).
 pub(crate) fn add(call: &Call<'_>, world: &mut World) -> Answer {
     let body = call.body()?;
@@ -47,7 +47,7 @@ pub(crate) fn add(call: &Call<'_>, world: &mut World) -> Answer {
         .ok_or_else(Reply::not_found)?;
     let (id, project, workspace) = (module.id, module.project, module.workspace);
     items.retain(|&item| world.items.get(item).is_some_and(|i| i.project == project));
-    // Rows are made for the newest work item first, so the answer has the oldest first
+    // The row of the newest work item is created first, so the answer has the oldest first
     // (`module_items_add`).
     items.sort_by_key(|&item| std::cmp::Reverse(world.items.position(item)));
     items.dedup();
@@ -70,7 +70,7 @@ pub(crate) fn add(call: &Call<'_>, world: &mut World) -> Answer {
     Ok(all_rows(call, world, links, |link| link.stamp.created_at, render))
 }
 
-/// `DELETE module-issues/{item}/`: moves the item's `updated_at`, unlike an add
+/// `DELETE module-issues/{item}/`: moves the item's `updated_at`; an add does not
 /// (`updated_after_module_remove`, `updated_after_module_add`).
 pub(crate) fn remove(call: &Call<'_>, world: &mut World) -> Answer {
     let item: Id = call.place.id;

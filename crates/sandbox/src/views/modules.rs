@@ -18,7 +18,7 @@ use crate::records::table::Id;
 
 const STATUSES: [&str; 6] = ["backlog", "planned", "in-progress", "paused", "completed", "cancelled"];
 
-/// The keys of the counts by group, in the order of the answers.
+/// The keys of the counts for each group, in the order of the answers.
 pub(crate) const GROUP_COUNTS: [(&str, &str); 5] = [
     ("cancelled_issues", "cancelled"),
     ("completed_issues", "completed"),
@@ -27,14 +27,14 @@ pub(crate) const GROUP_COUNTS: [(&str, &str); 5] = [
     ("backlog_issues", "backlog"),
 ];
 
-/// Writes a module without its counts: the answer to a create.
+/// Writes a module without its counts, for the answer to a create.
 fn render(row: &mut Row<'_>, world: &World, module: &Module) {
     row.id(module.id);
     tail(row, world, module);
 }
 
-/// Writes a module with its counts. The counts by group count distinct groups, so they are 0 or 1
-/// (`modules_get_counts`); the total is right.
+/// Writes a module with its counts. v1 counts distinct groups, so the count of each group is 0 or 1
+/// (`modules_get_counts`); the total is correct.
 fn render_counted(row: &mut Row<'_>, world: &World, module: &Module) {
     let items = || {
         world
@@ -68,8 +68,8 @@ fn tail(row: &mut Row<'_>, world: &World, module: &Module) {
         .with("logo_props", || json!({}))
         .origin(&module.stamp, module.project, module.workspace)
         .reference("lead", module.lead);
-    // Present whatever `fields` says (`modules_list_fields_members_always_there`); the youngest
-    // account first.
+    // `members` is always present, whatever `fields` says (`modules_list_fields_members_always_there`). The youngest
+    // account comes first.
     let mut members = module.members.clone();
     members.sort_by_key(|&user| std::cmp::Reverse(world.users.position(user)));
     row.always("members", |expanded| {
@@ -118,7 +118,7 @@ pub(crate) fn found<'w>(call: &Call<'_>, world: &'w World) -> Result<&'w Module,
         .ok_or_else(Reply::not_found)
 }
 
-/// `GET modules/{id}/`: an archived one is unknown (`modules_archived_get`).
+/// `GET modules/{id}/`: an archived module is not found (`modules_archived_get`).
 pub(crate) fn read(call: &Call<'_>, world: &World) -> Answer {
     let module = found(call, world)?;
     if module.archived_at.is_some() || !world.readable(module.project) {
@@ -139,8 +139,8 @@ struct Fields {
     external: SentExternal,
 }
 
-/// Reads the fields. Anybody may lead (`modules_create_lead_outsider_accepted`); dates are compared
-/// only when sent together (`modules_patch_target_before_stored_start_accepted`); people who are not
+/// Reads the fields. Any person may be the lead (`modules_create_lead_outsider_accepted`). Dates are compared
+/// only when sent together (`modules_patch_target_before_stored_start_accepted`). People who are not
 /// in the project are dropped from `members` (`modules_create_full`).
 fn fields(mut form: Form<'_>, world: &World, project: Id) -> Result<Fields, Reply> {
     let exists = |user: Id| world.users.get(user).is_some();
@@ -180,15 +180,15 @@ fn apply(fields: Fields, module: &mut Module) {
     if let Sent::Is(status) = fields.status {
         status.clone_into(&mut module.status);
     }
-    // Memberships that were taken away still show, so a list only ever adds
+    // Removed memberships are still shown, so a list only adds people
     // (`modules_get_after_members_empty`, `modules_get_after_members_again`).
     if let Sent::Is(members) = fields.members {
         module.members.extend(members);
     }
 }
 
-/// `POST modules/`: a name clash is a 400 with a code of its own
-/// (`modules_create_duplicate_name`); archived modules keep their names
+/// `POST modules/`: a name conflict is a 400 with a code of its own
+/// (`modules_create_duplicate_name`). Archived modules keep their names
 /// (`modules_archived_name_still_taken`).
 pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     let body = call.body()?;
@@ -219,7 +219,7 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     Ok(Reply::created(answer))
 }
 
-/// A new module with v1's defaults, before the others of the project.
+/// Creates a module with v1's defaults, sorted before the other modules of the project.
 pub(crate) fn blank(world: &World, project: Id, stamp: Stamp) -> Result<Module, Reply> {
     let workspace = world.projects.get(project).ok_or_else(Reply::not_found)?.workspace;
     let least = world.modules.of(project).map(|module| module.sort_order).reduce(f64::min);
@@ -242,7 +242,7 @@ pub(crate) fn blank(world: &World, project: Id, stamp: Stamp) -> Result<Module, 
     })
 }
 
-/// `PATCH modules/{id}/`: answers the writable fields only (`modules_patch_name`).
+/// `PATCH modules/{id}/`: returns only the writable fields (`modules_patch_name`).
 pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     let mut module = found(call, world)?.clone();
     if module.archived_at.is_some() {
@@ -274,7 +274,7 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     Ok(Reply::ok(answer))
 }
 
-/// `DELETE modules/{id}/`: for project admins and its creator; work items stay untouched
+/// `DELETE modules/{id}/`: allowed for project admins and the module's creator. Work items do not change
 /// (`updated_after_module_delete`).
 pub(crate) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
     let module = found(call, world)?;
@@ -290,7 +290,7 @@ pub(crate) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
     Ok(Reply::no_content())
 }
 
-/// `POST modules/{id}/archive/`: only completed or cancelled ones.
+/// `POST modules/{id}/archive/`: only for completed or cancelled modules.
 pub(crate) fn archive(call: &Call<'_>, world: &mut World) -> Answer {
     let module = found(call, world)?;
     if !matches!(module.status.as_str(), "completed" | "cancelled") {

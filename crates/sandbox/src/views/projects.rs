@@ -1,4 +1,4 @@
-//! Projects: list, detail, create, update, archive, delete and the summary of counts. May use: `door`, `forms`,
+//! Projects: list, detail, create, update, archive, delete, and the summary of counts. May use: `door`, `forms`,
 //! `lists`, `records`, this folder.
 
 use std::cmp::Ordering;
@@ -28,7 +28,7 @@ const ICONS: [(&str, &str); 6] = [
     ("extension", "#02b5ed"),
     ("lightbulb", "#f2be02"),
 ];
-/// Characters an identifier must not have; blanks are fine
+/// Characters that an identifier must not have; blanks are allowed
 /// (`projects_create_identifier_with_space`).
 const SPECIAL: &str = "&+,:;$^}{*=?@#|'<>.()%!-";
 const LARGEST_COUNT: i64 = 12;
@@ -57,7 +57,7 @@ const FLAGS: [Flag; 8] = [
     flag!(guest_view_all_features),
 ];
 
-/// Writes a project as a caller sees it. Only lists carry the caller's `sort_order`.
+/// Writes a project as a caller sees it. Only lists show the caller's `sort_order`.
 fn render(row: &mut Row<'_>, world: &World, project: &Project, user: Id, in_list: bool) {
     let member = world.active_member(project.id, user);
     row.id(project.id)
@@ -109,7 +109,7 @@ fn write(call: &Call<'_>, world: &World, shape: &Shape<'_>, project: &Project) -
     })
 }
 
-/// The projects of the workspace that the caller is in or that are public, archived ones included
+/// The projects of the workspace that are public or have the caller as a member, archived ones included
 /// (`projects_archived_in_list`).
 fn visible<'w>(call: &Call<'_>, world: &'w World) -> Vec<&'w Project> {
     let Some(workspace) = world.workspace(&call.place.slug) else {
@@ -124,7 +124,7 @@ fn visible<'w>(call: &Call<'_>, world: &'w World) -> Vec<&'w Project> {
 
 type Compare = fn(&Project, &Project) -> Ordering;
 
-/// How a field orders projects; `None` for a name that is no field, which is a 500
+/// The order of projects by a field; `None` for a name that is no field, which is a 500
 /// (`projects_list_order_unknown`).
 fn ordering(field: &str) -> Option<Compare> {
     Some(match field {
@@ -154,7 +154,7 @@ fn none_last<T: Ord>(a: &Option<T>, b: &Option<T>) -> Ordering {
     (a.is_none(), a).cmp(&(b.is_none(), b))
 }
 
-/// `GET projects/`: by default in the caller's own order, projects they are not in last.
+/// `GET projects/`: by default in the caller's own order; projects without the caller come last.
 pub(crate) fn list(call: &Call<'_>, world: &World) -> Answer {
     let mut projects = visible(call, world);
     match call.query.get("order_by") {
@@ -185,7 +185,7 @@ pub(crate) fn list(call: &Call<'_>, world: &World) -> Answer {
     })
 }
 
-/// `GET projects/{id}/`: a private project one is not in is unknown
+/// `GET projects/{id}/`: a private project without the caller is not found
 /// (`projects_get_private_by_non_member_admin`).
 pub(crate) fn read(call: &Call<'_>, world: &World) -> Answer {
     let project =
@@ -193,7 +193,7 @@ pub(crate) fn read(call: &Call<'_>, world: &World) -> Answer {
     Ok(Reply::ok(write(call, world, &call.shape(), project)))
 }
 
-/// Reads the fields of a body into a project, and checks it against the others of the workspace.
+/// Stores the fields of a body in a project, and checks it against the other projects of the workspace.
 fn apply(mut form: Form<'_>, call: &Call<'_>, world: &World, project: &mut Project) -> Result<(), Reply> {
     let identifier = plain_fields(&mut form, project);
     let assignee = related_fields(&mut form, world, project);
@@ -209,7 +209,7 @@ fn apply(mut form: Form<'_>, call: &Call<'_>, world: &World, project: &mut Proje
         return Err(Reply::non_field("Default assignee should be a user in the workspace"));
     }
     assignee.store_optional(&mut project.default_assignee);
-    // One text for both clashes (`projects_create_duplicate_identifier`).
+    // Both conflicts have the same message (`projects_create_duplicate_identifier`).
     let clash = world.projects.of(project.workspace).any(|other| {
         other.id != project.id && (other.name == project.name || other.identifier == project.identifier)
     });
@@ -223,7 +223,7 @@ fn apply(mut form: Form<'_>, call: &Call<'_>, world: &World, project: &mut Proje
     Ok(())
 }
 
-/// The fields that name no other record; the identifier is checked later.
+/// Reads the fields that refer to no other record. The identifier is checked later.
 fn plain_fields(form: &mut Form<'_>, project: &mut Project) -> Sent<String> {
     form.text("name", Text::REQUIRED).store(&mut project.name);
     let identifier = form.text("identifier", Text::REQUIRED.max(12));
@@ -240,7 +240,7 @@ fn plain_fields(form: &mut Form<'_>, project: &mut Project) -> Sent<String> {
     identifier
 }
 
-/// The fields that name other records; the default assignee is checked later.
+/// Reads the fields that refer to other records. The default assignee is checked later.
 fn related_fields(form: &mut Form<'_>, world: &World, project: &mut Project) -> Sent<Id> {
     let exists = |user: Id| world.users.get(user).is_some();
     let lead = form.relation("project_lead", false, true, exists);
@@ -263,7 +263,7 @@ fn belongs(world: &World, workspace: Id, user: Id) -> bool {
     world.workspace_members.of(workspace).any(|member| member.user == user)
 }
 
-/// A project with v1's defaults: cycles and modules are off.
+/// Creates a project with v1's defaults: cycles and modules are off.
 pub(crate) fn blank(id: Id, workspace: Id, stamp: Stamp) -> Project {
     let (icon, color) = ICONS[usize::from(id.as_bytes()[0]) % ICONS.len()];
     Project {
@@ -300,7 +300,7 @@ pub(crate) fn blank(id: Id, workspace: Id, stamp: Stamp) -> Project {
     }
 }
 
-/// `POST projects/`: the creator becomes project admin, a different lead joins too; `network` and
+/// `POST projects/`: the creator becomes a project admin, and so does a lead who is another person. `network` and
 /// `logo_props` are ignored (`projects_create_full`).
 pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     let workspace = world.workspace(&call.place.slug).ok_or_else(Reply::not_found)?.id;
@@ -340,8 +340,8 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     Ok(Reply::ok(write(call, world, &FULL, project)))
 }
 
-/// `DELETE projects/{id}/`: memberships go with it, so everything below it is refused from then on
-/// (`projects_deleted_states_later`), and name and identifier are free at once.
+/// `DELETE projects/{id}/`: also deletes the memberships, so everything below the project is forbidden from then on
+/// (`projects_deleted_states_later`). Name and identifier are free at once.
 pub(crate) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
     let id = found(call, world)?.id;
     let now = call.now();
@@ -370,8 +370,8 @@ pub(crate) fn unarchive(call: &Call<'_>, world: &mut World) -> Answer {
     set_archived(call, world, None)
 }
 
-/// `GET projects/{id}/summary/`: counts, also for private projects one is not in
-/// (`projects_summary_non_member`). `fields` picks counts (`projects_summary_fields`).
+/// `GET projects/{id}/summary/`: counts, also of private projects without the caller
+/// (`projects_summary_non_member`). `fields` selects counts (`projects_summary_fields`).
 pub(crate) fn summary(call: &Call<'_>, world: &World) -> Answer {
     let project = world
         .project_in(&call.place.slug, call.place.project)

@@ -16,11 +16,11 @@ use crate::views::cycle_items::sent_items;
 /// A kind of relation.
 struct Kind {
     name: &'static str,
-    /// The kind it is stored as.
+    /// The kind as which it is stored.
     stored: &'static str,
     /// Whether it is stored from the other work item.
     reversed: bool,
-    /// Whether it means the same from both sides.
+    /// Whether it has the same meaning from both sides.
     symmetric: bool,
 }
 
@@ -40,7 +40,7 @@ const KINDS: [Kind; 8] = [
 ];
 
 impl Kind {
-    /// The other work item of a stored relation, when it is one of this kind seen from `item`.
+    /// Returns the other work item of a stored relation, if the relation is of this kind as seen from `item`.
     fn other(&self, relation: &Relation, item: Id) -> Option<Id> {
         let (from, to) =
             if self.reversed { (relation.related, relation.item) } else { (relation.item, relation.related) };
@@ -53,7 +53,7 @@ impl Kind {
         }
     }
 
-    /// Stores a relation, unless it is there.
+    /// Stores a relation, unless it exists.
     fn relate(&self, world: &mut World, project: Id, item: Id, other: Id) {
         let (from, to) = if self.reversed { (other, item) } else { (item, other) };
         if !world.relations.iter().any(|r| r.kind == self.stored && r.item == from && r.related == to) {
@@ -63,7 +63,7 @@ impl Kind {
     }
 }
 
-/// `GET relations/`: grouped by kind, each seen from the work item in the path
+/// `GET relations/`: grouped by kind, as seen from the work item in the path
 /// (`relations_list_other_side`).
 pub(crate) fn list(call: &Call<'_>, world: &World) -> Answer {
     let mut grouped = Map::new();
@@ -78,7 +78,7 @@ pub(crate) fn list(call: &Call<'_>, world: &World) -> Answer {
     Ok(Reply::ok(Value::Object(grouped)))
 }
 
-/// The kind and the other work items of a body.
+/// Reads the kind and the other work items from a body.
 fn sent(body: &Body) -> Result<(&'static Kind, Vec<Id>), Reply> {
     let mut form = Form::create(body)?;
     let name = form.choice("relation_type", &KINDS.map(|kind| kind.name));
@@ -93,7 +93,7 @@ fn sent(body: &Body) -> Result<(&'static Kind, Vec<Id>), Reply> {
     Ok((kind, sent_items(body)?.unwrap_or_default()))
 }
 
-/// `POST relations/`: answers the other work items, under the stored kind (`relations_create`).
+/// `POST relations/`: returns the other work items, with the stored kind (`relations_create`).
 pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     let body = call.body()?;
     let (kind, others) = sent(&body)?;
@@ -114,7 +114,7 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     Ok(Reply::created(Value::Array(rows)))
 }
 
-/// One of the other work items in the answer to a create.
+/// Writes one of the other work items for the answer to a create.
 fn row(call: &Call<'_>, kind: &Kind, other: &Item) -> Value {
     let now = call.view().instant(call.now());
     json!({
@@ -132,7 +132,7 @@ fn row(call: &Call<'_>, kind: &Kind, other: &Item) -> Value {
     })
 }
 
-/// What people call a work item.
+/// The key that people use for a work item.
 fn key(world: &World, item: &Item) -> String {
     let identifier = world.projects.any(item.project).map_or("", |project| project.identifier.as_str());
     format!("{identifier}-{}", item.sequence_id)

@@ -12,12 +12,12 @@ use crate::records::kinds::{External, Stamp, State};
 use crate::records::store::World;
 use crate::records::table::Id;
 
-/// The longest slug the database takes; a longer one is a 500 although names may have 255
+/// The longest slug that the database accepts. A longer slug is a 500, although names may have 255
 /// characters (`states_create_name_101_letters`, `states_create_name_255_cyrillic`).
 const LONGEST_SLUG: usize = 100;
 const GROUPS: [&str; 6] = ["backlog", "unstarted", "started", "completed", "cancelled", "triage"];
 
-/// Name, colour, group, sequence and default flag of the states every new project gets; the last one
+/// Name, colour, group, sequence and default flag of the states that every new project gets. The last state
 /// is invisible.
 const INITIAL: [(&str, &str, &str, f64, bool); 6] = [
     ("Backlog", "#60646C", "backlog", 15_000.0, true),
@@ -28,7 +28,7 @@ const INITIAL: [(&str, &str, &str, f64, bool); 6] = [
     ("Triage", "#4E5355", "triage", 65_000.0, false),
 ];
 
-/// A state as v1 makes it when nothing is said about it.
+/// Creates a state with v1's defaults.
 fn blank(id: Id, project: Id, workspace: Id, stamp: Stamp) -> State {
     State {
         id,
@@ -49,7 +49,7 @@ fn blank(id: Id, project: Id, workspace: Id, stamp: Stamp) -> State {
     }
 }
 
-/// Gives a project its initial states under the ids that `id` makes of their number.
+/// Adds the initial states to a project; `id` returns the id for the number of a state.
 pub(crate) fn add_initial(
     world: &mut World,
     project: Id,
@@ -93,13 +93,13 @@ fn in_sequence(world: &World, project: Id) -> Vec<&State> {
     states
 }
 
-/// The states a project shows.
+/// The states that a project shows.
 fn visible(world: &World, project: Id) -> Vec<&State> {
     if world.readable(project) { in_sequence(world, project) } else { Vec::new() }
 }
 
-/// The state a work item without one gets: the first default one in `sequence` order, or the first
-/// (`states_create_item_with_two_defaults`, `states_create_item_without_default`).
+/// The state of a work item that is sent without one: the first default state in `sequence` order, or else the first
+/// state (`states_create_item_with_two_defaults`, `states_create_item_without_default`).
 pub(crate) fn default_of(world: &World, project: Id) -> Option<Id> {
     let states = in_sequence(world, project);
     states.iter().find(|state| state.default).or_else(|| states.first()).map(|state| state.id)
@@ -172,12 +172,12 @@ fn apply(fields: Fields, state: &mut State) -> Result<(), Reply> {
     if state.slug.len() > LONGEST_SLUG { Err(Reply::crash()) } else { Ok(()) }
 }
 
-/// `POST states/`: answers 200, ignores `sequence`.
+/// `POST states/`: returns 200 and ignores `sequence`.
 pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     let body = call.body()?;
     let fields = fields(Form::create(&body)?)?;
     let project = call.place.project;
-    // A new default clears the others before anything else can be refused
+    // A new default clears the other defaults before anything else can be rejected
     // (`states_list_defaults_after_failed_create`).
     if fields.default == Sent::Is(true) {
         world.states.change_of(project, |state| state.default = false);
@@ -204,8 +204,8 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     Ok(Reply::ok(answer))
 }
 
-/// `PATCH states/{id}/`: reaches hidden states too (`states_patch_after_is_triage`), and a new
-/// default leaves the old one (`states_list_two_defaults`).
+/// `PATCH states/{id}/`: also finds hidden states (`states_patch_after_is_triage`). A new
+/// default does not clear the old one (`states_list_two_defaults`).
 pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     let current = found(call, world)?.clone();
     let body = call.body()?;
@@ -213,7 +213,7 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     no_triage(&fields)?;
     let others = world.states.of(current.project).filter(|s| s.id != current.id).map(|s| (s.id, &s.external));
     if pair_taken(&body, &current.external, others) {
-        // The id named is that of the state being changed (`states_patch_external_duplicate`).
+        // The answer has the id of the state being changed (`states_patch_external_duplicate`).
         return Err(Reply::external_taken("State", current.id));
     }
     let mut state = current;
@@ -221,7 +221,7 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     apply(fields, &mut state)?;
     sequence.store(&mut state.sequence);
     state.stamp.change(call.user, call.now());
-    // A name clash is a broken constraint, not a 409 (`states_patch_duplicate_name`).
+    // A name conflict is a violated constraint, not a 409 (`states_patch_duplicate_name`).
     if world.states.of(state.project).any(|s| s.id != state.id && s.name == state.name) {
         return Err(Reply::bad_payload());
     }
@@ -230,8 +230,8 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     Ok(Reply::ok(answer))
 }
 
-/// `DELETE states/{id}/`: not the default one, not one with work items; archived items count,
-/// deleted ones do not (`states_delete_with_archived_items_only`).
+/// `DELETE states/{id}/`: not for the default state and not for a state with work items. Archived items count,
+/// deleted items do not (`states_delete_with_archived_items_only`).
 pub(crate) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
     let state = found(call, world)?;
     if state.hidden() {
