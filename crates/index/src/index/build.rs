@@ -35,7 +35,7 @@ pub(super) const SIZES: Sizes = Sizes { page: 1000, delta: 100 };
 
 /// A running build.
 pub(super) struct Build<'b, S> {
-    /// Where rows come from.
+    /// Source of the rows.
     pub source: &'b S,
     /// Sizes of pages.
     pub sizes: Sizes,

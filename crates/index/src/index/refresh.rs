@@ -33,7 +33,7 @@ const SINGLY: usize = 5;
 
 /// A running refresh.
 pub(super) struct Refresh<'r, S> {
-    /// Where rows come from.
+    /// Source of the rows.
     pub source: &'r S,
     /// Sizes of pages.
     pub sizes: Sizes,

@@ -26,7 +26,7 @@ pub(super) struct Row {
     pub updated: Micros,
     pub sort_order: f64,
     rare: Option<Box<Rare>>,
-    /// Where the name begins in the text of the chunk.
+    /// Start of the name in the text of the chunk.
     pub name_at: u32,
     pub name_len: u32,
     /// Length of the lower-case name, which follows the name; [`NONE`] when the name is lower-case already.

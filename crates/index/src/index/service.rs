@@ -32,7 +32,7 @@ use uuid::Uuid;
 
 /// Part of a deadline that is reserved for the response.
 const RESERVE: Duration = Duration::from_millis(500);
-/// How often a request asks when the read it waited for failed because of another client's key.
+/// Number of times a request asks when the read it waited for failed because of another client's key.
 const TIMES: usize = 3;
 /// Time from a change to the write of the file.
 const DEBOUNCE: Duration = Duration::from_secs(30);

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use std::future::Future;
 use uuid::Uuid;
 
-/// How far a change may be ahead of our estimate of v1's clock.
+/// Longest time that a change may be ahead of our estimate of v1's clock, in microseconds.
 const AHEAD: Micros = 10 * 60 * 1_000_000;
 
 /// A page of v1.

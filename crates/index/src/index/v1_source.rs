@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// How long after a request of another caller more such requests are expected.
+/// Time after a request of another caller in which more such requests are expected.
 const LATELY: Duration = Duration::from_secs(5);
 
 /// The list as v1 shows it to one key.

@@ -8,7 +8,7 @@ use crate::v2::time::Micros;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How far before the watermark an item can appear that changed late (trap 56).
+/// Longest time before the watermark at which a late change can appear (trap 56).
 const LATE: Duration = Duration::from_micros(MARGIN as u64);
 
 /// Rows that v1 has confirmed.

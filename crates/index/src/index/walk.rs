@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashSet};
 use uuid::Uuid;
 
-/// How late a change may appear, by its `updated_at` (trap 56), in microseconds.
+/// Longest delay with which a change may appear, by its `updated_at` (trap 56), in microseconds.
 pub(super) const MARGIN: Micros = 10_000_000;
 /// The number of pages is limited to twice the first number, plus this many.
 const FURTHER: usize = 8;

@@ -129,7 +129,7 @@ pub fn take_estimate(shown: &mut Map<String, Value>) -> Option<Uuid> {
     expanded.get("estimate")?.as_str().and_then(|id| Uuid::try_parse(id).ok())
 }
 
-/// What an item shows about a change of it that v1 carries out as a whole or not at all.
+/// State of an item after a change that v1 carries out as a whole or not at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Evidence {
     /// It shows what was sent.

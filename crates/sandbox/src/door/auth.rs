@@ -32,7 +32,7 @@ pub(crate) fn identify<'w, 'h>(headers: &'h HeaderMap, world: &'w World) -> Resu
         .ok_or_else(|| Reply::detail(403, "Given API token is not valid"))
 }
 
-/// Who may read, create and change the records of a path. This is checked before the path's methods are
+/// Permissions to read, create and change the records of a path. They are checked before the path's methods
 /// (`errors_405_by_outsider_is_403`).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct May {

@@ -50,7 +50,7 @@ impl Call<'_> {
         Body::parse(self.raw, self.content_type)
     }
 
-    /// How the caller sees values.
+    /// The caller's view of values.
     pub(crate) fn view(&self) -> View<'_> {
         View { zone: &self.zone, unwritable: &self.unwritable }
     }

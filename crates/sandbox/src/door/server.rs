@@ -19,7 +19,7 @@ use tokio::net::TcpListener;
 
 use crate::door::service::Sandbox;
 
-/// How long open connections may take to finish after shutdown was requested.
+/// Longest time that open connections may take to finish after shutdown was requested.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Most bytes read of a body. v1's own limit is lower and is checked by the pipeline.

@@ -35,7 +35,7 @@ macro_rules! row {
     };
 }
 
-/// Who created and last changed a record, and when.
+/// Author and last changer of a record, and the times of creation and last change.
 #[derive(Debug, Clone)]
 pub(crate) struct Stamp {
     pub(crate) created_at: Timestamp,

@@ -22,7 +22,7 @@ use crate::units::micros;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How far v1's clock may be behind ours so that a late change during a build is still noticed.
+/// Longest time v1's clock may be behind ours so that a late change during a build is still noticed.
 const SKEW: Duration = Duration::from_secs(2);
 /// Longest wait for a read that another process is making.
 const PATIENCE: Duration = Duration::from_secs(2);

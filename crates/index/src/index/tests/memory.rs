@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// How messages reach a process this time.
+/// Delivery of messages to a process, with its possible failures.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Way {
     Well,

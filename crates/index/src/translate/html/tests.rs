@@ -1,4 +1,4 @@
-//! What is kept and what is removed, and that clients cannot get around it. May use: this folder.
+//! Tests of the sanitiser: kept and removed markup, and hostile texts. May use: this folder.
 
 use super::limits::MAX_TAGS;
 use super::*;
