@@ -1,4 +1,4 @@
-//! Clients, gateway keys and secrets, as operators and owners handle them.
+//! Administration of clients, gateway keys and secrets, by operators and by the owners of keys.
 //!
 //! May use: `context`, `plan`, `refusal`, `units`, `v1`, this folder, `access`, `store`.
 
@@ -19,19 +19,19 @@ use crate::units::now_micros;
 use crate::v1::V1Key;
 use uuid::Uuid;
 
-/// Rows that are sealed anew in one go.
+/// Number of rows that one batch seals anew.
 const BATCH: i64 = 500;
 
-/// Why something cannot be done.
+/// Reason why an administrative action failed.
 #[derive(Debug, thiserror::Error)]
 pub enum AdminError {
-    /// There is no secret to keep keys under.
+    /// No secret is configured to seal keys with.
     #[error("{NOT_SET_UP}")]
     NotSetUp,
-    /// The request makes no sense.
+    /// The request is invalid.
     #[error("{0}")]
     Unfit(String),
-    /// v1 does not take the key, or cannot be asked.
+    /// v1 rejects the key, or v1 cannot be reached.
     #[error("the v1 key cannot be used: {0}")]
     Key(&'static str),
     /// The store failed.
@@ -39,30 +39,30 @@ pub enum AdminError {
     Store(#[from] StoreError),
 }
 
-/// What a new gateway key is to be.
+/// Description of a new gateway key.
 #[derive(Debug, Clone, Default)]
 pub struct Minting {
-    /// What it is for.
+    /// Purpose of the key.
     pub title: String,
-    /// What it opens, separated by blanks or commas.
+    /// Scopes of the key, separated by blanks or commas.
     pub scopes: String,
-    /// Slug of the only workspace it opens.
+    /// Slug of the only workspace that the key opens.
     pub workspace: Option<String>,
-    /// Until when it is good, in microseconds since 1970.
+    /// Expiry time, in microseconds since 1970.
     pub expires_at: Option<i64>,
 }
 
-/// How a rotation of secrets went.
+/// Result of a rotation of secrets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Rotation {
-    /// Keys sealed with the current secret now.
+    /// Number of keys that are now sealed with the current secret.
     pub sealed_anew: usize,
-    /// Keys whose secret is not configured any more.
+    /// Number of keys whose secret is no longer configured.
     pub lost: usize,
 }
 
 impl OAuth {
-    /// Registers a client; its secret is shown here and never again.
+    /// Registers a client. Its secret is returned only here.
     pub async fn register(
         &self,
         client: Registrable,
@@ -82,30 +82,30 @@ impl OAuth {
         Ok((row, secret))
     }
 
-    /// All clients.
+    /// Returns all clients.
     pub async fn clients(&self) -> Result<Vec<Client>, StoreError> {
         self.inner.store.clients().await
     }
 
-    /// The public client that an operator has registered with this redirect address; the first of several.
+    /// Returns the first public client that an operator has registered with this redirect address.
     pub async fn public_client_at(&self, redirect_uri: &str) -> Result<Option<Client>, StoreError> {
         let mut clients = self.inner.store.public_clients().await?.into_iter();
         Ok(clients.find(|client| authorize::is_registered(&client.redirect_uris, redirect_uri)))
     }
 
-    /// Another secret for a confidential client; `None` when there is no such client.
+    /// Creates another secret for a confidential client. Returns `None` when there is no such client.
     pub async fn rotate_client(&self, id: &str) -> Result<Option<String>, StoreError> {
         let secret = secret::new(CLIENT_SECRET);
         let done = self.inner.store.set_client_secret(id, &secret::hash(&secret)).await?;
         Ok(done.then_some(secret))
     }
 
-    /// Deletes a client with all its grants; false when there is no such client.
+    /// Deletes a client with all its grants. Returns false when there is no such client.
     pub async fn delete_client(&self, id: &str) -> Result<bool, StoreError> {
         self.inner.store.delete_client(id).await
     }
 
-    /// Makes a gateway key out of a v1 key, which v1 must take; the key is shown here and never again.
+    /// Creates a gateway key for a v1 key, which v1 must accept. The gateway key is returned only here.
     pub async fn mint(
         &self,
         v1_key: &str,
@@ -156,14 +156,14 @@ impl OAuth {
         Ok((row, secret))
     }
 
-    /// The gateway keys of a person, or of everybody, that are good.
+    /// Returns the valid gateway keys of a person, or of all people.
     pub async fn keys(&self, user: Option<Uuid>) -> Result<Vec<GatewayKey>, StoreError> {
         let (mut keys, at) = (self.inner.store.keys(user).await?, now_micros());
         keys.retain(|key| key.expires_at.is_none_or(|end| end > at));
         Ok(keys)
     }
 
-    /// Revokes a gateway key, of this person when one is named; false when there is none.
+    /// Revokes a gateway key; only a key of `user` when `user` is given. Returns false when there is no such key.
     pub async fn revoke_key(&self, key: Uuid, user: Option<Uuid>) -> Result<bool, StoreError> {
         let known = self.inner.store.key_to_revoke(key, user).await?;
         self.to_the_end(async move |oauth| {
@@ -176,12 +176,12 @@ impl OAuth {
         .await
     }
 
-    /// The live grants of a person.
+    /// Returns the active grants of a person.
     pub async fn grants(&self, user: Uuid) -> Result<Vec<Grant>, StoreError> {
         self.inner.store.grants_of(user).await
     }
 
-    /// Ends a grant of a person; false when there is none.
+    /// Ends a grant of a person. Returns false when there is no such grant.
     pub async fn revoke_grant(&self, user: Uuid, grant: Uuid) -> Result<bool, StoreError> {
         let known = self.inner.store.client_name_of(user, grant).await?;
         self.to_the_end(async move |oauth| {
@@ -195,7 +195,7 @@ impl OAuth {
         .await
     }
 
-    /// Seals every kept v1 key with the current secret.
+    /// Seals every stored v1 key with the current secret.
     pub async fn rotate_secrets(&self) -> Result<Rotation, AdminError> {
         let keyring = self.inner.keyring.as_ref().ok_or(AdminError::NotSetUp)?;
         let mut rotation = Rotation::default();
@@ -219,7 +219,7 @@ impl OAuth {
     }
 }
 
-/// How many kept v1 keys none of the secrets opens: those who hold a key or a token of one get 401.
+/// Counts the stored v1 keys that no configured secret opens. The gateway keys and tokens for such a v1 key get 401.
 pub async fn unopened_keys(store: &OAuthStore, keyring: Option<&Keyring>) -> Result<u64, StoreError> {
     let (mut after, mut unopened) = (String::new(), 0);
     loop {
@@ -236,13 +236,13 @@ pub async fn unopened_keys(store: &OAuthStore, keyring: Option<&Keyring>) -> Res
     }
 }
 
-/// What the sealed key of a row is bound to; none when its id is none.
+/// Returns the place that the sealed key of a row is bound to; `None` when the row's id is no UUID.
 fn place_of(row: &SealedRow) -> Option<String> {
     let id = Uuid::try_parse(&row.id).ok()?;
     Some(if row.of_gateway_key { key_place(id) } else { grant_place(id) })
 }
 
-/// What a person typed, as a key v1 can be asked about; the gateway's own secrets never get there.
+/// Reads a typed text as a key that v1 can be asked about. The gateway's own secrets are never sent to v1.
 pub(super) fn usable(text: &str) -> Option<V1Key> {
     let text = text.trim();
     let sane = !text.is_empty() && text.len() <= 512 && text.bytes().all(|byte| byte.is_ascii_graphic());

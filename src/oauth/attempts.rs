@@ -1,6 +1,6 @@
-//! How often an address may fail to prove a key.
+//! Limit for failed attempts to prove a key, by client address.
 //!
-//! Counted in memory, in a bounded number of windows of a minute: guessing is slowed down, and many addresses
+//! Failures are counted in memory, in a bounded number of one-minute windows. So guessing is slow, and many addresses
 //! cannot fill the memory.
 //!
 //! May use: `cache`, `network`.
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// How long failures count, from the first.
+/// Time for which failures count, from the first failure.
 pub const WINDOW: Duration = Duration::from_secs(60);
 const ADDRESSES: u64 = 20_000;
 
@@ -24,20 +24,20 @@ pub struct Attempts {
 }
 
 impl Attempts {
-    /// Allows `allowed` failures in a window.
+    /// Creates a counter that allows `allowed` failures in a window.
     pub fn new(allowed: usize) -> Self {
         let failures = Cache::new(Bounds::of(ADDRESSES).for_time(WINDOW));
         Self { allowed, failures }
     }
 
-    /// Takes one attempt before it is made, so that attempts side by side do not slip through; give it back
-    /// with [`Attempts::succeeded`]. False when there is none left.
+    /// Counts an attempt before it is made, so that concurrent attempts cannot exceed the limit. Give the attempt back
+    /// with [`Attempts::succeeded`]. Returns false when no attempt is left.
     pub fn take(&self, address: IpAddr) -> bool {
         let count = self.failures.get_or_insert(network(address), Arc::default);
         count.fetch_add(1, Ordering::Relaxed) < self.allowed
     }
 
-    /// The attempt was none of guessing.
+    /// Gives an attempt back: it was not a guess.
     pub fn succeeded(&self, address: IpAddr) {
         if let Some(count) = self.failures.get(&network(address)) {
             let less = |count: usize| Some(count.saturating_sub(1));

@@ -1,8 +1,8 @@
-//! Who is told of events: the log of the process, whoever counts them, and the audit logs.
+//! Reports events to three places: the log of the process, the event counter, and the audit logs.
 //!
-//! An event comes without a workspace, because a grant belongs to a person. So it is told to the workspaces in which this
-//! process has seen the person; a key for one workspace is told there. Entries that cannot be written are in the log of
-//! the process all the same. May use: `access`, `store`, this folder.
+//! A grant belongs to a person, so its events have no workspace. They go to the audit logs of the workspaces in which
+//! this process has seen the person. Events of a key for one workspace go to that workspace. Entries that cannot be
+//! written to an audit log are still in the log of the process. May use: `access`, `store`, this folder.
 
 use super::events::{Event, What};
 use crate::access::{Access, Origin};
@@ -11,10 +11,10 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
-/// The actor of an event that nobody is proven to have caused.
+/// Kind of the actor when it is not proven who caused the event.
 const ANONYMOUS: &str = "anonymous";
 
-/// Is told of each event once.
+/// Receiver of events; it gets each event once.
 pub struct Audited {
     store: Store,
     access: Access,
@@ -22,13 +22,13 @@ pub struct Audited {
 }
 
 impl Audited {
-    /// `access` knows where people were seen; `count` is called with every event.
+    /// `access` knows the workspaces in which people were seen; `count` is called with every event.
     pub fn new(store: Store, access: Access, count: impl Fn(What) + Send + Sync + 'static) -> Self {
         Self { store, access, count: Box::new(count) }
     }
 
-    /// Something happened, by a request `from` somewhere; by none when an operator did it at the command line. The request
-    /// waits for this, and a fault here is no fault of the request.
+    /// Reports an event. `from` is the origin of the request; `None` at the command line and for rejected credentials.
+    /// The request waits until the event is reported. An error in the report does not fail the request.
     pub async fn happened(&self, event: &Event, from: Option<&Origin>) {
         (self.count)(event.what);
         match event.what {
@@ -47,7 +47,7 @@ impl Audited {
             None => known.iter().flat_map(|known| known.workspaces()).collect(),
         };
         entry.source = if from.is_some() { "auth" } else { "system" };
-        // The person whose grant was misused has not misused it, and is named in `metadata`.
+        // The person of a misused grant has not misused it, so the person is named in `metadata` only.
         if entry.actor.kind != ANONYMOUS {
             entry.actor.id = Some(event.user);
             if let Some(known) = &known {
@@ -67,7 +67,7 @@ impl Audited {
     }
 }
 
-/// An event as an entry, apart from what the request says.
+/// Builds the audit entry of an event, without the details of the request.
 fn told(event: &Event) -> Option<AuditEntry> {
     let (event_name, category, by, reason) = match event.what {
         What::Granted => ("oauth_grant.created", "auth", "user", ""),

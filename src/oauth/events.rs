@@ -1,19 +1,19 @@
-//! What happens to grants and credentials. May use: `store`.
+//! Events of grants and credentials. May use: `store`.
 
 use crate::store::oauth::{Client, GatewayKey};
 use strum::{IntoStaticStr, VariantNames};
 use uuid::Uuid;
 
-/// Why a credential that is known was refused.
+/// Reason why a known credential was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dead {
-    /// Its time is over.
+    /// It has expired.
     Expired,
-    /// It, or what it came from, was revoked or exchanged.
+    /// It was revoked or exchanged, or the grant or token that it came from was.
     Revoked,
 }
 
-/// What happened.
+/// Kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub enum What {
@@ -21,35 +21,35 @@ pub enum What {
     Granted,
     /// A person ended a grant.
     GrantRevoked,
-    /// A client gave a token back.
+    /// A client revoked a token.
     TokenRevoked,
-    /// A code was presented twice or with a wrong proof: its grant has ended.
+    /// A code was presented twice or with a wrong proof; its grant has ended.
     CodeMisused,
-    /// A refresh token was presented again: its grant has ended.
+    /// A refresh token was presented again; its grant has ended.
     RefreshReused,
     KeyMinted,
     KeyRevoked,
-    /// A known token or key was presented when it was no longer good.
+    /// A known token or key was presented when it was no longer valid.
     CredentialRefused(Dead),
 }
 
-/// Something that happened to a grant or a gateway key; never holds a secret.
+/// An event of a grant or a gateway key; never holds a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     pub what: What,
-    /// The grant or the key.
+    /// Id of the grant or the key.
     pub id: Uuid,
-    /// What the client of the grant is called, or what the key is for.
+    /// Name of the grant's client, or purpose of the key.
     pub title: String,
     pub user: Uuid,
-    /// The client that did it, or was allowed.
+    /// The client that acted, or that was allowed.
     pub client: Option<String>,
-    /// The only workspace a key opens.
+    /// The only workspace that a key opens.
     pub workspace: Option<Uuid>,
 }
 
 impl Event {
-    /// Of a grant, by or for this client.
+    /// Builds an event of a grant, caused by this client or about it.
     pub(super) fn of_grant(what: What, id: Uuid, user: Uuid, client: &Client) -> Self {
         let (title, client) = (client.name.clone(), Some(client.id.clone()));
         Self { what, id, title, user, client, workspace: None }
@@ -62,7 +62,7 @@ impl Event {
 }
 
 impl What {
-    /// The place of its name among its [`VariantNames`], which are what events are called in figures.
+    /// Returns the position of the event's name in its [`VariantNames`]. Figures use these names for events.
     pub fn number(self) -> usize {
         let name = <&str>::from(self);
         Self::VARIANTS.iter().position(|known| *known == name).unwrap_or_default()

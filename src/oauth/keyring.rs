@@ -1,8 +1,8 @@
 //! Seals v1 keys and form states: XChaCha20-Poly1305 under secrets that are not in the store.
 //!
 //! Every sealed text is bound to its place (the id of its row, the cookie of its form), so that one cannot be
-//! moved to another. Nonces are 192 random bits, which never repeat. The first secret seals new texts
-//! and makes names; every secret opens the texts that it has sealed.
+//! moved to another place. Nonces are 192 random bits, which never repeat. The first secret seals new texts
+//! and makes names. Every secret opens the texts that it has sealed.
 //!
 //! May use: `aside`, `settings`, `protocol::secret`.
 
@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 const NONCE: usize = 24;
-/// How long a request waits for the file of secrets, which may lie where reading hangs.
+/// Longest wait of a request for the file of secrets; reading can hang, depending on where the file lies.
 const READING: Duration = Duration::from_secs(2);
 
 #[derive(Debug, thiserror::Error)]
@@ -34,12 +34,12 @@ pub enum KeyringError {
     Unreadable {
         path: String,
         cause: String,
-        /// Whether it is there, and this user may not read it.
+        /// Whether the file exists, but this user may not read it.
         denied: bool,
     },
     #[error("{}; {}", self.found(), self.remedy())]
     Malformed {
-        /// Where it stands.
+        /// Setting or file that holds the malformed secrets.
         place: &'static str,
     },
 }
@@ -68,24 +68,24 @@ impl KeyringError {
 
 struct Ring {
     secrets: Vec<(String, XChaCha20Poly1305)>,
-    /// Makes names with the first secret.
+    /// The key that makes names; derived from the first secret.
     names: Hmac<Sha256>,
     changed: Option<SystemTime>,
 }
 
-/// The secrets; cheap to clone.
+/// The configured secrets; cheap to clone.
 #[derive(Clone)]
 pub struct Keyring {
     ring: Arc<RwLock<Ring>>,
     file: Option<Arc<Path>>,
-    /// The place of the one who reads the file again.
+    /// Lets only one thread at a time read the file again.
     reading: Alone,
 }
 
-/// Whether both have the same secrets, in the same order.
+/// Equal keyrings have the same secrets in the same order.
 impl PartialEq for Keyring {
     fn eq(&self, other: &Self) -> bool {
-        // One after the other: clones share a lock.
+        // Read one after the other, because clones share a lock.
         self.ids() == other.ids()
     }
 }
@@ -97,7 +97,7 @@ impl fmt::Debug for Keyring {
 }
 
 impl Keyring {
-    /// The secrets that `settings` name; `None` when they name none.
+    /// Opens the secrets that `settings` name; `None` when `settings` name none.
     pub fn open(settings: &SecretSettings) -> Result<Option<Self>, KeyringError> {
         if let Some(text) = &settings.key {
             let ring = Ring::of(text.expose(), None).ok_or(KeyringError::Malformed { place: "secrets.key" })?;
@@ -112,22 +112,22 @@ impl Keyring {
         self.with_ring(|ring| ring.secrets.iter().map(|(id, _)| id.clone()).collect())
     }
 
-    /// A new secret as text.
+    /// Creates a new secret, as text.
     pub fn new_secret() -> String {
         STANDARD.encode(secret::random())
     }
 
-    /// Whether `text` holds nothing but secrets and remarks, so that a new secret can be put before it.
+    /// Checks whether `text` holds only secrets and remarks, so that a new secret can be put before it.
     pub fn are_secrets(text: &str) -> bool {
         parse_any(text).is_some()
     }
 
-    /// Id of the secret that seals.
+    /// Returns the id of the secret that seals new texts.
     pub fn current(&self) -> String {
         self.with_ring(|ring| ring.secrets[0].0.clone())
     }
 
-    /// Seals `plain` for `place`; the text and the id of the secret.
+    /// Seals `plain` for `place`. Returns the sealed text and the id of the secret.
     pub fn seal(&self, plain: &str, place: &str) -> (String, String) {
         self.with_ring(|ring| {
             let (id, cipher) = &ring.secrets[0];
@@ -135,32 +135,32 @@ impl Keyring {
         })
     }
 
-    /// Seals a value for `place`, as one text that also names the secret.
+    /// Seals a value for `place`. Returns one text that also names the secret.
     pub fn seal_value(&self, value: &impl Serialize, place: &str) -> Option<String> {
         let (sealed, with) = self.seal(&serde_json::to_string(value).ok()?, place);
         Some(format!("{with}.{sealed}"))
     }
 
-    /// Opens what [`Keyring::seal_value`] has sealed for `place`.
+    /// Opens a text that [`Keyring::seal_value`] has sealed for `place`.
     pub async fn unseal_value<T: DeserializeOwned>(&self, text: &str, place: &str) -> Option<T> {
         let (with, sealed) = text.split_once('.')?;
         serde_json::from_str(&self.unseal(sealed, with, place).await?).ok()
     }
 
-    /// A name for `what` that tells nothing about it and that only those who have the secret can make; names for
-    /// another `purpose` are others.
+    /// Returns a name for `what` that reveals nothing about it. Only holders of the secret can compute it. Each
+    /// `purpose` gives a different name.
     pub fn name(&self, purpose: &str, what: &[&[u8]]) -> String {
         let mut mac = self.with_ring(|ring| ring.names.clone());
         for part in [purpose.as_bytes()].iter().chain(what) {
-            // With its length, so that no two lists of parts look alike.
+            // Each part with its length, so that no two lists of parts give the same bytes.
             mac.update(&(part.len() as u64).to_be_bytes());
             mac.update(part);
         }
         URL_SAFE_NO_PAD.encode(mac.finalize().into_bytes())
     }
 
-    /// Opens what was sealed for `place` with the secret `with`; `None` when it was not, or that secret is
-    /// gone. A file that has changed since is read again first, on a thread of its own: it may hang.
+    /// Opens a text that was sealed for `place` with the secret `with`. Returns `None` when it was not, or when that
+    /// secret is gone. A changed file is read again first, in a separate thread, because reading can hang.
     pub async fn unseal(&self, sealed: &str, with: &str, place: &str) -> Option<String> {
         if self.file.is_some() && !self.knows(with) {
             let (ring, wanted) = (self.clone(), with.to_owned());
@@ -176,7 +176,7 @@ impl Keyring {
         self.with_ring(|ring| ring.secrets.iter().any(|(known, _)| known == id))
     }
 
-    /// Reads the file again, unless it is as it was or the secret `wanted` is there by now.
+    /// Reads the file again, unless it is unchanged or the secret `wanted` is already known.
     fn read_again(&self, wanted: &str) {
         let Some(path) = self.file.as_deref().filter(|_| !self.knows(wanted)) else { return };
         let changed = std::fs::metadata(path).and_then(|file| file.modified()).ok();
@@ -194,7 +194,7 @@ impl Keyring {
     }
 }
 
-/// `plain` sealed for `place`, as text.
+/// Returns `plain`, sealed for `place`, as text.
 pub fn sealed_by(cipher: &XChaCha20Poly1305, plain: &str, place: &str) -> String {
     let mut nonce = XNonce::default();
     nonce.copy_from_slice(&secret::random()[..NONCE]);
@@ -203,7 +203,7 @@ pub fn sealed_by(cipher: &XChaCha20Poly1305, plain: &str, place: &str) -> String
     URL_SAFE_NO_PAD.encode([nonce.as_slice(), &sealed].concat())
 }
 
-/// What was sealed for `place` by the same cipher.
+/// Returns the text that the same cipher has sealed for `place`.
 pub fn opened_by(cipher: &XChaCha20Poly1305, sealed: &str, place: &str) -> Option<String> {
     let bytes = URL_SAFE_NO_PAD.decode(sealed).ok()?;
     let (start, text) = bytes.split_at_checked(NONCE)?;
@@ -227,7 +227,7 @@ impl Ring {
     fn of(text: &str, changed: Option<SystemTime>) -> Option<Self> {
         let (mut secrets, mut names) = (Vec::new(), None);
         for bytes in parse(text)? {
-            // A key of its own: one that seals does nothing else.
+            // Names have a key of their own: a key that seals is used for nothing else.
             let derived = Sha256::new().chain_update(b"causeway names\0").chain_update(bytes).finalize();
             names = names.or_else(|| Hmac::new_from_slice(&derived).ok());
             secrets.push(one(bytes));
@@ -236,12 +236,12 @@ impl Ring {
     }
 }
 
-/// Secrets by line or comma; lines that begin with # are remarks. None at all is a fault.
+/// Parses secrets, one per line or separated by commas. Lines that begin with # are remarks. Needs at least one secret.
 fn parse(text: &str) -> Option<Vec<[u8; 32]>> {
     parse_any(text).filter(|secrets| !secrets.is_empty())
 }
 
-/// The same where there may be none.
+/// Parses secrets like [`parse`], but accepts a text without secrets.
 fn parse_any(text: &str) -> Option<Vec<[u8; 32]>> {
     let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
     let words = lines.flat_map(|line| line.split(',')).map(str::trim).filter(|word| !word.is_empty());
@@ -249,7 +249,7 @@ fn parse_any(text: &str) -> Option<Vec<[u8; 32]>> {
 }
 
 fn one(bytes: [u8; 32]) -> (String, XChaCha20Poly1305) {
-    // The id tells secrets apart and tells nothing about them.
+    // The id distinguishes secrets and reveals nothing about them.
     let id = Sha256::new().chain_update(b"causeway secret id\0").chain_update(bytes).finalize();
     (URL_SAFE_NO_PAD.encode(&id[..9]), XChaCha20Poly1305::new(&Key::from(bytes)))
 }

@@ -1,9 +1,9 @@
 //! The authorization server: OAuth 2.0 for a service that has none, and keys that are narrower than v1's.
 //!
-//! Purpose: a person allows an app to act for them, having proved with a v1 key who they are; the app gets
-//! tokens that open only what was allowed. `protocol` is what the RFCs say, as pure functions; `service` and
-//! `admin` decide, with the store and v1; `http` speaks to browsers and apps; `resolver` turns a token back
-//! into the v1 key that acts for it, behind the interface `access` asks for.
+//! Purpose: a person proves their identity with a v1 key and allows an app to act for them. The app gets tokens that
+//! open only what the person allowed. `protocol` holds the rules of the RFCs as pure functions. `service` and `admin`
+//! decide, with the store and v1. `http` speaks to browsers and apps. `resolver` turns a token back into its v1 key,
+//! through an interface of `access`.
 //!
 //! May use: `access`, `aside`, `context`, `edge`, `fresh`, `html`, `plan` (scopes), `refusal`, `settings`, `store`,
 //! `trace`, `v1` (keys).

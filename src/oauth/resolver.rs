@@ -1,8 +1,8 @@
-//! From a bearer token or gateway key to the v1 key that acts for it.
+//! Finds the v1 key that acts for a bearer token or a gateway key.
 //!
-//! A key that was found is used again for a few seconds. A revocation voids everything found before it, also what is
-//! just being looked up, in this process and in those that share its store: the store tells it with the write. A process
-//! that cannot be told asks the store each time.
+//! A key that was found is used again for a few seconds. A revocation invalidates every key found before it, and every
+//! lookup in flight. This holds in this process and in the processes that share its store: the store announces a
+//! revocation with the write. A process that cannot receive the announcements asks the store each time.
 //!
 //! May use: `fresh`, `refusal`, `units`, `v1`, `access` (the interface), `store`, `keyring`, `events`, `audited`.
 
@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Credentials remembered at once.
+/// Largest number of credentials in the cache.
 const CAPACITY: u64 = 100_000;
 
 #[derive(Clone)]
@@ -36,9 +36,9 @@ pub struct Resolver {
     store: OAuthStore,
     keyring: Option<Keyring>,
     events: Arc<Audited>,
-    /// How long what was found is used again.
+    /// Time for which a found key is used again.
     delay: Duration,
-    /// Where the store tells of revocations.
+    /// Channel on which the store announces revocations.
     changes: Changes,
     found: Fresh<String, Found, Lost>,
 }
@@ -50,7 +50,7 @@ impl Resolver {
         Self { store, keyring, events, delay, changes, found }
     }
 
-    /// What is kept, and how often it was of use.
+    /// Returns the figures of the credential cache: its size and its hits.
     pub(super) fn figures(&self) -> Figures {
         self.found.figures()
     }
@@ -121,7 +121,7 @@ impl Resolver {
         Err(Refusal::ended_credential(known))
     }
 
-    /// The v1 key of the grant that `token` belongs to.
+    /// Returns the v1 key of the grant that `token` belongs to.
     pub(super) async fn key_of(&self, token: &Token) -> Result<V1Key, Refusal> {
         self.unseal(&token.sealed, &grant_place(token.grant)).await
     }
@@ -144,12 +144,12 @@ impl Credentials for Resolver {
     }
 }
 
-/// What the v1 key of a grant is bound to.
+/// Returns the place that the v1 key of a grant is bound to.
 pub(super) fn grant_place(grant: Uuid) -> String {
     format!("grant {grant}")
 }
 
-/// What the v1 key behind a gateway key is bound to.
+/// Returns the place that the v1 key behind a gateway key is bound to.
 pub(super) fn key_place(key: Uuid) -> String {
     format!("key {key}")
 }

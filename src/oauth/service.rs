@@ -1,7 +1,7 @@
 //! The authorization server: decides who may do what, in terms of the protocol, the store and v1.
 //!
-//! One file a concern: this one has the server itself and consent, `tokens` has tokens, `admin` has clients, keys and
-//! secrets.
+//! One file per concern: this one has the server itself and consent, `tokens` has tokens, `admin` has clients, keys
+//! and secrets.
 //!
 //! May use: `context`, `fresh`, `plan`, `trace`, `v1`, this folder, `access`, `settings`, `store`, `units`.
 
@@ -31,11 +31,11 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinError;
 use uuid::Uuid;
 
-/// Writes that go on at once, whether their clients wait or not. More wait for one of these to end, and are given up with
-/// their clients.
+/// Largest number of writes that run at once, whether their clients still wait or not. Further writes wait for one of
+/// them to end, and are dropped when their clients leave.
 const AT_ONCE: usize = 64;
 
-/// What stands in the way of giving tokens: no secret to keep keys under.
+/// Reason why tokens cannot be issued: no secret is configured to seal keys with.
 pub const NOT_SET_UP: &str = "OAuth is not set up on this gateway: it has no secret to keep keys under. \
                               The operator makes one with causeway secrets new and names it in the setting \
                               secrets.key_file.";
@@ -44,7 +44,7 @@ pub const NOT_SET_UP: &str = "OAuth is not set up on this gateway: it has no sec
 #[derive(Clone)]
 pub struct OAuth {
     pub(super) inner: Arc<Inner>,
-    /// The request it acts for; none at the command line.
+    /// Origin of the request that it acts for; `None` at the command line.
     origin: Option<Arc<Origin>>,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Inner {
 }
 
 impl OAuth {
-    /// Puts the parts together. The [`Access`] it gives back knows the gateway's own credentials.
+    /// Creates the server. The returned [`Access`] accepts the gateway's own credentials.
     pub fn new(
         store: &Store,
         access: Access,
@@ -79,7 +79,7 @@ impl OAuth {
         (Self { inner: Arc::new(inner), origin: None }, knowing)
     }
 
-    /// The same server, acting for a request: events are told with where they came from.
+    /// Returns the same server, acting for a request: events are reported with the request's `origin`.
     #[must_use]
     pub fn asked_from(&self, origin: Origin) -> Self {
         Self { origin: Some(Arc::new(origin)), ..self.clone() }
@@ -89,14 +89,14 @@ impl OAuth {
         self.inner.events.happened(&event, self.origin.as_deref()).await;
     }
 
-    /// Carries out a write and what is to be told of it, also when the client leaves meanwhile: between the commit and the
-    /// word about it a thief need not wait.
+    /// Completes a write and the report of its event, also when the client disconnects meanwhile. Otherwise a thief
+    /// could disconnect between the commit and the report, and nobody would learn of the write.
     pub(super) async fn to_the_end<T, F>(&self, work: impl FnOnce(Self) -> F) -> T
     where
         T: Send + 'static,
         F: Future<Output = T> + Send + 'static,
     {
-        // Nobody closes it.
+        // The semaphore is never closed.
         let place = Arc::clone(&self.inner.writing).acquire_owned().await.ok();
         let work = work(self.clone());
         let going_on = tokio::spawn(carried(async move {
@@ -106,25 +106,25 @@ impl OAuth {
         match going_on.await.map_err(JoinError::try_into_panic) {
             Ok(done) => done,
             Err(Ok(panic)) => resume_unwind(panic),
-            // The gateway ends.
+            // The gateway process ends.
             Err(Err(_)) => std::future::pending().await,
         }
     }
 
-    /// Whether tokens and keys can be given at all.
+    /// Checks whether tokens and keys can be issued at all.
     pub fn is_set_up(&self) -> bool {
         self.inner.keyring.is_some()
     }
 
-    /// What is kept of credentials, and how often it was of use.
+    /// Returns the figures of the credential cache: its size and its hits.
     pub fn figures(&self) -> Figures {
         self.inner.resolver.figures()
     }
 
-    /// The client that a request claims to be.
+    /// Returns the client that a request claims to be.
     ///
     /// # Errors
-    /// `invalid_client` unless it proves it: by its secret, or, for a public client, by having none.
+    /// `invalid_client` when the claim is not proven: by the client's secret, or, for a public client, by having none.
     pub(super) async fn authenticate(&self, claim: &ClientClaim) -> Result<Client, OAuthError> {
         let client = self.client(&claim.id).await?.ok_or_else(OAuthError::invalid_client)?;
         match (&client.secret_hash, &claim.secret) {
@@ -134,13 +134,13 @@ impl OAuth {
         }
     }
 
-    /// Whether `client` may be granted `scope`.
+    /// Checks whether `client` may be granted `scope`.
     pub(super) fn may_ask(client: &Client, scope: &str) -> bool {
         scopes::all().any(|known| known == scope)
             && (client.scopes.is_empty() || client.scopes.iter().any(|own| own == scope))
     }
 
-    /// Records that the owner of `key` allowed `client`, and gives the code for it.
+    /// Records that the owner of `key` allowed `client`, and returns the code for it.
     pub(super) async fn grant(
         &self,
         client: &Client,
@@ -174,18 +174,18 @@ impl OAuth {
         .await
     }
 
-    /// The client with this id.
+    /// Returns the client with this id.
     pub(super) async fn client(&self, id: &str) -> Result<Option<Client>, OAuthError> {
         Ok(self.inner.store.client(id).await?)
     }
 }
 
-/// The end of a life that begins now, in microseconds since 1970.
+/// Returns the end of a life that begins now, in microseconds since 1970.
 pub(super) fn after(life: Duration) -> i64 {
     now_micros().saturating_add(micros(life))
 }
 
-/// A fault of the store in the words of the protocol; its cause goes to the log.
+/// Maps an error of the store to an error of the protocol; the cause goes to the log.
 impl From<StoreError> for OAuthError {
     fn from(fault: StoreError) -> Self {
         tracing::error!(cause = %fault, "the store failed the authorization server");

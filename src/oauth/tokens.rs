@@ -1,4 +1,4 @@
-//! Tokens: given for a code, renewed, given back, looked at.
+//! Tokens: issued for a code, refreshed, revoked, introspected.
 //!
 //! May use: `context`, `refusal`, `settings`, `store`, `units`, `access` (how secrets begin), this folder.
 
@@ -16,11 +16,11 @@ use crate::units::{micros, now_micros};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Longest wait for v1's word on a person's key; what is asked for needs v1 for nothing else.
+/// Longest wait for v1 to confirm a person's key. These requests need v1 for nothing else.
 const PROOF: Duration = Duration::from_secs(2);
 
 impl OAuth {
-    /// Tokens for a code or refresh token.
+    /// Issues tokens for a code or a refresh token.
     pub(super) async fn token(
         &self,
         client: &Client,
@@ -51,11 +51,11 @@ impl OAuth {
     ) -> Result<TokenAnswer, OAuthError> {
         let judge = |found: &Code| {
             if found.client_id != client.id {
-                // Somebody else's client is told nothing and changes nothing.
+                // A client that the code was not issued to learns nothing and changes nothing.
                 return Verdict::Ignore;
             }
             let proven = pkce::verified(found.challenge.as_deref(), verifier);
-            // A wrong proof by the right client is somebody trying: one chance only.
+            // A wrong proof by the right client is a guess, and a code allows only one try.
             if found.redirect_uri == redirect_uri && proven { Verdict::Accept } else { Verdict::Burn }
         };
         let pair = Pair::new(&self.inner.settings);
@@ -81,19 +81,19 @@ impl OAuth {
         let found = self.inner.store.token(&hash).await?;
         let found = found.filter(|found| found.client_id == client.id && found.kind == TokenKind::Refresh);
         let found = found.ok_or_else(OAuthError::invalid_grant)?;
-        // Judged before anything changes, so that a wish too large costs nothing.
+        // Checked before anything changes, so that a request for too many scopes does not use up the token.
         let narrow = scope::narrowed(asked, &found.scopes)?.join(" ");
-        // One that has ended is judged by the store, which may have to end its grant.
+        // The store judges an ended token, because it may have to end the token's grant.
         let is_good = !found.ended && found.expires_at > now_micros();
         if is_good && !self.opens(&found, ctx).await {
-            // Its successors would be dead as well; so the client asks the person again.
+            // The new tokens would not work either, so the client must ask the person again.
             return Err(OAuthError::invalid_grant());
         }
         let client = client.clone();
         self.to_the_end(async move |oauth| oauth.renew(&client, &hash, &found, narrow).await).await
     }
 
-    /// The next pair for the refresh token `found`, whose access token opens `narrow`.
+    /// Issues the next pair for the refresh token `found`. The access token opens the scopes `narrow`.
     async fn renew(
         &self,
         client: &Client,
@@ -103,7 +103,7 @@ impl OAuth {
     ) -> Result<TokenAnswer, OAuthError> {
         let judge = |found: &Token| if found.client_id == client.id { Verdict::Accept } else { Verdict::Ignore };
         let pair = Pair::new(&self.inner.settings);
-        // The refresh token keeps what was granted (RFC 6749, 6); only the access token is narrower.
+        // The refresh token keeps the granted scopes (RFC 6749, 6); only the access token is narrower.
         let tokens = |found: &Token| pair.rows(&narrow, &found.scopes.join(" "));
         let retry = micros(self.inner.settings.refresh_retry);
         match self.inner.store.refresh(hash, retry, judge, tokens).await? {
@@ -116,8 +116,8 @@ impl OAuth {
         }
     }
 
-    /// Tells of something that was presented again, and refuses it. Where the end of its grant is `ended` only perhaps,
-    /// it is told all the same: the next one who presents it may find the grant ended.
+    /// Reports that a credential was presented again, and rejects it. The event is also reported when it is undecided
+    /// whether the grant has `ended`: the next caller with this credential may find the grant ended already.
     async fn tell_misuse<T>(&self, ended: Result<(), StoreError>, event: Event) -> Result<T, OAuthError> {
         if matches!(ended, Ok(()) | Err(StoreError::Undecided(_))) {
             self.tell(event).await;
@@ -126,8 +126,8 @@ impl OAuth {
         Err(OAuthError::invalid_grant())
     }
 
-    /// Whether the v1 key of a token's grant can be opened and v1 takes it. A v1 that does not say so in time counts as
-    /// one that does.
+    /// Checks whether the v1 key of a token's grant can be opened and v1 accepts it. When v1 does not answer in time,
+    /// the key counts as accepted.
     async fn opens(&self, token: &Token, ctx: &Context) -> bool {
         if token.sealed.text.is_empty() {
             // Its grant has ended.
@@ -141,8 +141,8 @@ impl OAuth {
         }
     }
 
-    /// Ends a token of this client; unknown and ended ones are no error (RFC 7009, 2.2). A client that gives back a
-    /// refresh token that was exchanged may never have got its successors, so they end with it.
+    /// Revokes a token of this client. An unknown or ended token is no error (RFC 7009, 2.2). A client that revokes an
+    /// exchanged refresh token may never have received the new tokens, so the new tokens end too.
     pub(super) async fn revoke(&self, client: &Client, token: &str) -> Result<(), OAuthError> {
         let hash = secret::hash(token);
         let Some(found) = self.inner.store.token(&hash).await? else { return Ok(()) };
@@ -159,7 +159,7 @@ impl OAuth {
         .await
     }
 
-    /// What is known of a token of this client (RFC 7662, 2.2); of any other, that it is not active.
+    /// Returns the known facts about a token of this client (RFC 7662, 2.2). Any other token is reported as not active.
     pub(super) async fn introspect(
         &self,
         client: &Client,
@@ -185,7 +185,7 @@ impl OAuth {
     }
 }
 
-/// The next pair of tokens, not yet anybody's.
+/// The next pair of tokens, not yet issued.
 struct Pair {
     access: String,
     refresh: String,
@@ -203,7 +203,7 @@ impl Pair {
         }
     }
 
-    /// The pair as the store keeps it, with what each of the two opens.
+    /// Returns the pair as rows of the store, with the scopes of each token.
     fn rows(&self, access_scopes: &str, refresh_scopes: &str) -> [NewToken; 2] {
         let row = |text: &str, kind, scopes: &str, life| NewToken {
             hash: secret::hash(text),

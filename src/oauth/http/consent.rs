@@ -1,7 +1,7 @@
 //! The consent page: an app asks, a person decides.
 //!
-//! Order on the way in: is the address proven to be the app's? Only then may anything be answered to it.
-//! An app that registered itself gets no answer before a person has had a say, for anybody can register
+//! The first check of a request: is the address proven to be the app's? Only then may an answer be sent to it.
+//! An app that registered itself gets no answer before a person has decided, because anybody can register
 //! an address and have people sent there (RFC 9700, 4.11.2).
 //!
 //! May use: `edge`, `settings`, `store`, this folder, `protocol`, `service`.
@@ -41,7 +41,7 @@ struct ConsentPage<'a> {
     problem: Option<&'static str>,
 }
 
-/// A request as it was shown; sealed into the form, so that exactly this is decided.
+/// A request as the page showed it. It is sealed into the form, so that the person decides about exactly this request.
 #[derive(Serialize, Deserialize)]
 struct Shown {
     #[serde(flatten)]
@@ -52,7 +52,7 @@ struct Shown {
 }
 
 impl OAuthPages {
-    /// `GET`: shows what the app asks for.
+    /// `GET`: shows the app's request.
     pub(super) async fn ask(&self, asked: &Asked) -> Page {
         if !self.oauth.is_set_up() {
             return Err(failure(503, TITLE, NOT_SET_UP));
@@ -74,7 +74,7 @@ impl OAuthPages {
         })
     }
 
-    /// `POST`: carries out what the person decided.
+    /// `POST`: carries out the person's decision.
     pub(super) async fn decide(&self, asked: &Asked) -> Page {
         if !self.oauth.is_set_up() {
             return Err(failure(503, TITLE, NOT_SET_UP));
@@ -100,7 +100,7 @@ impl OAuthPages {
         })
     }
 
-    /// The client of a request, once the address is proven to be its own.
+    /// Returns the client of a request, after checking that the redirect address belongs to the client.
     async fn known_client(&self, target: &Target) -> Result<Client, Response<Body>> {
         let client = self.oauth.client(&target.client_id).await;
         let client = client.map_err(|error| failure(error.status, TITLE, &error.description))?;
@@ -128,7 +128,7 @@ impl OAuthPages {
             grants: format!("{}/auth/o/grants/", asked.base),
             site: settings.site_name.as_deref(),
             keys_url: settings.keys_url.as_ref().map(HttpAddress::as_str),
-            // The source of a policy for a host of this machine names no host; the address then says more.
+            // The policy source of a private scheme or an IPv6 address names no host; then show the full address.
             destination: if destination.contains("//") {
                 destination.clone()
             } else {
@@ -142,7 +142,7 @@ impl OAuthPages {
     }
 }
 
-/// Tells the app what is wrong with its request, where that may be told to it.
+/// Sends the error of a request back to the app; a self-registered app gets none, and the person sees a page instead.
 fn back(asked: &Asked, client: &Client, uri: &str, error: &OAuthError, state: Option<&str>) -> Response<Body> {
     if client.self_registered {
         return failure(400, TITLE, &format!("The app asked for something impossible. {}", error.description));
@@ -150,7 +150,7 @@ fn back(asked: &Asked, client: &Client, uri: &str, error: &OAuthError, state: Op
     redirect(&authorize::error_redirect(uri, error, state, &asked.base))
 }
 
-/// A form that a page of ours can have sent.
+/// Reads a form; `None` when no page of the gateway can have sent it.
 pub(super) fn sent_form(asked: &Asked) -> Option<Form> {
     let form_type = asked.text_header("content-type").unwrap_or_default();
     if is_foreign(asked) || !form_type.starts_with("application/x-www-form-urlencoded") {

@@ -14,14 +14,14 @@ use http::{HeaderValue, Response};
 use serde_json::{Value, json as object};
 
 impl OAuthPages {
-    /// RFC 6749, 3.2.
+    /// The token endpoint (RFC 6749, 3.2).
     pub(super) async fn token(&self, asked: &Asked) -> Result<Response<Body>, OAuthError> {
         let (form, client) = self.authenticated(asked).await?;
         let request = token::parse(&form)?;
         Ok(json(200, &self.oauth.token(&client, request, &asked.context).await?))
     }
 
-    /// RFC 7009.
+    /// The revocation endpoint (RFC 7009).
     pub(super) async fn revoke(&self, asked: &Asked) -> Result<Response<Body>, OAuthError> {
         let (form, client) = self.authenticated(asked).await?;
         self.oauth.revoke(&client, form.need("token")?).await?;
@@ -30,7 +30,7 @@ impl OAuthPages {
         Ok(response)
     }
 
-    /// RFC 7662; for clients that have a secret, so that nobody tries out tokens here.
+    /// The introspection endpoint (RFC 7662). It requires a client secret, so that nobody can guess tokens here.
     pub(super) async fn introspect(&self, asked: &Asked) -> Result<Response<Body>, OAuthError> {
         let (form, client) = self.authenticated(asked).await?;
         if client.secret_hash.is_none() {
@@ -40,8 +40,8 @@ impl OAuthPages {
         Ok(json(200, &self.oauth.introspect(&client, token, &asked.base, &asked.context).await?))
     }
 
-    /// Registers the app that asks (RFC 7591), when that is switched on. Counted like attempts to prove a key, so that
-    /// nobody fills the store.
+    /// Registers the calling app (RFC 7591), when registration is enabled. Registrations count like attempts to prove a
+    /// key, so that nobody can fill the store.
     pub(super) async fn register(&self, asked: &Asked) -> Result<Response<Body>, OAuthError> {
         if !self.oauth.inner.attempts.take(asked.address) {
             let too_many = "Too many registrations came from this address; wait a minute.";
@@ -80,8 +80,8 @@ impl OAuthPages {
         document(&metadata::protected_resource(&asked.base, &scopes, self.oauth.is_set_up()))
     }
 
-    /// The body of a request and the client that sent it. Parameters in the address end up in logs, so they
-    /// are refused (RFC 6749, 2.3.1).
+    /// Returns the body of a request and the client that sent it. Parameters in the address are rejected, because
+    /// addresses end up in logs (RFC 6749, 2.3.1).
     async fn authenticated(&self, asked: &Asked) -> Result<(Form, Client), OAuthError> {
         if !asked.query().is_empty() {
             return Err(OAuthError::invalid_request("Parameters belong into the body, not into the address."));
@@ -104,8 +104,8 @@ impl Asked {
     }
 }
 
-/// A document below `/.well-known/`. Nothing in them is secret; but they depend on the address asked, so nobody on the
-/// way keeps them.
+/// Builds the answer for a document below `/.well-known/`. The documents hold no secrets, but they depend on the
+/// requested address, so no cache may store them.
 fn document(content: &Value) -> Response<Body> {
     let mut response = json(200, content);
     response.headers_mut().remove(PRAGMA);

@@ -1,4 +1,4 @@
-//! The page where people see what they have allowed, and take it back.
+//! The page where people see and revoke what they have allowed.
 //!
 //! May use: `edge`, `store`, this folder, `admin`.
 
@@ -14,7 +14,7 @@ use http::{Method, Response};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// Purpose of the form that asks for a key, and of those that take something back.
+/// Purposes of the forms: one asks for a key, the other revokes a grant or a key.
 const ASKING: &str = "grants";
 const TAKING_BACK: &str = "take back";
 const TITLE: &str = "This cannot be shown";
@@ -44,7 +44,7 @@ struct Row {
     scopes: Vec<ScopeLine>,
 }
 
-/// Who has shown a key; sealed into the forms of the list.
+/// The person who has proved a key; sealed into the forms of the list.
 #[derive(Serialize, Deserialize)]
 struct Proven {
     user: Uuid,
@@ -52,7 +52,7 @@ struct Proven {
 }
 
 impl OAuthPages {
-    /// `GET` asks for a key, `POST` shows the list or takes something back.
+    /// `GET` asks for a key; `POST` shows the list or revokes an entry.
     pub(super) async fn grants(&self, asked: &Asked) -> Page {
         if !self.oauth.is_set_up() {
             return Err(failure(503, TITLE, NOT_SET_UP));
@@ -149,7 +149,7 @@ fn unreadable(fault: StoreError) -> Response<Body> {
     failure(503, TITLE, "The store of the gateway cannot be used just now. Try again.")
 }
 
-/// The day of an instant in microseconds since 1970, in UTC.
+/// Formats an instant, in microseconds since 1970, as its day in UTC.
 fn day(micros: i64) -> String {
     jiff::Timestamp::from_microsecond(micros)
         .map_or_else(|_| "long ago".to_owned(), |at| at.strftime("%Y-%m-%d").to_string())

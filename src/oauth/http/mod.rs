@@ -1,7 +1,7 @@
-//! The authorization server as browsers and apps meet it: paths, methods, and who answers.
+//! The HTTP side of the authorization server, for browsers and apps: paths, methods and handlers.
 //!
-//! Pages for people are HTML, endpoints for apps are JSON in the words of the RFCs; neither ever gets a
-//! problem document, except for paths and methods that do not exist.
+//! Pages for people are HTML. Endpoints for apps answer JSON with the error codes of the RFCs. Both send a
+//! problem document only for paths and methods that do not exist.
 //!
 //! May use: this folder, `access`, `edge` (bodies, addresses), `context`, `refusal`, `settings` (addresses).
 
@@ -27,7 +27,7 @@ use futures_util::future::BoxFuture;
 use serde::Serialize;
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Beginning of all paths.
+/// Prefix of all paths.
 const PREFIX: &str = "/auth/o/";
 const LARGEST: usize = 64 * 1024;
 
@@ -43,12 +43,12 @@ impl OAuthPages {
     }
 }
 
-/// A request, taken apart.
+/// A parsed request.
 struct Asked {
     parts: Parts,
     body: Result<Bytes, Refusal>,
     context: Context,
-    /// Address of the gateway as the client knows it, which is the issuer.
+    /// Address of the gateway as the client knows it; it is also the issuer.
     base: String,
     address: IpAddr,
 }
@@ -66,12 +66,12 @@ impl Asked {
         self.parts.uri.query().unwrap_or_default()
     }
 
-    /// Whether the client uses TLS, as far as anybody knows.
+    /// Checks whether the client uses TLS, as far as the gateway knows.
     fn is_secure(&self) -> bool {
         self.base.starts_with("https://")
     }
 
-    /// The path by which clients know `path`.
+    /// Returns the path that clients use for `path`.
     fn public_path(&self, path: &str) -> String {
         format!("{}{path}", path_of(&self.base))
     }
@@ -97,7 +97,7 @@ impl Pages for OAuthPages {
         let pages = Self { oauth: self.oauth.asked_from(origin) };
         Box::pin(async move {
             let body = read_body(body, LARGEST).await;
-            // No room is no fault of the request, so it is not told in OAuth's words for one.
+            // An overloaded gateway is not an error of the request, so the answer is not an OAuth error.
             if let Err(refusal @ Refusal::Overloaded) = body {
                 return Err(refusal);
             }
@@ -160,7 +160,7 @@ fn only(asked: &Asked, methods: &[&'static str]) -> Result<(), Refusal> {
     }
 }
 
-/// A JSON answer that nobody keeps (RFC 6749, 5.1).
+/// Builds a JSON answer that no cache may store (RFC 6749, 5.1).
 fn json(status: u16, content: &impl Serialize) -> Response<Body> {
     let bytes = serde_json::to_vec(content).expect("texts and numbers are always JSON");
     let mut response = Response::new(full(bytes));

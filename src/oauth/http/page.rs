@@ -1,4 +1,4 @@
-//! The pages as templates, and the ways back to apps.
+//! The pages as templates, and the redirects back to apps.
 //!
 //! May use: `edge`, `html`, `protocol::redirect`, `plan::scopes`.
 
@@ -13,14 +13,14 @@ use http::{HeaderValue, Response, StatusCode};
 use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 
-/// The style of all pages; it stands in them, so that they need nothing else.
+/// The style sheet of all pages. It is part of each page, so that a page needs no other file.
 pub(super) const STYLE: &str = include_str!("../templates/style.css");
 
-/// The style as a policy names it.
+/// The policy source that allows the style.
 static STYLE_SOURCE: LazyLock<String> =
     LazyLock::new(|| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(STYLE.as_bytes()))));
 
-/// What a browser is answered; `Err` for a page that says why nothing can be done.
+/// Answer to a browser; `Err` is a page that says why the request failed.
 pub(super) type Page = Result<Response<Body>, Response<Body>>;
 
 pub(super) struct ScopeLine {
@@ -41,17 +41,17 @@ struct Failure<'a> {
     text: &'a str,
 }
 
-/// A page that says why nothing can be done.
+/// Builds a page that says why the request failed.
 pub(super) fn failure(status: u16, title: &str, text: &str) -> Response<Body> {
     as_answer(status, &Failure { style: STYLE, title, text }, "")
 }
 
-/// The page of a form that cannot be taken.
+/// Builds the page for a form that cannot be accepted.
 pub(super) fn stale(title: &str) -> Response<Body> {
     failure(403, title, "This page is too old, or was opened in another browser.")
 }
 
-/// A page. Its forms may be sent here, and their answers lead on to `destination` (a policy source).
+/// Builds a page. Its forms may be sent here, and their answers may redirect to `destination` (a policy source).
 pub(super) fn as_answer(status: u16, page: &impl Template, destination: &str) -> Response<Body> {
     let text = match page.render() {
         Ok(text) => text,
@@ -66,12 +66,12 @@ pub(super) fn as_answer(status: u16, page: &impl Template, destination: &str) ->
     response
 }
 
-/// The way back to the app from a `GET`: 302, as the contract declares it.
+/// Redirects back to the app after a `GET`, with 302, as the contract declares it.
 pub(super) fn redirect(to: &str) -> Response<Body> {
     lead(302, to)
 }
 
-/// The way back to the app after a form. 303, so that no form is ever sent on (RFC 9700, 4.12).
+/// Redirects back to the app after a form, with 303, so that no form is ever sent on (RFC 9700, 4.12).
 pub(super) fn redirect_after_form(to: &str) -> Response<Body> {
     lead(303, to)
 }
@@ -88,7 +88,7 @@ fn lead(status: u16, to: &str) -> Response<Body> {
 fn status_only(status: u16) -> Response<Body> {
     let mut response = Response::new(empty());
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    // Codes are in addresses: nobody keeps them, nobody hears of them.
+    // The address holds a code: no cache may store the answer, and no referrer may carry the address.
     html::private(response.headers_mut());
     response
 }

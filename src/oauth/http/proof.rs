@@ -1,7 +1,7 @@
 //! Forms that belong to a browser, and the person behind a key.
 //!
-//! A form carries what it is about, sealed for a random cookie of the browser it was shown in: it cannot be
-//! changed, not be filled in elsewhere (CSRF), and expires. No session is kept anywhere.
+//! A form carries its own state, sealed for a random cookie of the browser that showed it. So the state cannot be
+//! changed or used in another browser (CSRF), and it expires. No session is stored anywhere.
 //!
 //! May use: `edge`, `units`, `v1`, this folder, `keyring`, `attempts`, `access`.
 
@@ -23,19 +23,19 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// How long a form can be sent, in microseconds.
+/// Time for which a form can be sent, in microseconds.
 const FORM_LIFE: i64 = 10 * 60 * 1_000_000;
-/// How long the cookie lives, in seconds.
+/// Lifetime of the cookie, in seconds.
 const COOKIE_LIFE: u32 = 3600;
 
-/// Why a person is not known, with the status to show it under.
+/// Reason why a person is not known, with the status of the page that shows it.
 pub(super) struct Unproven {
     pub(super) status: u16,
     pub(super) problem: &'static str,
     pub(super) retry_after: Option<u64>,
 }
 
-/// A page with a form for the browser that has the cookie; where a key proved nobody, with what that says of the answer.
+/// Builds a page with a form for the browser with this cookie. `unproven` sets the status and `Retry-After`.
 pub(super) fn with_form(
     cookie: &FormCookie,
     page: &impl Template,
@@ -62,13 +62,13 @@ pub(super) struct FormCookie {
 }
 
 impl FormCookie {
-    /// That of the browser, else a new one.
+    /// Returns the browser's cookie, or a new one.
     pub(super) fn of(asked: &Asked) -> Self {
         Self::sent(asked)
             .unwrap_or_else(|| Self { value: URL_SAFE_NO_PAD.encode(secret::random()), secure: asked.is_secure() })
     }
 
-    /// That of the browser, if it sent one.
+    /// Returns the browser's cookie, if the browser sent one.
     pub(super) fn sent(asked: &Asked) -> Option<Self> {
         let (secure, name) = (asked.is_secure(), name(asked.is_secure()));
         let lines = asked.parts.headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
@@ -78,7 +78,7 @@ impl FormCookie {
         well_formed.then(|| Self { value: value.to_owned(), secure })
     }
 
-    /// Gives the cookie to the browser. Only our own pages send it back (`SameSite=Strict`), no script reads
+    /// Sets the cookie in the browser. Only the gateway's own pages send it back (`SameSite=Strict`), no script reads
     /// it, and with TLS no other host can set it (`__Host-`).
     fn on(&self, mut response: Response<Body>) -> Response<Body> {
         let secure = if self.secure { "; Secure" } else { "" };
@@ -99,13 +99,13 @@ fn name(secure: bool) -> &'static str {
 }
 
 impl OAuthPages {
-    /// Seals what a form is about, for one purpose and one browser.
+    /// Seals the state of a form for one purpose and one browser.
     pub(super) fn seal_form(&self, purpose: &str, cookie: &FormCookie, content: &impl Serialize) -> Option<String> {
         let dated = Dated { sealed_at: now_micros(), content };
         self.oauth.inner.keyring.as_ref()?.seal_value(&dated, &place(purpose, cookie))
     }
 
-    /// What a form is about, when it was sealed for this purpose and browser, not long ago.
+    /// Opens the state of a form; `None` unless it was sealed recently for this purpose and browser.
     pub(super) async fn open_form<T: DeserializeOwned>(
         &self,
         purpose: &str,
@@ -118,7 +118,8 @@ impl OAuthPages {
         (now_micros() - dated.sealed_at <= FORM_LIFE).then_some(dated.content)
     }
 
-    /// The person whose v1 key was typed in; v1 judges it, and an address has only so many wrong tries.
+    /// Returns the person whose v1 key was typed in. v1 checks the key, and each address has a limited number of
+    /// attempts.
     pub(super) async fn person(&self, asked: &Asked, typed: &str) -> Result<(V1Key, Arc<User>), Unproven> {
         let attempts = &self.oauth.inner.attempts;
         if !attempts.take(asked.address) {
@@ -150,12 +151,12 @@ impl OAuthPages {
     }
 }
 
-/// What a form is bound to.
+/// Returns the place that a form is bound to.
 fn place(purpose: &str, cookie: &FormCookie) -> String {
     format!("{purpose} {}", cookie.value)
 }
 
-/// Whether a browser says that a form came from a page of another site. Older browsers say nothing.
+/// Checks whether the browser says that a form came from a page of another site. Older browsers say nothing.
 pub(super) fn is_foreign(asked: &Asked) -> bool {
     asked.text_header("sec-fetch-site").is_some_and(|site| !matches!(site, "same-origin" | "none"))
 }

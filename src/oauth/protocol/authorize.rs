@@ -1,5 +1,5 @@
-//! The authorization request (RFC 6749, 4.1.1): first whether its answer may be sent anywhere at all, then
-//! whether it is a good one.
+//! The authorization request (RFC 6749, 4.1.1): the first check is whether the answer may be sent to the address at
+//! all, the second whether the request is valid.
 //!
 //! May use: `error`, `form`, `pkce`, `redirect`, `scope`.
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Longest `state` that is sent back.
 const LONGEST_STATE: usize = 4096;
 
-/// What a request says about where its answer goes; nothing of it is proven.
+/// The client and the redirect address that a request names. Neither is proven.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// `client_id`.
@@ -20,10 +20,10 @@ pub struct Target {
     pub redirect_uri: String,
 }
 
-/// A good request.
+/// A valid request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Authorization {
-    /// Scopes asked for, sorted.
+    /// Requested scopes, sorted.
     pub scopes: Vec<String>,
     /// PKCE challenge, if there is one.
     pub challenge: Option<String>,
@@ -34,8 +34,8 @@ pub fn parse_query(query: &str) -> Option<Form> {
     Form::urlencoded(query.as_bytes())
 }
 
-/// Where the answer is to go. A request that fails here gets a page and no redirect, for nothing is known of the
-/// address (RFC 9700, 4.11).
+/// Returns the target of the answer. A request that fails here gets a page and no redirect, because its address is not
+/// verified (RFC 9700, 4.11).
 pub fn target(form: &Form) -> Result<Target, &'static str> {
     if form.repeated().iter().any(|name| matches!(name.as_str(), "client_id" | "redirect_uri")) {
         return Err("The app named itself or its address twice.");
@@ -46,12 +46,12 @@ pub fn target(form: &Form) -> Result<Target, &'static str> {
     Ok(Target { client_id: client_id.to_owned(), redirect_uri: redirect_uri.to_owned() })
 }
 
-/// The registered address that `presented` is.
+/// Checks whether `presented` matches a registered address.
 pub fn is_registered(registered: &[String], presented: &str) -> bool {
     registered.iter().any(|known| redirect::matches(known, presented))
 }
 
-/// `state` as it is sent back.
+/// Returns the `state` that is sent back to the client.
 pub fn state(form: &Form) -> Result<Option<String>, OAuthError> {
     match form.get("state") {
         _ if form.repeated().contains("state") => Err(OAuthError::invalid_request("state is repeated.")),
@@ -60,7 +60,7 @@ pub fn state(form: &Form) -> Result<Option<String>, OAuthError> {
     }
 }
 
-/// Judges what is asked for. `public` is whether the client has no secret, `known` the scopes it may have.
+/// Validates a request. `public` means the client has no secret; `known` tells which scopes it may have.
 pub fn judge(form: &Form, public: bool, known: impl Fn(&str) -> bool) -> Result<Authorization, OAuthError> {
     if let Some(name) = form.repeated().first() {
         return Err(OAuthError::invalid_request(format!("{name} is repeated.")));
@@ -88,12 +88,12 @@ pub fn judge(form: &Form, public: bool, known: impl Fn(&str) -> bool) -> Result<
     Ok(Authorization { scopes, challenge })
 }
 
-/// The way back with an error (RFC 6749, 4.1.2.1; RFC 9207).
+/// Builds the redirect address with an error (RFC 6749, 4.1.2.1; RFC 9207).
 pub fn error_redirect(uri: &str, error: &OAuthError, state: Option<&str>, issuer: &str) -> String {
     answer(uri, &[("error", error.error), ("error_description", &error.description)], state, issuer)
 }
 
-/// The way back with a code (RFC 6749, 4.1.2; RFC 9207).
+/// Builds the redirect address with a code (RFC 6749, 4.1.2; RFC 9207).
 pub fn code_redirect(uri: &str, code: &str, state: Option<&str>, issuer: &str) -> String {
     answer(uri, &[("code", code)], state, issuer)
 }

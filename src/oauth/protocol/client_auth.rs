@@ -1,4 +1,4 @@
-//! How a client says who it is: HTTP Basic, or in the body, never both (RFC 6749, 2.3).
+//! Client authentication: HTTP Basic or parameters in the body, never both (RFC 6749, 2.3).
 //!
 //! May use: `error`, `form`.
 
@@ -7,20 +7,20 @@ use super::form::Form;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// What a client presents; nothing of it is proven.
+/// Id and secret that a client presents. Neither is proven.
 #[derive(Clone, PartialEq, Eq)]
 #[cfg_attr(test, derive(Debug))]
 pub struct ClientClaim {
     /// `client_id`.
     pub id: String,
-    /// Its secret, if it sent one.
+    /// The client's secret, if it sent one.
     pub secret: Option<String>,
 }
 
 /// Reads the claim of a request.
 ///
 /// # Errors
-/// `invalid_request` for two methods at once or two ids; `invalid_client` for none or an unreadable one.
+/// `invalid_request` for two methods at once or two ids; `invalid_client` for no claim or an unreadable one.
 pub fn claim(authorization: Option<&[u8]>, form: &Form) -> Result<ClientClaim, OAuthError> {
     let (id, secret) = (form.get("client_id"), form.get("client_secret"));
     let Some(header) = authorization else {
@@ -37,7 +37,7 @@ pub fn claim(authorization: Option<&[u8]>, form: &Form) -> Result<ClientClaim, O
     Ok(ClientClaim { id: user, secret: Some(password).filter(|password| !password.is_empty()) })
 }
 
-/// Name and password of a `Basic` header value; both are form-encoded within (RFC 6749, 2.3.1).
+/// Parses name and password of a `Basic` header value. Both are form-encoded inside it (RFC 6749, 2.3.1).
 fn basic(value: &[u8]) -> Option<(String, String)> {
     let (scheme, encoded) = std::str::from_utf8(value).ok()?.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {

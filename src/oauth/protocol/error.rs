@@ -1,10 +1,10 @@
-//! Errors of the protocol, in the words of the RFCs (RFC 6749, 4.1.2.1 and 5.2).
+//! Errors of the protocol, with the codes of the RFCs (RFC 6749, 4.1.2.1 and 5.2).
 //!
 //! May use: nothing.
 
 use serde::Serialize;
 
-/// An error as clients get it: as JSON from endpoints, as query parameters in a redirect.
+/// An error for clients: JSON from endpoints, query parameters in a redirect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OAuthError {
     /// One of the registered codes.
@@ -35,7 +35,7 @@ impl OAuthError {
         Self { status: 401, ..Self::new("invalid_client", description) }
     }
 
-    /// `invalid_grant`: the same words whatever is wrong with a code or refresh token.
+    /// `invalid_grant`: the same text for every problem with a code or refresh token.
     pub fn invalid_grant() -> Self {
         Self::new(
             "invalid_grant",
@@ -48,7 +48,7 @@ impl OAuthError {
         Self::new("invalid_scope", description)
     }
 
-    /// A fault of the server that may pass.
+    /// A temporary error of the server.
     pub fn unavailable(description: impl Into<String>) -> Self {
         Self { status: 503, ..Self::new("temporarily_unavailable", description) }
     }

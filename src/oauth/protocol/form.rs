@@ -10,10 +10,10 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Most parameters a request may have.
+/// Largest number of parameters of a request.
 const MOST: usize = 64;
 
-/// Named texts. Parameters without a value count as left out (RFC 6749, 3.1).
+/// Named texts. A parameter without a value counts as absent (RFC 6749, 3.1).
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Form {
     values: BTreeMap<String, String>,
@@ -21,18 +21,18 @@ pub struct Form {
 }
 
 impl fmt::Debug for Form {
-    /// Shows names alone, for values are secrets.
+    /// Shows only names, because values are secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.values.keys()).finish()
     }
 }
 
 impl Form {
-    /// Reads `application/x-www-form-urlencoded`; `None` when it is no UTF-8 or has too many parameters.
+    /// Reads `application/x-www-form-urlencoded`. Returns `None` when it is not UTF-8 or has too many parameters.
     pub fn urlencoded(bytes: &[u8]) -> Option<Self> {
         let mut form = Self::default();
         for (count, (name, value)) in form_urlencoded::parse(bytes).enumerate() {
-            // The replacement character stands for bytes that are no UTF-8.
+            // The replacement character stands for bytes that are not UTF-8.
             if count >= MOST || name.contains('\u{fffd}') || value.contains('\u{fffd}') {
                 return None;
             }
@@ -41,7 +41,7 @@ impl Form {
         Some(form)
     }
 
-    /// Reads a JSON object of texts; members of other types are refused, null counts as left out.
+    /// Reads a JSON object of texts. Members of other types are rejected; null counts as absent.
     pub fn json(bytes: &[u8]) -> Option<Self> {
         let mut form = Self::default();
         let Members(members) = serde_json::from_slice(bytes).ok()?;
@@ -88,23 +88,23 @@ impl Form {
         }
     }
 
-    /// The parameter, when it has a value.
+    /// Returns the parameter, when it has a value.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// The parameter.
+    /// Returns the parameter, or an error when it has no value.
     pub fn need(&self, name: &str) -> Result<&str, OAuthError> {
         self.get(name).ok_or_else(|| OAuthError::invalid_request(format!("{name} is missing.")))
     }
 
-    /// Names that occurred more than once.
+    /// Returns the names that occurred more than once.
     pub fn repeated(&self) -> &BTreeSet<String> {
         &self.repeated
     }
 }
 
-/// The members of a JSON object as they stand there, also those whose name is repeated.
+/// The members of a JSON object in their order, including members with a repeated name.
 struct Members(Vec<(String, Value)>);
 
 impl<'de> Deserialize<'de> for Members {

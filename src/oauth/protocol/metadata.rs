@@ -1,15 +1,15 @@
-//! What the authorization server (RFC 8414) and the protected resource (RFC 9728) say about themselves.
+//! Metadata documents of the authorization server (RFC 8414) and of the protected resource (RFC 9728).
 //!
 //! May use: nothing.
 
 use serde_json::{Value, json};
 
-/// Where the authorization server describes itself.
+/// Path of the authorization server's document.
 pub const AUTHORIZATION_SERVER: &str = "/.well-known/oauth-authorization-server";
-/// Where the protected resource describes itself.
+/// Path of the protected resource's document.
 pub const PROTECTED_RESOURCE: &str = "/.well-known/oauth-protected-resource";
 
-/// The authorization server at `issuer`.
+/// Describes the authorization server at `issuer`.
 pub fn authorization_server(issuer: &str, scopes: &[&str], registration: bool) -> Value {
     let mut document = json!({
         "issuer": issuer,
@@ -33,7 +33,7 @@ pub fn authorization_server(issuer: &str, scopes: &[&str], registration: bool) -
     document
 }
 
-/// The API at `base`, and who gives tokens for it, if anybody does.
+/// Describes the API at `base`, and names the server that issues its tokens, if there is one.
 pub fn protected_resource(base: &str, scopes: &[&str], authorized: bool) -> Value {
     let mut document = json!({"resource": base, "resource_name": "Causeway, REST API v2"});
     if authorized {
@@ -44,8 +44,8 @@ pub fn protected_resource(base: &str, scopes: &[&str], authorized: bool) -> Valu
     document
 }
 
-/// Whether `path` is that of the document at `well_known` for an issuer whose own path is `prefix`; it stands
-/// behind the well-known part (RFC 8414, 3.1).
+/// Checks whether `path` is the path of the document `well_known` for an issuer with the path `prefix`. The prefix
+/// stands after the well-known part (RFC 8414, 3.1).
 pub fn is_document(path: &str, well_known: &str, prefix: &str) -> bool {
     let rest = path.strip_prefix(well_known).map(|rest| rest.trim_end_matches('/'));
     rest.is_some_and(|rest| rest.is_empty() || rest == prefix.trim_end_matches('/'))

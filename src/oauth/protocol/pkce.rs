@@ -8,11 +8,11 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// Judges the challenge of an authorization request. `required` for public clients.
+/// Validates the challenge of an authorization request. `required` for public clients.
 ///
 /// # Errors
-/// `invalid_request` for `plain`, spelled out or by default, for a challenge that is no SHA-256, for a
-/// method without a challenge, and for none where one is required.
+/// `invalid_request` for the method `plain`, named or by default, for a challenge that is no SHA-256, for a
+/// method without a challenge, and for a missing challenge where one is required.
 pub fn challenge(
     challenge: Option<&str>,
     method: Option<&str>,
@@ -31,8 +31,8 @@ pub fn challenge(
     }
 }
 
-/// Whether `verifier` is what the challenge of the request was made of. A verifier without a challenge is a
-/// sign that somebody took the challenge away (RFC 9700, 4.8.2).
+/// Checks whether the challenge of the request was made from `verifier`. A verifier without a challenge is a
+/// sign that an attacker removed the challenge (RFC 9700, 4.8.2).
 pub fn verified(challenge: Option<&str>, verifier: Option<&str>) -> bool {
     match (challenge, verifier) {
         (None, None) => true,

@@ -1,7 +1,7 @@
-//! Redirect addresses: which may be registered, and which presented one is a registered one.
+//! Redirect addresses: which may be registered, and whether a presented address is a registered one.
 //!
-//! Text is compared with text (RFC 9700, 2.1); nothing is normalised, so no two readers can disagree. Only the port of
-//! a loopback address may differ, because native apps get theirs from the system (RFC 8252, 7.3).
+//! Addresses are compared as text (RFC 9700, 2.1). Nothing is normalised, so no two parsers can disagree. Only the port
+//! of a loopback address may differ, because native apps get theirs from the system (RFC 8252, 7.3).
 //!
 //! May use: nothing.
 
@@ -9,10 +9,10 @@ use url::{Host, Url};
 
 const LONGEST: usize = 2000;
 
-/// Hosts of this machine, as they are written.
+/// Hosts of this machine, in their written form.
 const LOOPBACK: [&str; 3] = ["http://127.0.0.1", "http://[::1]", "http://localhost"];
 
-/// Why an address may not be registered; `None` when it may.
+/// Returns the reason why an address may not be registered; `None` when it may.
 pub fn objection(uri: &str) -> Option<&'static str> {
     if uri.len() > LONGEST || !uri.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Some("it must be printable ASCII and of at most 2000 bytes");
@@ -24,7 +24,7 @@ pub fn objection(uri: &str) -> Option<&'static str> {
     if !url.username().is_empty() || url.password().is_some() {
         return Some("it may hold no user name or password");
     }
-    // Others are lawful in a URL, but would end a source of the consent page's policy.
+    // Other characters are valid in a URL, but would end a source in the consent page's policy.
     let plain = |host: &str| host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte));
     if matches!(url.host(), Some(Host::Domain(name)) if !plain(name)) {
         return Some("its host may hold letters, digits, dots, hyphens and underscores only");
@@ -33,7 +33,7 @@ pub fn objection(uri: &str) -> Option<&'static str> {
         "https" if url.host().is_some() && uri.starts_with("https://") => None,
         "http" if is_loopback(&url) && split(uri).is_some() => None,
         "http" => Some("plain http is for 127.0.0.1, [::1] and localhost only"),
-        // A name in reverse order belongs to somebody; short ones are anybody's (RFC 8252, 7.1).
+        // A reversed domain name has an owner; anybody can use a short name (RFC 8252, 7.1).
         scheme if scheme.contains('.') && uri.starts_with(scheme) => None,
         _ => Some("its scheme must be https, or a private one with a dot, such as com.example.app"),
     }
@@ -48,12 +48,12 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// Whether `presented` is `registered`.
+/// Checks whether `presented` is the address `registered`; the port of a loopback address may differ.
 pub fn matches(registered: &str, presented: &str) -> bool {
     registered == presented || matches!((split(registered), split(presented)), (Some(a), Some(b)) if a == b)
 }
 
-/// A loopback address without its port: host and what follows.
+/// Splits a loopback address without its port: the host and the rest.
 fn split(uri: &str) -> Option<(&str, &str)> {
     let host = LOOPBACK.into_iter().find(|host| uri.starts_with(host))?;
     let rest = &uri[host.len()..];
@@ -71,7 +71,7 @@ fn split(uri: &str) -> Option<(&str, &str)> {
     (rest.is_empty() || rest.starts_with(['/', '?'])).then_some((host, rest))
 }
 
-/// `uri` with further parameters, for the way back to the client.
+/// Adds query parameters to `uri`, for the redirect back to the client.
 pub fn with_parameters(uri: &str, parameters: &[(&str, &str)]) -> String {
     let sign = if uri.contains('?') { '&' } else { '?' };
     let mut query = form_urlencoded::Serializer::new(String::new());
@@ -81,7 +81,7 @@ pub fn with_parameters(uri: &str, parameters: &[(&str, &str)]) -> String {
     format!("{uri}{sign}{}", query.finish())
 }
 
-/// The source for `form-action` of a policy that lets a form's answer lead to `uri`.
+/// Returns the source for `form-action` in a policy that allows a form's answer to redirect to `uri`.
 pub fn policy_source(uri: &str) -> String {
     match Url::parse(uri) {
         // A policy has no notation for IPv6 hosts.

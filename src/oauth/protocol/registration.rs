@@ -1,4 +1,4 @@
-//! What a client says about itself, by itself (RFC 7591) or through the operator.
+//! Client metadata, sent by the client itself (RFC 7591) or by the operator.
 //!
 //! May use: `error`, `redirect`, `scope`.
 
@@ -6,39 +6,39 @@ use super::error::OAuthError;
 use super::{redirect, scope};
 use serde::Deserialize;
 
-/// Most addresses of a client.
+/// Largest number of addresses of a client.
 const MOST_ADDRESSES: usize = 20;
 /// Longest name, in characters.
 const LONGEST_NAME: usize = 100;
 
-/// Client metadata as it is sent; members that are not known are ignored, as the RFC asks.
+/// Client metadata as sent. Unknown members are ignored, as the RFC asks.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct Metadata {
-    /// Where answers may be sent.
+    /// Addresses to which answers may be sent.
     #[serde(default)]
     pub redirect_uris: Vec<String>,
-    /// What people know it by.
+    /// Name of the client for people.
     pub client_name: Option<String>,
     /// `none`, `client_secret_basic` or `client_secret_post`.
     pub token_endpoint_auth_method: Option<String>,
-    /// Grants it wants to use.
+    /// Grants that the client wants to use.
     pub grant_types: Option<Vec<String>>,
-    /// Responses it wants to use.
+    /// Responses that the client wants to use.
     pub response_types: Option<Vec<String>>,
-    /// Scopes it wants to ask for, separated by blanks.
+    /// Scopes that the client wants to request, separated by blanks.
     pub scope: Option<String>,
 }
 
 /// Metadata that can be registered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Registrable {
-    /// What people know it by.
+    /// Name of the client for people.
     pub name: String,
-    /// Where answers may be sent.
+    /// Addresses to which answers may be sent.
     pub redirect_uris: Vec<String>,
-    /// What it may ask for; empty for everything.
+    /// Scopes that the client may request; empty means all scopes.
     pub scopes: Vec<String>,
-    /// Whether it has no secret.
+    /// Whether the client has no secret.
     pub public: bool,
 }
 
@@ -47,7 +47,7 @@ pub fn parse(bytes: &[u8]) -> Result<Metadata, OAuthError> {
     serde_json::from_slice(bytes).map_err(|_| unfit("The body is not client metadata as JSON."))
 }
 
-/// Judges client metadata.
+/// Validates client metadata.
 pub fn judge(metadata: Metadata, known: impl Fn(&str) -> bool) -> Result<Registrable, OAuthError> {
     let uris = metadata.redirect_uris;
     if uris.is_empty() || uris.len() > MOST_ADDRESSES {
@@ -83,7 +83,7 @@ pub fn judge(metadata: Metadata, known: impl Fn(&str) -> bool) -> Result<Registr
     Ok(Registrable { name, redirect_uris: uris, scopes, public })
 }
 
-/// Control characters, and those that change the direction of what follows, can disguise a name.
+/// Checks for control characters and characters that change the text direction. They can disguise a name.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')

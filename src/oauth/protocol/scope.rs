@@ -6,7 +6,7 @@ use super::error::OAuthError;
 use crate::plan::scopes;
 use std::collections::BTreeSet;
 
-/// Scopes of a list separated by single blanks, sorted, each once.
+/// Parses a list of scopes separated by single blanks. Returns the scopes sorted, each once.
 pub fn parse(text: &str, known: impl Fn(&str) -> bool) -> Result<Vec<String>, OAuthError> {
     let asked: BTreeSet<&str> = text.split(' ').filter(|scope| !scope.is_empty()).collect();
     if asked.is_empty() {
@@ -22,7 +22,7 @@ pub fn parse(text: &str, known: impl Fn(&str) -> bool) -> Result<Vec<String>, OA
     }
 }
 
-/// The scopes of a refresh: those granted, or fewer when fewer are asked for (RFC 6749, 6).
+/// Returns the scopes of a refresh: the granted scopes, or fewer when fewer are requested (RFC 6749, 6).
 pub fn narrowed(asked: Option<&str>, granted: &[String]) -> Result<Vec<String>, OAuthError> {
     match asked {
         None => Ok(granted.to_vec()),

@@ -1,6 +1,6 @@
-//! Secrets the gateway gives out: 256 random bits each, of which only the SHA-256 is kept.
+//! Secrets that the gateway issues: 256 random bits each. Only the SHA-256 is stored.
 //!
-//! A slow hash is for passwords, which can be guessed; nobody guesses 256 bits.
+//! A slow hash is needed only for passwords, which can be guessed; nobody can guess 256 bits.
 //!
 //! May use: nothing.
 
@@ -9,15 +9,15 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// A new secret that begins with `prefix`.
+/// Creates a secret that begins with `prefix`.
 ///
 /// # Panics
-/// When the system gives no random numbers; nothing safe can be done then.
+/// When the system gives no random numbers; no safe secret can be created then.
 pub fn new(prefix: &str) -> String {
     format!("{prefix}{}", URL_SAFE_NO_PAD.encode(random()))
 }
 
-/// 32 random bytes.
+/// Returns 32 random bytes.
 ///
 /// # Panics
 /// When the system gives no random numbers.
@@ -27,12 +27,12 @@ pub fn random() -> [u8; 32] {
     bytes
 }
 
-/// SHA-256 in hexadecimal, as the store keeps it.
+/// Returns the SHA-256 in hexadecimal, as the store keeps it.
 pub fn hash(secret: &str) -> String {
     hex::encode(Sha256::digest(secret.as_bytes()))
 }
 
-/// Whether `secret` has this hash, in time that does not depend on where they differ.
+/// Checks whether `secret` has this hash, in a time that does not depend on where the hashes differ.
 pub fn is(secret: &str, expected: &str) -> bool {
     hash(secret).as_bytes().ct_eq(expected.as_bytes()).into()
 }

@@ -7,29 +7,29 @@ use super::form::Form;
 use serde::Serialize;
 use std::fmt;
 
-/// What a client wants from the token endpoint.
+/// A request to the token endpoint.
 #[derive(Clone, PartialEq, Eq)]
 pub enum TokenRequest {
-    /// Tokens for a code.
+    /// Exchange of a code for tokens.
     Code {
         /// The code.
         code: String,
-        /// The address it was sent to.
+        /// The address that the code was sent to.
         redirect_uri: String,
         /// PKCE verifier.
         verifier: Option<String>,
     },
-    /// Tokens for a refresh token.
+    /// Exchange of a refresh token for new tokens.
     Refresh {
         /// The refresh token.
         token: String,
-        /// Fewer scopes, if fewer are wanted.
+        /// Requested scopes, if the client wants fewer.
         scope: Option<String>,
     },
 }
 
 impl fmt::Debug for TokenRequest {
-    /// Shows the kind alone.
+    /// Shows only the kind.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Code { .. } => "Code(…)",
@@ -57,18 +57,18 @@ pub fn parse(form: &Form) -> Result<TokenRequest, OAuthError> {
     }
 }
 
-/// What a client gets (RFC 6749, 5.1).
+/// Answer of the token endpoint (RFC 6749, 5.1).
 #[derive(Serialize)]
 pub struct TokenAnswer {
-    /// Opens operations.
+    /// The token that opens operations.
     pub access_token: String,
     /// Always `Bearer`.
     pub token_type: &'static str,
     /// Seconds until the access token expires.
     pub expires_in: u64,
-    /// Is exchanged for the next pair.
+    /// The token that is exchanged for the next pair.
     pub refresh_token: String,
-    /// What the access token opens.
+    /// Scopes that the access token opens.
     pub scope: String,
 }
 
