@@ -1,4 +1,4 @@
-//! Bodies that make a record there, or make it alike. May use: this folder.
+//! Request bodies that create a record in the target, or make it equal to ours. May use: this folder.
 
 use super::differences::Difference;
 use super::fields::How::Written;
@@ -6,7 +6,7 @@ use super::fields::table;
 use super::ids::Kind;
 use serde_json::{Map, Value};
 
-/// Fields that are sent together when one of them is.
+/// Groups of fields that are sent together: when one field is sent, all fields of its group are.
 const TOGETHER: [&[&str]; 4] = [
     &["external_id", "external_source"],
     &["property_type", "relation_type"],
@@ -14,7 +14,7 @@ const TOGETHER: [&[&str]; 4] = [
     &["applies_to_all_work_item_types", "issue_type_ids"],
 ];
 
-/// The body of an update that makes these alike; none when none of them can be written.
+/// Builds the body of an update that removes the differences; `None` when no differing field can be written.
 pub(super) fn update(ours: &Map<String, Value>, differences: &[Difference]) -> Option<Map<String, Value>> {
     let unlike: Vec<&str> = differences.iter().filter(|one| one.how == Written).map(|one| one.field).collect();
     let mut fields: Vec<&str> = unlike.clone();
@@ -33,7 +33,7 @@ pub(super) fn update(ours: &Map<String, Value>, differences: &[Difference]) -> O
     (!body.is_empty()).then_some(body)
 }
 
-/// The body that makes the record: what can be written, nulls aside.
+/// Builds the body that creates the record: the writable fields that are not null.
 pub(super) fn create(kind: Kind, ours: &Map<String, Value>) -> Map<String, Value> {
     let written = table(kind).iter().filter(|(_, how)| *how == Written);
     let values = written.filter_map(|(field, _)| Some(((*field).to_owned(), ours.get(*field)?.clone())));
@@ -42,7 +42,7 @@ pub(super) fn create(kind: Kind, ours: &Map<String, Value>) -> Map<String, Value
     body
 }
 
-/// A list must not come with its flag.
+/// Removes each list whose flag is true, because a list must not be sent with its flag.
 fn without_lists_under_flags(body: &mut Map<String, Value>) {
     let axes = [("applies_to_all_projects", "project_ids"), ("applies_to_all_work_item_types", "issue_type_ids")];
     for (flag, list) in axes {

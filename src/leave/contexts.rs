@@ -1,8 +1,8 @@
 //! Contexts of properties of the workspace.
 //!
-//! A property comes with a context that covers everything and offers all its options. It becomes the one that came with
-//! the property here; the others are made beside it, and only then it loses the options that it does not offer here: an
-//! option that no context offers is gone.
+//! In the target, a new property gets a context that covers everything and offers all its options. It becomes the
+//! context that came with the property here. The other contexts are created beside it. Only then does it lose the
+//! options that it does not offer here, because an option that no context offers is deleted.
 //! May use: `catalogue`, `plan` (the type mode), this folder.
 
 use super::bodies::update;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 impl Work<'_> {
-    /// Contexts of a property that is there as `id`; `is_counted` says that they were counted with it.
+    /// Handles the contexts of a property whose id in the target is `id`. `is_counted` means they are counted already.
     pub(super) async fn contexts(
         &mut self,
         property: &Property,
@@ -31,7 +31,7 @@ impl Work<'_> {
     ) -> Result<(), String> {
         let mut contexts: Vec<Arc<Context>> =
             self.catalogue.contexts_of(property.id).into_iter().cloned().collect();
-        // The one that came with the property first, then as they were made.
+        // The context that came with the property first, then the others in the order of creation.
         contexts.sort_by_key(|context| (!context.is_default, context.created_at, context.id));
         let list = format!("{}/work-item-properties/{id}/contexts/", self.scope.there(None));
         let mut unfinished = None;
@@ -75,8 +75,8 @@ impl Work<'_> {
         self.contexts_only_there(property, &contexts, id, of, &list).await
     }
 
-    /// Judges a context and tells what is to be told of it. One that was counted with its property counts only when it
-    /// conflicts.
+    /// Judges a context and reports its findings. A context that was counted with its property is counted again only
+    /// when it conflicts.
     fn judge_context(
         &mut self,
         intended: &Intended,
@@ -98,8 +98,8 @@ impl Work<'_> {
         verdict
     }
 
-    /// Gives the context that came with a property what it still lacks, its options among it; false when the target
-    /// refused that.
+    /// Writes the missing parts of the context that came with a property, including its options. Returns false when the
+    /// target refused the write.
     async fn finish_context(
         &mut self,
         list: &str,
@@ -128,7 +128,9 @@ impl Work<'_> {
         contexts.push(record);
     }
 
-    /// The context there: as noted, else by its name, else the one that covers all projects or came with the property.
+    /// Finds the context in the target: by its noted id, else by name. For a property that this command made, the
+    /// context that came with the property is used before the name, when ours came with the property or covers all
+    /// projects.
     fn context_found(&self, property: &Property, context: &Context, id: &str) -> Option<Record> {
         let there = self.seen.contexts.get(id)?;
         let known = Self::with_id(there, self.ids.theirs(Kind::Context, context.id));
@@ -147,7 +149,7 @@ impl Work<'_> {
         }
     }
 
-    /// The context as it is to be there; none when nothing of what it covers is there.
+    /// Builds the context for the target; `None` when the target has no project or type that the context covers.
     fn context_there(
         &mut self,
         property: &Property,
@@ -165,7 +167,7 @@ impl Work<'_> {
         let types: Vec<Option<String>> =
             context.types.iter().map(|own| self.ids.theirs(Kind::Type, *own).map(str::to_owned)).collect();
         let unknown = projects.iter().filter(|one| one.is_none()).count();
-        // Types are made later when nothing is written yet.
+        // In a pass that writes nothing, the types are not made yet.
         let unmade = if self.carries() { types.iter().filter(|one| one.is_none()).count() } else { 0 };
         if unknown + unmade > 0 {
             let words = format!("{name}: {} projects and types it lists are not there", unknown + unmade);
@@ -186,7 +188,8 @@ impl Work<'_> {
         (!nothing).then_some(ours)
     }
 
-    /// Removes the context that came with a property made by this command when there is none such here; tells others.
+    /// Handles contexts that exist only in the target. Removes the context that came with a property made by this
+    /// command; reports all others.
     async fn contexts_only_there(
         &mut self,
         property: &Property,

@@ -1,4 +1,4 @@
-//! In what two records differ, of the fields that are carried. Both sides are compared in the read shape of v2. May use:
+//! Differences between two records in the carried fields. Both sides are compared in the read shape of v2. May use:
 //! `store` (equality of values), this folder.
 
 use super::fields::{How, table};
@@ -6,7 +6,7 @@ use super::ids::Kind;
 use crate::store::overlay_wins;
 use serde_json::{Map, Value, json};
 
-/// A field that is not alike.
+/// A field with different values on the two sides.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Difference {
     pub(super) field: &'static str,
@@ -29,7 +29,7 @@ pub(super) fn short(value: &Value) -> String {
     }
 }
 
-/// What is not alike, of the fields that `ours` has.
+/// Returns the carried fields of `ours` that differ from `theirs`.
 pub(super) fn differences(kind: Kind, ours: &Map<String, Value>, theirs: &Map<String, Value>) -> Vec<Difference> {
     let of =
         |record: &Map<String, Value>, field: &str| comparable(field, record.get(field).unwrap_or(&Value::Null));
@@ -39,7 +39,8 @@ pub(super) fn differences(kind: Kind, ours: &Map<String, Value>, theirs: &Map<St
     unlike.map(|(field, how, ours, theirs)| Difference { field, how: *how, ours, theirs }).collect()
 }
 
-/// Lists of ids are sets, and of the options of a context only which ones, in which order and which is preselected.
+/// Prepares a value for the comparison. Lists of ids are compared as sets. Of a context's options, only their ids,
+/// their order and which one is preselected are compared.
 fn comparable(field: &str, value: &Value) -> Value {
     match (field, value.as_array()) {
         ("project_ids" | "issue_type_ids", Some(ids)) => {

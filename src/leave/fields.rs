@@ -1,15 +1,15 @@
-//! Which fields of a record are carried, as tables.
+//! Tables of the fields of a record that are carried.
 //!
-//! Fields that are in no table are the service's own: ids, instants of creation, icons, and place numbers of options, of
-//! which the order counts and not the number. May use: this folder.
+//! Fields that are in no table belong to the service: ids, creation times, icons, and the place numbers of options. Of
+//! place numbers only the order counts. May use: this folder.
 
 use super::ids::Kind;
 
-/// What can be done about a field that differs.
+/// How a differing field can be corrected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
     Written,
-    /// It follows from something else when the record is made, and stays.
+    /// The field is set from something else when the record is made, and cannot be changed.
     Made,
 }
 
@@ -28,10 +28,10 @@ const FEATURES: [(&str, How); 11] = [
     ("is_state_duration_enabled", Written),
     ("is_pi_enabled", Written),
 ];
-/// The default of its owner is moved by an operation of its own, the external pair is never read back.
+/// The owner's default type is changed by a separate operation. The external pair is never returned by reads.
 const TYPE: [(&str, How); 5] =
     [("name", Written), ("description", Written), ("is_active", Written), ("is_epic", Made), ("level", Made)];
-/// Options are records of their own.
+/// Options are not in the table, because they are separate records.
 const PROPERTY: [(&str, How); 13] = [
     ("name", Made),
     ("display_name", Written),
@@ -47,7 +47,7 @@ const PROPERTY: [(&str, How); 13] = [
     ("external_id", Written),
     ("external_source", Written),
 ];
-/// `is_default` of an option of the workspace is what its context says.
+/// For an option of the workspace, its context decides `is_default`.
 const OPTION: [(&str, How); 5] = [
     ("name", Written),
     ("description", Written),
@@ -55,7 +55,7 @@ const OPTION: [(&str, How); 5] = [
     ("external_id", Written),
     ("external_source", Written),
 ];
-/// `is_default` marks the context that came with the property, without effect.
+/// `is_default` is not in the table: it only marks the context that came with the property.
 const CONTEXT: [(&str, How); 13] = [
     ("name", Written),
     ("applies_to_all_projects", Written),

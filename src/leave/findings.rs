@@ -1,4 +1,4 @@
-//! What a run is asked for, what was found about each kind of record, in numbers and in words, and the report of it.
+//! The task of a run, the findings about each kind of record as numbers and as text lines, and the report of the run.
 //!
 //! May use: this folder.
 
@@ -8,24 +8,24 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use strum::VariantArray;
 
-/// What a line of words is about, in the order of the report.
+/// Class of a text line, in the order of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, VariantArray)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// There under the same name, but not the same.
+    /// The target has a record of the same name with different content.
     Conflict,
-    /// It is not there as it is here, although it could be.
+    /// The record in the target is missing or different, although it could be carried.
     Left,
-    /// Only there.
+    /// The record exists only in the target.
     Extra,
-    /// It is carried, but not as it was.
+    /// The record is carried with changes.
     Changed,
     /// v2 has no way to write it.
     Impossible,
 }
 
 impl Class {
-    /// Its heading.
+    /// Returns the heading of the class.
     pub fn heading(self) -> &'static str {
         match self {
             Self::Conflict => "Conflicts",
@@ -37,20 +37,20 @@ impl Class {
     }
 }
 
-/// Numbers of one kind.
+/// Numbers of one kind of record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Line {
-    /// Held here.
+    /// Records here.
     pub here: usize,
-    /// There as they are here.
+    /// Records that are equal in the target.
     pub alike: usize,
-    /// To be made or changed there; when carrying, made or changed.
+    /// Records to make or change in the target. In a pass that carries: records made or changed.
     pub carried: usize,
-    /// There under the same name, but not the same.
+    /// Records with the same name in the target but different content.
     pub conflicts: usize,
-    /// Not there as they are here, although they could be.
+    /// Records that are missing or different in the target, although they could be carried.
     pub left: usize,
-    /// Impossible through v2.
+    /// Records that v2 cannot write.
     pub impossible: usize,
 }
 
@@ -62,12 +62,12 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// The numbers of a kind, to be changed.
+    /// Returns the numbers of a kind, for changing them.
     pub(super) fn of(&mut self, kind: Kind) -> &mut Line {
         self.lines.entry(kind).or_default()
     }
 
-    /// Adds words, each once.
+    /// Adds a text line, unless it is there already.
     pub(super) fn tell(&mut self, class: Class, words: impl Into<String>) {
         let words = words.into();
         if !self.told.iter().any(|(known, told)| *known == class && *told == words) {
@@ -80,7 +80,7 @@ impl Findings {
         self.tell(Class::Conflict, words);
     }
 
-    /// Something that is not there as it is here.
+    /// Counts and reports records that are missing or different in the target.
     pub(super) fn leave(&mut self, kind: Kind, count: usize, words: impl Into<String>) {
         if count > 0 {
             self.of(kind).left += count;
@@ -88,7 +88,7 @@ impl Findings {
         }
     }
 
-    /// Something that v2 has no way to write.
+    /// Counts and reports records that v2 has no way to write.
     pub(super) fn never(&mut self, kind: Kind, count: usize, words: impl Into<String>) {
         if count > 0 {
             self.of(kind).impossible += count;
@@ -96,61 +96,62 @@ impl Findings {
         }
     }
 
-    /// How many lines of words are of this class.
+    /// Counts the text lines of this class.
     pub fn count(&self, class: Class) -> usize {
         self.told.iter().filter(|(told, _)| *told == class).count()
     }
 
-    /// Whether anything was, or is to be, made or changed there.
+    /// Checks whether any record was made or changed in the target, or is to be.
     pub fn carries(&self) -> bool {
         self.lines.values().any(|line| line.carried > 0)
     }
 
-    /// Whether both sides are alike but for what v2 cannot write; `with_extra` says that what is only there counts.
+    /// Checks whether both sides are equal, except for what v2 cannot write. `with_extra` counts records that exist
+    /// only in the target as differences.
     pub fn is_alike(&self, with_extra: bool) -> bool {
         let left = [Class::Conflict, Class::Left].iter().any(|class| self.count(*class) > 0);
         !left && (!with_extra || self.count(Class::Extra) == 0)
     }
 }
 
-/// What a run is to do.
+/// Task of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wish {
-    /// Look and tell, write nothing.
+    /// Compare and report; write nothing.
     DryRun,
     /// Carry, then check.
     Carry,
-    /// Check what was carried.
+    /// Check the records that were carried.
     Check,
 }
 
-/// What a run is asked for.
+/// Parameters of a run.
 #[derive(Debug, Clone)]
 pub struct Wanted {
-    /// What to do.
+    /// Task of the run.
     pub wish: Wish,
     /// Slugs of the workspaces.
     pub workspaces: Vec<String>,
-    /// Makes alike what is there under the same name.
+    /// Whether records of the same name in the target are made equal to ours.
     pub update: bool,
-    /// Records that are only there do not count as unlike.
+    /// Whether records that exist only in the target do not count as differences.
     pub keep_extra: bool,
     /// Addresses of this gateway.
     pub own_addresses: Vec<String>,
 }
 
-/// What a run over one workspace came to.
+/// Result of a run over one workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// It was looked at only.
+    /// The sides were only compared.
     Planned,
     /// Nothing was written, because of conflicts.
     #[serde(rename = "conflicts")]
     Stopped,
-    /// Both sides are alike.
+    /// Both sides are equal.
     Alike,
-    /// They are not.
+    /// The sides are not equal.
     Unlike,
 }
 
@@ -158,24 +159,24 @@ pub enum Outcome {
 pub struct WorkspaceReport {
     pub slug: String,
     pub outcome: Outcome,
-    /// What was found when both sides were looked at last.
+    /// Findings of the last comparison of both sides.
     pub findings: Findings,
-    /// What was carried; none when nothing was to be.
+    /// Findings of the pass that carried; `None` when nothing had to be carried.
     pub carried: Option<Findings>,
 }
 
-/// All about a run.
+/// Full report of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// Address of the target.
     pub target: String,
-    /// What was asked for.
+    /// Task of the run.
     pub wish: Wish,
-    /// By workspace.
+    /// Reports of the workspaces.
     pub workspaces: Vec<WorkspaceReport>,
-    /// Ids of workspaces of which something is held and that were not asked for.
+    /// Ids of workspaces with records in the store that the run did not include.
     pub others: Vec<String>,
-    /// What went wrong with the workspace after those told of.
+    /// Error of the workspace that follows the reported ones.
     pub fault: Option<String>,
 }
 
@@ -185,7 +186,7 @@ impl Report {
         Self { target: target.to_owned(), wish: wanted.wish, workspaces, others, fault: None }
     }
 
-    /// Whether all workspaces came to what was asked for: all alike, or for a dry run nothing in the way.
+    /// Checks whether all workspaces have the wanted result: all equal, or for a dry run no conflict.
     pub fn is_clean(&self) -> bool {
         self.workspaces.iter().all(|one| match one.outcome {
             Outcome::Alike => true,
@@ -194,7 +195,7 @@ impl Report {
         })
     }
 
-    /// As JSON.
+    /// Returns the report as JSON.
     pub fn json(&self) -> Value {
         let lines = |findings: &Findings| -> Value {
             let lines = Kind::VARIANTS.iter().filter_map(|kind| Some((kind.word(), findings.lines.get(kind)?)));

@@ -1,7 +1,9 @@
-//! Which record here is which there, kept in the store so that a run that ended goes on in the next.
+//! Pairs of ids: a record here and the same record in the target. They are kept in the store, so that the next run
+//! continues a run that ended early.
 //!
-//! A record is noted twice: before it is made there, and when it is there as it is here. A record that is found there
-//! under the name of a noted one is ours, however far it has come; one that is found under any other name is not.
+//! A record is noted twice: before it is made in the target, and when it is equal there. When the target has a record
+//! under the name of a noted one, this command made it, however complete it is. A record under any other name is not
+//! ours.
 //! May use: `store`.
 
 use crate::store::{LeaveRecord, Store};
@@ -10,10 +12,10 @@ use std::collections::HashMap;
 use strum::{EnumString, IntoStaticStr, VariantArray};
 use uuid::Uuid;
 
-/// What is carried, in the order of the report.
+/// Kinds of records that are carried, in the order of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, EnumString, IntoStaticStr, VariantArray)]
 pub enum Kind {
-    /// The one record of switches.
+    /// Feature switches; a single record.
     #[strum(serialize = "features")]
     Features,
     /// Work item types.
@@ -37,7 +39,7 @@ pub enum Kind {
     /// Work items with a type or values.
     #[strum(serialize = "work items")]
     Item,
-    /// Values on them.
+    /// Values of work items.
     #[strum(serialize = "values")]
     Value,
     /// Work items archived through the gateway.
@@ -52,34 +54,34 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Its word in reports and in the store.
+    /// Returns the word for the kind in reports and in the store.
     pub fn word(self) -> &'static str {
         self.into()
     }
 }
 
-/// A record that is there as it is here.
+/// A record that is equal in the target.
 #[derive(Debug)]
 pub(super) struct Carried {
     pub(super) own: Uuid,
-    /// Its id there.
+    /// Id of the record in the target.
     pub(super) theirs: String,
-    /// Fingerprint of what was carried.
+    /// Fingerprint of the carried content.
     pub(super) digest: String,
 }
 
-/// The records of a workspace that were carried to one target, or begun.
+/// The records of a workspace that were carried to one target, or whose carrying has begun.
 pub(super) struct Ids<'s> {
     store: &'s Store,
     target: String,
     workspace: Uuid,
     records: HashMap<(Kind, Uuid), LeaveRecord>,
-    /// Records that were there already, for as long as this command runs.
+    /// Records that the target had already; valid for this run only.
     supposed: HashMap<(Kind, Uuid), String>,
 }
 
 impl<'s> Ids<'s> {
-    /// What is noted so far.
+    /// Loads the notes of earlier runs.
     pub(super) async fn load(store: &'s Store, target: &str, workspace: Uuid) -> Result<Self, String> {
         let kept = store.leave_records(target, workspace).await?;
         let records = kept.into_iter().filter_map(|record| Some(((record.kind.parse().ok()?, record.own), record)));
@@ -92,13 +94,13 @@ impl<'s> Ids<'s> {
         })
     }
 
-    /// Id there of a record that was carried, or found.
+    /// Returns the id in the target of a record that was carried or found.
     pub(super) fn theirs(&self, kind: Kind, own: Uuid) -> Option<&str> {
         let noted = self.records.get(&(kind, own)).and_then(|record| record.theirs.as_deref());
         noted.or_else(|| self.supposed.get(&(kind, own)).map(String::as_str))
     }
 
-    /// Records of a kind that are noted, with their ids there, without those of which `but` was carried last.
+    /// Returns the noted records of a kind with their ids in the target, except records with the fingerprint `but`.
     pub(super) fn noted_but(&self, kind: Kind, but: &str) -> Vec<(Uuid, String)> {
         let of_kind = self.records.values().filter(|record| record.kind == kind.word() && record.digest != but);
         let mut noted: Vec<_> = of_kind.filter_map(|record| Some((record.own, record.theirs.clone()?))).collect();
@@ -106,40 +108,40 @@ impl<'s> Ids<'s> {
         noted
     }
 
-    /// Whether it is noted what the record's id there is.
+    /// Checks whether the record's id in the target is noted.
     pub(super) fn is_noted(&self, kind: Kind, own: Uuid) -> bool {
         self.records.get(&(kind, own)).is_some_and(|record| record.theirs.is_some())
     }
 
-    /// Whether this command made the record there, or was about to.
+    /// Checks whether this command made the record in the target, or was about to make it.
     pub(super) fn is_begun(&self, kind: Kind, own: Uuid) -> bool {
         self.records.contains_key(&(kind, own))
     }
 
-    /// Whether a record was about to be made there, and it is not noted what became of it.
+    /// Checks whether a record was about to be made in the target and the result is not noted.
     pub(super) fn has_open(&self) -> bool {
         self.records.values().any(|record| record.theirs.is_none())
     }
 
-    /// Whether the record was carried whole, as `digest` tells it.
+    /// Checks whether the record was carried completely with the content that `digest` stands for.
     pub(super) fn is_done(&self, kind: Kind, own: Uuid, digest: &str) -> bool {
         let record = self.records.get(&(kind, own));
         record.is_some_and(|record| record.is_done && record.digest == digest)
     }
 
-    /// Takes a record there for one of ours for as long as this command runs.
+    /// Pairs a record in the target with one of ours, for this run only.
     pub(super) fn suppose(&mut self, kind: Kind, own: Uuid, theirs: &str) {
         self.supposed.insert((kind, own), theirs.to_owned());
     }
 
-    /// Notes records that are about to be made there; those that were noted stay as they are.
+    /// Notes records that are about to be made in the target. Records that are noted already stay unchanged.
     pub(super) async fn begin(&mut self, kind: Kind, owns: &[Uuid]) -> Result<(), String> {
         let new = owns.iter().filter(|own| !self.is_begun(kind, **own));
         let records = new.map(|own| begun(kind, *own, None)).collect();
         self.note(kind, records).await
     }
 
-    /// Notes that a record there is about to be changed on the way to others, so that it is ours to bring back.
+    /// Notes that a record in the target is about to change while others are carried, so that this command restores it.
     pub(super) async fn reopen(&mut self, kind: Kind, own: Uuid) -> Result<(), String> {
         if self.records.get(&(kind, own)).is_some_and(|record| !record.is_done) {
             return Ok(());
@@ -148,12 +150,12 @@ impl<'s> Ids<'s> {
         self.unfinished(kind, own, theirs).await
     }
 
-    /// Notes where a record is there that is not as it is here yet.
+    /// Notes the id in the target of a record that is not equal yet.
     pub(super) async fn unfinished(&mut self, kind: Kind, own: Uuid, theirs: Option<String>) -> Result<(), String> {
         self.note(kind, vec![begun(kind, own, theirs)]).await
     }
 
-    /// Notes records that are there as they are here.
+    /// Notes records that are equal in the target.
     pub(super) async fn end(&mut self, kind: Kind, done: &[Carried]) -> Result<(), String> {
         let records = done.iter().map(|carried| LeaveRecord {
             digest: carried.digest.clone(),
@@ -174,12 +176,12 @@ impl<'s> Ids<'s> {
     }
 }
 
-/// A record that is not carried whole yet.
+/// Builds the note of a record that is not completely carried yet.
 fn begun(kind: Kind, own: Uuid, theirs: Option<String>) -> LeaveRecord {
     LeaveRecord { kind: kind.word().to_owned(), own, theirs, digest: String::new(), is_done: false }
 }
 
-/// A fingerprint of a record as it is here.
+/// Returns a fingerprint of our record.
 pub(super) fn digest(record: &Value) -> String {
     Uuid::new_v5(&Uuid::NAMESPACE_OID, record.to_string().as_bytes()).simple().to_string()
 }

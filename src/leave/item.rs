@@ -1,4 +1,4 @@
-//! One work item there: compared with what is recorded here, and written.
+//! One work item in the target: compared with the recorded values here, and written.
 //!
 //! May use: `store` (equality of values), this folder.
 
@@ -10,61 +10,61 @@ use reqwest::Method;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-/// The value of one property.
+/// Wanted value of one property.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Wanted {
     pub(super) name: String,
-    /// Its elements; one unless it takes several.
+    /// Elements of the value; one element unless the property takes several.
     pub(super) elements: Vec<Value>,
-    /// Whether it takes several.
+    /// Whether the property takes several elements.
     pub(super) is_multi: bool,
     /// Whether elements are ids of records.
     pub(super) are_records: bool,
 }
 
-/// A work item to be made alike.
+/// A work item to be made equal in the target.
 #[derive(Debug, Clone)]
 pub(super) struct Job {
     pub(super) own: Uuid,
-    /// Id here of its type.
+    /// Id of its type here.
     pub(super) own_type: Option<Uuid>,
     pub(super) theirs: Uuid,
     pub(super) path: String,
-    /// What people call it.
+    /// Name of the work item in messages.
     pub(super) name: String,
-    /// Id there of its type; none when it has none.
+    /// Id in the target of the wanted type; `None` when the item has no type, or its type is not there.
     pub(super) type_id: Option<String>,
     pub(super) is_type_there: bool,
-    /// Id of its type as the list there shows it.
+    /// Id of the type that the target's list shows for the item.
     pub(super) type_there: Option<String>,
     pub(super) values: Vec<Wanted>,
-    /// Fingerprint of what is recorded.
+    /// Fingerprint of the recorded type and values.
     pub(super) digest: String,
-    /// Whether this was carried whole before.
+    /// Whether this content was carried completely before.
     pub(super) is_done: bool,
-    /// Whether what is there may be changed.
+    /// Whether the target's type and values may be changed.
     pub(super) may_change: bool,
 }
 
 impl Job {
-    /// How many elements its values have.
+    /// Counts the elements of all values.
     pub(super) fn elements(&self) -> usize {
         self.values.iter().map(|wanted| wanted.elements.len()).sum()
     }
 }
 
-/// What became of a work item.
+/// Result for a work item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
     Alike,
     Written,
-    /// It has other values there.
+    /// The target has other values.
     Conflict(String),
-    /// It is not as it is here after all.
+    /// The target did not accept it, or still differs after the write.
     Refused(String),
 }
 
-/// Compares a work item, and writes it when the pass does.
+/// Compares a work item with the target, and writes it when the pass writes.
 pub(super) async fn settle(target: &Side, job: &Job, doing: Doing) -> Result<Outcome, String> {
     if doing != Doing::Looking && job.is_done {
         return Ok(Outcome::Alike);
@@ -116,11 +116,11 @@ pub(super) async fn settle(target: &Side, job: &Job, doing: Doing) -> Result<Out
     }
 }
 
-/// What is not alike: the type (no name), or the value of a property.
+/// A difference: the type (no name), or the value of a property.
 #[derive(Debug, Clone, PartialEq)]
 struct Unlike {
     name: Option<String>,
-    /// As it is written.
+    /// The wanted value, in the form in which it is written.
     wanted: Value,
     there: Value,
 }
@@ -158,7 +158,7 @@ fn unlike(job: &Job, there: &Map<String, Value>) -> Vec<Unlike> {
     unlike
 }
 
-/// A value as it would be written.
+/// Converts a value that was read into the form in which it is written.
 fn shown(entry: &Value, are_records: bool) -> Value {
     match (&entry["value_detail"], are_records) {
         (Value::Array(details), true) => details.iter().map(|detail| detail["id"].clone()).collect(),

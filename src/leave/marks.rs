@@ -1,4 +1,4 @@
-//! What is kept beside single records of v1: that a work item was archived, and fields that v1 has no place for.
+//! Records beside single v1 records: the marks of archived work items, and fields that v1 has no place for.
 //!
 //! May use: `plan` (names of resources), `store`, this folder.
 
@@ -14,24 +14,24 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
-/// Stands for what was carried of an archive mark whose work item is live again.
+/// Fingerprint of a carried archive mark whose work item is live again.
 const BROUGHT_BACK: &str = "brought back";
 
-/// The work item there that is archived here.
+/// State in the target of a work item that is archived here.
 enum There {
     Live(Uuid),
-    /// Not live, or not there.
+    /// Not live, or missing.
     Not,
-    /// Perhaps another one; why.
+    /// Possibly another work item, with the reason.
     Doubtful(String),
 }
 
-/// Records with overlaid fields that are found by their lists.
+/// Kinds of records with overlaid fields that are found through their lists.
 const LISTED: [Known; 2] = [Known::Cycles, Known::Modules];
 
 impl Work<'_> {
-    /// Brings back what this command archived there and is live here again; to be called before types and values, which
-    /// only a live work item can be given.
+    /// Unarchives work items that this command archived in the target and that are live here again. Call it before
+    /// types and values, because the target accepts them only for a live work item.
     pub(super) async fn brought_back(&mut self) -> Result<(), String> {
         let carried = self.ids.noted_but(Kind::Archive, BROUGHT_BACK);
         if carried.is_empty() {
@@ -58,7 +58,7 @@ impl Work<'_> {
                 if done {
                     let carried = Carried { own: *own, theirs: there.clone(), digest: BROUGHT_BACK.to_owned() };
                     self.ids.end(Kind::Archive, &[carried]).await?;
-                    // They are read again with what is live now.
+                    // Read the project's items again, with the items that are live now.
                     self.items.remove(&project);
                 }
             }
@@ -66,7 +66,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Archives what is archived here and live there. The instant is the target's own.
+    /// Archives work items that are archived here and live in the target. The target sets its own `archived_at`.
     pub(super) async fn archives(&mut self, recorded: &[RecordedItem]) -> Result<(), String> {
         for item in recorded.iter().filter(|item| item.archived_at.is_some()) {
             self.findings.of(Kind::Archive).here += 1;
@@ -75,7 +75,7 @@ impl Work<'_> {
                 self.findings.leave(Kind::Archive, 1, format!("archived work items of project {name}"));
                 continue;
             };
-            // It may have been brought back past the gateway.
+            // It may have been unarchived without the gateway.
             if items.is_live_here(item.id) {
                 self.findings.of(Kind::Archive).alike += 1;
                 continue;
@@ -93,7 +93,7 @@ impl Work<'_> {
                     continue;
                 }
             };
-            // It may be hidden here in another way.
+            // It may be missing from v1's list here for another reason.
             let here = self.scope.v1("v1_work_items_retrieve", Some(project.own), Some(&item.id.to_string()))?;
             let shown = self.v1.get(&format!("{here}?fields=id")).await?;
             if shown.status != 404 {
@@ -120,8 +120,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The live work item there that is archived here. Where ids are not the same, its number and name say which it is: v1
-    /// shows an archived one to no list.
+    /// Finds the live work item in the target that is archived here. Where the ids differ, its number and name identify
+    /// it, because v1 shows an archived work item in no list.
     async fn live_there(&self, items: &Items, item: &RecordedItem) -> Result<There, String> {
         if items.project.is_same() {
             return Ok(items.theirs(item.id).map_or(There::Not, There::Live));
@@ -141,7 +141,7 @@ impl Work<'_> {
         })
     }
 
-    /// Fields that v1 has no place for, as long as they still count here.
+    /// Handles fields that v1 has no place for, while they still apply here.
     pub(super) async fn overlays(&mut self, held: &[HeldOverlay]) -> Result<(), String> {
         self.findings.of(Kind::Overlay).here += held.len();
         for known in LISTED {
@@ -244,7 +244,7 @@ impl Work<'_> {
     }
 }
 
-/// The record there that is the one here: by id where these are the same, else by name, which is unique in a project.
+/// Finds the same record in the target: by id where ids are the same, else by name, which is unique in a project.
 fn pair<'r>(project: &Project, here: &Record, there: &'r [Record]) -> Option<&'r Record> {
     if project.is_same() {
         return there.iter().find(|record| id(record) == id(here));

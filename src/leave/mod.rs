@@ -1,8 +1,8 @@
-//! Leaving: records of a workspace that only the store holds are carried to a v2 of the deployment's own.
+//! Leaving: carries the records of a workspace that only the store holds to a v2 of the deployment's own.
 //!
-//! First a look at both sides, which writes nothing and tells what would be done. Then the same walk again, writing.
-//! Last a look anew, with everything read again: only when that finds both sides alike, the workspace counts as left. A
-//! run that was killed is begun again and finds what is there.
+//! The first pass compares both sides, writes nothing and reports what would be done. The second pass does the same and
+//! writes. The last pass reads everything again and compares. The workspace counts as left only when that pass finds
+//! both sides equal. After a killed run, start the command again: it finds what is already there.
 //!
 //! May use: `catalogue`, `outgoing`, `plan` (paths, the type mode), `settings` (addresses), `store`.
 
@@ -43,7 +43,7 @@ use std::time::Duration;
 use uuid::Uuid;
 use work::{Doing, Tell, Work};
 
-/// How long a request of a run that was broken off may still be under way at the target.
+/// Time for which a request of an interrupted run may still be running in the target.
 const UNDER_WAY: Duration = Duration::from_secs(3);
 
 /// An address and the key for it.
@@ -55,10 +55,10 @@ pub struct Place {
     pub key: String,
 }
 
-/// Leaves for `target`.
+/// Carries the records to `target`.
 ///
 /// # Errors
-/// A sentence for people when the target is none, or a side fails on the way before any workspace was done.
+/// A sentence for people when `target` is not a valid target, or when a side fails before any workspace was done.
 pub async fn leave(
     plan: &Plan,
     store: &Store,
@@ -79,7 +79,7 @@ pub async fn leave(
         match outcome.await {
             Ok(workspace) => report.workspaces.push(workspace),
             Err(fault) if report.workspaces.is_empty() => return Err(fault),
-            // What was done before is told all the same.
+            // The workspaces done before the error are still reported.
             Err(fault) => {
                 report.fault = Some(fault);
                 return Ok(report);
@@ -91,7 +91,7 @@ pub async fn leave(
     Ok(report)
 }
 
-/// Both services, after it is known that they are what they are meant to be.
+/// Opens both services, and checks that each is the expected service.
 async fn sides(v1: &Place, target: &Place, wanted: &Wanted) -> Result<(Side, Side), String> {
     let address = target.address.as_str();
     if target.address.is_plain() && !target.address.is_on_this_machine() {
@@ -143,7 +143,7 @@ impl Run<'_> {
         if self.wanted.wish == Wish::Carry {
             self.wait_for_last().await?;
         }
-        // Everything is compared after carrying, so that what was carried before need not be asked for twice.
+        // The last pass compares everything, so the first need not read again what was carried before.
         let first = if self.wanted.wish == Wish::Carry { Doing::Planning } else { Doing::Looking };
         let before = self.pass(first).await?;
         let stops = before.count(Class::Conflict) > 0;
@@ -152,7 +152,7 @@ impl Run<'_> {
             if findings.carries() {
                 carried = Some(self.pass(Doing::Carrying).await?);
             }
-            // Read anew, so that what was changed meanwhile is found too.
+            // Read everything again, to find changes that were made meanwhile.
             findings = self.pass(Doing::Looking).await?;
         }
         let refused = carried.as_ref().is_some_and(|carried| carried.count(Class::Left) > 0);
@@ -169,8 +169,8 @@ impl Run<'_> {
         Ok(WorkspaceReport { slug, outcome, findings, carried })
     }
 
-    /// After a run that was broken off while it made a record, waits until the target has surely ended that request. The
-    /// record would not be found yet, and would be made once more.
+    /// Waits when an earlier run was interrupted while it made a record, until the target has surely finished that
+    /// request. Otherwise the record would not be found yet, and would be made twice.
     async fn wait_for_last(&self) -> Result<(), String> {
         if Ids::load(self.store, self.target.base(), self.scope.workspace).await?.has_open() {
             (self.tell)(
@@ -181,7 +181,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// One walk over everything.
+    /// One pass over all records.
     async fn pass(&self, doing: Doing) -> Result<Findings, String> {
         let workspace = self.scope.workspace;
         let catalogue = self.store.catalogue(workspace).await?;
@@ -220,7 +220,7 @@ impl Run<'_> {
         work.items_of_defaults().await?;
         work.definitions().await?;
         let recorded = self.store.recorded_items(workspace).await?;
-        // Only a live item can be given a type and values, and only an active type can be given.
+        // The target accepts a type and values only for a live item, and only an active type.
         work.brought_back().await?;
         work.values(&recorded).await?;
         work.retire_types().await?;
@@ -237,8 +237,8 @@ impl Run<'_> {
 }
 
 impl Work<'_> {
-    /// All definitions: what projects own first, in project mode, then what the workspace owns, in workspace mode, so
-    /// that the mode is switched as seldom as can be; the switches as they are here last.
+    /// Handles all definitions: first those of projects, in project mode, then those of the workspace, in workspace
+    /// mode, so that the mode is switched as rarely as possible. The feature switches are set last.
     async fn definitions(&mut self) -> Result<(), String> {
         let owners: BTreeSet<Uuid> = {
             let types = self.catalogue.types.values().filter_map(|kind| kind.project);

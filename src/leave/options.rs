@@ -14,7 +14,8 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 impl Work<'_> {
-    /// Pairs options with those there: as noted, else by name, the first with the first.
+    /// Pairs options with the target's options: by noted id, else by name. Of equal names, the first pairs with the
+    /// first.
     pub(super) fn suppose_options(&mut self, options: &[Arc<PropertyOption>], there: &Record) {
         let rows = there.get("options").and_then(Value::as_array).cloned().unwrap_or_default();
         let noted: HashSet<String> = options
@@ -48,7 +49,7 @@ impl Work<'_> {
         self.ids.end(Kind::Option, &done).await
     }
 
-    /// An option as it is to be there; on the workspace its contexts say whether it is preselected.
+    /// Builds the option for the target. For an option of the workspace, its contexts decide whether it is preselected.
     fn intended_option(&self, owner: Option<Uuid>, option: &PropertyOption, of: &str) -> Intended {
         let mut ours = shapes::option(&self.catalogue, option);
         let digest = digest(&json!([ours]));
@@ -59,7 +60,7 @@ impl Work<'_> {
         Intended { kind: Kind::Option, own: option.id, ours, name, digest }
     }
 
-    /// Options of a property that is there.
+    /// Handles the options of a property that the target has.
     pub(super) async fn options(
         &mut self,
         owner: Option<Uuid>,
@@ -71,7 +72,7 @@ impl Work<'_> {
         let Some(base) = self.scope.base(owner) else { return Ok(()) };
         let list = format!("{base}/work-item-properties/{}/options/", text(there, "id"));
         let rows: Vec<Record> = records(there);
-        // Options that came with a property that this command began are its own.
+        // Options that came with a property that this command began belong to this command.
         let is_begun =
             self.ids.is_begun(Kind::Property, property.id) && !self.ids.is_noted(Kind::Property, property.id);
         let mut done = Vec::new();
@@ -103,7 +104,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Tells options that are only there, and those in another order.
+    /// Reports options that exist only in the target, and options in another order.
     fn order_and_extra(&mut self, options: &[Arc<PropertyOption>], rows: &[Record], name: &str) {
         let place = |id: &str| rows.iter().position(|row| text(row, "id") == id);
         let ours: Vec<usize> =
@@ -118,7 +119,7 @@ impl Work<'_> {
         }
     }
 
-    /// Makes the options that could not be made with their property, each by itself, and answers the property then.
+    /// Makes, one by one, the options that could not be made with their property. Returns the property after that.
     pub(super) async fn more_options(
         &mut self,
         owner: Option<Uuid>,
@@ -142,13 +143,13 @@ impl Work<'_> {
     }
 }
 
-/// How many options can be made with their property: those before the first whose name there is already, regardless of
-/// case. The others follow one by one, so that all stay in their order.
+/// Counts the options that can be made with their property: all before the first repeated name, regardless of case. The
+/// others follow one by one, so that the order is kept.
 pub(super) fn made_together(options: &[Arc<PropertyOption>]) -> usize {
     told_apart(options.iter().map(|option| option.name.as_str()))
 }
 
-/// Options of a property in their order.
+/// Returns the options of a property in their order.
 fn records(property: &Record) -> Vec<Record> {
     let options = property.get("options").and_then(Value::as_array);
     options.into_iter().flatten().filter_map(Value::as_object).cloned().collect()

@@ -1,9 +1,9 @@
 //! Custom properties with their options.
 //!
-//! A property is made together with its options, so that their order is kept and none is made twice; from the first
-//! option on that has the name of another, each is made by itself. The name of a property, the key of values, is a slug
-//! that the service derives from the label; where the label was changed since, the property is made under its name and
-//! gets its label afterwards. May use: `catalogue`, this folder.
+//! A property is made together with its options, so that their order is kept and none is made twice. From the first
+//! option with a repeated name on, options are made one by one. The name of a property is the key of its values. The
+//! service derives it from the label, as a slug. Where the label has changed since, the property is made under its name
+//! and gets its label afterwards. May use: `catalogue`, this folder.
 
 use super::bodies::{create, update};
 use super::differences::{Difference, differences};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 impl Work<'_> {
-    /// Properties of an owner in their order.
+    /// Handles the properties of an owner in their order.
     pub(super) async fn properties(&mut self, owner: Option<Uuid>) -> Result<(), String> {
         let properties: Vec<Arc<Property>> = self.catalogue.properties_of(owner).into_iter().cloned().collect();
         for property in &properties {
@@ -90,7 +90,7 @@ impl Work<'_> {
         self.finish_property(owner, property, intended, &verdict, there).await
     }
 
-    /// Makes a property with its options, and sees what came with it; none when the target refused it.
+    /// Makes a property with its options, and reads what came with it. Returns `None` when the target refused it.
     async fn make_property(
         &mut self,
         owner: Option<Uuid>,
@@ -118,7 +118,8 @@ impl Work<'_> {
         Ok(Some(made))
     }
 
-    /// Reads a property again, with its contexts, after options of it were written: defaults and contexts name them.
+    /// Reads a property and its contexts again after its options were written, because defaults and contexts name
+    /// options.
     pub(super) async fn read_again(&mut self, owner: Option<Uuid>, path: &str) -> Result<Record, String> {
         let record = self.target.read(path).await?.as_object().cloned().unwrap_or_default();
         self.replace_property(owner, &record);
@@ -130,8 +131,8 @@ impl Work<'_> {
         Ok(record)
     }
 
-    /// Changes the type of a property before its options are written, which only one type has. Its default follows,
-    /// because it may name an option.
+    /// Changes the type of a property before its options are written, because only one type has options. The default is
+    /// written later, because it may name an option.
     async fn change_type(
         &mut self,
         owner: Option<Uuid>,
@@ -153,7 +154,7 @@ impl Work<'_> {
         }
     }
 
-    /// Writes what a property that is there still lacks, and its contexts.
+    /// Writes the missing parts of a property that the target has, and its contexts.
     async fn finish_property(
         &mut self,
         owner: Option<Uuid>,
@@ -182,7 +183,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Changes a property to what it is to be; answers in what it stays unlike, or none when the target refused it.
+    /// Changes a property to its wanted state. Returns the remaining differences, or `None` when the target refused it.
     async fn change_property(
         &mut self,
         owner: Option<Uuid>,
@@ -203,7 +204,7 @@ impl Work<'_> {
         Ok(Some(differences(Kind::Property, &intended.ours, &record)))
     }
 
-    /// The property there: as noted, else by its name, else, when it was begun, by its label.
+    /// Finds the property in the target: by noted id, else by name, else, when its carrying had begun, by its label.
     fn found(&mut self, owner: Option<Uuid>, property: &Property) -> Option<Record> {
         let noted = self.ids.is_noted(Kind::Property, property.id);
         let begun = self.ids.is_begun(Kind::Property, property.id);
@@ -219,7 +220,7 @@ impl Work<'_> {
         known.or(if noted { None } else { named.or(only) }).cloned()
     }
 
-    /// The body that makes a property with its options.
+    /// Builds the body that creates a property with its options.
     fn body(
         &mut self,
         owner: Option<Uuid>,
@@ -251,7 +252,7 @@ impl Work<'_> {
         body
     }
 
-    /// The record with a default in the terms of the other side, and how many texts of that are lost.
+    /// Returns the record with its default in the target's ids, and how many texts of the default are lost.
     fn in_their_terms(&self, property: &Property, record: &Record) -> (Record, usize) {
         let mut record = record.clone();
         let (texts, lost) = self.default_there(property, &property.default_value);

@@ -1,4 +1,4 @@
-//! The type that the target makes by itself when its workspace manages types for the first time.
+//! The type that the target creates itself when its workspace manages types for the first time.
 //!
 //! May use: `catalogue`, `plan` (the type mode), this folder.
 
@@ -13,17 +13,17 @@ use serde_json::Value;
 use uuid::Uuid;
 
 impl Work<'_> {
-    /// The id under which the type is noted.
+    /// Returns the id under which the type is noted.
     fn provision(&self) -> Uuid {
         Uuid::new_v5(&self.scope.workspace, b"provisioned type")
     }
 
-    /// Notes what is about to be made, so that types the target makes by itself are told from those that were there.
+    /// Notes the types that are about to be made. So types that the target creates itself can be told from older types.
     pub(super) async fn before_workspace_mode(&mut self) -> Result<(), String> {
         let ours: Vec<Uuid> = self.catalogue.types_of(None).iter().map(|kind| kind.id).collect();
         if self.seen.of(None).types.is_empty() {
             self.ids.begin(Kind::Type, &[self.provision()]).await?;
-            // The type that is made then gets the level of that moment, and keeps it.
+            // The type gets the level that is set when it is created, and keeps it.
             let same = self.catalogue.types_of(None).into_iter().find(|kind| kind.name == PROVISIONED);
             if let Some(level) = same.map(|kind| kind.level) {
                 self.set_level(level).await?;
@@ -32,14 +32,14 @@ impl Work<'_> {
         self.ids.begin(Kind::Type, &ours).await
     }
 
-    /// Looks what the target made by itself.
+    /// Reads the types that the target created itself.
     pub(super) async fn after_workspace_mode(&mut self) -> Result<(), String> {
         let path = format!("{}/work-item-types/?order_by=created_at", self.scope.there(None));
         self.seen.of(None).types = self.target.rows(&path).await?;
         self.note_provisioned().await
     }
 
-    /// The one type that is there before any of ours was made is the one the target made by itself.
+    /// Notes the type that the target created itself: the only type that exists before any of ours was made.
     pub(super) async fn note_provisioned(&mut self) -> Result<(), String> {
         let provision = self.provision();
         let waits = self.ids.is_begun(Kind::Type, provision) && !self.ids.is_noted(Kind::Type, provision);
@@ -51,7 +51,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Removes the type that the target made by itself, when there is none of its name here.
+    /// Removes the type that the target created itself, unless a type here is paired with it or it is the default.
     pub(super) async fn remove_provisioned(&mut self) -> Result<(), String> {
         let Some(id) = self.ids.theirs(Kind::Type, self.provision()).map(str::to_owned) else { return Ok(()) };
         let is_ours =

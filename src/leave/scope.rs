@@ -1,9 +1,9 @@
-//! Which workspace, projects, people and work items here are which there.
+//! Pairs the workspace, projects, people and work items here with those in the target.
 //!
-//! A workspace goes by its slug. A project, a person and a work item keep their ids when the target is the same
-//! deployment with a v2 of its own; otherwise a project goes by its identifier, a person by the address, a work item by
-//! its number within the project, and its name must be the same. A record that is found twice is not guessed. May use:
-//! `plan` (paths of operations), this folder.
+//! A workspace is found by its slug. A project, a person and a work item keep their ids when the target is the same
+//! deployment with a v2 of its own. Otherwise a project is found by its identifier and a person by the email address. A
+//! work item is found by its number within the project, and must have the same name. When two records match, neither is
+//! chosen. May use: `plan` (paths of operations), this folder.
 
 use super::side::Side;
 use crate::plan::{PathTemplate, Plan};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use uuid::Uuid;
 
-/// Role of an administrator of a workspace, as v1 numbers them.
+/// v1's number for the role of a workspace administrator.
 const ADMINISTRATOR: i64 = 20;
 
 /// A project on both sides.
@@ -34,14 +34,14 @@ impl Project {
 #[derive(Debug, Clone)]
 pub(super) struct Scope<'p> {
     plan: &'p Plan,
-    /// Slug, as a segment of a path.
+    /// Slug, as one segment of a path.
     pub(super) slug: String,
     pub(super) workspace: Uuid,
-    /// Projects that are there on both sides, by their ids here.
+    /// Projects that exist on both sides, by their ids here.
     pub(super) projects: BTreeMap<Uuid, Project>,
-    /// Projects here that the key sees, with their identifiers.
+    /// Projects here that the key can see, with their identifiers.
     pub(super) seen_here: BTreeMap<Uuid, String>,
-    /// Projects here whose records the key does not see, as far as they are known.
+    /// Known projects here whose records the key cannot see.
     pub(super) hidden_here: BTreeSet<Uuid>,
 }
 
@@ -53,7 +53,7 @@ pub(super) fn id(row: &Map<String, Value>) -> Option<Uuid> {
     Uuid::try_parse(text(row, "id")).ok()
 }
 
-/// The slug as one segment of a path.
+/// Returns the slug as one segment of a path.
 pub(super) fn segment(slug: &str) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '~');
     if slug.is_empty() || !slug.chars().all(plain) {
@@ -106,7 +106,7 @@ impl<'p> Scope<'p> {
     }
 
     /// # Errors
-    /// When the key is known to be that of somebody who is no administrator, and so does not see everything.
+    /// When the key's owner is known not to be an administrator, and so does not see everything.
     async fn expect_administrator(&self, v1: &Side) -> Result<(), String> {
         let me = v1.read(&self.v1("v1_users_me_retrieve", None, None)?).await?;
         let members = v1.read(&self.v1("v1_workspace_members_list", None, None)?).await?;
@@ -122,7 +122,8 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// The path of an operation of v2 in the workspace, or in the project with this id there, for a record.
+    /// Returns the path of an operation of v2 in the workspace or in a project, for a record; ids are those of the
+    /// target.
     pub(super) fn v2(
         &self,
         operation: &str,
@@ -133,7 +134,7 @@ impl<'p> Scope<'p> {
         self.filled(operation, path, project, record).map(|path| format!("/{}", path.trim_start_matches('/')))
     }
 
-    /// The path of an operation of v1, likewise with ids of our own.
+    /// Returns the path of an operation of v1 in the same way; ids are those here.
     pub(super) fn v1(
         &self,
         operation: &str,
@@ -162,7 +163,7 @@ impl<'p> Scope<'p> {
         path.ok_or_else(|| format!("the mappings have no operation {operation} as it is built in; leave them out"))
     }
 
-    /// The path there of the workspace, or of the project with this id there.
+    /// Returns the path in the target of the workspace, or of the project with this id in the target.
     pub(super) fn there(&self, project: Option<Uuid>) -> String {
         match project {
             Some(project) => format!("/api/v2/workspaces/{}/projects/{project}", self.slug),
@@ -170,7 +171,7 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// The path there of what belongs to the workspace, or to the project with this id here.
+    /// Returns the path in the target for records of the workspace, or of the project with this id here.
     pub(super) fn base(&self, owner: Option<Uuid>) -> Option<String> {
         match owner {
             Some(own) => Some(self.there(Some(self.projects.get(&own)?.theirs))),
@@ -185,12 +186,13 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// A project by its identifier where that is known.
+    /// Names a project by its identifier, or by its id when the identifier is not known.
     pub(super) fn project_in_words(&self, own: Uuid) -> String {
         self.seen_here.get(&own).cloned().unwrap_or_else(|| own.to_string())
     }
 
-    /// People here by their ids there: those on both rosters with the same id, else those with the same address.
+    /// Pairs people here with people in the target: by id on both rosters, else by email address. Returns target ids by
+    /// ids here.
     pub(super) async fn people(&self, v1: &Side, target: &Side) -> Result<HashMap<Uuid, Uuid>, String> {
         let theirs = self.v2("workspace_members_list", None, None)?;
         let theirs = target.rows(&format!("{theirs}?expand=member")).await?;
@@ -215,7 +217,7 @@ impl<'p> Scope<'p> {
         Ok(people)
     }
 
-    /// The live work items of a project there, and which of them are which here.
+    /// Returns the live work items of a project in the target, and their pairs here.
     pub(super) async fn items(&self, project: &Project, v1: &Side, target: &Side) -> Result<Items, String> {
         let list = self.v2("work_items_list", Some(project.theirs), None)?;
         let there = target.rows(&format!("{list}?paginate=cursor&order_by=sequence_id")).await?;
@@ -267,12 +269,12 @@ async fn by_identifier(target: &Side, list: &str) -> Result<HashMap<String, Vec<
 #[derive(Debug, Clone, Default)]
 pub(super) struct Items {
     pub(super) project: Project,
-    /// Live items there, by id there, with their types there.
+    /// Live items in the target: their ids, with the ids of their types there.
     pub(super) there: HashMap<Uuid, Option<String>>,
-    /// Ids there by ids here; none when they are the same.
+    /// Ids in the target by ids here; `None` when the ids are the same.
     pairs: Option<HashMap<Uuid, Uuid>>,
     live_here: HashSet<Uuid>,
-    /// Keys of items whose number is another item's there, by ids here.
+    /// Keys of items whose number belongs to another item in the target, by ids here.
     pub(super) doubtful: HashMap<Uuid, String>,
 }
 
@@ -281,7 +283,7 @@ impl Items {
         self.live_here.contains(&own)
     }
 
-    /// The live item there that is the item here.
+    /// Returns the live item in the target that is the same as the item here.
     pub(super) fn theirs(&self, own: Uuid) -> Option<Uuid> {
         match &self.pairs {
             Some(pairs) => pairs.get(&own).copied(),

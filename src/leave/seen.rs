@@ -1,4 +1,4 @@
-//! The definitions that are there, read over v2.
+//! The definitions in the target, read over v2.
 //!
 //! May use: this folder.
 
@@ -14,23 +14,23 @@ pub(super) type Record = Map<String, Value>;
 /// Definitions of one owner: the workspace or a project.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Owned {
-    /// Its types, oldest first.
+    /// Types, oldest first.
     pub(super) types: Vec<Record>,
-    /// Its properties in their order, with their options.
+    /// Properties in their order, with their options.
     pub(super) properties: Vec<Record>,
-    /// Ids of properties on a type, in their order, by the id of the type.
+    /// Ids of the properties on a type, in their order, by the id of the type.
     pub(super) attached: HashMap<String, Vec<String>>,
     /// Ids of imported types, in the order of the list.
     pub(super) imported: Vec<String>,
 }
 
-/// All definitions there.
+/// All definitions in the target.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Seen {
     pub(super) features: Record,
-    /// By owner: none is the workspace, else the project's id here.
+    /// Definitions by owner: `None` is the workspace, else the project's id here.
     pub(super) owned: BTreeMap<Option<Uuid>, Owned>,
-    /// Contexts by the id there of the property.
+    /// Contexts by the property's id in the target.
     pub(super) contexts: HashMap<String, Vec<Record>>,
 }
 
@@ -79,12 +79,12 @@ impl Seen {
         Ok(seen)
     }
 
-    /// What an owner has there.
+    /// Returns the definitions of an owner in the target.
     pub(super) fn of(&mut self, owner: Option<Uuid>) -> &mut Owned {
         self.owned.entry(owner).or_default()
     }
 
-    /// Whether there is a type or a property with one of these ids.
+    /// Checks whether a type or a property in the target has one of these ids.
     pub(super) fn has_any(&self, ids: &HashSet<Uuid>) -> bool {
         let records = self.owned.values().flat_map(|owned| owned.types.iter().chain(&owned.properties));
         records.filter_map(super::scope::id).any(|id| ids.contains(&id))
@@ -99,7 +99,7 @@ fn properties(base: &str) -> String {
     format!("{base}/work-item-properties/?order_by=sort_order")
 }
 
-/// Ids of the properties on a type.
+/// Returns the ids of the properties on a type.
 pub(super) async fn attached(target: &Side, base: &str, kind: &str) -> Result<Vec<String>, String> {
     let rows = target.rows(&format!("{base}/work-item-types/{kind}/properties/?order_by=sort_order")).await?;
     Ok(rows.iter().map(|row| text(row, "id").to_owned()).collect())

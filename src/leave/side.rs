@@ -1,7 +1,7 @@
-//! One of the two services a command of `leave` talks to: the target's v2, or our own v1.
+//! One of the two services that a `leave` command calls: the target's v2, or our own v1.
 //!
-//! Requests wait as long as the service says (`Retry-After`). A read that gets no answer is sent again; a write is
-//! not, because it may have been carried out: the next run looks what is there.
+//! Requests wait as long as the service says (`Retry-After`). A read without an answer is sent again. A write is
+//! not, because it may have been carried out; the next run checks what is there.
 //! May use: `outgoing`, `settings` (addresses).
 
 use crate::outgoing::{self, Answer};
@@ -12,24 +12,24 @@ use std::time::Duration;
 
 /// Longest time for one answer.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// Longest time one request waits for its turn, all waits together.
+/// Longest total time that one request waits before it may be sent again.
 const LONGEST_WAIT: Duration = Duration::from_secs(900);
-/// How often a read is sent that gets no answer.
+/// Largest number of tries for a read that gets no answer.
 const READS: u32 = 4;
 const PAGE: usize = 200;
 
-/// A service, and the key to ask it with.
+/// A service and its API key.
 #[derive(Debug, Clone)]
 pub(super) struct Side {
     http: Client,
     base: String,
     key: String,
-    /// What it is, for sentences.
+    /// Name of the service in messages.
     name: &'static str,
 }
 
 impl Answer {
-    /// Whether a refusal is in v1's own words, and not those of what stands before it.
+    /// Checks whether a refusal comes from v1 itself, and not from a proxy before it.
     pub(super) fn is_of_v1(&self) -> bool {
         ["error", "detail"].iter().any(|key| self.json[*key].is_string())
     }
@@ -68,7 +68,7 @@ impl Side {
         }
     }
 
-    /// Reads what must be there.
+    /// Reads a resource that must exist.
     pub(super) async fn read(&self, path: &str) -> Result<Value, String> {
         let answer = self.get(path).await?;
         match answer.status {
@@ -77,10 +77,10 @@ impl Side {
         }
     }
 
-    /// Writes, without a body when that is null; the answer may be a refusal.
+    /// Sends a write, without a body when `body` is null. The answer may be a refusal.
     pub(super) async fn write(&self, method: Method, path: &str, body: &Value) -> Result<Answer, String> {
         let word = method.to_string();
-        // Only what can be done twice is sent again when the service says that it could not.
+        // When the service says that it could not do the write, only a repeatable write is sent again.
         let body = (!body.is_null()).then_some(body);
         let answer = self.send(method.clone(), path, body, method != Method::POST).await?;
         match answer.status {
@@ -89,7 +89,7 @@ impl Side {
         }
     }
 
-    /// Writes what must be taken, and returns the record.
+    /// Sends a write that must succeed, and returns the record.
     pub(super) async fn done(
         &self,
         method: Method,
@@ -104,7 +104,7 @@ impl Side {
         }
     }
 
-    /// All rows of a list of v2 in its order; `path` may have a query.
+    /// Returns all rows of a v2 list in its order; `path` may have a query.
     pub(super) async fn rows(&self, path: &str) -> Result<Vec<Map<String, Value>>, String> {
         let sign = if path.contains('?') { '&' } else { '?' };
         let by_cursor = path.contains("paginate=cursor");
@@ -126,7 +126,7 @@ impl Side {
         }
     }
 
-    /// All rows of a paged list of v1, with these fields or all.
+    /// Returns all rows of a paged v1 list, with `fields` only, or with all fields.
     pub(super) async fn v1_rows(&self, path: &str, fields: &str) -> Result<Vec<Map<String, Value>>, String> {
         let mut rows = Vec::new();
         for number in 0.. {
@@ -189,7 +189,7 @@ mod tests {
     use std::time::Instant;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-    /// A service that answers one request after the other with these; its address.
+    /// Starts a service that sends these answers one after the other. Returns a client for it.
     async fn scripted(answers: &'static [&'static str]) -> Side {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());

@@ -8,10 +8,10 @@ use crate::printable::printable;
 use std::fmt::Write;
 use strum::VariantArray;
 
-/// Most lines of words of one class; JSON has all.
+/// Largest number of text lines per class; the JSON report has all lines.
 const MOST: usize = 20;
 
-/// The report, at most 100 characters wide but for names.
+/// Returns the report, at most 100 characters wide except for long names.
 pub fn text(report: &Report) -> String {
     let mut text = String::new();
     for one in &report.workspaces {

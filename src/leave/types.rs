@@ -1,4 +1,4 @@
-//! Work item types, which of them is the default, which properties they have, and which projects import them.
+//! Work item types: which one is the default, which properties they have, and which projects import them.
 //!
 //! May use: `catalogue`, `plan` (the type mode), this folder.
 
@@ -16,39 +16,39 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Our records against a list there.
+/// Our records compared with a list in the target.
 struct HeldAgainst {
-    /// Ids there of ours.
+    /// Ids in the target of our records.
     wanted: Vec<String>,
-    /// Those of them that the list lacks.
+    /// The wanted ids that the list lacks.
     missing: Vec<String>,
-    /// How many of ours are not there at all.
+    /// Number of our records that the target does not have at all.
     unmade: usize,
 }
 
-/// Stands for a type as it is here.
+/// Returns the fingerprint of our type.
 fn digest_of(kind: &WorkItemType) -> String {
     digest(&json!([shapes::work_item_type(kind), kind.external_id, kind.external_source]))
 }
 
-/// What people call a type.
+/// Returns the name of a type for messages.
 fn name_of(kind: &WorkItemType, scope: &Scope<'_>) -> String {
     format!("type `{}` of {}", kind.name, scope.owner_in_words(kind.project))
 }
 
-/// The members of a body that say where a record came from, as far as it is known.
+/// Returns the body members that name the external origin of a record, as far as it is known.
 pub(super) fn pair_of(id: &Option<String>, source: &Option<String>) -> Record {
     let pair = [("external_id", id), ("external_source", source)];
     pair.into_iter().filter_map(|(name, text)| Some((name.to_owned(), json!(text.as_ref()?)))).collect()
 }
 
-/// The mode in which an owner's definitions can be written.
+/// Returns the mode in which an owner's definitions can be written.
 pub(super) fn mode_of(owner: Option<Uuid>) -> TypeMode {
     if owner.is_none() { TypeMode::Workspace } else { TypeMode::Project }
 }
 
 impl Work<'_> {
-    /// Types of an owner, oldest first, and its default.
+    /// Handles the types of an owner, oldest first, and its default type.
     pub(super) async fn types(&mut self, owner: Option<Uuid>) -> Result<(), String> {
         let types: Vec<Arc<WorkItemType>> = self.catalogue.types_of(owner).into_iter().cloned().collect();
         for kind in &types {
@@ -120,7 +120,7 @@ impl Work<'_> {
         self.ids.end(Kind::Type, &[Carried { own: kind.id, theirs: id, digest }]).await
     }
 
-    /// Makes the type there; what is shown of it then.
+    /// Makes the type in the target. Returns the target's record of it.
     async fn make_type(
         &mut self,
         owner: Option<Uuid>,
@@ -136,7 +136,7 @@ impl Work<'_> {
         body.insert("is_active".to_owned(), json!(true));
         body.extend(pair_of(&kind.external_id, &kind.external_source));
         let body = Value::Object(body);
-        // The switch may have made one of this name.
+        // The mode switch may have created a type of this name.
         let there = self.seen.of(owner).types.iter().find(|record| text(record, "name") == kind.name);
         if let Some(id) = there.map(|record| text(record, "id").to_owned()) {
             return self.write(Kind::Type, name, Method::PATCH, &format!("{list}{id}/"), &body).await;
@@ -146,7 +146,7 @@ impl Work<'_> {
         Ok(made)
     }
 
-    /// Switches types on again that are switched off on both sides and that work items are to be given.
+    /// Activates types again that are inactive on both sides and that work items need.
     pub(super) async fn make_active(&mut self, types: BTreeSet<Uuid>) -> Result<(), String> {
         let mut is_changed = false;
         for own in types {
@@ -161,13 +161,14 @@ impl Work<'_> {
         if is_changed { self.features_again().await } else { Ok(()) }
     }
 
-    /// Switches off what is switched off here, now that its work items are there: they can only be given an active type.
+    /// Deactivates the types that are inactive here. Their work items are carried now, and needed an active type
+    /// before.
     pub(super) async fn retire_types(&mut self) -> Result<(), String> {
         let retired = std::mem::take(&mut self.retired);
         if retired.is_empty() {
             return Ok(());
         }
-        // One that an item lacks still is switched off when that is there.
+        // A type that an item still lacks is deactivated by a later run, when the item has it.
         let needed = std::mem::take(&mut self.needed);
         for own in retired.into_iter().filter(|own| !needed.contains(own)) {
             if let Some(switched) = self.switch_type(own, false).await? {
@@ -177,7 +178,7 @@ impl Work<'_> {
         self.features_again().await
     }
 
-    /// Switches a type there on or off. None when it is not there or the target refused that.
+    /// Activates or deactivates a type in the target. Returns `None` when the type is missing or the target refused it.
     async fn switch_type(&mut self, own: Uuid, is_active: bool) -> Result<Option<Carried>, String> {
         let kind = self.catalogue.types.get(&own).cloned();
         let theirs = self.ids.theirs(Kind::Type, own).map(str::to_owned);
@@ -190,8 +191,8 @@ impl Work<'_> {
         Ok(done.map(|_| Carried { own, theirs, digest: digest_of(&kind) }))
     }
 
-    /// The default moves only where this command made it, or where there is none yet. While the workspace manages
-    /// types, a project with imported types shows none of its own as the default.
+    /// Sets the default type only where this command made the type, or where the target has no default yet. While the
+    /// workspace manages types, a project with imported types shows none of its own types as the default.
     async fn default_type(&mut self, owner: Option<Uuid>, types: &[Arc<WorkItemType>]) -> Result<(), String> {
         let Some(base) = self.scope.base(owner) else { return Ok(()) };
         let is_workspace = self.seen.features.get("is_work_item_types_enabled") == Some(&Value::Bool(true));
@@ -216,11 +217,11 @@ impl Work<'_> {
         let is_begun = self.ids.is_begun(Kind::Type, ours.id);
         let is_alike = match &theirs {
             Some(record) => text(record, "id") == id,
-            // A default that this command marked, or did not make, is taken for right as long as it does not show.
+            // A hidden default counts as right when this command marked it, or did not make the type.
             None => is_hidden && (!is_begun || self.ids.is_done(Kind::Type, mark, &id)),
         };
         if is_alike {
-            // It may be hidden by the time somebody looks again.
+            // Note it now, because it may be hidden in the next run.
             return match self.carries() && theirs.is_some() {
                 true => self.ids.end(Kind::Type, &[Carried { own: mark, theirs: id.clone(), digest: id }]).await,
                 false => Ok(()),
@@ -250,7 +251,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Properties on the types of an owner.
+    /// Handles the properties on the types of an owner.
     pub(super) async fn attachments(&mut self, owner: Option<Uuid>) -> Result<(), String> {
         let types: Vec<Arc<WorkItemType>> = self.catalogue.types_of(owner).into_iter().cloned().collect();
         for kind in types.iter().filter(|kind| !kind.is_epic) {
@@ -302,7 +303,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Holds records that are to be in a list there against those that are in it.
+    /// Compares records that must be in a list in the target with the records that are in it.
     fn held_against(&self, kind: Kind, ours: &[Uuid], there: &[String]) -> HeldAgainst {
         let wanted: Vec<String> =
             ours.iter().filter_map(|own| self.ids.theirs(kind, *own)).map(str::to_owned).collect();
@@ -311,7 +312,7 @@ impl Work<'_> {
         HeldAgainst { wanted, missing, unmade }
     }
 
-    /// Types of the workspace in a project, in the order in which they were imported.
+    /// Handles the workspace types in a project, in the order in which they were imported.
     pub(super) async fn imports(&mut self, project: Uuid) -> Result<(), String> {
         let links = self.catalogue.imports.range((project, Uuid::nil())..=(project, Uuid::max()));
         let mut links: Vec<(i64, Uuid)> = links.map(|((_, type_id), since)| (*since, *type_id)).collect();

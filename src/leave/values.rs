@@ -1,8 +1,8 @@
 //! Types and values of work items.
 //!
-//! Values that do not show here are not carried: those of archived work items, of properties that are switched off or
-//! do not apply to the item's type, and those that cannot be read as what the property holds now. May use: `catalogue`,
-//! `store`, this folder.
+//! Values that are not visible here are not carried. These are values of archived work items, of properties that are
+//! switched off or do not apply to the item's type, and values that do not fit what the property holds now. May use:
+//! `catalogue`, `store`, this folder.
 
 use super::ids::{Carried, Kind, digest};
 use super::item::{self, Job, Outcome, Wanted};
@@ -16,12 +16,12 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use uuid::Uuid;
 
-/// Work items asked for at once.
+/// Number of work items handled at once.
 const AT_ONCE: usize = 4;
-/// Work items after which it is noted how far they were carried.
+/// Number of work items after which progress is noted in the store.
 const BATCH: usize = 20;
 
-/// What of an item does not go along.
+/// Counts of an item's elements that are not carried.
 #[derive(Debug, Default)]
 struct Losses {
     hidden: usize,
@@ -29,19 +29,19 @@ struct Losses {
     strangers: usize,
 }
 
-/// The id there of what an element names; without one the element is lost.
+/// Returns the target's id of the record that an element names. Without one, the element counts as lost.
 fn or_lost(there: Option<Uuid>, lost: &mut usize) -> Option<Value> {
     *lost += usize::from(there.is_none());
     there.map(|id| json!(id))
 }
 
-/// How many elements an item has.
+/// Counts the elements of an item.
 fn counted(values: &ItemValues) -> usize {
     values.values().map(Vec::len).sum()
 }
 
 impl Work<'_> {
-    /// All work items with a type or values.
+    /// Handles all work items with a type or values.
     pub(super) async fn values(&mut self, recorded: &[RecordedItem]) -> Result<(), String> {
         let mut projects: BTreeMap<Uuid, Vec<&RecordedItem>> = BTreeMap::new();
         for item in recorded {
@@ -118,7 +118,7 @@ impl Work<'_> {
         self.settle_all(&name, jobs).await
     }
 
-    /// Tells of the items of a project that is not there.
+    /// Reports the items of a project that the target does not have.
     fn leave_values(&mut self, name: &str, recorded: &[&RecordedItem], values: &HashMap<Uuid, ItemValues>) {
         let held = recorded.iter().filter(|item| item.type_id.is_some() || values.contains_key(&item.id)).count();
         let elements: usize = values.values().map(counted).sum();
@@ -186,7 +186,7 @@ impl Work<'_> {
         self.ids.end(Kind::Item, &done).await
     }
 
-    /// What is to be made alike of the work item `theirs`, which is `item` here.
+    /// Builds the job that makes the work item `theirs` equal to `item` here.
     fn job(
         &self,
         item: &RecordedItem,
@@ -241,7 +241,7 @@ impl Work<'_> {
         })
     }
 
-    /// The name of a property there; its name here as long as it is not there.
+    /// Returns the name of a property in the target, or its name here while the target does not have it.
     fn name_there(&self, one: &Applicable) -> String {
         let id = self.ids.theirs(Kind::Property, one.property.id);
         let there = self.seen.owned.get(&one.property.project).map(|owned| owned.properties.as_slice());
@@ -249,7 +249,7 @@ impl Work<'_> {
         record.map_or_else(|| one.property.name.clone(), |record| text(record, "name").to_owned())
     }
 
-    /// Elements in the terms of the other side, as many as show here.
+    /// Returns the elements that are visible here, with the target's ids.
     fn elements(&self, one: &Applicable, elements: &[Element], items: &Items, losses: &mut Losses) -> Vec<Value> {
         let kind = ValueKind::of(&one.property);
         let mut shown = Vec::new();
@@ -262,7 +262,7 @@ impl Work<'_> {
                 ValueKind::Option => {
                     let offered = |id: &Uuid| one.options.iter().any(|offered| offered.option.id == *id);
                     let id = id.filter(offered);
-                    // As long as the option is not there, its id here stands for it.
+                    // While the target does not have the option, use the id here.
                     id.map(|id| json!(self.ids.theirs(Kind::Option, id).unwrap_or(&id.to_string())))
                 }
                 ValueKind::Person => {
@@ -277,7 +277,7 @@ impl Work<'_> {
         shown
     }
 
-    /// Work items that have a type there and none here.
+    /// Reports work items that have a type in the target and none here.
     async fn types_only_there(&mut self, project: Uuid, recorded: &[RecordedItem]) -> Result<(), String> {
         let owned = self.seen.owned.get(&Some(project));
         let has_types = owned.is_some_and(|owned| !owned.types.is_empty() || !owned.imported.is_empty());
@@ -295,7 +295,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Whether values or defaults may name people, so that rosters are needed.
+    /// Checks whether values or defaults may name people, so that rosters are needed.
     pub(super) fn names_people(&self) -> bool {
         self.catalogue.properties.values().any(|property| {
             property.property_type == PropertyType::Relation && ValueKind::of(property) == ValueKind::Person

@@ -1,7 +1,7 @@
-//! One pass over a workspace: looking what differs, or making it alike.
+//! One pass over a workspace: finds the differences, or removes them.
 //!
-//! Both are the same walk, so that exactly the things that are told beforehand are done. The other files of this folder
-//! walk one kind of record each. May use: `catalogue`, `plan` (the type mode), `store`, this folder.
+//! Both do the same walk, so that exactly the announced changes are made. The other files of this folder
+//! handle one kind of record each. May use: `catalogue`, `plan` (the type mode), `store`, this folder.
 
 use super::bodies::{create, update};
 use super::differences::{Difference, differences};
@@ -21,18 +21,18 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// What a pass does.
+/// Kind of a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Doing {
-    /// Nothing is written, and everything is compared.
+    /// Writes nothing and compares everything.
     Looking,
-    /// Nothing is written; work items that were carried as they still are here are taken to be there.
+    /// Writes nothing. Trusts that work items are in the target when they were carried and have not changed here since.
     Planning,
-    /// Missing records are made, unfinished ones are finished.
+    /// Makes missing records and finishes unfinished ones.
     Carrying,
 }
 
-/// What is told of progress.
+/// Receiver of progress messages.
 pub(super) type Tell<'w> = &'w (dyn Fn(&str) + Send + Sync);
 
 /// A pass over one workspace.
@@ -45,54 +45,54 @@ pub(super) struct Work<'w> {
     pub(super) ids: Ids<'w>,
     pub(super) seen: Seen,
     pub(super) doing: Doing,
-    /// Whether what is there under the same name is made alike.
+    /// Whether records of the same name in the target are made equal to ours.
     pub(super) update: bool,
     pub(super) findings: Findings,
     pub(super) people: HashMap<Uuid, Uuid>,
-    /// Work items by project, as far as they were read.
+    /// Work items that were read, by project.
     pub(super) items: BTreeMap<Uuid, Arc<Items>>,
-    /// Work items here, archived there, that are brought back there.
+    /// Work items, by id here, that are archived in the target and live here; they are unarchived there.
     pub(super) returning: HashSet<Uuid>,
-    /// Types that work items need which could not be carried.
+    /// Types that work items need, but that these items could not be given.
     pub(super) needed: HashSet<Uuid>,
-    /// Types to switch off when their work items are there, in the order of their making.
+    /// Types to deactivate when their work items are carried, in the order of their creation.
     pub(super) retired: Vec<Uuid>,
     pub(super) tell: Tell<'w>,
 }
 
-/// What is to be done about a record.
+/// Decision about a record.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Verdict {
-    /// It is not there.
+    /// The target does not have it.
     Make,
-    /// It is there as it is here.
+    /// It is equal in the target.
     Alike,
-    /// This command made it, and it differs from ours.
+    /// It differs, and this command may change it: this command made it, or the run updates records of the same name.
     Change(Vec<Difference>),
-    /// It is there and not as it is here, and not ours to change.
+    /// It differs, and this command may not change it.
     Conflict(Vec<Difference>),
-    /// It was carried before, and has been deleted there since.
+    /// It was carried before, and has been deleted in the target since.
     Gone,
 }
 
-/// A record as it is to be there.
+/// Our record in the form wanted in the target.
 pub(super) struct Intended {
     pub(super) kind: Kind,
     pub(super) own: Uuid,
     pub(super) ours: Record,
-    /// What people call it.
+    /// Name of the record in messages.
     pub(super) name: String,
-    /// Stands for the record as it is here.
+    /// Fingerprint of our record.
     pub(super) digest: String,
 }
 
 impl Work<'_> {
-    /// Whether this pass writes.
+    /// Checks whether this pass writes.
     pub(super) fn carries(&self) -> bool {
         self.doing == Doing::Carrying
     }
 
-    /// Judges a record against the one there.
+    /// Compares a record with the target's record, and decides what to do.
     pub(super) fn judge(
         &self,
         kind: Kind,
@@ -108,7 +108,7 @@ impl Work<'_> {
             };
         };
         let unlike = differences(kind, ours, theirs);
-        // Our record has not changed since it was carried, so the other side changed it.
+        // A record that is done and unchanged here is not ours to change: the other side changed it.
         let is_ours = self.ids.is_begun(kind, own) && !self.ids.is_done(kind, own, digest);
         match (unlike.is_empty(), is_ours || self.update) {
             (true, _) => Verdict::Alike,
@@ -117,7 +117,7 @@ impl Work<'_> {
         }
     }
 
-    /// Counts a record and tells what is to be told of it; `name` is what people call it.
+    /// Counts a record and reports its findings; `name` is its name in messages.
     pub(super) fn count(&mut self, kind: Kind, name: &str, verdict: &Verdict) {
         match verdict {
             Verdict::Make => self.findings.of(kind).carried += 1,
@@ -136,19 +136,19 @@ impl Work<'_> {
         }
     }
 
-    /// Counts and tells fields that stay unlike, because no operation writes them.
+    /// Counts and reports fields that stay different because no operation writes them.
     pub(super) fn leave_unwritable(&mut self, kind: Kind, name: &str, unlike: &[Difference]) {
         for one in unlike.iter().filter(|one| one.how == How::Made) {
             self.findings.leave(kind, 1, format!("{name}: {}, and no operation writes that", one.told()));
         }
     }
 
-    /// The record there with this id, of some.
+    /// Returns the record with this id.
     pub(super) fn with_id<'r>(records: &'r [Record], id: Option<&str>) -> Option<&'r Record> {
         records.iter().find(|record| Some(text(record, "id")) == id)
     }
 
-    /// Brings the workspace there into a mode, when it is in another.
+    /// Switches the target's workspace to a mode, unless it is in that mode.
     pub(super) async fn switch(&mut self, mode: TypeMode) -> Result<(), String> {
         let wanted = mode == TypeMode::Workspace;
         if self.seen.features.get("is_work_item_types_enabled") == Some(&Value::Bool(wanted)) {
@@ -174,7 +174,7 @@ impl Work<'_> {
         self.set_features(&json!({"work_item_type_default_level": level})).await
     }
 
-    /// Notes that this command may change the features there, also in a later run.
+    /// Notes that this command, also a later run of it, may change the target's features.
     async fn own_features(&mut self) -> Result<(), String> {
         self.ids.reopen(Kind::Features, self.catalogue.features.id).await
     }
@@ -185,9 +185,9 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The texts of a default in the terms of the other side, and how many of them name people or work items that are
-    /// not there; those are left out. An option is named by its id or its name, and its id stays as long as it is not
-    /// there.
+    /// Returns the texts of a default with the target's ids, and the number of texts that are left out because the
+    /// target lacks the person or work item that they name. A text names an option by id or name. The id here is kept
+    /// while the target does not have the option.
     pub(super) fn default_there(&self, property: &Property, texts: &[String]) -> (Value, usize) {
         let kind = ValueKind::of(property);
         let there = |text: &String| {
@@ -206,7 +206,7 @@ impl Work<'_> {
         (json!(known), lost)
     }
 
-    /// Reads the work items of projects whose defaults may name some.
+    /// Reads the work items of projects whose defaults may name work items.
     pub(super) async fn items_of_defaults(&mut self) -> Result<(), String> {
         let names_items = |property: &Property| {
             let has_default = |texts: &[String]| texts.iter().any(|text| Uuid::try_parse(text).is_ok());
@@ -225,10 +225,10 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Sends a write about a record of this kind and name. One that the target refuses is told and left; none then.
+    /// Sends a write about a record of this kind and name. A refusal is reported, and the method returns `None`.
     ///
     /// # Errors
-    /// When there is no answer, or none that says what is wrong with the record.
+    /// When there is no answer, or the answer says nothing about the record (401, 403 or 500 and above).
     pub(super) async fn write(
         &mut self,
         kind: Kind,
@@ -245,8 +245,8 @@ impl Work<'_> {
         Ok(None)
     }
 
-    /// Makes or changes a record of `list` as `verdict` says, in the mode in which that is possible. None when nothing
-    /// was to be written, and when the target refused it.
+    /// Makes or changes a record of `list` as `verdict` says, in the mode that allows it. Returns `None` when nothing
+    /// had to be written, or when the target refused the write.
     pub(super) async fn carry(
         &mut self,
         intended: &Intended,
@@ -276,7 +276,7 @@ impl Work<'_> {
         }
     }
 
-    /// Work items of a project on both sides, read once.
+    /// Returns the work items of a project on both sides; reads them once.
     pub(super) async fn items_of(&mut self, project: Uuid) -> Result<Option<Arc<Items>>, String> {
         if let Some(items) = self.items.get(&project) {
             return Ok(Some(Arc::clone(items)));
@@ -287,7 +287,8 @@ impl Work<'_> {
         Ok(Some(items))
     }
 
-    /// Tells those records of an owner there that are none of `ours`: as a `word` with what the field `label` says.
+    /// Reports an owner's records in the target that are not among `ours`, each as `word` and the content of field
+    /// `label`.
     pub(super) fn only_there(
         &mut self,
         kind: Kind,
@@ -305,12 +306,13 @@ impl Work<'_> {
         }
     }
 
-    /// Tells what is there and not here.
+    /// Reports a record that exists only in the target.
     pub(super) fn extra(&mut self, words: String) {
         self.findings.tell(Class::Extra, words);
     }
 
-    /// The switches as they are here; to be called last among the definitions, because their making switches some.
+    /// Sets the feature switches as they are here. Call it last among the definitions, because making them changes
+    /// switches.
     pub(super) async fn features(&mut self) -> Result<(), String> {
         let (intended, verdict) = self.judge_features();
         self.findings.of(Kind::Features).here += 1;
@@ -321,7 +323,7 @@ impl Work<'_> {
         }
     }
 
-    /// The switches as they are here, after others were needed once more.
+    /// Sets the feature switches as they are here again, after other switch values were needed.
     pub(super) async fn features_again(&mut self) -> Result<(), String> {
         let (intended, verdict) = self.judge_features();
         self.write_features(intended, &verdict).await
@@ -332,7 +334,7 @@ impl Work<'_> {
         let ours = shapes::features(&self.catalogue.features);
         let (name, digest) = (format!("features of {}", self.scope.slug), digest(&json!([ours])));
         let verdict = match self.judge(kind, own, &digest, &ours, Some(&self.seen.features)) {
-            // A switch that nobody has turned on there yet is nobody's choice.
+            // A switch that is still off (false or 0) in the target is nobody's decision, so it may be changed.
             Verdict::Conflict(unlike)
                 if !self.ids.is_begun(kind, own)
                     && unlike.iter().all(|one| one.theirs == json!(false) || one.theirs == json!(0)) =>
