@@ -1,5 +1,5 @@
-//! What several commands share: flags that override settings, how a command ends, the runtime it runs on, the store it
-//! looks at, and what it prints: text for a terminal or the next program. May use: what `cli` may use.
+//! Shared parts of commands: flags that override settings, the result of a command, its runtime, access to its store,
+//! and its output for a terminal or the next program. May use: what `cli` may use.
 
 use crate::settings::{HttpAddress, LoadArgs, Loaded, Settings};
 use crate::store::{Store, file_of};
@@ -19,7 +19,7 @@ use uuid::Uuid;
 /// Flags that override settings.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SettingArgs {
-    /// Settings file (TOML); without it ./causeway.toml or ./config/causeway.toml is read when there
+    /// Settings file (TOML); without it, ./causeway.toml or ./config/causeway.toml is read if it exists
     #[arg(long, value_name = "FILE", env = "CAUSEWAY_CONFIG")]
     pub(super) config: Option<PathBuf>,
     /// Address of the v1 deployment, without /api/v1 [setting: upstream.base_url]
@@ -48,7 +48,7 @@ pub(super) fn server(text: &str) -> Result<HttpAddress, String> {
     }
 }
 
-/// A slug of a workspace on the command line.
+/// Parses the slug of a workspace on the command line.
 pub(super) fn slug(text: &str) -> Result<String, String> {
     let belongs = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '~');
     if text.is_empty() || !text.chars().all(belongs) {
@@ -66,7 +66,7 @@ pub(super) fn id(text: &str) -> Result<Uuid, String> {
     })
 }
 
-/// One of a few words on the command line, each with what it means for people and what it stands for.
+/// Parses one of a few words on the command line. Each entry has the word, its meaning for people, and its value.
 pub(super) fn one_of<T: Clone + Send + Sync + 'static>(
     words: &'static [(&'static str, &'static str, T)],
 ) -> impl TypedValueParser<Value = T> {
@@ -77,21 +77,21 @@ pub(super) fn one_of<T: Clone + Send + Sync + 'static>(
     })
 }
 
-/// What a command ends with: success, or the sentences for standard error.
+/// Result of a command: success, or an error text for standard error.
 pub(super) type Outcome = Result<(), String>;
 
 impl SettingArgs {
-    /// Settings with these flags on top.
+    /// Loads the settings and applies these flags.
     pub(super) fn load(&self) -> Result<Settings, String> {
         self.load_from().map(|loaded| loaded.settings)
     }
 
-    /// The same, to be compared with what stands there later.
+    /// Loads the settings like [`SettingArgs::load`], in a form that can be compared with a later state.
     pub(super) fn load_from(&self) -> Result<Loaded, String> {
         Settings::load_from(self.sources()?).map_err(|faults| faults.to_string())
     }
 
-    /// The same, for a process that serves.
+    /// Loads the settings again in a process that already serves.
     pub(super) fn load_again(&self) -> Result<Loaded, String> {
         Settings::load_again(self.sources()?).map_err(|faults| faults.to_string())
     }
@@ -117,7 +117,7 @@ impl SettingArgs {
     }
 }
 
-/// Longest wait at the end for a file that is being read.
+/// Longest wait, when a command ends, for a file that is still being read.
 const READING: Duration = Duration::from_secs(5);
 
 /// Runs `work` on a multi-threaded runtime.
@@ -140,7 +140,7 @@ pub(super) async fn stop_signal() {
     }
 }
 
-/// Writes to standard output. When the reader has left, as `head` does, the process ends with 1 and says nothing.
+/// Writes to standard output. When the reader has closed the pipe, as `head` does, the process exits silently with 1.
 pub(super) fn write(text: Arguments<'_>) {
     if let Err(fault) = stdout().lock().write_fmt(text) {
         if fault.kind() != ErrorKind::BrokenPipe {
@@ -150,24 +150,24 @@ pub(super) fn write(text: Arguments<'_>) {
     }
 }
 
-/// Prints text as [`std::print`] does, where the reader may have left.
+/// Prints text like [`std::print`], but accepts that the reader has closed the pipe.
 macro_rules! print_out {
     ($($text:tt)*) => { $crate::cli::arguments::write(format_args!($($text)*)) };
 }
 
-/// The same with the end of a line.
+/// Prints text like `print_out!`, and ends the line.
 macro_rules! say {
     ($($text:tt)*) => { $crate::cli::arguments::write(format_args!("{}\n", format_args!($($text)*))) };
 }
 
 pub(super) use {print_out, say};
 
-/// A new file for its owner's eyes only.
+/// Creates a new file that only its owner can read and write.
 pub(super) fn create(file: &Path) -> std::io::Result<File> {
     OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(file)
 }
 
-/// A mistyped path must not make an empty store that then looks sound.
+/// Fails when there is no store at `url`, so that a mistyped path does not create an empty store that looks healthy.
 pub(super) fn expect_there(url: &str) -> Outcome {
     match absent(url) {
         Some(file) => Err(format!("there is no store at {}; see --store", file.display())),
@@ -175,7 +175,7 @@ pub(super) fn expect_there(url: &str) -> Outcome {
     }
 }
 
-/// Opens the store at `url`, which has to be there, works with it and closes it.
+/// Opens the store at `url`, which must exist, runs `work` with it and closes it.
 pub(super) async fn with_store<T>(
     url: &str,
     work: impl AsyncFnOnce(&Store) -> Result<T, String>,
@@ -184,7 +184,7 @@ pub(super) async fn with_store<T>(
     with_any_store(url, work).await
 }
 
-/// The same for work with tables that older versions do not have, or have otherwise.
+/// Works like [`with_store`], but requires the tables of this version.
 pub(super) async fn with_current_store<T>(
     url: &str,
     work: impl AsyncFnOnce(&Store) -> Result<T, String>,
@@ -196,7 +196,7 @@ pub(super) async fn with_current_store<T>(
     .await
 }
 
-/// Tables of an older version are not guessed at.
+/// Fails when the tables are not those of this version.
 pub(super) async fn expect_current(store: &Store) -> Outcome {
     match store.steps_to_take().await?.is_empty() {
         true => Ok(()),
@@ -204,7 +204,7 @@ pub(super) async fn expect_current(store: &Store) -> Outcome {
     }
 }
 
-/// The same as [`with_store`] for one that is made when it is not there.
+/// Works like [`with_store`], but creates the store when there is none.
 pub(super) async fn with_any_store<T>(
     url: &str,
     work: impl AsyncFnOnce(&Store) -> Result<T, String>,
@@ -215,7 +215,7 @@ pub(super) async fn with_any_store<T>(
     outcome
 }
 
-/// The file of the store at `url`, when there is none yet.
+/// Returns the file of the store at `url`, when the file does not exist yet.
 pub(super) fn absent(url: &str) -> Option<PathBuf> {
     file_of(url).filter(|file| !file.exists())
 }

@@ -1,5 +1,5 @@
-//! `causeway check`: settings, mappings, what stands beside the program, and on request the backend, before anything is
-//! served. May use: what `cli` may use.
+//! `causeway check`: checks settings, mappings, the files and services beside the program, and on request the backend,
+//! without serving. May use: what `cli` may use.
 
 use super::arguments::{Outcome, SettingArgs, block_on, say};
 use crate::app;
@@ -35,7 +35,7 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
     })
 }
 
-/// What the mappings mean, unless there is a fault in them.
+/// Compiles the mappings. On an error, adds it to `faults` and returns `None`.
 fn check_mappings(settings: &Settings, faults: &mut Vec<String>) -> Option<Arc<Plan>> {
     let plan = match app::compile_plan(settings.mappings.as_deref()) {
         Ok(plan) => plan,
@@ -49,7 +49,7 @@ fn check_mappings(settings: &Settings, faults: &mut Vec<String>) -> Option<Arc<P
     Some(plan)
 }
 
-/// Looks at the certificate, at what stands beside the program and at v1, and tells it; what is wrong.
+/// Checks the certificate, the parts beside the program, and v1. Prints the results and returns the faults.
 async fn look(settings: &Settings, plan: Option<&Arc<Plan>>, wanted: &doctor::Wanted) -> Vec<String> {
     let (mut report, mut faults) = (Report::default(), Vec::new());
     doctor::certificate(settings, &mut report);
@@ -62,7 +62,7 @@ async fn look(settings: &Settings, plan: Option<&Arc<Plan>>, wanted: &doctor::Wa
         match check.state {
             State::Fine => say!("{:<9} fine: {}", check.part, check.found),
             State::Warning => say!("warning   {}; {remedy}", check.found),
-            // These say themselves what to do.
+            // The text of these two parts already contains the remedy.
             State::Fault if ["native", "retirement"].contains(&check.part) => faults.push(check.found.clone()),
             State::Fault | State::Unknown => faults.push(format!("{}; {remedy}", check.found)),
         }

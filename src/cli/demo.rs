@@ -16,7 +16,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::net::TcpListener;
 
-/// Time from one call of the small client of v1 to the next.
+/// Pause between two calls of the small v1 client.
 const PAUSE: Duration = Duration::from_secs(5);
 
 /// Arguments of `demo`.
@@ -28,10 +28,10 @@ pub struct DemoArgs {
     /// Extra generated work items in the sample project
     #[arg(long, value_name = "N", default_value_t = 0)]
     work_items: usize,
-    /// Requests a minute that the embedded v1 allows each key; 0 for no limit
+    /// Requests per minute that the embedded v1 allows each key; 0 for no limit
     #[arg(long, value_name = "N", default_value_t = 0)]
     quota: u32,
-    /// The time that calls of the embedded v1 take
+    /// How long calls of the embedded v1 take
     #[arg(long, default_value = "none", value_parser = one_of(&COSTS))]
     costs: Costs,
 }
@@ -56,7 +56,7 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
         let app = App::build(&settings).await.map_err(|fault| fault.to_string())?;
         let callback = at_any_port().await?;
         let redirect = redirect(callback.local_addr().map_err(|fault| fault.to_string())?);
-        // An app to try the authorization server with.
+        // An app for trying the authorization server.
         let demo_app = Registrable {
             name: "Demo app".to_owned(),
             redirect_uris: vec![redirect.clone()],
@@ -79,7 +79,7 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
         print_out!("{}", welcome(behind, &operators, &facts, &demo_app));
         tokio::spawn(demo_app.serve(callback));
         tokio::spawn(sandbox.serve(backend, stop_signal()));
-        // With a quota its calls would be somebody's.
+        // With a quota, these calls would use up part of a person's quota.
         if quota == 0 {
             tokio::spawn(old_client(listen, facts));
         }
@@ -87,7 +87,8 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
     })
 }
 
-/// The demo takes nothing from files or the environment, and keeps nothing. Operators are served on this machine alone.
+/// Builds the settings of the demo. They use no files and no environment, and nothing is kept. The operators' listener
+/// is on 127.0.0.1 only.
 fn settings(listen: SocketAddr, behind: SocketAddr, quota: u32, token: &str) -> Result<Settings, String> {
     let overrides = [
         ("listen.address", listen.to_string()),
@@ -106,8 +107,8 @@ async fn at_any_port() -> Result<TcpListener, String> {
     TcpListener::bind("127.0.0.1:0").await.map_err(|fault| format!("no port is free: {fault}"))
 }
 
-/// A small client of v1, so that the page about the move has something to show: reads what v1 has of the sample
-/// project, one operation after the other, for as long as the demo runs.
+/// Runs a small v1 client, so that the migration page has data to show. It reads the sample project through v1, one
+/// operation after the other, as long as the demo runs.
 async fn old_client(gateway: SocketAddr, facts: DemoFacts) {
     let Ok(plan) = app::compile_plan(None) else { return };
     let Some(key) = facts.keys.get(1).or(facts.keys.first()) else { return };
@@ -120,7 +121,7 @@ async fn old_client(gateway: SocketAddr, facts: DemoFacts) {
     let reads = plan.v1.all().iter().filter(|row| row.served && row.method == Method::Get);
     let paths: Vec<String> = reads.filter_map(|row| row.path.fill(known)).collect();
     for path in paths.iter().cycle() {
-        // The outcome of a call does not matter to it.
+        // The client ignores the results of its calls.
         let _ = client.send("GET", &format!("/api/v1/{path}"), None).await;
         tokio::time::sleep(PAUSE).await;
     }
@@ -159,21 +160,21 @@ pub struct SandboxArgs {
     /// Address and port to listen on
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8081")]
     listen: SocketAddr,
-    /// What it holds at the start
+    /// Data it holds at the start
     #[arg(long, default_value = "demo", value_parser = one_of(&SEEDS))]
     seed: Seed,
     /// Extra generated work items in the first project
     #[arg(long, value_name = "N", default_value_t = 0)]
     work_items: usize,
-    /// Requests a minute allowed to each key; 0 for no limit
+    /// Requests per minute allowed to each key; 0 for no limit
     #[arg(long, value_name = "N", default_value_t = 60)]
     quota: u32,
-    /// The time that calls take
+    /// How long calls take
     #[arg(long, default_value = "none", value_parser = one_of(&COSTS))]
     costs: Costs,
 }
 
-/// What calls of the embedded v1 may take.
+/// Choices for the time that calls of the embedded v1 take.
 const COSTS: [(&str, &str, Costs); 2] = [
     ("none", "As little as possible", Costs::None),
     (
@@ -182,7 +183,7 @@ const COSTS: [(&str, &str, Costs); 2] = [
         Costs::Real,
     ),
 ];
-/// What a sandbox may hold at the start.
+/// Choices for the data of a sandbox at the start.
 const SEEDS: [(&str, &str, Seed); 3] = [
     ("demo", "A small pleasant sample", Seed::Demo),
     ("recorded", "The situation the recorded exchanges start from", Seed::Recorded),

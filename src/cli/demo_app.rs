@@ -1,8 +1,8 @@
-//! The app that the demo lets people allow: the page that its link ends on does what an app does with the code, and
-//! shows it.
+//! The app of the demo that people can allow. Its link ends on a page that exchanges the code, as any app does, and
+//! shows the result.
 //!
-//! It is a client of the gateway like any other, on a port of its own, and knows only what it was given when it was
-//! registered. May use: what `cli` may use.
+//! It is an ordinary client of the gateway, on a port of its own, and knows only what it got at its registration.
+//! May use: what `cli` may use.
 
 use crate::html::{self, INLINE, NOWHERE};
 use crate::outgoing;
@@ -21,16 +21,16 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 
-/// Where the code is brought.
+/// Path to which the browser brings the code.
 const CALLBACK: &str = "/callback";
-/// What the link of the demo carries and the code has to come back with.
+/// The `state` in the link of the demo; the code must come back with the same value.
 pub(super) const STATE: &str = "demo";
 /// Longest wait for the gateway.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// What is shown of a code or a text that somebody sent.
+/// Number of characters that the page shows of a code.
 const SHOWN: usize = 12;
 
-/// The address to which the gateway sends the browser back.
+/// Returns the address to which the gateway sends the browser back.
 pub(super) fn redirect(app: SocketAddr) -> String {
     format!("http://{app}{CALLBACK}")
 }
@@ -54,7 +54,7 @@ struct Finished {
 }
 
 impl DemoApp {
-    /// Serves the page for as long as the demo runs.
+    /// Serves the page as long as the demo runs.
     pub(super) async fn serve(self, listener: TcpListener) {
         let app = Arc::new(self);
         while let Ok((socket, _)) = listener.accept().await {
@@ -64,7 +64,7 @@ impl DemoApp {
                     let app = Arc::clone(&app);
                     async move { Ok::<_, Infallible>(app.answer(&request).await) }
                 });
-                // A browser that left is nobody's concern.
+                // Ignore browsers that disconnect.
                 let _ =
                     hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(socket), answer).await;
             });
@@ -86,7 +86,7 @@ impl DemoApp {
         }
     }
 
-    /// Does what an app does with the code.
+    /// Exchanges the code for a token and reads the person, as any app does.
     async fn finish(&self, query: &str) -> Result<Finished, String> {
         let given = |name: &str| {
             let mut pairs = form_urlencoded::parse(query.as_bytes());
@@ -133,7 +133,7 @@ async fn json(request: reqwest::RequestBuilder) -> Result<Value, String> {
 }
 
 fn in_words(fault: reqwest::Error) -> String {
-    // Without the address: it holds a code.
+    // Without the address, because it holds a code.
     fault.without_url().to_string()
 }
 

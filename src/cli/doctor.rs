@@ -1,4 +1,4 @@
-//! `causeway doctor`: everything an installation stands on. May use: what `cli` may use.
+//! `causeway doctor`: checks everything that an installation depends on. May use: what `cli` may use.
 
 use super::arguments::{SettingArgs, block_on, say, server};
 use crate::doctor::{self, Report, State};
@@ -12,10 +12,10 @@ use std::process::ExitCode;
 pub struct DoctorArgs {
     #[command(flatten)]
     settings: SettingArgs,
-    /// A v1 API key to ask v1 with; without it the setting upstream.service_key
+    /// A v1 API key for questions to v1; without it, the setting upstream.service_key is used
     #[arg(long, value_name = "KEY", env = "CAUSEWAY_CHECK_KEY", hide_env_values = true)]
     key: Option<String>,
-    /// Address that clients use, when it is not the setting public_url
+    /// Address that clients use, if it differs from the setting public_url
     #[arg(long, value_name = "URL", value_parser = server)]
     through: Option<HttpAddress>,
     /// Print JSON
@@ -26,7 +26,7 @@ pub struct DoctorArgs {
 pub(super) fn run(args: &DoctorArgs) -> Result<ExitCode, String> {
     let mut report = Report::default();
     match args.settings.load() {
-        // Nothing else can be looked at without them.
+        // Without settings nothing else can be checked.
         Err(faults) => report.fault("settings", faults, "each line above says what to write instead"),
         Ok(settings) => {
             let through = args.through.as_ref().map(|address| address.as_str().to_owned());

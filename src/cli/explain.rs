@@ -1,4 +1,5 @@
-//! `causeway explain`: what would happen to a request, and with `--run` what did. May use: what `cli` may use.
+//! `causeway explain`: tells how a request would be handled, and with `--run` also sends it. May use: what `cli` may
+//! use.
 
 use super::arguments::{Outcome, SettingArgs, block_on, print_out, say, server};
 use crate::outgoing::Answer;
@@ -9,7 +10,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Headers of an answer that say how it came about.
+/// Response headers that say how the answer was made.
 const TOLD: [&str; 9] = [
     "Causeway-V1-Calls",
     "Causeway-Ignored",
@@ -28,23 +29,23 @@ pub struct ExplainArgs {
     /// Method, such as GET
     #[arg(value_name = "METHOD")]
     method: String,
-    /// Path with its query, such as '/api/v2/users/me/'; for a path of v1, what replaces it in v2
+    /// Path with its query, such as '/api/v2/users/me/'; for a v1 path, the v2 replacement is explained
     #[arg(value_name = "PATH")]
     target: String,
     /// Print JSON instead of text
     #[arg(long)]
     json: bool,
-    /// Send it as well, and tell status, timings and v1 calls; a write is carried out
+    /// Also send the request, and print its status, timings and v1 calls; a write is carried out
     #[arg(long, requires = "against")]
     run: bool,
-    /// Address of the running gateway to send it to
+    /// Address of the running gateway that gets the request
     #[arg(long, value_name = "URL", value_parser = server)]
     against: Option<HttpAddress>,
-    /// Key to send with it
+    /// Key for the request
     #[arg(long, value_name = "KEY", env = "CAUSEWAY_KEY", hide_env_values = true)]
     key: Option<String>,
-    /// JSON body: judged as the gateway would before it looks anything up, and sent with --run; for a call of v1 told
-    /// in v2's words
+    /// JSON body: checked as the gateway checks it before it reads anything, and sent with --run; the body of a v1 call
+    /// is translated to v2
     #[arg(long, value_name = "JSON")]
     body: Option<String>,
     #[command(flatten)]
@@ -57,7 +58,7 @@ pub(super) fn run(args: &ExplainArgs) -> Outcome {
     let body: Option<Value> = match &args.body {
         Some(text) => match serde_json::from_str(text) {
             Ok(body) => Some(body),
-            // For a call of v2 that is told as the gateway would tell it.
+            // For a call of v2, the error is explained in the gateway's own words.
             Err(_) if args.target.starts_with("/api/v2/") && !args.run => None,
             Err(fault) => return Err(format!("--body is no JSON: {fault}")),
         },
@@ -87,7 +88,7 @@ pub(super) fn run(args: &ExplainArgs) -> Outcome {
     })
 }
 
-/// Where a mapping was read, file and line: in `folder` when the file is there, else it is built in.
+/// Returns file and line of a mapping: in `folder` when the file is there, else the built-in mapping.
 fn read_from(folder: &Path, built_in: String) -> String {
     let place = built_in.strip_prefix("mappings/").unwrap_or(&built_in);
     let file = place.split(':').next().unwrap_or(place);

@@ -19,27 +19,27 @@ pub struct KeyArgs {
 
 #[derive(Debug, Subcommand)]
 enum KeyCommand {
-    /// Make a key; it is shown once
+    /// Create a key; it is shown only once
     Mint {
         #[command(flatten)]
         settings: SettingArgs,
-        /// The v1 key that acts for it; without it, it is read from standard input
+        /// The v1 key that the new key acts with; if absent, it is read from standard input
         #[arg(long, value_name = "KEY", env = "CAUSEWAY_V1_KEY", hide_env_values = true)]
         from_v1_key: Option<String>,
-        /// What it opens, separated by blanks or commas, such as "projects.work_items:read read"
+        /// Scopes of the key, separated by blanks or commas, such as "projects.work_items:read read"
         #[arg(long, value_name = "SCOPES")]
         scopes: String,
-        /// Slug of the only workspace it opens
+        /// Slug of the only workspace that the key opens
         #[arg(long, value_name = "SLUG")]
         workspace: Option<String>,
-        /// Until when it is good: a duration such as 720h, or an instant such as 2027-01-31T00:00:00Z
+        /// When the key expires: a duration such as 720h, or an instant such as 2027-01-31T00:00:00Z
         #[arg(long, value_name = "WHEN")]
         expires: Option<String>,
-        /// What it is for
+        /// Purpose of the key
         #[arg(long, default_value = "unnamed")]
         title: String,
     },
-    /// List the keys that are good
+    /// List the valid keys
     List {
         #[command(flatten)]
         settings: SettingArgs,
@@ -74,7 +74,7 @@ fn piped() -> Result<String, String> {
     Ok(text.trim().to_owned())
 }
 
-/// An instant in microseconds since 1970, which must lie ahead.
+/// Parses an instant, which must be in the future. Returns microseconds since 1970.
 fn instant(text: &str) -> Result<i64, String> {
     let now = Timestamp::now();
     let at = text.parse::<Timestamp>().ok().or_else(|| now.checked_add(text.parse::<SignedDuration>().ok()?).ok());

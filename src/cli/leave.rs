@@ -20,7 +20,7 @@ pub struct LeaveArgs {
     /// Slug of a workspace to carry; may be repeated
     #[arg(long, value_name = "SLUG", required = true)]
     workspace: Vec<String>,
-    /// Tell what would be carried, what is in the way and what is impossible; write nothing
+    /// Print what would be carried, what conflicts and what is impossible; write nothing
     #[arg(long, conflicts_with = "check")]
     dry_run: bool,
     /// Only compare both sides again
@@ -33,11 +33,11 @@ pub struct LeaveArgs {
     /// Accept records that only the target has; without this the two sides then count as different
     #[arg(long)]
     keep_extra: bool,
-    /// File with the key of the target; without it the variable CAUSEWAY_TARGET_KEY
+    /// File with the key of the target; without it, the variable CAUSEWAY_TARGET_KEY is used
     #[arg(long, value_name = "FILE")]
     target_key_file: Option<PathBuf>,
-    /// File with a v1 key of our own deployment; without it the variable CAUSEWAY_KEY or the setting
-    /// upstream.service_key
+    /// File with a v1 key of our own deployment; without it, the variable CAUSEWAY_KEY or the setting
+    /// upstream.service_key is used
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
     /// Print JSON
@@ -51,12 +51,12 @@ const AFTER_HELP: &str = "Exit code 0: all is carried and both sides are alike (
 way); 2: something is not; 1: the command failed, and the next run goes on where it stopped. Both keys must be those \
 of an administrator of the workspace who is in all its projects. Nobody should change definitions or values meanwhile.";
 
-/// Exit code when both sides are not alike.
+/// Exit code when the two sides are not equal.
 const UNLIKE: u8 = 2;
 
-/// Variable with the key of the target.
+/// Environment variable with the key of the target.
 const TARGET_KEY: &str = "CAUSEWAY_TARGET_KEY";
-/// Variable with a v1 key of our own.
+/// Environment variable with a v1 key of our own deployment.
 const OWN_KEY: &str = "CAUSEWAY_KEY";
 
 pub(super) fn run(args: &LeaveArgs) -> Result<ExitCode, String> {
@@ -93,7 +93,7 @@ pub(super) fn run(args: &LeaveArgs) -> Result<ExitCode, String> {
     Ok(if is_clean { ExitCode::SUCCESS } else { UNLIKE.into() })
 }
 
-/// Keeps other runs out for as long as it is held; a dry run writes nothing and needs none of it.
+/// Takes a lock that keeps other runs out while it is held. A dry run writes nothing and needs no lock.
 async fn only_one(store: &Store, url: &str, wish: Wish) -> Result<Option<CarryingAlone>, String> {
     if wish == Wish::DryRun {
         return Ok(None);
@@ -108,7 +108,7 @@ async fn only_one(store: &Store, url: &str, wish: Wish) -> Result<Option<Carryin
     }
 }
 
-/// Whether all came to what was asked for.
+/// Runs the command and prints its report. Returns whether all workspaces have the wanted result.
 async fn carried(
     plan: &Plan,
     store: &Store,
@@ -130,7 +130,7 @@ async fn carried(
     }
 }
 
-/// The tables are those of this version, and the store that of this v1.
+/// Checks that the tables are those of this version, and that the store belongs to this v1.
 async fn is_ready(store: &Store, v1: &str) -> Outcome {
     let steps = store.steps_to_take().await?;
     if !steps.is_empty() {
@@ -149,7 +149,7 @@ async fn is_ready(store: &Store, v1: &str) -> Outcome {
     }
 }
 
-/// The key in a file, else in a variable.
+/// Reads the key from a file, or else from an environment variable.
 fn key(file: Option<&Path>, variable: &str) -> Result<Option<String>, String> {
     let text = match file {
         Some(file) => Some(std::fs::read_to_string(file).map_err(|fault| format!("{}: {fault}", file.display()))?),
@@ -165,7 +165,7 @@ fn key(file: Option<&Path>, variable: &str) -> Result<Option<String>, String> {
     }
 }
 
-/// Where this gateway itself is reached.
+/// Returns the addresses of this gateway.
 fn own_addresses(settings: &Settings) -> Vec<String> {
     let public = settings.public.url.iter().map(|address| address.as_str().to_owned());
     let listen = settings.listen.address;

@@ -1,4 +1,5 @@
-//! `causeway completions` and `causeway man`: what shells and `man` know of the commands. May use: what `cli` may use.
+//! `causeway completions` and `causeway man`: shell completions and manual pages of the commands. May use: what `cli`
+//! may use.
 
 use super::arguments::Outcome;
 use clap::{Args, Command};
@@ -16,7 +17,7 @@ pub struct CompletionsArgs {
 /// Arguments of `man`.
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// Folder for one page for each command, instead of the first page on standard output
+    /// Folder to write one page for each command to, instead of printing the first page
     #[arg(long, value_name = "FOLDER")]
     to: Option<PathBuf>,
 }

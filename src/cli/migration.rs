@@ -1,4 +1,4 @@
-//! `causeway migration`: who still calls v1, and what replaces it. May use: what `cli` may use.
+//! `causeway migration`: reports who still calls v1, and what replaces it. May use: what `cli` may use.
 
 use super::arguments::{Outcome, SettingArgs, block_on, print_out, say, with_current_store};
 use crate::app;
@@ -17,41 +17,41 @@ pub struct MigrationArgs {
     command: Option<MigrationCommand>,
     #[command(flatten)]
     shape: Shape,
-    /// Only calls of this client, as the report names it
+    /// Only calls of this client; use its name from the report
     #[arg(long, value_name = "NAME")]
     client: Option<String>,
-    /// Only calls of this person, or with the credential of this fingerprint
+    /// Only calls of this person, or with the credential that has this fingerprint
     #[arg(long, value_name = "NAME")]
     caller: Option<String>,
     /// Only calls of this operation of v1 or v2
     #[arg(long, value_name = "ID")]
     operation: Option<String>,
-    /// Days without a call of anybody after which an operation of v1 is ready to be switched off; 14 when absent
+    /// Days without any call after which a v1 operation counts as ready to be switched off; 14 if absent
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(i64).range(1..=3660))]
     quiet: Option<i64>,
     #[command(flatten)]
     settings: SettingArgs,
 }
 
-/// Form and reach of the report.
+/// Format and period of the report.
 #[derive(Debug, Args)]
 struct Shape {
     /// Print JSON instead of tables
     #[arg(long, global = true)]
     json: bool,
-    /// Print every count as a line for spreadsheets
+    /// Print every count as a CSV line for spreadsheets
     #[arg(long, conflicts_with = "json")]
     csv: bool,
-    /// Only the last so many days, today included
+    /// Only the last N days, today included
     #[arg(long, value_name = "DAYS", global = true, value_parser = clap::value_parser!(i64).range(1..=3660))]
     days: Option<i64>,
 }
 
 #[derive(Debug, Subcommand)]
 enum MigrationCommand {
-    /// What one client still calls of v1, each call with the v2 request that replaces it
+    /// List the v1 calls that one client still makes, each with the v2 request that replaces it
     Client {
-        /// The client, as the report names it, such as plane-sdk/1.2.0
+        /// Name of the client as in the report, such as plane-sdk/1.2.0
         name: String,
         #[command(flatten)]
         settings: Box<SettingArgs>,
@@ -109,7 +109,7 @@ fn of_all(args: &MigrationArgs) -> Outcome {
     Ok(())
 }
 
-/// The counts that are wanted, and what their operations are.
+/// Reads the wanted counts, and the plan that describes their operations.
 fn counted(settings: &SettingArgs, wanted: &Wanted, today: i64) -> Result<(Arc<Plan>, Counts), String> {
     let settings = settings.load()?;
     let plan = app::compile_plan(settings.mappings.as_deref()).map_err(|fault| fault.to_string())?;

@@ -51,54 +51,54 @@ enum Command {
     Serve(SettingArgs),
     /// Try it out: an embedded v1 with sample data and the gateway in front of it
     Demo(demo::DemoArgs),
-    /// Serve only the embedded v1, as a stand-in of a deployment for tests
+    /// Serve only the embedded v1, as a substitute for a deployment in tests
     Sandbox(demo::SandboxArgs),
     /// Check settings, mappings and store, and with --upstream that the backend answers as expected
     Check(check::CheckArgs),
-    /// Look at everything an installation stands on: settings, store, secrets, v1, proxy; say what to put right
+    /// Check everything an installation depends on: settings, store, secrets, v1, proxy; say what to correct
     Doctor(doctor::DoctorArgs),
-    /// Look after the gateway's own data: backup, restore, check and more
+    /// Manage the gateway's own data: backup, restore, check and more
     Store(store::StoreArgs),
     /// List the operations: method, path, scopes, source, v1 calls, status
     Operations(openapi::OperationsArgs),
     /// Print the OpenAPI document that a gateway serves at /api/v2/schema/
     Openapi(openapi::OpenapiArgs),
-    /// Tell what would happen to a request: operation, checks, v1 calls, cost; of a call of v1, what replaces it
+    /// Explain how a request would be handled: operation, checks, v1 calls, cost; for a v1 call, what replaces it
     Explain(explain::ExplainArgs),
     /// Report who still calls v1, what replaces it, and what nobody calls any more
     Migration(migration::MigrationArgs),
-    /// Report in what answers differ from those of the deployment's own v2
+    /// Report how answers differ from those of the deployment's own v2
     Shadow(shadow::ShadowArgs),
-    /// Carry what only the store holds to a v2 of the deployment's own, and check that both sides are alike
+    /// Carry the data that only the store holds to the deployment's own v2, and check that both sides are equal
     Leave(Box<leave::LeaveArgs>),
-    /// Prove a running gateway: every operation it serves, one line each
+    /// Verify a running gateway: every operation it serves, one line each
     Verify(verify::VerifyArgs),
     /// Register and manage the apps that people may allow to act for them
     #[command(name = "oauth")]
     OAuth(oauth::OAuthArgs),
-    /// Make and revoke gateway keys, which open less than the v1 key behind them
+    /// Create and revoke gateway keys, which open less than the v1 key behind them
     Key(key::KeyArgs),
-    /// Make and rotate the secrets under which v1 keys are kept
+    /// Create and rotate the secrets that seal the stored v1 keys
     Secrets(secrets::SecretsArgs),
-    /// Print the completions of a shell
+    /// Print the completions for a shell
     Completions(manual::CompletionsArgs),
     /// Print the manual page, or write one for each command
     Man(manual::ManArgs),
 }
 
 impl Cli {
-    /// Reads the arguments of the process; ends it after `--help`, `--version` and arguments that cannot be read.
+    /// Parses the arguments of the process. Ends the process after `--help`, `--version` and invalid arguments.
     pub fn from_arguments() -> Self {
         let matches = Self::described().get_matches();
         Self::from_arg_matches(&matches).unwrap_or_else(|fault| fault.exit())
     }
 
-    /// All commands, with the version.
+    /// Returns the description of all commands, with the version.
     fn described() -> clap::Command {
         Self::command().version(short_version()).long_version(long_version())
     }
 
-    /// Carries the command out.
+    /// Runs the command.
     pub fn run(self) -> ExitCode {
         let outcome = match self.command {
             Command::Serve(args) => serve::run(&args),
@@ -124,7 +124,7 @@ impl Cli {
     }
 }
 
-/// The exit code of a command; standard error says why it failed.
+/// Returns the exit code of a command. Prints to standard error why the command failed.
 fn ended(outcome: Result<ExitCode, String>) -> ExitCode {
     outcome.unwrap_or_else(|sentences| {
         eprintln!("causeway: {sentences}");
@@ -132,7 +132,7 @@ fn ended(outcome: Result<ExitCode, String>) -> ExitCode {
     })
 }
 
-/// The version, the commit it was built from, and the tables of its store, in one line.
+/// Returns the version, the commit it was built from, and the table version of its store, in one line.
 fn short_version() -> &'static str {
     static TEXT: LazyLock<String> = LazyLock::new(|| {
         let (version, commit) = (env!("CARGO_PKG_VERSION"), env!("BUILT_FROM_COMMIT"));
@@ -141,7 +141,7 @@ fn short_version() -> &'static str {
     &TEXT
 }
 
-/// The same with what it was built for.
+/// Returns the short version and the platform it was built for.
 fn long_version() -> &'static str {
     static TEXT: LazyLock<String> =
         LazyLock::new(|| format!("{}\ntarget: {}", short_version(), env!("BUILT_FOR_TARGET")));

@@ -23,7 +23,7 @@ enum OAuthCommand {
     Client(Box<ClientCommand>),
     /// List the scopes and what each opens
     Scopes {
-        /// Also those that open nothing in this version
+        /// Also list scopes that open nothing in this version
         #[arg(long)]
         all: bool,
     },
@@ -31,21 +31,21 @@ enum OAuthCommand {
 
 #[derive(Debug, Subcommand)]
 enum ClientCommand {
-    /// Register a client; its secret is shown once
+    /// Register a client; its secret is shown only once
     Create {
         #[command(flatten)]
         settings: SettingArgs,
-        /// What people know the app by
+        /// Name of the app for people
         #[arg(long)]
         name: String,
-        /// Where answers may be sent: https, http on 127.0.0.1, [::1] or localhost (any port), or a private
+        /// Redirect address: https, http on 127.0.0.1, [::1] or localhost (any port), or a private
         /// scheme with a dot; may be repeated
         #[arg(long = "redirect-uri", value_name = "URI", required = true)]
         redirect_uris: Vec<String>,
-        /// The app cannot keep a secret (browser, mobile, desktop): it has none and must use PKCE
+        /// For apps that cannot keep a secret (browser, mobile, desktop): the app gets none and must use PKCE
         #[arg(long)]
         public: bool,
-        /// The only scopes it may ask for, separated by blanks; without it, all
+        /// The only scopes that the app may request, separated by blanks; if absent, all scopes
         #[arg(long, value_name = "SCOPES")]
         scopes: Option<String>,
         /// Print JSON
@@ -57,14 +57,14 @@ enum ClientCommand {
         #[command(flatten)]
         settings: SettingArgs,
     },
-    /// Give a client another secret; the old one stops working at once
+    /// Give a client a new secret; the old one stops working at once
     Rotate {
         #[command(flatten)]
         settings: SettingArgs,
         /// Id of the client
         id: String,
     },
-    /// Delete a client and end all it was allowed
+    /// Delete a client and end all its grants
     Delete {
         #[command(flatten)]
         settings: SettingArgs,
@@ -97,7 +97,7 @@ pub(super) fn run(args: OAuthArgs) -> Outcome {
     })
 }
 
-/// A fault of scopes says where they are listed.
+/// Converts an error to text. For an error about scopes, adds the command that lists them.
 pub(super) fn told(fault: impl ToString) -> String {
     match fault.to_string() {
         scopes if scopes.contains("scope") => format!("{scopes} `causeway oauth scopes` lists them."),
@@ -105,14 +105,14 @@ pub(super) fn told(fault: impl ToString) -> String {
     }
 }
 
-/// The authorization server with its store, which has to be there.
+/// Opens the authorization server with its store, which must exist.
 pub(super) async fn opened(settings: &Settings) -> Result<(OAuth, Store), String> {
     expect_there(&settings.store.url)?;
     app::open_oauth(settings).await.map_err(|fault| fault.to_string())
 }
 
-/// The same for what a new gateway may begin with: a store that is not there is made, and that is said, for the name may be
-/// a mistake.
+/// Works like [`opened`], for commands that a new gateway may begin with. A missing store is created, with a message,
+/// because the name may be a mistake.
 pub(super) async fn opened_or_made(settings: &Settings) -> Result<(OAuth, Store), String> {
     if let Some(file) = absent(&settings.store.url) {
         eprintln!("causeway: there was no store at {}; it is made now (see --store)", file.display());

@@ -1,5 +1,5 @@
-//! `causeway openapi` and `causeway operations`: what a gateway serves, without a running one. May use: what `cli` may
-//! use.
+//! `causeway openapi` and `causeway operations`: describe the API of a gateway, without a running one. May use: what
+//! `cli` may use.
 
 use super::arguments::{Outcome, one_of, print_out, server};
 use crate::app;
@@ -12,10 +12,10 @@ use std::path::PathBuf;
 /// Arguments of `openapi`.
 #[derive(Debug, Args)]
 pub struct OpenapiArgs {
-    /// Form of the document
+    /// Format of the document
     #[arg(long, default_value = "json", value_parser = one_of(&FORMS))]
     format: Format,
-    /// Address of the gateway, as the document names it
+    /// Address of the gateway that the document names
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080", value_parser = server)]
     server: HttpAddress,
     /// Folder with mapping files that are laid over the built-in ones

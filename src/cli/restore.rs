@@ -1,7 +1,7 @@
-//! `causeway store restore`: a store from a backup or an export.
+//! `causeway store restore`: fills a store from a backup or an export.
 //!
-//! A store that is not there yet is made beside its place and moved there once it is whole. A gateway that is started
-//! at that place meanwhile makes a store of its own, and nothing is taken from it.
+//! A new store is created beside its final path and moved there when it is complete. A gateway that starts
+//! at that path meanwhile creates a store of its own, and the restore does not touch it.
 //!
 //! May use: what `cli` may use.
 
@@ -12,10 +12,10 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// Fills the store at `url` with what `from` holds.
+/// Fills the store at `url` with the contents of `from`.
 ///
 /// # Errors
-/// Why it is as it was before.
+/// The reason why the restore failed; the store is unchanged then.
 pub(super) async fn run(from: &Path, url: &str, force: bool) -> Outcome {
     let rows = match absent(url) {
         Some(file) => into_new(from, url, &file).await?,
@@ -28,7 +28,7 @@ pub(super) async fn run(from: &Path, url: &str, force: bool) -> Outcome {
 async fn into_new(from: &Path, url: &str, file: &Path) -> Result<u64, String> {
     let log = PathBuf::from(with_ending(file, "-wal"));
     if log.exists() {
-        // SQLite would take it for the end of the new store.
+        // SQLite would read this log as the end of the new store.
         return Err(format!("{} is left of another store; move it away first", log.display()));
     }
     let unfinished = PathBuf::from(with_ending(file, &format!(".restoring-{}", std::process::id())));
@@ -39,7 +39,7 @@ async fn into_new(from: &Path, url: &str, file: &Path) -> Result<u64, String> {
     moved
 }
 
-/// Removes the file of a store with those beside it.
+/// Removes the file of a store and the files beside it.
 fn remove(store: &Path) {
     for ending in ["", "-wal", "-shm", ".lock"] {
         let _ = std::fs::remove_file(with_ending(store, ending));
@@ -52,7 +52,7 @@ fn with_ending(file: &Path, ending: &str) -> std::ffi::OsString {
     name
 }
 
-/// Gives a whole store its place, unless there is one now.
+/// Moves a complete store to its final path. Fails when a store exists there by now.
 fn put(whole: &Path, file: &Path) -> Result<(), String> {
     let fault = |cause: std::io::Error| match cause.kind() {
         ErrorKind::AlreadyExists => {
@@ -63,13 +63,13 @@ fn put(whole: &Path, file: &Path) -> Result<(), String> {
     if Path::new(&with_ending(whole, "-wal")).exists() {
         return Err(format!("{}: its log could not be brought into it", whole.display()));
     }
-    // A link is refused where something is already, as a move is not.
+    // Unlike a move, a link fails when the file already exists.
     std::fs::hard_link(whole, file).map_err(fault)?;
     File::open(folder_of(file)).and_then(|folder| folder.sync_all()).map_err(fault)
 }
 
 async fn fill(from: &Path, url: &str, force: bool) -> Result<u64, String> {
-    // Before a store is made for it.
+    // Checked before a store is created for it.
     let is_copy = is_copy(from)?;
     with_any_store(url, async |store| fill_opened(from, is_copy, store, force).await).await
 }
@@ -83,8 +83,8 @@ async fn fill_opened(from: &Path, is_copy: bool, store: &Store, force: bool) -> 
     store.import(&mut BufReader::new(dump), force).await.map_err(|fault| fault.to_string())
 }
 
-/// Whether a file to restore from is a copy of a SQLite store, or an export; it is neither when it begins as none of
-/// them.
+/// Checks whether a file is a copy of a SQLite store (true) or an export (false). Fails when its first bytes fit
+/// neither.
 fn is_copy(from: &Path) -> Result<bool, String> {
     let fault = |cause: std::io::Error| format!("{}: {cause}", from.display());
     let mut start = Vec::new();
@@ -96,8 +96,8 @@ fn is_copy(from: &Path) -> Result<bool, String> {
     }
 }
 
-/// A copy of a SQLite store as the lines of an export, in a file that is gone when it is closed; the copy is
-/// looked through first. One of an older version is brought up to date in a copy of its own.
+/// Checks a copy of a SQLite store and converts it to the lines of an export. They are in a file that is deleted when
+/// it is closed. A copy of an older version is first migrated, in a second copy.
 async fn lines_of_copy(from: &Path) -> Result<File, String> {
     let log = PathBuf::from(with_ending(from, "-wal"));
     if log.metadata().is_ok_and(|log| log.len() > 0) {
@@ -136,7 +136,7 @@ async fn lines_of(store: &Store, to: &mut File) -> Outcome {
     store.export(&mut BufWriter::new(to)).await.map(drop).map_err(|fault| fault.to_string())
 }
 
-/// The lines of a copy whose tables are those of an older version; a copy of it beside `name` is migrated for that.
+/// Writes the lines of a copy with the tables of an older version. For that, a second copy beside `name` is migrated.
 async fn lines_of_older(from: &Path, name: &Path, to: &mut File) -> Outcome {
     let newer = PathBuf::from(with_ending(name, ".db"));
     let copied = File::open(from)

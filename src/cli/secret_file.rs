@@ -1,4 +1,4 @@
-//! A file of secrets that gets a new one on top. May use: what `cli` may use.
+//! Puts a new secret at the top of a file of secrets. May use: what `cli` may use.
 
 use super::arguments::create;
 use crate::oauth::Keyring;
@@ -7,8 +7,8 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
-/// Writes beside the file that `path` leads to and renames, so that there is always a whole file, which belongs to whom it
-/// belonged. A file that holds something other than secrets is left as it is; false then.
+/// Writes a new file beside the file that `path` leads to, and renames it. So there is always a complete file, and its
+/// owner stays the same. Returns false and changes nothing when the file holds anything other than secrets.
 pub(super) fn put(path: &Path, secret: &str) -> io::Result<bool> {
     let old = there(path)?;
     let path = old.as_ref().map_or(path, |(file, _)| file);
@@ -32,7 +32,7 @@ pub(super) fn put(path: &Path, secret: &str) -> io::Result<bool> {
     put.map(|()| true)
 }
 
-/// The file that `path` leads to, over whatever links, and what is known of it; none when there is nothing yet.
+/// Follows all links from `path`. Returns the file and its metadata, or `None` when there is no file yet.
 fn there(path: &Path) -> io::Result<Option<(PathBuf, Metadata)>> {
     match path.symlink_metadata() {
         Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(None),
@@ -46,7 +46,7 @@ fn there(path: &Path) -> io::Result<Option<(PathBuf, Metadata)>> {
     Ok(Some((file, known)))
 }
 
-/// Gives `file` the owner, the group and the rights that `old` had.
+/// Gives `file` the owner, the group and the permissions of `old`.
 fn belong_as(file: &File, old: &Metadata) -> io::Result<()> {
     let new = file.metadata()?;
     if (new.uid(), new.gid()) != (old.uid(), old.gid()) {

@@ -16,13 +16,13 @@ pub struct SecretsArgs {
 
 #[derive(Debug, Subcommand)]
 enum SecretsCommand {
-    /// Make a secret: print it, or put it on top of a file for the setting secrets.key_file
+    /// Create a secret: print it, or add it at the top of a file for the setting secrets.key_file
     New {
-        /// The file; it is made when there is none, readable by its owner alone, and keeps its owner and rights otherwise
+        /// The file; a new file is readable by its owner alone, an existing one keeps its owner and permissions
         #[arg(long, value_name = "FILE")]
         file: Option<PathBuf>,
     },
-    /// Seal every kept v1 key with the first secret, so that the others can go
+    /// Seal every stored v1 key with the first secret, so that the other secrets can be removed
     Rotate {
         #[command(flatten)]
         settings: SettingArgs,
@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
     }
 
-    /// As in a folder of root with a file that belongs to the gateway's user.
+    /// The situation of a root-owned folder with a file that belongs to the gateway's user.
     #[test]
     fn a_file_keeps_its_owner_its_rights_and_the_links_that_lead_to_it() {
         let folder = tempfile::tempdir().unwrap();

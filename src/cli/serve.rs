@@ -1,4 +1,4 @@
-//! `causeway serve`: the gateway in front of an existing deployment, until it is told to stop.
+//! `causeway serve`: runs the gateway in front of an existing deployment until a stop signal.
 //!
 //! SIGHUP reads settings, mappings and secrets again. May use: what `cli` may use.
 
@@ -28,7 +28,7 @@ pub(super) fn run(args: &SettingArgs) -> Outcome {
     }
     let args = args.clone();
     block_on(async move {
-        // First of all, because a signal that nobody waits for ends the process.
+        // Do this first, because an unhandled signal ends the process.
         let hangups = signal(SignalKind::hangup());
         let mut hangups = hangups.map_err(|fault| format!("SIGHUP cannot be waited for: {fault}"))?;
         let app = App::build_from(loaded).await.map_err(|fault| fault.to_string())?;
@@ -57,7 +57,7 @@ pub(super) fn run(args: &SettingArgs) -> Outcome {
     })
 }
 
-/// The socket that was handed over, or one of its own.
+/// Returns the listening socket that was handed over, or opens one.
 async fn listener(settings: &Settings) -> Result<TcpListener, String> {
     if let Some(handed) = handed_listener()? {
         tracing::info!("listening on the socket that was handed over; listen.address is not used");
@@ -69,7 +69,7 @@ async fn listener(settings: &Settings) -> Result<TcpListener, String> {
     })
 }
 
-/// What an operator wants to see first.
+/// Logs the facts that an operator wants to see first.
 fn summarize(app: &App, settings: &Settings) {
     let store = settings.store.url.split(':').next().unwrap_or_default();
     let oauth = if app.oauth().is_set_up() { "on" } else { "off, because there is no secret" };
@@ -77,7 +77,7 @@ fn summarize(app: &App, settings: &Settings) {
     tracing::info!(version = env!("CARGO_PKG_VERSION"), store, oauth, operators, "started");
 }
 
-/// Says whether v1 answers, as soon as that is known; nothing waits for it.
+/// Logs whether v1 answers, as soon as that is known. Nothing waits for this.
 async fn tell_of_v1(asking: impl Future<Output = Result<u16, String>>) {
     match asking.await {
         Ok(status) if status < 500 => tracing::info!({ field::STATUS } = status, "v1 answers"),
@@ -93,7 +93,7 @@ async fn tell_of_v1(asking: impl Future<Output = Result<u16, String>>) {
     }
 }
 
-/// Reads everything again; a fault in it changes nothing.
+/// Reads settings, mappings and secrets again. On an error nothing changes.
 async fn reload(args: &SettingArgs, reloader: &Reloader, log: &Log) {
     reloading();
     let args = args.clone();

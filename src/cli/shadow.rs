@@ -1,4 +1,4 @@
-//! `causeway shadow`: what has come of comparing answers with those of the deployment's own v2. May use: what `cli`
+//! `causeway shadow`: reports how answers compare with those of the deployment's own v2. May use: what `cli`
 //! may use.
 
 use super::arguments::{Outcome, SettingArgs, block_on, print_out, say, with_current_store};
@@ -15,7 +15,7 @@ pub struct ShadowArgs {
 
 #[derive(Debug, Subcommand)]
 enum ShadowCommand {
-    /// Print what was compared, by operation, and in what the two sides differ
+    /// Print how many answers were compared, by operation, and how the two sides differ
     Report {
         /// Print JSON instead of tables
         #[arg(long)]
@@ -23,7 +23,7 @@ enum ShadowCommand {
         #[command(flatten)]
         settings: Box<SettingArgs>,
     },
-    /// Forget all counts and differences, to begin anew after a correction
+    /// Delete all counts and differences, to start again after a correction
     Clear {
         #[command(flatten)]
         settings: Box<SettingArgs>,

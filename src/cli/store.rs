@@ -1,4 +1,4 @@
-//! `causeway store`: what an operator does with the gateway's own data. May use: what `cli` may use.
+//! `causeway store`: operators' commands for the gateway's own data. May use: what `cli` may use.
 
 use super::arguments::{Outcome, SettingArgs, block_on, create, expect_current, say, with_any_store, with_store};
 use super::restore;
@@ -26,9 +26,9 @@ pub struct StoreArgs {
 
 #[derive(Debug, Subcommand)]
 enum StoreCommand {
-    /// Create the tables or bring them up to this version, as serving does
+    /// Create the tables or update them to this version, as serving does
     Migrate {
-        /// Say which steps would be taken, and take none
+        /// Print the steps that are needed, and take none
         #[arg(long)]
         plan: bool,
         #[command(flatten)]
@@ -47,7 +47,7 @@ enum StoreCommand {
         /// File made by `backup` or `export`
         #[arg(long, value_name = "FILE")]
         from: PathBuf,
-        /// Replace a store that holds something; all or nothing
+        /// Replace a store that already holds data; all or nothing
         #[arg(long)]
         force: bool,
         #[command(flatten)]
@@ -61,15 +61,15 @@ enum StoreCommand {
         #[command(flatten)]
         settings: SettingArgs,
     },
-    /// Say that the v1 deployment the store belongs to has another address now; stop the gateways first
+    /// Record the new address of the v1 deployment that the store belongs to; stop the gateways first
     Rebase {
-        /// The address it has now, without /api/v1
+        /// The new address, without /api/v1
         #[arg(long, value_name = "URL")]
         to: String,
         #[command(flatten)]
         settings: SettingArgs,
     },
-    /// Tell what the store holds: whose it is, version, bytes, rows of each table
+    /// Print facts about the store: its deployment, version, bytes, rows of each table
     Stats {
         /// Print JSON
         #[arg(long)]
@@ -77,20 +77,20 @@ enum StoreCommand {
         #[command(flatten)]
         settings: SettingArgs,
     },
-    /// Look for damage, broken rules, gaps in the audit log and unsettled writes; exit code 1 when there are any
+    /// Look for damage, broken rules, gaps in the audit log and unsettled writes; exit code 1 if there are any
     Check(SettingArgs),
-    /// Forget what a project has defined that was deleted at v1 past the gateway, which nobody tells the gateway
+    /// Delete the definitions of a project that was deleted in v1 without the gateway, which the gateway cannot notice
     Forget {
         /// Id of the project
         #[arg(long, value_name = "ID")]
         project: Uuid,
-        /// Do it; without this it is only said what would be forgotten
+        /// Do it; without this, only print what would be deleted
         #[arg(long)]
         yes: bool,
         #[command(flatten)]
         settings: SettingArgs,
     },
-    /// Decide what became of a write whose answer was lost, where the gateway cannot tell; `store check` lists them
+    /// Decide whether a write whose answer was lost took place, if the gateway cannot tell; `store check` lists them
     Settle {
         /// Id of the write, as `store check` prints it
         #[arg(long, value_name = "ID")]
@@ -104,9 +104,9 @@ enum StoreCommand {
         #[command(flatten)]
         settings: SettingArgs,
     },
-    /// Purge what is recorded on work items that v1 has not shown for long
+    /// Delete the recorded data of work items that v1 has not shown for a long time
     Sweep {
-        /// How long v1 must not have shown a work item, such as 30d, 12h
+        /// How long v1 must not have shown a work item, such as 30d or 12h
         #[arg(long, value_name = "AGE", value_parser = age)]
         purge_older_than: Duration,
         #[command(flatten)]
@@ -206,7 +206,7 @@ async fn forget(store: &Store, project: Uuid, yes: bool) -> Outcome {
     Ok(())
 }
 
-/// A write that waits to be settled, for whoever decides about it.
+/// Describes a write that waits to be settled, for the operator who decides about it.
 fn told(intent: &Intent) -> String {
     let what = match (intent.kind, intent.item) {
         (IntentKind::Create, _) => format!("create of a work item named {}", intent.sent["name"]),
@@ -310,7 +310,7 @@ async fn export(store: &Store, to: &Path) -> Outcome {
             Ok(())
         }
         Err(fault) => {
-            // An unfinished file must not pass for a backup.
+            // Remove an unfinished file, so that nobody takes it for a backup.
             let _ = std::fs::remove_file(to);
             Err(fault)
         }
@@ -337,7 +337,7 @@ async fn check(store: &Store) -> Outcome {
     }
 }
 
-/// `30d`, `12h`, `90m` or `45s`.
+/// Parses an age such as `30d`, `12h`, `90m` or `45s`.
 fn age(text: &str) -> Result<Duration, String> {
     let wrong = || format!("{text:?} is no age; write it as 30d, 12h, 90m or 45s");
     let unit = text.chars().next_back().ok_or_else(wrong)?;

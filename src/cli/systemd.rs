@@ -1,4 +1,5 @@
-//! Systemd hands the listening socket over and is told how the process is; without it none of this does anything.
+//! Systemd support: takes over a listening socket and reports the state of the process. Without systemd it does
+//! nothing.
 //! May use: what `cli` may use.
 
 use crate::telemetry::field;
@@ -6,7 +7,7 @@ use listenfd::ListenFd;
 use sd_notify::NotifyState;
 use std::time::Duration;
 
-/// The listening socket that systemd holds for the gateway (`LISTEN_FDS`), so that it stays open over restarts.
+/// Returns the listening socket that systemd holds for the gateway (`LISTEN_FDS`); it stays open over restarts.
 pub(super) fn handed_listener() -> Result<Option<std::net::TcpListener>, String> {
     let mut handed = ListenFd::from_env();
     if handed.len() == 0 {
@@ -23,12 +24,12 @@ pub(super) fn handed_listener() -> Result<Option<std::net::TcpListener>, String>
     Ok(listener)
 }
 
-/// Requests are answered.
+/// Reports that requests are answered.
 pub(super) fn ready(status: &str) {
     tell(&[NotifyState::Ready, NotifyState::Status(status)]);
 }
 
-/// Settings are being read again; [`ready`] tells the end of it.
+/// Reports that settings are being read again. Call [`ready`] when that is done.
 pub(super) fn reloading() {
     match NotifyState::monotonic_usec_now() {
         Ok(now) => tell(&[NotifyState::Reloading, now]),
@@ -36,12 +37,12 @@ pub(super) fn reloading() {
     }
 }
 
-/// Nothing new is taken in.
+/// Reports that no new requests are accepted.
 pub(super) fn stopping() {
     tell(&[NotifyState::Stopping]);
 }
 
-/// Tells again and again that the process lives, when systemd wants to know (`WatchdogSec=`).
+/// Reports repeatedly that the process is alive, if systemd asks for it (`WatchdogSec=`).
 pub(super) async fn watched() {
     let mut micros = 0;
     if !sd_notify::watchdog_enabled(false, &mut micros) {

@@ -1,4 +1,4 @@
-//! `causeway verify`: acceptance of a running gateway. May use: what `cli` may use.
+//! `causeway verify`: acceptance test of a running gateway. May use: what `cli` may use.
 
 use super::arguments::{block_on, id, say, server, slug, stop_signal};
 use crate::amount::amount;
@@ -22,14 +22,14 @@ pub struct VerifyArgs {
     /// A v1 key, or a key of the gateway
     #[arg(long, value_name = "KEY", env = "CAUSEWAY_KEY", hide_env_values = true)]
     key: String,
-    /// Slug of the workspace; without it only what needs none is verified
+    /// Slug of the workspace; without it, only operations that need no workspace are verified
     #[arg(long, value_name = "SLUG", value_parser = slug)]
     workspace: Option<String>,
-    /// Id of the project to read; without it the first one the key belongs to
+    /// Id of the project to read; without it, the first project that the key belongs to
     #[arg(long, value_name = "ID", requires = "workspace", conflicts_with = "write", value_parser = id)]
     project: Option<Uuid>,
-    /// Carry out every operation: a project is made and deleted again, and the workspace switched for a moment
-    /// to managing its work item types itself, then back
+    /// Carry out every operation: a project is created and deleted again, and for a moment the workspace is switched
+    /// to manage its work item types itself
     #[arg(long, requires = "workspace")]
     write: bool,
     /// Print JSON instead of lines
@@ -40,10 +40,10 @@ pub struct VerifyArgs {
     mappings: Option<PathBuf>,
 }
 
-/// Exit code when nothing failed and not everything could be proven.
+/// Exit code when nothing failed, but not everything could be verified.
 const NOT_PROVEN: u8 = 2;
 
-/// The first signal asks for an end, the second one ends the program as usual.
+/// Ends the run at the first signal, after cleaning up. The second signal ends the program at once.
 async fn put_back_at_a_signal(stop: Arc<AtomicBool>) {
     stop_signal().await;
     stop.store(true, Ordering::Relaxed);
