@@ -1,4 +1,4 @@
-//! Single questions over HTTP, answered without following anything, and in words when there is no answer.
+//! Single requests over HTTP that follow no redirects, with an explanation in words when there is no answer.
 //!
 //! May use: `outgoing`.
 
@@ -9,18 +9,18 @@ use std::time::Duration;
 /// Longest wait for one answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Why there was no answer, and what to do.
+/// Reason why there was no answer, and the remedy.
 pub(super) struct Silence {
     pub(super) found: String,
     pub(super) remedy: &'static str,
 }
 
-/// A client that follows nothing.
+/// Creates a client that follows no redirects.
 pub(super) fn client() -> Result<Client, String> {
     client_of(|builder| builder)
 }
 
-/// The same, changed by `change`.
+/// Creates the same client, changed by `change`.
 pub(super) fn client_of(change: impl FnOnce(ClientBuilder) -> ClientBuilder) -> Result<Client, String> {
     change(outgoing::client(PATIENCE).no_proxy()).build().map_err(|fault| fault.to_string())
 }
@@ -31,17 +31,17 @@ pub(super) async fn ask(request: RequestBuilder) -> Result<Answer, Silence> {
 
 fn silence(fault: &reqwest::Error) -> Silence {
     let chain = outgoing::causes(fault);
-    // The first names the address, whose words say nothing.
+    // Skip the first cause: it only names the address.
     let (found, remedy) = diagnosis(&chain[1.min(chain.len())..].join(": "), fault.is_timeout());
     let last = chain.last().map(String::as_str).unwrap_or_default();
     Silence { found: format!("{found} ({last})"), remedy }
 }
 
-/// What is wrong, and what to do, by the causes of a failure.
+/// Returns the problem and the remedy for the causes of a failure.
 fn diagnosis(causes: &str, timed_out: bool) -> (&'static str, &'static str) {
     let text = causes.to_ascii_lowercase();
     let is = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    // Certificates first: the names that one is for are told as those of DNS.
+    // Check certificates first, because the names in their errors can look like DNS errors.
     if is(&["not valid for name", "notvalidforname"]) {
         ("its certificate is one for another name", "write a name that it holds, or renew it for this name")
     } else if is(&["certificate", "unknownissuer"]) {

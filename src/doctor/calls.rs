@@ -1,4 +1,4 @@
-//! The calls that the gateway makes: whether this v1 has them, which depends on its version, and what version that is.
+//! The calls that the gateway makes: whether this v1 has them, which depends on its version; and the version itself.
 //!
 //! May use: `access` (paths), `amount`, `plan`, `v1` (its words), `asking`, `report`.
 
@@ -13,11 +13,12 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 const PART: &str = "v1";
-/// Longest text that is taken for a version.
+/// Longest text that is accepted as a version.
 const LONGEST: usize = 64;
 
-/// Asks for each path of `plan` with a key that nobody has. v1 looks for the path before it looks at the key
-/// (`auth_missing_key_unknown_path`), so that no path has to name something that is there, and nothing is counted.
+/// Requests each path of `plan` with an unknown key. v1 checks the path before the key
+/// (`auth_missing_key_unknown_path`), so the paths need not name existing records, and no request counts against a
+/// quota.
 pub(super) async fn look(client: &Client, base: &str, nobody: &str, plan: &Plan, report: &mut Report) {
     version(client, base, report).await;
     let paths = needed(plan);
@@ -55,7 +56,7 @@ pub(super) async fn look(client: &Client, base: &str, nobody: &str, plan: &Plan,
     }
 }
 
-/// The version that Plane tells everybody, for information: other deployments of v1 tell none.
+/// Reports the version that Plane shows without a key. It is information only; other deployments of v1 show none.
 async fn version(client: &Client, base: &str, report: &mut Report) {
     let Ok(answer) = ask(client.get(format!("{base}/api/instances/"))).await else { return };
     let told = answer.json.pointer("/instance/current_version").and_then(Value::as_str).unwrap_or_default();
@@ -69,7 +70,7 @@ fn is_of_version(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b".-+_".contains(&byte)
 }
 
-/// The paths that the gateway asks for.
+/// Returns the paths that the gateway requests.
 fn needed(plan: &Plan) -> BTreeSet<String> {
     let proofs = [paths::IDENTITY, paths::ROSTER, paths::PROJECTS, paths::PROJECT, BY_KEY];
     let mut needed: BTreeSet<String> = proofs.map(str::to_owned).into();
@@ -84,7 +85,7 @@ fn needed(plan: &Plan) -> BTreeSet<String> {
     needed
 }
 
-/// A path of this form, to things that nobody has.
+/// Fills the variables of a path with ids of records that do not exist.
 fn filled(path: &str) -> Option<String> {
     PathTemplate::parse(path).ok()?.fill(|name| {
         Some(match name {

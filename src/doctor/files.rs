@@ -1,4 +1,4 @@
-//! Files and folders beside the store: the operators' token, the secrets of webhooks, and where indices are kept.
+//! Files and folders beside the store: the operators' token, the secrets of webhooks, and the folder of the indices.
 //!
 //! May use: `admin` (the token), `hints` (the secrets), `settings`, `report`, `rights`.
 
@@ -8,7 +8,7 @@ use crate::admin::has_token;
 use crate::hints::HintSecrets;
 use crate::settings::Settings;
 
-/// Looks at the files and folders that `settings` name; nothing is said of those they do not name.
+/// Checks the files and folders that `settings` name. Reports nothing about files that are not set.
 pub(super) fn look(settings: &Settings, report: &mut Report) {
     token(settings, report);
     hints(settings, report);
@@ -17,7 +17,7 @@ pub(super) fn look(settings: &Settings, report: &mut Report) {
 
 fn token(settings: &Settings, report: &mut Report) {
     const PART: &str = "admin";
-    // A token of the environment goes before the file.
+    // A token in the environment takes precedence over the file.
     let named = settings.admin.token_file.as_deref().filter(|_| settings.admin.token.is_none());
     let Some(file) = named else { return };
     match has_token(&settings.admin) {
@@ -49,7 +49,7 @@ fn hints(settings: &Settings, report: &mut Report) {
     }
 }
 
-/// Without the folder everything works, and each start builds the indices again.
+/// Checks the folder of the indices. Without it everything works, but each start builds the indices again.
 fn indices(settings: &Settings, report: &mut Report) {
     const PART: &str = "index";
     let Some(folder) = settings.index.directory.as_deref() else { return };

@@ -1,4 +1,4 @@
-//! Where the gateway listens: free, or taken by a gateway or by something else; and the certificate it shows there.
+//! The address that the gateway listens on: free, or used by a gateway or another program; and its certificate.
 //!
 //! May use: `edge` (the certificate), `settings`, `asking`, `rights`, `report`.
 
@@ -12,7 +12,7 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::Path;
 
-/// Time before the end of a certificate from which it is a warning.
+/// Remaining time of a certificate below which it is a warning.
 const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
 
 pub(super) async fn look(settings: &Settings, report: &mut Report) {
@@ -39,7 +39,7 @@ pub(super) async fn look(settings: &Settings, report: &mut Report) {
     }
     let scheme = if settings.listen.tls.is_some() { "https" } else { "http" };
     let base = format!("{scheme}://{}", reachable(address));
-    // Its certificate names the public address, and not this one.
+    // Accept any certificate, because it names the public address and not this one.
     let asked = match client_of(|builder| builder.danger_accept_invalid_certs(true)) {
         Ok(client) => ask(client.get(format!("{base}/api/v2/users/me/"))).await.ok(),
         Err(_) => None,
@@ -51,7 +51,7 @@ pub(super) async fn look(settings: &Settings, report: &mut Report) {
     report.fault(PART, format!("{address} is taken by another program, which is no causeway"), remedy);
 }
 
-/// Looks whether operators can be served where the settings say. While a gateway runs their address is its own.
+/// Checks whether the operators' address is free. A running gateway uses it itself, so it is not checked then.
 fn operators(settings: &Settings, report: &mut Report) {
     const PART: &str = "admin";
     let Some(address) = settings.admin.listen else { return };
@@ -64,7 +64,7 @@ fn operators(settings: &Settings, report: &mut Report) {
     }
 }
 
-/// Looks whether the certificate can be used, for how long, and who may read its key.
+/// Checks whether the certificate can be used, until when, and who may read its key.
 pub fn certificate(settings: &Settings, report: &mut Report) {
     const PART: &str = "tls";
     let Some(files) = &settings.listen.tls else { return };
@@ -80,7 +80,7 @@ pub fn certificate(settings: &Settings, report: &mut Report) {
     }
 }
 
-/// Looks how long the certificate is still good.
+/// Checks how long the certificate remains valid.
 fn lasting(ends_at: i64, file: &Path, report: &mut Report) {
     const PART: &str = "tls";
     let end = Timestamp::from_second(ends_at).unwrap_or(Timestamp::MAX);
@@ -96,7 +96,7 @@ fn lasting(ends_at: i64, file: &Path, report: &mut Report) {
     }
 }
 
-/// Where this machine reaches what listens on `address`.
+/// Returns an address at which this machine reaches a program that listens on `address`.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let own: IpAddr = if address.is_ipv4() { [127, 0, 0, 1].into() } else { std::net::Ipv6Addr::LOCALHOST.into() };
     if address.ip().is_unspecified() { SocketAddr::new(own, address.port()) } else { address }

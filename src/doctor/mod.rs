@@ -1,12 +1,13 @@
-//! `causeway doctor`: looks at everything an installation stands on, and says of each part how it is and what to do.
+//! `causeway doctor`: checks everything that an installation depends on, and reports the state of each part and its
+//! remedy.
 //!
-//! Nothing is changed: no store is made, no table brought up to date. v1 is asked some twenty-five times; one of these
+//! It changes nothing: it creates no store and updates no table. It sends about twenty-five requests to v1; one of them
 //! counts against the quota of the key.
 //!
 //! May use: `access` (paths of v1), `admin` (the token), `amount`, `app` (mappings), `edge` (the certificate), `hints`
-//! (their secrets), `hop`, `native`, `oauth` (secrets), `outgoing`, `plan`, `retirement` (its settings), `settings`, `shared` (a
-//! look), `store`, `units`, `v1` (its words); the network with a client of its own, because the gateway's own hides what is looked for
-//! here.
+//! (their secrets), `hop`, `native`, `oauth` (secrets), `outgoing`, `plan`, `retirement` (its settings), `settings`,
+//! `shared` (a look), `store`, `units`, `v1` (its words); the network with a client of its own, because the gateway's
+//! own hides what is looked for here.
 
 mod asking;
 mod calls;
@@ -31,7 +32,7 @@ use crate::retirement::Retirement;
 use crate::settings::Settings;
 use std::sync::Arc;
 
-/// Looks at everything that `settings` name.
+/// Checks everything that `settings` name.
 pub async fn examine(settings: &Settings, wanted: &Wanted) -> Report {
     let mut report = Report::default();
     report.fine("settings", "can be used");
@@ -53,8 +54,8 @@ pub async fn examine(settings: &Settings, wanted: &Wanted) -> Report {
     report
 }
 
-/// Looks at what stands beside the program: secrets, files, the store (opened when it is there, and not made), Redis,
-/// and with mappings that can be used what is said of v1's end and the deployment's own v2.
+/// Checks the parts beside the program: secrets, files, the store (opened if it exists, never created) and Redis. With
+/// valid mappings it also checks the settings for v1's end and for the deployment's own v2.
 pub(crate) async fn beside(settings: &Settings, plan: Option<&Arc<Plan>>, report: &mut Report) {
     stored::secrets(settings, report);
     files::look(settings, report);
@@ -66,7 +67,7 @@ pub(crate) async fn beside(settings: &Settings, plan: Option<&Arc<Plan>>, report
     }
 }
 
-/// Looks whether v1 has the operations whose end is announced; nothing is said where they are there.
+/// Checks whether v1 has the operations whose end is announced. Reports only faults.
 fn retirement(settings: &Settings, plan: &Arc<Plan>, report: &mut Report) {
     if let Err(fault) = Retirement::new(settings, plan) {
         report.fault(

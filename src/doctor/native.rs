@@ -1,5 +1,5 @@
-//! What else a gateway can lean on where one is named: the deployment's own v2, there, a v2, and asked only for what it
-//! has; and the place that is shared with other processes, where it is connected to and asked for its version.
+//! Optional services of a gateway. The deployment's own v2: whether it answers, is a v2, and is asked only for
+//! operations that it has. The place shared with other processes: whether a connection works, and its version.
 //!
 //! May use: `hop`, `native`, `plan`, `settings`, `shared`, `store`, `report`.
 
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 const PART: &str = "native";
 
-/// Looks at the v2 that `settings` name; nothing is said where none is named.
+/// Checks the v2 that `settings` name. Reports nothing when none is set.
 pub(super) async fn look(settings: &Settings, plan: &Arc<Plan>, report: &mut Report) {
     let Some(address) = &settings.native.base_url else { return };
     let remedy = "correct `native.base_url` or `native.serve`; docs/cut-over.md says how they work";
@@ -33,7 +33,8 @@ pub(super) async fn look(settings: &Settings, plan: &Arc<Plan>, report: &mut Rep
     }
 }
 
-/// The workspaces that have been left; none where the store is not there or cannot be read, which is told elsewhere.
+/// Returns the workspaces that have been left. Returns none when the store is missing or unreadable; another check
+/// reports that.
 async fn left(settings: &Settings) -> Vec<LeftWorkspace> {
     if file_of(&settings.store.url).is_some_and(|file| !file.exists()) {
         return Vec::new();
@@ -44,9 +45,9 @@ async fn left(settings: &Settings) -> Vec<LeftWorkspace> {
     left
 }
 
-/// Looks at the place that `settings` name; nothing is said where none is named.
+/// Checks the shared place that `settings` name. Reports nothing when none is set.
 pub(super) async fn shared(settings: &Settings, report: &mut Report) {
-    // The address may hold a password, so it is not told.
+    // The address may hold a password, so it is not shown.
     let Some(url) = &settings.shared.url else { return };
     match Shared::look(url.expose()).await {
         Ok(None) => report.fine("shared", "the Redis of shared.url can be used"),

@@ -1,5 +1,5 @@
-//! The address that clients use, through whatever stands between: the right gateway, told the right host and scheme,
-//! and not kept waiting for whole bodies.
+//! The address that clients use, with every proxy before the gateway. It must lead to the right gateway, proxies must
+//! pass on the right host and scheme, and they must not collect whole bodies first.
 //!
 //! May use: `outgoing`, `settings`, `asking`, `report`.
 
@@ -12,9 +12,9 @@ use reqwest::{Body, Client};
 use std::time::Duration;
 
 const PART: &str = "public";
-/// How long a proxy that passes a request on at once takes at most.
+/// Longest time that a proxy takes when it forwards a request at once.
 const AT_ONCE: Duration = Duration::from_secs(3);
-/// The document that says under which address the gateway believes it is reached.
+/// Path of the document that shows the gateway's own idea of its address.
 const ISSUER: &str = "/.well-known/oauth-authorization-server";
 
 pub(super) async fn look(settings: &Settings, wanted: &Wanted, report: &mut Report) {
@@ -64,7 +64,7 @@ fn is_local(address: &str) -> bool {
     ["127.0.0.1", "localhost", "[::1]"].iter().any(|local| host.starts_with(local))
 }
 
-/// The address in the type of a problem, and the issuer, are what the gateway takes its address for.
+/// Checks whether the gateway knows its address. The type of a problem and the issuer show the address it assumes.
 async fn same_address(client: &Client, address: &str, answer: &Answer, report: &mut Report) -> bool {
     let believed = answer.text("type").split("/errors/").next().unwrap_or_default().to_owned();
     let issuer = match ask(client.get(format!("{address}{ISSUER}"))).await {
@@ -91,9 +91,10 @@ async fn same_address(client: &Client, address: &str, answer: &Answer, report: &
     false
 }
 
-/// A gateway refuses a write without a credential before its body is there. Only a proxy that collects bodies waits.
+/// Checks for a proxy that collects bodies. A gateway rejects a write without a credential before its body has arrived;
+/// only a collecting proxy waits for the body.
 async fn passes_on_at_once(address: &str, report: &mut Report) -> bool {
-    // On a connection of its own: one that is open already may be past the proxy that collects.
+    // Use a new connection, because an open one may already have passed the collecting proxy.
     let Ok(client) = client() else { return true };
     let body = futures_util::stream::pending::<Result<Bytes, std::io::Error>>();
     let request = client.post(format!("{address}/api/v2/workspaces/doctor/work-item-types/"));

@@ -1,4 +1,4 @@
-//! What was found, one line for each thing, with the remedy below what is not as it should be.
+//! Results of the checks: one line each, with the remedy below each problem.
 //!
 //! May use: `amount`.
 
@@ -6,31 +6,31 @@ use crate::amount::amount;
 use serde::Serialize;
 use std::fmt;
 
-/// What to look at besides the settings.
+/// Inputs of the checks besides the settings.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
-    /// A v1 key to ask v1 with; else the service key of the settings.
+    /// A v1 key for requests to v1; without it, the service key of the settings is used.
     pub key: Option<String>,
-    /// The address clients use, when it is no setting.
+    /// The address that clients use, when it is not in the settings.
     pub through: Option<String>,
 }
 
-/// How a thing is.
+/// Result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// Passed.
     Fine,
-    /// It works, and is probably not what is wanted.
+    /// It works, but is probably not intended.
     Warning,
-    /// It could not be found out; told as a warning, but no proof that all is well.
+    /// The check gave no result. It is reported as a warning, but does not prove that all is well.
     #[serde(rename = "warning")]
     Unknown,
-    /// It keeps the gateway from serving as it should.
+    /// It prevents the gateway from serving as it should.
     Fault,
 }
 
-/// One thing that was looked at.
+/// One check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
     pub part: &'static str,
@@ -39,15 +39,15 @@ pub struct Check {
     pub remedy: Option<String>,
 }
 
-/// Everything that was looked at.
+/// All checks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// In the order it was looked at.
+    /// The checks in the order in which they ran.
     pub checks: Vec<Check>,
 }
 
 impl Report {
-    /// How many are in this state.
+    /// Counts the checks in this state.
     pub fn count(&self, state: State) -> usize {
         self.checks.iter().filter(|check| check.state == state).count()
     }
@@ -57,17 +57,17 @@ impl Report {
         self.add(part, State::Fine, found.into(), None);
     }
 
-    /// Adds what works and is probably not wanted.
+    /// Adds a check of something that works but is probably not intended.
     pub fn warn(&mut self, part: &'static str, found: impl Into<String>, remedy: impl Into<String>) {
         self.add(part, State::Warning, found.into(), Some(remedy.into()));
     }
 
-    /// Adds what could not be found out now.
+    /// Adds a check that gave no result.
     pub fn unknown(&mut self, part: &'static str, found: impl Into<String>, remedy: impl Into<String>) {
         self.add(part, State::Unknown, found.into(), Some(remedy.into()));
     }
 
-    /// Adds what has to be put right.
+    /// Adds a check of something that must be corrected.
     pub fn fault(&mut self, part: &'static str, found: impl Into<String>, remedy: impl Into<String>) {
         self.add(part, State::Fault, found.into(), Some(remedy.into()));
     }

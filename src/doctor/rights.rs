@@ -1,4 +1,4 @@
-//! What the system lets a gateway do with files and folders, and who else may read them.
+//! Permissions of files and folders: what a gateway may do with them, and who else may read them.
 //!
 //! No folder is made. May use: `store` (where files lie, and whether they can be written), `report`.
 
@@ -8,13 +8,14 @@ use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
 use rustix::io::Errno;
 use std::path::Path;
 
-/// The folder itself, or the one above it that is there.
+/// Returns the folder itself, or its nearest existing parent.
 pub(super) fn there(folder: &Path) -> &Path {
     let there = folder.ancestors().find(|above| above.exists()).filter(|above| !above.as_os_str().is_empty());
     there.unwrap_or(Path::new("."))
 }
 
-/// Why indices cannot be kept in this folder; none when they can, also when it has to be made first.
+/// Returns the reason why indices cannot be kept in this folder. Returns `None` when they can, also when the folder
+/// must be created first.
 pub fn index_trouble(folder: &Path) -> Option<String> {
     let there = there(folder);
     match (there.is_dir(), access(there, Access::WRITE_OK | Access::EXEC_OK)) {
@@ -24,22 +25,22 @@ pub fn index_trouble(folder: &Path) -> Option<String> {
     }
 }
 
-/// What lets a gateway write on a file system that takes no writes.
+/// Remedy for a file system that accepts no writes.
 pub(super) const MOUNT: &str = "make the file system writable, or name a place on another one: it is mounted read-only, as \
     that of a container often is, or was stopped after a fault of its disk, which the log of the kernel tells";
 
-/// Whether the file system that `folder` is on takes no writes.
+/// Checks whether the file system of `folder` accepts no writes.
 pub(super) fn is_read_only(folder: &Path) -> bool {
     let is_mounted_so = statvfs(folder).is_ok_and(|disk| disk.f_flag.contains(StatVfsMountFlags::RDONLY));
     is_mounted_so || access(folder, Access::WRITE_OK) == Err(Errno::ROFS)
 }
 
-/// The same of the file system that the store `file` is on.
+/// Checks the same for the file system of the store `file`.
 pub(super) fn holds_read_only(file: &Path) -> bool {
     is_read_only(folder_of(file)) || is_stopped(file)
 }
 
-/// Whether a file is its owner's and group's; one that others may read is told as a fault.
+/// Checks whether only a file's owner and group may read it. Reports a fault when others may.
 pub(super) fn is_private(part: &'static str, file: &Path, report: &mut Report) -> bool {
     let open = is_open_to_others(file);
     if open {
@@ -49,7 +50,7 @@ pub(super) fn is_private(part: &'static str, file: &Path, report: &mut Report) -
     !open
 }
 
-/// Whether anybody but the owner and the group may read a file, or anybody but the owner write it.
+/// Checks whether users other than the owner and the group may read a file, or users other than the owner write it.
 fn is_open_to_others(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     std::fs::metadata(file).is_ok_and(|file| file.permissions().mode() & 0o027 != 0)

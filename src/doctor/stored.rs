@@ -1,7 +1,6 @@
-//! The store, whether it is there, can be used and belongs to this v1; and the secrets under which v1 keys are kept in
-//! it.
+//! The store: whether it exists, can be used and belongs to this v1; and the secrets that seal the v1 keys in it.
 //!
-//! A store that is not there is not made. May use: `amount`, `oauth` (the keyring, kept keys), `settings`, `store`,
+//! A missing store is not created. May use: `amount`, `oauth` (the keyring, kept keys), `settings`, `store`,
 //! `rights` (who may read a file), `report`.
 
 use super::report::Report;
@@ -15,12 +14,12 @@ use std::path::Path;
 
 const PART: &str = "store";
 const SECRETS: &str = "secrets";
-/// Less room than this on the disk of the store is a fault, for writes will soon fail.
+/// Free bytes on the disk of the store below which it is a fault, because writes will soon fail.
 const TOO_LITTLE: u64 = 64 << 20;
-/// Less room than this is a warning.
+/// Free bytes below which it is a warning.
 const LITTLE: u64 = 1 << 30;
 
-/// Looks at the store that `settings` name.
+/// Checks the store that `settings` name.
 pub async fn look(settings: &Settings, report: &mut Report) {
     let url = &settings.store.url;
     if let Some(file) = file_of(url) {
@@ -78,9 +77,9 @@ fn not_there(file: &Path, report: &mut Report) {
     report.fine(PART, format!("{} is not there yet; the first start makes it", file.display()));
 }
 
-/// Tells of v1 keys in the store that the secrets do not open.
+/// Reports v1 keys in the store that the secrets do not open.
 async fn unopened(store: &Store, settings: &Settings, report: &mut Report) -> Result<(), StoreError> {
-    // Secrets that cannot be read are told by themselves.
+    // Another check reports unreadable secrets.
     let Ok(keyring) = Keyring::open(&settings.secrets) else { return Ok(()) };
     let count = unopened_keys(&store.oauth(), keyring.as_ref()).await?;
     if count > 0 {
@@ -143,7 +142,7 @@ async fn opened(store: &Store, settings: &Settings, report: &mut Report) -> Resu
     Ok(())
 }
 
-/// Looks whether the secrets can be read, and by whom.
+/// Checks whether the secrets can be read, and who may read them.
 pub(super) fn secrets(settings: &Settings, report: &mut Report) {
     match Keyring::open(&settings.secrets) {
         Err(fault) => return report.fault(SECRETS, fault.found(), fault.remedy()),

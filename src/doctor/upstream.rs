@@ -1,4 +1,4 @@
-//! v1: reached, of the habits that are known of it, with calls to spare, and neither this gateway nor another.
+//! v1: whether it can be reached, behaves as known, has calls left, and is neither this gateway nor another one.
 //!
 //! May use: `access` (paths), `amount`, `outgoing`, `plan`, `settings`, `units`, `asking`, `calls`, `report`.
 
@@ -14,9 +14,9 @@ use crate::units::{http_date, since_1970};
 use reqwest::Client;
 
 const PART: &str = "v1";
-/// A key that nobody has.
+/// A key that does not exist.
 const NOBODY: &str = "causeway-doctor-no-such-key";
-/// Most seconds by which the clocks may differ: everything said of times and ends of keys is off by that.
+/// Largest accepted difference of the clocks, in seconds. Times and expiry of keys are wrong by this difference.
 const CLOCKS: u64 = 30;
 
 pub async fn look(settings: &Settings, plan: Option<&Plan>, wanted: &Wanted, report: &mut Report) {
@@ -53,7 +53,7 @@ pub async fn look(settings: &Settings, plan: Option<&Plan>, wanted: &Wanted, rep
     }
 }
 
-/// Whether the answer to an unknown key is one of v1's.
+/// Checks whether the answer to an unknown key is one of v1.
 fn is_v1(base: &str, answer: &Answer, report: &mut Report) -> bool {
     let media = answer.header("content-type").unwrap_or_default();
     match answer.status {
@@ -99,7 +99,7 @@ fn clock(answer: &Answer, report: &mut Report) {
     }
 }
 
-/// A gateway may stand before another; an operator who did not want that should know.
+/// Warns when `base` is another gateway. That may be intended, but an operator should know it.
 async fn another_gateway(client: &Client, base: &str, report: &mut Report) {
     let Ok(answer) = ask(client.get(format!("{base}/api/v2/users/me/"))).await else { return };
     if answer.is_of_a_gateway() {
