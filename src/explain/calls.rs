@@ -1,4 +1,4 @@
-//! The calls of v1 behind a request: those that prove access, those of the plan, and those its query adds. May use:
+//! The v1 calls behind a request: calls that prove access, calls of the plan, and calls that the query adds. May use:
 //! `access`, `index`, `plan`, `run`, this folder.
 
 use super::query::Reading;
@@ -8,20 +8,20 @@ use crate::plan::{Known, Made, Method, Operation, PathTemplate, Plan, PlannedCal
 use crate::run::outlook::{self, ItemsFrom};
 use serde::Serialize;
 
-/// A call of v1.
+/// A v1 call.
 #[derive(Debug, Clone, Serialize, PartialEq, Eq)]
 pub struct ToldCall {
     /// Method.
     pub method: &'static str,
-    /// Path below v1's base; a value that is not known before the call is left as a variable.
+    /// Path below v1's base; values that are unknown before the call stay as variables.
     pub path: String,
     /// Query, as far as it is known before the call.
     pub query: String,
-    /// When it is made, if not always.
+    /// Condition under which the call is made; `None` means always.
     pub when: Option<String>,
 }
 
-/// Fills the paths of v1 for one request.
+/// Builds the v1 paths for one request.
 pub(super) struct Paths<'e> {
     pub(super) plan: &'e Plan,
     pub(super) operation: &'e Operation,
@@ -29,7 +29,7 @@ pub(super) struct Paths<'e> {
 }
 
 impl Paths<'_> {
-    /// Calls with nothing kept, and with everything kept.
+    /// Returns the calls with empty caches, and the calls with full caches.
     pub(super) fn planned(&self, reading: &Reading) -> (Vec<ToldCall>, Vec<ToldCall>) {
         let calls = &self.operation.v1;
         let told = |call: &PlannedCall| self.tell(call, reading);
@@ -50,7 +50,7 @@ impl Paths<'_> {
         self.call(call.method, &call.path, call.query.clone(), when.map(str::to_owned))
     }
 
-    /// Calls that prove access with nothing kept.
+    /// Returns the calls that prove access with empty caches.
     pub(super) fn proofs(&self) -> Vec<ToldCall> {
         let resource = self.plan.resource_of(self.operation);
         let below = |path, when| self.at(path, when);
@@ -65,14 +65,14 @@ impl Paths<'_> {
                 proofs.extend(below(paths::ROSTER, "the card of the workspace is not kept"));
                 proofs.extend(below(paths::PROJECTS, "the id of the workspace is not known"));
             }
-            // The card of the workspace is the roster, which the mapping of its own list counts.
+            // The card of the workspace is its roster. The mapping of the roster's own list counts that call.
             (Surface::Workspace, Source::V1) => {}
             (Surface::Project, _) => proofs.extend(below(paths::PROJECT, "the card of the project is not kept")),
         }
         proofs
     }
 
-    /// Calls that the query needs beside the planned ones.
+    /// Returns the calls that the query needs besides the planned ones.
     pub(super) fn further(&self, reading: &Reading) -> Vec<ToldCall> {
         let resource = self.plan.resource_of(self.operation);
         let mut further: Vec<ToldCall> = self.operation.v1.iter().filter_map(|call| self.extra(call)).collect();
@@ -106,7 +106,7 @@ impl Paths<'_> {
         further
     }
 
-    /// A call beyond the usual ones.
+    /// Returns a call that is made for each record of some kind; `None` for the usual calls.
     fn extra(&self, call: &PlannedCall) -> Option<ToldCall> {
         let Made::ForEach(extra) = call.made else { return None };
         let when = format!("for each {}", <&str>::from(extra).replace('_', " "));

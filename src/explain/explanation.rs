@@ -1,4 +1,4 @@
-//! What is told about a request, as data. May use: `plan`, `refusal`, this folder.
+//! The explanation of a request, as data. May use: `plan`, `refusal`, this folder.
 
 use super::calls::ToldCall;
 use super::query::Part;
@@ -9,21 +9,21 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 pub struct Variable {
     pub name: String,
-    /// Value, as it is used.
+    /// Value in effect.
     pub value: String,
 }
 
-/// Something the request would be refused for.
+/// A reason why the request would be rejected.
 #[derive(Debug, Serialize, PartialEq, Eq)]
 pub struct Refused {
     pub status: u16,
     pub code: &'static str,
-    /// Field of the request it is about.
+    /// Field of the request that the reason is about.
     pub field: Option<String>,
     pub message: String,
 }
 
-/// What would happen to a request.
+/// Explanation of how a request would be handled.
 #[derive(Debug, Serialize)]
 pub struct Explanation {
     pub operation: String,
@@ -32,39 +32,39 @@ pub struct Explanation {
     pub path: String,
     /// File and line of the mapping.
     pub mapping: String,
-    /// How it is carried out.
+    /// The step that carries it out.
     pub step: String,
-    /// Where its records live: `v1` or `own`.
+    /// Place of its records: `v1` or `own`.
     pub source: &'static str,
-    /// Scopes of which any one opens it to a token.
+    /// Scopes, any one of which allows a token to use it.
     pub scopes: Vec<String>,
-    /// Who may, beyond the scope.
+    /// People who may use it, besides the scope.
     pub roles: &'static str,
-    /// Mode of work item types a write needs.
+    /// Mode of work item types that a write needs.
     pub mode: Option<&'static str>,
     pub variables: Vec<Variable>,
-    /// Each part of the query, and where it is evaluated.
+    /// The parts of the query, and where each is evaluated.
     pub query: Vec<Part>,
-    /// What the request would be refused for; the rest is as far as it can be told then.
+    /// Reasons why the request would be rejected. The other fields are then complete only as far as possible.
     pub refused: Vec<Refused>,
     /// Members of the body that change nothing.
     pub ignored: Vec<String>,
-    /// Calls that prove access; made when not done lately with this credential.
+    /// Calls that prove access; made when access was not proven recently with this credential.
     pub proofs: Vec<ToldCall>,
-    /// Calls with nothing kept, proofs of access excluded.
+    /// Calls with empty caches, without proofs of access.
     pub cold: Vec<ToldCall>,
-    /// Calls with everything kept.
+    /// Calls with full caches.
     pub warm: Vec<ToldCall>,
-    /// Further calls this query or some states of v1 need.
+    /// Further calls that this query or some states of v1 need.
     pub further: Vec<ToldCall>,
-    /// What caches and the index can answer.
+    /// Data that caches and the index can answer.
     pub kept: Vec<&'static str>,
-    /// What the mapping declares.
+    /// Cost that the mapping declares.
     pub cost: Option<Calls>,
     pub success: u16,
 }
 
-/// A refusal, one entry for each field.
+/// Converts a refusal into one entry for each field.
 pub(super) fn told(refusal: &Refusal) -> Vec<Refused> {
     let one = |field: Option<String>, message: String| Refused {
         status: refusal.status(),

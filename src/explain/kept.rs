@@ -1,4 +1,4 @@
-//! Who may do it, and what can be answered without v1. May use: `plan`.
+//! The people who may use an operation, and the data that needs no call of v1. May use: `plan`.
 
 use crate::plan::{Known, Operation, Resource, Source, Special, Step, Surface};
 
@@ -15,7 +15,7 @@ pub(super) fn roles(operation: &Operation) -> &'static str {
     }
 }
 
-/// What can be answered without v1, with the settings that say for how long.
+/// Returns the data that can be answered without v1, with the settings for how long.
 pub(super) fn kept(operation: &Operation, resource: &Resource) -> Vec<&'static str> {
     const COLLECTIONS: &str = "collections of v1 read lately (setting cache.collection)";
     let mut kept = Vec::new();

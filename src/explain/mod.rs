@@ -1,10 +1,10 @@
-//! What would happen to a request, told without sending anything.
+//! Explanation of how a request would be handled, without sending anything.
 //!
-//! Everything is read off the same plan and the same checks that serve: the route, the ids of the path, the
-//! query, where its filters are evaluated, and the calls of v1. A whole-set test holds the calls told here
-//! against the calls really made.
+//! Everything comes from the plan and the checks that also serve requests: the route, the ids of the path, the
+//! query, where its filters are evaluated, and the v1 calls. A whole-set test compares the explained calls
+//! with the calls really made.
 //!
-//! For a call of v1, `before` tells what replaces it in v2.
+//! For a v1 call, `before` tells what replaces it in v2.
 //!
 //! May use: `access` (the check of ids), `edge::door` (what is refused before any route is looked for), `index` (what
 //! filters need), `plan`, `refusal`, `run::outlook`, `v2`.
@@ -31,8 +31,8 @@ use crate::access::gate;
 use crate::plan::{Plan, Source, TypeMode};
 use crate::run::outlook;
 
-/// Explains `method` on `target`, a path with or without a query, for a gateway that refuses unknown parameters
-/// of lists if `strict`. A `body` is judged as far as that needs nothing that is stored.
+/// Explains `method` on `target`, a path with or without a query. `strict` means that the gateway rejects unknown
+/// parameters of lists. A `body` is checked as far as possible without stored data.
 pub fn explain(
     plan: &Plan,
     strict: bool,
@@ -80,7 +80,7 @@ pub fn explain(
     })
 }
 
-/// What replaces `method` on `target`, a call of v1 with this JSON body; none when it is no call of v1.
+/// Returns the replacement of `method` on `target`, a v1 call with this JSON body; `None` when it is no v1 call.
 pub fn replacement(
     plan: &Plan,
     method: &str,

@@ -1,14 +1,14 @@
-//! The operation that a method and a path lead to. May use: `edge::door` (what is refused before any route is looked for),
-//! `plan`, this folder.
+//! The operation that a method and a path lead to. May use: `edge::door` (what is refused before any route is looked
+//! for), `plan`, this folder.
 
 use super::explanation::told;
 use crate::edge::door;
 use crate::plan::routes::{Found, Routes};
 use crate::plan::{Operation, Plan};
 
-/// The gateway refuses what could be read in two ways before it looks for a route, and so does this.
+/// Fails for a request line that the gateway rejects as ambiguous before it looks for a route.
 pub(super) fn admitted(method: &str, target: &str) -> Result<(), String> {
-    // No client can send a path without its slash; which one was meant is told where none is found.
+    // No client can send a path without its leading slash. For such a path, `find` names the intended path.
     let refusal = if target.starts_with('/') { door::admit_line(method, target).err() } else { None };
     let Some(refusal) = refusal else { return Ok(()) };
     let messages: Vec<String> = told(&refusal).into_iter().map(|refused| refused.message).collect();
@@ -38,7 +38,7 @@ pub(super) fn find<'p>(plan: &'p Plan, method: &str, path: &str) -> Result<Addre
     }
 }
 
-/// The path of an address that may have been given whole.
+/// Returns the path of `target`, which may be a complete address.
 pub fn path_of(target: &str) -> &str {
     match target.split_once("://") {
         Some((scheme, rest)) if !scheme.contains(['/', '?']) => rest.find('/').map_or("/", |slash| &rest[slash..]),

@@ -1,4 +1,4 @@
-//! The query of a request, part by part: what it asks for and where that is evaluated. May use: `plan`, `refusal`,
+//! The parts of a request's query: their meaning and where each is evaluated. May use: `plan`, `refusal`,
 //! `run`, `v2`.
 
 use crate::plan::{Answer, FilterTest, Operation, ParamRole, Plan, Source, Special, Step};
@@ -20,12 +20,12 @@ pub struct Part {
 #[derive(Debug, Default)]
 pub struct Reading {
     pub parts: Vec<Part>,
-    /// Why the query would be refused.
+    /// Reason why the query would be rejected.
     pub refusal: Option<Refusal>,
-    /// The list asked for, when it is a valid one.
+    /// The requested list, when the request is valid.
     pub list: Option<ListCall>,
     pub expand: Vec<String>,
-    /// Words the operation itself reads, by parameter.
+    /// Words that the operation itself reads, by parameter.
     pub options: Vec<(String, String)>,
 }
 
@@ -65,7 +65,7 @@ pub(super) fn read(plan: &Plan, operation: &Operation, text: &str, strict: bool)
     reading
 }
 
-/// Parameters the operation itself reads, such as `include`.
+/// Reads the parameters that the operation itself reads, such as `include`.
 fn read_options(operation: &Operation, parameters: &Parameters, reading: &mut Reading) {
     for param in operation.params.iter().filter(|param| param.role == ParamRole::Option) {
         match query::read_words(operation, parameters, &param.name) {
@@ -75,7 +75,7 @@ fn read_options(operation: &Operation, parameters: &Parameters, reading: &mut Re
     }
 }
 
-/// Where the rows of a list are filtered, searched, ordered and cut into pages.
+/// Returns the place where the rows of a list are filtered, searched, ordered and cut into pages.
 fn rows_from(plan: &Plan, operation: &Operation, list: Option<&ListCall>) -> &'static str {
     let resource = plan.resource_of(operation);
     match (&operation.step, resource.source) {
@@ -141,7 +141,7 @@ fn test(test: FilterTest) -> &'static str {
     }
 }
 
-/// The order in effect, which an unknown wish does not change.
+/// Returns the order in effect. An unknown order in the request does not change it.
 fn order(
     operation: &Operation,
     parameters: &Parameters,

@@ -1,4 +1,4 @@
-//! What is told, for people. May use: this folder.
+//! The explanation as text for people. May use: this folder.
 
 use super::before::Replacement;
 use super::calls::ToldCall;
@@ -6,7 +6,7 @@ use super::explanation::{Explanation, Refused};
 use std::fmt::{Display, Write};
 use std::time::Duration;
 
-/// Lines with a name before each.
+/// Text lines, each with a name in front.
 #[derive(Default)]
 struct Lines(String);
 
@@ -16,7 +16,7 @@ impl Lines {
     }
 }
 
-/// What would happen, for people.
+/// Returns the explanation of a request as text.
 pub fn text(told: &Explanation) -> String {
     let mut lines = Lines::default();
     lines.add("operation", format!("{}: {}", told.operation, told.summary));
@@ -58,7 +58,7 @@ pub fn text(told: &Explanation) -> String {
     lines.0
 }
 
-/// What replaces a call of v1, for people.
+/// Returns the replacement of a v1 call as text.
 pub fn before_text(told: &Replacement) -> String {
     let mut lines = Lines::default();
     let id = told.v1_operation.as_ref().map(|id| format!("{id}: ")).unwrap_or_default();
@@ -100,7 +100,7 @@ fn call(call: &ToldCall) -> String {
     format!("{} {}{query}{when}", call.method, call.path)
 }
 
-/// What a request that was sent led to, for people: status, headers that were there, time it took.
+/// Returns the result of a sent request as text: the status, the headers that were present, and the time.
 pub fn run_text(status: u16, headers: &[(&str, Option<&str>)], took: Duration, problem: Option<&str>) -> String {
     let mut lines = Lines::default();
     lines.add("answer", format!("{status} after {:.1} ms", took.as_secs_f64() * 1000.0));

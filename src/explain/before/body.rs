@@ -1,4 +1,4 @@
-//! The body of a call of v1, in v2's words. May use: `plan`, this folder.
+//! Translates the body of a v1 call to v2. May use: `plan`, this folder.
 
 use super::request::Call;
 use super::told::Replacement;
@@ -6,7 +6,7 @@ use crate::plan::{BodyRule, Input, Operation, Resource};
 use serde_json::{Map, Value};
 
 impl Call<'_> {
-    /// The body of the v2 request; none where v2 takes none.
+    /// Returns the body of the v2 request; `None` when v2 takes no body.
     pub(super) fn body(
         &self,
         operation: &Operation,
@@ -47,7 +47,7 @@ impl Call<'_> {
         Some(Value::Object(body))
     }
 
-    /// The member of v2's body that takes what v1 calls `name`.
+    /// Finds the member of v2's body that corresponds to v1's `name`.
     fn input<'i>(&self, resource: &Resource, inputs: &'i [Input], name: &str) -> Option<&'i Input> {
         let called = |wanted: &str| inputs.iter().find(|input| input.name == wanted);
         if let Some(wanted) = self.plan.v1.input(&resource.name, name) {
@@ -57,7 +57,8 @@ impl Call<'_> {
             let field = input.field.map(|index| &resource.fields[index]);
             field.is_some_and(|field| field.spec.v1.as_deref() == Some(name))
         };
-        // A member of v2 that only has the same name means something else where v1's name is that of another field.
+        // A v2 member of the same name that is a field has another meaning, unless v1 also uses the name for that
+        // field.
         let alone = || called(name).filter(|input| input.field.is_none());
         inputs.iter().find(named).or_else(alone)
     }

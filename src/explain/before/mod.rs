@@ -1,8 +1,8 @@
-//! What replaces a call of v1: the v2 request that means the same, what is called differently, and what has no
+//! The replacement of a v1 call: the v2 request with the same meaning, the changed names, and the parts without an
 //! equivalent.
 //!
-//! Everything is read off the table of v1's operations and the mappings. Nothing is sent. Anything that v2 has no place
-//! for is named and left out of the request, never guessed.
+//! Everything comes from the table of v1's operations and the mappings. Nothing is sent. A part that v2 has no place
+//! for is reported and left out of the request, never guessed.
 //!
 //! May use: `plan`, `v2`.
 
@@ -17,7 +17,7 @@ use crate::plan::{Plan, V1Found};
 use request::Call;
 use serde_json::Value;
 
-/// Tells what replaces `method` on `target` (from `/api/v1/` on, with or without a query) with this body.
+/// Finds the replacement of `method` on `target` (from `/api/v1/` on, with or without a query) with this body.
 pub fn replace(plan: &Plan, method: &str, target: &str, body: Option<&Value>) -> Result<Replacement, String> {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let (row, missing_slash) = match plan.v1.find(method, path) {

@@ -1,14 +1,14 @@
-//! The query of a call of v1, in v2's words. May use: `plan`, this folder.
+//! Translates the query of a v1 call to v2. May use: `plan`, this folder.
 
 use super::request::Call;
 use super::told::Replacement;
 use crate::plan::{Fill, Operation, Param, ParamRole, Resource, Rows};
 
-/// Rows a page of v1 has unless it is asked for less.
+/// Rows in a page of v1, unless the request asks for fewer.
 const V1_PAGE: u64 = 1000;
 
 impl Call<'_> {
-    /// Parameters of the v2 request.
+    /// Returns the parameters of the v2 request.
     pub(super) fn query(
         &self,
         operation: &Operation,
@@ -25,7 +25,7 @@ impl Call<'_> {
             if self.row.fills.iter().any(|(_, fill)| *fill == Fill::Parameter(name.clone())) {
                 continue;
             }
-            // v1 takes the last of a repeated parameter.
+            // v1 uses the last of a repeated parameter.
             let value = self.query.iter().rfind(|(known, _)| known == name).map_or("", |(_, value)| value);
             self.parameter(operation, resource, (name, value), told, &mut query);
         }
@@ -38,7 +38,7 @@ impl Call<'_> {
         query
     }
 
-    /// What the path of v1 says and v2 has as a parameter.
+    /// Returns the parameters that v2 needs and that v1 has in its path or under another name.
     fn fixed(&self, operation: &Operation, told: &mut Replacement) -> Vec<(String, String)> {
         let mut query = Vec::new();
         for (name, fill) in &self.row.fills {
@@ -107,7 +107,7 @@ impl Call<'_> {
         }
     }
 
-    /// Whether v1 answers with one record of the list, because all that names it is there.
+    /// Checks whether v1 answers with a single record, because the query has all parameters that identify it.
     pub(super) fn names_one(&self) -> bool {
         let has = |name: &String| {
             self.query.iter().rfind(|(known, _)| known == name).is_some_and(|(_, it)| !it.is_empty())
@@ -143,7 +143,7 @@ impl Call<'_> {
         }
     }
 
-    /// Rows before the page that a cursor of v1 stands for (`rows:page:flag`).
+    /// Returns the number of rows before the page of a v1 cursor (`rows:page:flag`).
     fn offset(&self, cursor: &str) -> Option<u64> {
         let mut parts = cursor.split(':');
         let (_, page, _) = (parts.next()?, parts.next()?.parse::<u64>().ok()?, parts.next()?);
@@ -153,7 +153,7 @@ impl Call<'_> {
     }
 }
 
-/// A value within what the parameter takes; more is told.
+/// Limits a value to the parameter's maximum. Reports when it was larger.
 fn within(param: &Param, value: &str, told: &mut Replacement) -> String {
     match (param.spec.max, value.parse::<u64>()) {
         (Some(max), Ok(asked)) if asked > max => {
@@ -164,7 +164,7 @@ fn within(param: &Param, value: &str, told: &mut Replacement) -> String {
     }
 }
 
-/// The name in v2 of a field of v1's records.
+/// Returns the v2 name of a field of v1's records.
 fn v2_field<'r>(resource: &'r Resource, v1: &str) -> Option<&'r str> {
     let named = |hidden: bool| {
         let mut fields = resource.fields.iter();

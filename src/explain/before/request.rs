@@ -1,4 +1,4 @@
-//! A call of v1, taken apart, which v2 requests replace it, and what is different about their answer.
+//! A parsed v1 call, the v2 requests that replace it, and the differences of their answer.
 //!
 //! May use: `plan`, this folder.
 
@@ -6,7 +6,7 @@ use super::told::{Replacement, Successor};
 use crate::plan::{Answer, Extent, Fill, Operation, Plan, Rows, V1Operation};
 use serde_json::{Map, Value};
 
-/// A call of v1, taken apart.
+/// A parsed v1 call.
 pub(super) struct Call<'c> {
     pub(super) plan: &'c Plan,
     pub(super) row: &'c V1Operation,
@@ -15,7 +15,7 @@ pub(super) struct Call<'c> {
 }
 
 impl Call<'_> {
-    /// What a variable or parameter of a successor is filled with.
+    /// Returns the value for a variable or parameter of a successor.
     pub(super) fn filled(&self, name: &str) -> Option<&str> {
         let of = |values: &'_ [(String, String)], name: &str| -> Option<usize> {
             values.iter().rposition(|(known, value)| known == name && !value.is_empty())
@@ -46,7 +46,7 @@ impl Call<'_> {
             told.changes.push("v1 has no such path and answers 404.".into());
         }
         let mut members = members(body)?;
-        // What is archived can be changed only once it is back, and what is to be archived only before.
+        // An archived record can be changed only after it is restored, and a record to be archived only before that.
         let (mut before, mut after): (Vec<&Operation>, Vec<&Operation>) = Default::default();
         for (member, [set, cleared]) in &row.instead {
             match members.remove(member) {
@@ -71,7 +71,7 @@ impl Call<'_> {
         Ok(told)
     }
 
-    /// The v2 request, with what is lost and renamed on the way told.
+    /// Builds the v2 request, and reports the lost and renamed parts.
     fn request(&self, operation: &Operation, members: Map<String, Value>, told: &mut Replacement) -> Successor {
         let resource = self.plan.resource_of(operation);
         let filled = operation.path.fill_known(|name| self.filled(name));
@@ -94,7 +94,7 @@ impl Call<'_> {
         Successor { operation: operation.id.clone(), method: operation.method.as_str(), target, body }
     }
 
-    /// Tells what is different about the answer to `operation` against the one v1 gives.
+    /// Reports how the answer to `operation` differs from v1's answer.
     fn tell(&self, operation: &Operation, told: &mut Replacement) {
         let (row, resource) = (self.row, self.plan.resource_of(operation));
         if operation.answer != Answer::Empty {

@@ -1,27 +1,27 @@
-//! What replaces a call of v1, as data.
+//! The replacement of a v1 call, as data.
 //!
 //! May use: nothing of this crate.
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// Something that has another name in v2.
+/// A name that differs in v2.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Renamed {
-    /// Where it stands: `query`, `body` or `answer`.
+    /// Place of the name: `query`, `body` or `answer`.
     pub place: &'static str,
     pub v1: String,
     pub v2: String,
 }
 
-/// Something that has no equivalent.
+/// A part without an equivalent in v2.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Lost {
-    /// Where it stands: `path`, `query`, `body` or `answer`.
+    /// Place of the part: `path`, `query`, `body` or `answer`.
     pub place: &'static str,
     /// Name in v1.
     pub name: String,
-    /// Why, and what there is instead.
+    /// The reason, and the alternative in v2.
     pub why: String,
 }
 
@@ -32,47 +32,47 @@ pub struct Successor {
     pub operation: String,
     /// Method.
     pub method: &'static str,
-    /// Path with its query; a value that the call of v1 does not tell is left as a variable.
+    /// Path with its query; values that the v1 call does not contain stay as variables.
     pub target: String,
     /// JSON body.
     pub body: Option<Value>,
 }
 
-/// What replaces a call of v1.
+/// Replacement of a v1 call.
 #[derive(Debug, Default, Serialize)]
 pub struct Replacement {
-    /// Name of the operation of v1; none when the path or its method is not known.
+    /// Name of the v1 operation; `None` when the path or its method is unknown.
     pub v1_operation: Option<String>,
     /// Method and path with variables.
     pub call: String,
-    /// What it does.
+    /// Description of the operation.
     pub does: String,
-    /// `all`, `part`, `none` or `unknown`: how much of it v2 has.
+    /// How much of it v2 has: `all`, `part`, `none` or `unknown`.
     pub extent: &'static str,
-    /// What is missing, or why there is no successor.
+    /// The missing part, or the reason why there is no successor.
     pub reason: Option<String>,
-    /// The v2 requests, in the order to send them in; usually one.
+    /// The v2 requests in the order in which they must be sent; usually one.
     pub requests: Vec<Successor>,
-    /// What is called differently.
+    /// Names that differ.
     pub renamed: Vec<Renamed>,
-    /// What has no equivalent.
+    /// Parts without an equivalent.
     pub lost: Vec<Lost>,
-    /// What else is different about the answer.
+    /// Other differences of the answer.
     pub changes: Vec<String>,
 }
 
 impl Replacement {
-    /// One without a successor.
+    /// Creates a replacement without a successor.
     pub(super) fn without(call: String, does: &str, extent: &'static str, reason: String) -> Self {
         Self { call, does: does.into(), extent, reason: Some(reason), ..Self::default() }
     }
 
-    /// Tells of something that has another name in v2.
+    /// Reports a name that differs in v2.
     pub(super) fn rename(&mut self, place: &'static str, v1: impl Into<String>, v2: impl Into<String>) {
         self.renamed.push(Renamed { place, v1: v1.into(), v2: v2.into() });
     }
 
-    /// Tells of something that has no equivalent.
+    /// Reports a part without an equivalent in v2.
     pub(super) fn lose(&mut self, place: &'static str, name: impl Into<String>, why: impl Into<String>) {
         self.lost.push(Lost { place, name: name.into(), why: why.into() });
     }
