@@ -1,5 +1,5 @@
-//! The counts that are wanted, with who is behind them; and days, which are numbers since 1970 in the program and dates
-//! for people and programs.
+//! The wanted counts and the callers behind them; and days. A day is a number since 1970 in the program, and a date in
+//! the output for people and programs.
 //!
 //! May use: `plan`, `store`.
 
@@ -9,10 +9,10 @@ use jiff::civil::Date;
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What part of the counts is wanted.
+/// Selection of counts.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
-    /// Only the last so many days, today included; all when absent.
+    /// Number of last days, today included; all days when absent.
     pub days: Option<i64>,
     /// Only this client.
     pub client: Option<String>,
@@ -22,19 +22,19 @@ pub struct Wanted {
     pub operation: Option<String>,
 }
 
-/// Counts and who is behind them.
+/// Counts and their callers.
 #[derive(Debug, Clone, Default)]
 pub struct Counts {
     /// Counts.
     pub rows: Vec<UsageRow>,
-    /// Day of the last call of each operation of v1 by anybody, whatever is wanted.
+    /// Day of the last call of each v1 operation by any caller, whatever the selection.
     pub last_calls: BTreeMap<String, i64>,
     v1: BTreeSet<String>,
     callers: BTreeMap<String, UsageCaller>,
 }
 
 impl Counts {
-    /// Reads what is wanted.
+    /// Reads the selected counts.
     pub async fn read(store: &Store, plan: &Plan, wanted: &Wanted, today: i64) -> Result<Self, StoreError> {
         let since = wanted.days.map_or(0, |days| today - days + 1);
         let callers = store.usage_callers().await?.into_iter().map(|caller| (caller.fingerprint.clone(), caller));
@@ -56,19 +56,19 @@ impl Counts {
         Ok(counts)
     }
 
-    /// Whether an operation is one of v1.
+    /// Checks whether an operation is one of v1.
     pub fn is_v1(&self, operation: &str) -> bool {
         self.v1.contains(operation)
     }
 
-    /// Who is behind a fingerprint.
+    /// Returns the caller behind a fingerprint.
     pub fn caller(&self, fingerprint: &str) -> Option<&UsageCaller> {
         self.callers.get(fingerprint)
     }
 }
 
 fn is_v1(plan: &Plan, operation: &str) -> bool {
-    // One that the mappings no longer have was counted under its name.
+    // An operation that the mappings no longer have was counted under its own name.
     let is_gone = || operation.starts_with("v1_") && plan.operation(operation).is_none();
     operation.starts_with("v1 ") || plan.v1.by_id(operation).is_some() || is_gone()
 }
@@ -77,7 +77,7 @@ fn first() -> Date {
     jiff::civil::date(1970, 1, 1)
 }
 
-/// The date of a day, such as `2026-11-22`.
+/// Returns the date of a day, such as `2026-11-22`.
 pub fn date(day: i64) -> String {
     let date = jiff::Span::new().try_days(day).ok().and_then(|span| first().checked_add(span).ok());
     date.map_or_else(|| day.to_string(), |date| date.to_string())
@@ -87,7 +87,7 @@ pub(super) fn as_date<S: Serializer>(day: &i64, to: S) -> Result<S::Ok, S::Error
     to.serialize_str(&date(*day))
 }
 
-/// The same; null for none.
+/// Serializes a day as its date; null when there is none.
 pub(super) fn as_date_or_null<S: Serializer>(day: &Option<i64>, to: S) -> Result<S::Ok, S::Error> {
     day.map(date).serialize(to)
 }

@@ -6,7 +6,7 @@
 use super::counts::{Counts, date};
 use crate::printable::printable;
 
-/// Every count in a line.
+/// Returns the counts as CSV, one line each.
 pub fn csv(counts: &Counts) -> String {
     let mut text = "date,api,operation,status,caller,kind,person,title,client,calls\r\n".to_owned();
     for row in &counts.rows {

@@ -1,4 +1,4 @@
-//! What is left on v1, each operation with what replaces it.
+//! The v1 operations that are still called, each with its replacement.
 //!
 //! May use: `plan`, this folder.
 
@@ -7,34 +7,34 @@ use crate::plan::{Extent, Fill, Plan, V1Operation};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// An operation of v1 that somebody calls.
+/// A v1 operation that is still called.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Left {
     /// Its name.
     pub operation: String,
     /// Method and path.
     pub call: String,
-    /// What it does.
+    /// Description of the operation.
     pub does: String,
-    /// Calls.
+    /// Number of calls.
     pub calls: i64,
-    /// Day of the last one.
+    /// Day of the last call.
     #[serde(serialize_with = "as_date")]
     pub last: i64,
     /// The v2 requests that replace it, the usual one first.
     pub v2: Vec<String>,
-    /// What they lack, or why there is none.
+    /// What the v2 requests lack, or the reason why there is none.
     pub reason: Option<String>,
 }
 
 impl Left {
-    /// The date of the last call.
+    /// Returns the date of the last call.
     pub fn last_date(&self) -> String {
         date(self.last)
     }
 }
 
-/// The v2 requests that replace an operation of v1, with variables in braces.
+/// Returns the v2 requests that replace a v1 operation, with variables in braces.
 pub fn successors(plan: &Plan, row: &V1Operation) -> Vec<String> {
     let of = |(index, &successor): (usize, &usize)| {
         let operation = &plan.operations[successor];
@@ -57,7 +57,7 @@ pub fn successors(plan: &Plan, row: &V1Operation) -> Vec<String> {
     row.successors.iter().enumerate().map(of).collect()
 }
 
-/// Operations of v1 in `counts`, the most called first.
+/// Returns the v1 operations in `counts`, the most called first.
 pub fn left(plan: &Plan, counts: &Counts) -> Vec<Left> {
     let mut calls: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
     for row in counts.rows.iter().filter(|row| counts.is_v1(&row.operation)) {

@@ -1,7 +1,6 @@
-//! The move from v1 to v2 as operators see it: a report made of the counts in the store and the table of v1's
-//! operations.
+//! The move from v1 to v2 for operators: a report from the counts in the store and the table of v1's operations.
 //!
-//! Names that clients and people give themselves are taken to be hostile: `printable` is for terminals, `csv` for
+//! Clients and people choose their own names, so names are treated as hostile: `printable` is for terminals, `csv` for
 //! spreadsheets.
 //!
 //! May use: `amount`, `plan`, `printable`, `store`.

@@ -1,4 +1,4 @@
-//! The report: how much has moved, who still calls v1, and what of v1 nobody calls any more.
+//! The report: how much has moved, who still calls v1, and which v1 operations nobody calls any more.
 //!
 //! May use: `plan`, this folder.
 
@@ -8,7 +8,7 @@ use crate::plan::Plan;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Days without a call after which an operation of v1 is ready to be switched off, unless others are given.
+/// Default number of days without a call after which a v1 operation is ready to be switched off.
 pub const QUIET: i64 = 14;
 
 /// Calls of one client.
@@ -16,14 +16,14 @@ pub const QUIET: i64 = 14;
 pub struct ClientLine {
     /// Product and version.
     pub client: String,
-    /// Calls of v1.
+    /// Number of v1 calls.
     pub v1: i64,
-    /// Calls of v2.
+    /// Number of v2 calls.
     pub v2: i64,
     /// Day of the last call of v1.
     #[serde(serialize_with = "as_date_or_null")]
     pub last_v1: Option<i64>,
-    /// Calls of v1 and v2 by day, the first day first.
+    /// Numbers of v1 and v2 calls by day, the first day first.
     pub days: Vec<(i64, i64)>,
 }
 
@@ -38,9 +38,9 @@ pub struct CallerLine {
     pub person: String,
     /// Title of the key, or name of the app.
     pub title: String,
-    /// Calls of v1.
+    /// Number of v1 calls.
     pub v1: i64,
-    /// Calls of v2.
+    /// Number of v2 calls.
     pub v2: i64,
     /// Day of the last call of v1.
     #[serde(serialize_with = "as_date_or_null")]
@@ -57,34 +57,34 @@ pub struct OperationLine {
 /// The report.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
-    /// First day with counts; none when there are none.
+    /// First day with counts; `None` when there are no counts.
     #[serde(serialize_with = "as_date_or_null")]
     pub since: Option<i64>,
     /// Today.
     #[serde(serialize_with = "as_date")]
     pub today: i64,
-    /// Calls of v1.
+    /// Number of v1 calls.
     pub v1: i64,
-    /// Calls of v2.
+    /// Number of v2 calls.
     pub v2: i64,
-    /// Calls by client, those with most calls of v1 first.
+    /// Calls by client; the client with the most v1 calls first.
     pub clients: Vec<ClientLine>,
     /// Calls by credential, in the same order.
     pub callers: Vec<CallerLine>,
     /// Operations of v1 that are called.
     pub left: Vec<Left>,
-    /// Operations of v1 that were called once, and by nobody for so many days, whatever part of the calls is wanted.
+    /// v1 operations that were called before, but by nobody in the last `quiet` days, whatever the selection.
     pub ready: Vec<String>,
-    /// The number of days that counts for `ready`.
+    /// Number of days without a call that makes an operation `ready`.
     pub quiet: i64,
-    /// Operations of v1 that nobody has called since counting began.
+    /// v1 operations without any call since counting began.
     pub never: Vec<String>,
     /// Operations of v2 that are called.
     pub used: Vec<OperationLine>,
 }
 
 impl Report {
-    /// Of `counts`; an operation that was not called in `quiet` days is ready to be switched off.
+    /// Builds the report of `counts`. An operation without a call in `quiet` days is ready to be switched off.
     pub fn of(plan: &Plan, counts: &Counts, today: i64, quiet: i64) -> Self {
         let since = counts.rows.iter().map(|row| row.day).min();
         let (mut clients, mut callers) = (BTreeMap::new(), BTreeMap::new());
@@ -124,7 +124,7 @@ impl Report {
         let mut callers: Vec<CallerLine> = callers.into_values().collect();
         callers.sort_by(|a, b| (b.v1, b.v2, &a.fingerprint).cmp(&(a.v1, a.v2, &b.fingerprint)));
         let left = left(plan, counts);
-        // Who else calls an operation counts, also where only some of the calls are wanted.
+        // Calls of all callers count here, also when only some calls are selected.
         let quietly = counts.last_calls.iter().filter(|(_, last)| **last <= today - quiet);
         let ready = quietly.map(|(operation, _)| operation.clone()).collect();
         let uncalled = plan.v1.all().iter().filter(|row| row.served && !counts.last_calls.contains_key(&row.id));
@@ -139,13 +139,13 @@ impl Report {
         Self { since, today, v1, v2, clients, callers, left, ready, quiet, never, used }
     }
 
-    /// How much has moved, in whole percent: all only when nothing is left.
+    /// Returns how much has moved, in whole percent; 100 only when no v1 call is left.
     pub fn moved(&self) -> i64 {
         moved(self.v1, self.v2)
     }
 }
 
-/// Share of v2 in whole percent, never rounded up to all.
+/// Returns the share of v2 in whole percent, never rounded up to 100.
 pub fn moved(v1: i64, v2: i64) -> i64 {
     if v1 + v2 == 0 { 0 } else { v2 * 100 / (v1 + v2) }
 }

@@ -9,10 +9,10 @@ use crate::amount::amount;
 use crate::printable::{cut, printable};
 use std::fmt::Write;
 
-/// Most lines of a table.
+/// Largest number of lines in a table.
 const MOST: usize = 30;
 
-/// The report, at most 100 characters wide.
+/// Returns the report as text, at most 100 characters wide.
 pub fn text(report: &Report) -> String {
     let mut text = String::new();
     let Some(since) = report.since else {
@@ -72,7 +72,7 @@ pub fn text(report: &Report) -> String {
     text
 }
 
-/// Who calls how much of v1 and of v2, and when they called v1 last.
+/// Writes a table of callers: their v1 and v2 calls, and the date of their last v1 call.
 fn table(text: &mut String, of: &str, rows: impl ExactSizeIterator<Item = (String, i64, i64, Option<i64>)>) {
     let _ = writeln!(text, "\n{of:<40} {:>10} {:>10} {:>6}  LAST V1", "V1", "V2", "MOVED");
     let all = rows.len();
@@ -89,7 +89,7 @@ fn more(text: &mut String, lines: usize) {
     }
 }
 
-/// What one client still calls, each with what replaces it.
+/// Lists the v1 operations that one client still calls, each with its replacement.
 pub fn client_text(client: &str, left: &[Left]) -> String {
     if left.is_empty() {
         return format!("{} calls nothing of v1.\n", printable(client));
