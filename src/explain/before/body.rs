@@ -57,7 +57,8 @@ impl Call<'_> {
             let field = input.field.map(|index| &resource.fields[index]);
             field.is_some_and(|field| field.spec.v1.as_deref() == Some(name))
         };
-        // A v2 member of the same name that is a field has another meaning, unless v1 also uses the name for that
+        // A v2 field that only shares v1's name, but has another v1 name, means something else; so accept only
+        // non-fields.
         // field.
         let alone = || called(name).filter(|input| input.field.is_none());
         inputs.iter().find(named).or_else(alone)
