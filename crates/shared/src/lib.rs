@@ -1,4 +1,4 @@
-//! What the processes of one deployment share through Redis.
+//! State that the processes of one deployment share through Redis.
 //!
 //! May use: none of the other crates of this workspace.
 

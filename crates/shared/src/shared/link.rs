@@ -1,9 +1,9 @@
-//! The connection: one for all, kept up by a task of its own, so that no request ever waits for it to be made.
+//! The connection to Redis: one for all callers. A separate task keeps it up, so that no request waits for connecting.
 //!
-//! Each question has a time limit of some tens of milliseconds. When three in a row are not answered, one is refused, or
-//! the connection ends, it is made anew; until then everybody is told [`Away`] at once. That is said once in the log, and
-//! once when it is over. A connection is only of use when a write is answered on it in time: a Redis that became a
-//! replica, or is too slow, counts as away. May use: `script`.
+//! Each request to Redis has a time limit of some tens of milliseconds. The connection is replaced when three requests
+//! in a row get no answer, when one is refused, or when the connection ends. Until then every caller gets [`Away`] at
+//! once. The log has one line when Redis goes away, and one when it is back. A new connection must first answer a write
+//! in time: a Redis that became a replica, or is too slow, counts as away. May use: `script`.
 
 use super::script::{Answer, Away, Call};
 use parking_lot::Mutex;
@@ -16,34 +16,35 @@ use tokio::sync::Notify;
 
 /// Longest wait for an answer.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// Answers that may be late in a row before the connection is made anew.
+/// Number of late answers in a row after which the connection is replaced.
 const LATE: usize = 3;
 /// Longest time to make a connection.
 const CONNECTING: Duration = Duration::from_secs(2);
-/// Time from one attempt to make a connection to the next.
+/// Pause between two attempts to connect.
 const PAUSE: Duration = Duration::from_millis(200);
-/// A connection that is lost sooner is made anew after a rest, twice as long each time, and the longest rest.
+/// After a connection that lasted less than this, the task rests before it reconnects, twice as long each time, up to
+/// the longest rest.
 const SOON: Duration = Duration::from_secs(30);
 const LONGEST_REST: Duration = Duration::from_secs(30);
-/// Time from one line in the log about what Redis refuses to the next.
+/// Pause between two lines in the log about refusals of Redis.
 const QUIET: Duration = Duration::from_secs(60);
-/// The oldest Redis that will do.
+/// Oldest supported major version of Redis.
 const OLDEST: u32 = 6;
 
-/// Why Redis cannot be used at all: the address is none, it does not let us in, or it is too old.
+/// Reason why Redis cannot be used at all: the address is invalid, Redis refuses the credentials, or it is too old.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct SharedError(pub(super) String);
 
-/// The connection, and what is known of those who share the place.
+/// The connection, and the known number of processes that share the place.
 pub struct Link {
     pub(super) client: Client,
     pub(super) deployment: String,
-    /// The connection, and since when there is one.
+    /// The connection, and the time when it was made.
     connection: Mutex<Option<(MultiplexedConnection, Instant)>>,
-    /// The rest before the next is made.
+    /// Rest before the next connection is made.
     rest: Mutex<Duration>,
-    /// Told when the connection is gone.
+    /// Notified when the connection is lost.
     gone: Notify,
     late: AtomicUsize,
     away: AtomicBool,
@@ -52,9 +53,9 @@ pub struct Link {
     asked: AtomicU64,
 }
 
-/// Why there is no connection.
+/// Reason why there is no connection.
 pub(super) enum Unfit {
-    /// Nothing that goes away by itself.
+    /// A permanent problem.
     Never(SharedError),
     Now(RedisError),
 }
@@ -71,7 +72,7 @@ impl From<RedisError> for Unfit {
 }
 
 impl Link {
-    /// What the processes of `deployment` share, without a connection yet.
+    /// Creates the link of `deployment`, without a connection yet.
     pub(super) fn new(client: Client, deployment: String) -> Self {
         Self {
             client,
@@ -87,10 +88,10 @@ impl Link {
         }
     }
 
-    /// Makes the first connection, or goes on without one.
+    /// Makes the first connection, or continues without one.
     ///
     /// # Errors
-    /// When it never can be made.
+    /// When no connection can ever be made.
     pub(super) async fn begin(&self) -> Result<(), SharedError> {
         match self.connect().await {
             Ok(connection) => *self.connection.lock() = Some((connection, Instant::now())),
@@ -100,10 +101,10 @@ impl Link {
         Ok(())
     }
 
-    /// Makes a connection for a look; why there is none at present.
+    /// Makes a connection as a test. Returns the reason when none can be made at present.
     ///
     /// # Errors
-    /// When it never can be made.
+    /// When no connection can ever be made.
     pub(super) async fn look(&self) -> Result<Option<String>, SharedError> {
         match self.connect().await {
             Ok(_) => Ok(None),
@@ -112,23 +113,23 @@ impl Link {
         }
     }
 
-    /// Whether Redis is there, as far as is known.
+    /// Checks whether Redis is connected, as far as is known.
     pub fn is_up(&self) -> bool {
         self.connection.lock().is_some()
     }
 
-    /// How often Redis was asked: scripts that go together count once.
+    /// Returns the number of requests to Redis. Scripts that are sent together count once.
     pub fn asked(&self) -> u64 {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// The key of the `kind` of thing that `tag` names; all of it goes to one place of a cluster.
+    /// Returns the key for a `kind` of data about `tag`. All keys of one tag go to the same node of a cluster.
     pub fn key(&self, kind: &str, tag: &str) -> String {
         format!("causeway:{}:{kind}:{{{}.{tag}}}", self.deployment, self.deployment)
     }
 
     async fn connect(&self) -> Result<MultiplexedConnection, Unfit> {
-        // Each command has a limit of its own, so that an answer that is late is told from a command that is not sent.
+        // Each command has its own time limit, so that a late answer can be told from a command that was not sent.
         let how = AsyncConnectionConfig::new().set_connection_timeout(Some(CONNECTING)).set_response_timeout(None);
         let mut connection = self.client.get_multiplexed_async_connection_with_config(&how).await?;
         let mut question = redis::cmd("INFO");
@@ -141,7 +142,7 @@ impl Link {
                 }
                 _ => {}
             },
-            // A user that is not allowed to ask for it is still allowed to use it.
+            // A user without the permission for INFO may still use the other commands.
             Ok(Err(fault)) if fault.code() == Some("NOPERM") => {}
             Ok(Err(fault)) => return Err(fault.into()),
             Err(_) => return Err(Unfit::Now(no_answer())),
@@ -158,12 +159,12 @@ impl Link {
     /// Runs one script.
     ///
     /// # Errors
-    /// As [`Link::run`].
+    /// See [`Link::run`].
     pub async fn run_one(&self, call: Call) -> Result<Answer, Away> {
         self.run(vec![call]).await?.pop().ok_or(Away)
     }
 
-    /// Runs scripts, all sent at once, each by itself.
+    /// Sends scripts all at once; each runs separately.
     ///
     /// # Errors
     /// [`Away`] when Redis does not answer in time or refuses one of them.
@@ -175,7 +176,8 @@ impl Link {
                 self.late.store(0, Ordering::Relaxed);
                 Ok(answers)
             }
-            // Where there is no room for one thing there is for others: the quota takes none.
+            // When memory is full for this data, other data may still fit: the quota takes no memory. Keep the
+            // connection.
             Ok(Err(fault)) if fault.to_string().contains("OOM") => {
                 self.refused(&fault);
                 Err(Away)
@@ -193,7 +195,7 @@ impl Link {
         }
     }
 
-    /// The connection that there is since then is of no use any more.
+    /// Drops the connection that was made at `since`, because it can no longer be used.
     fn lost(&self, fault: &RedisError, since: Instant) {
         self.late.store(0, Ordering::Relaxed);
         let is_it = |(_, now): &mut (MultiplexedConnection, Instant)| *now == since;
@@ -222,12 +224,12 @@ impl Link {
     }
 }
 
-/// Makes the connection anew whenever it is gone, until nobody uses the place any more.
+/// Reconnects whenever the connection is lost, until the place is no longer used.
 pub(super) async fn keep_up(place: Weak<Link>) {
     loop {
         let Some(inner) = place.upgrade() else { return };
         if inner.connection.lock().is_some() {
-            // Not for ever: whether anybody uses the place is looked at again.
+            // With a time limit, so that the loop checks regularly whether the place is still used.
             let _ = tokio::time::timeout(Duration::from_secs(1), inner.gone.notified()).await;
             continue;
         }
@@ -254,7 +256,7 @@ fn no_answer() -> RedisError {
     RedisError::from((ErrorKind::Io, "no answer"))
 }
 
-/// What each of `calls` answers; scripts that Redis does not know yet are told and asked again.
+/// Returns the answers of `calls`. Scripts that Redis does not know yet are loaded and sent again.
 async fn answers(mut connection: MultiplexedConnection, calls: &[Call]) -> Result<Vec<Answer>, RedisError> {
     let mut values = sent(&mut connection, calls.iter()).await?;
     let unknown: Vec<usize> = (0..values.len()).filter(|at| is_unknown_script(&values[*at])).collect();
@@ -293,7 +295,7 @@ fn is_unknown_script(value: &Value) -> bool {
     matches!(value, Value::ServerError(fault) if fault.kind() == Some(ServerErrorKind::NoScript))
 }
 
-/// The version that Redis tells: its first number and the whole.
+/// Parses the version from the answer of Redis: the major number and the full text.
 fn version(told: &str) -> Option<(u32, String)> {
     let text = told.lines().find_map(|line| line.strip_prefix("redis_version:"))?.trim();
     Some((text.split('.').next()?.parse().ok()?, text.to_owned()))

@@ -1,9 +1,9 @@
 //! A place that all gateway processes of one deployment share: Redis 6 or later, or Valkey.
 //!
-//! Nothing in it has to last. A caller gets an answer within some tens of milliseconds or is told [`Away`], and then
-//! goes on alone; no request fails for it. `place` is what others see, counts who is there and tells all processes
-//! something at once; `link` is the connection, which comes back by itself, `script` what is asked (a few atomic scripts,
-//! each on one key).
+//! Nothing in it must be durable. A caller gets an answer within some tens of milliseconds, or gets [`Away`] and
+//! continues without the place; no request fails because of it. `place` is the public interface: it counts the
+//! processes and sends messages to all of them at once. `link` is the connection, which reconnects by itself. `script`
+//! is for the requests: a few atomic scripts, each on one key.
 //!
 //! Every key names the deployment and has its own hash tag, so that a cluster or a proxy before one can place it.
 //!

@@ -1,8 +1,8 @@
-//! The shared place as the gateway uses it, and what one process tells all others at once there.
+//! The shared place as the gateway uses it, and the messages that one process sends to all others there.
 //!
-//! A message that is sent while a process is cut off from Redis does not reach it; a user of this needs an age as well,
-//! after which it does not rely on silence. A subscription on which nothing comes is asked every few seconds whether it
-//! still lives: a firewall may have forgotten its connection without a word. May use: `link`, `script`.
+//! A process that is cut off from Redis misses messages. So a user of the messages also needs a maximum age, after
+//! which it does not rely on silence. A silent subscription is pinged every few seconds, because a firewall may have
+//! dropped its connection without notice. May use: `link`, `script`.
 
 use super::link::{Link, SharedError, keep_up};
 use super::script::Script;
@@ -18,23 +18,23 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
-/// Time from one word of a process that it is there to the next.
+/// Pause between two signs of life of a process.
 const PULSE: Duration = Duration::from_secs(1);
-/// How long a process counts after its last word.
+/// Time for which a process counts after its last sign of life.
 const COUNTS: Duration = Duration::from_secs(5);
 
-/// Time until a lost subscription is taken out again.
+/// Pause before a lost subscription is made again.
 const PAUSE: Duration = Duration::from_millis(250);
-/// Time from one look whether a subscription lives to the next, and the longest wait for its answer.
+/// Time of silence after which a subscription is pinged, and the longest wait for the answer.
 const LOOK: Duration = Duration::from_secs(2);
-/// Longest time to take a subscription out.
+/// Longest time to make a subscription.
 const SUBSCRIBING: Duration = Duration::from_secs(2);
-/// Messages that wait to be looked at; beyond it Redis waits.
+/// Largest number of unread messages; when it is reached, Redis waits.
 const WAITING: usize = 1024;
 
 static PRESENT: Script = Script::new(include_str!("processes.lua"));
 
-/// The shared place; cheap to clone, all clones are the same.
+/// The shared place; cheap to clone, all clones share it.
 #[derive(Clone)]
 pub struct Shared(Arc<Link>);
 
@@ -53,11 +53,11 @@ impl fmt::Debug for Shared {
 }
 
 impl Shared {
-    /// The place at `url` of the gateways in front of `upstream`. Waits for a first connection a little; when there is
-    /// none, goes on without and looks for it.
+    /// Opens the place at `url` of the gateways in front of `upstream`. Waits a little for a first connection. Without
+    /// one, it continues and tries to connect in the background.
     ///
     /// # Errors
-    /// When the address is none, Redis refuses the credentials, or is too old.
+    /// When the address is invalid, Redis refuses the credentials, or is too old.
     pub async fn open(url: &str, upstream: &str) -> Result<Self, SharedError> {
         let deployment = hex::encode(&Sha256::digest(upstream.as_bytes())[..8]);
         let inner = Arc::new(Link::new(client_of(url)?, deployment));
@@ -67,33 +67,33 @@ impl Shared {
         Ok(Self(inner))
     }
 
-    /// Looks whether the place at `url` can be used, and says why it cannot be at present. A process that looks is none
-    /// of those who share it and leaves nothing there.
+    /// Checks whether the place at `url` can be used, and returns the reason when it cannot at present. The checking
+    /// process does not count as one that shares the place, and leaves nothing there.
     ///
     /// # Errors
-    /// As [`Shared::open`].
+    /// See [`Shared::open`].
     pub async fn look(url: &str) -> Result<Option<String>, SharedError> {
         Link::new(client_of(url)?, String::new()).look().await
     }
 
-    /// A tag for [`Link::key`] that does not show what it is of; `purpose` keeps names of different things apart.
+    /// Returns a tag for [`Link::key`] that does not reveal its input. `purpose` separates tags of different things.
     pub fn hidden_tag(purpose: &str, of: &[&[u8]]) -> String {
         let hash = Sha256::new().chain_update("causeway ").chain_update(purpose).chain_update(b"\0");
         let hash = of.iter().fold(hash, |hash, part| hash.chain_update(part)).finalize();
         hex::encode(&hash[..16])
     }
 
-    /// How many gateway processes there are, or were when that was last known; at least one.
+    /// Returns the last known number of gateway processes; at least one.
     pub fn processes(&self) -> usize {
         self.0.processes.load(Ordering::Relaxed)
     }
 
-    /// The channel with this name.
+    /// Returns the key of the channel with this name.
     pub fn channel(&self, name: &str) -> String {
         self.0.key("news", name)
     }
 
-    /// Listens to what the scripts of this deployment publish on the channel with this name.
+    /// Subscribes to the messages that this deployment's scripts publish on the channel with this name.
     pub fn listen(&self, name: &str) -> News {
         listen(Arc::downgrade(&self.0), self.0.key("news", name))
     }
@@ -104,8 +104,8 @@ fn client_of(url: &str) -> Result<Client, SharedError> {
     client.map_err(|fault| SharedError(format!("the address cannot be used: {fault}")))
 }
 
-/// Says every second or two that this process is there, which also finds out that Redis is away before a request does,
-/// until nobody uses the place any more.
+/// Sends a sign of life of this process every second or two, until the place is no longer used. This also notices that
+/// Redis is away before a request does.
 async fn pulse(place: Weak<Link>) {
     let id = Uuid::new_v4().to_string();
     loop {
@@ -120,18 +120,18 @@ async fn pulse(place: Weak<Link>) {
     }
 }
 
-/// Messages of the other processes, and of this one.
+/// Messages of the other processes and of this one.
 #[derive(Debug)]
 pub struct News(mpsc::Receiver<Vec<u8>>);
 
 impl News {
-    /// The next message; none when nobody uses the place any more.
+    /// Returns the next message; `None` when the place is no longer used.
     pub async fn next(&mut self) -> Option<Vec<u8>> {
         self.0.recv().await
     }
 }
 
-/// Listens to `channel`.
+/// Subscribes to `channel`.
 fn listen(inner: Weak<Link>, channel: String) -> News {
     let (tell, told) = mpsc::channel(WAITING);
     tokio::spawn(async move {
@@ -159,7 +159,7 @@ async fn subscribe(client: Client, channel: &str) -> Result<PubSub, RedisError> 
     Ok(subscription)
 }
 
-/// Passes messages on until nobody wants them or the subscription is lost.
+/// Forwards messages until the receiver is dropped or the subscription is lost.
 async fn pass_on(subscription: PubSub, tell: &mpsc::Sender<Vec<u8>>) {
     let (mut asking, mut messages) = subscription.split();
     loop {

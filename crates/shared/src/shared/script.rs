@@ -1,15 +1,15 @@
-//! What is asked of Redis: scripts that look and change in one step.
+//! Requests to Redis: scripts that read and change data in one step.
 //!
 //! May use: nothing of this folder.
 
 use redis::{Cmd, Value};
 use std::sync::OnceLock;
 
-/// Redis did not answer in time, or is not there. Nobody knows whether the script ran.
+/// Redis did not answer in time, or is not connected. It is unknown whether the script ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Away;
 
-/// A script, which Redis knows by its hash once it has seen it.
+/// A script. Redis knows it by its hash after the first use.
 #[derive(Debug)]
 pub struct Script {
     code: &'static str,
@@ -17,12 +17,12 @@ pub struct Script {
 }
 
 impl Script {
-    /// The script with this text.
+    /// Creates a script with this text.
     pub const fn new(code: &'static str) -> Self {
         Self { code, hash: OnceLock::new() }
     }
 
-    /// One run of it, on keys of one tag.
+    /// Creates a run of the script on keys of one tag.
     pub fn on<const N: usize>(&'static self, keys: [&str; N]) -> Call {
         let hash = self.hash.get_or_init(|| redis::Script::new(self.code).get_hash().to_owned());
         let mut command = redis::cmd("EVALSHA");
@@ -39,14 +39,14 @@ pub struct Call {
 }
 
 impl Call {
-    /// With a number more.
+    /// Adds a number as the next argument.
     #[must_use]
     pub fn number(mut self, number: i64) -> Self {
         self.command.arg(number);
         self
     }
 
-    /// With a text more.
+    /// Adds a text as the next argument.
     #[must_use]
     pub fn text(mut self, text: impl AsRef<[u8]>) -> Self {
         self.command.arg(text.as_ref());
@@ -54,7 +54,7 @@ impl Call {
     }
 }
 
-/// What a script answered: a list of numbers and texts.
+/// Answer of a script: a list of numbers and texts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer(pub(super) Value);
 
@@ -66,7 +66,7 @@ impl Answer {
         }
     }
 
-    /// The number at this place.
+    /// Returns the number at this position.
     pub fn number(&self, at: usize) -> Option<i64> {
         match self.items().get(at)? {
             Value::Int(number) => Some(*number),
@@ -75,7 +75,7 @@ impl Answer {
         }
     }
 
-    /// The text at this place.
+    /// Returns the text at this position.
     pub fn text(&self, at: usize) -> Option<&[u8]> {
         match self.items().get(at)? {
             Value::BulkString(text) => Some(text),
