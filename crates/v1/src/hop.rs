@@ -1,8 +1,8 @@
-//! Connections to v1: made in time, kept for the next request, with TLS where the address says so.
+//! Connections to v1: made with a time limit, kept for the next request, with TLS where the address asks for it.
 //!
-//! Both ways to v1 use this, the client of the translation and the pass-through, each with connections of its own. It
-//! is hyper's own client rather than reqwest, which parses and normalises each address anew; v1 gets the bytes it was
-//! asked for. Redirects, proxies of the environment and compressed answers are nobody's business here. May use:
+//! The client of the translation and the pass-through both use this, each with its own connections. It is hyper's own
+//! client rather than reqwest, which parses and normalises each address again; v1 must get exactly the requested bytes.
+//! It handles no redirects, no proxies of the environment and no compression. May use:
 //! `worker`, this folder.
 
 mod fault;
@@ -32,25 +32,25 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Which versions of HTTP may be spoken over TLS; without TLS, and for writes, it is HTTP/1.1.
+/// HTTP versions allowed over TLS. Without TLS, and for writes, it is always HTTP/1.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Versions {
-    /// One exchange a connection, so that a large transfer never holds up others.
+    /// One exchange per connection, so that a large transfer never delays others.
     Http1,
-    /// Reads by HTTP/2 where v1 speaks it.
+    /// HTTP/2 for reads when v1 supports it.
     Http1And2,
 }
 
-/// How connections are made and kept.
+/// Settings for making and keeping connections.
 #[derive(Debug, Clone)]
 pub struct HopSettings {
     /// Longest time to make a connection, TLS included.
     pub connect_timeout: Duration,
-    /// Idle connections kept, of all threads together; for reads and for writes each where those do not share them.
+    /// Idle connections kept, for all threads together. Where reads and writes do not share them, this many for each.
     pub pool_size: usize,
-    /// How long an idle connection is kept.
+    /// Time for which an idle connection is kept.
     pub idle: Duration,
-    /// What may be spoken.
+    /// Allowed HTTP versions.
     pub versions: Versions,
 }
 
@@ -58,19 +58,19 @@ pub struct HopSettings {
 type Connections<B> = legacy::Client<InTime<HttpsConnector<HttpConnector>>, B>;
 
 /// Connections to the servers of one scheme; cheap to clone, all clones share them. Each thread that carries clients
-/// has connections of its own (`worker`), all other threads share some.
+/// has its own connections (`worker`); all other threads share one set.
 ///
-/// Without TLS a write has a connection of its own. A server may close one that was used before just when a request
-/// comes: v1's workers do so after two idle seconds, and with all their connections each time a worker is replaced. A
-/// read is then sent again, but of a write nobody knows whether it was carried out.
+/// Without TLS a write gets a new connection. A server may close a used connection just when a request arrives: v1's
+/// workers do so after two idle seconds, and with all their connections each time a worker is replaced. A read is then
+/// sent again, but for a write it would be unknown whether it was carried out.
 ///
-/// With TLS a write goes by HTTP/1.1. A proxy that ends a connection of HTTP/2, as nginx does after 1,000 requests,
-/// breaks off those which are on their way; of HTTP/1.1 it says so with its last answer, and nothing more is sent.
+/// With TLS a write uses HTTP/1.1. A proxy that ends an HTTP/2 connection, as nginx does after 1,000 requests, breaks
+/// off the requests in flight. With HTTP/1.1 the proxy announces the end in its last answer, and nothing more is sent.
 #[derive(Debug, Clone)]
 pub struct Hop<B> {
     reads: Arc<[Connections<B>]>,
     writes: Arc<[Connections<B>]>,
-    /// Whether a write has a connection of its own.
+    /// Whether each write gets a connection of its own.
     alone: bool,
 }
 
@@ -78,7 +78,7 @@ impl<B> Hop<B>
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
 {
-    /// Connections to addresses of `scheme`. Makes none yet.
+    /// Prepares connections to addresses of `scheme`. Makes none yet.
     ///
     /// # Errors
     /// When TLS cannot be set up, for example because the machine has no root certificates.
@@ -112,7 +112,7 @@ where
             (0..=workers).map(|_| connections(versions, settings.pool_size.div_ceil(workers))).collect()
         };
         let reads = of_all(settings.versions);
-        // Behind TLS usually stands a proxy, which keeps connections, and making one takes several exchanges.
+        // With TLS there is usually a proxy, which keeps connections, and a new connection takes several exchanges.
         let alone = *scheme == Scheme::HTTP;
         let writes = match settings.versions {
             _ if alone => [connections(Versions::Http1, 0)].into(),
@@ -122,10 +122,10 @@ where
         Ok(Self { reads, writes, alone })
     }
 
-    /// Sends one request; the answer's body is still on its way.
+    /// Sends one request. The body of the returned answer may still be arriving.
     ///
     /// # Errors
-    /// When no connection was made, or it broke before the head of an answer.
+    /// When no connection was made, or it broke before the head of an answer arrived.
     pub async fn send(&self, mut request: Request<B>) -> Result<Response<Incoming>, HopError> {
         let writes = !request.method().is_safe();
         if writes && self.alone {
@@ -146,7 +146,7 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
 
-    /// A server of connections that stay open; counts them.
+    /// Starts a server that keeps connections open and counts them.
     async fn server() -> (String, Arc<AtomicUsize>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}/", listener.local_addr().unwrap());
@@ -179,7 +179,7 @@ mod tests {
         let send = async |method: Method| {
             let request = Request::builder().method(method).uri(&address).body(Empty::new()).unwrap();
             hop.send(request).await.unwrap().into_body().collect().await.unwrap();
-            // The connection goes back to the others a moment after.
+            // The connection returns to the pool a moment later.
             tokio::time::sleep(Duration::from_millis(50)).await;
             made.load(Ordering::Relaxed)
         };

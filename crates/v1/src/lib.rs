@@ -1,4 +1,4 @@
-//! The client of the deployment behind: its quota, its failures, its lists, the outcome of writes.
+//! The client of the v1 deployment: its quota, its failures, its lists, the outcome of writes.
 //!
 //! May use: the crates core and shared.
 

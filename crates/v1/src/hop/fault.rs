@@ -1,26 +1,26 @@
-//! Why there is no answer, and how that is said. May use: nothing of this crate.
+//! Reasons for a missing answer, and their text. May use: nothing of this crate.
 
 use hyper_util::client::legacy;
 use std::error::Error;
 
-/// Why there is no answer.
+/// Reason why there is no answer.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct HopError(pub(super) legacy::Error);
 
 impl HopError {
-    /// Whether no connection was made, so that nothing can have been carried out.
+    /// Checks whether no connection was made, so that the request cannot have been carried out.
     pub fn is_connect(&self) -> bool {
         self.0.is_connect()
     }
 
-    /// Whether the body of the request could not be read, rather than the exchange having failed.
+    /// Checks whether the body of the request could not be read, as opposed to a failed exchange.
     pub fn is_of_the_body(&self) -> bool {
         self.0.source().and_then(|cause| cause.downcast_ref::<hyper::Error>()).is_some_and(hyper::Error::is_user)
     }
 }
 
-/// An error and what caused it, in one line. Headers, and with them keys, are in none of these.
+/// Joins an error and its causes in one line. None of them contains headers, and so none contains keys.
 pub fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,4 +1,4 @@
-//! A connection is made in time or not at all. May use: nothing of this crate.
+//! Time limit for making a connection. May use: nothing of this crate.
 
 use http::Uri;
 use std::error::Error;
@@ -10,7 +10,7 @@ use tower::Service;
 
 pub(super) type BoxError = Box<dyn Error + Send + Sync>;
 
-/// A connector that gives up after a time, TLS included.
+/// A connector that fails after a time limit, TLS included.
 #[derive(Debug, Clone)]
 pub(super) struct InTime<C> {
     pub(super) connector: C,

@@ -1,13 +1,13 @@
-//! What may be repeated at all. May use: nothing of this crate.
+//! A limit for the number of retries. May use: nothing of this crate.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// Repetitions that may be made at once after a time without any.
+/// Retries that may be made in a row after a time without any.
 const AT_ONCE: i64 = 10;
-/// Calls that earn one repetition.
+/// Number of calls that earn one retry.
 const CALLS: i64 = 10;
 
-/// What may be repeated at all: one call in ten, so that repeating never doubles the load of a v1 that fails.
+/// Budget of retries: one for ten calls, so that retries never double the load of a failing v1.
 #[derive(Debug)]
 pub struct Retries(AtomicI64);
 
@@ -18,14 +18,14 @@ impl Default for Retries {
 }
 
 impl Retries {
-    /// A call is made that is no repetition.
+    /// Counts a call that is not a retry.
     pub fn earn(&self) {
         if self.0.load(Ordering::Relaxed) < AT_ONCE * CALLS {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Whether one more repetition may be made, which is counted then.
+    /// Takes one retry from the budget. Returns false when none is left.
     pub fn take(&self) -> bool {
         let spend = |left: i64| (left >= CALLS).then_some(left - CALLS);
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend).is_ok()

@@ -1,4 +1,4 @@
-//! Where the service behind lives: the configured base URL in its one normal form.
+//! The address of v1: the configured base URL in its one normal form.
 //!
 //! Two settings that mean the same place must be one text, because the store records the place it
 //! belongs to and derived ids contain it. May use: nothing of this crate.
@@ -9,7 +9,7 @@ use http::{HeaderValue, Uri};
 use std::fmt;
 use url::Url;
 
-/// Why a configured base URL cannot be used, without the user name and password in it.
+/// Reason why a configured base URL cannot be used, without the user name and password in it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BaseUrlError(String);
@@ -23,12 +23,12 @@ pub struct BaseUrl {
     /// `http` or `https`.
     pub scheme: Scheme,
     authority: Authority,
-    /// `Host` of requests to it, where it certainly belongs.
+    /// `Host` header for requests to it; `None` where HTTP/2 may be used.
     pub(super) host: Option<HeaderValue>,
 }
 
 impl BaseUrl {
-    /// Normalises a configured URL. A path prefix is kept; `…/api/v1` at its end is understood.
+    /// Normalises a configured URL. A path prefix is kept; `…/api/v1` at its end is removed.
     ///
     /// # Errors
     /// [`BaseUrlError`] when the text is no absolute http or https URL, or has credentials, a query or a
@@ -50,18 +50,18 @@ impl BaseUrl {
         let text = url.as_str().trim_end_matches('/').to_owned();
         let parts = text.parse::<Uri>().map(Uri::into_parts).map_err(|cause| not_a_url(&cause))?;
         let (scheme, authority) = parts.scheme.zip(parts.authority).ok_or_else(|| not_a_url(&"it has no host"))?;
-        // Over TLS v1 may speak HTTP/2, where the address itself says it.
+        // Over TLS v1 may speak HTTP/2, where the request address itself names the host.
         let host = (scheme == Scheme::HTTP).then(|| HeaderValue::from_str(authority.as_str()).ok()).flatten();
         Ok(Self { text, path, scheme, authority, host })
     }
 
-    /// The normal form, without a trailing slash.
+    /// Returns the normal form, without a trailing slash.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Address of a v1 path (percent-encoded, below `/api/v1/`) with a query, byte for byte; `None` when v1, or a
-    /// server before it, could take the path for another one, as with `..` in it, or for no address.
+    /// Builds the address of a v1 path (percent-encoded, below `/api/v1/`) with a query, byte for byte. Returns `None`
+    /// when v1, or a server before it, could read the path as another one, as with `..` in it, or as no address.
     pub(super) fn address(&self, path: &str, query: &str) -> Option<Uri> {
         if !is_plain_path(path) || !query.bytes().all(|byte| OF_A_QUERY[usize::from(byte)]) {
             return None;
@@ -74,12 +74,12 @@ impl BaseUrl {
     }
 }
 
-/// Which bytes may stand in a path (RFC 3986).
+/// Bytes allowed in a path (RFC 3986).
 const OF_A_PATH: [bool; 256] = table(b"-._~!$&'()*+,;=:@%/", false);
-/// Which bytes may stand in a query: those that can be seen, but for what ends or quotes an address.
+/// Bytes allowed in a query: visible ASCII, except the bytes that end or quote an address.
 const OF_A_QUERY: [bool; 256] = table(b"\"#<>", true);
 
-/// Letters, digits and `others`; or all that can be seen but `others`.
+/// Builds a table of letters, digits and `others`; or with `seen`, of all visible ASCII except `others`.
 const fn table(others: &[u8], seen: bool) -> [bool; 256] {
     let mut table = [false; 256];
     let mut byte = 0;
@@ -96,16 +96,16 @@ const fn table(others: &[u8], seen: bool) -> [bool; 256] {
     table
 }
 
-/// Whether nothing on the way to v1 can read the path in another way: characters of a path alone, and no segment of
-/// dots, in whatever spelling.
+/// Checks that no server on the way to v1 can read the path differently: only path characters, and no segment of dots
+/// in any spelling.
 fn is_plain_path(path: &str) -> bool {
-    // Most paths have neither a dot nor an escape in them.
+    // Most paths contain neither a dot nor an escape.
     let may_have_dots = memchr::memchr2(b'.', b'%', path.as_bytes()).is_some();
     path.bytes().all(|byte| OF_A_PATH[usize::from(byte)]) && !(may_have_dots && path.split('/').any(is_dots))
 }
 
 fn is_dots(segment: &str) -> bool {
-    // Longer ones are none: six bytes are two dots, each with its percent sign.
+    // A longer segment cannot be dots: the longest form, two escaped dots, has six bytes.
     segment.len() <= 6
         && segment.contains(['.', '%'])
         && matches!(segment.replace("%2e", ".").replace("%2E", ".").as_str(), "." | "..")

@@ -1,12 +1,12 @@
-//! Whether v1 is worth asking: a circuit breaker over all calls to the deployment.
+//! A circuit breaker over all calls to the deployment. It stops calls while v1 does not work.
 //!
 //! It opens when v1 cannot be reached, when most calls of the last seconds failed on several paths, or when v1
-//! has fallen silent with calls under way. While it is open calls fail at once; nothing is sent then. After a pause one
-//! call goes through to find out; v1's first good answer closes it.
+//! has been silent with calls in flight. While it is open, calls fail at once and nothing is sent. After a pause, one
+//! call goes through as a probe; v1's first good answer closes the breaker.
 //!
-//! One request that v1 always fails on opens nothing: failures must be seen on several paths, and a 500, which
+//! One request that v1 always fails on does not open it: failures must occur on several paths, and a 500, which
 //! v1 also gives to a single bad request, counts only while v1 answers nothing else. Requests that pass through to v1
-//! are observed and never held back; all of them count as one path, so that no client can open the breaker alone.
+//! are observed and never held back. All of them count as one path, so that no client can open the breaker alone.
 //!
 //! May use: nothing of this crate.
 
@@ -17,43 +17,44 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How far back failures count.
+/// Time for which failures count.
 const WINDOW: Duration = Duration::from_secs(10);
-/// Failures before anything is concluded when connections cannot be made.
+/// Number of failed connection attempts that can open the breaker.
 const UNREACHABLE: usize = 3;
-/// The same for failures of other kinds, and on how many paths.
+/// Number of failures of other kinds that can open it, and the number of paths with failures.
 const FAILURES: usize = 5;
 const PATHS: usize = 3;
-/// Failures looked at; older ones are forgotten.
+/// Largest number of failures kept; older ones are dropped.
 const MOST: usize = 256;
-/// Connections that break within this time are one failure: v1 closes all of a worker's at once when it replaces it.
+/// Connections that break within this time count as one failure: v1 closes all connections of a worker that it
+/// replaces.
 const AT_ONCE: Duration = Duration::from_millis(100);
-/// v1 has fallen silent when it has answered nothing for so long with so many calls under way.
+/// v1 counts as silent when it has answered nothing for this time with at least this many calls in flight.
 pub(super) const SILENCE: Duration = Duration::from_secs(10);
 const WAITING: u64 = 3;
-/// First and longest time from opening to the next try.
+/// First and longest pause between opening and the next probe.
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(5);
-/// Without any call for so long nobody knows how v1 is.
+/// Time without a good answer after which v1's health is unknown.
 const FORGOTTEN: Duration = Duration::from_secs(60);
 
-/// How a call ended.
+/// Result of a call for the breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// v1 answered, whatever it said.
+    /// v1 answered, with any content.
     Answered,
-    /// v1 answered 500 or the like: it lives, but may be of no use.
+    /// v1 answered 500 or similar: it runs, but may not work.
     Faulty,
-    /// 502, 503, 504, no answer in time.
+    /// 502, 503, 504, or no answer in time.
     Failed,
-    /// A connection that broke.
+    /// The connection broke.
     Broken,
     /// No connection could be made.
     Unreachable,
 }
 
 impl Ended {
-    /// What a status says about v1 as a whole.
+    /// Returns what a status says about v1 as a whole.
     pub fn of_status(status: u16) -> Self {
         match status {
             502..=504 => Self::Failed,
@@ -63,14 +64,14 @@ impl Ended {
     }
 }
 
-/// What is known of v1.
+/// Known health of v1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Health {
-    /// It answered a moment ago.
+    /// It answered recently.
     Ok,
-    /// The breaker is open, since so long.
+    /// The breaker is open, for this time.
     Unreachable(Duration),
-    /// Nobody has asked it lately.
+    /// v1 has given no good answer recently.
     Unknown,
 }
 
@@ -85,7 +86,7 @@ struct Failure {
     at: Instant,
     ended: Ended,
     path: u64,
-    /// Good answers before it.
+    /// Number of good answers before the failure.
     answered: u64,
 }
 
@@ -93,38 +94,38 @@ struct Failure {
 struct State {
     gate: Gate,
     failures: VecDeque<Failure>,
-    /// When the breaker was closed last, and how long its pause was then.
+    /// Time of the last closing, and the breaker's pause at that time.
     closed: Option<(Instant, Duration)>,
 }
 
 #[derive(Debug)]
 struct Inner {
     state: Mutex<State>,
-    /// Whether the gate is open, for those who need not know more.
+    /// Whether the gate is open; can be read without the lock.
     shut: AtomicBool,
     begun: Instant,
     answered: AtomicU64,
-    /// Own calls under way.
+    /// The gateway's own calls in flight.
     waiting: AtomicU64,
-    /// Milliseconds since `begun`, one more than that: the last good answer; the moment from which v1 owes one;
-    /// the last failure; zero for never.
+    /// Times in milliseconds since `begun`, plus one; zero means never. They are the last good answer (`heard`), the
+    /// moment since which v1 owes an answer (`owed`), and the last failure (`troubled`).
     heard: AtomicU64,
     owed: AtomicU64,
     troubled: AtomicU64,
 }
 
-/// The breaker of one deployment; cheap to clone, all clones are the same.
+/// The breaker of one deployment; cheap to clone, all clones share it.
 #[derive(Debug, Clone)]
 pub struct Breaker(Arc<Inner>);
 
-/// A call that may be made. Dropped without a word soon it says nothing about v1.
+/// A permitted call. When it is dropped early without a result, it says nothing about v1.
 #[derive(Debug)]
 pub struct Pass {
     breaker: Breaker,
     path: u64,
-    /// Whether this call is the one that finds out how v1 is.
+    /// Whether this call is the probe.
     pub probe: bool,
-    /// Whether v1 owes the gateway itself an answer.
+    /// Whether it is a call of the gateway itself.
     own: bool,
     begun: Instant,
     open: bool,
@@ -160,10 +161,10 @@ impl Breaker {
         (at > 0).then(|| Duration::from_millis(self.stamp().saturating_sub(at)))
     }
 
-    /// Whether a call to `path` (a number for it) may be made now.
+    /// Permits a call to `path` (a number for it), if calls may be made now.
     ///
     /// # Errors
-    /// The time until it is worth trying again.
+    /// The time until the next try makes sense.
     pub fn admit(&self, path: u64) -> Result<Pass, Duration> {
         self.open_when_silent();
         let probe = self.turn()?;
@@ -173,12 +174,12 @@ impl Breaker {
         Ok(Pass { breaker: self.clone(), path, probe, own: true, begun: Instant::now(), open: true })
     }
 
-    /// A call that somebody else makes and that nobody here holds back.
+    /// Returns a pass for a call that a client makes through the gateway and that is never held back.
     pub fn observe(&self) -> Pass {
         Pass { breaker: self.clone(), path: 0, probe: false, own: false, begun: Instant::now(), open: true }
     }
 
-    /// Time until calls may be made again, when they may not be now.
+    /// Returns the time until calls may be made again; `None` when they may be made now.
     pub fn closed_for(&self) -> Option<Duration> {
         if !self.0.shut.load(Ordering::Relaxed) {
             return None;
@@ -189,19 +190,19 @@ impl Breaker {
         }
     }
 
-    /// Whether v1 is in trouble, or was a moment ago.
+    /// Checks whether v1 fails, or failed recently.
     pub fn is_troubled(&self) -> bool {
         self.since(&self.0.troubled).is_some_and(|ago| ago < WINDOW)
     }
 
-    /// Whether somebody who has waited long for v1 should give up: calls are not made any more, or v1 has fallen
+    /// Checks whether a caller that has waited long for v1 should give up, because calls are paused or v1 has become
     /// silent.
     pub fn is_hopeless(&self) -> bool {
         self.open_when_silent();
         self.closed_for().is_some()
     }
 
-    /// What is known of v1.
+    /// Returns the known health of v1.
     pub fn health(&self) -> Health {
         if let Gate::Open { since, .. } = &self.state().gate {
             return Health::Unreachable(since.elapsed());
@@ -212,7 +213,7 @@ impl Breaker {
         }
     }
 
-    /// Whether the call is a probe, or how long it has to wait.
+    /// Returns whether the call is a probe. The error is the time for which the call must wait.
     fn turn(&self) -> Result<bool, Duration> {
         if !self.0.shut.load(Ordering::Relaxed) {
             return Ok(false);
@@ -282,7 +283,8 @@ impl Breaker {
 }
 
 impl State {
-    /// Keeps a failure, but of connections that break at once no more than tell that there were several paths.
+    /// Records a failure. Of connections that break at once, it keeps only enough to show that there were several
+    /// paths.
     fn note(&mut self, failure: Failure) {
         let lately = self.failures.iter().rev().take_while(|one| failure.at - one.at < AT_ONCE);
         if failure.ended != Ended::Broken || lately.filter(|one| one.ended == Ended::Broken).count() < FAILURES {
@@ -303,7 +305,7 @@ impl State {
     fn good(&mut self, probe: bool) {
         let now = Instant::now();
         let Gate::Open { since, until, pause, .. } = &self.gate else { return };
-        // Calls that were under way when it opened say nothing new.
+        // Calls that were in flight when the breaker opened give no new information.
         if probe || now >= *until {
             tracing::info!(seconds = (now - *since).as_secs(), "v1 answers again");
             self.closed = Some((now, *pause));
@@ -312,8 +314,8 @@ impl State {
         }
     }
 
-    /// Whether the failures of the window outweigh what v1 answered since they began; `quiet` when there was no good
-    /// answer in all the window.
+    /// Checks whether the failures of the window outnumber v1's good answers since the first of them. `quiet` means
+    /// that there was no good answer in the whole window.
     fn should_open(&mut self, answered: u64, quiet: bool) -> bool {
         let now = Instant::now();
         while self.failures.len() > MOST || self.failures.front().is_some_and(|first| now - first.at > WINDOW) {
@@ -345,13 +347,13 @@ impl State {
 }
 
 impl Pass {
-    /// The call ended so.
+    /// Reports the result of the call.
     pub fn ended(mut self, how: Ended) {
         self.open = false;
         self.leave();
         match how {
             Ended::Answered => self.breaker.good(self.probe),
-            // The client of a request that passes through can make it fail so.
+            // A client can cause this failure with its own request on the pass-through.
             Ended::Faulty if !self.own => {}
             bad => self.breaker.bad(bad, self.path, self.probe),
         }
@@ -365,7 +367,7 @@ impl Pass {
 }
 
 impl Drop for Pass {
-    /// The one who made the call has gone: for lack of patience, or for reasons that say nothing. Another probe may go.
+    /// The caller has left, either because the answer took too long or for other reasons. Another probe may be sent.
     fn drop(&mut self) {
         if !self.open {
             return;

@@ -1,6 +1,6 @@
-//! The HTTP client towards v1.
+//! The HTTP client for v1.
 //!
-//! One pooled client for all keys; nothing of a key survives a call. Redirects, proxies of the environment and
+//! One pooled client for all keys; nothing of a key is kept after a call. Redirects, proxies of the environment and
 //! compressed answers are off: the answer is read as v1 gives it. May use: `boxed`, `context`, `hop`, `load`,
 //! `refusal`, `tally`, `trace`, `units` and the rest of this folder.
 
@@ -38,7 +38,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How the client reaches v1.
+/// Settings of the client.
 #[derive(Debug, Clone)]
 pub struct ClientSettings {
     /// Base URL of the deployment, with or without `/api/v1`.
@@ -47,15 +47,15 @@ pub struct ClientSettings {
     pub connect_timeout: Duration,
     /// Largest answer that is read, in bytes.
     pub response_cap: usize,
-    /// Idle connections kept.
+    /// Number of idle connections kept.
     pub pool_per_host: usize,
-    /// Longest random wait before a repetition.
+    /// Longest random wait before a retry.
     pub retry_jitter: Duration,
-    /// Calls under way at once.
+    /// Limits for calls in flight.
     pub concurrency: ConcurrencySettings,
 }
 
-/// Why no client could be made of its settings.
+/// Reason why no client could be created from its settings.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The base URL cannot be used.
@@ -66,52 +66,52 @@ pub enum ClientError {
     SetUp(String),
 }
 
-/// How long an idle connection is kept, which is less than proxies keep theirs: one that is just being closed costs a
-/// read a second call, and leaves it unknown whether a write was carried out.
+/// Time for which an idle connection is kept; shorter than proxies keep theirs. A connection that is closed just then
+/// costs a read a second call, and leaves it unknown whether a write was carried out.
 const IDLE: Duration = Duration::from_secs(15);
-/// When to try again while nobody knows how long v1 will be silent.
+/// Time until the next try when it is unknown how long v1 will be silent.
 const SOON: Duration = Duration::from_secs(1);
-/// Most of the time of a request that is kept to find out what became of its write.
+/// Longest part of a request's time that is reserved for finding out whether its write was carried out.
 const FINDING_OUT: Duration = Duration::from_secs(3);
-/// Header fields of a call, those of a trace and of our signature among them.
+/// Number of header fields of a call, including the trace and our signature.
 const FIELDS: usize = 12;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("causeway/", env!("CARGO_PKG_VERSION")));
 
-/// What is looked at last before a write is sent, however long it has waited for that.
+/// Last check before a write is sent, made after every wait.
 pub type Look<'l> = &'l (dyn Fn() -> Looking<'l> + Send + Sync);
-/// Why the write must not be sent, when it must not.
+/// Result of a [`Look`]: the error is the reason why the write must not be sent.
 pub type Looking<'l> = Pin<Box<dyn Future<Output = Result<(), Refusal>> + Send + 'l>>;
 
 /// The client; cheap to clone, all clones share the connections.
 #[derive(Debug, Clone)]
 pub struct Client {
     hop: Hop<Full<Bytes>>,
-    /// The deployment it talks to.
+    /// The deployment that it calls.
     pub base_url: BaseUrl,
     response_cap: usize,
     retry_jitter: Duration,
-    /// What paces the calls.
+    /// Budget that paces the calls.
     pub budget: Budget,
-    /// What is known of v1, and what keeps calls from it while it is in trouble.
+    /// Known health of v1; it stops calls while v1 fails.
     pub breaker: Breaker,
-    /// How many calls may be under way at once.
+    /// Limit for calls in flight.
     pub concurrency: Concurrency,
-    /// v1's clock, as its answers tell.
+    /// v1's clock, measured from its answers.
     pub clock: Clock,
     retries: Arc<Retries>,
     memory: Memory,
     calls: Arc<RwLock<Arc<Calls>>>,
-    /// In whose name it sends.
+    /// Name of this gateway process in its requests.
     pub instance: Instance,
 }
 
 impl Client {
-    /// A client for one deployment. Makes no connection yet.
+    /// Creates a client for one deployment. Makes no connection yet.
     ///
     /// # Errors
-    /// [`ClientError`] when the base URL is unfit or TLS cannot be set up.
+    /// [`ClientError`] when the base URL cannot be used or TLS cannot be set up.
     pub fn new(settings: ClientSettings) -> Result<Self, ClientError> {
         let base_url = BaseUrl::parse(&settings.base_url)?;
         let hop = HopSettings {
@@ -138,31 +138,31 @@ impl Client {
         })
     }
 
-    /// The same, with its calls paced by `budget`.
+    /// Returns the client with its calls paced by `budget`.
     #[must_use]
     pub fn paced_by(self, budget: Budget) -> Self {
         Self { budget, ..self }
     }
 
-    /// The same, with the answers it reads counted in `memory`.
+    /// Returns the client with the answers it reads counted in `memory`.
     #[must_use]
     pub fn within(self, memory: Memory) -> Self {
         Self { memory, ..self }
     }
 
-    /// From now on its calls, and those of its clones, are counted in `calls`.
+    /// Counts its calls, and those of its clones, in `calls` from now on.
     pub fn count_in(&self, calls: Arc<Calls>) {
         *self.calls.write() = calls;
     }
 
-    /// Whether anything but index work was asked of v1 within `time`, here or by the pass-through.
+    /// Checks whether any call other than index work was made within `time`, here or by the pass-through.
     pub fn is_urgent_within(&self, time: Duration) -> bool {
         self.concurrency.is_urgent_within(time) || self.budget.is_foreign_within(time)
     }
 
-    /// Carries out one read, repeating it once where that is safe (see `retry`). Every attempt waits for the
-    /// budget of its key and counts on `ctx.meter`; all attempts together end at `ctx.deadline`. A request that v1
-    /// refuses because its quota is used up is sent again when v1 takes requests again, if `ctx` waits for that.
+    /// Carries out one read, and retries it once where that is safe (see `retry`). Every attempt waits for the budget
+    /// of its key and counts on `ctx.meter`. All attempts together end at `ctx.deadline`. When v1 refuses a request
+    /// because its quota is used up, the request is sent again when v1 accepts requests again, if `ctx` waits for that.
     ///
     /// # Errors
     /// [`V1Error`] when there is no complete answer. Any complete answer is `Ok`, whatever its status. A write is
@@ -174,11 +174,10 @@ impl Client {
         self.attempts(key, request, ctx, None).await
     }
 
-    /// Carries out one write. It is sent again only when it certainly was not carried out: no connection was
-    /// made, or v1's own throttle refused it. Some of the time that is left to `ctx` is kept back, so that it can
-    /// be looked up what became of a write that is not answered. `look` is asked each time that it would be sent, after
-    /// every wait: for the quota, for a place among the calls under way, for a v1 that has refused it. Nothing is sent
-    /// once that refuses.
+    /// Carries out one write. It is sent again only when it certainly was not carried out: no connection was made, or
+    /// v1's own throttle refused it. Part of the remaining time of `ctx` is reserved, for finding out whether an
+    /// unanswered write was carried out. `look` is called each time before the write is sent, after every wait: for the
+    /// quota, for a place among the calls in flight, or after a refusal by v1. When `look` fails, nothing is sent.
     pub async fn write(&self, key: &V1Key, request: V1Request, ctx: &Context, look: Option<Look<'_>>) -> Outcome {
         let (method, left) = (request.method.clone(), ctx.remaining());
         if method == Method::GET {
@@ -220,8 +219,8 @@ impl Client {
         }
     }
 
-    /// [`Client::call`] with everything refused that means the same whatever was asked, so that an `Ok` is
-    /// a success with well-formed JSON (or 204), a 400, a permission 403, a 404, 405 or 409.
+    /// Works like [`Client::call`], but turns every answer into an error that means the same for all operations. So
+    /// `Ok` is a success with well-formed JSON (or 204), a 400, a permission 403, a 404, 405 or 409.
     ///
     /// # Errors
     /// See [`refusals::refusal_of_status`] and [`V1Error::refusal`].
@@ -230,11 +229,11 @@ impl Client {
         refusals::refusal_of_status(&answer).map_or(Ok(answer), Err)
     }
 
-    /// [`Client::ask`] for one who reads all of the body of a 200, and asks [`refusals::refusal_of_status`] when it
-    /// cannot be read.
+    /// Works like [`Client::ask`], for a caller that parses the whole body of a 200 itself, and calls
+    /// [`refusals::refusal_of_status`] when that fails.
     ///
     /// # Errors
-    /// As [`Client::ask`].
+    /// See [`Client::ask`].
     pub async fn ask_unread(&self, key: &V1Key, request: V1Request, ctx: &Context) -> Result<V1Response, Refusal> {
         let answer = self.call(key, request, ctx).await.map_err(|lost| lost.refusal())?;
         let refusal = match answer.status {
@@ -268,7 +267,7 @@ impl Client {
         let pass = self.breaker.admit(path).map_err(V1Error::Paused)?;
         let begun = Instant::now();
         ctx.sends(begun);
-        // Only a read that changes nothing on the way may be given up for want of memory.
+        // Only a read that is not part of a write may fail for lack of memory.
         let refusable = request.method == Method::GET && ctx.priority == Priority::Read;
         let attempt = self.attempt(prepared, permit, refusable);
         let outcome = self.in_time(attempt, &request.method, pass.probe, ctx).await;
@@ -284,7 +283,7 @@ impl Client {
         outcome.map(|answer| without_echo(answer, key))
     }
 
-    /// Waits for a place among the calls under way.
+    /// Waits for a place among the calls in flight.
     async fn enter(&self, key: &V1Key, ctx: &Context) -> Result<Slot, V1Error> {
         let name = key.id().0.first_chunk().copied().map_or(0, u64::from_le_bytes);
         let mut entering = std::pin::pin!(self.concurrency.enter(ctx.priority, name));
@@ -301,7 +300,7 @@ impl Client {
         }
     }
 
-    /// The outcome of `attempt` before the deadline. A read also ends when v1 has fallen silent meanwhile.
+    /// Waits for the outcome of `attempt` until the deadline. A read also ends when v1 has become silent meanwhile.
     async fn in_time(
         &self,
         attempt: impl Future<Output = Result<V1Response, V1Error>>,
@@ -384,7 +383,7 @@ impl Client {
         if announced > self.response_cap as u64 {
             return Err(V1Error::TooLarge(self.response_cap));
         }
-        // For nobody in particular: an answer is often for several who ask at once.
+        // For no single client, because one answer often serves several clients at once.
         let mut room = self.memory.reservation(Asker::default());
         let mut body = BytesMut::new();
         while let Some(frame) = coming.frame().await {
@@ -398,7 +397,7 @@ impl Client {
                 room.grow_anyway(chunk.len());
             }
             if body.is_empty() && chunk.len() as u64 == announced {
-                // It came in one piece, which is not copied.
+                // The body came in one piece, so it is not copied.
                 return Ok(room.hold(chunk));
             }
             body.reserve((announced as usize).saturating_sub(body.len()).max(chunk.len()));
@@ -408,7 +407,7 @@ impl Client {
     }
 }
 
-/// What a call of `ctx` counts for.
+/// Returns the kind of call that `ctx` makes, for the counts.
 fn called(ctx: &Context) -> Called {
     match ctx.meter.operation() {
         Some(operation) => Called::Operation(operation),
@@ -417,7 +416,7 @@ fn called(ctx: &Context) -> Called {
     }
 }
 
-/// A number that stands for a path.
+/// Returns a number for a path.
 fn of_path(path: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     path.hash(&mut hasher);

@@ -1,6 +1,6 @@
-//! How far v1's clock is from the one that the gateway goes by, as the `Date` of v1's answers tells.
+//! The difference between v1's clock and the gateway's clock, measured by the `Date` of v1's answers.
 //!
-//! What v1 says of when a record was made or changed is by v1's clock, and the gateway holds it against times of its own.
+//! v1 sets the times of creation and change of records by its own clock, and the gateway compares them with its times.
 //! May use: `units`.
 
 use crate::units::{http_date, now_micros};
@@ -9,40 +9,40 @@ use http::header::DATE;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// Microseconds of a second, in which dates are told.
+/// Microseconds in a second; `Date` has whole seconds.
 const SECOND: i64 = 1_000_000;
-/// Clocks that differ by less are taken for equal.
+/// Difference up to which clocks count as equal.
 const NEAR: i64 = 2 * SECOND;
-/// What took longer tells too little of when v1 wrote its date.
+/// Longest call that is used. A longer one says too little about when v1 wrote its date.
 const LONGEST: i64 = 2 * SECOND;
-/// From here on the log says it.
+/// Difference from which the log reports it.
 const FAR: i64 = 30 * SECOND;
 
-/// v1's clock; cheap to clone, all clones are the same.
+/// v1's clock; cheap to clone, all clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Clock(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// By how many microseconds v1's clock is ahead.
+    /// Microseconds by which v1's clock is ahead.
     ahead: AtomicI64,
-    /// When the last date was read, in microseconds since 1970.
+    /// Time when the last date was read, in microseconds since 1970.
     looked: AtomicI64,
 }
 
 impl Clock {
-    /// By how many microseconds v1's clock is ahead of ours; less than 0 when it is behind.
+    /// Returns the microseconds by which v1's clock is ahead of ours; negative when it is behind.
     fn ahead(&self) -> i64 {
         self.0.ahead.load(Ordering::Relaxed)
     }
 
-    /// What v1's clock showed when ours showed `at`, in microseconds since 1970.
+    /// Returns the time of v1's clock when ours shows `at`, in microseconds since 1970.
     pub fn at(&self, at: i64) -> i64 {
         at.saturating_add(self.ahead())
     }
 
-    /// An answer with these headers has come now to what was sent at `sent`. One date in a second is read; more tell no
-    /// more.
+    /// Measures the clock with an answer that has arrived now for a request sent at `sent`. Reads one date per second
+    /// at most, because more give no new information.
     pub(super) fn answered(&self, headers: &HeaderMap, sent: i64) {
         let now = now_micros();
         if (0..SECOND).contains(&now.saturating_sub(self.0.looked.load(Ordering::Relaxed))) {
@@ -64,8 +64,8 @@ impl Clock {
     }
 }
 
-/// By how much a clock is ahead that showed the second from `date` on at some moment from `sent` to `now`; none when that
-/// was too long.
+/// Returns by how much a clock is ahead that showed the second from `date` on at some moment from `sent` to `now`.
+/// Returns `None` when that time span was too long.
 fn ahead(date: i64, sent: i64, now: i64) -> Option<i64> {
     if !(0..=LONGEST).contains(&now.checked_sub(sent)?) {
         return None;

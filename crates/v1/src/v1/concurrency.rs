@@ -1,12 +1,12 @@
-//! How many calls may be under way to v1 at once, found out by how v1 takes them.
+//! An adaptive limit for the number of calls to v1 in flight, found by observing v1.
 //!
-//! The limit grows by one whenever it was used well, and shrinks by a tenth when calls fail or take much longer
-//! than they usually do while the limit is in use (additive increase, multiplicative decrease). Waiting calls
-//! go by priority, among equals the keys take turns; a part of the limit is never given to index work, and a part never
-//! to one key alone: calls that hang must not take every place from others.
+//! The limit grows by one after a round in which it was well used. It shrinks by a tenth when calls fail, or take much
+//! longer than usual while the limit is used (additive increase, multiplicative decrease). Waiting calls are ordered by
+//! priority; within a priority the keys take turns. A part of the limit is never given to index work, and a part never
+//! to one key alone, so that hanging calls cannot take every place.
 //!
-//! Several processes before one v1 have one limit together: each tells the others what it has found and how many places
-//! it wants ([`Measured`]), takes the mean of what all that are at work have found, and uses its part by demand.
+//! Several processes before one v1 share one limit. Each tells the others the limit it has found and how many places
+//! it wants ([`Measured`]). Each uses the mean of the limits of all working processes, and takes its part by demand.
 //!
 //! May use: `context`, `fair`.
 
@@ -19,68 +19,68 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// Kinds of [`Priority`].
+/// Number of variants of [`Priority`].
 const KINDS: usize = 3;
-/// Calls after which the limit is thought about.
+/// Number of calls after which the limit is adjusted.
 const ROUND: u32 = 20;
-/// How much longer than usual calls may take, on average.
+/// Factor over the usual time up to which the average call time is acceptable.
 const TOLERANCE: f64 = 3.0;
-/// How much one round weighs in what is usual.
+/// Weight of one round in the usual time.
 const WEIGHT: f64 = 0.05;
-/// What is left of the limit when v1 is strained.
+/// Factor for the limit when v1 is overloaded.
 const LESS: f64 = 0.9;
-/// Calls of one key get a further place while those of its priority hold less than this many times the places that are
-/// free: alone three quarters of the limit, of two keys that want more than there is each three sevenths.
+/// A key gets another place while its calls of that priority hold fewer places than this factor times the free places.
+/// So one key alone gets three quarters of the limit; of two keys that want more, each gets three sevenths.
 const SHARE: usize = 3;
 
-/// What one process has found, and what it needs.
+/// The limit that one process has found, and the places it needs.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Measured {
-    /// Calls that all processes together may have under way.
+    /// Calls that all processes together may have in flight.
     pub limit: f64,
     /// Places that this process wants of them; 0 when it makes no calls.
     pub wants: usize,
 }
 
-/// Between which bounds the limit moves.
+/// Bounds of the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConcurrencySettings {
-    /// Least calls at once, at least 1.
+    /// Lower bound, at least 1.
     pub min: usize,
-    /// Most calls at once.
+    /// Upper bound.
     pub max: usize,
 }
 
-/// The limit of one deployment; cheap to clone, all clones are the same.
+/// The limit of one deployment; cheap to clone, all clones share it.
 #[derive(Debug, Clone)]
 pub struct Concurrency(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
     settings: ConcurrencySettings,
-    /// Of all processes together.
+    /// Limit of all processes together.
     whole: f64,
-    /// What the others have found and want.
+    /// Limits and wanted places of the other processes.
     others: Vec<Measured>,
     /// The part of this process.
     limit: usize,
     under_way: usize,
-    /// Calls under way that take no place from others: the limit has shrunk, and they are more than their keys may have
-    /// of it.
+    /// Calls in flight that take no place from others: the limit has shrunk, and their keys hold more than their
+    /// allowed share.
     over: usize,
-    /// Most calls that were under way or waited since this was told last.
+    /// Largest number of calls in flight or waiting since the last report to the other processes.
     peak: usize,
-    /// Calls under way by key, of each priority.
+    /// Calls in flight by key, for each priority.
     by_key: [HashMap<u64, usize>; KINDS],
     queues: [InTurns<oneshot::Sender<Slot>>; KINDS],
     round: Round,
-    /// When a call that is no index work was last begun or ended.
+    /// Time when a call other than index work last began or ended.
     urgent: Option<Instant>,
-    /// What a call usually takes, in seconds.
+    /// Usual time of a call, in seconds.
     usual: Option<f64>,
 }
 
-/// What was seen since the limit was thought about last.
+/// Observations since the limit was last adjusted.
 #[derive(Debug, Default)]
 struct Round {
     calls: u32,
@@ -89,18 +89,18 @@ struct Round {
     most: usize,
 }
 
-/// Calls under way to v1.
+/// Figures of calls to v1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Figures {
-    /// How many there are.
+    /// Number of calls in flight.
     pub under_way: usize,
-    /// How many there may be at present.
+    /// Present limit.
     pub limit: usize,
-    /// How many wait for a place.
+    /// Number of calls that wait for a place.
     pub waiting: usize,
 }
 
-/// A call under way; its place is free again when this is dropped.
+/// A call in flight. Its place becomes free when this is dropped.
 #[derive(Debug)]
 pub struct Slot {
     state: Arc<Mutex<State>>,
@@ -108,7 +108,7 @@ pub struct Slot {
     key: u64,
 }
 
-/// Somebody in a queue, who leaves it when this is dropped.
+/// An entry in a queue; dropping it removes the entry.
 struct Waiting<'c> {
     all: &'c Concurrency,
     priority: Priority,
@@ -127,8 +127,8 @@ impl Drop for Waiting<'_> {
 }
 
 impl Concurrency {
-    /// A limit between the bounds, which begins at a sixteenth of the upper one: a small v1 is not to be flooded before
-    /// anything is known of it, and to grow takes few calls.
+    /// Creates a limit between the bounds. It starts at a sixteenth of the upper bound, so that a small v1 is not
+    /// flooded before it is known; growing takes few calls.
     pub fn new(settings: ConcurrencySettings) -> Self {
         let min = settings.min.max(1);
         let settings = ConcurrencySettings { min, max: settings.max.max(min) };
@@ -153,13 +153,13 @@ impl Concurrency {
         self.0.lock()
     }
 
-    /// Waits for a place for a call with `key`; dropping the future gives the place in the queue up.
+    /// Waits for a place for a call with `key`. Dropping the future leaves the queue.
     pub async fn enter(&self, priority: Priority, key: u64) -> Slot {
         loop {
             let mut waiting = {
                 let mut state = self.state();
-                // Whoever waits has no room, and gets a place as soon as there is one: a newcomer who has room passes
-                // nobody who could go.
+                // Waiting calls have no room, and get a place as soon as there is one. So a new call that has room does
+                // not overtake a waiting call that could be sent.
                 if state.has_room_for(priority, key) {
                     return state.enter(&self.0, priority, key);
                 }
@@ -176,7 +176,7 @@ impl Concurrency {
         }
     }
 
-    /// What this process has found since it was asked last, for the others.
+    /// Returns the measurements since the last call of this method, for the other processes.
     pub fn measured(&self) -> Measured {
         let mut state = self.state();
         let wants = state.wants();
@@ -184,7 +184,7 @@ impl Concurrency {
         Measured { limit: state.whole, wants }
     }
 
-    /// What the others have found; those that wait for a larger part go on.
+    /// Takes in the measurements of the other processes. Waiting calls continue when the part of this process grows.
     pub fn hear(&self, others: Vec<Measured>) {
         let going = {
             let mut state = self.state();
@@ -194,13 +194,13 @@ impl Concurrency {
         hand_out(going);
     }
 
-    /// How many there are, and may be.
+    /// Returns the figures.
     pub fn figures(&self) -> Figures {
         let state = self.state();
         Figures { under_way: state.under_way, limit: state.limit, waiting: state.waiting() }
     }
 
-    /// Whether a call that is no index work is under way, or was within `time`.
+    /// Checks whether a call other than index work is in flight, or was within `time`.
     pub fn is_urgent_within(&self, time: Duration) -> bool {
         let state = self.state();
         let urgent = state.by_key[..Priority::Index as usize].iter().any(|held| !held.is_empty());
@@ -235,7 +235,7 @@ impl State {
         self.peak = self.peak.max(self.under_way + self.waiting());
     }
 
-    /// Places that this process would like to have: somewhat more than it has used.
+    /// Returns the places that this process wants: somewhat more than it has used.
     fn wants(&self) -> usize {
         if self.peak == 0 { 0 } else { self.peak + (self.peak / 4).max(1) }
     }
@@ -255,8 +255,8 @@ impl State {
         self.whole = whole.clamp(self.settings.min as f64, self.settings.max as f64);
     }
 
-    /// The part of this process: as much as it wants, or as much as the others that want more; the part that nobody
-    /// wants is divided evenly.
+    /// Sets the part of this process: as much as it wants, or the same as the others that want more. Unwanted places
+    /// are divided evenly.
     fn divide(&mut self) {
         let whole = self.whole as usize;
         if self.others.is_empty() {
@@ -283,7 +283,7 @@ impl State {
         }
     }
 
-    /// Of the places that are left, the calls of one key count for three quarters, the largest number first.
+    /// Counts the calls over their share. Largest key first, each may hold three quarters of the places that are left.
     fn find_over(&mut self) {
         self.over = 0;
         let mut held: Vec<usize> = self.by_key.iter().flat_map(|keys| keys.values().copied()).collect();
@@ -314,8 +314,8 @@ impl State {
         }
     }
 
-    /// Those who may go now; they are told after the lock is given back, because one that has left gives its place back
-    /// at once.
+    /// Returns the waiting calls that may be sent now. Notify them after the lock is released, because a cancelled one
+    /// gives its place back at once.
     fn next(&mut self, own: &Arc<Mutex<State>>) -> Vec<(oneshot::Sender<Slot>, Slot)> {
         let mut going = Vec::new();
         for priority in [Priority::Write, Priority::Read, Priority::Index] {
@@ -328,7 +328,7 @@ impl State {
         going
     }
 
-    /// Who goes next of those that have room, out of the queue.
+    /// Takes the next waiting call that has room from the queue.
     fn waiting_with_room(&mut self, priority: Priority) -> Option<(u64, oneshot::Sender<Slot>)> {
         let turn = self.queues[priority as usize].turn(|key| self.has_room_for(priority, key))?;
         self.queues[priority as usize].take(turn)
@@ -346,7 +346,7 @@ impl State {
         self.round.most = self.under_way;
         let average = round.seconds / f64::from(round.calls);
         let usual = *self.usual.get_or_insert(average);
-        // The time that calls take says something about the limit only while it is used.
+        // Call times say something about the limit only while the limit is used.
         let used = round.most * 2 >= self.limit;
         let slow = used && average > usual * TOLERANCE;
         if round.failed * 10 > round.calls || slow {
@@ -355,13 +355,13 @@ impl State {
             self.set_whole(self.whole + 1.0);
         }
         self.divide();
-        // A time that is slow for good becomes usual in the end.
+        // A call time that stays slow becomes the usual time in the end.
         self.usual = Some(if slow { usual * (1.0 + WEIGHT) } else { usual + WEIGHT * (average - usual) });
     }
 }
 
 impl Slot {
-    /// The call has taken so long; `failed` when v1 gave no answer, or one that tells of strain.
+    /// Reports the time of the call. `failed` means that v1 gave no answer, or an answer that shows overload.
     pub fn ended(self, took: Duration, failed: bool) {
         self.state.lock().note(took, failed);
     }
@@ -378,10 +378,10 @@ impl Drop for Slot {
     }
 }
 
-/// Gives places to those who wait for them.
+/// Gives places to the waiting calls.
 fn hand_out(going: Vec<(oneshot::Sender<Slot>, Slot)>) {
     for (sender, slot) in going {
-        // Nobody waits there any more: dropped with the answer, the place goes to the next.
+        // If the call was cancelled, the slot is dropped with the failed send, and the next call gets the place.
         drop(sender.send(slot));
     }
 }

@@ -1,15 +1,15 @@
-//! A number of places divided among several who want some: nobody gets less so that another has more than that. And a
-//! queue in which several take turns.
+//! Division of a number of places among several parties: no party gets less so that a party with more can get more.
+//! Also a queue in which several names take turns.
 //!
 //! May use: nothing of this crate.
 
 use std::collections::{HashMap, VecDeque};
 
-/// A queue in which those of one name are in order, and the names take turns: whoever has many in it does not hold up one
-/// of another name for longer than one turn of all names.
+/// A queue with an order within each name, in which the names take turns. A name with many entries delays an entry of
+/// another name by one turn of all names at most.
 #[derive(Debug)]
 pub(super) struct InTurns<T> {
-    /// Names of which any wait, the next one first.
+    /// Names with waiting entries, the next one first.
     names: VecDeque<u64>,
     waiting: HashMap<u64, VecDeque<T>>,
     count: usize,
@@ -22,12 +22,12 @@ impl<T> Default for InTurns<T> {
 }
 
 impl<T> InTurns<T> {
-    /// How many wait.
+    /// Returns the number of waiting entries.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Puts one at the end of those of its name.
+    /// Adds an entry after the other entries of its name.
     pub fn push_back(&mut self, name: u64, one: T) {
         let of_name = self.waiting.entry(name).or_insert_with(|| {
             self.names.push_back(name);
@@ -37,7 +37,7 @@ impl<T> InTurns<T> {
         self.count += 1;
     }
 
-    /// Keeps those of this name that `stay`.
+    /// Keeps only the entries of this name for which `stay` returns true.
     pub fn retain(&mut self, name: u64, stay: impl FnMut(&T) -> bool) {
         let Some(of_name) = self.waiting.get_mut(&name) else { return };
         let before = of_name.len();
@@ -49,12 +49,12 @@ impl<T> InTurns<T> {
         }
     }
 
-    /// The place in line of the first name that `may` go.
+    /// Returns the position of the first name for which `may` returns true.
     pub fn turn(&self, may: impl Fn(u64) -> bool) -> Option<usize> {
         self.names.iter().position(|name| may(*name))
     }
 
-    /// Takes the first one of the name at this place in line, with its name; the name goes to the end of the line.
+    /// Takes the first entry of the name at this position, and returns it with its name. The name moves to the end.
     pub fn take(&mut self, turn: usize) -> Option<(u64, T)> {
         let name = self.names.remove(turn)?;
         let of_name = self.waiting.get_mut(&name)?;
@@ -69,8 +69,8 @@ impl<T> InTurns<T> {
     }
 }
 
-/// What each of `wants` gets of `total` (max-min fairness): as much as it wants, or the same as the others that want
-/// more.
+/// Divides `total` by the `wants` (max-min fairness): each party gets what it wants, or the same as the others that
+/// want more.
 pub(super) fn by_demand(total: usize, wants: &[usize]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..wants.len()).collect();
     order.sort_unstable_by_key(|at| wants[*at]);
@@ -126,7 +126,7 @@ mod tests {
             prop_assert_eq!(parts.iter().sum::<usize>(), total.min(wants.iter().sum()));
             for (part, wanted) in parts.iter().zip(&wants) {
                 prop_assert!(part <= wanted);
-                // One that gets less than it wants gets as much as anybody, but for one.
+                // A party that gets less than it wants gets as much as any other party, or one less.
                 prop_assert!(part == wanted || parts.iter().all(|other| *other <= part + 1));
             }
         }

@@ -1,4 +1,4 @@
-//! A v1 API key, kept so that it can be sent but not leaked.
+//! A v1 API key, stored so that it can be sent but not leaked.
 //!
 //! Caches and logs use the [`KeyId`] (SHA-256 of the key); the key itself has no readable `Debug`.
 //!
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use std::fmt;
 use std::sync::Arc;
 
-/// The header that a key stands in, of v1 and of v2.
+/// The header that carries a key, in v1 and in v2.
 pub const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 /// SHA-256 of a v1 key: the identity under which anything obtained with that key is cached.
@@ -18,13 +18,13 @@ pub const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 pub struct KeyId(pub [u8; 32]);
 
 impl KeyId {
-    /// The id of a key as it stands in a header.
+    /// Computes the id of a key in the form of the header value.
     pub fn of(secret: &[u8]) -> Self {
         Self(Sha256::digest(secret).into())
     }
 
-    /// The id of the key that a request is passed through with, computed once a request. v1 looks at its own header
-    /// alone; a bearer token is nothing to it (`auth_bearer_ignored`).
+    /// Returns the id of the key in a passed-through request, computed once per request. v1 reads only its own header
+    /// and ignores a bearer token (`auth_bearer_ignored`).
     pub fn passed(headers: &HeaderMap, meter: &Meter) -> Option<Self> {
         let key = headers.get(API_KEY)?;
         Some(Self(meter.passed_key(|| Self::of(key.as_bytes().trim_ascii()).0)))
@@ -51,18 +51,18 @@ impl V1Key {
         Self { secret: secret.into(), id }
     }
 
-    /// The same, for one whose id is known.
+    /// Wraps a secret whose id is known.
     pub fn known(secret: &str, id: KeyId) -> Self {
         debug_assert_eq!(id, KeyId::of(secret.as_bytes()), "the id of another key");
         Self { secret: secret.into(), id }
     }
 
-    /// The cache identity of this key.
+    /// Returns the cache identity of this key.
     pub fn id(&self) -> KeyId {
         self.id
     }
 
-    /// The secret, for the `X-Api-Key` header of a v1 call and nothing else.
+    /// Returns the secret, only for the `X-Api-Key` header of a v1 call.
     pub fn expose(&self) -> &str {
         &self.secret
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// One call to v1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct V1Request {
-    /// Method; only reads (GET) may be repeated.
+    /// Method; only reads (GET) may be retried.
     pub method: Method,
     /// Path below `/api/v1/`, percent-encoded, ending with a slash (v1 answers 301 without it, trap 13,
     /// `errors_slash_missing_post`). Ids in it are lower case (trap 12, `errors_upper_case_uuid_path`).
@@ -20,17 +20,17 @@ pub struct V1Request {
 }
 
 impl V1Request {
-    /// A read of `path`.
+    /// Creates a read of `path`.
     pub fn get(path: impl Into<String>, query: impl Into<String>) -> Self {
         Self { method: Method::GET, path: path.into(), query: query.into(), body: None }
     }
 
-    /// A write of `body` (JSON) to `path`.
+    /// Creates a write of `body` (JSON) to `path`.
     pub fn write(method: Method, path: impl Into<String>, body: impl Into<Bytes>) -> Self {
         Self { method, path: path.into(), query: String::new(), body: Some(body.into()) }
     }
 
-    /// A delete of `path`.
+    /// Creates a delete of `path`.
     pub fn delete(path: impl Into<String>) -> Self {
         Self { method: Method::DELETE, path: path.into(), query: String::new(), body: None }
     }
@@ -51,16 +51,16 @@ pub struct V1Response {
 }
 
 impl V1Response {
-    /// Whether the status is 2xx.
+    /// Checks whether the status is 2xx.
     pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
 }
 
-/// Why no complete answer of v1 is there.
+/// Reason why there is no complete answer of v1.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum V1Error {
-    /// The connection could not be made, so nothing was carried out.
+    /// The connection could not be made, so the request was not carried out.
     #[error("v1 could not be reached: {0}")]
     Unreachable(String),
     /// The connection broke after the request may have been received.
@@ -75,17 +75,18 @@ pub enum V1Error {
     /// The answer was larger than the cap, in bytes.
     #[error("the answer of v1 is larger than {0} bytes")]
     TooLarge(usize),
-    /// The request cannot be put on the wire as it is, for example with `..` in its path: a fault of the
-    /// gateway. Nothing was sent.
+    /// The request cannot be sent as it is, for example with `..` in its path: an error of the gateway. Nothing was
+    /// sent.
     #[error("the request to v1 cannot be sent: {0}")]
     Unsendable(String),
-    /// v1 has failed so much that it is not asked before this time has passed. Nothing was sent.
+    /// v1 has failed so often that no call is made for this time. Nothing was sent.
     #[error("v1 is not asked for {0:?}, because it could not be used")]
     Paused(Duration),
-    /// The budget of the key allows no call before the deadline, only after this time. Nothing was sent.
+    /// The budget of the key allows no call before the deadline; the next is possible after this time. Nothing was
+    /// sent.
     #[error("the quota at v1 allows the call in {0:?}")]
     Limited(Duration),
-    /// Whoever asked for the write may not do it any more, as was found just before it would have been sent.
+    /// The last check before sending found that the client may no longer make the write. Nothing was sent.
     #[error("the write was not sent: {0:?}")]
     Withdrawn(Box<Refusal>),
     /// The gateway has no memory for the answer of a read.

@@ -1,7 +1,7 @@
-//! The service behind: an existing deployment that speaks only v1.
+//! The client of the deployment that speaks only v1.
 //!
-//! Purpose: carry a [`V1Request`] to the backend and bring a [`V1Response`] back, with pooling, time
-//! limits, size limits and the rules about what may be repeated. It knows nothing of v2.
+//! Purpose: send a [`V1Request`] to the backend and return a [`V1Response`], with pooling, time
+//! limits, size limits and the rules for retries. It knows nothing of v2.
 //!
 //! May use: `boxed`, `context`, `hop`, `load`, `refusal`, `settings`, `shared`, `tally`, `trace`, `units`.
 //! May not use: `v2`, `translate`, `plan`, `run`, `edge`.

@@ -1,23 +1,23 @@
 //! Records of v1 are objects.
 //!
-//! A struct that serde derives can also be read from a list, whose elements it takes for its members in order. v1 never
-//! means that, and a list it gives instead of a record is no record.
+//! A struct with serde's derive can also be read from a list, whose elements become its members in order. v1 never
+//! means that, and a list instead of a record is an error.
 //!
 //! May use: nothing of this crate.
 
 use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
-/// Reads a member that may be null but has to be there, with `deserialize_with`: serde takes a missing one for null
-/// otherwise.
+/// Reads a member that may be null but must be present, with `deserialize_with`. Without this, serde reads a missing
+/// member as null.
 ///
 /// # Errors
-/// Those of `T`.
+/// The errors of `T`.
 pub fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(given: D) -> Result<Option<T>, D::Error> {
     Option::deserialize(given)
 }
 
-/// A `T` that is read from an object and from nothing else.
+/// A `T` that is read only from an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Object<T>(pub T);
 
@@ -27,7 +27,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// An object is read, whatever is asked of it.
+/// A deserializer that reads an object, whatever type is requested.
 struct Members<D>(D);
 
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for Members<D> {

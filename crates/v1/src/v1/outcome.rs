@@ -1,7 +1,7 @@
-//! How a write to v1 ended: carried out, not carried out, or nobody knows. There is no fourth way.
+//! The outcome of a write to v1: carried out, not carried out, or unknown. There is no fourth outcome.
 //!
-//! "Not carried out" takes proof: the request was not sent, or v1 refused it in words of its own that the
-//! recordings show. Everything else that is not the success v1 gives (a status of a proxy, a page, a success in a
+//! "Not carried out" needs proof: the request was not sent, or v1 refused it in its own words, which the
+//! recordings show. Any other answer than v1's own success (a status of a proxy, a page, a success in a
 //! wrong form, no answer) proves nothing, because a proxy and v1 itself may fail after the write was stored.
 //! May use: `json`, `message`, `refusal`, `refusals`.
 
@@ -12,55 +12,55 @@ use crate::refusal::Refusal;
 use http::Method;
 use serde_json::{Map, Value};
 
-/// How a write ended.
+/// Outcome of a write.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// v1 carried it out and answers with a JSON object, or with nothing to a delete.
+    /// v1 carried it out. The answer is a JSON object, or is empty for a delete.
     Done(V1Response),
     /// v1 certainly has not carried it out.
     NotDone(NotDone),
-    /// v1 may have carried it out, or may do so yet.
+    /// v1 may have carried it out, or may still do so.
     Unknown(Doubt),
 }
 
-/// Why v1 did not do what it was asked, a write or the reading of a whole collection.
+/// Reason why v1 did not carry out a write, or the read of a whole collection.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NotDone {
-    /// v1 refused it with 400, a permission 403, 404, 405 or 409, or answered a page with something else than success:
-    /// for the caller to interpret.
+    /// v1 refused it with 400, a permission 403, 404, 405 or 409, or answered a page with no success. The caller
+    /// interprets the answer.
     Answered(V1Response),
-    /// It never reached v1, or v1's refusal means the same whatever was asked. Of a collection: it is not there as a whole,
-    /// for want of an answer, because one is damaged, or because it moved while being read.
+    /// It never reached v1, or v1's refusal means the same for all operations. For a collection: it could not be read
+    /// as a whole, because an answer is missing or damaged, or because the collection changed while it was read.
     Refused(Refusal),
 }
 
-/// Why it is not known what v1 did.
+/// Reason why the outcome is unknown.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Doubt {
-    /// What went wrong, in a sentence for clients.
+    /// The problem, as a sentence for clients.
     pub what: String,
-    /// For the log only.
+    /// The cause, only for the log.
     pub cause: String,
     /// Whether v1 did not answer in time.
     pub timed_out: bool,
-    /// Whether an answer came, so that v1 is not at work any more as far as that answer tells.
+    /// Whether an answer came. As far as that answer tells, v1 is then no longer working on the request.
     pub answered: bool,
 }
 
 impl Doubt {
-    /// v1 answered what cannot be the truth.
+    /// Creates the doubt about an answer of v1 that cannot be true.
     pub fn answered(what: impl Into<String>, cause: impl std::fmt::Display) -> Self {
         Self { what: what.into(), cause: cause.to_string(), timed_out: false, answered: true }
     }
 
-    /// The refusal for the client: that the write may have been carried out.
+    /// Returns the refusal for the client: the write may have been carried out.
     pub fn refusal(&self) -> Refusal {
         Refusal::outcome_unknown(&self.what, &self.cause, self.timed_out)
     }
 }
 
 impl Outcome {
-    /// Judges what became of a write made with `method`.
+    /// Determines the outcome of a write with `method`.
     pub(super) fn of(method: &Method, ended: Result<V1Response, V1Error>) -> Self {
         match ended {
             Ok(answer) => of_answer(method, answer),
@@ -74,7 +74,7 @@ fn of_silence(lost: &V1Error) -> Outcome {
         V1Error::Broken(_) => ("The connection to the service behind broke before it had answered.", true),
         V1Error::Timeout { maybe_done: true } => ("The service behind did not answer in time.", true),
         V1Error::TooLarge(_) => ("The answer of the service behind is too large.", false),
-        // Answers to writes are kept whatever room there is; if one were not, v1 would have had the request.
+        // Answers to writes are kept without a memory limit. If one were not kept, v1 would still have had the request.
         V1Error::NoRoom => ("The answer of the service behind could not be kept.", false),
         V1Error::Unreachable(_)
         | V1Error::Timeout { maybe_done: false }
@@ -112,7 +112,8 @@ fn of_answer(method: &Method, answer: V1Response) -> Outcome {
     Outcome::Unknown(Doubt { timed_out: answer.status == 504, ..doubt })
 }
 
-/// The success v1 gives: 204 to a delete (`states_delete`), 200 or 201 with an object to the rest.
+/// Checks for a success as v1 gives it: 204 for a delete (`states_delete`), 200 or 201 with an object for other
+/// methods.
 fn success(method: &Method, answer: &V1Response) -> Result<(), String> {
     match (method, answer.status) {
         (&Method::DELETE, 204) if answer.body.is_empty() => Ok(()),

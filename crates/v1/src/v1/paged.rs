@@ -1,8 +1,8 @@
-//! A complete v1 collection, read in as few calls as possible.
+//! Reading a complete v1 collection in as few calls as possible.
 //!
-//! v1's pages are cut anew for every request (trap 43, `pagination_second_after_delete`): rows that come
-//! or go between two pages shift the rest. `whole` tells when the pages that were read are one state of the collection
-//! all the same; until then the pages are read again, a few times. May use: `context`, `refusal`, this folder.
+//! v1 computes its pages again for every request (trap 43, `pagination_second_after_delete`): rows that appear or
+//! disappear between two pages shift the rest. `whole` tells whether the pages are still one state of the collection.
+//! Otherwise the pages are read again, a few times. May use: `context`, `refusal`, this folder.
 
 use super::client::Client;
 use super::message::{V1Error, V1Request};
@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 /// Largest page v1 gives (`pagination_per_page_1001` is refused).
 const PER_PAGE: usize = 1000;
-/// Times a collection is walked through before it is given up as moving too fast.
+/// Number of walks through a collection before the read fails because it changes too fast.
 const WALKS: u32 = 4;
 
 impl From<V1Error> for NotDone {
@@ -30,7 +30,7 @@ impl From<V1Error> for NotDone {
 }
 
 impl From<NotDone> for Refusal {
-    /// For callers to whom any answer but success is a surprise.
+    /// For callers that expect only success.
     fn from(failure: NotDone) -> Self {
         match failure {
             NotDone::Refused(refusal) => refusal,
@@ -42,7 +42,7 @@ impl From<NotDone> for Refusal {
     }
 }
 
-/// What of a page is looked at; everything else in it is skipped without being built.
+/// The needed members of a page; all others are skipped without being built.
 #[derive(Deserialize)]
 struct Page {
     total_count: usize,
@@ -56,8 +56,8 @@ struct Row {
 }
 
 impl Client {
-    /// Reads all pages of the collection at `path`, returning page bodies: those of v1 in order, or one in their
-    /// place when the collection changed meanwhile. `query` holds `fields` and `order_by` only, and `fields`, if given,
+    /// Reads all pages of the collection at `path` and returns page bodies: v1's pages in order, or a single composed
+    /// page when the collection changed meanwhile. `query` holds `fields` and `order_by` only, and `fields`, if given,
     /// contains `id`.
     ///
     /// # Errors
@@ -85,7 +85,7 @@ impl Client {
         Err(NotDone::Refused(Refusal::KeptChanging { cause }))
     }
 
-    /// Reads the pages from the first to the last; how many rows they held, none when there was no last one.
+    /// Reads the pages from the first to the last. Returns the number of rows, or `None` when there was no last page.
     async fn walk(
         &self,
         key: &V1Key,
@@ -107,7 +107,8 @@ impl Client {
             if !page.next_page_results {
                 return Ok(Some(rows));
             }
-            // A page without rows, or one more than v1 counts rows, that promises more would do so for ever.
+            // Stop at a page without rows, or after more pages than v1 counts rows: v1 would announce a next page for
+            // ever.
             if ids.is_empty() || number > page.total_count {
                 break;
             }
@@ -125,7 +126,7 @@ impl Client {
     }
 }
 
-/// One page of the rows in `whole`, each as it was last seen.
+/// Composes one page from the rows in `whole`, each in its last seen state.
 fn put_together(bodies: &[Bytes], mut whole: HashSet<Uuid>) -> Result<Vec<Bytes>, Refusal> {
     #[derive(Deserialize, Serialize)]
     struct Rows<'b> {
@@ -147,7 +148,7 @@ fn put_together(bodies: &[Bytes], mut whole: HashSet<Uuid>) -> Result<Vec<Bytes>
     Ok(vec![page.into()])
 }
 
-/// The query of page `number`. The page size is repeated on every page, because the cursor does not hold
+/// Builds the query of page `number`. The page size is repeated on every page, because the cursor does not hold
 /// it (trap 43, `pagination_cursor_without_per_page`).
 fn page_query(number: usize, query: &str) -> String {
     let mut text = format!("per_page={PER_PAGE}");

@@ -1,7 +1,7 @@
-//! What a failed call to v1 means for the v2 request, as far as it does not depend on the operation.
+//! Refusals for failed v1 calls, as far as their meaning does not depend on the operation.
 //!
-//! 400, permission 403, 404, 405 and 409 are not judged here: their meaning is known only to the one who
-//! called. May use: `refusal`, `message`, `object`.
+//! 400, permission 403, 404, 405 and 409 are not judged here, because only the caller knows their meaning. May use:
+//! `refusal`, `message`, `object`.
 
 use super::message::{V1Error, V1Response};
 use super::object::Object;
@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 const NOT_DONE: &str = "The service behind did not answer in time. Nothing was changed.";
 
 impl V1Error {
-    /// The refusal for a call that was certainly not carried out, or changes nothing.
+    /// Returns the refusal for a call that was certainly not carried out, or that changes nothing.
     pub fn refusal(&self) -> Refusal {
         match self {
             Self::Unreachable(_) | Self::Broken(_) => Refusal::unavailable(self),
@@ -31,14 +31,14 @@ impl V1Error {
     }
 }
 
-/// The refusal for an answer that means the same whatever was asked: an invalid key, the quota, a fault
+/// Returns the refusal for an answer that means the same for all operations: an invalid key, the quota, a failure
 /// of v1, an answer that is not v1's. `None` leaves the answer to the caller: a success with
 /// well-formed JSON (or 204), 400, a permission 403 or a 404 in v1's words about a record, 405, 409.
 pub fn refusal_of_status(answer: &V1Response) -> Option<Refusal> {
     refusal_of_failure(answer).or_else(|| refusal_of_body(answer))
 }
 
-/// [`refusal_of_status`] without the look at the body of a success, for callers that parse it at once.
+/// Works like [`refusal_of_status`], but does not check the body of a success; for callers that parse it themselves.
 pub(super) fn refusal_of_failure(answer: &V1Response) -> Option<Refusal> {
     match answer.status {
         429 => Some(rate_limited(answer)),
@@ -63,7 +63,7 @@ pub(super) fn refusal_of_failure(answer: &V1Response) -> Option<Refusal> {
         }),
         status if !answer.is_json => Some(not_v1(status, "an answer that is not JSON")),
         404 if has_no_such_path(answer) => Some(no_such_path()),
-        // A proxy's word about a path or a credential says nothing of what v1 has there, or of the key.
+        // An answer of a proxy about a path or a credential says nothing about v1's records or the key.
         status @ (401 | 403 | 404) if !speaks_as_v1(answer) => Some(not_v1(
             status,
             "words that are not its own; see whether what stands before v1 passes this path on",
@@ -83,27 +83,27 @@ fn refusal_of_body(answer: &V1Response) -> Option<Refusal> {
     Some(malformed(cause))
 }
 
-/// Whether a 4xx is v1's own, which it gives before it stores anything: the statuses and the words that the
-/// recordings show. The 400s that leave something behind (trap 17) are answers to members that are never sent. Only
-/// below `activities/`, where nothing here asks, does v1 say "not found" in other words (`errors_404_message_code`).
+/// Checks whether a 4xx is v1's own, by the statuses and words that the recordings show. v1 gives it before it stores
+/// anything. The 400s that leave something behind (trap 17) are answers to members that are never sent. v1 says "not
+/// found" in other words only below `activities/`, which is never called here (`errors_404_message_code`).
 pub(super) fn speaks_as_v1(answer: &V1Response) -> bool {
     let said = answer.is_json.then(|| serde_json::from_slice::<Map<String, Value>>(&answer.body).ok()).flatten();
     let Some(said) = said else { return false };
     let sentence = |key: &str| said.get(key).is_some_and(Value::is_string);
     match answer.status {
-        // About fields: `{"name": ["…"]}` (`states_create_empty_object`).
+        // An object by field: `{"name": ["…"]}` (`states_create_empty_object`).
         400 => !said.is_empty(),
         401 | 403 | 404 | 405 | 409 | 413 | 415 => sentence("error") || sentence("detail"),
         _ => false,
     }
 }
 
-/// The `error` of v1's router about a path that it does not have (`errors_unknown_path`).
+/// The `error` of v1's router for a path that it does not have (`errors_unknown_path`).
 pub const NO_SUCH_PATH: &str = "Page not found.";
 
-/// Whether v1's router says that it has no such path. Of a record that is not there the path itself speaks, in other
-/// words (`items_get_random`); every path that the gateway asks for is well formed, so v1 lacks the call: its version is
-/// another one, or something before it changes paths.
+/// Checks whether v1's router says that it has no such path. A missing record gives other words (`items_get_random`),
+/// and every path that the gateway requests is well formed. So v1 lacks the call: it has another version, or a server
+/// before it changes paths.
 fn has_no_such_path(answer: &V1Response) -> bool {
     #[derive(Deserialize)]
     struct Said {
@@ -122,13 +122,13 @@ fn no_such_path() -> Refusal {
     )
 }
 
-/// A success whose body is not the JSON it should be.
+/// Returns the refusal for a success whose body is not the expected JSON.
 pub(super) fn malformed(cause: impl std::fmt::Display) -> Refusal {
     Refusal::upstream("The service behind answered with damaged data.", format!("malformed JSON from v1: {cause}"))
 }
 
-/// Whether a 429 is v1's own: its throttle refuses a request before anything else is done (trap 57,
-/// `throttle_limited_write`). A proxy's may come after v1 has carried the request out.
+/// Checks whether a 429 is v1's own: its throttle refuses a request before anything else is done (trap 57,
+/// `throttle_limited_write`). A 429 of a proxy may come after v1 has carried the request out.
 pub(super) fn is_own_throttle(answer: &V1Response) -> bool {
     #[derive(Deserialize)]
     struct Said {
@@ -142,7 +142,7 @@ pub(super) fn is_own_throttle(answer: &V1Response) -> bool {
         && serde_json::from_slice(&answer.body).is_ok_and(own)
 }
 
-/// The refusal for a used up quota.
+/// Returns the refusal for a used-up quota.
 pub(super) fn rate_limited(answer: &V1Response) -> Refusal {
     // Trap 57, `throttle_limited`: the quota is v1's, per key, and shared by all clients of that key.
     quota_used_up(answer.retry_after.unwrap_or(1))
@@ -155,7 +155,7 @@ fn quota_used_up(retry_after: u64) -> Refusal {
     }
 }
 
-/// The 401 for a key that v1 refuses: the same words whatever is wrong with it, for v1 tells no more.
+/// Returns the 401 for a key that v1 refuses. The text is always the same, because v1 gives no more details.
 fn invalid_key() -> Refusal {
     Refusal::Unauthorized {
         detail: "The service behind does not accept this key: it is unknown there, expired or switched off.".into(),
@@ -178,7 +178,7 @@ fn not_v1(status: u16, what: &str) -> Refusal {
     )
 }
 
-/// The beginning of a body for the log; v1 never repeats a key in it.
+/// Returns the beginning of a body for the log; v1 never repeats a key in it.
 pub(super) fn excerpt(answer: &V1Response) -> String {
     String::from_utf8_lossy(&answer.body).chars().take(200).collect()
 }

@@ -1,7 +1,7 @@
-//! What may be asked of v1 a second time.
+//! Rules for retrying a v1 call.
 //!
-//! A read may, because it changes nothing. A write may only when the connection was certainly not made:
-//! v1 has no idempotency keys, so a write repeated after the request was sent could be carried out
+//! A read may be retried, because it changes nothing. A write may be retried only when the connection was certainly not
+//! made: v1 has no idempotency keys, so a write repeated after the request was sent could be carried out
 //! twice. May use: `message` only.
 
 use super::message::{V1Error, V1Response};
@@ -9,10 +9,10 @@ use http::Method;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Attempts at one call, the first included.
+/// Number of attempts for one call, the first included.
 pub(super) const ATTEMPTS: u32 = 2;
 
-/// Whether a call that went like this may be made once more.
+/// Checks whether a call with this outcome may be made once more.
 pub(super) fn may_repeat(method: &Method, outcome: &Result<V1Response, V1Error>) -> bool {
     match outcome {
         Err(V1Error::Unreachable(_)) => true,
@@ -22,7 +22,7 @@ pub(super) fn may_repeat(method: &Method, outcome: &Result<V1Response, V1Error>)
     }
 }
 
-/// A random wait of at most `most`, so that requests which failed together do not come back together.
+/// Returns a random wait of at most `most`, so that requests that failed together are not retried together.
 pub(super) fn jitter(most: Duration) -> Duration {
     let share = (Uuid::new_v4().as_u128() & 0xffff) as u32;
     most * share / 0xffff

@@ -1,20 +1,20 @@
-//! When pages that were read one after the other are one state of a collection that changes meanwhile.
+//! Proofs that pages read one after the other are one state of a collection that changes meanwhile.
 //!
-//! v1's pages are cut anew for every call (trap 43, `pagination_second_after_delete`): a row that goes shifts the
-//! rows behind it to the left, and one of them is missed; a row that comes shifts them to the right, and one of them
-//! comes twice. Two proofs tell that nothing was missed and that all rows were there at one instant:
+//! v1 computes its pages again for every call (trap 43, `pagination_second_after_delete`). A deleted row shifts the
+//! rows behind it to the left, and one row is missed. A new row shifts them to the right, and one row comes
+//! twice. Two proofs show that nothing was missed and that all rows existed at one instant:
 //!
-//! - **One walk.** v1 lists what was made last first (trap 48), so new rows come before all that was read. Let a
-//!   page begin with `s` rows that were read before. When v1's count has grown by just `s` since the page before, as
-//!   many rows have come as the rest was shifted by, and none of the rest has gone. When that holds for every page,
-//!   the rows read are those there were when the first page was read. A collection that stands still is the case of
-//!   `s` being nothing, and costs no further call.
-//! - **Rows seen twice.** A row that was seen both before and after an instant was there at it, in whatever order v1
-//!   lists. When those rows are as many as v1 counted at that instant, they are all there were.
+//! - **One walk.** v1 lists the newest rows first (trap 48), so new rows come before all rows that were read. Let a
+//!   page begin with `s` rows that were read before. When v1's count has grown by exactly `s` since the page before, as
+//! many rows were added as the rest was shifted by, and no row of the rest was deleted. When that holds for every page,
+//!   the rows read are the rows that existed when the first page was read. In a collection that does not change, `s` is
+//!   zero, and no further call is needed.
+//! - **Rows seen twice.** A row that was seen both before and after an instant existed at that instant, in whatever
+//! order v1 lists. When v1 counted exactly as many rows at that instant, these rows are all that existed.
 //!
-//! Both take for granted that an id does not go and come back, and the first that less than a page of rows comes
-//! between two calls. Where v1 lists in another order (states, members of a cycle), a row that comes and one that goes
-//! between the same two calls can pass the first proof unseen. Pure. May use: nothing of this crate.
+//! Both proofs assume that an id does not disappear and come back. The first also assumes that less than a page of rows
+//! is added between two calls. Where v1 lists in another order (states, members of a cycle), a row added and a row
+//! deleted between the same two calls can pass the first proof unnoticed. Pure. May use: nothing of this crate.
 
 use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
@@ -26,39 +26,39 @@ struct Seen {
     last: usize,
 }
 
-/// The walk under way.
+/// The walk in progress.
 #[derive(Debug, Default)]
 struct Walk {
     ids: HashSet<Uuid>,
     first_total: usize,
     last_total: usize,
     pages: usize,
-    /// Whether every page so far agrees with the first proof.
+    /// Whether every page so far satisfies the first proof.
     proven: bool,
 }
 
-/// All calls made to read one collection.
+/// All calls for the read of one collection.
 #[derive(Debug, Default)]
 pub(super) struct Looks {
-    /// v1's count, by call.
+    /// v1's row counts, by call.
     totals: Vec<usize>,
     seen: HashMap<Uuid, Seen>,
     walk: Walk,
 }
 
 impl Looks {
-    /// A walk from the first page on begins.
+    /// Begins a walk at the first page.
     pub(super) fn begin(&mut self) {
         self.walk = Walk { proven: true, ..Walk::default() };
     }
 
-    /// The next page of the walk: v1's count and the ids on it, in order.
+    /// Adds the next page of the walk: v1's count and the ids on the page, in order.
     pub(super) fn page(&mut self, total: usize, ids: &[Uuid]) {
         let (call, walk) = (self.totals.len(), &mut self.walk);
         self.totals.push(total);
         let again = ids.iter().take_while(|id| walk.ids.contains(id)).count();
         let grown = if walk.pages == 0 { Some(0) } else { total.checked_sub(walk.last_total) };
-        // A page of nothing but rows read before says nothing about the rows behind it.
+        // A page of only rows that were read before says nothing about the rows behind it.
         walk.proven &= grown == Some(again) && (again == 0 || again < ids.len());
         for id in &ids[again..] {
             walk.proven &= walk.ids.insert(*id);
@@ -73,12 +73,12 @@ impl Looks {
         }
     }
 
-    /// Whether the first proof holds: the rows of this walk are the whole collection.
+    /// Checks whether the first proof holds: the rows of this walk are the whole collection.
     pub(super) fn walk_is_whole(&self) -> bool {
         self.walk.proven && self.walk.ids.len() == self.walk.first_total
     }
 
-    /// The rows that were the whole collection at one instant, once the last page of a walk is read.
+    /// Returns the rows that were the whole collection at one instant. Call it after the last page of a walk.
     pub(super) fn whole(&self) -> Option<HashSet<Uuid>> {
         if self.walk_is_whole() {
             return Some(self.walk.ids.clone());
@@ -88,7 +88,7 @@ impl Looks {
         Some(self.seen.iter().filter(|(_, seen)| there(seen)).map(|(id, _)| *id).collect())
     }
 
-    /// The latest call that counted just the rows that were seen both up to it and from it on.
+    /// Finds the latest call whose count equals the number of rows seen both before (or in) it and after (or in) it.
     fn proven_call(&self) -> Option<usize> {
         let mut changes = vec![0_i64; self.totals.len() + 1];
         for seen in self.seen.values() {
@@ -111,20 +111,20 @@ mod tests {
     use proptest::test_runner::{Config, TestRunner};
     use std::cell::Cell;
 
-    /// Rows on a page; small, so that every border is met.
+    /// Number of rows on a page; small, so that the tests meet every page boundary.
     const PAGE: usize = 4;
-    /// Walks before it is given up, as in `paged`.
+    /// Number of walks before the read fails, as in `paged`.
     const WALKS: usize = 4;
 
-    /// What happens between two calls.
+    /// A change between two calls.
     #[derive(Debug, Clone, Copy)]
     enum Change {
         Comes,
-        /// The row at this place, counted round.
+        /// Deletes the row at this position, modulo the number of rows.
         Goes(usize),
     }
 
-    /// A collection that lists what was made last first, and every state it was in.
+    /// A collection that lists the newest rows first, and every state it was in.
     struct Model {
         rows: Vec<Uuid>,
         made: u128,
@@ -158,7 +158,7 @@ mod tests {
         }
     }
 
-    /// Reads the model while it changes; gives the rows that were found and the number of calls.
+    /// Reads the model while it changes. Returns the found rows and the number of calls.
     fn read(model: &mut Model, changes: &[Vec<Change>], walks: usize) -> (Option<HashSet<Uuid>>, usize) {
         let (mut looks, mut between) = (Looks::default(), changes.iter());
         for _ in 0..walks {
@@ -182,14 +182,14 @@ mod tests {
         (None, looks.totals.len())
     }
 
-    /// Up to `most` changes between two calls, over so many calls.
+    /// Generates up to `most` changes between two calls, for a number of calls.
     fn changes(most: usize, grows_only: bool) -> impl Strategy<Value = Vec<Vec<Change>>> {
         let goes = if grows_only { 0_u32 } else { 1 };
         let change = prop_oneof![1 => Just(Change::Comes), goes => (0_usize..60).prop_map(Change::Goes)];
         prop::collection::vec(prop::collection::vec(change, 0..=most), 0..40)
     }
 
-    /// A hundred times as many cases in a long run.
+    /// Creates a test runner; a long run has a hundred times as many cases.
     fn runner(everyday: u32) -> TestRunner {
         let times = if std::env::var_os("LONG_TESTS").is_some_and(|value| value == "1") { 100 } else { 1 };
         TestRunner::new(Config { cases: everyday * times, failure_persistence: None, ..Config::default() })
@@ -244,7 +244,7 @@ mod tests {
     fn rows_seen_twice_prove_a_collection_in_any_order() {
         let ids: Vec<Uuid> = (0..7).map(Uuid::from_u128).collect();
         let mut looks = Looks::default();
-        // A row came into what was still to be read, where new rows of other lists do not come.
+        // A row was added among the rows still to be read; other lists never add new rows there.
         looks.begin();
         looks.page(6, &ids[..4]);
         looks.page(7, &ids[4..]);

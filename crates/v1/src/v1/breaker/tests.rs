@@ -1,4 +1,4 @@
-//! The breaker under a stopped clock. May use: this folder.
+//! Tests of the breaker under a stopped clock. May use: this folder.
 
 use super::*;
 use tokio::time::advance;
@@ -9,7 +9,7 @@ fn end(breaker: &Breaker, path: u64, how: Ended) -> bool {
     breaker.admit(path).map(|pass| pass.ended(how)).is_ok()
 }
 
-/// A breaker that v1 was unreachable for.
+/// Returns a breaker that has opened because v1 was unreachable.
 fn opened() -> Breaker {
     let breaker = Breaker::default();
     while breaker.closed_for().is_none() {
@@ -41,13 +41,13 @@ async fn a_poisonous_request_opens_nothing_however_often_it_comes() {
             assert!(end(&breaker, 7, how), "{how:?}");
         }
     }
-    // Nor do many paths that fail so, while v1 answers others.
+    // Such failures on many paths do not open it either, while v1 answers others.
     let breaker = Breaker::default();
     assert!(end(&breaker, 1, Ended::Faulty) && end(&breaker, 0, Ended::Answered));
     for path in 0..1000 {
         assert!(end(&breaker, path, Ended::Faulty));
     }
-    // All requests that pass through are one path.
+    // All requests on the pass-through count as one path.
     let breaker = Breaker::default();
     for _ in 0..1000 {
         breaker.observe().ended(Ended::Failed);
@@ -85,7 +85,7 @@ async fn failures_on_several_paths_open_it_when_they_outweigh_the_rest() {
         assert!(end(&breaker, path, Ended::Failed));
         assert!(end(&breaker, path, Ended::Answered) && end(&breaker, path, Ended::Answered));
     }
-    // Failures that lie long apart are no trouble.
+    // Failures that are far apart do not count as trouble.
     let breaker = Breaker::default();
     for path in 0..100 {
         assert!(end(&breaker, path, Ended::Failed));
@@ -102,7 +102,7 @@ async fn one_call_at_a_time_finds_out_and_a_good_answer_closes_it() {
     probe.ended(Ended::Unreachable);
     assert_eq!(breaker.admit(1).unwrap_err(), 2 * PAUSE, "the pause grows");
     advance(2 * PAUSE).await;
-    // A probe that is given up makes room for another.
+    // After a dropped probe, another may be sent.
     drop(breaker.admit(1).unwrap());
     let probe = breaker.admit(1).unwrap();
     probe.ended(Ended::Answered);
