@@ -125,7 +125,7 @@ async fn what_passes_through_is_never_held_back_and_closes_it_too() {
     advance(PAUSE).await;
     breaker.observe().ended(Ended::Answered);
     assert!(!breaker.admit(1).unwrap().probe);
-    // It tells of connections that cannot be made.
+    // Its failures to connect count too.
     for _ in 0..UNREACHABLE {
         breaker.observe().ended(Ended::Unreachable);
     }

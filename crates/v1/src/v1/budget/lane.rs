@@ -1,12 +1,12 @@
-//! The queue of one key: who waits for v1's quota, and who goes next.
+//! The queue of one key: the calls that wait for v1's quota, and their order.
 //!
-//! The most urgent go first, among equals the one who came first. Nobody is woken but the first of the queue:
-//! it sleeps until its call can be made, and hands the place on when it goes, whether it was let through, gave
-//! up or its client left. A request that must not stop half-way keeps room for all of its calls first, and then
+//! Calls go by priority, and within a priority in the order of arrival. Only the first of the queue is woken:
+//! it sleeps until its call can be made. It wakes the next when it leaves, whether it was sent, gave
+//! up or its client left. A request that must not stop half-way first reserves room for all of its calls, and then
 //! makes them without waiting.
 //!
-//! Where several processes use the same key, a call that this one could make is also reserved in the `pool` of all of
-//! them. Without one, and while nobody can be asked there, a process makes no more calls than its part of the quota
+//! Where several processes use the same key, each call that this one could make is also reserved in the `pool` of all
+//! of them. Without a pool, and while it does not answer, a process makes no more calls than its part of the quota
 //! (`parts`). May use: `context`, `parts`, `pool`, `window`.
 
 mod others;
@@ -26,51 +26,51 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-/// Others may give back what they have reserved: it is looked at again after this at the latest.
+/// Longest wait before the pool is asked again, because other processes may give back what they reserved.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Pause after Redis has not answered for a call.
 const AWAY: Duration = Duration::from_millis(20);
-/// How long a process without Redis may take to get its first part of a quota.
+/// Longest wait of a process without Redis for its first part of a quota.
 const JOINING: Duration = Duration::from_secs(4);
-/// The same for a larger one, if there is one: nobody waits for it longer than that.
+/// Longest wait for a larger part, if there is one.
 const GROWING: Duration = Duration::from_millis(2_500);
-/// Time left from which a larger part is waited for. A read that several requests wait for together goes on for ten
-/// seconds after the first of them has no time left, and must not take that time from it.
+/// Remaining time from which a call waits for a larger part. A read shared by several requests continues for ten
+/// seconds after the first of them has no time left. Waiting for a larger part must not use up those ten seconds.
 const UNHURRIED: Duration = Duration::from_secs(12);
-/// Calls to spare with which a part is large enough.
+/// A part is large enough when it has room for this many more calls.
 const SPARE: usize = 3;
 
 /// The lane of one key.
 #[derive(Debug)]
 pub(super) struct Lane {
-    /// Calls of the quota that are for writes alone.
+    /// Calls of the quota that only writes may use.
     reserve: usize,
     others: Others,
     state: Mutex<State>,
 }
 
-/// What a waiter does next.
+/// Next step of a waiting call.
 enum Turn {
     Go,
     GiveUp(Duration),
-    /// Until this moment, or until the place in the queue changes.
+    /// Wait until this moment, or until the place in the queue changes.
     Sleep(Instant),
 }
 
 impl Lane {
-    /// A lane of `quota` in each `length` of time, of which `reserve` calls are for writes alone.
+    /// Creates a lane of `quota` calls in each `length` of time; `reserve` of them are for writes only.
     pub(super) fn new(quota: Quota, reserve: usize, length: Duration) -> Self {
         let state = State::new(Window::new(quota, length));
         Self { reserve, others: Others::default(), state: Mutex::new(state) }
     }
 
-    /// The same, with other processes that use the same key.
+    /// Adds the other processes that use the same key.
     #[must_use]
     pub(super) fn among(self, others: Others) -> Self {
         Self { others, ..self }
     }
 
-    /// How many of the same calls can be waited for: as many as this process may use, or can have in any case.
+    /// Returns how many calls one wait can be for: as many as this process may use now, or can have in any case.
     pub(super) fn most_at_once(&self, priority: Priority) -> usize {
         let (share, quota) = {
             let state = self.state();
@@ -85,19 +85,19 @@ impl Lane {
         state
     }
 
-    /// How much of the quota a priority may use.
+    /// Returns how much of the quota a priority may use.
     fn share(&self, state: &State, priority: Priority) -> usize {
         let quota = state.window.quota();
         let reads = quota - self.reserve.min(quota / 2);
         match priority {
             Priority::Write => quota,
             Priority::Read => reads,
-            // A build never takes all: a sixth of the quota stays for those who wait.
+            // An index build never takes everything: a sixth of the quota stays for other calls.
             Priority::Index => (reads - (quota / 6).min(reads)).max(1),
         }
     }
 
-    /// Waits for a call; one that room was kept for has to wait only for what v1 itself refuses.
+    /// Waits until a call may be made. A call with reserved room waits only while v1 itself refuses calls.
     ///
     /// # Errors
     /// The time until it could be made, when that is past `deadline`.
@@ -122,8 +122,8 @@ impl Lane {
         Permit { lane: Arc::clone(self), ticket, open: true, sent }
     }
 
-    /// Waits until `calls` can be made at once, and keeps room for them while the answer lives. More than the
-    /// priority may use at all are not waited for: then nothing is kept.
+    /// Waits until `calls` can be made at once, and reserves room for them while the returned value lives. When the
+    /// priority can never use so many calls, it does not wait and reserves nothing.
     ///
     /// # Errors
     /// The time until they could be made, when that is past `deadline`.
@@ -147,7 +147,7 @@ impl Lane {
         Ok(Some(Room { lane: Arc::clone(self), meter: Arc::clone(meter) }))
     }
 
-    /// Waits in the queue; the calls that it waited for count then.
+    /// Waits in the queue. Afterwards the calls count as used.
     async fn wait_for(
         self: &Arc<Self>,
         calls: usize,
@@ -184,12 +184,12 @@ impl Lane {
         }
     }
 
-    /// Reserves calls that this process could make among those of all processes: `by_all` when that is what it may do by
-    /// what all have used, else by its own part. Without a ticket nobody was asked. `asked` holds calls of which nobody
-    /// knows whether they are reserved.
+    /// Reserves calls in the pool of all processes. `by_all` means this process may make them by the use of all
+    /// processes, else by its own part. Returns no ticket when there is no pool. `asked` holds calls that may already
+    /// be reserved; it is unknown whether they are.
     ///
     /// # Errors
-    /// The time until they could be made; none at all when it should be looked at again.
+    /// The time until they could be made; zero when the caller should check again at once.
     async fn reserve(
         &self,
         calls: usize,
@@ -210,13 +210,13 @@ impl Lane {
                 state.elsewhere = Some((count.saturating_sub(state.window.own()), now));
                 Ok(Some(ticket))
             }
-            // Then more may be made than this process knew.
+            // v1 allows more than this process knew, so check again at once.
             Reserved::Wait(_, learned) if state.window.learn(learned) => Err(Duration::ZERO),
             Reserved::Wait(wait, _) => {
                 state.pool_opens = Some(now + wait);
                 Err(wait)
             }
-            // What all have used is not known now: by its own part it may be allowed fewer.
+            // The use of all processes is unknown now. By its own part, this process may be allowed fewer calls.
             Reserved::Away(ticket) if by_all => {
                 *asked = Some(ticket);
                 Err(AWAY)
@@ -228,7 +228,7 @@ impl Lane {
         }
     }
 
-    /// What to do about a call that room was kept for; none when there is no room for it.
+    /// Returns the next step of a call with reserved room; `None` when no room is reserved for it.
     fn kept_turn(&self, request: RequestNumber, deadline: Instant) -> Option<(Turn, Option<Ticket>)> {
         let (mut state, now) = (self.state(), Instant::now());
         let closed = state.window.closed();
@@ -243,7 +243,7 @@ impl Lane {
         })
     }
 
-    /// When the last of `more` calls can be made: by what all may use, and by the part of this process as well.
+    /// Returns when the last of `more` calls can be made: by the use of all processes, and also by this process's part.
     fn opens(&self, state: &State, more: usize, priority: Priority, now: Instant) -> (Instant, Instant) {
         let share = self.share(state, priority);
         let opens = state.window.opens(more, share, now);
@@ -272,27 +272,27 @@ impl Lane {
             _ => *state.short.get_or_insert(now) + GROWING,
         });
         let grown = grown.map(|grown| grown.min(deadline)).filter(|grown| *grown > now);
-        // Those ahead may leave: the first of the queue wakes for its call, the others when it is their turn.
+        // Calls ahead may leave. So the first of the queue wakes for its call, the others when they become the first.
         let (until, wakes) = match grown {
             Some(grown) => (by_all, opens.min(grown)),
             None => (opens, if ahead == 0 { opens } else { deadline }),
         };
         if until > deadline || now >= deadline {
-            // Without a part yet, it is not the quota that is used up.
+            // While the process has no part yet, the quota is not used up.
             let opens = if growing == Some(0) { by_all.max(now + JOINING) } else { opens };
             return Turn::GiveUp(opens - now);
         }
         Turn::Sleep(wakes)
     }
 
-    /// Counts a call that nobody here can hold back.
+    /// Counts a call that cannot be held back here.
     pub(super) fn observe(self: &Arc<Self>) -> Permit {
         self.state().window.send(1);
         let ticket = self.others.pool.as_ref().map(PoolWindow::note);
         self.permit(ticket, true)
     }
 
-    /// Has the pool say what the others have used, unless it was asked not long ago. Nobody waits for that.
+    /// Asks the pool, in the background, how much the other processes have used, unless it was asked recently.
     pub(super) fn look_at_others(self: &Arc<Self>) {
         let (Some(pool), Ok(runtime)) = (&self.others.pool, Handle::try_current()) else { return };
         let (mut state, now) = (self.state(), Instant::now());
@@ -303,28 +303,28 @@ impl Lane {
         }
     }
 
-    /// Whether little is left for reads, or somebody waits.
+    /// Checks whether little is left for reads, or calls wait.
     pub(super) fn is_short(&self) -> bool {
         let state = self.state();
         let left = self.share(&state, Priority::Read).saturating_sub(state.used());
         left <= state.window.quota() / 4 || state.is_closed() || state.first().is_some()
     }
 
-    /// Whether twice `calls` of this priority could be made at once, and nobody waits.
+    /// Checks whether twice `calls` of this priority could be made at once, and no call waits.
     pub(super) fn spares(&self, priority: Priority, calls: usize) -> bool {
         let state = self.state();
         let left = self.share(&state, priority).saturating_sub(state.used());
         2 * calls <= left && !state.is_closed() && state.first().is_none()
     }
 
-    /// Time until one more call of this priority could be made.
+    /// Returns the time until one more call of this priority could be made.
     pub(super) fn wait(&self, priority: Priority) -> Duration {
         let (state, now) = (self.state(), Instant::now());
         let ahead = state.ahead_of(priority, None);
         self.opens(&state, ahead + 1, priority, now).1 - now
     }
 
-    /// Calls left of the quota, and how many wait by priority.
+    /// Returns the calls left of the quota, and the number of waiting calls by priority.
     pub(super) fn standing(&self) -> (usize, [usize; KINDS]) {
         let state = self.state();
         let left = match state.window.closed() {
@@ -334,43 +334,43 @@ impl Lane {
         (left, std::array::from_fn(|kind| state.queues[kind].len()))
     }
 
-    /// Whether somebody waits for a call that a request needs.
+    /// Checks whether a call that a request needs is waiting.
     pub(super) fn is_queued(&self) -> bool {
         let state = self.state();
         [Priority::Write, Priority::Read].iter().any(|kind| !state.queues[*kind as usize].is_empty())
     }
 
-    /// Whether nothing would be lost by forgetting the lane.
+    /// Checks whether the lane can be dropped without losing information.
     pub(super) fn is_idle(&self) -> bool {
         let state = self.state();
         state.window.used() == 0 && state.window.closed().is_none() && state.first().is_none()
     }
 
-    /// The name of its part.
+    /// Returns the name of the lane's part.
     pub(super) fn name(&self) -> Option<&str> {
         self.others.part.as_ref().map(|(_, name)| name.as_str())
     }
 
-    /// What this process needs of the quota.
+    /// Returns the demand of this process for the quota.
     pub(super) fn demand(&self) -> Demand {
         let state = self.state();
         let (quota, learned) = (state.window.quota(), state.window.learned());
         Demand { used: state.window.own(), waiting: state.wanted, quota, learned }
     }
 
-    /// What other processes use of it, and what v1 was seen to allow them.
+    /// Takes in how much other processes use, and the quota that v1 was seen to allow them.
     pub(super) fn hear(&self, elsewhere: usize, learned: usize) {
         let mut state = self.state();
         state.elsewhere = Some((elsewhere, Instant::now()));
         state.window.learn(learned);
     }
 
-    /// There may be room for more: the first of the queue looks.
+    /// Wakes the first of the queue, because there may be room for more calls.
     pub(super) fn look_again(&self) {
         self.end(|_| {});
     }
 
-    /// Ends a call, and lets the first of the queue look again.
+    /// Ends a call, and wakes the first of the queue.
     fn end(&self, how: impl FnOnce(&mut Window)) {
         let mut state = self.state();
         how(&mut state.window);
@@ -380,7 +380,7 @@ impl Lane {
     }
 }
 
-/// A place in the queue, given up when dropped.
+/// A place in the queue; dropping it leaves the queue.
 struct Place {
     lane: Arc<Lane>,
     priority: Priority,
@@ -411,7 +411,7 @@ impl Drop for Place {
     }
 }
 
-/// Room for calls that a request will make; the calls it has not made when its last one goes are given back.
+/// Room for calls of a request. When its last room is dropped, the calls it has not made are given back.
 #[derive(Debug)]
 pub(super) struct Room {
     lane: Arc<Lane>,
@@ -423,7 +423,7 @@ impl Drop for Room {
         let (mut state, number) = (self.lane.state(), self.meter.number());
         let Some(kept) = state.kept.get_mut(&number) else { return };
         kept.rooms -= 1;
-        // Another read of the same request may still need its own.
+        // Another read of the same request may still need its room.
         if kept.rooms > 0 {
             return;
         }
@@ -433,7 +433,7 @@ impl Drop for Room {
     }
 }
 
-/// Calls that count here while it is asked whether they may be made; taken back when dropped.
+/// Calls that already count while the pool is asked whether they may be made; dropping it takes them back.
 struct Sent<'l> {
     lane: &'l Lane,
     calls: usize,
@@ -451,13 +451,13 @@ impl Drop for Sent<'_> {
     }
 }
 
-/// A call under way.
+/// A call in flight.
 #[derive(Debug)]
 pub(super) struct Permit {
     lane: Arc<Lane>,
     ticket: Option<Ticket>,
     open: bool,
-    /// Whether v1 may have got it; until then it has used nothing.
+    /// Whether v1 may have received it. Before that it has used nothing.
     sent: bool,
 }
 

@@ -1,11 +1,11 @@
-//! v1's quota as a budget: every call of the gateway's own waits here until its key may make it.
+//! v1's quota as a budget: every call of the gateway itself waits here until its key may make it.
 //!
-//! v1 counts requests a key in a sliding minute (trap 57). Each key has a `lane` that counts the same way,
-//! corrected by what v1 says about it, and lets the most urgent call through first. The calls of a pass-through client
-//! with the same key are counted as far as they go through this gateway; the rest is seen in v1's own figures.
+//! v1 counts requests per key in a sliding minute (trap 57). Each key has a `lane` that counts the same way and is
+//! corrected by v1's own figures. It lets the most urgent call through first. Calls of a pass-through client
+//! with the same key are counted when they go through this gateway; all others appear only in v1's figures.
 //!
-//! Several processes that share a Redis reserve their calls there (`pool`); those that share a database alone divide
-//! the quota by demand (`parts`), and while neither is there evenly, by their number. With a quota for
+//! Several processes that share a Redis reserve their calls there (`pool`). Processes that share only a database divide
+//! the quota by demand (`parts`). While neither is available they divide it evenly, by their number. With a quota for
 //! the deployment as a whole, every call also waits in a lane of all keys.
 //!
 //! May use: `context`, `shared`, the key.
@@ -35,19 +35,19 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Lanes from which on idle ones are dropped.
+/// Number of lanes from which on idle lanes are dropped.
 const MANY: usize = 1024;
 
-/// How much may be asked of v1.
+/// Quotas of v1.
 #[derive(Debug, Clone)]
 pub struct BudgetSettings {
-    /// The time in which v1 counts; a minute, as v1 is shipped.
+    /// Length of the window in which v1 counts; a minute by v1's default.
     pub window: Duration,
-    /// What each key may.
+    /// Quota of each key.
     pub quota: Quota,
-    /// What the gateway's own key may.
+    /// Quota of the gateway's own key.
     pub service_quota: Quota,
-    /// What all keys together may.
+    /// Quota of all keys together.
     pub total: Quota,
     /// Calls of the quota that only writes may use.
     pub write_reserve: usize,
@@ -55,7 +55,7 @@ pub struct BudgetSettings {
     pub service: Option<KeyId>,
 }
 
-/// The budgets of all keys; cheap to clone, all clones are the same.
+/// The budgets of all keys; cheap to clone, all clones share them.
 #[derive(Debug, Clone)]
 pub struct Budget {
     inner: Arc<Inner>,
@@ -66,7 +66,7 @@ struct Inner {
     settings: BudgetSettings,
     pool: Option<Pool>,
     processes: Option<Arc<dyn Processes>>,
-    /// The parts of this process, where nothing else keeps the quotas together.
+    /// The parts of this process; used only when there is no shared pool.
     parts: Option<Arc<Held>>,
     /// The lane of all keys.
     total: Option<Arc<Lane>>,
@@ -74,27 +74,27 @@ struct Inner {
     spent: Spent,
     /// The gateway's own key, if any.
     service: Mutex<Option<KeyId>>,
-    /// When somebody else last made a call that was seen here.
+    /// Time of the last call that a client made through the gateway.
     foreign: Mutex<Option<Instant>>,
 }
 
-/// A call that may be made. Once it is sent it counts when this is dropped without a word, for v1 may have got it.
+/// A permitted call. A sent call that is dropped without a result counts as used, because v1 may have received it.
 #[derive(Debug)]
 pub struct Permit {
     of_key: Option<LanePermit>,
     of_all: Option<LanePermit>,
 }
 
-/// How the budgets of all keys stand.
+/// Figures of the budgets of all keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// Keys that were used lately.
+    /// Number of keys that were used recently.
     pub keys: usize,
-    /// Calls left in this minute to the client's key that has the fewest.
+    /// Calls left in this minute for the client key that has the fewest.
     pub clients: Option<usize>,
-    /// The same for the gateway's own key.
+    /// Calls left for the gateway's own key.
     pub service: Option<usize>,
-    /// Calls that wait, by [`Priority`].
+    /// Waiting calls, by [`Priority`].
     pub waiting: [usize; 3],
 }
 
@@ -103,23 +103,23 @@ pub struct Figures {
 pub struct Room(#[expect(dead_code, reason = "dropped with this")] [Option<LaneRoom>; 2]);
 
 impl Permit {
-    /// The call is being sent.
+    /// Marks the call as sent.
     pub fn sends(&mut self) {
         self.of_key.iter_mut().chain(&mut self.of_all).for_each(LanePermit::sends);
     }
 
-    /// v1 answered.
+    /// Reports v1's answer.
     pub fn answered(self, told: &Told) {
         if let Some(permit) = self.of_key {
             permit.answered(told);
         }
         if let Some(permit) = self.of_all {
-            // v1 speaks of the key alone, and a call it refuses costs it little but not nothing.
+            // v1's figures are about the key alone. A refused call costs v1 little, but still counts for all keys.
             permit.answered(&Told { status: 200, ..Told::default() });
         }
     }
 
-    /// v1 certainly got nothing.
+    /// Reports that v1 certainly received nothing.
     pub fn not_sent(self) {
         for permit in self.of_key.into_iter().chain(self.of_all) {
             permit.not_sent();
@@ -128,13 +128,13 @@ impl Permit {
 }
 
 impl Budget {
-    /// Budgets as `settings` say.
+    /// Creates the budgets of `settings`.
     pub fn new(settings: BudgetSettings) -> Self {
         Self::among(settings, None, None)
     }
 
-    /// The same for one of several processes, which reserve their calls in `shared`; without it, and while it is away,
-    /// each has an even part of the quota, by their number, or a part by demand ([`Budget::divide`]).
+    /// Creates the budgets of one of several processes, which reserve their calls in `shared`. Without `shared`, and
+    /// while it is away, each has an even part of the quota, by their number, or a part by demand ([`Budget::divide`]).
     pub fn among(settings: BudgetSettings, shared: Option<Shared>, processes: Option<Arc<dyn Processes>>) -> Self {
         let pool = shared.map(Pool::new);
         let parts = pool.is_none().then(Arc::<Held>::default);
@@ -155,8 +155,8 @@ impl Budget {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Divides the quotas by demand with the other processes that keep theirs in `ledger`, as long as anybody uses
-    /// these budgets; nothing where a place is shared.
+    /// Divides the quotas by demand with the other processes that use `ledger`, as long as these budgets are in use.
+    /// Does nothing when there is a shared pool.
     pub fn divide(&self, ledger: Arc<dyn Ledger>) {
         let inner = &self.inner;
         let Some(held) = inner.parts.clone() else { return };
@@ -167,7 +167,7 @@ impl Budget {
         tokio::spawn(parts::divide(ledger, held, window, processes, lanes));
     }
 
-    /// No limit for anybody.
+    /// Creates budgets without any limit.
     pub fn unlimited() -> Self {
         let (window, quota) = (Duration::ZERO, Quota::Unlimited);
         let (service_quota, total) = (quota, quota);
@@ -179,12 +179,12 @@ impl Budget {
         if *self.inner.service.lock() == Some(key) { settings.service_quota } else { settings.quota }
     }
 
-    /// From now on this is the gateway's own key. The calls made with it before count as a client's.
+    /// Sets the gateway's own key from now on. Earlier calls with it count as a client's.
     pub fn serve(&self, key: Option<KeyId>) {
         *self.inner.service.lock() = key;
     }
 
-    /// Whether the calls of `key` are paced at all.
+    /// Checks whether the calls of `key` are paced at all.
     pub fn paces(&self, key: KeyId) -> bool {
         self.quota_of(key) != Quota::Unlimited
     }
@@ -199,12 +199,12 @@ impl Budget {
         Some(Arc::clone(self.inner.lanes.lock().get_or_insert(key, is_used, new)))
     }
 
-    /// The lane of `key`, and that of all keys.
+    /// Returns the lane of `key`, and the lane of all keys.
     fn lanes_of(&self, key: KeyId) -> [Option<Arc<Lane>>; 2] {
         [self.lane(key), self.inner.total.clone()]
     }
 
-    /// The lane of `key` when it has made calls, and that of all keys.
+    /// Returns the lane of `key`, if the key has made calls, and the lane of all keys.
     fn known_lanes(&self, key: KeyId) -> impl Iterator<Item = Arc<Lane>> {
         let known = self.inner.lanes.lock().get(&key).cloned();
         known.into_iter().chain(self.inner.total.clone())
@@ -213,25 +213,25 @@ impl Budget {
     /// Waits until `key` may make a call for `ctx`.
     ///
     /// # Errors
-    /// The time until it could, when that is past the deadline.
+    /// The time until the key could make it, when that is past the deadline.
     pub async fn admit(&self, key: KeyId, ctx: &Context) -> Result<Permit, Duration> {
         let mut permit = Permit { of_key: None, of_all: None };
         if let Some(lane) = self.lane(key) {
             permit.of_key = Some(lane.admit(ctx.priority, deadline(ctx), &ctx.meter).await?);
         }
         if let Some(lane) = &self.inner.total {
-            // Where this refuses, the permit of the key is dropped unsent and so has used nothing.
+            // When this fails, the key's permit is dropped unsent and so uses nothing.
             permit.of_all = Some(lane.admit(ctx.priority, deadline(ctx), &ctx.meter).await?);
         }
         self.inner.spent.add(ctx.meter.spender(), ctx.priority);
         Ok(permit)
     }
 
-    /// Waits until `key` may make `calls` calls at once, and keeps them for `ctx` while the answer lives: a request
-    /// that is begun can be ended. Nothing is kept when the key may never make so many at once.
+    /// Waits until `key` may make `calls` calls at once, and reserves them for `ctx` while the returned value lives. So
+    /// a request that has begun can be completed. Nothing is reserved when the key can never make so many at once.
     ///
     /// # Errors
-    /// As [`Budget::admit`].
+    /// See [`Budget::admit`].
     pub async fn keep_room(&self, key: KeyId, calls: usize, ctx: &Context) -> Result<Room, Duration> {
         let mut rooms = [None, None];
         for (room, lane) in rooms.iter_mut().zip(self.lanes_of(key)) {
@@ -242,8 +242,8 @@ impl Budget {
         Ok(Room(rooms))
     }
 
-    /// How many calls can be made with `key` within `time` at best, and within one window of v1 in any case; none where
-    /// there is no limit.
+    /// Returns the largest number of calls possible with `key` within `time`, counting at least one window of v1.
+    /// Returns `None` when there is no limit.
     pub fn most_within(&self, key: KeyId, priority: Priority, time: Duration) -> Option<usize> {
         let lanes = self.lanes_of(key).into_iter().flatten();
         let processes = self.inner.processes.as_ref().map_or(1, |known| known.processes().max(1));
@@ -252,12 +252,12 @@ impl Budget {
         Some((most as f64 * windows.max(1.0)) as usize)
     }
 
-    /// Whether there is a limit to what may be called with `key`.
+    /// Checks whether calls with `key` have a limit.
     pub fn is_limited(&self, key: KeyId) -> bool {
         self.lanes_of(key).iter().any(Option::is_some)
     }
 
-    /// A call that somebody else makes with `key` and that nobody here can hold back.
+    /// Counts a call that a client makes with `key` through the gateway and that cannot be held back.
     pub fn observe(&self, key: KeyId) -> Permit {
         self.inner.spent.add_foreign();
         *self.inner.foreign.lock() = Some(Instant::now());
@@ -265,37 +265,37 @@ impl Budget {
         Permit { of_key, of_all }
     }
 
-    /// Whether somebody else made a call within `time` that was seen here.
+    /// Checks whether a client made a call through the gateway within `time`.
     pub fn is_foreign_within(&self, time: Duration) -> bool {
         self.inner.foreign.lock().is_some_and(|at| at.elapsed() <= time)
     }
 
-    /// Whether `calls` more of this priority can be made with `key` and half of what is left still stays.
+    /// Checks whether `calls` more calls of this priority would leave at least half of the remaining quota of `key`.
     pub fn spares(&self, key: KeyId, priority: Priority, calls: usize) -> bool {
         self.lanes_of(key).iter().flatten().all(|lane| lane.spares(priority, calls))
     }
 
-    /// Whether reads with `key` should make do with what is kept: little is left of the quota, or somebody
-    /// waits for it.
+    /// Checks whether reads with `key` should prefer the cache, because little is left of the quota or calls wait for
+    /// it.
     pub fn is_short(&self, key: KeyId) -> bool {
         if let Some(total) = &self.inner.total {
-            // Of a key v1 itself tells what others have used.
+            // For a single key this is not needed: v1's figures include the use by others.
             total.look_at_others();
         }
         self.known_lanes(key).any(|lane| lane.is_short())
     }
 
-    /// Whether a call with `key` that a request needs waits for the quota.
+    /// Checks whether a call with `key` that a request needs is waiting for the quota.
     pub fn is_queued(&self, key: KeyId) -> bool {
         self.known_lanes(key).any(|lane| lane.is_queued())
     }
 
-    /// Time until `key` could make one more call of this priority.
+    /// Returns the time until `key` could make one more call of this priority.
     pub fn wait(&self, key: KeyId, priority: Priority) -> Duration {
         self.known_lanes(key).map(|lane| lane.wait(priority)).max().unwrap_or_default()
     }
 
-    /// How the budgets of all keys stand.
+    /// Returns the figures of the budgets of all keys.
     pub fn figures(&self) -> Figures {
         let lanes: Vec<(KeyId, Arc<Lane>)> =
             self.inner.lanes.lock().iter().map(|(key, lane)| (*key, Arc::clone(lane))).collect();
@@ -310,14 +310,14 @@ impl Budget {
         figures
     }
 
-    /// Who has spent what.
+    /// Returns the calls that each credential has used.
     pub fn spent(&self) -> &Spent {
         &self.inner.spent
     }
 }
 
 impl Inner {
-    /// A lane of `quota`; `name` is the key, or stands for all keys, and is shown nowhere.
+    /// Creates a lane of `quota`. `name` is the key, or stands for all keys, and is never shown.
     fn new_lane(&self, quota: Quota, name: &[u8]) -> Arc<Lane> {
         let BudgetSettings { write_reserve, window, .. } = self.settings;
         let pool = self.pool.as_ref().map(|pool| pool.window(name, window));
@@ -326,7 +326,7 @@ impl Inner {
         Arc::new(Lane::new(quota, write_reserve, window).among(others))
     }
 
-    /// All lanes that divide their quota, by the names of their rows.
+    /// Returns all lanes that divide their quota, by the names of their rows.
     fn by_name(&self) -> HashMap<String, Arc<Lane>> {
         let lanes: Vec<Arc<Lane>> = self.lanes.lock().iter().map(|(_, lane)| Arc::clone(lane)).collect();
         let named = |lane: Arc<Lane>| Some((lane.name()?.to_owned(), lane));
@@ -334,12 +334,12 @@ impl Inner {
     }
 }
 
-/// Until when a call for `ctx` may wait.
+/// Returns the time until which a call for `ctx` may wait.
 fn deadline(ctx: &Context) -> Instant {
     Instant::now() + ctx.time_to_be_let_through()
 }
 
-/// Lanes by the name of their row, at one moment.
+/// Snapshot of the lanes by the names of their rows.
 impl Lanes for HashMap<String, Arc<Lane>> {
     fn demands(&self) -> HashMap<String, Demand> {
         self.iter().map(|(name, lane)| (name.clone(), lane.demand())).collect()

@@ -1,8 +1,8 @@
-//! The quota of a key as all processes use it together, in Redis.
+//! The quota of a key, shared by all processes in Redis.
 //!
-//! Every call is reserved before it is made: v1 is asked for few, each of which takes far longer than Redis does, and a
-//! quota that is set aside in several places would be refused to one while another does not need it. A process that
-//! dies under way holds its calls for a while longer, as if v1 had got them. May use: `shared`, `units`, the key,
+//! Every call is reserved before it is made. Calls to v1 are few, and each takes far longer than Redis. If parts of the
+//! quota were set aside in several places, one process would be refused calls that another does not need. The calls of
+//! a process that dies are held for a while longer, as if v1 had received them. May use: `shared`, `units`, the key,
 //! `window` (`Told`).
 
 use crate::shared::{Call, Script, Shared};
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Longest time a call is taken to be under way; no request is answered later.
+/// Longest time for which a call counts as in flight; no request is answered later.
 const LONGEST: Duration = Duration::from_secs(120);
 
 static RESERVE: Script = Script::new(include_str!("reserve.lua"));
@@ -40,26 +40,26 @@ impl fmt::Debug for Pool {
 pub(super) struct PoolWindow {
     pool: Pool,
     key: String,
-    /// The place where the quota that v1 was seen to allow is kept.
+    /// Redis key of the quota that v1 was seen to allow.
     learned: String,
     length: Duration,
 }
 
-/// Calls that were reserved; the holder of this says what became of them. Dropped without a word, they are given back.
+/// Reserved calls. The holder reports their result; a ticket dropped without a report gives them back.
 #[derive(Debug)]
 pub(super) struct Ticket {
     window: PoolWindow,
     calls: Vec<u64>,
 }
 
-/// What comes of a wish to make calls.
+/// Result of a reservation.
 #[derive(Debug)]
 pub(super) enum Reserved {
-    /// They may be made; with them so many count.
+    /// They may be made. The number is the calls that count now, including them.
     Yes(Ticket, usize),
-    /// Not before this, or at once if v1 allows as many as another process has seen.
+    /// Wait this long, or make them at once if v1 allows as many calls as the number, which another process has seen.
     Wait(Duration, usize),
-    /// Nobody knows.
+    /// It is unknown whether they are reserved.
     Away(Ticket),
 }
 
@@ -68,7 +68,7 @@ impl Pool {
         Self(Arc::new(Inner { shared, process: Uuid::new_v4().simple().to_string(), next: AtomicU64::new(0) }))
     }
 
-    /// The window of `length` with this name; the name itself is not shown.
+    /// Returns the window of `length` with this name; the name itself is not shown.
     pub fn window(&self, name: &[u8], length: Duration) -> PoolWindow {
         let tag = Shared::hidden_tag("quota", &[name]);
         let [key, learned] = ["quota", "learned"].map(|kind| self.0.shared.key(kind, &tag));
@@ -77,13 +77,13 @@ impl Pool {
 }
 
 impl PoolWindow {
-    /// Whether all processes are asked.
+    /// Checks whether the shared pool is connected.
     pub fn is_up(&self) -> bool {
         self.pool.0.shared.is_up()
     }
 
-    /// Reserves `calls` when with them no more than `limit` count; `learned` is what v1 was seen to allow, if anything.
-    /// Those of `before` were asked for already, and nobody knows whether they are reserved.
+    /// Reserves `calls` if no more than `limit` calls count with them. `learned` is the quota that v1 was seen to
+    /// allow, or 0. `before` holds calls of an earlier request, for which it is unknown whether they are reserved.
     pub async fn reserve(&self, calls: usize, limit: usize, learned: usize, before: Option<Ticket>) -> Reserved {
         let is_again = before.is_some();
         let ticket = before.unwrap_or_else(|| self.ticket(calls));
@@ -103,7 +103,7 @@ impl PoolWindow {
         }
     }
 
-    /// Notes a call that nobody can hold back.
+    /// Counts a call that cannot be held back.
     pub fn note(&self) -> Ticket {
         let ticket = self.ticket(1);
         self.send(self.wish(&ticket, -1, 0));
@@ -124,7 +124,7 @@ impl PoolWindow {
         call.number(i64::try_from(learned).unwrap_or_default())
     }
 
-    /// Sends what nobody waits for.
+    /// Sends a request in the background.
     fn send(&self, call: Call) {
         let shared = self.pool.0.shared.clone();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
@@ -143,23 +143,23 @@ impl PoolWindow {
 }
 
 impl Ticket {
-    /// One of the calls, which is then settled by itself.
+    /// Takes one of the calls, to be settled separately.
     pub fn split(&mut self) -> Option<Self> {
         let calls = vec![self.calls.pop()?];
         Some(Self { window: self.window.clone(), calls })
     }
 
-    /// v1 has counted them, up to now.
+    /// Reports that v1 has counted them, at some time up to now.
     pub fn counted(mut self) {
         self.settle(self.window.length, Duration::ZERO);
     }
 
-    /// v1 has not counted them, and takes none for so long.
+    /// Reports that v1 has not counted them, and accepts no calls for `wait`.
     pub fn closed(mut self, wait: Duration) {
         self.settle(Duration::ZERO, wait);
     }
 
-    /// There is nothing to settle.
+    /// Drops the calls without settling them.
     fn void(mut self) {
         self.calls.clear();
     }

@@ -1,38 +1,39 @@
-//! A map from which what has no use any more is taken out now and then.
+//! A map that removes unused entries from time to time.
 //!
 //! May use: nothing of this crate.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Entries by key. Looking through all of them happens when there are twice as many as the last look left, so that it
-/// costs little for each entry.
+/// Entries by key. All entries are checked when there are twice as many as after the last check, so that the cost per
+/// entry is small.
 #[derive(Debug)]
 pub struct PrunedMap<K, V> {
     entries: HashMap<K, V>,
-    /// Entries that are never looked through.
+    /// Number of entries up to which nothing is checked.
     few: usize,
-    /// How many there may be before they are looked through again.
+    /// Number of entries at which they are checked again.
     room: usize,
 }
 
 impl<K: Eq + Hash, V> PrunedMap<K, V> {
-    /// An empty map that may hold `few` entries without looking for old ones.
+    /// Creates an empty map that holds up to `few` entries without checks.
     pub fn new(few: usize) -> Self {
         Self { entries: HashMap::new(), few, room: few }
     }
 
-    /// The entry of `key`.
+    /// Returns the entry of `key`.
     pub fn get(&self, key: &K) -> Option<&V> {
         self.entries.get(key)
     }
 
-    /// All entries.
+    /// Returns all entries.
     pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         self.entries.iter()
     }
 
-    /// The entry of `key`, made when there is none; before that those go, when it is time, that `keep` has no use for.
+    /// Returns the entry of `key`; creates it if missing. Before that, when a check is due, entries that fail `keep`
+    /// are removed.
     pub fn get_or_insert(&mut self, key: K, keep: impl FnMut(&V) -> bool, make: impl FnOnce() -> V) -> &mut V {
         if self.entries.len() >= self.room && !self.entries.contains_key(&key) {
             self.prune(keep);

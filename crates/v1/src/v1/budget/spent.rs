@@ -1,4 +1,4 @@
-//! Who has spent v1's quota: calls by credential and operation, for the operator.
+//! Use of v1's quota: calls by credential and operation, for the operator.
 //!
 //! Credentials are shown as the beginning of their SHA-256. May use: `context`.
 
@@ -7,24 +7,24 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Pairs of credential and operation that are told apart; pairs beyond that are counted together.
+/// Largest number of separate pairs of credential and operation; further pairs are counted together.
 const MOST: usize = 10_000;
 
-/// Calls made since the last report, by who had them made.
+/// Calls made since the last report, by credential and operation.
 #[derive(Debug, Default)]
 pub struct Spent(Mutex<HashMap<Spender, u64>>);
 
-/// What one credential spent on one operation.
+/// Calls of one credential for one operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Share {
-    /// Who, and what for.
+    /// The credential and the operation.
     pub spender: Spender,
-    /// Calls.
+    /// Number of calls.
     pub calls: u64,
 }
 
 impl Spent {
-    /// Counts a call of the gateway's own.
+    /// Counts a call of the gateway itself.
     pub(super) fn add(&self, spender: Option<&Spender>, priority: Priority) {
         let spender = spender.cloned().unwrap_or_else(|| {
             named(match priority {
@@ -53,7 +53,7 @@ impl Spent {
         *by.entry(spender).or_default() += 1;
     }
 
-    /// The calls since the last time this was asked, the largest share first.
+    /// Returns the calls since this method was last called, the largest share first.
     pub fn since_last_report(&self) -> Vec<Share> {
         let spent = std::mem::take(&mut *self.0.lock());
         let mut shares: Vec<Share> = spent.into_iter().map(|(spender, calls)| Share { spender, calls }).collect();

@@ -1,24 +1,24 @@
-//! What of a quota is used in a sliding window, by our own count and by v1's.
+//! The used calls of a quota in a sliding window, by our own count and by v1's.
 //!
-//! A call counts from the moment it is sent until a whole window after its answer has begun, because v1 counted
-//! it at some moment in between: so v1 never counts more than this window does. May use: nothing of this crate.
+//! A call counts from its sending until a whole window after its answer has begun, because v1 counted
+//! it at some moment in between. So v1 never counts more than this window does. May use: nothing of this crate.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Calls a window that v1 allows one key.
+/// Number of calls that v1 allows one key in a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quota {
-    /// Any number.
+    /// No limit.
     Unlimited,
-    /// So many, whatever v1 says.
+    /// This number, whatever v1 says.
     Fixed(usize),
-    /// So many, until v1's own figures show that it allows more.
+    /// This number, until v1's own figures show that it allows more.
     AtLeast(usize),
 }
 
-/// What an answer of v1 says about the quota.
+/// Facts about the quota in an answer of v1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Told {
     /// Status of the answer.
@@ -36,11 +36,11 @@ pub struct Told {
 pub(super) enum Counted {
     Yes,
     No,
-    /// Nor does it take any for so long.
+    /// Not counted, and v1 accepts no calls for this time.
     Closed(Duration),
 }
 
-/// The most that v1 is believed to allow.
+/// Largest quota that is accepted from v1's figures.
 const MOST: usize = 1_000_000;
 
 /// Requests that count.
@@ -48,7 +48,7 @@ const MOST: usize = 1_000_000;
 struct Requests {
     until: Instant,
     calls: usize,
-    /// Known only from v1's figures.
+    /// Whether they are known only from v1's figures.
     foreign: bool,
 }
 
@@ -60,11 +60,11 @@ pub(super) struct Window {
     learns: bool,
     length: Duration,
     under_way: usize,
-    /// By the moment they end to count; `counted_calls` is how many they are.
+    /// Counted requests, ordered by the time when they no longer count. `counted_calls` is their number of calls.
     counted: VecDeque<Requests>,
     counted_calls: usize,
     closed: Option<Instant>,
-    /// Whether v1 sends its figures, so that an answer without them was not counted.
+    /// Whether v1 sends its figures. Then an answer without figures was not counted.
     tells: bool,
 }
 
@@ -79,17 +79,17 @@ impl Window {
         Self { quota, learns, length, under_way: 0, counted, counted_calls: 0, closed: None, tells: false }
     }
 
-    /// Calls in each window, as far as is known.
+    /// Returns the known number of calls allowed in each window.
     pub(super) fn quota(&self) -> usize {
         self.quota
     }
 
-    /// What v1's figures have shown it to allow; 0 where that is not believed.
+    /// Returns the quota that v1's figures have shown; 0 when the figures are not used.
     pub(super) fn learned(&self) -> usize {
         if self.learns { self.quota } else { 0 }
     }
 
-    /// Another process has seen v1 allow so much. Tells whether that is more than was known.
+    /// Takes in a quota that another process has seen v1 allow. Returns whether it is larger than the known quota.
     pub(super) fn learn(&mut self, quota: usize) -> bool {
         let more = self.learns && quota > self.quota;
         if more {
@@ -98,7 +98,7 @@ impl Window {
         more
     }
 
-    /// Forgets what no longer counts.
+    /// Drops requests that no longer count.
     pub(super) fn pass(&mut self, now: Instant) {
         while let Some(gone) = self.counted.front().filter(|counted| counted.until <= now) {
             self.counted_calls -= gone.calls;
@@ -107,38 +107,38 @@ impl Window {
         self.closed = self.closed.filter(|until| *until > now);
     }
 
-    /// Calls that count now.
+    /// Returns the number of calls that count now.
     pub(super) fn used(&self) -> usize {
         self.under_way + self.counted_calls
     }
 
-    /// Calls of our own that count now.
+    /// Returns the number of our own calls that count now.
     pub(super) fn own(&self) -> usize {
         self.under_way
             + self.counted.iter().filter(|counted| !counted.foreign).map(|counted| counted.calls).sum::<usize>()
     }
 
-    /// When `more` calls can be made by one who may use up to `share` by itself.
+    /// Returns when `more` calls can be made if our own calls may use up to `share`.
     pub(super) fn opens_for_own(&self, more: usize, share: usize, now: Instant) -> Instant {
         self.left((self.own() + more).saturating_sub(share), true, now)
     }
 
-    /// Until when v1 has said that it takes nothing.
+    /// Returns the time until which v1 has said that it accepts no calls.
     pub(super) fn closed(&self) -> Option<Instant> {
         self.closed
     }
 
-    /// When the last of `more` calls can be made by those who may use up to `share`.
+    /// Returns when the last of `more` calls can be made if all calls together may use up to `share`.
     pub(super) fn opens(&self, more: usize, share: usize, now: Instant) -> Instant {
         if more > share {
-            // Those who go before must first count no longer themselves.
+            // The calls ahead must first be made and then stop counting.
             return self.opens(more - share, share, now) + self.length;
         }
         let opens = self.left((self.used() + more).saturating_sub(share), false, now);
         self.closed.map_or(opens, |closed| opens.max(closed))
     }
 
-    /// When so many of what counts, or of our `own` calls, will count no longer.
+    /// Returns when `leaving` of the counted calls, or of our `own` counted calls, will no longer count.
     fn left(&self, leaving: usize, own: bool, now: Instant) -> Instant {
         if leaving == 0 {
             return now;
@@ -148,42 +148,41 @@ impl Window {
             gone += counted.calls;
             gone >= leaving
         });
-        // Calls under way count for a whole window from their answer.
+        // Calls in flight count for a whole window after their answer.
         enough.map_or(now + self.length, |counted| counted.until)
     }
 
-    /// So many calls are sent, or will be for certain.
+    /// Counts calls that are sent, or certainly will be.
     pub(super) fn send(&mut self, calls: usize) {
         self.under_way += calls;
     }
 
-    /// So many calls were not sent after all.
+    /// Takes back calls that were not sent after all.
     pub(super) fn take_back(&mut self, calls: usize) {
         self.under_way = self.under_way.saturating_sub(calls);
     }
 
-    /// A call ended in a way that may have counted.
+    /// Ends a call that v1 may have counted.
     pub(super) fn lost(&mut self, now: Instant) {
         self.take_back(1);
         self.count(1, now + self.length, false);
     }
 
-    /// A call was answered; tells whether v1 has counted it.
+    /// Ends a call that was answered. Returns whether v1 has counted it.
     pub(super) fn answered(&mut self, told: &Told, now: Instant) -> Counted {
         self.take_back(1);
         self.pass(now);
         self.tells |= told.remaining.is_some();
         if told.status == 429 {
-            // v1 does not count what it refuses so (`throttle_limited_again`).
-            // Nor does it take longer than its window; an answer that says so comes from a server before it and speaks
-            // of something else.
+            // v1 does not count requests that it refuses with 429 (`throttle_limited_again`). v1's refusal never lasts
+            // longer than its window. A longer `Retry-After` comes from a server before it and is about something else.
             let wait = Duration::from_secs(told.retry_after.unwrap_or(1).max(1)).min(self.length);
             self.closed = self.closed.max(Some(now + wait));
             return Counted::Closed(wait);
         }
         let uncounted = matches!(told.status, 401 | 403) && self.tells && told.remaining.is_none();
         if uncounted {
-            // Refused before the throttle (`throttle_forbidden_is_not_counted`).
+            // v1 refused it before its throttle counted it (`throttle_forbidden_is_not_counted`).
             return Counted::No;
         }
         self.count(1, now + self.length, false);
@@ -199,11 +198,11 @@ impl Window {
         self.counted_calls += calls;
     }
 
-    /// Makes room for what v1 has counted and we have not, or gives back what we believed it had.
+    /// Adds calls that only v1 has counted, or removes calls that v1 was wrongly believed to have counted.
     fn correct(&mut self, remaining: usize, reset: Option<Duration>, now: Instant) {
         if self.learns {
-            // The request that was answered counts too. Nothing else does for certain: of what counts here v1 may
-            // have forgotten some, so that counting it would let the quota creep upwards.
+            // The answered request counts too. No other call certainly does: v1 may no longer count some that count
+            // here. Counting these would make the quota creep upwards.
             self.quota = self.quota.max(remaining.saturating_add(1).min(MOST));
         }
         let left = self.quota.saturating_sub(self.used());
@@ -211,7 +210,7 @@ impl Window {
         if remaining < left {
             self.count(left - remaining, until, true);
         }
-        // v1 may not have counted yet what is under way.
+        // v1 may not have counted the calls in flight yet.
         let mut excess = remaining.saturating_sub(left + self.under_way);
         while excess > 0 {
             let Some(at) = self.counted.iter().rposition(|counted| counted.foreign) else { break };
@@ -278,7 +277,7 @@ mod tests {
         assert_eq!((window.quota(), window.used()), (60, 1));
         call(&mut window, &told(41), now);
         assert_eq!((window.quota(), window.used()), (60, 19), "less is what others have spent");
-        // v1's window has slid on before ours: no more than this is certain.
+        // v1's window has moved on before ours, so no larger quota is certain.
         call(&mut window, &told(59), now);
         assert_eq!((window.quota(), window.used()), (60, 3));
         call(&mut window, &told(599_996), now);

@@ -1,4 +1,4 @@
-//! What an answer tells: of its form, of the quota, and how it was lost.
+//! Facts in an answer: its format, the quota, and the kind of a failure.
 //!
 //! May use: `hop`, `units` and the messages of the folder above.
 
@@ -13,8 +13,8 @@ use std::time::Duration;
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
-/// Takes the key out of the body of a fault, of which an excerpt is logged: error pages of a v1 in debug mode
-/// show the headers of the request.
+/// Removes the key from the body of an error answer, because an excerpt of it is logged. Error pages of a v1 in debug
+/// mode show the headers of the request.
 pub(super) fn without_echo(answer: V1Response, key: &V1Key) -> V1Response {
     if answer.status < 500 {
         return answer;
@@ -23,7 +23,7 @@ pub(super) fn without_echo(answer: V1Response, key: &V1Key) -> V1Response {
     V1Response { body: body.into(), ..answer }
 }
 
-/// JSON by its content type, and not compressed: nobody asked for that, so the bytes are not JSON.
+/// Checks for JSON by the content type. A compressed body is not JSON, because compression was not requested.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let compressed = headers.get(CONTENT_ENCODING).is_some_and(|coding| coding != "identity");
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
@@ -39,7 +39,7 @@ fn number(headers: &HeaderMap, name: &HeaderName) -> Option<u64> {
     headers.get(name)?.to_str().ok()?.trim().parse().ok()
 }
 
-/// What an answer of v1 says about the quota of its key.
+/// Returns the facts about the quota of the key in an answer of v1.
 pub fn told(status: u16, headers: &HeaderMap) -> Told {
     let now = since_1970().as_secs();
     Told {
@@ -50,7 +50,7 @@ pub fn told(status: u16, headers: &HeaderMap) -> Told {
     }
 }
 
-/// Only a connection that was never made is certain not to have carried the request.
+/// Converts an error. Only when no connection was made, the request certainly did not reach v1.
 pub(super) fn lost(error: &HopError) -> V1Error {
     if error.is_connect() { V1Error::Unreachable(chain(error)) } else { V1Error::Broken(chain(error)) }
 }

@@ -1,4 +1,4 @@
-//! What is noted of an attempt: for the breaker, for the counts, and as a step of a trace.
+//! Records of an attempt: for the breaker, for the counts, and as a step of a trace.
 //!
 //! May use: `context`, `tally`, `trace` and the messages of the folder above.
 
@@ -10,10 +10,10 @@ use crate::v1::message::{V1Error, V1Request, V1Response};
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use std::time::{Duration, Instant};
 
-/// A call that ended by its deadline before this says nothing about v1.
+/// A call whose deadline ended it earlier than this says nothing about v1.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What a call counts as.
+/// Returns the outcome of a call for the counts.
 pub(super) fn counted(outcome: &Result<V1Response, V1Error>) -> tally::Outcome {
     match outcome {
         Ok(answer) => tally::Outcome::of_status(answer.status),
@@ -23,20 +23,20 @@ pub(super) fn counted(outcome: &Result<V1Response, V1Error>) -> tally::Outcome {
     }
 }
 
-/// What an attempt that took so long tells about v1; none when it tells nothing.
+/// Returns what an attempt says about v1, given its time; `None` when it says nothing.
 pub(super) fn ended(outcome: &Result<V1Response, V1Error>, took: Duration) -> Option<Ended> {
     match outcome {
         Ok(answer) => Some(Ended::of_status(answer.status)),
         Err(V1Error::Unreachable(_)) => Some(Ended::Unreachable),
         Err(V1Error::Broken(_)) => Some(Ended::Broken),
-        // A caller that had little time left cannot complain of v1.
+        // A caller with little time left proves nothing about v1.
         Err(V1Error::Timeout { .. }) => (took >= PATIENCE).then_some(Ended::Failed),
         Err(V1Error::TooLarge(_) | V1Error::NoRoom) => Some(Ended::Answered),
         Err(_) => None,
     }
 }
 
-/// Tells v1 which trace a call belongs to, when it belongs to one; in it the call is `span`.
+/// Adds the headers of the call's trace, if it has one. `span` is the id of the call in the trace.
 pub(super) fn tell(headers: &mut HeaderMap, ctx: &Context, span: u64) {
     let Some(trace) = ctx.meter.trace() else { return };
     if let Ok(value) = HeaderValue::from_bytes(&trace.header(span)) {
@@ -47,7 +47,7 @@ pub(super) fn tell(headers: &mut HeaderMap, ctx: &Context, span: u64) {
     }
 }
 
-/// Records a call that began at `begun`, where that is wanted.
+/// Records a call that began at `begun`, if the request has a trace.
 pub(super) fn record(
     ctx: &Context,
     span: u64,

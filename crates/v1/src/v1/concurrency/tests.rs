@@ -1,4 +1,4 @@
-//! The limit of calls at once, by one process and by several. May use: this folder.
+//! Tests of the limit of calls in flight, with one process and with several. May use: this folder.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn of(min: usize, max: usize) -> Concurrency {
     Concurrency::new(ConcurrencySettings { min, max })
 }
 
-/// A round of calls that use the limit.
+/// Makes a round of calls that use the limit.
 async fn round(limit: &Concurrency, took: Duration, failed: bool) {
     for _ in 0..ROUND {
         let mut slots = Vec::new();
@@ -52,7 +52,7 @@ async fn it_shrinks_when_calls_fail_or_slow_down_and_keeps_its_bounds() {
     }
 }
 
-/// Lets the processes tell each other what they have found.
+/// Lets the processes exchange their measurements.
 fn tell(processes: &[Concurrency]) {
     let measured: Vec<Measured> = processes.iter().map(Concurrency::measured).collect();
     for (at, process) in processes.iter().enumerate() {
@@ -71,7 +71,7 @@ async fn processes_have_one_limit_together_and_parts_by_demand() {
     assert_eq!(limits(&processes), [15; 3], "before they know of each other");
     tell(&processes);
     assert_eq!(limits(&processes), [5; 3]);
-    // One has much to do.
+    // One process has much to do.
     let waiting: Vec<_> = (0..25)
         .map(|key| {
             let limit = processes[0].clone();
@@ -86,8 +86,8 @@ async fn processes_have_one_limit_together_and_parts_by_demand() {
     drop(waiting);
 }
 
-/// Most calls at once in the long run that so many busy processes make of a v1 that takes twelve at once and slows
-/// down beyond.
+/// Returns the largest number of calls in flight, in the long run, of busy processes before a v1 that handles twelve
+/// at once and becomes slow beyond that.
 async fn most_at_once(processes: usize, tells: bool) -> usize {
     let processes: Vec<Concurrency> = (0..processes).map(|_| of(4, 256)).collect();
     let mut most = 0;

@@ -1,4 +1,4 @@
-//! The other processes that use the same key, and how much of its quota this one may use beside them.
+//! The other processes that use the same key, and the part of its quota that this process may use beside them.
 //!
 //! May use: `parts`, `pool`, `shared`.
 
@@ -8,9 +8,9 @@ use crate::v1::budget::pool::PoolWindow;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Somebody who knows how many gateway processes use the same keys at v1.
+/// Source for the number of gateway processes that use the same keys at v1.
 pub trait Processes: Debug + Send + Sync {
-    /// How many there are, this one included, or were when that was last known.
+    /// Returns the last known number of processes, this one included.
     fn processes(&self) -> usize;
 }
 
@@ -23,21 +23,21 @@ impl Processes for Shared {
 /// The other processes that use the same key.
 #[derive(Debug, Default, Clone)]
 pub(in crate::v1::budget) struct Others {
-    /// Where calls are reserved.
+    /// Pool in which calls are reserved.
     pub pool: Option<PoolWindow>,
-    /// How many processes there are.
+    /// Source for the number of processes.
     pub processes: Option<Arc<dyn Processes>>,
-    /// The parts of this process, and the name of this one.
+    /// The parts of this process, and the name of this lane's part.
     pub part: Option<(Arc<Held>, String)>,
 }
 
 impl Others {
-    /// Whether calls are counted together with those of all processes.
+    /// Checks whether calls are counted together with the calls of all processes.
     pub(super) fn are_asked(&self) -> bool {
         self.pool.as_ref().is_some_and(PoolWindow::is_up)
     }
 
-    /// The part of `share` that this process may use by itself; none when it may use all that others have not used.
+    /// Returns this process's own part of `share`; `None` when it may use everything that others have not used.
     pub(super) fn own_part(&self, share: usize, quota: usize) -> Option<usize> {
         if self.are_asked() {
             return None;
@@ -56,7 +56,7 @@ impl Others {
         self.processes.as_ref().map_or(1, |known| known.processes()).max(1)
     }
 
-    /// The part of this process, when more is `wanted` and it may become larger within moments.
+    /// Returns the part of this process, if more is `wanted` and the part may grow within moments.
     pub(super) fn growing(&self, wanted: bool) -> Option<usize> {
         let (held, name) = self.part.as_ref().filter(|_| wanted)?;
         held.ask(name);

@@ -1,4 +1,4 @@
-//! Who waits in a lane, and what is used of its quota.
+//! State of a lane: the waiting calls, and the used part of the quota.
 //!
 //! May use: `context`, `pool`, `window`.
 
@@ -11,40 +11,40 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// Kinds of [`Priority`].
+/// Number of variants of [`Priority`].
 pub(super) const KINDS: usize = 3;
-/// How long what others have used is believed.
+/// Time for which the last known use by other processes counts.
 const BELIEVED: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub(super) struct State {
     pub window: Window,
     pub queues: [VecDeque<Arc<Notify>>; KINDS],
-    /// Calls that requests have kept room for and not made yet; the window counts them already.
+    /// Calls for which requests have reserved room and that are not made yet; the window already counts them.
     pub kept: HashMap<RequestNumber, Kept>,
-    /// When the pool has room again, as it said last.
+    /// Time when the pool will have room again, by its last answer.
     pub pool_opens: Option<Instant>,
-    /// Calls of the others that counted at this moment.
+    /// Counted calls of the other processes, and the time of this figure.
     pub elsewhere: Option<(usize, Instant)>,
-    /// When it was last asked what they are, for nothing else.
+    /// Time of the last request to the pool that only asked for this figure.
     pub looked: Option<Instant>,
-    /// Calls that those in the queues want.
+    /// Number of calls that the waiting entries want.
     pub wanted: usize,
-    /// Since when the part of this process is too small.
+    /// Time since which the part of this process is too small.
     pub short: Option<Instant>,
 }
 
-/// Room that a request has kept.
+/// Room that a request has reserved.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     pub calls: usize,
-    /// Times that it has kept some and not let go.
+    /// Number of rooms that it still holds.
     pub rooms: usize,
     pub tickets: Vec<Ticket>,
 }
 
 impl State {
-    /// Nothing is used of `window`, and nobody waits.
+    /// Creates a state with an unused `window` and empty queues.
     pub fn new(window: Window) -> Self {
         Self {
             window,
@@ -58,7 +58,7 @@ impl State {
         }
     }
 
-    /// Calls that count now, those of the others included.
+    /// Returns the number of calls that count now, including calls of other processes.
     pub fn used(&self) -> usize {
         let elsewhere = self.elsewhere.filter(|(_, at)| at.elapsed() < BELIEVED).map_or(0, |(calls, _)| calls);
         self.window.used().max(self.window.own() + elsewhere)
@@ -72,7 +72,7 @@ impl State {
         self.queues.iter().find_map(VecDeque::front)
     }
 
-    /// How many go before the waiter, or would go before a newcomer.
+    /// Returns how many entries go before the waiter, or before a new entry.
     pub fn ahead_of(&self, priority: Priority, waiter: Option<&Arc<Notify>>) -> usize {
         let more_urgent: usize = self.queues[..priority as usize].iter().map(VecDeque::len).sum();
         let own = &self.queues[priority as usize];

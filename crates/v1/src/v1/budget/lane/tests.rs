@@ -1,4 +1,4 @@
-//! Queues under a stopped clock. May use: this folder.
+//! Tests of the queues under a stopped clock. May use: this folder.
 
 use super::*;
 use tokio::time::{advance, sleep};
@@ -18,7 +18,7 @@ async fn call(lane: &Arc<Lane>, priority: Priority, seconds: u64) -> Result<(), 
     lane.admit(priority, within(seconds), &Arc::default()).await.map(|permit| permit.answered(&DONE))
 }
 
-/// Makes calls until one would have to wait.
+/// Makes calls until the next one would have to wait.
 async fn use_up(lane: &Arc<Lane>, priority: Priority) -> usize {
     let mut made = 0;
     while call(lane, priority, 0).await.is_ok() {
@@ -153,8 +153,8 @@ async fn a_call_that_was_not_sent_is_given_back_and_one_without_an_answer_is_not
     assert!(lane.is_idle());
 }
 
-/// Clients that come as they like, calls that take as long as they like: never more than the quota in any window
-/// as v1 counts it, at some moment between the sending and the answer.
+/// Clients arrive at random and calls take random times. v1 never counts more than the quota in any window, when it
+/// counts each call at some moment between the sending and the answer.
 #[tokio::test(start_paused = true)]
 async fn v1_never_counts_more_than_the_quota_in_any_window() {
     let (lane, counted) = (lane(60, 6), Arc::new(Mutex::new(Vec::new())));

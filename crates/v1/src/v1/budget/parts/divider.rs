@@ -1,6 +1,6 @@
-//! The parts of one process: what it knows of the rows, and what it wants written.
+//! The parts of one process: the rows it knows, and the rows it wants to write.
 //!
-//! Nothing here waits or asks anybody; `task` does. May use: `units`, this folder.
+//! Nothing here waits or sends anything; `task` does. May use: `units`, this folder.
 
 use super::held::Held;
 use super::ledger::{Change, Members, Seen};
@@ -12,62 +12,62 @@ use std::time::Duration;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-/// Most rows in one statement.
+/// Largest number of rows in one statement.
 const MOST: usize = 500;
-/// Time after which a row that is in use is written again; one that was not written for long is nobody's.
+/// Time after which a row in use is written again; a row that was not written for long counts as unused.
 const TOUCH: Duration = Duration::from_secs(300);
-/// How long others may take to say that what they use is in the table.
+/// Longest wait for other processes to announce that their use is in the table.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long the table must have been there again before parts count. It was away for the others too, and as soon as it
-/// is there each of them counts as living again.
+/// Time for which the table must be reachable again before parts count. It was unreachable for the other processes too,
+/// and each of them counts as living as soon as it is back.
 const SETTLED: Duration = Duration::from_secs(5);
-/// Longest time after which a table that answers nothing is tried again.
+/// Longest pause before a table that does not answer is tried again.
 const LONGEST: Duration = Duration::from_secs(300);
-/// What a clock, a note or a statement may be late by.
+/// Largest possible delay of a clock, a note or a statement.
 const LATE: Duration = Duration::from_secs(5);
-/// The same in microseconds, for rows that were written while others were read.
+/// Overlap of two reads, in microseconds, for rows that were written while others were read.
 const OVERLAP: i64 = 3_000_000;
 
 /// The parts of one process.
 #[derive(Debug)]
 pub(super) struct Divider {
     me: Uuid,
-    /// How long the part of a dead process counts.
+    /// Time for which the part of a dead process counts.
     hold: Duration,
     held: Arc<Held>,
     stage: Stage,
     rows: HashMap<String, Known>,
-    /// Since when others do not say that they divide.
+    /// Time since which some other process does not announce that it divides.
     unmarked: Option<Instant>,
-    /// What the clock of the table said, and when that was heard: a time reckoned from it is a little behind.
+    /// Last time shown by the table's clock, and when it was received. A time computed from it is a little behind.
     clock: Option<(i64, Instant)>,
-    /// How long the table must have been there before it is used again.
+    /// Time for which the table must be reachable before it is used again.
     settles: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// There was never anybody else, as far as was looked.
+    /// No other process was ever seen. `looked` is whether the process has looked.
     Alone {
         looked: bool,
     },
-    /// Even parts; the table has been there since.
+    /// Even parts count. `there` is the time since which the table is reachable.
     Even {
         there: Option<Instant>,
     },
-    /// The calls in use go into the table; until they are there nothing more may be used.
+    /// The used calls are being written to the table. Until that is done, the process may not use more.
     Entering(From),
     Divided,
 }
 
-/// What was before parts counted.
+/// State before parts counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum From {
     /// This process has used nothing.
     Nothing,
-    /// Nobody else was there to use anything.
+    /// There was no other process to use anything.
     Alone,
-    /// Each had the even part.
+    /// Each process had the even part.
     Even,
 }
 
@@ -78,7 +78,7 @@ struct Known {
     written: Instant,
 }
 
-/// A row to be written, and what may be used of the key once it is.
+/// A row to be written, and the part of the key that may be used after the write.
 #[derive(Debug)]
 pub(super) struct Planned {
     pub change: Change,
@@ -87,33 +87,33 @@ pub(super) struct Planned {
 }
 
 impl Divider {
-    /// Parts of windows of this length.
+    /// Creates the parts for windows of this length.
     pub fn new(me: Uuid, window: Duration, held: Arc<Held>) -> Self {
         let (stage, rows) = (Stage::Alone { looked: false }, HashMap::new());
         Self { me, hold: window + LATE, held, stage, rows, unmarked: None, clock: None, settles: SETTLED }
     }
 
-    /// Whether parts count.
+    /// Checks whether parts count.
     pub fn divides(&self) -> bool {
         matches!(self.stage, Stage::Entering(_) | Stage::Divided)
     }
 
-    /// Whether all that this process uses is in the table.
+    /// Checks whether all use by this process is in the table.
     pub fn has_entered(&self) -> bool {
         self.stage == Stage::Divided
     }
 
-    /// Whether there is a key in use without a part here.
+    /// Checks whether any key is in use and has no part here.
     pub fn lacks_any(&self, demands: &HashMap<String, Demand>) -> bool {
         demands.iter().any(|(name, demand)| self.lacks(name, demand))
     }
 
-    /// Whether a key is in use without a part here.
+    /// Checks whether the key is in use and has no part here.
     pub fn lacks(&self, name: &str, demand: &Demand) -> bool {
         demand.is_any() && !self.is_in(name)
     }
 
-    /// Whether this process has a part of any key.
+    /// Checks whether this process knows the row of any key.
     pub fn has_any(&self) -> bool {
         !self.rows.is_empty()
     }
@@ -122,7 +122,7 @@ impl Divider {
         self.rows.get(name).is_some_and(|known| known.row.part_of(self.me).is_some())
     }
 
-    /// Looks who is there; there are `processes`, as was known last.
+    /// Updates the stage by the present `members`; `processes` is the last known number of processes.
     pub fn look(
         &mut self,
         members: Option<&Members>,
@@ -166,7 +166,7 @@ impl Divider {
         }
     }
 
-    /// From now on the even part counts, for the table is of no use.
+    /// Switches to even parts, because the table cannot be used.
     fn make_even(&mut self, now: Instant) {
         self.held.even(now + self.hold);
         self.rows.clear();
@@ -174,19 +174,19 @@ impl Divider {
         self.unmarked = None;
     }
 
-    /// The table is there and answers nothing: it is tried again, less and less often.
+    /// Switches to even parts, because the reachable table does not answer. It is tried again, less and less often.
     pub fn give_up(&mut self, now: Instant) {
         self.make_even(now);
         self.settles = (2 * self.settles).min(LONGEST);
     }
 
-    /// Since when news are to be read.
+    /// Returns the time from which on changed rows must be read.
     pub fn since(&self) -> i64 {
         self.clock.map_or(0, |(then, _)| then - OVERLAP)
     }
 
-    /// What is to be written; a part that becomes less is less from now on. `demands` are those of all keys, and `used`
-    /// tells what counts of one at this moment.
+    /// Returns the rows to write. A part that becomes smaller is smaller at once. `demands` has the demands of all
+    /// keys, and `used` returns how many calls of a key count at this moment.
     pub fn plan(
         &mut self,
         demands: &HashMap<String, Demand>,
@@ -197,7 +197,7 @@ impl Divider {
         let is_needed = |name: &String| demands.get(name).is_some_and(Demand::is_any);
         let me = self.me;
         self.rows.retain(|name, known| known.row.part_of(me).is_some() || is_needed(name));
-        // Nothing can be had as long as others have not written what they use; the calls used here have to be written.
+        // While others have not written their use, this process can get nothing new. It must still write its own use.
         let waits = self.may_not_raise(members.all_divide);
         let is_new = |(name, demand): &(&String, &Demand)| {
             demand.is_any() && !self.rows.contains_key(*name) && (demand.used > 0 || !waits)
@@ -209,8 +209,8 @@ impl Divider {
         self.plan_of(new.chain(known.into_iter().map(|(name, _)| name)), demands, members, used, now)
     }
 
-    /// The same for those of `demands` alone that this process has no part of yet: however many keys are known, only
-    /// these are looked at.
+    /// Returns the rows to write for those keys of `demands` that have no part here yet. Only these are checked,
+    /// however many keys are known.
     pub fn plan_new(
         &self,
         demands: &HashMap<String, Demand>,
@@ -240,7 +240,8 @@ impl Divider {
         planned.take(MOST).collect()
     }
 
-    /// Whether others may use what they have not yet written into the table. While this process was alone, nobody did.
+    /// Checks whether others may use calls that are not in the table yet. While this process was alone, no other used
+    /// any.
     fn may_not_raise(&self, all_divide: bool) -> bool {
         !all_divide && self.stage != Stage::Entering(From::Alone)
     }
@@ -263,7 +264,7 @@ impl Divider {
             _ if self.may_not_raise(all_divide) => row.limit(looking, &demand, old).min(old),
             _ => row.limit(looking, &demand, old),
         };
-        // Lowered first: calls that are let through from now on are within it, and earlier ones are counted after that.
+        // Lower the part first: then calls from now on stay within it, and the count below includes all earlier calls.
         if limit < old {
             self.held.set(name, limit);
         }
@@ -284,8 +285,8 @@ impl Divider {
         Some(Planned { change, row: next, limit })
     }
 
-    /// Learns what came of it. Names the keys of which more may be used now, and tells whether somebody else was
-    /// quicker.
+    /// Takes in the result of an exchange. Returns the keys of which more may be used now, and whether another process
+    /// wrote a row first.
     pub fn learn(&mut self, planned: Vec<Planned>, seen: Seen, now: Instant) -> (Vec<String>, bool) {
         self.clock = Some((seen.now, now));
         let written: HashMap<String, i64> = seen.written.into_iter().collect();
@@ -314,7 +315,7 @@ impl Divider {
                     again = true;
                     match others.remove(&name) {
                         Some((version, text)) => self.saw(name, version, &text, now),
-                        // It was of nobody's use any more.
+                        // The row was deleted because no process used it.
                         None => self.lost(&name),
                     }
                 }
@@ -332,7 +333,7 @@ impl Divider {
             return;
         }
         if row.part_of(self.me).is_none() && self.stage != Stage::Entering(From::Even) {
-            // Others took this process for dead.
+            // Other processes counted this process as dead.
             self.held.set(&name, 0);
         }
         let written = self.rows.get(&name).map_or(now, |known| known.written);
@@ -345,7 +346,8 @@ impl Divider {
         }
     }
 
-    /// The calls this process uses are in the table when all that it may use, and all that counts of `demands`, is.
+    /// Ends the stage of entering when the table covers everything this process may use and all counted calls of
+    /// `demands`.
     pub fn enter(&mut self, demands: &HashMap<String, Demand>) {
         let entering = matches!(self.stage, Stage::Entering(_));
         let lacks = demands.iter().any(|(name, demand)| {
@@ -359,12 +361,12 @@ impl Divider {
         }
     }
 
-    /// The names of all keys that are known.
+    /// Returns the names of all known keys.
     pub fn known(&self) -> impl Iterator<Item = &String> {
         self.rows.keys()
     }
 
-    /// What others used of a key when they wrote last, and what v1 was seen to allow.
+    /// Returns the use by others when they last wrote the row of a key, and the quota that v1 was seen to allow.
     pub fn known_of(&self, name: &str) -> Option<(usize, usize)> {
         let row = &self.rows.get(name)?.row;
         Some((row.used_by_others(self.me), row.learned))

@@ -1,4 +1,4 @@
-//! What this process may use of each key; lanes ask it.
+//! The part of each key that this process may use; lanes read it.
 //!
 //! May use: nothing of this folder.
 
@@ -7,29 +7,29 @@ use std::collections::{HashMap, HashSet};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// What this process may use.
+/// The parts that this process may use.
 #[derive(Debug, Default)]
 pub(in crate::v1::budget) struct Held {
     state: Mutex<State>,
-    /// Told when a key needs more than it has.
+    /// Notified when a key needs more than it has.
     asked: Notify,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// Whether parts count; otherwise it is the even part.
+    /// Whether parts count; otherwise even parts do.
     divides: bool,
-    /// Until then the even part is no more than the part was.
+    /// Time until which an even part is limited to the former part.
     until: Option<Instant>,
-    /// Most processes that were known since parts do not count: calls of a process that has died count for a while.
+    /// Largest known number of processes since even parts count, because calls of a dead process count for a while.
     most: usize,
     limits: HashMap<String, usize>,
-    /// Keys that need more than they have, since this was last taken.
+    /// Keys that need more than they have, since this set was last taken.
     asking: HashSet<String>,
 }
 
 impl Held {
-    /// Calls of `quota` that may count in a window; none for all. There are so many `processes`, as was known last.
+    /// Returns how many calls of `quota` may count in a window; `None` for all. `processes` is the last known number.
     pub fn calls(&self, name: &str, quota: usize, processes: usize) -> Option<usize> {
         let mut state = self.state.lock();
         if state.divides {
@@ -44,13 +44,13 @@ impl Held {
         Some(limit.map_or(even, |limit| even.min(*limit)))
     }
 
-    /// The part of a key, when it may become larger within moments.
+    /// Returns the part of a key, if it may grow within moments.
     pub fn growing(&self, name: &str) -> Option<usize> {
         let state = self.state.lock();
         state.divides.then(|| state.limits.get(name).copied().unwrap_or(0))
     }
 
-    /// This key needs more than it has.
+    /// Requests more for this key.
     pub fn ask(&self, name: &str) {
         let mut state = self.state.lock();
         if !state.asking.contains(name) {
@@ -60,30 +60,30 @@ impl Held {
         self.asked.notify_one();
     }
 
-    /// The keys that need more than they have, each told once.
+    /// Takes the keys that need more than they have.
     pub(super) fn take_asking(&self) -> HashSet<String> {
         std::mem::take(&mut self.state.lock().asking)
     }
 
-    /// Ends when a key needs more than it has.
+    /// Waits until a key needs more than it has.
     pub async fn asked(&self) {
         self.asked.notified().await;
     }
 
-    /// From now on parts count.
+    /// Switches to parts by demand.
     pub(super) fn divide(&self) {
         let mut state = self.state.lock();
         (state.divides, state.until, state.most) = (true, None, 0);
     }
 
-    /// From now on even parts count, until then no larger ones than the parts were.
+    /// Switches to even parts. Until the given time they are not larger than the former parts.
     pub(super) fn even(&self, until: Instant) {
         let mut state = self.state.lock();
         state.divides = false;
         state.until = Some(until);
     }
 
-    /// The part of a key.
+    /// Returns the part of a key.
     pub(super) fn limit(&self, name: &str) -> usize {
         self.state.lock().limits.get(name).copied().unwrap_or(0)
     }
@@ -97,13 +97,13 @@ impl Held {
         }
     }
 
-    /// Forgets a key.
+    /// Removes a key.
     pub(super) fn forget(&self, name: &str) {
         self.state.lock().limits.remove(name);
     }
 }
 
-/// The even part of a quota.
+/// Returns the even part of a quota.
 fn even(quota: usize, processes: usize) -> usize {
     (quota / processes.max(1)).max(1)
 }

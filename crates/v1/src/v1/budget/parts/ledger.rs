@@ -1,4 +1,4 @@
-//! The table of parts, wherever it lies.
+//! Interface of the table of parts, independent of where it is stored.
 //!
 //! May use: nothing of this folder.
 
@@ -7,14 +7,14 @@ use std::collections::HashSet;
 use std::pin::Pin;
 use uuid::Uuid;
 
-/// Who is there, as far as is known.
+/// The known processes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Members {
     /// All living processes, this one included.
     pub living: HashSet<Uuid>,
-    /// Whether all of them know of the table.
+    /// Whether all of them know the table.
     pub all_know: bool,
-    /// Whether all others say that what they use is in it.
+    /// Whether all other processes announce that their use is in the table.
     pub all_divide: bool,
 }
 
@@ -23,39 +23,38 @@ pub struct Members {
 pub struct Change {
     /// Name of the row.
     pub name: String,
-    /// Version of the row that it takes the place of; 0 for none.
+    /// Version of the row that it replaces; 0 for a new row.
     pub version: i64,
-    /// What is in it.
+    /// Contents of the row.
     #[serde(rename = "parts")]
     pub text: String,
 }
 
-/// What came of an exchange.
+/// Result of an exchange.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Microseconds since 1970, by the clock of the table.
     pub now: i64,
     /// Rows that were written, with their new version.
     pub written: Vec<(String, i64)>,
-    /// Other rows as they are: name, version and contents. Those that were to be written and were not are among them,
-    /// if there are such rows.
+    /// Other present rows: name, version and contents. They include existing rows whose change was not written.
     pub rows: Vec<(String, i64, String)>,
 }
 
 /// The table of parts.
 pub trait Ledger: Send + Sync {
-    /// Id of this process there.
+    /// Returns the id of this process in the table.
     fn me(&self) -> Uuid;
 
-    /// Who is there; none while the table is away.
+    /// Returns the known processes; `None` while the table is unreachable.
     fn members(&self) -> Option<Members>;
 
-    /// Tells the others whether all that this process uses is in the table.
+    /// Announces to the others whether all use by this process is in the table.
     fn mark(&self, divides: bool);
 
-    /// Writes those of `changes` that nobody has written in between, and reads them as well as all rows with this
-    /// process in them that were written since `since`. None when the table does not answer; then nobody knows what was
-    /// written.
+    /// Writes those `changes` whose row no other process has written in between. Reads the rows of all `changes`, and
+    /// all rows with a part of this process that were written since `since`. Returns `None` when the table does not
+    /// answer; then it is unknown what was written.
     fn exchange(&self, changes: Vec<Change>, since: i64)
     -> Pin<Box<dyn Future<Output = Option<Seen>> + Send + '_>>;
 }

@@ -1,4 +1,4 @@
-//! Many keys: a key that is new costs a look at itself, and not at all the others. May use: this folder.
+//! Tests with many keys: a new key costs a check of itself, not of all other keys. May use: this folder.
 
 use super::*;
 use parking_lot::Mutex;
@@ -47,7 +47,7 @@ impl Ledger for Table {
     }
 }
 
-/// Keys in use, and how often anybody looked what one of them needs.
+/// Keys in use, and the number of checks of a key's demand.
 #[derive(Default)]
 struct Keys {
     all: Mutex<HashMap<String, Demand>>,
@@ -113,7 +113,7 @@ async fn a_new_key_gets_its_part_at_once_and_costs_no_look_at_all_others() {
         assert!(asked.elapsed() < Duration::from_millis(100), "{name} waited {:?}", asked.elapsed());
     }
     let (looks, changes) = (keys.looks.load(Relaxed) - looks, table.changes.load(Relaxed) - changes);
-    // All of them are looked at once a second, and each row that is written is looked at once more.
+    // All keys are checked once a second, and each written row is checked once more.
     let seconds = begun.elapsed().as_secs() as usize + 1;
     assert!(looks <= 2 * seconds * (KNOWN + NEW) + 10 * NEW, "{looks} looks for {NEW} new keys in {seconds} s");
     assert!(changes <= 2 * NEW, "{changes} rows were written");

@@ -1,4 +1,4 @@
-//! The parts of one key, and who gets what.
+//! The parts of one key, and the rules that divide them.
 //!
 //! May use: `fair`, `units`.
 
@@ -9,16 +9,16 @@ use std::collections::HashSet;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Most calls that stay free for each process that does not use the key.
+/// Largest number of calls that stay free for each process that does not use the key.
 const FREE: usize = 3;
-/// Least calls that a process asks for beyond what it uses.
+/// Least number of calls that a process asks for beyond its use.
 const AHEAD: usize = 3;
 
 /// The parts of one key.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Row {
     pub parts: Vec<Part>,
-    /// Calls that v1 was seen to allow; 0 where that is not believed.
+    /// Quota that v1 was seen to allow; 0 when v1's figures are not used.
     #[serde(default)]
     pub learned: usize,
 }
@@ -27,48 +27,48 @@ pub(super) struct Row {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Part {
     pub process: Uuid,
-    /// Calls that may count for it in one window.
+    /// Calls of the process that may count in one window.
     pub calls: usize,
-    /// How many it would like to.
+    /// Calls that it wants.
     pub wants: usize,
-    /// How many counted when this was written.
+    /// Calls that counted when this was written.
     pub used: usize,
-    /// When it was found dead, in microseconds since 1970.
+    /// Time when it was found dead, in microseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gone: Option<i64>,
 }
 
-/// What one process needs of a key.
+/// Demand of one process for a key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::v1::budget) struct Demand {
     /// Its calls that count now.
     pub used: usize,
-    /// Calls that are waited for.
+    /// Calls that wait.
     pub waiting: usize,
-    /// Calls in each window, as far as is known.
+    /// Known number of calls allowed in each window.
     pub quota: usize,
-    /// What v1's figures have shown it to allow; 0 where that is not believed.
+    /// Quota that v1's figures have shown; 0 when the figures are not used.
     pub learned: usize,
 }
 
-/// Who looks at a row, and when.
+/// The process that reads a row, and the time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Looking<'l> {
     pub me: Uuid,
     pub living: &'l HashSet<Uuid>,
     /// Microseconds since 1970, by the clock of the table.
     pub now: i64,
-    /// How long the part of a dead process counts.
+    /// Time for which the part of a dead process counts.
     pub hold: Duration,
 }
 
 impl Demand {
-    /// Whether the key is in use.
+    /// Checks whether the key is in use.
     pub fn is_any(&self) -> bool {
         self.used + self.waiting > 0
     }
 
-    /// What it would like to use: somewhat more than it does.
+    /// Returns the wanted number of calls: somewhat more than are used.
     pub fn wants(&self) -> usize {
         if !self.is_any() {
             return 0;
@@ -77,7 +77,7 @@ impl Demand {
         (needed + (needed / 4).max(AHEAD)).min(self.quota)
     }
 
-    /// A difference that is worth telling.
+    /// Returns the smallest difference that is worth writing.
     pub fn step(&self) -> usize {
         (self.quota / 8).max(2)
     }
@@ -88,12 +88,12 @@ impl Row {
         self.parts.iter().find(|part| part.process == process)
     }
 
-    /// Calls of the others that counted when they wrote last.
+    /// Returns the calls of other processes that counted when they last wrote the row.
     pub fn used_by_others(&self, me: Uuid) -> usize {
         self.parts.iter().filter(|part| part.process != me).map(|part| part.used.min(part.calls)).sum()
     }
 
-    /// The parts of the others, without those of processes that have been dead for long enough.
+    /// Returns the parts of other processes, without processes that have been dead for long enough.
     pub fn others(&self, looking: &Looking<'_>) -> Vec<Part> {
         let hold = micros(looking.hold);
         let others = self.parts.iter().filter(|part| part.process != looking.me).cloned().map(|mut part| {
@@ -106,8 +106,9 @@ impl Row {
         others.filter(|part| part.gone.is_none_or(|gone| gone.saturating_add(hold) > looking.now)).collect()
     }
 
-    /// How many calls this process may have in a window from now on, of which it had `limit` until now: never more than
-    /// the others leave free, unless it had them already.
+    /// Returns how many calls this process may have in a window from now on; `limit` is its number until now. The
+    /// result is never more than the others leave free, and a raise also leaves the reserve for processes without a
+    /// part.
     pub fn limit(&self, looking: &Looking<'_>, demand: &Demand, limit: usize) -> usize {
         if !demand.is_any() {
             return 0;
@@ -122,7 +123,7 @@ impl Row {
         let goal = match living.iter().any(|part| part.wants > part.calls) {
             true => {
                 let dead: usize = others.iter().filter(|part| part.gone.is_some()).map(|part| part.calls).sum();
-                // A process that lacks something has a claim on the even part, however little it could use so far.
+                // A process that needs more has a claim to the even part, however little it could use so far.
                 let claim = |wants: usize, calls: usize| if wants > calls { wants.max(even) } else { wants };
                 let claims = living.iter().map(|part| claim(part.wants, part.calls));
                 let all: Vec<usize> = [claim(wants, limit)].into_iter().chain(claims).collect();
@@ -131,7 +132,7 @@ impl Row {
             false => wants.max(even),
         };
         if goal < limit {
-            // Without anybody who lacks something a little more than needed may stay.
+            // When no other process needs more, the process may keep a little more than it needs.
             let stays = limit - goal < demand.step() && !living.iter().any(|part| part.wants > part.calls);
             return if stays { limit } else { goal }.min(free);
         }
@@ -139,7 +140,7 @@ impl Row {
         if asks { limit.min(free).max(goal.min(room)) } else { limit.min(free) }
     }
 
-    /// The row with `calls` for this process; without it when it needs none.
+    /// Returns the row with `calls` for this process, or without this process when it needs none.
     pub fn with(&self, looking: &Looking<'_>, demand: &Demand, calls: usize) -> Self {
         let mut parts = self.others(looking);
         if demand.is_any() || calls > 0 {
@@ -150,7 +151,7 @@ impl Row {
         Self { parts, learned: self.learned.max(demand.learned) }
     }
 
-    /// Whether `next` says something that the others should know.
+    /// Checks whether `next` has a change that the others should know.
     pub fn differs(&self, next: &Self, me: Uuid, step: usize) -> bool {
         let others = |row: &Self| -> Vec<(Uuid, Option<i64>)> {
             row.parts.iter().filter(|part| part.process != me).map(|part| (part.process, part.gone)).collect()

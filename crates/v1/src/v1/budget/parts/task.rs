@@ -1,4 +1,4 @@
-//! The work beside the requests that keeps the parts of this process.
+//! The background work that maintains the parts of this process.
 //!
 //! May use: this folder.
 
@@ -11,36 +11,36 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
-/// Time from one look at who is there to the next; it costs no statement.
+/// Pause between two checks of the known processes; a check costs no statement.
 const LOOK: Duration = Duration::from_millis(200);
-/// Time from one statement to the next, for parts that are known.
+/// Pause between two statements for known parts.
 const EXCHANGE: Duration = Duration::from_secs(1);
-/// The same when a key is new to this process.
+/// Pause between two statements when a key is new to this process.
 const NEW: Duration = Duration::from_millis(50);
 /// Longest wait for a statement.
 const WAIT: Duration = Duration::from_secs(1);
-/// Times that a statement is repeated at once because somebody else was quicker.
+/// Number of tries of a statement when another process has written a row first.
 const TRIES: usize = 3;
-/// Time without an answer after which the table is taken to be away.
+/// Time without an answer after which the table counts as unreachable.
 const AWAY: Duration = Duration::from_secs(3);
 
 /// The keys that this process uses.
 pub(in crate::v1::budget) trait Lanes: Send + Sync {
-    /// What each of them needs, by the name of its row.
+    /// Returns the demand for each key, by the name of its row.
     fn demands(&self) -> HashMap<String, Demand>;
 
-    /// What one of them needs now.
+    /// Returns the present demand for one key.
     fn demand(&self, name: &str) -> Demand;
 
-    /// What the others use of it, and what v1 was seen to allow; calls that wait look again.
+    /// Takes in the use of a key by others, and the quota that v1 was seen to allow. Waiting calls check again.
     fn told(&self, name: &str, elsewhere: usize, learned: usize);
 
-    /// There may be more of it.
+    /// Reports that more of the key may be available.
     fn grown(&self, name: &str);
 }
 
-/// Keeps the parts of this process in `ledger`, as long as there are `lanes`; there are so many `processes`. The other
-/// processes are known from now on, the rest is done by the future that is returned.
+/// Maintains the parts of this process in `ledger`, as long as `lanes` exist. `processes` returns the number of
+/// processes. The other processes are known when this returns; the returned future does the rest.
 pub(in crate::v1::budget) fn divide<L: Lanes>(
     ledger: Arc<dyn Ledger>,
     held: Arc<Held>,
@@ -62,21 +62,21 @@ async fn keep<L: Lanes>(
     processes: impl Fn() -> usize + Send,
     lanes: impl Fn() -> Option<L> + Send,
 ) {
-    // When the last statement was sent, when the last one for all keys was, and since when none was answered.
+    // Time of the last statement, time of the last one for all keys, and time since which none was answered.
     let (mut last, mut whole, mut silent): (Option<Instant>, Option<Instant>, Option<Instant>) = (None, None, None);
-    // Keys that have asked and were not looked at yet.
+    // Keys that need more and were not checked yet.
     let mut asking = HashSet::new();
     loop {
         let _ = timeout(LOOK, held.asked()).await;
-        // Who asks meanwhile is in the same statement.
+        // Keys that ask meanwhile join the same statement.
         if let Some(rest) = last.and_then(|last| NEW.checked_sub(last.elapsed())) {
             sleep(rest).await;
         }
         asking.extend(held.take_asking());
         let Some(lanes) = lanes() else { return };
         let members = ledger.members();
-        // All keys are looked at once a second; in between only those that ask, or each new key would cost as much as
-        // there are keys.
+        // All keys are checked once a second. In between only the asking keys are checked; otherwise each new key would
+        // cost a check of every key.
         let is_whole = !divider.has_entered() || whole.is_none_or(|at: Instant| at.elapsed() >= EXCHANGE);
         let look = |asking: &HashSet<String>| match is_whole {
             true => lanes.demands(),
@@ -86,7 +86,7 @@ async fn keep<L: Lanes>(
         divider.look(members.as_ref(), processes(), &demands, Instant::now());
         ledger.mark(divider.has_entered());
         let (Some(members), true) = (members, divider.divides()) else {
-            // Nobody has a part now; whoever needs more then asks again.
+            // No key has a part now. A key that needs more later asks again.
             asking.clear();
             continue;
         };

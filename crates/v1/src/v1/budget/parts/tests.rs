@@ -1,4 +1,4 @@
-//! Processes that divide a quota, in a world where everything that may come late does. May use: this folder.
+//! Tests of processes that divide a quota, in a simulated world with random delays. May use: this folder.
 
 use super::divider::{Divider, Planned};
 use super::held::Held;
@@ -11,11 +11,11 @@ use tokio::time::{Instant, advance};
 use uuid::Uuid;
 
 const WINDOW: Duration = Duration::from_secs(60);
-/// How late a process may be at its work while the table is there.
+/// Largest delay of a process's work while the table is reachable.
 const LATEST: Duration = Duration::from_secs(3);
 const KEYS: [&str; 2] = ["one", "two"];
 
-/// A number from 0 to `below`, the next of a sequence.
+/// Pseudo-random numbers from 0 up to, but not including, `below`.
 struct Random(u64);
 
 impl Random {
@@ -25,13 +25,13 @@ impl Random {
     }
 }
 
-/// What becomes of a statement.
+/// Fate of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Answered,
-    /// Carried out, and nobody hears of it.
+    /// Carried out, but its answer is lost.
     Unheard,
-    /// Nobody hears of it, and it is carried out later.
+    /// Its answer is lost, and it is carried out later.
     Late,
     Lost,
 }
@@ -40,16 +40,16 @@ struct Process {
     me: Uuid,
     held: Arc<Held>,
     divider: Divider,
-    /// Moments up to which its calls count, by key.
+    /// Times until which its calls count, by key.
     calls: [Vec<Instant>; 2],
     waiting: [usize; 2],
-    /// What it says of itself, and what the others hear.
+    /// The mark that it sets, and the mark that the others see.
     marked: bool,
     word: bool,
-    /// What it has heard.
+    /// The processes that it knows.
     members: Option<Members>,
     processes: usize,
-    /// When a statement of it was answered last.
+    /// Time when one of its statements was last answered.
     answered: Instant,
 }
 
@@ -98,11 +98,11 @@ struct World {
     begun: Instant,
     table: HashMap<String, (i64, String, i64)>,
     processes: Vec<Process>,
-    /// Calls of processes that have died.
+    /// Calls of dead processes.
     dead: [Vec<Instant>; 2],
     late: Vec<Vec<Change>>,
     up: bool,
-    /// When the table went away or came back last.
+    /// Time when the table last went away or came back.
     away_at: Option<Instant>,
     statements: usize,
 }
@@ -118,7 +118,7 @@ impl World {
         1_000_000 + i64::try_from(self.begun.elapsed().as_micros()).unwrap()
     }
 
-    /// Renews the lease of a process, and tells it who is there.
+    /// Renews the lease of a process, and updates the processes that it knows.
     fn beat(&mut self, which: usize) {
         if !self.up {
             return;
@@ -146,7 +146,7 @@ impl World {
         written
     }
 
-    /// What `task` does at a time.
+    /// Does one round of `task`.
     fn work(&mut self, which: usize, fate: Fate) {
         for _ in 0..3 {
             if !self.exchange(which, fate) {
@@ -155,7 +155,7 @@ impl World {
         }
     }
 
-    /// Tells whether it has to be done again at once.
+    /// Does one exchange. Returns whether it must be repeated at once.
     fn exchange(&mut self, which: usize, fate: Fate) -> bool {
         let quota = self.quota;
         let process = &mut self.processes[which];
@@ -171,7 +171,7 @@ impl World {
         let used = |name: &str| {
             process.calls[usize::from(name == KEYS[1])].iter().filter(|until| **until > Instant::now()).count()
         };
-        // Now and then only keys that are new are looked at, as when one asks between two looks at all.
+        // Sometimes only new keys are checked, as when a key asks between two checks of all keys.
         let planned: Vec<Planned> = match process.divider.has_entered() && self.statements % 4 == 3 {
             true => process.divider.plan_new(&demands, &members, used, Instant::now()),
             false => process.divider.plan(&demands, &members, used, Instant::now()),
@@ -206,7 +206,7 @@ impl World {
         again || since == 0
     }
 
-    /// Everybody does what is to be done, nothing is lost.
+    /// Lets every process do its work for `time`, without lost statements.
     async fn calm(&mut self, time: Duration) {
         let end = Instant::now() + time;
         while Instant::now() < end {
@@ -218,7 +218,7 @@ impl World {
         }
     }
 
-    /// Nobody who is there is late by more than that.
+    /// Lets each process work whose delay exceeds the limit.
     fn hurry(&mut self) {
         for which in 0..self.processes.len() {
             if self.up && self.processes[which].answered.elapsed() > LATEST {
@@ -238,13 +238,13 @@ impl World {
         !self.up || self.away_at.is_some_and(|at| at.elapsed() < time)
     }
 
-    /// Whether each process is where it will be, and knows the others.
+    /// Checks whether each process has entered its use, and knows the others.
     fn all_know_all(&self) -> bool {
         let knows = |process: &Process| process.marked && process.processes == self.processes.len();
         self.processes.iter().all(knows)
     }
 
-    /// What each process has, for the reader of a failure.
+    /// Describes the state of each process, for the message of a failed test.
     fn standing(&self, key: usize) -> String {
         let of = |process: &Process| {
             let (used, limit) = (process.used(key), process.held.limit(KEYS[key]));
@@ -272,12 +272,12 @@ impl World {
     }
 }
 
-/// One world of random events, which tells what happened when the quota is passed.
+/// Runs one world of random events. Reports the events when the quota is exceeded.
 async fn live(seed: u64) -> (usize, usize) {
     let mut random = Random(seed);
     let quota = [5, 30, 60, 300][usize::try_from(random.below(4)).unwrap()];
     let mut world = World::new(quota, 1 + usize::try_from(random.below(3)).unwrap());
-    // All at once is what happens when a deployment is started.
+    // All processes begin at once, as when a deployment starts.
     for which in 0..world.processes.len() {
         world.beat(which);
         world.work(which, Fate::Lost);
@@ -290,7 +290,8 @@ async fn live(seed: u64) -> (usize, usize) {
         );
         match random.below(100) {
             0..45 => {
-                // In the first window of an outage a process that has not used the key before may use what is not free.
+                // In the first window of an outage, a process that is new to a key may use calls that are not free.
+                // Skip it.
                 let first = world.was_away_within(WINDOW + Duration::from_secs(10));
                 let process = &mut world.processes[which];
                 let knows = process.divider.divides() || !first || process.held.limit(KEYS[key]) > 0;
@@ -321,12 +322,12 @@ async fn live(seed: u64) -> (usize, usize) {
             91 if world.processes.len() < 4 && !world.was_away_within(WINDOW + Duration::from_secs(20)) => {
                 world.processes.push(Process::new());
                 let last = world.processes.len() - 1;
-                // It serves when it knows who else is there; the others hear of it with their next beat.
+                // It serves when it knows the other processes. They learn of it with their next beat.
                 world.beat(last);
                 world.work(last, Fate::Lost);
                 log.push(format!("{last} joins"));
             }
-            // The calls of a process that dies while it has even parts are nowhere written.
+            // If a process dies while it has even parts, its calls are written nowhere.
             92 if world.processes.len() > 1 && world.processes[which].marked => {
                 let gone = world.processes.swap_remove(which);
                 for (dead, calls) in world.dead.iter_mut().zip(gone.calls) {
@@ -366,7 +367,7 @@ async fn live(seed: u64) -> (usize, usize) {
     (made, most)
 }
 
-/// How many worlds are tried.
+/// Returns the number of worlds to run.
 fn worlds() -> u64 {
     if std::env::var_os("LONG_TESTS").is_some() { 4_000 } else { 80 }
 }
@@ -386,7 +387,7 @@ async fn whatever_comes_late_the_quota_is_not_passed() {
     );
 }
 
-/// Three processes that know of each other.
+/// Creates three processes that know each other.
 async fn three(quota: usize) -> World {
     let mut world = World::new(quota, 3);
     world.calm(Duration::from_secs(3)).await;
@@ -395,7 +396,7 @@ async fn three(quota: usize) -> World {
 }
 
 impl World {
-    /// A process makes as many calls as it may, for so long.
+    /// Lets the processes `busy` make as many calls as they may, for `time`.
     async fn busy(&mut self, busy: &[usize], time: Duration) {
         let end = Instant::now() + time;
         while Instant::now() < end {
@@ -414,7 +415,7 @@ async fn whoever_uses_a_key_alone_has_nearly_all_of_it() {
     let mut world = three(60).await;
     world.busy(&[1], Duration::from_secs(10)).await;
     assert!(world.processes[1].used(0) >= 54, "{}", world.processes[1].used(0));
-    // The first calls of another need not wait for a window to pass.
+    // The first calls of another process need not wait for a window to pass.
     world.processes[2].waiting[0] = 1;
     world.calm(Duration::from_millis(500)).await;
     assert!(world.processes[2].call(0, 60) && world.processes[2].call(0, 60));
