@@ -6,11 +6,11 @@
 //!
 //! - **One walk.** v1 lists the newest rows first (trap 48), so new rows come before all rows that were read. Let a
 //!   page begin with `s` rows that were read before. When v1's count has grown by exactly `s` since the page before, as
-//! many rows were added as the rest was shifted by, and no row of the rest was deleted. When that holds for every page,
-//!   the rows read are the rows that existed when the first page was read. In a collection that does not change, `s` is
-//!   zero, and no further call is needed.
+//!   many rows were added as the rest was shifted by, and no row of the rest was deleted. When that holds for every
+//!   page, the rows read are the rows that existed when the first page was read. In a collection that does not change,
+//!   `s` is zero, and no further call is needed.
 //! - **Rows seen twice.** A row that was seen both before and after an instant existed at that instant, in whatever
-//! order v1 lists. When v1 counted exactly as many rows at that instant, these rows are all that existed.
+//!   order v1 lists. When v1 counted exactly as many rows at that instant, these rows are all that existed.
 //!
 //! Both proofs assume that an id does not disappear and come back. The first also assumes that less than a page of rows
 //! is added between two calls. Where v1 lists in another order (states, members of a cycle), a row added and a row

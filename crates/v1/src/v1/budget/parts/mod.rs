@@ -4,15 +4,15 @@
 //! window than its part. The sum of the parts never exceeds the quota:
 //!
 //! 1. **Only a process itself changes its part.** It may lower it at any time. It raises it only by calls that the row
-//! shows as free. A row is written only as the next version of the row that was read, so that two processes never take
-//!    the same calls.
+//!    shows as free. A row is written only as the next version of the row that was read, so that two processes never
+//!    take the same calls.
 //! 2. **A part covers the calls used of it.** Calls count for a whole window (`window`), and the part in the row is
-//! never less than they are. So calls that are given away were never used, or no longer count.
+//!    never less than they are. So calls that are given away were never used, or no longer count.
 //! 3. **Lowered here first, raised in the row first.** Even when the answer of a write is lost, the part in the row is
 //!    at least the part that is used here.
-//! 4. **The part of a dead process** stays in the row for another window. 5. **A process without others** needs no
-//! rows, and has all of the quota. When others join, it first writes its use to the rows and then announces it
-//! (`Ledger::mark`). Until all processes have announced it, none raises its part.
+//! 4. **The part of a dead process** stays in the row for another window.
+//! 5. **A process without others** needs no rows, and has all of the quota. When others join, it first writes its use
+//!    to the rows and then announces it (`Ledger::mark`). Until all have announced it, no process raises its part.
 //! 6. **While the table is unreachable** each process has the even part, by the last known number of processes. In the
 //!    first window it has no more than its part was.
 //!
