@@ -1,5 +1,5 @@
-//! The contract of v2: `mapping` reads the mapping files, `plan` is what they mean, `describe` writes documents about
-//! it, and [`v2`] turns requests into valid calls and writes answers.
+//! The contract of v2: `mapping` reads the mapping files, `plan` is their compiled meaning, `describe` writes documents
+//! about it, and [`v2`] turns requests into valid calls and writes answers.
 //!
 //! May use: the crate core.
 

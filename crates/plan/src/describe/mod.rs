@@ -1,6 +1,6 @@
-//! What the service can do, for people and for machines, read off the plan.
+//! Descriptions of the service for people and for machines, generated from the plan.
 //!
-//! Purpose: listings and documents that must never be kept by hand.
+//! Purpose: listings and documents that must never be maintained by hand.
 //!
 //! May use: `plan`. May not use: any folder that serves requests.
 

@@ -4,7 +4,7 @@ use crate::plan::{Calls, Operation, Plan, Source};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// The list for people: one line an operation, and below it why its calls are what they are.
+/// Returns the list for people: one line per operation, and below it the reason for the number of its calls.
 pub fn table(plan: &Plan) -> String {
     let mut rows =
         vec![["OPERATION", "METHOD", "PATH", "STATUS", "SOURCE", "V1 CALLS", "SCOPES"].map(str::to_owned)];
@@ -46,7 +46,7 @@ fn why(operation: &Operation) -> Option<&str> {
     operation.calls.as_ref()?.why.as_deref()
 }
 
-/// The list for machines: a JSON array in plan order.
+/// Returns the list for machines: a JSON array in plan order.
 pub fn json(plan: &Plan) -> String {
     let operations: Vec<Value> = plan.operations.iter().map(|operation| entry(plan, operation)).collect();
     format!("{:#}\n", Value::Array(operations))

@@ -1,4 +1,4 @@
-//! A fault of the mappings with its place, and the collector that keeps going. May use: this folder.
+//! A fault of the mappings with its place, and the collector of all faults. May use: this folder.
 
 use super::trail::Trail;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 /// One fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Where.
+    /// Place of the fault.
     pub trail: Trail,
     /// What is wrong, in a sentence without a full stop.
     pub message: String,
@@ -23,7 +23,7 @@ impl fmt::Display for Fault {
 pub struct Faults(Vec<Fault>);
 
 impl Faults {
-    /// Keeps a fault; one that is the same on another surface is told once, without the surface.
+    /// Adds a fault. The same fault on another surface is reported once, without the surface.
     pub fn add(&mut self, trail: &Trail, message: impl Into<String>) {
         let message = message.into();
         let everywhere = trail.on(None);
@@ -35,25 +35,25 @@ impl Faults {
         }
     }
 
-    /// Keeps that a text is no TOML, or not of the form wanted.
+    /// Adds the fault that a text is not TOML, or does not have the expected form.
     pub(super) fn add_unreadable(&mut self, trail: &Trail, text: &str, error: &toml::de::Error) {
         let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
         self.add(trail, format!("line {line}: {}", error.message().trim()));
     }
 
-    /// The faults, file by file (files in alphabetical order), within a file as they were found.
+    /// Returns the faults by file, files in alphabetical order; within a file in the order they were found.
     fn by_file(&self) -> Vec<&Fault> {
         let mut faults: Vec<&Fault> = self.0.iter().collect();
         faults.sort_by(|a, b| a.trail.file_name().cmp(b.trail.file_name()));
         faults
     }
 
-    /// Whether there is none.
+    /// Checks whether there is no fault.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many there are.
+    /// Returns the number of faults.
     pub fn len(&self) -> usize {
         self.0.len()
     }

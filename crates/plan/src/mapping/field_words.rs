@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use strum::IntoStaticStr;
 
-/// A kind of value, or one of the two lists of them.
+/// A kind of value, or one of the two kinds of lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -23,30 +23,30 @@ pub enum TypeWord {
     Array,
 }
 
-/// Who holds the value of a field.
+/// The place that holds the value of a field.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Keep {
-    /// v1, which no file has to say.
+    /// v1; the default.
     #[default]
     #[serde(skip)]
     V1,
     /// The overlay: v1 shows the field but never takes a value.
     Overlay,
-    /// v1, and the overlay for a value that v1 refuses.
+    /// v1; for a value that v1 refuses, the overlay.
     OverlayIfRefused,
 }
 
-/// What a create does with a field.
+/// The way in which a create treats a field.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnCreate {
-    /// Sends it with the create, which no file has to say.
+    /// Sends it with the create; the default.
     #[default]
     #[serde(skip)]
     Send,
-    /// v1 ignores it in a create; it follows in a PATCH (trap 22).
+    /// Sends it in a PATCH after the create, because v1 ignores it in a create (trap 22).
     Patch,
-    /// v1 sets it by the records that are there (trap 22); a value sent counts for the first record only.
+    /// v1 sets it depending on the existing records (trap 22); a value sent counts for the first record only.
     IfFirst,
 }

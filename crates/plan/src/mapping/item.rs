@@ -1,4 +1,4 @@
-//! Reads one table into one struct, key by key, so that a bad key costs no other. May use: this folder.
+//! Reads one table into one struct, key by key, so that a bad key does not affect the others. May use: this folder.
 
 use super::fault::Faults;
 use super::keys::keys_of;
@@ -6,8 +6,8 @@ use super::trail::Trail;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-/// Reads `table` into `T`, to which every key is optional, except for the keys in `parts`, which the caller reads itself.
-/// The keys in `required` must be there. The flag says whether no fault was found.
+/// Reads `table` into `T`, in which every key is optional. Skips the keys in `parts`, which the caller reads itself.
+/// The keys in `required` must be present. The returned flag says whether no fault was found.
 pub(super) fn read<T: DeserializeOwned + Default>(
     table: Table,
     required: &[&str],
@@ -44,7 +44,7 @@ fn check<T: DeserializeOwned>(key: &str, value: &Value, known: &[&str]) -> Resul
     }
 }
 
-/// The reader's words without those of the program.
+/// Replaces the words of Rust in a reader's message by plain words.
 fn plain(message: &str) -> String {
     let words = [("u16", "a whole number"), ("u32", "a whole number"), ("u64", "a whole number")];
     let more = [("usize", "a whole number"), ("a sequence", "an array")];
@@ -53,7 +53,7 @@ fn plain(message: &str) -> String {
     })
 }
 
-/// The text about an unknown word, with the nearest known one when it is near enough.
+/// Returns the text about an unknown word, with the nearest known word if one is similar enough.
 pub(super) fn unknown(key: &str, known: &[&str]) -> String {
     let nearest = known
         .iter()

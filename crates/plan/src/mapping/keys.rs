@@ -1,19 +1,19 @@
-//! The keys of a table, asked of the struct it is read into: its `Deserialize` names them, so no second list of keys
-//! exists that could disagree. May use: nothing of this crate.
+//! The keys of a table, taken from the `Deserialize` of the struct it is read into. There is no second list of keys
+//! that could disagree. May use: nothing of this crate.
 
 use serde::de::value::Error;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
 use serde::forward_to_deserialize_any;
 
-/// Names of the keys `T` mirrors.
+/// Returns the names of the keys of `T`.
 pub(super) fn keys_of<T: DeserializeOwned>() -> &'static [&'static str] {
     let mut keys: &'static [&'static str] = &[];
-    // Always an error: the catcher never has a value to give.
+    // This always fails, because the catcher never has a value to give.
     let _ = T::deserialize(KeyCatcher(&mut keys));
     keys
 }
 
-/// A deserializer that only listens for the keys a struct asks for.
+/// A deserializer that only records the keys that a struct asks for.
 struct KeyCatcher<'a>(&'a mut &'static [&'static str]);
 
 impl<'de> Deserializer<'de> for KeyCatcher<'_> {

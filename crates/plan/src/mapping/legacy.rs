@@ -1,4 +1,4 @@
-//! `v1/operations.toml`: what is declared about the public operations of v1, as it is written. May use: this folder.
+//! `v1/operations.toml`: the declarations about the public operations of v1, as written. May use: this folder.
 
 use super::fault::Faults;
 use super::trail::Trail;
@@ -14,15 +14,15 @@ pub(super) const FOLDER: &str = "v1/";
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct V1Table {
-    /// Parts of paths that v1 serves under a second name: the first stands for both.
+    /// Parts of paths that v1 serves under a second name. The first name stands for both.
     pub spellings: Vec<[String; 2]>,
-    /// Parts of paths that are kept in the name of a path that is not known.
+    /// Parts of paths that the name of an unknown path keeps.
     pub words: Vec<String>,
     /// The rows.
     pub operations: Vec<V1Row>,
     /// Fields of v1's records that v2 does not show, by resource.
     pub records: IndexMap<String, Vec<String>>,
-    /// Members of v1's bodies and what v2 calls them, by resource, where the fields do not say it.
+    /// v2's names for members of v1's bodies, by resource, when they do not follow from the fields.
     pub inputs: IndexMap<String, IndexMap<String, String>>,
 }
 
@@ -34,27 +34,27 @@ pub struct V1Row {
     pub id: Option<String>,
     /// Method and path.
     pub call: String,
-    /// What it does.
+    /// Short description of its effect.
     pub does: String,
-    /// Ids of v2 operations, beyond those that follow from their steps.
+    /// Ids of v2 operations, in addition to those that follow from their steps.
     pub successors: Vec<String>,
-    /// What variables and parameters of the successor are filled with.
+    /// Sources of the values for variables and parameters of the successor.
     pub fills: IndexMap<String, String>,
-    /// Parameters that v1 reads beside those of every list.
+    /// Parameters that v1 reads in addition to those of every list.
     pub reads: Vec<String>,
-    /// Of them, those that v1 reads only together: it answers with the one record that they name.
+    /// Parameters of `reads` that v1 reads only together. It then answers with the one record that they name.
     pub together: Vec<String>,
-    /// What v1's rows stand in, where they do not stand as the successor's resource says.
+    /// Place of the rows in v1's answer, as text, when it differs from that of the successor's resource.
     pub rows: Option<String>,
-    /// Members of v1's rows, where they are not those of the successor's resource.
+    /// Members of v1's rows, when they differ from those of the successor's resource.
     pub shows: Vec<String>,
-    /// Members of a body that stand for another operation: with a value, and with null.
+    /// Body members that mean another operation, each with the operation for a value and the operation for null.
     pub instead: IndexMap<String, [String; 2]>,
-    /// What a request to the usual successor does differently.
+    /// Differences of a request to the usual successor.
     pub differs: Vec<String>,
-    /// What the successors lack.
+    /// Parts of the operation that the successors lack.
     pub part: Option<String>,
-    /// Why there is no successor.
+    /// Reason why there is no successor.
     pub none: Option<String>,
     /// Whether v1 has the path.
     pub served: Option<bool>,

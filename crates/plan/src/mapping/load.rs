@@ -14,33 +14,33 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use toml::{Spanned, Table, Value};
 
-/// Name of the file that is no resource.
+/// Name of the file that declares no resource.
 pub const COMMON: &str = "common.toml";
-/// Keys that must be there, where it is not a single one.
+/// Required keys of each table that has several.
 const OF_A_RESOURCE: [&str; 5] = ["resource", "about", "source", "surface", "shape"];
 const OF_A_REFUSAL: [&str; 4] = ["on", "status", "code", "detail"];
 const OF_AN_OPERATION: [&str; 8] = ["id", "method", "path", "summary", "scopes", "status", "answer", "step"];
 const OF_AN_ORDER: [&str; 3] = ["allowed", "default", "cursor"];
-/// Said of what should be an error.
+/// Message for a value that should be an error.
 const NO_ERROR: &str = "is not [status, \"code\", \"when\"]";
 
 /// Every mapping file, as far as it could be read, and every fault found on the way.
 #[derive(Debug)]
 pub struct Files {
-    /// What every operation or every list has in common.
+    /// Declarations for every operation or every list.
     pub common: Common,
     /// Resources, by file name.
     pub resources: Vec<ResourceFile>,
-    /// Read shapes by name, as far as fields do not say them.
+    /// Read shapes by name, as far as they do not follow from fields.
     pub shapes: IndexMap<String, ShapeSpec>,
-    /// What is declared about the public operations of v1.
+    /// Declarations about the public operations of v1.
     pub v1: V1Table,
-    /// What was wrong with the reading.
+    /// Faults found while reading.
     pub faults: Faults,
 }
 
 impl Files {
-    /// Reads all texts. Never stops: everything that could be read is there, the rest is in `faults`.
+    /// Reads all texts. Never stops: the result has everything that could be read; the rest is in `faults`.
     pub fn read(texts: &Texts) -> Self {
         let mut faults = Faults::default();
         let mut resources = Vec::new();
@@ -58,7 +58,7 @@ impl Files {
                 resources.extend(reader.resources(name, text, table));
             }
         }
-        // As if each had a file of its own.
+        // Sort as if each resource had a file of its own.
         resources.sort_by_cached_key(|resource| format!("{}.toml", resource.head.value.resource));
         let mut reader = Reader { trail: Trail::file(COMMON), faults: &mut faults };
         let common = match texts.get(COMMON) {
@@ -73,14 +73,14 @@ impl Files {
     }
 }
 
-/// The parts of a file whose place is told to people.
+/// The parts of a file whose place is reported to people.
 #[derive(Deserialize)]
 struct Places {
     #[serde(default)]
     operations: Vec<Spanned<IgnoredAny>>,
 }
 
-/// Lines on which the operations of a file begin, in order; none when its operations are no tables.
+/// Returns the lines on which the operations of a file begin, in order; none when its operations are no tables.
 fn lines_of_operations(text: &str) -> Vec<usize> {
     let places = toml::from_str(text).unwrap_or(Places { operations: Vec::new() });
     let line = |place: &Spanned<IgnoredAny>| 1 + text[..place.span().start].matches('\n').count();
@@ -124,7 +124,7 @@ impl Reader<'_> {
         }
     }
 
-    /// One resource, or one for each surface that the file is about.
+    /// Reads one resource, or one for each surface that the file is about.
     fn resources(&mut self, file: &str, text: &str, mut table: Table) -> Vec<ResourceFile> {
         let Some(value) = table.remove("surfaces") else { return vec![self.resource(file, text, table, None)] };
         let named = surfaces::named(value).unwrap_or_else(|message| {
@@ -160,14 +160,14 @@ impl Reader<'_> {
         ResourceFile { file: file.into(), surface, head, v1, refusals, fields, inputs, operations }
     }
 
-    /// A body member is declared with its kind; an operation that takes it need not repeat it.
+    /// Checks that every body member is declared with its kind. An operation that takes it need not repeat the kind.
     fn inputs_have_types(&mut self, inputs: &IndexMap<String, Read<InputSpec>>) {
         for (name, _) in inputs.iter().filter(|(_, input)| input.sound && input.value.kind.is_none()) {
             self.at("inputs").at(name).fault("lacks the key `type`");
         }
     }
 
-    /// The operations; of a file about several surfaces those of this one.
+    /// Reads the operations. Of a file about several surfaces, it reads those of this surface.
     fn operations(
         &mut self,
         value: Option<Value>,
@@ -201,7 +201,7 @@ impl Reader<'_> {
         OperationSpec { line, head, order, errors, query, body }
     }
 
-    /// The members of a body: as `inputs` declares each, with what the operation says about it laid over that.
+    /// Reads the members of a body: the declaration of each in `inputs`, with the operation's own keys laid over it.
     fn body(&mut self, value: Value, inputs: &Table) -> IndexMap<String, InputSpec> {
         let mut members = IndexMap::new();
         for (name, value) in self.table(Some(value), "body") {
@@ -209,7 +209,7 @@ impl Reader<'_> {
             let mut member = inputs.get(&name).and_then(Value::as_table).cloned().unwrap_or_default();
             member.extend(changes.clone());
             self.at("body").at(&name).item::<InputSpec>(changes, &[], &[]);
-            // Its faults were told where they are.
+            // Its faults were already reported at their own places.
             let (member, _) = item::read(member, &[], &[], &self.trail, &mut Faults::default());
             members.insert(name, member);
         }
@@ -232,7 +232,7 @@ impl Reader<'_> {
                 let table = self.table(value, part);
                 self.at(part).item(table, required, &[])
             }
-            // Reported as what it is; its missing keys are no news then.
+            // The wrong kind of value is reported; its missing keys are not reported as well.
             other => {
                 self.table(other, part);
                 Read::default()
@@ -331,7 +331,7 @@ mod tests {
     use super::super::model::{FieldSpec, Head, OperationHead, Order, ParamSpec, V1Refusal};
     use super::*;
 
-    /// Keys and words of the language, as the structs that read it know them.
+    /// The keys and words of the language are taken from the structs that read it.
     #[test]
     fn every_key_is_explained() {
         let text = include_str!("../../../../mappings/README.md");

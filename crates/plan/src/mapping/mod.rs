@@ -1,9 +1,9 @@
-//! What the mapping files say: the files of `mappings/` read into structs, one struct per table.
+//! The mapping files: the files of `mappings/`, read into structs, one struct per table.
 //!
-//! Purpose: everything a file declares, exactly as written, nothing resolved; a file about several surfaces is read
-//! once for each. Its meaning is the business of `plan`, which takes over the words that need no meaning. Reading never
+//! Purpose: everything a file declares, exactly as written, nothing resolved. A file about several surfaces is read
+//! once for each. `plan` finds the meaning, and takes over the words that need no meaning. Reading never
 //! stops at a mistake: every item of every file is read on its own and each fault is kept with its place, so that one
-//! run reports them all.
+//! run reports all faults.
 //!
 //! May use: nothing of this crate. May be used by `plan` (and `describe`) only; run time never sees a
 //! mapping.

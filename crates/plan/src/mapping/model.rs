@@ -1,5 +1,5 @@
-//! Structs that mirror the tables of a mapping file, one to one. Every key is optional here; which ones are required is
-//! said where they are read, and what they mean in `plan`. May use: this folder.
+//! Structs that mirror the tables of a mapping file, one to one. Every key is optional here. The code that reads them
+//! says which keys are required, and `plan` says what they mean. May use: this folder.
 
 use super::field_words::{Keep, OnCreate, TypeWord};
 use super::operation_words::{Answer, Feature, Method, TypeMode, WhoWord};
@@ -10,17 +10,17 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A part that was read, and whether it was read without a fault. Rules about a single part only speak
-/// about sound ones: a fault that follows from one already reported is no news.
+/// A part that was read, with a flag whether it was read without a fault. Rules about a single part check only
+/// sound parts, so that no fault is reported that follows from another one.
 #[derive(Debug, Clone, Default)]
 pub struct Read<T> {
-    /// What was read.
+    /// The part.
     pub value: T,
-    /// Whether nothing was wrong with it.
+    /// Whether it has no fault.
     pub sound: bool,
 }
 
-/// `common.toml`: what every operation or every list has in common.
+/// `common.toml`: declarations for every operation or every list.
 #[derive(Debug, Default)]
 pub struct Common {
     /// Parameters of every list.
@@ -33,7 +33,7 @@ pub struct Common {
     pub every_operation: Vec<ErrorCase>,
     /// Errors of operations that need the mode of this name.
     pub modes: Vec<(String, ErrorCase)>,
-    /// Whether the file could be read. What one lacks that could not is no news.
+    /// Whether the file could be read. Of an unreadable file, missing parts are not reported.
     pub is_read: bool,
 }
 
@@ -50,13 +50,13 @@ pub struct Notes {
 pub struct ResourceFile {
     /// Name of the file.
     pub file: String,
-    /// Which surface this is, of those that the file is about; none when it is about one.
+    /// Surface of this resource, when the file is about several; none when the file is about one.
     pub surface: Option<Surface>,
     /// The keys before the first table.
     pub head: Read<Head>,
     /// Where v1 keeps the records.
     pub v1: Option<Read<V1Spec>>,
-    /// What v1's refusals mean.
+    /// Meanings of v1's refusals.
     pub refusals: Vec<Read<V1Refusal>>,
     /// Fields in order.
     pub fields: IndexMap<String, Read<FieldSpec>>,
@@ -67,17 +67,18 @@ pub struct ResourceFile {
 }
 
 impl ResourceFile {
-    /// The file, as far as it is about this resource.
+    /// Returns the trail of the file, as far as it is about this resource.
     pub fn trail(&self) -> Trail {
         Trail::file(&self.file).on(self.surface)
     }
 
-    /// The field of this name.
+    /// Returns the trail of the field of this name.
     pub fn trail_of(&self, field: &str) -> Trail {
         self.trail().then("fields").then(field)
     }
 
-    /// Name that the file must have: that of the resource, without the surface when it is about several.
+    /// Returns the name that the file must have: the resource's name, without the surface when the file is about
+    /// several.
     pub fn right_name(&self) -> String {
         let name = self.head.value.resource.as_str();
         let surface = self.surface.map(|surface| format!("{}_", surface.as_str())).unwrap_or_default();
@@ -89,43 +90,43 @@ impl ResourceFile {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Head {
-    /// Name, equal to the file's.
+    /// Name; the file is named after it.
     pub resource: String,
     /// One sentence for people.
     pub about: String,
     /// Where records live.
     pub source: Option<Source>,
-    /// Which records of the own store they are.
+    /// Kind of records in the own store.
     pub records: Option<OwnRecords>,
     /// Surface of its operations unless they say otherwise.
     pub surface: Option<Surface>,
     /// Name of the read shape.
     pub shape: String,
-    /// What v1 cannot give.
+    /// Values and functions that v1 cannot give.
     pub gaps: Vec<String>,
     /// Path variables beyond the usual ones.
     pub variables: Vec<String>,
-    /// Guests of the project may write.
+    /// Whether guests of the project may write.
     pub guests_may_write: bool,
-    /// No two records of a collection have the same value of this field.
+    /// Field whose value is unique among the records of a collection.
     pub unique: Option<OneOfAllSpec>,
-    /// One record of a collection has this flag.
+    /// Flag that only one record of a collection has.
     pub exclusive: Option<OneOfAllSpec>,
-    /// A record that must be there for every operation.
+    /// Record that must exist for every operation.
     pub requires: Option<RequiresSpec>,
 }
 
-/// `unique = { … }`, `exclusive = { … }`: a field whose value says something about all records of a collection.
+/// `unique = { … }`, `exclusive = { … }`: a field with a rule about its values in all records of a collection.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OneOfAllSpec {
     /// The field.
     pub field: String,
-    /// Told to a client that asks for what the rule forbids.
+    /// Error detail for a client whose request breaks the rule.
     pub detail: String,
 }
 
-/// `requires = { … }`: a record that must be there.
+/// `requires = { … }`: a record that must exist.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequiresSpec {
@@ -135,15 +136,15 @@ pub struct RequiresSpec {
     pub id: String,
 }
 
-/// `may = { … }`: who may write to a record.
+/// `may = { … }`: the users who may write to a record.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MaySpec {
-    /// Who.
+    /// Users who may write.
     pub who: WhoWord,
     /// Field that holds the author.
     pub author: String,
-    /// Told to everybody else.
+    /// Error detail for all other users.
     pub detail: String,
 }
 
@@ -157,30 +158,30 @@ pub struct V1Spec {
     pub record: Option<String>,
     /// Form of the list's answer.
     pub rows: Rows,
-    /// Whether the list takes `fields=`.
+    /// Whether the list accepts `fields=`.
     pub select: bool,
-    /// How one record is read.
+    /// Way to read one record.
     pub one: ReadOneBy,
-    /// Path of a second list, for a record that the first one lacks.
+    /// Path of a second list, for a record that the first list lacks.
     pub also_in: Option<String>,
 }
 
 /// `[[v1.refusals]]`.
-/// A refusal of v1 that means something else than its status says.
+/// A refusal of v1 whose meaning differs from its status.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct V1Refusal {
-    /// The write it answers.
+    /// Kind of write that v1 refuses.
     pub on: WriteKind,
     /// Status of v1.
     pub status: u16,
-    /// v1 name of the one field it is about (`{"field": ["text"]}`); the whole write when absent.
+    /// v1 name of the one field that the refusal is about (`{"field": ["text"]}`); absent for the whole write.
     pub field: Option<String>,
     /// Text of v1 (`error`, or the one entry of `non_field_errors`); any text when absent.
     pub error: Option<String>,
-    /// v2 code it becomes.
+    /// v2 code of the refusal.
     pub code: String,
-    /// Prose for the client.
+    /// Text for the client.
     pub detail: String,
 }
 
@@ -188,36 +189,36 @@ pub struct V1Refusal {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FieldSpec {
-    /// v1 name; none when v1 has nothing like it.
+    /// v1 name; none when v1 has no such field.
     pub v1: Option<String>,
     /// Kind of value.
     #[serde(rename = "type")]
     pub kind: Option<TypeWord>,
     /// Kind of the elements.
     pub items: Option<TypeWord>,
-    /// May read null.
+    /// Whether it can be null when read.
     pub nullable: bool,
-    /// Ignored on write.
+    /// Whether writes ignore it.
     pub read_only: bool,
-    /// Not in the read shape; only orders, filters and searches look at it.
+    /// Whether it is not in the read shape, and only orders, filters and searches use it.
     pub hidden: bool,
-    /// The v1 field is HTML; its plain text is read.
+    /// Whether the v1 field is HTML, of which the plain text is read.
     pub plain_text: bool,
-    /// What to read where v1 shows null and v2 has none.
+    /// Value to read where v1 shows null and v2 has no null.
     pub null_as: Option<Value>,
-    /// Who holds the value.
+    /// Place that holds the value.
     pub keep: Keep,
-    /// What a create does with it.
+    /// Way in which a create treats it.
     pub on_create: OnCreate,
-    /// Trimmed on write, and blank refused (O9).
+    /// Whether it is trimmed on write, and a blank value refused (O9).
     pub trim: bool,
-    /// Field it must not be earlier than.
+    /// Field whose date this one must not precede.
     pub not_before: Option<String>,
     /// For documentation.
     pub notes: String,
 }
 
-/// An entry of `[inputs]`; for an operation with what its `[operations.body]` says laid over it.
+/// An entry of `[inputs]`. For an operation, the keys of its `[operations.body]` are laid over it.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct InputSpec {
@@ -232,24 +233,24 @@ pub struct InputSpec {
     pub nullable: bool,
     /// Longest text, in characters.
     pub max_length: Option<usize>,
-    /// Values it is limited to; empty for any.
+    /// Allowed values; empty for any.
     #[serde(rename = "enum")]
     pub allowed: Vec<String>,
     /// Value when absent on create.
     pub default: Option<Value>,
-    /// Never comes back.
+    /// Whether answers never show it.
     pub write_only: bool,
-    /// Trimmed, blank refused; unless said, as the field of the same name.
+    /// Whether it is trimmed, and a blank value refused; by default as for the field of the same name.
     pub trim: Option<bool>,
-    /// Trimmed; a blank text becomes the empty one.
+    /// Whether it is trimmed, without refusing a blank text, which becomes empty.
     pub trim_ends: bool,
-    /// Name of the resource whose record of the same project it must name.
+    /// Resource of the record that it must name, in the same project.
     pub references: Option<String>,
     /// The reference must not lead back to the record itself.
     pub acyclic: bool,
-    /// Longest slug that v1 makes of it.
+    /// Maximum length of the slug that v1 makes of it.
     pub max_slug: Option<usize>,
-    /// Values that v1 cannot be given, each with what is told.
+    /// Values that v1 cannot take, each with the error text for the client.
     pub refused: IndexMap<String, String>,
     /// Must be a name of the IANA time zone database.
     pub zone: bool,
@@ -266,14 +267,14 @@ pub struct ParamSpec {
     pub kind: Option<TypeWord>,
     /// Kind of the elements.
     pub items: Option<TypeWord>,
-    /// Values it is limited to; empty for any.
+    /// Allowed values; empty for any.
     #[serde(rename = "enum")]
     pub allowed: Vec<String>,
     /// Value when absent.
     pub default: Option<Value>,
     /// Largest number.
     pub max: Option<u64>,
-    /// Read by the operation itself; no filter.
+    /// Whether it is no filter, but read by the operation itself.
     pub option: bool,
     /// For documentation.
     pub notes: String,
@@ -306,11 +307,11 @@ pub struct OperationHead {
     pub method: Option<Method>,
     /// Path.
     pub path: String,
-    /// Surface, when another than the file's.
+    /// Surface, if it differs from the file's.
     pub surface: Option<Surface>,
     /// One line for people.
     pub summary: String,
-    /// Any one of these is enough.
+    /// Scopes of the operation. A token needs only one of them.
     pub scopes: Vec<String>,
     /// Status of a success.
     pub status: u16,
@@ -318,31 +319,31 @@ pub struct OperationHead {
     pub response: Option<String>,
     /// Form of a success.
     pub answer: Option<Answer>,
-    /// Mode a write needs.
+    /// Mode that a write needs.
     pub mode: Option<TypeMode>,
-    /// Values `expand` takes.
+    /// Values that `expand` accepts.
     pub expand: Vec<String>,
-    /// Fields `search` looks at.
+    /// Fields that `search` reads.
     pub search: Vec<String>,
-    /// How it is carried out.
+    /// Step that carries out the operation.
     pub step: Option<Step>,
-    /// Takes the paging parameters.
+    /// Whether it takes the paging parameters.
     pub paging: bool,
-    /// A POST whose body is ignored.
+    /// Whether it is a POST whose body is ignored.
     pub body_ignored: bool,
     /// Calls of v1 that only the function of the step knows.
     pub v1: Option<Vec<String>>,
-    /// Why it makes these calls, and when it makes more.
+    /// Reason for these calls, and the cases in which there are more.
     pub why: Option<String>,
-    /// What a write must have to itself.
+    /// Turns that a write holds while it runs.
     pub turns: Vec<String>,
-    /// What must be switched on in the project.
+    /// Feature that must be switched on in the project.
     pub needs_feature: Option<Feature>,
-    /// Field by which records hang on the deleted one; they are detached first.
+    /// Field by which other records refer to the deleted record. They are detached first.
     pub detach_children: Option<String>,
-    /// Whether the record is looked for in the list before it is deleted.
+    /// Whether the record is looked up in the list before it is deleted.
     pub reads_first: bool,
-    /// Who may write to the record.
+    /// Rule about who may write to the record.
     pub may: Option<MaySpec>,
 }
 
@@ -354,11 +355,11 @@ pub struct Order {
     pub allowed: Vec<String>,
     /// Default, possibly with `-`.
     pub default: String,
-    /// Fields that can anchor a cursor, both directions.
+    /// Fields by which a cursor can resume, in both directions.
     pub cursor: Vec<String>,
 }
 
-/// `[status, code, when]`: an error an operation can answer.
+/// `[status, code, when]`: an error that an operation can return.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(from = "(u16, String, String)")]
 pub struct ErrorCase {
@@ -366,7 +367,7 @@ pub struct ErrorCase {
     pub status: u16,
     /// Code.
     pub code: String,
-    /// When, in prose.
+    /// The case in which it occurs, in prose.
     pub when: String,
 }
 

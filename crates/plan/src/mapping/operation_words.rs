@@ -13,15 +13,15 @@ pub enum Feature {
     Modules,
 }
 
-/// Who may write to a record, beside what the gate of the project asks.
+/// The users who may write to a record, on top of the project's gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhoWord {
-    /// Who made it, and admins of the project.
+    /// The author of the record, and admins of the project.
     AuthorOrAdmin,
 }
 
-/// The methods operations use.
+/// The methods that operations use.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Display, EnumString, IntoStaticStr,
 )]
@@ -39,12 +39,12 @@ pub enum Method {
 }
 
 impl Method {
-    /// The word on the wire.
+    /// Returns the word on the wire.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 
-    /// Whether the operation changes something.
+    /// Checks whether the operation changes something.
     pub fn writes(self) -> bool {
         self != Self::Get
     }
@@ -62,7 +62,7 @@ pub enum Answer {
     Empty,
 }
 
-/// Work item type mode a write needs.
+/// The mode of work item types that a write needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
@@ -74,7 +74,7 @@ pub enum TypeMode {
 }
 
 impl TypeMode {
-    /// As a mapping writes it.
+    /// Returns the word as a mapping writes it.
     pub fn as_str(self) -> &'static str {
         self.into()
     }

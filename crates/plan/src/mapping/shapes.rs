@@ -1,14 +1,15 @@
-//! Reads `shapes/*.json`: what the fields of a resource cannot say about read shapes.
+//! Reads `shapes/*.json`: the parts of read shapes that the fields of a resource cannot express.
 //!
 //! Each file is an object from names to JSON Schemas (2020-12), which refer to one another as
-//! `#/components/schemas/<name>`. The name of the file means nothing; a name may occur once. May use: this folder.
+//! `#/components/schemas/<name>`. The name of a file has no meaning. The name of a shape may occur once. May use: this
+//! folder.
 
 use super::fault::Faults;
 use super::trail::Trail;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
-/// Folder of the shapes, as file names begin.
+/// Folder of the shapes: the beginning of their file names.
 pub(super) const FOLDER: &str = "shapes/";
 
 /// The key that refines members of bodies; every other key is JSON Schema.
@@ -19,7 +20,7 @@ const INPUTS: &str = "x-inputs";
 pub struct ShapeSpec {
     /// File it was declared in.
     pub file: String,
-    /// The schema, complete or laid over what `[fields]` say.
+    /// The schema, complete or laid over the one that follows from `[fields]`.
     pub schema: Map<String, Value>,
     /// Schemas laid over the members of bodies, by member.
     pub inputs: Map<String, Value>,

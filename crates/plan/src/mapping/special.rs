@@ -1,8 +1,8 @@
-//! The named functions that carry out what no plain step can. May use: nothing of this crate.
+//! The named functions for operations that no plain step can carry out. May use: nothing of this crate.
 
 use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 
-/// What the mapping language cannot say: each is one function of the program, and each is named by a mapping.
+/// A step that the mapping language cannot express: one function of the program, named by a mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 #[expect(missing_docs, reason = "each is described by the file in `run` that carries it out")]
@@ -31,12 +31,12 @@ pub enum Special {
 }
 
 impl Special {
-    /// Each of them.
+    /// Returns all of these functions.
     pub fn all() -> impl Iterator<Item = Self> {
         Self::iter()
     }
 
-    /// Whether it works inside a project only.
+    /// Checks whether the function works inside a project only.
     pub fn is_of_projects(self) -> bool {
         !matches!(
             self,
@@ -51,7 +51,7 @@ impl Special {
         )
     }
 
-    /// As mappings name it.
+    /// Returns the name that mappings use.
     pub fn name(self) -> &'static str {
         self.into()
     }

@@ -1,15 +1,15 @@
-//! How an operation is carried out. May use: this folder.
+//! The ways to carry out an operation. May use: this folder.
 
 use super::special::Special;
 use serde::Deserialize;
 use strum::{EnumString, IntoStaticStr};
 
-/// How an operation is carried out.
+/// The way to carry out an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, EnumString, IntoStaticStr)]
 #[serde(try_from = "String")]
 #[strum(serialize_all = "snake_case")]
 pub enum Step {
-    /// Lists the records; filters, orders and pages them here.
+    /// Lists the records. The gateway filters, orders and pages them.
     ReadCollection,
     /// Shows one record.
     ReadOne,
@@ -22,12 +22,12 @@ pub enum Step {
     /// One named Rust function.
     #[strum(disabled)]
     Special(Special),
-    /// Declared; its behaviour comes with later work.
+    /// Declared, but not implemented yet.
     Pending,
 }
 
 impl Step {
-    /// As mappings write it.
+    /// Returns the word as mappings write it.
     pub fn word(self) -> String {
         match self {
             Self::Special(special) => format!("special:{}", special.name()),

@@ -1,17 +1,17 @@
-//! One file for several surfaces: what it says about one of them.
+//! Files about several surfaces: finds the part of a file that is about one of them.
 //!
-//! Only a file with the key `surfaces` is read so, once for each. In its texts `{surface}/` stands for the path of the
-//! surface, any other `{surface}` for its name, and a table of names of surfaces alone for what it says of this one.
-//! May use: this folder.
+//! Only a file with the key `surfaces` is read in this way, once for each surface. In its texts `{surface}/` stands for
+//! the path of the surface, any other `{surface}` for its name. A table whose keys are all names of surfaces stands for
+//! its value for this surface. May use: this folder.
 
 use super::words::Surface;
 use toml::{Table, Value};
 
-/// Surfaces that one file can be about, and the path each is at.
+/// Surfaces that one file can be about, each with its path.
 const PLACES: [(Surface, &str); 2] =
     [(Surface::Project, "workspaces/{slug}/projects/{project_id}/"), (Surface::Workspace, "workspaces/{slug}/")];
 
-/// The surfaces named by the value of the key `surfaces`, or what is wrong with it.
+/// Reads the surfaces in the value of the key `surfaces`; fails with a description of what is wrong with it.
 pub(super) fn named(value: Value) -> Result<Vec<Surface>, String> {
     let words: Vec<String> = value.try_into().unwrap_or_default();
     let known = PLACES.map(|(surface, _)| surface);
@@ -21,17 +21,17 @@ pub(super) fn named(value: Value) -> Result<Vec<Surface>, String> {
     Err(format!("is not [\"{}\"]; a single one is said with `surface`", known.map(Surface::as_str).join("\", \"")))
 }
 
-/// Every surface that a file can be about.
+/// Returns every surface that a file can be about.
 pub(super) fn all() -> Vec<Surface> {
     PLACES.map(|(surface, _)| surface).to_vec()
 }
 
-/// What a table says about one surface.
+/// Returns the part of a table that is about one surface.
 pub(super) fn only(table: Table, surface: Surface) -> Table {
     table.into_iter().filter_map(|(key, value)| Some((key, of(value, surface)?))).collect()
 }
 
-/// What a value says about one surface; none when it is about others alone.
+/// Returns the part of a value that is about one surface; `None` when it is about others alone.
 fn of(value: Value, surface: Surface) -> Option<Value> {
     Some(match value {
         Value::String(text) => Value::String(filled(&text, surface)),

@@ -1,7 +1,7 @@
-//! Where the texts of the mapping files come from: compiled in, or a directory laid over them.
+//! Sources of the texts of the mapping files: compiled in, and a directory laid over them.
 //!
-//! The files are embedded in debug builds too, so that a test sees what a release serves. Road not taken:
-//! `include_str!` per file would need a list kept by hand. May use: this folder.
+//! The files are embedded in debug builds too, so that a test sees what a release serves. `include_str!` per file was
+//! not chosen, because it would need a list kept by hand. May use: this folder.
 
 use super::legacy;
 use super::shapes::FOLDER;
@@ -21,14 +21,14 @@ pub struct Texts(IndexMap<String, String>);
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {}: {cause}", path.display())]
 pub struct Unreadable {
-    /// What was to be read.
+    /// Path that was to be read.
     pub path: PathBuf,
-    /// Why it could not.
+    /// Reason why it could not be read.
     pub cause: std::io::Error,
 }
 
 impl Texts {
-    /// The files compiled into the binary.
+    /// Returns the files compiled into the binary.
     pub fn embedded() -> Self {
         let mut texts = Self::default();
         for name in Embedded::iter().filter(|name| is_mapping(name)) {
@@ -39,8 +39,8 @@ impl Texts {
         texts
     }
 
-    /// Lays the `*.toml`, `shapes/*.json` and `v1/*.toml` files of a directory over these: same name replaces, new name
-    /// adds.
+    /// Lays the `*.toml`, `shapes/*.json` and `v1/*.toml` files of a directory over these files. A file with a known
+    /// name replaces the known one; a file with a new name is added.
     ///
     /// # Errors
     /// The directory or one of its files cannot be read.
@@ -72,12 +72,12 @@ impl Texts {
         self.0.insert(name.into(), text.into());
     }
 
-    /// Text of one file.
+    /// Returns the text of one file.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
-    /// Names and texts, by name.
+    /// Returns names and texts, ordered by name.
     pub fn sorted(&self) -> Vec<(&str, &str)> {
         let mut texts: Vec<_> = self.0.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
         texts.sort_unstable();

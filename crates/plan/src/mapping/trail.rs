@@ -1,7 +1,7 @@
 //! A place in the mappings.
 //!
-//! A trail reads `labels.toml › labels_list › order › default`: the file first, then ever smaller parts. Of a file
-//! about several surfaces the surface comes second, unless the same is wrong on all of them. May use: this folder.
+//! A trail reads `labels.toml › labels_list › order › default`: the file first, then smaller and smaller parts. For a
+//! file about several surfaces the surface comes second, unless all of them have the same fault. May use: this folder.
 
 use super::words::Surface;
 use std::fmt;
@@ -15,18 +15,18 @@ pub struct Trail {
 }
 
 impl Trail {
-    /// The whole of a file.
+    /// Returns the trail of a whole file.
     pub fn file(name: &str) -> Self {
         Self { file: name.into(), surface: None, parts: Vec::new() }
     }
 
-    /// This place on one of the surfaces that the file is about.
+    /// Returns this place on one of the surfaces that the file is about.
     #[must_use]
     pub fn on(&self, surface: Option<Surface>) -> Self {
         Self { surface, ..self.clone() }
     }
 
-    /// A part of this place.
+    /// Returns the trail of a part of this place.
     #[must_use]
     pub fn then(&self, part: impl Into<String>) -> Self {
         let mut place = self.clone();
@@ -34,7 +34,7 @@ impl Trail {
         place
     }
 
-    /// Name of the file.
+    /// Returns the name of the file.
     pub fn file_name(&self) -> &str {
         &self.file
     }

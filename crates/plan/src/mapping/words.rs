@@ -1,10 +1,10 @@
-//! Words a mapping file may use about a resource. As everywhere in the mappings, the set is closed. May use: nothing of
-//! this crate.
+//! Words that a mapping file may use about a resource. The set is closed, as everywhere in the mappings. May use:
+//! nothing of this crate.
 
 use serde::Deserialize;
 use strum::IntoStaticStr;
 
-/// Where records live.
+/// The place where records live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -32,7 +32,7 @@ pub enum OwnRecords {
     Features,
 }
 
-/// What part of the service a path belongs to.
+/// The part of the service that a path belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
@@ -46,7 +46,7 @@ pub enum Surface {
 }
 
 impl Surface {
-    /// As a mapping writes it.
+    /// Returns the word as a mapping writes it.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
@@ -67,7 +67,7 @@ pub enum Rows {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteKind {
-    /// POST on the collection; stands where a file has to say which one, until it was read.
+    /// POST on the collection. The default only until the file's word is read, which is required.
     #[default]
     Create,
     /// PATCH of a record.
@@ -76,13 +76,13 @@ pub enum WriteKind {
     Delete,
 }
 
-/// How one record is read.
+/// The way to read one record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadOneBy {
-    /// Found in the complete list.
+    /// In the complete list.
     #[default]
     Collection,
-    /// At its own path, where the list would cost more.
+    /// At its own path, where the list would cost more calls.
     Record,
 }

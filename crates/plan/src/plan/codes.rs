@@ -1,4 +1,4 @@
-//! The error codes of v2 and the status each comes with: the contract's table and the closed list of
+//! The error codes of v2, each with its status: the contract's table and the closed list of
 //! additional codes a gateway needs. May use: nothing of this crate.
 
 /// Status and code of every refusal.
@@ -29,7 +29,7 @@ pub const TABLE: [(u16, &str); 24] = [
     (504, "deadline_exceeded"),
 ];
 
-/// The status a code comes with; `None` for an unknown code.
+/// Returns the status of an error code; `None` for an unknown code.
 pub fn status_of(code: &str) -> Option<u16> {
     TABLE.iter().find(|(_, known)| *known == code).map(|(status, _)| *status)
 }

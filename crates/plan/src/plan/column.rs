@@ -1,13 +1,13 @@
 //! The columns of work items: the fields that their lists filter, order or search by.
 //!
-//! The mapping of work items declares each with its names, its kind, its filters, its order and its cursor. This file
-//! names them for the program, where every use is a `match` over all of them. A field that such a list looks at and
-//! that is no column, or holds other values, keeps the gateway from starting. May use: this folder.
+//! The mapping of work items declares each column with its names, its kind, its filters, its order and its cursor. This
+//! file names the columns for the program, where every use is a `match` over all of them. If such a list uses a field
+//! that is no column, or that holds another kind of value, the gateway does not start. May use: this folder.
 
 use super::kind::{Kind, ValueType};
 use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 
-/// A value of a work item that lists look at, called as the field of the mapping.
+/// A value of a work item that lists filter, order or search by; named like its field in the mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Column {
@@ -15,15 +15,15 @@ pub enum Column {
     Id,
     /// Number within the project.
     SequenceId,
-    /// Priority: a word to filters, semantic to orders.
+    /// Priority. Filters compare the word; orders sort by its meaning.
     Priority,
     /// State.
     StateId,
-    /// Group of the state: a word to filters, semantic to orders.
+    /// Group of the state. Filters compare the word; orders sort by its meaning.
     StateGroup,
     /// Assigned people.
     AssigneeId,
-    /// Applied labels that live.
+    /// Applied labels, without deleted labels.
     LabelId,
     /// Type.
     TypeId,
@@ -54,17 +54,17 @@ pub enum Column {
 }
 
 impl Column {
-    /// Each of them.
+    /// Returns all columns.
     pub fn all() -> impl Iterator<Item = Self> {
         Self::iter()
     }
 
-    /// The field of the mapping.
+    /// Returns the name of the field in the mapping.
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// What the field holds.
+    /// Returns the type of the field's value.
     pub fn value(self) -> ValueType {
         ValueType::One(match self {
             Self::AssigneeId | Self::LabelId => return ValueType::Array(Some(Kind::Uuid)),
@@ -80,12 +80,12 @@ impl Column {
         })
     }
 
-    /// Whether lists can be ordered by it.
+    /// Checks whether lists can be ordered by this column.
     pub fn is_ordered(self) -> bool {
         self.is_resumed() || matches!(self, Self::Priority | Self::StateGroup)
     }
 
-    /// Whether a cursor can keep a position in the order by it.
+    /// Checks whether a cursor can keep a position in the order by this column.
     pub fn is_resumed(self) -> bool {
         matches!(self, Self::Id | Self::SequenceId | Self::CreatedAt | Self::UpdatedAt | Self::SortOrder)
     }

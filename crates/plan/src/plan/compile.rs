@@ -1,11 +1,11 @@
-//! From what the files say to what they mean: the ordered stages of the compiler.
+//! The compiler: its ordered stages turn the mapping files into the plan.
 //!
 //! 1. `resources`: fields, paths at v1, refusals
 //! 2. `operations`: one operation each, with `params` (query) and `bodies`
 //! 3. `shapes`: read shapes, from fields and from `shapes/`
 //! 4. `paths`, `lists` with `filters`, `fields`, `writes` with `members` and `refusals`, `turns`, `declared`, `costs`,
-//!    `whole`: the rules, each over everything; and `columns`, which the index has
-//! 5. `legacy`: the operations of v1, and what replaces each
+//!    `whole`: the rules, each checked over the whole plan; and `columns`, the columns of the index
+//! 5. `legacy`: the operations of v1, and the v2 operations that replace them
 //!
 //! No stage stops at a fault. A rule about a single part is silent when that part was already reported
 //! as unreadable. The result is a plan without any fault, or every fault of every file. May use: `mapping`, this
@@ -38,10 +38,10 @@ use super::service::Plan;
 use crate::mapping::{Faults, Files, Special};
 use draft::Draft;
 
-/// Compiles the mappings, which have to name each of `named`.
+/// Compiles the mappings. Each special step in `named` must be the step of an operation.
 ///
 /// # Errors
-/// Every fault of every file, those of the reading included.
+/// Returns every fault of every file, including the faults found while reading the files.
 pub fn compile(files: &Files, named: impl IntoIterator<Item = Special>) -> Result<Plan, Faults> {
     let mut faults = files.faults.clone();
     let mut draft = Draft { files, resources: Vec::new(), operations: Vec::new(), origins: Vec::new() };
@@ -57,7 +57,7 @@ pub fn compile(files: &Files, named: impl IntoIterator<Item = Special>) -> Resul
     if !faults.is_empty() {
         return Err(faults);
     }
-    // Last, because it only speaks about a sound plan.
+    // This stage comes last, because it needs a plan without faults.
     let (resources, operations) = (draft.resources, draft.operations);
     let v1 = legacy::build(&files.v1, &resources, &operations, &mut faults);
     if faults.is_empty() { Ok(Plan { resources, operations, shapes, v1 }) } else { Err(faults) }

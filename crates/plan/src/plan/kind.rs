@@ -2,7 +2,7 @@
 
 use strum::EnumString;
 
-/// What kind of value a field, parameter or body member holds.
+/// The kind of value that a field, parameter or body member holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumString)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Kind {

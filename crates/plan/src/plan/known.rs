@@ -6,26 +6,26 @@ use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 /// The v1 path of one work item by its human key.
 pub const BY_KEY: &str = "workspaces/{slug}/work-items/{identifier}/";
 
-/// A resource with oddities of its own. Everything else of the program treats all resources alike.
+/// A resource with special behaviour. The program treats all other resources alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Known {
-    /// Group work items; which ones, v1 tells of each cycle alone.
+    /// Cycles, which group work items. v1 lists the work items of one cycle at a time only.
     Cycles,
-    /// On work items, which carry ids of deleted ones for a while.
+    /// Labels of work items. A work item keeps the id of a deleted label for a while.
     Labels,
-    /// Group work items as cycles do.
+    /// Modules, which group work items as cycles do.
     Modules,
-    /// Who can be named in a project.
+    /// Members of a project: the users who can be named in it.
     ProjectMembers,
-    /// In which work items are.
+    /// States of work items.
     States,
-    /// The work items themselves: index, human keys, types and values of their own.
+    /// Work items. They have an index, human keys, and types and values of their own.
     WorkItems,
 }
 
 impl Known {
-    /// Last part of the v1 path of the work items in one of its records, for those that group work items.
+    /// Returns the last part of v1's path to the work items of one record, for resources that group work items.
     pub fn items(self) -> Option<&'static str> {
         match self {
             Self::Cycles => Some("cycle-issues/"),
@@ -34,18 +34,18 @@ impl Known {
         }
     }
 
-    /// The v1 path of its archived records, which v1 lists apart, by that of the others.
+    /// Returns v1's path of the archived records, which v1 lists separately, from the path of the live records.
     pub fn archived(self, collection: &str) -> String {
         let name = self.name();
         collection.replace(&format!("/{name}/"), &format!("/archived-{name}/"))
     }
 
-    /// Each of them.
+    /// Returns all of these resources.
     pub fn all() -> impl Iterator<Item = Self> {
         Self::iter()
     }
 
-    /// Its name in the mappings.
+    /// Returns the name of the resource in the mappings.
     pub fn name(self) -> &'static str {
         self.into()
     }

@@ -1,4 +1,4 @@
-//! The public operations of v1: how a call is known by name, and what replaces it in v2. May use: `mapping`, this
+//! The public operations of v1: how a call is recognized, and which v2 operations replace it. May use: `mapping`, this
 //! folder.
 
 mod guess;
@@ -14,26 +14,26 @@ use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// Where all paths of v1 begin.
+/// Beginning of all paths of v1.
 const BASE: &str = "/api/v1/";
 
-/// What a call of v1 is.
+/// The result of looking up a call of v1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum V1Found {
     /// An operation.
     Operation {
-        /// Index.
+        /// Index of the operation.
         operation: usize,
         /// Whether the path lacks its slash at the end, which v1 answers with a redirect.
         missing_slash: bool,
     },
-    /// A path of v1 with a method that it does not have there.
+    /// A path of v1, but v1 does not have this method on it.
     NoMethod,
-    /// No path of v1 that is known.
+    /// No known path of v1.
     Unknown,
 }
 
-/// All of them.
+/// All public operations of v1.
 #[derive(Debug, Default)]
 pub struct V1Operations {
     rows: Vec<V1Operation>,
@@ -44,7 +44,7 @@ pub struct V1Operations {
 }
 
 impl V1Operations {
-    /// Of `rows`, with what `table` says beside its own rows.
+    /// Creates the set from `rows`, and from the other parts of `table`: its spellings, words, records and inputs.
     pub(super) fn new(rows: Vec<V1Operation>, table: &V1Table) -> Self {
         let mut root = Node::default();
         for (index, row) in rows.iter().enumerate() {
@@ -58,27 +58,27 @@ impl V1Operations {
         Self { rows, root, words, hidden: table.records.clone(), inputs: table.inputs.clone() }
     }
 
-    /// Each of them.
+    /// Returns all operations.
     pub fn all(&self) -> &[V1Operation] {
         &self.rows
     }
 
-    /// The operation called `id`.
+    /// Returns the operation with the id `id`.
     pub fn by_id(&self, id: &str) -> Option<&V1Operation> {
         self.rows.iter().find(|row| row.id == id)
     }
 
-    /// Fields of v1's records of this resource that v2 does not show.
+    /// Returns the fields of v1's records of `resource` that v2 does not show.
     pub fn hidden(&self, resource: &str) -> &[String] {
         self.hidden.get(resource).map_or(&[], Vec::as_slice)
     }
 
-    /// What v2 calls a member of v1's bodies, where the fields do not say it.
+    /// Returns v2's name for a member of v1's bodies, when the name does not follow from the fields.
     pub fn input(&self, resource: &str, member: &str) -> Option<&str> {
         Some(self.inputs.get(resource)?.get(member)?.as_str())
     }
 
-    /// Finds what `method` on `path` (raw, from `/api/v1/` on, without the query) is.
+    /// Looks up the operation of `method` on `path` (raw, from `/api/v1/` on, without the query).
     pub fn find(&self, method: &str, path: &str) -> V1Found {
         self.walk(path, None).map_or(V1Found::Unknown, |(node, missing_slash)| {
             let found = node.find(method).map(|operation| V1Found::Operation { operation, missing_slash });
@@ -86,13 +86,13 @@ impl V1Operations {
         })
     }
 
-    /// Methods that v1 has at `path`.
+    /// Returns the methods that v1 has at `path`.
     pub fn methods(&self, path: &str) -> Vec<&'static str> {
         let node = self.walk(path, None);
         node.map_or_else(Vec::new, |(node, _)| node.ends.iter().map(|(method, _)| method.as_str()).collect())
     }
 
-    /// Values of the variables of an operation's path, by name.
+    /// Returns the values of the variables of an operation's path, by name.
     pub fn variables(&self, operation: usize, path: &str) -> Vec<(String, String)> {
         let mut values = Vec::new();
         let _ = self.walk(path, Some(&mut values));
@@ -100,8 +100,8 @@ impl V1Operations {
         row.path.variables().map(str::to_owned).zip(values).collect()
     }
 
-    /// The node a path ends at, and whether it lacks its slash; adds the values of the variables in their order. Every
-    /// call of v1 comes by here, so nothing is kept that nobody wants.
+    /// Finds the node at which a path ends, and whether the path lacks its slash. Appends the variables' values in
+    /// order. Every call of v1 runs this, so without `values` nothing is copied.
     fn walk(&self, path: &str, values: Option<&mut Vec<String>>) -> Option<(&Node, bool)> {
         let inner = path.strip_prefix(BASE)?;
         let (inner, missing_slash) = match inner.strip_suffix('/') {
@@ -120,7 +120,7 @@ impl V1Operations {
     }
 }
 
-/// A path in all its spellings.
+/// Returns a path in all its spellings.
 fn spelled(path: &str, spellings: &[[String; 2]]) -> Vec<String> {
     let mut paths = vec![path.to_owned()];
     for [first, second] in spellings {

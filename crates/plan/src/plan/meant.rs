@@ -1,11 +1,11 @@
-//! What a path that v2 does not know was meant to be: a word of v1, a slip of the pen, or something that only v1 has.
+//! Suggestions for an unknown path of v2: it has a word of v1, has a typing error, or names something only v1 has.
 //!
 //! May use: `routes`, `tree`.
 
 use super::routes::Routes;
 use super::tree::Node;
 
-/// What v1 and its older versions call things, and what v2 calls them.
+/// Words of v1 and its older versions, each with the word of v2.
 const WORDS_OF_V1: [(&str, &str); 6] = [
     ("issues", "work-items"),
     ("issue", "work-items"),
@@ -15,7 +15,7 @@ const WORDS_OF_V1: [(&str, &str); 6] = [
     ("project-members", "members"),
 ];
 
-/// Last words of paths that v1 has and v2 has not.
+/// Last words of paths that exist in v1 only.
 const ONLY_IN_V1: [&str; 14] = [
     "activities",
     "attachments",
@@ -33,17 +33,17 @@ const ONLY_IN_V1: [&str; 14] = [
     "transfer-issues",
 ];
 
-/// How alike a word must be to the one that was meant; 1 is the same.
+/// A word is suggested when its likeness is greater than this. Equal words have the likeness 1.
 const ALIKE: f64 = 0.85;
-/// Longest word, in bytes, for which a nearer one is looked for.
+/// Longest word, in bytes, for which a similar word is searched.
 const LONGEST: usize = 64;
 
-/// The beginnings of the two interfaces.
+/// Path prefixes of the two APIs.
 const V2: &str = "/api/v2/";
 const V1: &str = "/api/v1/";
 
 impl Routes {
-    /// What is said of a path that leads nowhere: the one that was meant, when there is one.
+    /// Returns the error text for an unknown path. It suggests the path that was probably meant, if there is one.
     pub fn no_such_path(&self, path: &str) -> String {
         let all = "There is no such path";
         let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
@@ -58,8 +58,8 @@ impl Routes {
     }
 }
 
-/// Whether a path of v2 names what v1 alone has: a project itself or the list of them, or something with one of the
-/// last words above, or one record of it.
+/// Checks whether a path of v2 names something that only v1 has: a project or the list of projects, or a path that ends
+/// in one of the words of [`ONLY_IN_V1`], or one record below such a path.
 fn is_only_in_v1(segments: &[&str]) -> bool {
     segments.get(2) == Some(&"workspaces")
         && segments.len() > 4
@@ -67,7 +67,7 @@ fn is_only_in_v1(segments: &[&str]) -> bool {
 }
 
 impl Node {
-    /// Follows the segments as they may have been meant; `right` is the path so far.
+    /// Walks the tree along `segments`, corrected where needed. `right` is the corrected path so far.
     fn meant(&self, segments: &[&str], right: &mut Vec<String>) -> bool {
         let Some((first, rest)) = segments.split_first() else { return !self.ends.is_empty() };
         let go = |node: &Self, word: &str, right: &mut Vec<String>| {
@@ -86,7 +86,7 @@ impl Node {
         self.variable.as_ref().is_some_and(|node| go(node, first, right))
     }
 
-    /// Literals that `segment` may stand for, the likeliest first.
+    /// Returns the literals that `segment` may stand for, the likeliest first.
     fn words_meant(&self, segment: &str) -> Vec<String> {
         if segment.len() > LONGEST {
             return Vec::new();

@@ -1,6 +1,6 @@
-//! What the mapping files mean: the compiled, checked, immutable plan everything else works from.
+//! The plan: the compiled, checked, immutable meaning of the mapping files. Everything else works from it.
 //!
-//! Purpose: routes, scopes, parameters, renames, filters, documentation and costs are all read off a
+//! Purpose: routes, scopes, parameters, renames, filters, documentation and costs all come from a
 //! [`Plan`]. It is compiled once at start; a faulty set of mappings never becomes a plan.
 //!
 //! May use: `mapping`. May not use: any folder that serves requests.
@@ -22,7 +22,7 @@ pub mod scopes;
 mod service;
 mod tree;
 
-/// Words that mean just what a mapping file says.
+/// Types that the plan takes from the mapping files without change.
 pub use crate::mapping::{
     Answer, ErrorCase, Feature, FieldSpec, InputSpec, Keep, Method, OnCreate, Order, OwnRecords, ParamSpec,
     ReadOneBy, Rows, Source, Special, Step, Surface, TypeMode, V1Refusal, WriteKind,

@@ -8,19 +8,19 @@ use serde::Serialize;
 use strum::{EnumString, IntoStaticStr};
 use unicode_normalization::UnicodeNormalization;
 
-/// How many v1 calls an operation usually costs, proofs of access excluded; follows from the calls it makes.
+/// Usual number of v1 calls of an operation, without proofs of access. It is computed from the planned calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Calls {
     /// With nothing cached.
     pub cold: u32,
     /// With everything cached.
     pub warm: u32,
-    /// Why it is what it is, and when it is more.
+    /// Reason for this cost, and the cases in which it is higher.
     pub why: Option<String>,
 }
 
 impl Calls {
-    /// The cost of `calls`.
+    /// Computes the cost of `calls`.
     pub fn of(calls: &[PlannedCall], why: Option<String>) -> Self {
         let count = |made| calls.iter().filter(|call| call.made == made).count() as u32;
         let warm = count(Made::Always);
@@ -46,27 +46,27 @@ pub struct PlannedCall {
 pub enum Made {
     /// Always.
     Always,
-    /// When the gateway has not at hand what it would tell.
+    /// Unless the gateway already has the data that the call would return.
     UnlessKept,
-    /// Once for each of these, beyond the usual calls.
+    /// Once for each such extra, in addition to the usual calls.
     ForEach(Extra),
 }
 
-/// What makes an operation take more calls than usual.
+/// A reason why an operation makes more calls than usual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Extra {
-    /// A record below the one that is deleted, which is detached from it first (trap 39).
+    /// A child of the deleted record. It is detached before the deletion (trap 39).
     Child,
-    /// The same, archived.
+    /// The same for an archived child.
     ArchivedChild,
-    /// A date that is written by itself (trap 25).
+    /// A date that needs a write of its own (trap 25).
     Date,
-    /// A state whose default flag is written by itself (trap 23).
+    /// A state whose default flag needs a write of its own (trap 23).
     Default,
-    /// A set of which v1 stored a part, so that the write is mended or undone (traps 15, 16).
+    /// A set of which v1 stored only a part. Another write repairs or undoes it (traps 15, 16).
     DroppedSet,
-    /// A value that v1 refuses, so that the write is sent again without it (trap 34).
+    /// A value that v1 refuses. The write is sent again without it (trap 34).
     RefusedValue,
 }
 
@@ -77,13 +77,13 @@ pub struct Param {
     pub name: String,
     /// Kind of value.
     pub value: ValueType,
-    /// What it does.
+    /// Effect of the parameter.
     pub role: ParamRole,
-    /// What the files say about it.
+    /// Declaration in the mapping files.
     pub spec: ParamSpec,
 }
 
-/// What a query parameter does.
+/// The effect of a query parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ParamRole {
     /// Narrows the list.
@@ -109,22 +109,22 @@ pub struct Filter {
     pub test: FilterTest,
 }
 
-/// How a filter compares.
+/// The comparison that a filter makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FilterTest {
     /// Equal.
     Equal,
-    /// Any of the elements.
+    /// Equal to any of the elements.
     In,
     /// Unset (`true`) or set (`false`).
     IsNull,
-    /// Not less.
+    /// Equal or greater.
     AtLeast,
-    /// Not more.
+    /// Equal or less.
     AtMost,
 }
 
-/// What an operation takes as body.
+/// The body that an operation takes.
 #[derive(Debug)]
 pub enum BodyRule {
     /// None (GET, DELETE).
@@ -142,17 +142,18 @@ pub struct Input {
     pub name: String,
     /// Kind of value.
     pub value: ValueType,
-    /// Trimmed, and blank refused (O9).
+    /// Whether the value is trimmed, and a blank value refused (O9).
     pub trim: bool,
     /// Index of the field of the same name in the resource.
     pub field: Option<usize>,
-    /// What the files say about it.
+    /// Declaration in the mapping files.
     pub spec: InputSpec,
 }
 
 impl Input {
-    /// Why v1 can never hold `text` here; none when it can. v1 answers a name whose slug is too long with a 500 (trap
-    /// 7, `states_create_name_101_letters`), and keeps some values for itself (trap 37, `states_patch_group_triage`).
+    /// Returns why v1 can never hold `text` in this member; `None` when it can. v1 answers a name whose slug is too
+    /// long with a 500 (trap 7, `states_create_name_101_letters`), and reserves some values (trap 37,
+    /// `states_patch_group_triage`).
     pub fn fault_of_v1(&self, text: &str) -> Option<String> {
         if let Some(most) = self.spec.max_slug.filter(|most| slug_length(text) > *most) {
             let name = &self.name;
@@ -164,25 +165,25 @@ impl Input {
     }
 }
 
-/// One thing a write has to itself while it runs.
+/// One turn: a thing that a write holds exclusively while it runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
-    /// What it is.
+    /// The thing that is held.
     pub of: TurnOf,
-    /// Others that only share it may have it at the same time.
+    /// Whether writes that also share the turn may hold it at the same time.
     pub shared: bool,
-    /// Needed only when the body has one of these members; always when empty.
+    /// The turn is needed only when the body has one of these members; always when empty.
     pub members: Vec<String>,
 }
 
-/// What there is to have.
+/// A thing that a turn can hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnOf {
     /// The record the path names.
     Record,
     /// All records of a resource in the project.
     Collection(String),
-    /// A rule of that resource that spans records of the project.
+    /// The rule of this name, which spans records of the project.
     Rule(String),
 }
 
@@ -201,7 +202,7 @@ pub struct Operation {
     pub surface: Surface,
     /// One line for people.
     pub summary: String,
-    /// Any one of these is enough for a token.
+    /// Scopes of the operation. A token needs only one of them.
     pub scopes: Vec<String>,
     /// Status of a success.
     pub status: u16,
@@ -209,13 +210,13 @@ pub struct Operation {
     pub answer: Answer,
     /// Read shape of a success.
     pub response: Option<String>,
-    /// Mode a write needs.
+    /// Mode that a write needs.
     pub mode: Option<TypeMode>,
-    /// Guests of the project may carry it out although it writes.
+    /// Whether guests of the project may use the operation although it writes.
     pub guests_may_write: bool,
-    /// Values `expand` takes.
+    /// Values that `expand` accepts.
     pub expand: Vec<String>,
-    /// Fields `search` looks at.
+    /// Fields that `search` reads.
     pub search: Vec<String>,
     /// Orders of a list.
     pub order: Option<Order>,
@@ -225,24 +226,23 @@ pub struct Operation {
     pub body: BodyRule,
     /// Errors.
     pub errors: Vec<ErrorCase>,
-    /// How it is carried out.
+    /// Step that carries out the operation.
     pub step: Step,
-    /// What it costs at v1; none while pending.
+    /// Cost in v1 calls; none while the operation is pending.
     pub calls: Option<Calls>,
-    /// The calls it makes, in their order: those of the plain steps follow from the step, those of functions are
-    /// declared.
+    /// v1 calls of the operation, in order. For plain steps they follow from the step; for functions they are declared.
     pub v1: Vec<PlannedCall>,
-    /// What it must have to itself while it runs, when it writes.
+    /// Turns that a write holds while it runs.
     pub turns: Vec<Turn>,
-    /// What must be switched on in the project.
+    /// Feature that must be switched on in the project.
     pub needs_feature: Option<Feature>,
-    /// Index of the field by which records hang on the deleted one; they are detached first.
+    /// Index of the field by which other records refer to the deleted record. They are detached first.
     pub detach_children: Option<usize>,
-    /// Whether the record is looked for in the list before it is deleted.
+    /// Whether the record is looked up in the list before it is deleted.
     pub reads_first: bool,
-    /// Who may write to the record.
+    /// Rule about who may write to the record.
     pub may: Option<May>,
-    /// Line of the mapping file where it is declared.
+    /// Line of its declaration in the mapping file.
     pub line: usize,
 }
 
@@ -252,7 +252,7 @@ impl Operation {
         self.step != Step::Pending
     }
 
-    /// How many calls it makes at most from its first write on, when `extras` are that many each.
+    /// Returns the maximum number of calls from the first write on. `extras` gives the count of each kind of extra.
     pub fn calls_of_the_write(&self, extras: &[(Extra, usize)]) -> usize {
         let times = |call: &PlannedCall| match call.made {
             Made::Always | Made::UnlessKept => 1,
@@ -261,20 +261,20 @@ impl Operation {
         self.v1.iter().skip_while(|call| !call.method.writes()).map(times).sum()
     }
 
-    /// How many calls it makes when all that may be kept is kept, and each extra is one.
+    /// Returns the number of calls when everything that may be cached is cached, and each extra occurs once.
     pub fn calls_at_once(&self) -> usize {
         self.v1.iter().filter(|call| call.made != Made::UnlessKept).count()
     }
 
-    /// Whether it is a list.
+    /// Checks whether the operation is a list.
     pub fn is_list(&self) -> bool {
         self.answer == Answer::Page
     }
 }
 
-/// Length of the slug v1 derives: compatibility-decomposed, ASCII letters, digits, `_` and `-` kept, runs of
-/// blanks and hyphens one hyphen, hyphens and underscores trimmed (`states_create_name_255_cyrillic`). To v1 the
-/// vertical tab and the separators U+001C to U+001F are blanks too.
+/// Returns the length of the slug that v1 derives from a name: compatibility-decomposed; ASCII letters, digits, `_` and
+/// `-` kept; a run of blanks and hyphens becomes one hyphen; hyphens and underscores trimmed at both ends
+/// (`states_create_name_255_cyrillic`). v1 also treats the vertical tab and the separators U+001C to U+001F as blanks.
 fn slug_length(name: &str) -> usize {
     let mut slug = String::with_capacity(name.len());
     for c in name.nfkd().filter(char::is_ascii).map(|c| c.to_ascii_lowercase()) {

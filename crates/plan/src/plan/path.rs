@@ -3,15 +3,15 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::fmt;
 
-/// Everything but the unreserved characters of RFC 3986 is encoded in a path segment.
+/// Characters encoded in a path segment: all but the unreserved characters of RFC 3986.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// One segment between slashes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Segment {
-    /// Must be equal.
+    /// Fixed text, which must match exactly.
     Literal(String),
-    /// Takes any value, under this name.
+    /// A variable of this name, which takes any value.
     Variable(String),
 }
 
@@ -23,10 +23,10 @@ pub struct PathTemplate {
 }
 
 impl PathTemplate {
-    /// Reads a template.
+    /// Parses a template.
     ///
     /// # Errors
-    /// A sentence saying what is wrong with it.
+    /// Returns a sentence that says what is wrong with the template.
     pub fn parse(text: &str) -> Result<Self, String> {
         let Some(inner) = text.strip_suffix('/') else { return Err("must end with a slash".into()) };
         let mut segments = Vec::new();
@@ -55,32 +55,32 @@ impl PathTemplate {
         }
     }
 
-    /// The template as written.
+    /// Returns the template as written.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Its segments.
+    /// Returns the segments.
     pub fn segments(&self) -> &[Segment] {
         &self.segments
     }
 
-    /// The path without its variables: two with the same can take the same request.
+    /// Returns the path without the names of its variables. Two templates with the same shape match the same requests.
     pub fn shape(&self) -> String {
         self.fill_known(|_| Some(""))
     }
 
-    /// Names of its variables, in order.
+    /// Returns the names of the variables, in order.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.segments.iter().filter_map(Segment::name)
     }
 
-    /// The path with its variables filled in and percent-encoded; `None` when one is missing.
+    /// Returns the path with its variables filled in and percent-encoded; `None` when a value is missing.
     pub fn fill<'v>(&self, value_of: impl Fn(&str) -> Option<&'v str>) -> Option<String> {
         self.variables().all(|name| value_of(name).is_some()).then(|| self.fill_known(value_of))
     }
 
-    /// The path with the variables that are known filled in; the others stay as they are written.
+    /// Returns the path with the known variables filled in. Unknown variables stay as written.
     pub fn fill_known<'v>(&self, value_of: impl Fn(&str) -> Option<&'v str>) -> String {
         let mut path = String::with_capacity(self.text.len() + 64);
         for segment in &self.segments {

@@ -9,7 +9,7 @@ use crate::mapping::{FieldSpec, Keep, OwnRecords, ReadOneBy, Rows, Source, Step,
 use std::sync::Arc;
 
 impl OwnRecords {
-    /// Whether the own store carries this step out for such records.
+    /// Checks whether the own store carries out this step for these records.
     pub fn has(self, step: Step) -> bool {
         match (self, step) {
             (Self::Features, Step::ReadOne | Step::Update) => true,
@@ -22,9 +22,9 @@ impl OwnRecords {
 /// A resource as its mapping file declares it.
 #[derive(Debug)]
 pub struct Resource {
-    /// Name, equal to the file's.
+    /// Name; the file is named after it.
     pub name: String,
-    /// Which one it is of those that the program knows by name.
+    /// The resource as the program knows it by name, if it does.
     pub known: Option<Known>,
     /// Mapping file it was declared in.
     pub file: String,
@@ -32,60 +32,60 @@ pub struct Resource {
     pub about: String,
     /// Where its records live.
     pub source: Source,
-    /// Which records of the own store they are; none for resources behind v1, and where named functions do everything.
+    /// Kind of records in the own store. None for resources behind v1, and where named functions do everything.
     pub records: Option<OwnRecords>,
     /// Name of the read shape.
     pub shape: String,
-    /// What v1 cannot give, for the list of known gaps.
+    /// Values and functions that v1 cannot give, for the list of known gaps.
     pub gaps: Vec<String>,
-    /// How v1 keeps it; none for own resources.
+    /// Where and how v1 keeps the records; none for own resources.
     pub v1: Option<V1Source>,
     /// Fields of the read shape in order, hidden ones (for order, filter and search only) last.
     pub fields: Vec<Field>,
-    /// Indices of the fields that filters, orders and searches look at, in cell order.
+    /// Indices of the fields that lists filter, order and search by, in cell order.
     pub cells: Vec<usize>,
-    /// No two records of a collection have the same value of this field.
+    /// Field whose value is unique among the records of a collection.
     pub unique: Option<OneOfAll>,
-    /// One record of a collection has this flag.
+    /// Flag that only one record of a collection has.
     pub exclusive: Option<OneOfAll>,
-    /// A record that must be there for every operation.
+    /// Record that must exist for every operation.
     pub requires: Option<Required>,
     /// The column of each cell; empty for resources whose lists do not come from the index.
     pub columns: Arc<[Column]>,
 }
 
 impl Resource {
-    /// Index of the field called `name`.
+    /// Returns the index of the field called `name`.
     pub fn field_index(&self, name: &str) -> Option<usize> {
         self.fields.iter().position(|field| field.name == name)
     }
 
-    /// The field called `name`.
+    /// Returns the field called `name`.
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// The field that v1 calls `key`.
+    /// Returns the field that v1 calls `key`.
     pub fn field_of_v1(&self, key: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.spec.v1.as_deref() == Some(key))
     }
 
-    /// Whether it is this one.
+    /// Checks whether this is the resource `known`.
     pub fn is(&self, known: Known) -> bool {
         self.known == Some(known)
     }
 
-    /// Whether one record is read at its own path, past the list.
+    /// Checks whether a single record is read at its own path instead of from the list.
     pub fn reads_alone(&self) -> bool {
         self.v1.as_ref().is_some_and(|v1| v1.one == ReadOneBy::Record)
     }
 
-    /// Whether the overlay holds values of some fields.
+    /// Checks whether the overlay holds values of any field.
     pub fn keeps_values(&self) -> bool {
         self.fields.iter().any(|field| field.spec.keep != Keep::V1)
     }
 
-    /// Position among the cells of the field called `name`.
+    /// Returns the position of the field called `name` among the cells.
     pub fn cell_index(&self, name: &str) -> Option<usize> {
         let field = self.field_index(name)?;
         self.cells.iter().position(|&cell| cell == field)
@@ -95,20 +95,20 @@ impl Resource {
 /// Where and how v1 keeps the records of a resource.
 #[derive(Debug)]
 pub struct V1Source {
-    /// The list.
+    /// Path of the list.
     pub collection: Option<PathTemplate>,
-    /// One record.
+    /// Path of one record.
     pub record: Option<PathTemplate>,
     /// Form of the list's answer.
     pub rows: Rows,
     /// Query that asks the list for the needed fields only, such as `fields=id,name`; empty when v1
     /// ignores it there.
     pub list_query: String,
-    /// How one record is read.
+    /// Way to read one record.
     pub one: ReadOneBy,
-    /// A second list, for a record that the first one lacks.
+    /// Path of a second list, for a record that the first list lacks.
     pub also_in: Option<PathTemplate>,
-    /// What v1's refusals of writes mean.
+    /// Meanings of v1's refusals of writes.
     pub refusals: Vec<V1Refusal>,
 }
 
@@ -119,6 +119,6 @@ pub struct Field {
     pub name: String,
     /// Kind of value.
     pub value: ValueType,
-    /// What the files say about it.
+    /// Declaration in the mapping files.
     pub spec: FieldSpec,
 }

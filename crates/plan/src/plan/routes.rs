@@ -1,11 +1,11 @@
-//! The route table: from method and path to the operation, or to the reason why there is none.
+//! The route table: finds the operation of a method and a path, or the reason why there is none.
 //!
-//! A trie over decoded segments. A ready-made one such as `matchit` would find the template too, but the code that had
-//! to be written around it is most of this file: decoding before matching, methods and `Allow`, a missing slash told
-//! from an unknown path, segments refused that must never reach v1's paths. The cost is bound by the depth of the
-//! templates; only variables are copied.
+//! A trie over decoded segments. A ready-made trie such as `matchit` would find the template too, but most of this file
+//! would still be needed around it: decoding before matching, methods and `Allow`, telling a missing slash from an
+//! unknown path, and refusing segments that must never reach v1's paths. The depth of the templates bounds the cost;
+//! only variables are copied.
 //!
-//! A literal goes before a variable. The template of a path is found without looking at the method: PATCH on
+//! A literal has priority over a variable. The method plays no part in finding the template of a path: PATCH on
 //! `work-item-types/enable/` is a wrong method, never a type called `enable`. May use: `mapping`, this folder.
 
 use super::Plan;
@@ -14,7 +14,7 @@ use crate::mapping::Method;
 use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
 
-/// What a method and a path lead to.
+/// The result of looking up a method and a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
     /// An operation.
@@ -24,14 +24,14 @@ pub enum Found {
         /// Values of the path's variables, percent-decoded, in the order of the path.
         variables: Vec<(String, String)>,
     },
-    /// With a slash at the end it would be a path; without, it is another URL (O1).
+    /// The path exists with a slash at its end. Without the slash it is another URL (O1).
     MissingSlash {
         /// The path with its slash.
         right: String,
     },
-    /// A path, but not with this method (O7).
+    /// The path exists, but not with this method (O7).
     WrongMethod {
-        /// Methods the path knows, for the `Allow` header.
+        /// Methods of the path, for the `Allow` header.
         allow: Vec<&'static str>,
     },
     /// No path of v2.
@@ -47,7 +47,7 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// Makes the table of a plan.
+    /// Builds the route table of a plan.
     pub fn new(plan: &Plan) -> Self {
         let mut root = Node::default();
         for (index, operation) in plan.operations.iter().enumerate() {
@@ -57,7 +57,7 @@ impl Routes {
         Self { root, names }
     }
 
-    /// Finds what `method` on `path` (raw, as sent, without the query) leads to.
+    /// Looks up `method` on `path` (raw, as sent, without the query).
     pub fn find(&self, method: &str, path: &str) -> Found {
         let inner = path.strip_suffix('/').unwrap_or(path);
         let Some(parts) = inner.strip_prefix('/').and_then(decoded) else { return Found::Unknown };
@@ -90,11 +90,11 @@ fn allow(node: &Node) -> Vec<&'static str> {
     allow
 }
 
-/// A path without its percent-encoding. None when a part of it is badly encoded, hides a slash or a control character,
-/// or is a dot segment, which would climb out of v1's path.
+/// Decodes the percent-encoding of a path. Returns `None` when a part is badly encoded, hides a slash or a control
+/// character, or is a dot segment, which would climb out of v1's path.
 fn decoded(path: &str) -> Option<Cow<'_, str>> {
     let bytes = path.as_bytes();
-    // Nearly all paths; nothing below can be wrong with them.
+    // Nearly all paths return here; none of the checks below can fail for them.
     if bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'/')) {
         return Some(Cow::Borrowed(path));
     }

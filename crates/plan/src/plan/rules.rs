@@ -1,4 +1,4 @@
-//! Rules of resources and operations that the plain steps hold, and named functions too. May use: `mapping`, this
+//! Rules of resources and operations that the plain steps and some named functions enforce. May use: `mapping`, this
 //! folder.
 
 use super::known::Known;
@@ -19,7 +19,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// Whether operations with this step hold the rule. One that nobody holds would be declared in vain.
+    /// Checks whether operations with this step enforce the rule. A rule that no step enforces would have no effect.
     pub fn is_held_by(self, step: Step) -> bool {
         match (self, step) {
             (Self::Requires, Step::Special(special)) => {
@@ -40,7 +40,7 @@ impl Rule {
 }
 
 impl Feature {
-    /// Name for people, at the beginning of a sentence.
+    /// Returns the name for people, capitalized for the beginning of a sentence.
     pub fn title(self) -> &'static str {
         match self {
             Self::Cycles => "Cycles",
@@ -49,12 +49,12 @@ impl Feature {
     }
 }
 
-/// A field whose value says something about all records of a collection.
+/// A field with a rule about its values in all records of a collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OneOfAll {
     /// Index of the field.
     pub field: usize,
-    /// Told to a client that asks for what the rule forbids.
+    /// Error detail for a client whose request breaks the rule.
     pub detail: String,
 }
 
@@ -66,7 +66,7 @@ pub enum Required {
 }
 
 impl Required {
-    /// The resource it is of, and the variable of the path that holds its id.
+    /// Returns the resource of the record, and the path variable that holds the record's id.
     pub fn place(self) -> (Known, &'static str) {
         match self {
             Self::WorkItem => (Known::WorkItems, "work_item_id"),
@@ -74,11 +74,11 @@ impl Required {
     }
 }
 
-/// Who may write to a record, beside what the gate of the project asks: who made it, and admins of the project.
+/// The rule that only the author of a record and admins of the project may write to it, on top of the project's gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct May {
     /// Index of the field that holds the author.
     pub author: usize,
-    /// Told to everybody else.
+    /// Error detail for all other users.
     pub detail: String,
 }

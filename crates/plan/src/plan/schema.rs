@@ -4,7 +4,7 @@
 use super::kind::{Kind, ValueType};
 use serde_json::{Map, Value, json};
 
-/// The schema of a single value of a kind.
+/// Returns the schema of a single value of a kind.
 pub fn of_kind(kind: Kind) -> Map<String, Value> {
     let mut schema = Map::new();
     if kind != Kind::Any {
@@ -16,7 +16,7 @@ pub fn of_kind(kind: Kind) -> Map<String, Value> {
     schema
 }
 
-/// The schema of a field or a member of a body.
+/// Returns the schema of a field or a body member.
 pub fn of_value(value: ValueType) -> Map<String, Value> {
     match value {
         ValueType::Array(items) => {

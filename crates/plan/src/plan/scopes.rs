@@ -1,5 +1,5 @@
-//! The scopes of the service: those that gate operations, and all that a token may carry, each with what it opens in
-//! one plain sentence for the person who is asked to allow it. May use: nothing of this crate.
+//! The scopes of the service: those that gate operations, and all others that a token may carry. Each has one plain
+//! sentence that tells the person who grants it what it allows. May use: nothing of this crate.
 
 /// Scopes that gate live operations (contract, chapter 3).
 const GATING: [(&str, &str); 27] = [
@@ -100,17 +100,17 @@ const DORMANT: [(&str, &str); 64] = [
     ("webhooks:write", "Create, change and delete webhooks."),
 ];
 
-/// Every scope a token may carry, gating ones first.
+/// Returns every scope that a token may carry, gating scopes first.
 pub fn all() -> impl Iterator<Item = &'static str> {
     GATING.into_iter().chain(DORMANT).map(|(scope, _)| scope)
 }
 
-/// Whether a scope gates live operations.
+/// Checks whether a scope gates live operations.
 pub fn is_gating(scope: &str) -> bool {
     GATING.iter().any(|(known, _)| *known == scope)
 }
 
-/// The sentence for a scope; its name for one that has none.
+/// Returns the sentence for a scope, or the scope's name when it has no sentence.
 pub fn sentence(scope: &str) -> String {
     let sentence = |known: &[(&str, &'static str)]| Some(known.iter().find(|(known, _)| *known == scope)?.1);
     match (sentence(&GATING), sentence(&DORMANT)) {
@@ -121,9 +121,9 @@ pub fn sentence(scope: &str) -> String {
     }
 }
 
-/// The scope nearest to `word` among `known`, when one is near enough to be meant.
+/// Returns the scope in `known` that is nearest to `word`, if one is similar enough.
 pub fn nearest(word: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    /// Longest word, in bytes, for which a nearer one is looked for.
+    /// Longest word, in bytes, for which a similar scope is searched.
     const LONGEST: usize = 100;
     let likeness = |scope: &'static str| (strsim::normalized_damerau_levenshtein(word, scope), scope);
     let alike = known.filter(|_| word.len() <= LONGEST).map(likeness).filter(|(likeness, _)| *likeness > 0.6);

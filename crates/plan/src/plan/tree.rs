@@ -1,22 +1,22 @@
-//! The templates of paths as a tree: what may follow each part.
+//! A tree of path templates.
 //!
-//! A part is one of a few words, or a value. Comparing lengths finds that out sooner than hashing the part. A word goes
-//! before a value. May use: `mapping`, `path`.
+//! A part of a path is one of a few words, or a value. Comparing lengths finds the word faster than hashing the part. A
+//! word has priority over a value. May use: `mapping`, `path`.
 
 use super::path::{PathTemplate, Segment};
 use crate::mapping::Method;
 
-/// What may follow a part of a path.
+/// A node of the tree, with the parts that may follow.
 #[derive(Debug, Default)]
 pub(super) struct Node {
     pub literals: Vec<(Box<str>, Node)>,
     pub variable: Option<Box<Node>>,
-    /// Methods and numbers of those whose path ends here.
+    /// Methods and numbers of the operations whose path ends here.
     pub ends: Vec<(Method, usize)>,
 }
 
 impl Node {
-    /// Adds a path; of two with the same method the first stays.
+    /// Adds a path. Of two operations with the same path and method, the first stays.
     pub fn insert(&mut self, path: &PathTemplate, method: Method, number: usize) {
         let mut node = self;
         for segment in path.segments() {
@@ -39,21 +39,21 @@ impl Node {
         &mut self.literals[at].1
     }
 
-    /// What follows after a word.
+    /// Returns the node that follows after a word.
     pub fn literal(&self, word: &str) -> Option<&Self> {
         self.literals.iter().find(|(known, _)| **known == *word).map(|(_, next)| next)
     }
 
-    /// The number of the one with this method whose path ends here.
+    /// Returns the number of the operation with this method whose path ends here.
     pub fn find(&self, method: &str) -> Option<usize> {
         self.ends.iter().find(|(known, _)| known.as_str() == method).map(|(_, number)| *number)
     }
 
-    /// Follows the parts, which are decoded, and adds the values of variables; steps back to the variable when a
-    /// literal leads nowhere. An empty part is no value.
+    /// Walks along the decoded parts and appends the values of variables. Goes back to the variable when a literal
+    /// leads nowhere. An empty part is not a value.
     pub fn descend<'p>(&self, rest: Option<&'p str>, mut values: Option<&mut Vec<&'p str>>) -> Option<&Self> {
         let Some(rest) = rest else { return (!self.ends.is_empty()).then_some(self) };
-        // Not `split_once`, which takes five times as long, and every call of v1 comes by here.
+        // Not `split_once`: it takes five times as long, and every call of v1 runs this.
         let (first, rest) = match rest.bytes().position(|byte| byte == b'/') {
             Some(slash) => (&rest[..slash], Some(&rest[slash + 1..])),
             None => (rest, None),

@@ -1,7 +1,7 @@
-//! A write's JSON body against what the operation declares.
+//! Validation of a write's JSON body against the members that the operation declares.
 //!
 //! The whole payload is validated before anything is looked up; one answer carries every fault (O29).
-//! Unknown and read-only members change nothing (O6).
+//! Unknown and read-only members have no effect (O6).
 //!
 //! May use: `plan`, `refusal`.
 
@@ -16,10 +16,10 @@ use crate::plan::{BodyRule, Operation};
 use crate::refusal::{FieldErrors, Refusal};
 use serde_json::{Map, Value};
 
-/// Members of a body that passed, by v2 name, in canonical form.
+/// Members of a valid body, by v2 name, in canonical form.
 pub type Given = Map<String, Value>;
 
-/// Checks a parsed body against the operation's members; defaults of absent members are filled in.
+/// Checks a parsed body against the operation's members. Absent members get their defaults.
 ///
 /// # Errors
 /// `validation_error` with every faulty member.
@@ -27,8 +27,8 @@ pub fn check(operation: &Operation, members: &Map<String, Value>) -> Result<Give
     check_with(operation, members, |_| FieldErrors::default())
 }
 
-/// [`check`], where a refusal also tells what `more` finds wrong inside the members that passed. The caller judges them
-/// again with what else there is to say about them; a body refused here gets no further.
+/// Like [`check`], but a refusal also reports the faults that `more` finds inside the members that passed. An accepted
+/// body is checked for these faults by the caller, together with its other checks; a refused body gets no further.
 ///
 /// # Errors
 /// As [`check`].
@@ -63,7 +63,7 @@ pub fn check_with(
     Err(Refusal::fields(errors))
 }
 
-/// Members of a parsed body that change nothing: those the operation does not know, and those that cannot be written.
+/// Returns the members of a parsed body that have no effect: those unknown to the operation, and those not writable.
 pub fn ignored(operation: &Operation, members: &Map<String, Value>) -> Vec<String> {
     let BodyRule::Members(inputs) = &operation.body else { return Vec::new() };
     let taken = |name: &&String| inputs.iter().any(|input| input.name == **name);
@@ -86,7 +86,7 @@ mod tests {
         assert!(parse(None, format!("{{\"a\":{{{}}}}}", members.join(",")).as_bytes()).is_err());
     }
 
-    /// A record with it is read in a list of records, which nests deeper.
+    /// A record with this body is read again inside a list of records, which nests deeper.
     #[test]
     fn a_body_has_a_hundred_levels_at_most() {
         let nested = |levels: usize| format!("{{\"a\":{}{}}}", "[".repeat(levels - 1), "]".repeat(levels - 1));
@@ -102,7 +102,7 @@ mod tests {
         }
     }
 
-    /// Read as such, the member would be JSON in a text: deeper than anything the store reads back.
+    /// If such a member were read as raw JSON, its text could nest deeper than anything the store can read back.
     #[test]
     fn no_text_in_a_body_is_taken_for_json() {
         for name in ["$serde_json::private::RawValue", "\\u0024serde_json::private::RawValue"] {

@@ -1,21 +1,21 @@
-//! What a client demands of the version of a record: `If-Match` and `If-None-Match` (RFC 9110, 13.1.1 and 13.1.2).
+//! Conditions on the version of a record: `If-Match` and `If-None-Match` (RFC 9110, 13.1.1 and 13.1.2).
 //!
 //! May use: `refusal`, `v2::tag`.
 
 use super::tag::plain;
 use crate::refusal::Refusal;
 
-/// What `If-Match` demands.
+/// The condition of `If-Match`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IfMatch {
-    /// `*`: that there is a record at all.
+    /// `*`: the record must exist.
     Any,
-    /// That it has one of these tags, quotes included. Weak ones are left out, for they never match.
+    /// The record must have one of these tags, quotes included. Weak tags are left out, because they never match.
     OneOf(Vec<String>),
 }
 
 impl IfMatch {
-    /// Reads all values of the header; none when it was not sent.
+    /// Reads all values of the header; `None` when it was not sent.
     ///
     /// # Errors
     /// `validation_error` for anything but `*` or a list of entity tags.
@@ -28,27 +28,27 @@ impl IfMatch {
         }))
     }
 
-    /// Whether a record of this version is what was demanded; one whose version is not known never is, but for `*`.
+    /// Checks whether a record of this version meets the condition. An unknown version meets only `*`.
     pub fn holds(&self, version: Option<&str>) -> bool {
         match self {
             Self::Any => true,
-            // A client that has read a coded form has read the record.
+            // The tag of a compressed form also stands for the record.
             Self::OneOf(tags) => version.is_some_and(|version| tags.iter().any(|tag| plain(tag) == version)),
         }
     }
 }
 
-/// What a client has already, as `If-None-Match` says.
+/// The versions that a client already has, as `If-None-Match` names them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IfNoneMatch {
     /// `*`: any version.
     Any,
-    /// Those with these tags, quotes included, weak ones among them: they compare as the strong ones do.
+    /// The versions with these tags, quotes included. Weak tags are included: they compare like strong ones.
     OneOf(Vec<String>),
 }
 
 impl IfNoneMatch {
-    /// Reads all values of the header; none when it was not sent.
+    /// Reads all values of the header; `None` when it was not sent.
     ///
     /// # Errors
     /// As [`IfMatch::read`].
@@ -59,12 +59,12 @@ impl IfNoneMatch {
         }))
     }
 
-    /// What the client of a read has. A read whose header cannot be read is answered in full.
+    /// Reads the versions that the client of a read has. A read with an invalid header is answered in full.
     pub fn of_read<'v>(values: impl Iterator<Item = &'v [u8]>) -> Option<Self> {
         Self::read(values).ok().flatten()
     }
 
-    /// Whether the client has this version, in its plain form or a coded one.
+    /// Checks whether the client has this version, in its plain form or a compressed form.
     pub fn has(&self, version: &str) -> bool {
         match self {
             Self::Any => true,
@@ -73,7 +73,7 @@ impl IfNoneMatch {
     }
 }
 
-/// What a write demands of the version of the record that it changes.
+/// The conditions of a write on the version of the record that it changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Demand {
     is: Option<IfMatch>,
@@ -81,7 +81,7 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// Reads all values of `If-Match` and of `If-None-Match`; none when neither was sent.
+    /// Reads all values of `If-Match` and of `If-None-Match`; `None` when neither was sent.
     ///
     /// # Errors
     /// As [`IfMatch::read`].
@@ -93,8 +93,8 @@ impl Demand {
         Ok(Some(demand).filter(|demand| demand.is.is_some() || demand.is_not.is_some()))
     }
 
-    /// The header that a record of this version does not satisfy. A version that is not known satisfies neither,
-    /// but for `If-Match: *`.
+    /// Returns the header whose condition a record of this version does not meet. An unknown version meets only
+    /// `If-Match: *`.
     pub fn unmet(&self, version: Option<&str>) -> Option<&'static str> {
         if self.is.as_ref().is_some_and(|is| !is.holds(version)) {
             return Some("If-Match");
@@ -104,7 +104,7 @@ impl Demand {
     }
 }
 
-/// What a header names.
+/// The tags that a header names.
 enum Named {
     Star,
     Tags(Vec<Tag>),
@@ -116,7 +116,7 @@ struct Tag {
     text: String,
 }
 
-/// What the values of the header `name` name; none when it was not sent.
+/// Reads the values of the header `name`; `None` when it was not sent.
 fn read<'v>(name: &str, values: impl Iterator<Item = &'v [u8]>) -> Result<Option<Named>, Refusal> {
     let lines: Vec<&[u8]> = values.collect();
     if lines.is_empty() {
@@ -132,7 +132,7 @@ fn read<'v>(name: &str, values: impl Iterator<Item = &'v [u8]>) -> Result<Option
     }
 }
 
-/// The tags of a list; `None` when it is none, or empty.
+/// Reads the tags of a list; `None` when the text is no list, or the list is empty.
 fn tags(mut text: &[u8]) -> Option<Vec<Tag>> {
     let mut tags = Vec::new();
     loop {

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 /// Longest token accepted, in characters.
 pub const MAX_TOKEN: usize = 512;
-/// Version this gateway writes and reads.
+/// Version of the token that this gateway writes and reads.
 const VERSION: u8 = 1;
 
 /// A position in an ordered list: after the row with this id and these sort values.
@@ -21,7 +21,7 @@ const VERSION: u8 = 1;
 pub struct Cursor {
     /// Id of the last row sent.
     pub id: Uuid,
-    /// Its cursor-eligible sort values by field name, `id` aside.
+    /// Its cursor-eligible sort values by field name, without `id`.
     pub keys: Vec<(String, Cell)>,
 }
 
@@ -44,19 +44,19 @@ enum WireCell {
 }
 
 impl Cursor {
-    /// The sort value of `field`, when the token carries it.
+    /// Returns the sort value of `field`, if the token carries it.
     pub fn key(&self, field: &str) -> Option<&Cell> {
         self.keys.iter().find(|(name, _)| name == field).map(|(_, cell)| cell)
     }
 
-    /// The token for this position.
+    /// Encodes this position as a token.
     pub fn encode(&self) -> String {
         let keys = self.keys.iter().map(|(name, cell)| (name.clone(), WireCell::from(cell))).collect();
         let wire = Wire { v: VERSION, id: self.id, k: keys };
         URL_SAFE_NO_PAD.encode(serde_json::to_vec(&wire).unwrap_or_default())
     }
 
-    /// Reads a token; `None` for anything this gateway did not write.
+    /// Decodes a token; `None` for any text that this gateway did not write.
     pub fn decode(token: &str) -> Option<Self> {
         if token.len() > MAX_TOKEN {
             return None;

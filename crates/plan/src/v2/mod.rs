@@ -1,6 +1,6 @@
-//! What they asked, what they get: the client's side of the gateway, without any knowledge of v1.
+//! The client's side of the gateway: requests and answers of v2, without any knowledge of v1.
 //!
-//! A request's query and body become values that are known to be valid; records in their read shape become
+//! The query and body of a request become validated values; records in their read shape become
 //! pages and envelopes.
 //!
 //! May use: `plan`, `refusal`. May not use: `v1`, `translate`, `run`, `store`.

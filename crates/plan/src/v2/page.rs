@@ -1,4 +1,4 @@
-//! From all records a caller may see to the page they asked for, and its envelope.
+//! Selects the requested page from all records that a caller may see, and writes its envelope.
 //!
 //! May use: nothing of this crate; pure functions over records.
 
@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use uuid::Uuid;
 
-/// Writes the envelope for `call` over `records`, which may stand in any order.
+/// Writes the envelope for `call` over `records`, which may be in any order.
 pub fn answer<'r>(records: impl Iterator<Item = &'r Record>, call: &ListCall) -> Vec<u8> {
     let filter = Filter::of(call);
     let mut rows: Vec<&Record> = records.filter(|record| filter.passes(record)).collect();
@@ -30,20 +30,20 @@ pub fn answer<'r>(records: impl Iterator<Item = &'r Record>, call: &ListCall) ->
     envelope(data(page, &call.expand), &call.page, rows.len(), next.as_ref())
 }
 
-/// The filters and the search of a call, made ready for many records.
+/// The filters and the search of a call, prepared for many records.
 pub struct Filter<'c> {
     call: &'c ListCall,
-    /// For each condition the ids it takes, when it is a list of ids: that may be long.
+    /// For each condition on ids alone, the set of ids that it accepts, which may be long.
     ids: Vec<Option<HashSet<Uuid>>>,
 }
 
 impl<'c> Filter<'c> {
-    /// That of `call`.
+    /// Prepares the filter of `call`.
     pub fn of(call: &'c ListCall) -> Self {
         Self { call, ids: call.conditions.iter().map(|condition| ids(&condition.test)).collect() }
     }
 
-    /// Whether a record passes.
+    /// Checks whether a record passes.
     pub fn passes(&self, record: &Record) -> bool {
         let mut conditions = self.call.conditions.iter().zip(&self.ids);
         conditions.all(|(condition, ids)| match (ids, record.cells.get(condition.cell)) {
@@ -54,7 +54,7 @@ impl<'c> Filter<'c> {
     }
 }
 
-/// The ids of a test that takes nothing else.
+/// Returns the ids of a test that accepts nothing but ids.
 fn ids(test: &Test) -> Option<HashSet<Uuid>> {
     let Test::AnyOf(wanted) = test else { return None };
     wanted.iter().map(|cell| if let Cell::Id(id) = cell { Some(*id) } else { None }).collect()
@@ -71,14 +71,14 @@ fn found(record: &Record, search: &Search) -> bool {
     })
 }
 
-/// The order in effect; the id breaks ties, ascending, reversed with a descending order (O21).
+/// Compares two records by the order in effect. The id breaks ties, in the same direction as the order (O21).
 pub fn order(a: &Record, b: &Record, by: &OrderBy) -> Ordering {
     let ascending = a.cells[by.cell].order(&b.cells[by.cell]).then_with(|| a.id.cmp(&b.id));
     if by.descending { ascending.reverse() } else { ascending }
 }
 
-/// Closes an envelope that [`rows`] began. In the offset style `total` counts the rows of the whole list, in the cursor
-/// style `next` is the position after which more rows follow.
+/// Closes an envelope that [`rows`] began. In the offset style `total` is the number of rows of the whole list. In the
+/// cursor style `next` is the position after which more rows follow.
 pub fn envelope(data: Vec<u8>, page: &PageCall, total: usize, next: Option<&Cursor>) -> Vec<u8> {
     match page {
         PageCall::Offset { offset, per_page, count } => offset_envelope(data, *offset, *per_page, total, *count),
@@ -86,7 +86,7 @@ pub fn envelope(data: Vec<u8>, page: &PageCall, total: usize, next: Option<&Curs
     }
 }
 
-/// The offset style (O17, O18); `count` says whether the total is told.
+/// Closes an envelope of the offset style (O17, O18). `count` says whether the answer includes the total.
 fn offset_envelope(mut out: Vec<u8>, offset: usize, per_page: usize, total: usize, count: bool) -> Vec<u8> {
     let end = offset + per_page;
     let next = (end < total).then_some(end);
@@ -99,7 +99,7 @@ fn offset_envelope(mut out: Vec<u8>, offset: usize, per_page: usize, total: usiz
     out
 }
 
-/// The cursor style; `next` is the position after which more rows follow.
+/// Closes an envelope of the cursor style. `next` is the position after which more rows follow.
 fn cursor_envelope(mut out: Vec<u8>, next: Option<&Cursor>) -> Vec<u8> {
     let token = next.map_or_else(|| "null".to_owned(), |next| format!("\"{}\"", next.encode()));
     let has_more = next.is_some();
@@ -130,7 +130,7 @@ fn data(page: &[&Record], expand: &[usize]) -> Vec<u8> {
     rows(size, page.iter().map(|row| move |out: &mut Vec<u8>| row.write(expand, out)))
 }
 
-/// Begins an envelope: `data` with what each writer writes. `size` is a guess of the bytes needed.
+/// Begins an envelope: `data` with the output of each writer. `size` is an estimate of the bytes needed.
 pub fn rows<W: FnOnce(&mut Vec<u8>)>(size: usize, writers: impl Iterator<Item = W>) -> Vec<u8> {
     let mut out = Vec::with_capacity(size + 128);
     out.extend_from_slice(b"{\"data\":[");

@@ -5,7 +5,7 @@
 use crate::refusal::Refusal;
 use percent_encoding::percent_decode_str;
 
-/// Most parameters of a query string: each is compared with all that an operation knows.
+/// Maximum number of parameters in a query string. Each is compared with all parameters that an operation knows.
 const MOST: usize = 500;
 
 /// Decoded parameters in the order sent.
@@ -15,7 +15,7 @@ pub struct Parameters {
     fault: Option<Fault>,
 }
 
-/// What is wrong with a query string as a whole.
+/// A fault of the query string as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Fault {
     NotUtf8,
@@ -23,8 +23,8 @@ enum Fault {
 }
 
 impl Parameters {
-    /// Decodes `query` (without `?`). When it cannot be used, only its fault is kept: the code that reads the
-    /// parameters judges it, because the addressed record comes first (O2).
+    /// Decodes `query` (without `?`). Of an unusable query only the fault is kept. The code that reads the parameters
+    /// reports it, because the addressed record is checked first (O2).
     pub fn parse(query: &str) -> Self {
         let parts = || query.split('&').filter(|part| !part.is_empty());
         if parts().nth(MOST).is_some() {
@@ -36,7 +36,7 @@ impl Parameters {
         }
     }
 
-    /// Refuses a query string that cannot be used as a whole.
+    /// Refuses a query string that is unusable as a whole.
     ///
     /// # Errors
     /// `validation_error` when it is not UTF-8 after decoding, or has too many parameters.
@@ -50,12 +50,12 @@ impl Parameters {
         }
     }
 
-    /// Value of `name`; of a repeated parameter the last counts, they are not merged.
+    /// Returns the value of `name`. Of a repeated parameter the last value counts; the values are not merged.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.pairs.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// Value of `name`, an empty one counting as absent (O22).
+    /// Returns the value of `name`; an empty value counts as absent (O22).
     pub fn given(&self, name: &str) -> Option<&str> {
         self.get(name).filter(|value| !value.is_empty())
     }
@@ -65,7 +65,7 @@ impl Parameters {
         self.pairs.iter().map(|(name, value)| name.len() + value.len()).sum()
     }
 
-    /// Names sent, repeated ones repeatedly.
+    /// Returns the names sent; a repeated name occurs repeatedly.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.pairs.iter().map(|(name, _)| name.as_str())
     }

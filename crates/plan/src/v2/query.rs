@@ -1,7 +1,7 @@
-//! A list's query string against what the operation declares: filters, search, order, page, expansion.
+//! Validation of a list's query string against the operation's declaration: filters, search, order, page, expansion.
 //!
-//! All violations return in one problem. Unknown parameters are refused on lists (O6), because an ignored
-//! filter returns the whole list with 200, the most damaging wrong answer there is.
+//! All violations are reported in one problem. Unknown parameters are refused on lists (O6), because an ignored
+//! filter would return the whole list with 200. That would be the most damaging wrong answer.
 //!
 //! May use: `plan`, `refusal`.
 
@@ -13,16 +13,16 @@ use crate::plan::{FilterTest, Kind, Operation, Order, Param, ParamRole, Resource
 use crate::refusal::{FieldErrors, Refusal};
 use std::cmp::Ordering;
 
-/// A list request that is valid.
+/// A valid request for a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListCall {
-    /// All must hold.
+    /// Conditions that must all hold.
     pub conditions: Vec<Condition>,
     /// Lower-case text that one of the cells must contain.
     pub search: Option<Search>,
     /// Order in effect.
     pub order: OrderBy,
-    /// Which part of the ordered list.
+    /// Part of the ordered list to return.
     pub page: PageCall,
     /// Indices into the operation's `expand` values.
     pub expand: Vec<usize>,
@@ -37,21 +37,21 @@ pub struct Condition {
     pub test: Test,
 }
 
-/// What a cell must satisfy.
+/// A test of the value of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Test {
-    /// Holds one of these.
+    /// The cell holds one of these values.
     AnyOf(Vec<Cell>),
-    /// Is unset, or is set.
+    /// The cell is unset (`true`) or set (`false`).
     Unset(bool),
-    /// Not less than.
+    /// The cell is equal or greater.
     AtLeast(Cell),
-    /// Not more than.
+    /// The cell is equal or less.
     AtMost(Cell),
 }
 
 impl Test {
-    /// Whether `cell` satisfies it.
+    /// Checks whether `cell` passes the test.
     pub fn holds_for(&self, cell: &Cell) -> bool {
         match self {
             Self::AnyOf(wanted) => wanted.iter().any(|wanted| cell.holds(wanted)),
@@ -65,9 +65,9 @@ impl Test {
 /// A search over text cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Search {
-    /// Positions of the cells looked at.
+    /// Positions of the cells to search.
     pub cells: Vec<usize>,
-    /// What to find, in lower case.
+    /// Text to find, in lower case.
     pub needle: String,
 }
 
@@ -78,11 +78,11 @@ pub struct OrderBy {
     pub field: String,
     /// Position among the record's cells.
     pub cell: usize,
-    /// Whether it runs downwards.
+    /// Whether the order is descending.
     pub descending: bool,
 }
 
-/// Which part of the ordered list.
+/// The part of the ordered list to return.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PageCall {
     /// Rows from an offset.
@@ -91,7 +91,7 @@ pub enum PageCall {
         offset: usize,
         /// Rows per page.
         per_page: usize,
-        /// Whether the total is told.
+        /// Whether the answer includes the total.
         count: bool,
     },
     /// Rows after a position.
@@ -100,13 +100,13 @@ pub enum PageCall {
         after: Option<Cursor>,
         /// Rows per page.
         per_page: usize,
-        /// Cursor-eligible fields besides `id`, with their cells, to be written into the next token.
+        /// Cursor-eligible fields besides `id`, with their cells. The next token carries their values.
         keys: Vec<(String, usize)>,
     },
 }
 
 impl PageCall {
-    /// Rows to skip; none after a position.
+    /// Returns the number of rows to skip; 0 in the cursor style.
     pub fn offset(&self) -> usize {
         match self {
             Self::Offset { offset, .. } => *offset,
@@ -114,7 +114,7 @@ impl PageCall {
         }
     }
 
-    /// Rows per page.
+    /// Returns the number of rows per page.
     pub fn per_page(&self) -> usize {
         match self {
             Self::Offset { per_page, .. } | Self::Cursor { per_page, .. } => *per_page,
@@ -150,7 +150,7 @@ pub fn read_list(
     Ok(ListCall { conditions, search, order, page, expand })
 }
 
-/// Checks the query of an operation that is not a list: only `expand` can be wrong there.
+/// Checks the query of an operation that is not a list. Only `expand` can be wrong there.
 ///
 /// # Errors
 /// `validation_error` on `expand` for any value the operation does not declare (O25).
@@ -161,7 +161,7 @@ pub fn read_single(operation: &Operation, parameters: &Parameters) -> Result<Vec
     errors.or(expand)
 }
 
-/// Reads a parameter that the operation itself reads: comma-separated words of its list, each once.
+/// Reads a parameter that is for the operation itself: comma-separated words of its list, each once.
 ///
 /// # Errors
 /// `validation_error` on the parameter for every word outside the list.
@@ -199,8 +199,8 @@ fn check_eligible(
     Ok(())
 }
 
-/// Whether a token carries a sort value of the field's own kind; a token of another list may not, and a value
-/// of another kind orders against nothing.
+/// Checks whether a token carries a sort value of the field's kind. A token of another list may not carry one, and a
+/// value of another kind cannot be compared.
 fn carries_key(cursor: &Cursor, resource: &Resource, field: &str) -> bool {
     let kind = resource.field(field).map(|field| field.value);
     match cursor.key(field) {
@@ -242,12 +242,12 @@ impl Reader<'_> {
     fn refuse_unknown(&mut self) {
         for name in self.parameters.names() {
             let known = self.operation.params.iter().any(|param| param.name == name);
-            // `expand` has its own refusal; `fields` of v1 habits is tolerated and ignored (O6).
+            // `expand` has its own refusal. `fields`, a habit of v1's clients, is accepted and ignored (O6).
             if known || name == "expand" || name == "fields" || self.errors.iter().any(|e| e.field == name) {
                 continue;
             }
             if self.errors.is_full() {
-                // Only counted.
+                // The list of errors is full, so this error is only counted.
                 self.errors.add(name, "");
                 continue;
             }
@@ -364,7 +364,7 @@ fn is_allowed(rules: &Order, asked: &str) -> bool {
     rules.allowed.iter().any(|field| field == asked.strip_prefix('-').unwrap_or(asked))
 }
 
-/// A whole number of at least 0; one too large for the machine counts as the largest.
+/// Reads a whole number of at least 0. A number too large for the machine is read as the largest.
 fn whole_number(text: &str) -> Option<u64> {
     if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
         return None;
@@ -390,7 +390,7 @@ fn read_test(param: &Param, test: FilterTest, text: &str) -> Result<Option<Test>
                 return Ok(None);
             }
             if cells.is_empty() {
-                // Commas alone would filter nothing.
+                // A value of commas alone would filter nothing.
                 return Err("names no value".into());
             }
             Test::AnyOf(cells)
@@ -398,10 +398,10 @@ fn read_test(param: &Param, test: FilterTest, text: &str) -> Result<Option<Test>
     }))
 }
 
-/// Longest name for which a nearer one is looked for, in bytes: the time that takes grows with the length.
+/// Longest name, in bytes, for which a similar name is searched. The time of the search grows with the length.
 const LONGEST_NAME: usize = 100;
 
-/// The known name nearest to `name`, when one is near enough to be meant.
+/// Returns the known name nearest to `name`, if one is similar enough.
 pub fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     known
         .filter(|_| name.len() <= LONGEST_NAME)

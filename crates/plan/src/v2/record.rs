@@ -1,4 +1,4 @@
-//! One record in its v2 read shape, ready to be sent, with the values lists look at beside it.
+//! One record in its v2 read shape, ready to send, with the values that lists filter, order and search by.
 //!
 //! May use: nothing of this crate.
 
@@ -7,7 +7,7 @@ use bytes::Bytes;
 use std::cmp::Ordering;
 use uuid::Uuid;
 
-/// A value that filters, orders and searches look at.
+/// A value that lists filter, order or search by.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
     /// Unset.
@@ -20,21 +20,21 @@ pub enum Cell {
     Instant(Micros),
     /// An id.
     Id(Uuid),
-    /// Text; dates too, whose text orders as they do.
+    /// Text. Dates too, because their text sorts like the dates.
     Text(Box<str>),
     /// A set of ids.
     Ids(Box<[Uuid]>),
 }
 
 impl Cell {
-    /// Order between two values of one field; unset comes last.
+    /// Compares two values of one field. Unset comes last.
     pub fn order(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Null, Self::Null) => Ordering::Equal,
             (Self::Null, _) => Ordering::Greater,
             (_, Self::Null) => Ordering::Less,
             (Self::Bool(a), Self::Bool(b)) => a.cmp(b),
-            // A zero is no less for its sign.
+            // Adding 0.0 turns a negative zero into a positive one, so that both are equal.
             (Self::Number(a), Self::Number(b)) => (a + 0.0).total_cmp(&(b + 0.0)),
             (Self::Instant(a), Self::Instant(b)) => a.cmp(b),
             (Self::Id(a), Self::Id(b)) => a.cmp(b),
@@ -43,7 +43,7 @@ impl Cell {
         }
     }
 
-    /// Whether the cell holds `wanted`, or has it among its ids.
+    /// Checks whether the cell holds `wanted`, or has it among its ids.
     pub fn holds(&self, wanted: &Self) -> bool {
         match (self, wanted) {
             (Self::Ids(ids), Self::Id(id)) => ids.contains(id),
@@ -52,7 +52,7 @@ impl Cell {
         }
     }
 
-    /// Whether nothing is set.
+    /// Checks whether the cell has no value.
     pub fn is_unset(&self) -> bool {
         match self {
             Self::Null => true,
@@ -69,14 +69,14 @@ pub struct Record {
     pub id: Uuid,
     /// The read shape as JSON text.
     pub json: Bytes,
-    /// Values of the fields lists look at, in the order of the resource's cells.
+    /// Values of the fields that lists use, in the order of the resource's cells.
     pub cells: Box<[Cell]>,
-    /// JSON of each value the list's `expand` knows, in its order; added beside the id on request.
+    /// JSON of each value that the list's `expand` knows, in its order. It is added beside the id on request.
     pub expansions: Box<[(Box<str>, Bytes)]>,
 }
 
 impl Record {
-    /// Appends the read shape, with the expansions called for, to `out`.
+    /// Appends the read shape, with the requested expansions, to `out`.
     pub fn write(&self, expand: &[usize], out: &mut Vec<u8>) {
         out.extend_from_slice(&self.json);
         for &wanted in expand {

@@ -8,40 +8,40 @@ const JSON: &str = "application/json";
 /// Status and body of a success.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// HTTP status: 2xx, or 304 for what the client has already.
+    /// HTTP status: 2xx, or 304 when the client already has the content.
     pub status: u16,
     /// Body; `None` for 204 and 304.
     pub body: Option<Bytes>,
     /// Media type of the body.
     pub media: &'static str,
-    /// Validator of what the client may keep and ask for again; `None` for what must not be kept.
+    /// Validator of content that the client may cache and revalidate; `None` for content that must not be cached.
     pub tag: Option<String>,
     /// Version of the record that is shown, as a strong entity tag; `None` when there is no single record, or its
-    /// version is not known. The answer must not be kept for all that.
+    /// version is not known. An answer with a version must still not be cached.
     pub version: Option<String>,
-    /// Whether the body shows what other records say too, so that it may change while the version stays.
+    /// Whether the body also shows data of other records, so that it may change while the version stays the same.
     pub shows_others: bool,
-    /// Whether these bytes are for everybody until the tag changes.
+    /// Whether the bytes are the same for all users until the tag changes.
     pub fixed: bool,
 }
 
 impl Reply {
-    /// A JSON body with `status`.
+    /// Creates a reply with a JSON body.
     pub fn json(status: u16, body: impl Into<Bytes>) -> Self {
         Self { body: Some(body.into()), ..Self::bare(status) }
     }
 
-    /// 204 without a body.
+    /// Creates a 204 without a body.
     pub fn no_content() -> Self {
         Self::bare(204)
     }
 
-    /// A document the client may keep, as long as it asks whether `tag` is still right.
+    /// Creates a document that the client may cache, if it revalidates it with `tag`.
     pub fn document(body: impl Into<Bytes>, media: &'static str, tag: String) -> Self {
         Self { body: Some(body.into()), media, tag: Some(tag), fixed: true, ..Self::bare(200) }
     }
 
-    /// The client has the document already.
+    /// Creates a 304: the client already has the document.
     pub fn not_modified(tag: String) -> Self {
         Self { tag: Some(tag), ..Self::bare(304) }
     }
@@ -50,13 +50,13 @@ impl Reply {
         Self { status, body: None, media: JSON, tag: None, version: None, shows_others: false, fixed: false }
     }
 
-    /// The same, showing a record of this version.
+    /// Sets the version of the record that is shown.
     #[must_use]
     pub fn of_version(self, version: Option<String>) -> Self {
         Self { version, ..self }
     }
 
-    /// The same, saying whether the body shows what other records say too.
+    /// Sets whether the body also shows data of other records.
     #[must_use]
     pub fn showing_others(self, shows_others: bool) -> Self {
         Self { shows_others, ..self }

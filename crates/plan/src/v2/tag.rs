@@ -1,6 +1,6 @@
 //! Versions of records as strong entity tags (RFC 9110, 8.8.3).
 //!
-//! A tag is made of everything that is known of a record, what v2 does not show included, and of nothing that
+//! A tag covers everything that is known of a record, including data that v2 does not show. It covers nothing that
 //! belongs to other records: expansions and the query do not change it.
 //!
 //! May use: nothing of this crate.
@@ -10,10 +10,10 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 
-/// Bytes of the hash that are shown: enough that no two versions of a record ever share a tag.
+/// Bytes of the hash in a tag: enough that no two versions of a record ever share a tag.
 const SHOWN: usize = 16;
 
-/// The strong tag of a record that is `text`, in whatever form, as long as it is the same for the same version.
+/// Returns the strong tag of a record. `text` is any form of the record that is the same for the same version.
 pub fn of(text: &[u8]) -> String {
     let mut tag = String::with_capacity(SHOWN * 4 / 3 + 3);
     tag.push('"');
@@ -22,20 +22,20 @@ pub fn of(text: &[u8]) -> String {
     tag
 }
 
-/// Names of the codings whose forms have tags of their own.
+/// Names of the content codings whose forms have tags of their own.
 const CODINGS: [&str; 2] = ["gzip", "zstd"];
 
-/// How the tag of a form in `coding` ends. Tags of plain forms never do: they have no point.
+/// Returns the ending of the tag of a form in `coding`. Tags of plain forms have no point, so they never end like this.
 pub fn ending(coding: &str) -> String {
     format!(".{coding}\"")
 }
 
-/// The tag of the form in `coding` of what has this tag.
+/// Returns the tag of the form in `coding`, given the tag of the plain form.
 pub fn coded(tag: &str, coding: &str) -> String {
     format!("{}{}", tag.strip_suffix('"').unwrap_or(tag), ending(coding))
 }
 
-/// The tag of the plain form of what has this tag.
+/// Returns the tag of the plain form, given the tag of any form.
 pub(super) fn plain(tag: &str) -> Cow<'_, str> {
     let plain = CODINGS.iter().find_map(|coding| tag.strip_suffix('"')?.strip_suffix(coding)?.strip_suffix('.'));
     plain.map_or(Cow::Borrowed(tag), |plain| Cow::Owned(format!("{plain}\"")))

@@ -12,27 +12,27 @@ use std::sync::LazyLock;
 pub type Micros = i64;
 
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
-/// 0001-01-01T00:00:00Z and the last microsecond of the year 9999: the years v1 has.
+/// The years that v1 knows: from 0001-01-01T00:00:00Z to the last microsecond of the year 9999.
 const YEARS: std::ops::RangeInclusive<Micros> = -62_135_596_800_000_000..=253_402_300_799_999_999;
 
 /// Seconds of a day.
 const DAY: i32 = 24 * 60 * 60;
 
-/// The zones that are compiled in. Those of the machine may be older, and have names beside the list, such as
-/// `localtime`.
+/// The time zones that are compiled in. The zones of the machine may be older, and may have names outside the list,
+/// such as `localtime`.
 static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
 
-/// What a client wrote where an instant is wanted.
+/// A value that a client wrote where an instant is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
-    /// A timestamp; one without an offset is read as UTC (O23). Of more than six fraction digits the first six count.
+    /// A timestamp. Without an offset it is read as UTC (O23). Of more than six fraction digits the first six count.
     Instant(Micros),
     /// A bare date.
     Day(Date),
 }
 
-/// Reads a timestamp or a bare date; `None` when it is neither. An annotation behind it (`[Europe/Berlin]`) could
-/// contradict it and is no part of ISO 8601.
+/// Reads a timestamp or a bare date; `None` for any other text. A timestamp with an annotation (`[Europe/Berlin]`) is
+/// refused: the annotation could contradict it and is not part of ISO 8601.
 pub fn read(text: &str) -> Option<Written> {
     if let Some(day) = read_date(text) {
         return Some(Written::Day(day));
@@ -41,13 +41,13 @@ pub fn read(text: &str) -> Option<Written> {
         return None;
     }
     let micros = read_instant(text).or_else(|| in_pieces(text, Some(0)))?;
-    // jiff takes offsets of a day and more, which no clock shows.
+    // jiff accepts offsets of a day and more, which no clock shows.
     let offset = Pieces::parse(text).ok()?.to_numeric_offset();
     offset.is_none_or(|offset| offset.seconds().abs() < DAY).then_some(Written::Instant(micros))
 }
 
-/// Reads what a range begins with: as [`read`], but for an instant between two microseconds the later one, because the
-/// earlier one lies before the range.
+/// Reads the lower bound of a range. As [`read`], but an instant between two microseconds is rounded up, because the
+/// lower microsecond lies before the range.
 pub fn read_not_before(text: &str) -> Option<Written> {
     let fraction = text.split(['.', ',']).nth(1).unwrap_or_default();
     let is_cut = fraction.bytes().take_while(u8::is_ascii_digit).skip(6).any(|digit| digit != b'0');
@@ -57,14 +57,14 @@ pub fn read_not_before(text: &str) -> Option<Written> {
     })
 }
 
-/// Whether the second is the 60th, as in `23:59:60`. v1 has no such seconds, and jiff would take the one before.
+/// Checks whether the second is 60, as in `23:59:60`. v1 has no leap seconds, and jiff would read the second before.
 fn leaps(text: &str) -> bool {
     let clock = text.split(['T', 't', ' ']).nth(1).unwrap_or_default();
     let clock: Vec<u8> = clock.bytes().filter(|byte| *byte != b':').take_while(u8::is_ascii_digit).collect();
     clock.len() == 6 && clock.ends_with(b"60")
 }
 
-/// Whether the offset has a fraction of a second, which jiff would round.
+/// Checks whether the offset has a fraction of a second, which jiff would round.
 fn has_parted_offset(text: &str) -> bool {
     let clock = text.split(['T', 't', ' ']).nth(1).unwrap_or_default();
     clock.rsplit_once(['+', '-']).is_some_and(|(_, offset)| offset.contains(['.', ',']))
@@ -75,14 +75,15 @@ pub fn read_instant(text: &str) -> Option<Micros> {
     read_usual(text).or_else(|| read_any(text)).filter(|micros| YEARS.contains(micros))
 }
 
-/// An instant in any form.
+/// Reads an instant in any form.
 fn read_any(text: &str) -> Option<Micros> {
     let instant = text.parse::<Timestamp>().ok().map(|instant| below(instant.as_nanosecond()));
     instant.or_else(|| in_pieces(text, None))
 }
 
-/// An instant in v1's usual form, `2026-11-21T10:36:12.630235Z` with up to six fraction digits; none says nothing about
-/// other forms. A page of work items has two hundred of these, and reading any form takes many times as long.
+/// Reads an instant in v1's usual form, `2026-11-21T10:36:12.630235Z` with up to six fraction digits. On `None` the
+/// text may still be valid in another form. A page of work items has two hundred instants, and reading any form takes
+/// many times as long.
 fn read_usual(text: &str) -> Option<Micros> {
     let (head, fraction) = text.as_bytes().strip_suffix(b"Z")?.split_first_chunk::<19>()?;
     let &[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T', h1, h2, b':', n1, n2, b':', s1, s2] = head else {
@@ -100,7 +101,7 @@ fn read_usual(text: &str) -> Option<Micros> {
         }
         _ => return None,
     };
-    // The 29th of February and seconds that leap are for the calendar.
+    // The 29th of February and leap seconds are left to `read_any`.
     let longest = match month {
         2 => 28,
         4 | 6 | 9 | 11 => 30,
@@ -113,18 +114,18 @@ fn read_usual(text: &str) -> Option<Micros> {
     Some(seconds * 1_000_000 + micros)
 }
 
-/// Two decimal digits.
+/// Reads two decimal digits.
 fn number([tens, ones]: [u8; 2]) -> Option<i64> {
     let number = |digit: u8| digit.is_ascii_digit().then(|| i64::from(digit - b'0'));
     Some(10 * number(tens)? + number(ones)?)
 }
 
-/// Days of 400 years, and those from the first of March of the year 0 until the epoch.
+/// Days of 400 years; and days from the first of March of the year 0 to the epoch.
 const ERA: i64 = 146_097;
 const BEFORE_EPOCH: i64 = 719_468;
 
-/// Days from the epoch until a date of the years 0 to 9999. Years are counted from March, so that the day that is not
-/// in every year is their last.
+/// Returns the days from the epoch to a date of the years 0 to 9999. Years are counted from March, so that the leap day
+/// is the last day of its year.
 fn days_before(year: i64, month: i64, day: i64) -> i64 {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
@@ -132,7 +133,7 @@ fn days_before(year: i64, month: i64, day: i64) -> i64 {
     era * ERA + of_era * 365 + of_era / 4 - of_era / 100 + of_year - BEFORE_EPOCH
 }
 
-/// Year, month and day so many days after the epoch.
+/// Returns the year, month and day that is `days` days after the epoch.
 fn date_after(days: i64) -> (i64, i64, i64) {
     let days = days + BEFORE_EPOCH;
     let (era, of_era) = (days.div_euclid(ERA), days.rem_euclid(ERA));
@@ -144,8 +145,8 @@ fn date_after(days: i64) -> (i64, i64, i64) {
     (era * 400 + year + next, month, day)
 }
 
-/// Reads what a [`Timestamp`] cannot hold: the last day of the year 9999, and, with the offset in seconds to be
-/// taken, a text without one.
+/// Reads what a [`Timestamp`] cannot hold: the last day of the year 9999, and a text without an offset, for which
+/// `otherwise` gives the offset in seconds.
 fn in_pieces(text: &str, otherwise: Option<i64>) -> Option<Micros> {
     let pieces = Pieces::parse(text).ok()?;
     let offset = pieces.to_numeric_offset().map(|offset| i64::from(offset.seconds())).or(otherwise)?;
@@ -153,13 +154,13 @@ fn in_pieces(text: &str, otherwise: Option<i64>) -> Option<Micros> {
     YEARS.contains(&micros).then_some(micros)
 }
 
-/// The instant at which clocks `offset` seconds ahead of UTC show `local`.
+/// Returns the instant at which clocks `offset` seconds ahead of UTC show `local`.
 fn since_epoch(local: DateTime, offset: i64) -> Option<Micros> {
     let since = local.duration_since(EPOCH).checked_sub(SignedDuration::from_secs(offset))?;
     Some(below(since.as_nanos()))
 }
 
-/// The last microsecond that is not after so many nanoseconds, also before the epoch.
+/// Rounds nanoseconds down to microseconds, also before the epoch.
 fn below(nanos: i128) -> Micros {
     nanos.div_euclid(1000) as Micros
 }
@@ -173,18 +174,18 @@ pub fn read_date(text: &str) -> Option<Date> {
     text.parse().ok().filter(|day| *day >= date(1, 1, 1))
 }
 
-/// Whether a text is `YYYY-MM-DD`: quicker than reading it, because a page of work items has up to two hundred of these.
+/// Checks whether a text is `YYYY-MM-DD`. Faster than reading it: a page of work items has up to two hundred dates.
 pub fn is_date(text: &str) -> bool {
     let &[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text.as_bytes() else { return false };
     match (number([y1, y2]), number([y3, y4]), number([m1, m2]), number([d1, d2])) {
-        // Longer months, and years that leap, are for the calendar.
+        // Days after the 28th, and so leap years, are left to `read_date`.
         (Some(of_100), Some(year), Some(1..=12), Some(1..=28)) => of_100 + year > 0,
         _ => read_date(text).is_some(),
     }
 }
 
-/// The instant at which `day` begins in `zone`; `None` for an unknown zone name, and where that is in no year v1
-/// has.
+/// Returns the instant at which `day` begins in `zone`; `None` for an unknown zone name, and for an instant outside of
+/// the years that v1 knows.
 pub fn day_begins(day: Date, zone: &str) -> Option<Micros> {
     let zone = ZONES.get(zone).ok()?;
     let micros = match day.to_zoned(zone.clone()) {
@@ -194,19 +195,19 @@ pub fn day_begins(day: Date, zone: &str) -> Option<Micros> {
     YEARS.contains(&micros).then_some(micros)
 }
 
-/// Whether `zone` is a name of the IANA time zone database, spelt as there.
+/// Checks whether `zone` is a name of the IANA time zone database, in the exact spelling.
 pub fn is_zone(zone: &str) -> bool {
     ZONES.available().any(|name| name.as_str() == zone)
 }
 
-/// `2026-11-21T10:36:12.630235Z`: UTC, always six fraction digits.
+/// Writes an instant as `2026-11-21T10:36:12.630235Z`: UTC, always six fraction digits.
 pub fn write(micros: Micros) -> String {
     let mut text = Vec::with_capacity(USUAL);
     write_to(&mut text, micros);
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// Appends what [`write()`] says to `out`.
+/// Appends the text of [`write()`] to `out`.
 pub fn write_to(out: &mut Vec<u8>, micros: Micros) {
     if YEARS.contains(&micros) {
         out.extend_from_slice(&usual(micros));
@@ -216,10 +217,10 @@ pub fn write_to(out: &mut Vec<u8>, micros: Micros) {
     }
 }
 
-/// Bytes of an instant of the years that v1 has.
+/// Length in bytes of an instant in the years that v1 knows.
 const USUAL: usize = 27;
 
-/// An instant of the years that v1 has.
+/// Writes an instant in the years that v1 knows.
 fn usual(micros: Micros) -> [u8; USUAL] {
     let (seconds, micros) = (micros.div_euclid(1_000_000), micros.rem_euclid(1_000_000));
     let (year, month, day) = date_after(seconds.div_euclid(86_400));

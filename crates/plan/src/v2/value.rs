@@ -1,4 +1,4 @@
-//! Single values a client sends: text in a query, JSON in a body, each against its kind.
+//! Reads single values that a client sends and checks their kind: text in a query, JSON in a body.
 //!
 //! May use: `plan` (kinds).
 
@@ -8,10 +8,10 @@ use crate::plan::Kind;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// Reads a filter value into the cell it is compared with.
+/// Reads a filter value into the cell with which records are compared.
 ///
 /// # Errors
-/// A sentence for the client when the text is not of the kind or outside the list.
+/// Returns a sentence for the client when the text is not of the kind, or not in the list.
 pub fn read_filter(kind: Kind, allowed: &[String], text: &str) -> Result<Cell, String> {
     if !allowed.is_empty() && !allowed.iter().any(|word| word == text) {
         return Err(not_one_of(text, allowed));
@@ -31,15 +31,15 @@ pub fn read_filter(kind: Kind, allowed: &[String], text: &str) -> Result<Cell, S
     }
 }
 
-/// A word outside of a list of words.
+/// Returns the error text for a word that is not in a list of words.
 pub fn not_one_of(text: &str, allowed: &[String]) -> String {
     format!("`{}` is not one of {}", shorten(text), allowed.join(", "))
 }
 
-/// [`read_filter`] for what a range begins with.
+/// As [`read_filter`], for the lower bound of a range.
 ///
 /// # Errors
-/// As there.
+/// As [`read_filter`].
 pub fn read_lower_bound(kind: Kind, allowed: &[String], text: &str) -> Result<Cell, String> {
     match (kind, first_instant(time::read_not_before(text))) {
         (Kind::DateTime, Some(instant)) => Ok(Cell::Instant(instant)),
@@ -47,7 +47,7 @@ pub fn read_lower_bound(kind: Kind, allowed: &[String], text: &str) -> Result<Ce
     }
 }
 
-/// A bare date in a timestamp range is its first instant, UTC (O23).
+/// Returns the instant of a timestamp range. A bare date means its first instant in UTC (O23).
 fn first_instant(written: Option<time::Written>) -> Option<time::Micros> {
     match written? {
         time::Written::Instant(micros) => Some(micros),
@@ -59,7 +59,7 @@ fn read_number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// `true`, `false`, `1` or `0`, in any case.
+/// Reads `true`, `false`, `1` or `0`, in any letter case.
 pub fn read_boolean(text: &str) -> Option<bool> {
     match text.to_ascii_lowercase().as_str() {
         "true" | "1" => Some(true),
@@ -68,7 +68,7 @@ pub fn read_boolean(text: &str) -> Option<bool> {
     }
 }
 
-/// A UUID in its hyphenated form, any letter case.
+/// Reads a UUID in its hyphenated form, in any letter case.
 pub fn read_uuid(text: &str) -> Option<Uuid> {
     if text.len() != 36 {
         return None;
@@ -79,7 +79,7 @@ pub fn read_uuid(text: &str) -> Option<Uuid> {
 /// Checks a JSON value against its kind and returns it in canonical form (ids in lower case).
 ///
 /// # Errors
-/// A sentence for the client.
+/// Returns a sentence for the client.
 pub fn read_json(kind: Kind, value: &Value) -> Result<Value, String> {
     match kind {
         Kind::Any => Ok(value.clone()),
@@ -96,9 +96,9 @@ pub fn read_json(kind: Kind, value: &Value) -> Result<Value, String> {
     }
 }
 
-/// A whole number, also when it is written with a fraction of zero: JSON Schema knows no difference.
+/// Reads a whole number, also one with a fraction of zero: JSON Schema makes no difference.
 fn whole(value: &Value) -> Option<i64> {
-    /// Up to here a float stands for one whole number only.
+    /// Up to this limit a float stands for exactly one whole number.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let exact = |float: &f64| float.fract() == 0.0 && float.abs() <= EXACT;
     value.as_i64().or_else(|| value.as_f64().filter(exact).map(|float| float as i64))
@@ -128,8 +128,8 @@ fn noun(kind: Kind) -> &'static str {
     }
 }
 
-/// The text in small letters, by which names are compared and searched. [`str::to_lowercase`] makes another letter of a
-/// Greek sigma at the end of a word, so that a part of a word would not be found in it.
+/// Returns the text in lower case, in which names are compared and searched. [`str::to_lowercase`] turns a Greek sigma
+/// at the end of a word into another letter, so that a part of a word would not be found in it.
 pub fn small_letters(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
@@ -138,8 +138,8 @@ pub fn small_letters(text: &str) -> String {
     small.map(|letter| if letter == 'ς' { 'σ' } else { letter }).collect()
 }
 
-/// The text without blanks at its ends, as v1 trims: the separators U+001C to U+001F count, which are no white
-/// space to Rust.
+/// Removes the blanks at both ends, as v1 does. The separators U+001C to U+001F count as blanks, although they are no
+/// white space to Rust.
 pub fn trimmed(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c))
 }

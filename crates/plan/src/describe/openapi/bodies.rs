@@ -6,14 +6,14 @@ use super::examples;
 use crate::plan::{BodyRule, Input, Kind, Operation, Plan, ValueType, schema};
 use serde_json::{Map, Value, json};
 
-/// Left out by the contract: its shape depends on the type of the item.
+/// The member that the contract leaves out, because its shape depends on the type of the item.
 const UNDESCRIBED: &str = "custom_fields";
 
-/// A text that is not blank. Blanks are those of [`crate::v2::value::trimmed`], some of which `\s` is without in one
-/// dialect or another.
+/// The pattern of a text that is not blank. Blanks are those of [`crate::v2::value::trimmed`]; in one dialect or
+/// another, `\s` lacks some of them.
 const NOT_BLANK: &str = r"[^\s\u0085\u001c-\u001f]";
 
-/// `requestBody` of an operation; none when it takes no body, or ignores it.
+/// Returns `requestBody` of an operation; `None` when it takes no body, or ignores it.
 pub(super) fn of(operation: &Operation) -> Option<Value> {
     let members = members(operation)?;
     let mut media = Map::new();
@@ -21,12 +21,12 @@ pub(super) fn of(operation: &Operation) -> Option<Value> {
     if let Some(example) = examples::body(&operation.id) {
         media.insert("example".into(), example);
     }
-    // No body is taken as an empty object.
+    // An absent body is read as an empty object.
     let required = members.iter().any(|input| input.spec.required);
     Some(json!({ "required": required, "content": { "application/json": media } }))
 }
 
-/// What is said of an operation whose body has a member that is not described.
+/// Returns the remark on an operation whose body has a member that is not described.
 pub(super) fn remark(operation: &Operation) -> Option<&'static str> {
     let undescribed = members(operation)?.iter().any(|input| input.name == UNDESCRIBED);
     undescribed.then_some(
@@ -35,7 +35,7 @@ pub(super) fn remark(operation: &Operation) -> Option<&'static str> {
     )
 }
 
-/// The schema of each body, by name.
+/// Returns the schema of each body, by name.
 pub(super) fn components(plan: &Plan) -> impl Iterator<Item = (String, Value)> {
     plan.operations
         .iter()
@@ -49,7 +49,7 @@ fn members(operation: &Operation) -> Option<&[Input]> {
     }
 }
 
-/// `labels_create` becomes `LabelsCreateBody`.
+/// Returns the name of the schema: `labels_create` becomes `LabelsCreateBody`.
 fn name(operation: &Operation) -> String {
     let mut name = String::new();
     for word in operation.id.split('_') {

@@ -1,4 +1,4 @@
-//! The document as a whole: what it says of the API, and where its parts stand. May use: `plan`, this folder.
+//! The document as a whole: its text about the API, and the places of its parts. May use: `plan`, this folder.
 
 use super::{examples, headers, operations, parameters, problems, schemas, security};
 use crate::plan::Plan;

@@ -17,12 +17,12 @@ fn file(name: &str) -> Option<Value> {
     Some(serde_json::from_slice(&file.data).expect("the examples are JSON"))
 }
 
-/// A body of an operation.
+/// Returns an example of an operation's request body.
 pub(super) fn body(operation: &str) -> Option<Value> {
     file(&format!("bodies/{operation}"))
 }
 
-/// `examples` of a success: a record, or a page of it in both styles.
+/// Returns `examples` of a success: a record, or a page of it in both styles.
 pub(super) fn success(operation: &Operation, shape: &str) -> Option<Value> {
     let record = file(&operation.id).or_else(|| file(shape))?;
     if !operation.is_list() {
@@ -37,7 +37,7 @@ pub(super) fn success(operation: &Operation, shape: &str) -> Option<Value> {
     Some(json!({ "offset": { "value": offset }, "cursor": { "value": cursor } }))
 }
 
-/// `components.examples`: a problem of each code.
+/// Returns `components.examples`: a problem of each code.
 pub(super) fn problems() -> Value {
     let told = file("problems").expect("problems.json is embedded");
     let example = |(status, code): (u16, &str)| {
@@ -53,7 +53,7 @@ pub(super) fn problems() -> Value {
     codes::TABLE.into_iter().map(example).collect::<Map<_, _>>().into()
 }
 
-/// References to the problems of some codes.
+/// Returns references to the problems of some codes.
 pub(super) fn of_problems(codes: &[&str]) -> Value {
     let reference = |code: &&str| ((*code).to_owned(), json!({ "$ref": format!("#/components/examples/{code}") }));
     codes.iter().map(reference).collect::<Map<_, _>>().into()

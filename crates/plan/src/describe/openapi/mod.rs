@@ -1,11 +1,11 @@
 //! The OpenAPI 3.1 document, made from the plan alone.
 //!
-//! Purpose: everything that a client may rely on is read off the mappings, so that the document cannot differ from what
-//! is routed, checked and answered. The parameter `expand` and the body member `custom_fields` are left out, as the
-//! contract says, although both work.
+//! Purpose: everything that a client may rely on comes from the mappings, so that the document cannot differ from the
+//! routes, checks and answers of the gateway. The parameter `expand` and the body member `custom_fields` are left out,
+//! as the contract says, although both work.
 //!
-//! The document is written once, with a stand-in where the address of the gateway goes. What answers share is the text
-//! with the address of a request put in.
+//! The document is written once, with a placeholder for the address of the gateway. Answers share the text in which the
+//! placeholder is replaced by the address of the request.
 //!
 //! May use: `plan`.
 
@@ -38,8 +38,8 @@ pub enum Format {
     Yaml,
 }
 
-/// The document in every form, for any address. It is written when somebody asks for it first, so that the start does
-/// not wait for it.
+/// The document in every format, for any address. It is written when the first request asks for it, so that the start
+/// does not wait for it.
 #[derive(Debug)]
 pub struct Document {
     plan: Arc<Plan>,
@@ -48,7 +48,7 @@ pub struct Document {
     last: Mutex<Option<Sent>>,
 }
 
-/// What an answer sent, which the next one for the same address sends as well.
+/// The content of the last answer. The next answer of the same format for the same address sends it again.
 #[derive(Debug)]
 struct Sent {
     format: Format,
@@ -56,7 +56,7 @@ struct Sent {
     text: Bytes,
 }
 
-/// The JSON form, and what identifies it.
+/// The JSON form and its digest.
 #[derive(Debug)]
 struct Written {
     text: String,
@@ -64,7 +64,7 @@ struct Written {
 }
 
 impl Document {
-    /// The document of a plan.
+    /// Creates the document of a plan.
     pub fn new(plan: Arc<Plan>) -> Self {
         Self { plan, json: OnceLock::new(), yaml: OnceLock::new(), last: Mutex::default() }
     }
@@ -76,7 +76,7 @@ impl Document {
         })
     }
 
-    /// The text for a gateway at `base` (without a trailing slash).
+    /// Returns the text for a gateway at `base` (without a trailing slash).
     pub fn text(&self, format: Format, base: &str) -> String {
         let yaml = || serde_saphyr::to_string(&document(&self.plan)).expect("JSON can always be written as YAML");
         let text = match format {
@@ -86,8 +86,8 @@ impl Document {
         text.replace(STAND_IN, base)
     }
 
-    /// [`Self::text`] for answers. Those for one address share their bytes, so that many clients who ask at once, or
-    /// read slowly, take no more memory than one.
+    /// Returns [`Self::text`] for answers. Answers for one address share their bytes, so that many clients that ask at
+    /// once, or read slowly, take no more memory than one client.
     pub fn bytes(&self, format: Format, base: &str) -> Bytes {
         if let Some(sent) = self.last.lock().as_ref().filter(|sent| sent.format == format && sent.base == base) {
             return sent.text.clone();
@@ -97,7 +97,7 @@ impl Document {
         text
     }
 
-    /// A validator of the text, for caches: another text has another one.
+    /// Returns a validator of the text for caches. A different text has a different validator.
     pub fn tag(&self, format: Format, base: &str) -> String {
         let form = match format {
             Format::Json => "json",

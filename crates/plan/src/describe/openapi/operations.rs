@@ -1,4 +1,4 @@
-//! `paths`: every operation of the plan, and what it costs.
+//! `paths`: every operation of the plan, with its cost.
 //!
 //! May use: `plan`.
 
@@ -6,7 +6,7 @@ use super::{bodies, parameters, responses, security};
 use crate::plan::{Operation, Plan};
 use serde_json::{Map, Value, json};
 
-/// All operations by path and method.
+/// Returns all operations by path and method.
 pub(super) fn paths(plan: &Plan) -> Value {
     let mut paths: Map<String, Value> = Map::new();
     for operation in &plan.operations {
@@ -42,7 +42,7 @@ fn operation(plan: &Plan, operation: &Operation) -> Value {
     object.into()
 }
 
-/// Sentences beyond the summary.
+/// Returns the sentences that follow the summary.
 fn remarks(operation: &Operation) -> Vec<String> {
     let mut remarks = Vec::new();
     if !operation.works() {
@@ -58,7 +58,7 @@ fn remarks(operation: &Operation) -> Vec<String> {
     remarks
 }
 
-/// `work_item_comments` as people write it.
+/// Writes a name such as `work_item_comments` for people.
 pub(super) fn tag_name(resource: &str) -> String {
     let mut name = resource.replace('_', " ");
     if let Some(first) = name.get_mut(..1) {

@@ -9,7 +9,7 @@
 use crate::plan::{Kind, Operation, Order, Param, ParamRole, Plan, Segment, ValueType, schema};
 use serde_json::{Map, Value, json};
 
-/// Parameters every list takes, and the headers of safe writes, by name.
+/// Returns the parameters that every list takes, and the headers of safe writes, by name.
 pub(super) fn components(plan: &Plan) -> Value {
     let list = plan.operations.iter().find(|operation| operation.is_list());
     let paging = list.into_iter().flat_map(|list| list.params.iter().filter(|param| is_shared(param)));
@@ -17,7 +17,7 @@ pub(super) fn components(plan: &Plan) -> Value {
     paging.chain(super::safe_writes::components()).collect::<Map<_, _>>().into()
 }
 
-/// Parameters of an operation.
+/// Returns the parameters of an operation.
 pub(super) fn of(plan: &Plan, operation: &Operation) -> Vec<Value> {
     let path = operation.path.segments().iter().filter_map(|segment| match segment {
         Segment::Variable(name) => Some(path(name)),
@@ -108,12 +108,12 @@ fn schema(param: &Param) -> Map<String, Value> {
         schema.insert("default".into(), default.clone());
     }
     if param.value == ValueType::One(Kind::Boolean) && param.role == ParamRole::Paging {
-        // A value that does not say false counts as true.
+        // Every value that does not mean false counts as true.
         schema.insert("type".into(), json!(["boolean", "string"]));
     }
     if param.value == ValueType::One(Kind::Integer) && param.role == ParamRole::Paging {
         schema.insert("minimum".into(), if param.name == "per_page" { 1 } else { 0 }.into());
-        // A larger page is cut to the largest, a larger offset is refused.
+        // A page size above the maximum is reduced to it; an offset above the maximum is refused.
         if let Some(max) = param.spec.max.filter(|_| param.name == "offset") {
             schema.insert("maximum".into(), max.into());
         }

@@ -1,4 +1,4 @@
-//! Refusals by status: those that every operation has, and those that one declares. May use: `plan`, this folder.
+//! Refusals by status: those of every operation, and those that one operation declares. May use: `plan`, this folder.
 
 use super::examples;
 use super::schemas::reference;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 /// Media type of refusals.
 const PROBLEM: &str = "application/problem+json";
 
-/// What any operation may answer besides what it declares: name of the component, status, when.
+/// Answers that any operation may give besides those it declares: name of the component, status, when.
 pub(super) const ANY_TIME: [(&str, u16, &str); 4] = [
     ("InternalError", 500, "The gateway failed; the request id leads to the cause in its log."),
     ("UpstreamError", 502, "v1 answered what the gateway cannot use; `detail` says what was stored, if anything."),
@@ -21,11 +21,11 @@ pub(super) const ANY_TIME: [(&str, u16, &str); 4] = [
     ("Timeout", 504, "v1 or the gateway took too long; a write may have been carried out."),
 ];
 
-/// Answered by operations of a later version.
+/// The answer of operations that belong to a later version.
 pub(super) const PENDING: (&str, u16, &str) =
     ("NotImplemented", 501, "The operation does not work in this version.");
 
-/// Errors every operation declares, word for word the same, so they are written once.
+/// Errors that every operation declares in the same words, so that they are written once.
 pub(super) const EVERYWHERE: [(u16, &str); 2] = [(401, "Unauthorized"), (429, "RateLimited")];
 
 /// `components.responses`.
@@ -47,7 +47,7 @@ pub(super) fn shared(name: &str) -> Value {
     json!({ "$ref": format!("#/components/responses/{name}") })
 }
 
-/// The refusals of one status that an operation declares.
+/// Returns the refusals of one status that an operation declares.
 pub(super) fn declared(status: u16, cases: &[&ErrorCase]) -> Value {
     let lines: Vec<String> = cases.iter().map(|case| format!("`{}`: {}", case.code, case.when)).collect();
     let mut codes: Vec<&str> = cases.iter().map(|case| case.code.as_str()).collect();

@@ -1,4 +1,4 @@
-//! What an operation answers: its success, and its refusals by status.
+//! The responses of an operation: its success, and its refusals by status.
 //!
 //! May use: `plan`.
 

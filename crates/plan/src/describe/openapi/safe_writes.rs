@@ -1,4 +1,4 @@
-//! What the gateway adds to the contract for safe writes: versions of records and the demand for one, and keys that
+//! Additions to the contract for safe writes: versions of records and conditions on them, and keys that
 //! make a repeated POST harmless. All of it is optional; `docs/safe-writes.md` explains it.
 //!
 //! May use: `plan`.
@@ -14,14 +14,14 @@ const TAGS: &str = r#"^[ \t]*(\*|(,[ \t]*)*(W/)?"[!#-~]*"([ \t]*,([ \t]*(W/)?"[!
 /// A string of structured fields, or a bare word.
 const KEY: &str = r#"^[ \t]*("([ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~]{1,255})[ \t]*$"#;
 
-/// Whether the operation's answer tells the version of a record.
+/// Checks whether the operation's answer carries the version of a record.
 fn tells_version(plan: &Plan, operation: &Operation) -> bool {
     let record = |known: &&Operation| known.method == Method::Get && known.answer == Answer::Record;
     let shown = plan.operations.iter().filter(record).any(|known| known.response == operation.response);
     operation.answer == Answer::Record && shown
 }
 
-/// Whether the operation takes `Idempotency-Key`.
+/// Checks whether the operation takes `Idempotency-Key`.
 fn takes_key(operation: &Operation) -> bool {
     operation.method == Method::Post
 }
@@ -43,7 +43,7 @@ pub(super) fn components() -> [(String, Value); 2] {
     ]
 }
 
-/// References to the headers an operation takes.
+/// Returns references to the headers that an operation takes.
 pub(super) fn parameters(plan: &Plan, operation: &Operation) -> Vec<Value> {
     let mut names = Vec::new();
     if plan.showing(operation).is_some() {
@@ -55,7 +55,7 @@ pub(super) fn parameters(plan: &Plan, operation: &Operation) -> Vec<Value> {
     names.iter().map(|name| json!({ "$ref": format!("#/components/parameters/{name}") })).collect()
 }
 
-/// References to the headers a success of the operation may carry.
+/// Returns references to the headers that a success of the operation may carry.
 pub(super) fn success_headers(plan: &Plan, operation: &Operation) -> Map<String, Value> {
     let mut headers = Map::new();
     if tells_version(plan, operation) {
@@ -67,7 +67,7 @@ pub(super) fn success_headers(plan: &Plan, operation: &Operation) -> Map<String,
     headers
 }
 
-/// What the operation may be refused with because of these headers.
+/// Returns the refusals that these headers can cause.
 pub(super) fn refusals(plan: &Plan, operation: &Operation) -> Vec<ErrorCase> {
     let case = |status, code: &str, when: &str| ErrorCase { status, code: code.into(), when: when.into() };
     let mut cases = Vec::new();

@@ -7,10 +7,10 @@ use crate::plan::{Plan, codes};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// The shapes that are made into a page per record, and their suffixes.
+/// Envelopes of which a page schema is made for each record shape, with the suffixes of the page schemas.
 const ENVELOPES: [(&str, &str); 2] = [("OffsetEnvelope", "OffsetPage"), ("CursorEnvelope", "CursorPage")];
 
-/// All schemas by name.
+/// Returns all schemas by name.
 pub(super) fn components(plan: &Plan) -> Value {
     let mut schemas: Map<String, Value> = Map::new();
     for (name, shape) in plan.shapes.iter().filter(|(name, _)| ENVELOPES.iter().all(|(known, _)| name != known)) {
@@ -43,19 +43,19 @@ fn listed(plan: &Plan) -> BTreeSet<&str> {
     plan.operations.iter().filter(|operation| operation.is_list()).filter_map(|o| o.response.as_deref()).collect()
 }
 
-/// A reference to a schema.
+/// Returns a reference to a schema.
 pub(super) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
 }
 
-/// An envelope whose rows have a shape.
+/// Returns an envelope whose rows have a shape.
 fn page(envelope: &Value, name: &str) -> Value {
     let mut page = envelope.clone();
     page["properties"]["data"]["items"] = reference(name);
     page
 }
 
-/// What a page of `name` answers: either envelope; `pagination.style` tells which.
+/// Returns the schema of a page of `name`: either envelope; `pagination.style` tells which.
 pub(super) fn either_page(name: &str) -> Value {
     json!({ "oneOf": ENVELOPES.map(|(_, suffix)| reference(&format!("{name}{suffix}"))) })
 }

@@ -1,12 +1,12 @@
-//! How to authenticate: the API key, and OAuth 2.0 with every scope a token may carry.
+//! Authentication: the API key, and OAuth 2.0 with every scope that a token may carry.
 //!
 //! May use: `plan::scopes`.
 
 use crate::plan::{Operation, scopes};
 use serde_json::{Map, Value, json};
 
-/// Stands for the public address of the gateway until a request tells it. Not a word anybody would write; what it stands
-/// for has characters that JSON strings and plain YAML scalars take as they are.
+/// Placeholder for the public address of the gateway until a request tells it. No other text contains it. The address
+/// that replaces it has only characters that JSON strings and plain YAML scalars take unchanged.
 pub(super) const STAND_IN: &str = "https://address-of-this-gateway.invalid";
 
 /// Name of the scheme of API keys.
@@ -40,14 +40,14 @@ pub(super) fn schemes() -> Value {
     })
 }
 
-/// What an operation accepts: a key, or a token with any one of its scopes.
+/// Returns the credentials that an operation accepts: a key, or a token with any one of its scopes.
 pub(super) fn requirements(operation: &Operation) -> Value {
     let key = json!({ API_KEY: [] });
     let scopes = operation.scopes.iter().map(|scope| json!({ OAUTH: [scope] }));
     std::iter::once(key).chain(scopes).collect()
 }
 
-/// What a scope permits, in a sentence.
+/// Returns a sentence that says what a scope permits.
 fn sentence(scope: &str) -> String {
     let (what, verb) = match scope.split_once(':') {
         Some((family, verb)) => (spoken(family), verb),

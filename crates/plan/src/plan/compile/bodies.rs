@@ -1,4 +1,4 @@
-//! Stage 2, bodies: members are declared once in `[inputs]`; an operation names the ones it takes and
+//! Stage 2, bodies: members are declared once in `[inputs]`; an operation names the members it takes and
 //! says what differs. May use: `mapping`, this folder.
 
 use super::draft::Builder;
@@ -16,7 +16,7 @@ pub(super) fn build(builder: &Builder, faults: &mut Faults) -> BodyRule {
         if builder.file.inputs.contains_key(name) {
             inputs.push(input(builder, name, spec, &trail, faults));
         } else if builder.file.head.sound || !builder.file.inputs.is_empty() {
-            // A table [inputs] that could not be found under its name was reported as such.
+            // When no table was found under the name [inputs], that was already reported.
             faults.add(&trail, "[inputs] declares no such member");
         }
     }

@@ -1,5 +1,5 @@
-//! Lists of work items come from the index: which column each cell is, and whether the index can do what is asked.
-//! May use: `mapping`, this folder.
+//! Columns of the lists of work items, which come from the index: finds the column of each cell, and checks whether the
+//! index supports the list. May use: `mapping`, this folder.
 
 use super::draft::{Case, Draft};
 use crate::mapping::{Faults, Order, Special, Step};
@@ -28,7 +28,7 @@ pub(super) fn choose(draft: &mut Draft, faults: &mut Faults) {
     }
 }
 
-/// The index can order by, resume from and search in what the list names.
+/// Checks that the index can order by, resume from and search in the fields that the list names.
 fn columns_fit(case: Case, faults: &mut Faults) {
     let can = |field: &String, able: fn(Column) -> bool| field.parse().is_ok_and(able);
     if let Some(Order { allowed, cursor, .. }) = &case.operation.order {

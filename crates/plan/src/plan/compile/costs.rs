@@ -39,7 +39,8 @@ fn calls_are_declared(case: Case, faults: &mut Faults) {
     }
 }
 
-/// A step that works inside a project has one in its path, and an answer that is kept for many is no person's own.
+/// Checks that a step for projects has a project in its path, and that a plain step, whose answer is cached for many
+/// users, is not on the surface `user`.
 fn place_fits(case: Case, faults: &mut Faults) {
     let trail = case.trail().then("step");
     match case.operation.step {
@@ -54,15 +55,15 @@ fn place_fits(case: Case, faults: &mut Faults) {
     }
 }
 
-/// Whether a call of v1 can fill a variable: from the path, or from what the operation itself makes or finds.
+/// Checks whether a call of v1 can fill a variable: from the path, or from a value that the operation makes or finds.
 fn is_known(operation: &Operation, name: &str) -> bool {
     let created = name == "pk" && operation.method == Method::Post;
-    // A look-up finds the project, and a body may name one.
+    // A look-up finds the project, or the body names it.
     let found = name == "project_id" && operation.surface == Surface::Workspace;
     created || found || operation.path.variables().any(|known| known == name)
 }
 
-/// What a step of the language needs.
+/// The requirements of a plain step.
 struct Needs {
     word: &'static str,
     method: Method,
@@ -94,14 +95,14 @@ fn step_fits(case: Case, needs: &Needs, faults: &mut Faults) {
     }
 }
 
-/// v1 has the paths that the step needs.
+/// Checks that v1 has the paths that the step needs.
 fn v1_fits(case: Case, needs: &Needs, faults: &mut Faults) {
     let (trail, operation) = (case.trail().then("step"), case.operation);
     if needs.pk != operation.path.variables().any(|name| name == "pk") {
         let does = if needs.pk { "needs" } else { "has no use for" };
         faults.add(&trail, format!("`{}` {does} {{pk}} in the path", needs.word));
     }
-    // As written: a path that cannot be read was reported as such.
+    // Looks at the declaration as written: a path that cannot be parsed was already reported.
     let v1 = case.file.v1.as_ref().map(|v1| &v1.value);
     if needs.collection && v1.is_none_or(|v1| v1.collection.is_none()) {
         faults.add(&trail, format!("`{}` needs `v1.collection`", needs.word));
@@ -111,7 +112,7 @@ fn v1_fits(case: Case, needs: &Needs, faults: &mut Faults) {
     }
 }
 
-/// The own store knows which records are meant, and has this step for them.
+/// Checks that the records of the own store are declared, and that the store has this step for them.
 fn own_fits(case: Case, needs: &Needs, faults: &mut Faults) {
     let trail = case.trail().then("step");
     match case.resource.records {

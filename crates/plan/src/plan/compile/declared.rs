@@ -1,7 +1,7 @@
-//! What each rule that files declare needs.
+//! Checks of the rules that files declare.
 //!
-//! The own store has rules of its own, so there they are refused; and so is a rule that the step of an operation does
-//! not hold ([`Rule::is_held_by`]), because it would be declared in vain. May use: `mapping`, this folder.
+//! The own store has its own rules, so declared rules are refused there. A rule that the step of an operation does not
+//! enforce ([`Rule::is_held_by`]) is refused too, because it would have no effect. May use: `mapping`, this folder.
 
 use super::draft::{Case, Draft};
 use crate::mapping::{Faults, OnCreate, ReadOneBy, Source, Step, Surface, Trail};
@@ -42,14 +42,14 @@ pub(super) fn check(draft: &Draft, faults: &mut Faults) {
     }
 }
 
-/// The field of the rule is a value of this kind that v1 holds.
+/// Checks that the field of the rule holds a value of this kind, and that the value is written to v1.
 fn field_fits(field: &Field, kind: Kind, trail: &Trail, faults: &mut Faults) {
     if field.value != ValueType::One(kind) || field.spec.v1.is_none() || field.spec.read_only {
         faults.add(trail, format!("`{}` is no {} that is written to v1", field.name, kind.contract_type()));
     }
 }
 
-/// Every rule that an operation falls under is held by its step.
+/// Checks that the step of an operation enforces every rule that applies to the operation.
 fn rules_are_held(case: Case, faults: &mut Faults) {
     let (operation, resource) = (case.operation, case.resource);
     let takes = |rule: &Option<OneOfAll>| match (rule, &operation.body) {
@@ -83,7 +83,7 @@ fn rules_are_held(case: Case, faults: &mut Faults) {
     }
 }
 
-/// Children hang on a record by a field that names it, or nothing.
+/// Checks that the field by which children refer to a record is an id of v1 that may be null.
 fn children_fit(case: Case, faults: &mut Faults) {
     let Some(by) = case.operation.detach_children.map(|field| &case.resource.fields[field]) else { return };
     if !by.spec.nullable || by.spec.v1.is_none() || by.value != ValueType::One(Kind::Uuid) {

@@ -14,7 +14,7 @@ pub(super) fn check(draft: &Draft, faults: &mut Faults) {
             }
         }
         v1_names_are_written_once(resource, file, faults);
-        // Where there is no body at all, nothing is written.
+        // Without any input no field is written.
         if draft.works(index) && !file.inputs.is_empty() {
             fields_are_written(resource, file, faults);
         }
@@ -66,7 +66,7 @@ fn v1_names_are_written_once(resource: &Resource, file: &ResourceFile, faults: &
     }
 }
 
-/// A field of the own store is declared by its surface only; where its value comes from is code.
+/// Checks that a field of the own store has no keys about v1. Code decides where its value comes from.
 fn field_fits_the_store(file: &ResourceFile, field: &Field, faults: &mut Faults) {
     let trail = file.trail_of(&field.name);
     let of_v1 = [
@@ -101,7 +101,7 @@ fn fields_are_read(draft: &Draft, index: usize, file: &ResourceFile, faults: &mu
     }
 }
 
-/// Whether its answer is made by copying what v1 shows.
+/// Checks whether the answer of the operation is made by copying v1's values.
 fn reads_generically(case: Case) -> bool {
     let step = &case.operation.step;
     let copies = !matches!(step, Step::Special(_) | Step::Pending);
@@ -118,7 +118,7 @@ fn inputs_have_fields(resource: &Resource, file: &ResourceFile, faults: &mut Fau
                     "there is no field of this name; say `write_only = true` when it never comes back",
                 );
             }
-            // A name in place of an id: write-only, and the field that is read under the same name is its expansion.
+            // A name in place of an id: write-only. The field that is read under the same name is its expansion.
             Some(field) if field.spec.read_only && input.value.write_only => {}
             Some(field) if field.spec.read_only => faults.add(&trail, "the field of this name is read-only"),
             _ => {}

@@ -39,7 +39,7 @@ fn test_fits(param: &Param, filter: &Filter, trail: &Trail, faults: &mut Faults)
     }
 }
 
-/// Behind v1 a filter is compared with values of its own kind; no other could ever be equal.
+/// Checks that a filter behind v1 has the kind of its field's values. A value of another kind could never be equal.
 fn kind_fits(case: Case, param: &Param, filter: &Filter, trail: &Trail, faults: &mut Faults) {
     let (ValueType::One(asked) | ValueType::Csv(asked)) = param.value else { return };
     let held = case.resource.field(&filter.field).and_then(|field| match field.value {
@@ -53,7 +53,7 @@ fn kind_fits(case: Case, param: &Param, filter: &Filter, trail: &Trail, faults: 
     }
 }
 
-/// A filter offers nothing that can never be written.
+/// Checks that a filter offers only values that can be written.
 fn enum_fits(case: Case, param: &Param, filter: &Filter, trail: &Trail, faults: &mut Faults) {
     let Some(input) = case.file.inputs.get(&filter.field) else { return };
     let never = |value: &&String| !input.value.allowed.is_empty() && !input.value.allowed.contains(value);

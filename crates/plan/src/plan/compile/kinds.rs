@@ -1,10 +1,10 @@
-//! Type words of the files into kinds of values. May use: `mapping`, this folder.
+//! Converts the type words of the files to kinds of values. May use: `mapping`, this folder.
 
 use crate::mapping::{Faults, Trail, TypeWord};
 use crate::plan::{Kind, ValueType};
 
-/// The kind of value `word` (and `items`, for its elements) stands for. A missing or wrong word is
-/// reported and reads as any value, so that nothing else follows from it.
+/// Returns the kind of value that `word` stands for, with `items` for its elements. A missing or wrong word is
+/// reported, and then accepted as any value so that it causes no further faults.
 pub(super) fn value_type(
     word: Option<TypeWord>,
     items: Option<TypeWord>,
@@ -30,7 +30,7 @@ pub(super) fn value_type(
     }
 }
 
-/// The kind of this name; none for lists.
+/// Returns the kind of this name; `None` for lists.
 fn single(word: TypeWord) -> Option<Kind> {
     <&str>::from(word).parse().ok()
 }

@@ -1,8 +1,8 @@
-//! Stage 5: the public operations of v1, from the steps of the v2 operations and from what is declared beside them.
+//! Stage 5: the public operations of v1, from the steps of the v2 operations and from additional declarations.
 //!
-//! The v1 operation that a v2 operation stands for follows from its step: a list for v1's list, a create for v1's POST,
-//! and so on; a function stands for the first of its calls with the method of the operation, else for the first that
-//! reads or writes as it does. May use: `mapping`, this folder.
+//! The step of a v2 operation decides which v1 operation it stands for: a list stands for v1's list, a create for v1's
+//! POST, and so on. A function stands for the first of its calls with the method of the operation. Without such a call
+//! it stands for the first call that reads or writes as the operation does. May use: `mapping`, this folder.
 
 mod declared;
 mod rows;

@@ -5,10 +5,10 @@ use super::{bodies, params, planned, rules, turns};
 use crate::mapping::{Answer, ErrorCase, Faults, Method, Step, Surface, Trail};
 use crate::plan::{Calls, Operation, PathTemplate, Resource};
 
-/// Stands where a path could not be read; the operation is not sound then.
+/// Placeholder for a path that could not be read. The operation is not sound then.
 const NO_PATH: &str = "unreadable/";
 
-/// Makes an operation of every table.
+/// Builds an operation from every table.
 pub(super) fn build(draft: &mut Draft, faults: &mut Faults) {
     for (resource, file) in draft.files.resources.iter().enumerate() {
         for spec in &file.operations {
@@ -72,8 +72,8 @@ impl Builder<'_> {
         }
     }
 
-    /// The operation's own errors; before them that of the mode it needs, and each of every operation before the first
-    /// of a higher status.
+    /// Returns the operation's own errors, with the common errors inserted. The error of the mode it needs comes before
+    /// the first error of the same or a higher status, each error of every operation before the first of a higher one.
     fn errors(&self) -> Vec<ErrorCase> {
         let mut errors = self.spec.errors.clone();
         let needs = |mode: &str| self.spec.head.value.mode.is_some_and(|needed| needed.as_str() == mode);

@@ -6,7 +6,7 @@ use super::kinds;
 use crate::mapping::{Faults, ParamSpec, Trail};
 use crate::plan::{Filter, FilterTest, Kind, Param, ParamRole, ValueType};
 
-/// What the end of a parameter's name says about its test.
+/// Suffixes of parameter names, each with the test it stands for.
 const SUFFIXES: [(&str, FilterTest); 4] = [
     ("__in", FilterTest::In),
     ("__isnull", FilterTest::IsNull),
@@ -14,7 +14,7 @@ const SUFFIXES: [(&str, FilterTest); 4] = [
     ("__lte", FilterTest::AtMost),
 ];
 
-/// Names that bound a field without carrying its name (the audit log's).
+/// Parameters that bound a field without containing its name (those of the audit log).
 const BOUNDS: [(&str, &str, FilterTest); 2] =
     [("created_after", "created_at", FilterTest::AtLeast), ("created_before", "created_at", FilterTest::AtMost)];
 

@@ -1,10 +1,10 @@
-//! Rules of paths: v2's among themselves, and v1's against v2's. May use: `mapping`, this folder.
+//! Rules of paths: v2's must differ from each other, and v1's must fit v2's. May use: `mapping`, this folder.
 
 use super::draft::{Case, Draft};
 use crate::mapping::{Faults, Method, Step, Surface};
 use std::collections::HashMap;
 
-/// Variables every file may use; further ones are declared under `variables`.
+/// Variables that every file may use. Further variables are declared under `variables`.
 const USUAL: [&str; 7] = ["slug", "project_id", "pk", "work_item_id", "property_id", "type_id", "identifier"];
 
 pub(super) fn check(draft: &Draft, faults: &mut Faults) {
@@ -17,7 +17,7 @@ pub(super) fn check(draft: &Draft, faults: &mut Faults) {
     shapes_are_unique(draft, faults);
 }
 
-/// The surface of a path says where it lies.
+/// Checks that the variables of a path fit its surface.
 fn surface(case: Case, faults: &mut Faults) {
     let operation = case.operation;
     let has = |name: &str| operation.path.variables().any(|known| known == name);
@@ -51,7 +51,8 @@ fn variables_are_known(case: Case, faults: &mut Faults) {
     }
 }
 
-/// Same method and path twice, or one path under two names, would make the route table guess.
+/// Checks that no method and path occur twice, and that no two paths differ only in the names of variables. The route
+/// table could not choose between them.
 fn shapes_are_unique(draft: &Draft, faults: &mut Faults) {
     let mut operations: HashMap<(Method, String), &str> = HashMap::new();
     let mut texts: HashMap<String, (&str, &str)> = HashMap::new();
@@ -77,8 +78,8 @@ fn shapes_are_unique(draft: &Draft, faults: &mut Faults) {
     }
 }
 
-/// A value that a step fills into v1's paths must come from v2's path, and the other way round nothing of v2's path may
-/// get lost on the way.
+/// Checks that every value that a step fills into v1's paths comes from v2's path, and that no variable of v2's path is
+/// ignored.
 fn v1_paths_fit(case: Case, faults: &mut Faults) {
     let Some(v1) = case.resource.v1.as_ref().filter(|_| case.translates()) else { return };
     let own: Vec<&str> = case.operation.path.variables().collect();
@@ -86,7 +87,7 @@ fn v1_paths_fit(case: Case, faults: &mut Faults) {
     let v1_trail = case.file.trail().then("v1");
     for (name, template) in [("collection", &v1.collection), ("record", &v1.record), ("also_in", &v1.also_in)] {
         for variable in template.iter().flat_map(|template| template.variables()) {
-            // A list or create knows no record yet.
+            // A list or create does not know a record yet.
             let later = name == "record" && variable == "pk" && !below_record;
             // A special step of a workspace path, such as a look-up by human key, finds the project itself.
             let found =

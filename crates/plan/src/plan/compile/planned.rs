@@ -1,19 +1,19 @@
-//! Stage 2, calls of v1: what an operation asks of v1 with nothing kept, and what of it even then.
+//! Stage 2, calls of v1: the calls of an operation when nothing is cached, and which of them remain when all is cached.
 //!
-//! The plain steps of resources behind v1 say it by themselves; other calls are declared, as `METHOD path`, with
-//! `unless kept` behind those that are not made when the gateway has the answer at hand, and `for each NAME` behind
-//! those that come beyond the usual ones. Everything that speaks of the cost reads it off these calls. May use:
+//! For plain steps of resources behind v1 the calls follow from the step. All other calls are declared, as `METHOD
+//! path`. A call ends with `unless kept` when it is not made if the gateway already has the answer, and with `for each
+//! NAME` when it comes in addition to the usual calls. All figures of the cost are computed from these calls. May use:
 //! `mapping`, this folder.
 
 use super::draft::Builder;
 use crate::mapping::{Faults, Keep, Method, ReadOneBy, Rows, Source, Step, Trail};
 use crate::plan::{Extra, Made, PathTemplate, PlannedCall, Resource, V1Source};
 
-/// Ends a declared call that a warm operation does not make.
+/// Suffix of a declared call that a warm operation does not make.
 const UNLESS_KEPT: &str = " unless kept";
-/// Stands before the thing that a declared call beyond the usual ones is made for.
+/// Text between a declared extra call and the thing for which the call is made.
 const FOR_EACH: &str = " for each ";
-/// What asks v1 for a whole list, page by page.
+/// Query that asks v1 for a whole list, page by page.
 const WHOLE_LIST: &str = "per_page=1000";
 
 pub(super) fn build(builder: &Builder, resource: &Resource, faults: &mut Faults) -> Vec<PlannedCall> {
@@ -29,10 +29,10 @@ pub(super) fn build(builder: &Builder, resource: &Resource, faults: &mut Faults)
     calls
 }
 
-/// The calls of a step of the language; none for steps that are functions.
+/// Returns the calls of a plain step; `None` for steps that are functions.
 fn of_step(step: Step, resource: &Resource, builder: &Builder) -> Option<Vec<PlannedCall>> {
     let (v1, head) = (resource.v1.as_ref(), &builder.spec.head.value);
-    // Where one record is read by itself, nothing else keeps the list.
+    // When single records are read at their own path, nothing caches the list.
     let kept = v1.is_none_or(|v1| v1.one == ReadOneBy::Collection);
     let list = |made| read_list(v1?, made);
     let record = |method, made| call(method, v1?.record.as_ref()?, String::new(), made);
@@ -78,7 +78,7 @@ fn of_step(step: Step, resource: &Resource, builder: &Builder) -> Option<Vec<Pla
     Some([required(resource, builder)].into_iter().chain(calls).flatten().collect())
 }
 
-/// The look at the record that must be there, which a fresh row of the index can take the place of.
+/// Returns the call that checks the required record. A fresh row of the index can replace this call.
 fn required(resource: &Resource, builder: &Builder) -> Option<PlannedCall> {
     let (known, id) = resource.requires?.place();
     let file = builder.files.resources.iter().find(|file| file.head.value.resource == known.name())?;

@@ -1,4 +1,4 @@
-//! Rules of errors, and of what v1's refusals mean. May use: `mapping`, this folder.
+//! Rules of errors, and of the meanings of v1's refusals. May use: `mapping`, this folder.
 
 use super::draft::{Case, Draft};
 use crate::mapping::{Faults, Method, ResourceFile, WriteKind};

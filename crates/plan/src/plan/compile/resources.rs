@@ -6,7 +6,7 @@ use crate::mapping::{Faults, FieldSpec, Read, ResourceFile, Source, Trail, V1Spe
 use crate::plan::{Field, ParamRole, PathTemplate, Resource, V1Source};
 use std::sync::Arc;
 
-/// Makes a resource of every file.
+/// Builds a resource from every file.
 pub(super) fn build(draft: &mut Draft, faults: &mut Faults) {
     for file in &draft.files.resources {
         let resource = resource(file, faults);
@@ -37,7 +37,7 @@ fn resource(file: &ResourceFile, faults: &mut Faults) -> Resource {
     }
 }
 
-/// Fields in the order of the file, hidden ones last.
+/// Returns the fields in the order of the file, hidden fields last.
 fn fields(file: &ResourceFile, trail: &Trail, faults: &mut Faults) -> Vec<Field> {
     let mut specs: Vec<(&String, &Read<FieldSpec>)> = file.fields.iter().collect();
     specs.sort_by_key(|(_, spec)| spec.value.hidden);
@@ -75,7 +75,7 @@ fn template(text: Option<&str>, trail: &Trail, faults: &mut Faults) -> Option<Pa
     PathTemplate::parse(text).map_err(|message| faults.add(trail, format!("the path {message}"))).ok()
 }
 
-/// Asks the list for `id` and all other members that the fields need, each once.
+/// Builds the query that asks the list for `id` and all other members that the fields need, each once.
 fn list_query(fields: &[Field]) -> String {
     let mut names = vec!["id"];
     for name in fields.iter().filter_map(|field| field.spec.v1.as_deref()) {
@@ -86,8 +86,8 @@ fn list_query(fields: &[Field]) -> String {
     format!("fields={}", names.join(","))
 }
 
-/// Chooses what lists keep ready for filtering, ordering and searching: the fields their parameters
-/// name, in field order. For records of the own store the cells only number what a query speaks of.
+/// Chooses the cells, the values that lists keep ready: the fields that lists filter, order and search by, in field
+/// order. For records of the own store the cells only number the fields that a query names.
 pub(super) fn choose_cells(draft: &mut Draft) {
     for (index, resource) in draft.resources.iter_mut().enumerate() {
         let mut names: Vec<&str> = Vec::new();

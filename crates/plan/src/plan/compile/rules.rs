@@ -7,7 +7,7 @@ use crate::plan::{Field, May, OneOfAll, Required};
 
 const NO_FIELD: &str = "there is no field of this name";
 
-/// A rule about all records of a collection.
+/// Builds a rule about all records of a collection.
 pub(super) fn of_all(
     spec: Option<&OneOfAllSpec>,
     fields: &[Field],
@@ -27,7 +27,7 @@ fn position(fields: &[Field], name: &str, trail: &Trail, faults: &mut Faults) ->
     found
 }
 
-/// The record that must be there; only work items can be.
+/// Returns the record that must exist; only work items are possible.
 pub(super) fn required(spec: Option<&RequiresSpec>, trail: &Trail, faults: &mut Faults) -> Option<Required> {
     let spec = spec?;
     let known = [Required::WorkItem]
@@ -40,7 +40,7 @@ pub(super) fn required(spec: Option<&RequiresSpec>, trail: &Trail, faults: &mut 
     known
 }
 
-/// The field that a key of an operation names.
+/// Returns the index of the field that a key of an operation names.
 pub(super) fn field(builder: &Builder, name: Option<&str>, key: &str, faults: &mut Faults) -> Option<usize> {
     position(builder.fields, name?, &builder.trail.then(key), faults)
 }

@@ -1,5 +1,5 @@
-//! Stage 3: read shapes. The visible fields of a resource give properties, and `shapes/` what fields cannot
-//! say: formats, nested objects, expansions. Resources without fields have theirs from `shapes/` alone. May use:
+//! Stage 3: read shapes. The visible fields of a resource become properties. `shapes/` adds what fields cannot
+//! say: formats, nested objects, expansions. Resources without fields have their shape from `shapes/` alone. May use:
 //! `mapping`, this folder.
 
 use super::draft::Draft;
@@ -9,12 +9,12 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// How one shape refers to another.
+/// Beginning of a reference from one shape to another.
 const REFERENCE: &str = "#/components/schemas/";
-/// Keywords that say what a property is in another way than by its type.
+/// Keywords that describe a property by other means than its type.
 const INSTEAD_OF_TYPE: [&str; 4] = ["$ref", "oneOf", "anyOf", "allOf"];
 
-/// The shapes by name, in order of their names.
+/// Builds the shapes, in order of their names.
 pub(super) fn build(draft: &Draft, faults: &mut Faults) -> IndexMap<String, Shape> {
     let mut shapes: IndexMap<String, Shape> = IndexMap::new();
     let nothing = ShapeSpec::default();
@@ -65,8 +65,8 @@ fn of_fields(
     schema.into()
 }
 
-/// What the declaration of a field says, and the limits of the body member of the same name, because a value that may
-/// be read is one that may be written.
+/// Returns the schema of a field: its declaration, and the limits of the body member of the same name. Every value that
+/// can be read is a value that can be written.
 fn property(field: &Field, input: Option<&InputSpec>) -> Map<String, Value> {
     let mut schema = schema::of_value(field.value);
     if field.value == ValueType::One(Kind::String) {
@@ -89,8 +89,8 @@ fn property(field: &Field, input: Option<&InputSpec>) -> Map<String, Value> {
     schema
 }
 
-/// The refinement wins, keyword by keyword; where it says in another way than by a type what the property is, only the
-/// describing keywords are left of the field's own schema.
+/// Lays the refinement over the field's own schema, keyword by keyword; the refinement wins. When the refinement
+/// describes the property by other means than a type, only the describing keywords of the own schema stay.
 fn laid_over(mut own: Map<String, Value>, refinement: Option<Value>) -> Value {
     let Some(Value::Object(refinement)) = refinement else { return own.into() };
     if INSTEAD_OF_TYPE.iter().any(|keyword| refinement.contains_key(*keyword)) {

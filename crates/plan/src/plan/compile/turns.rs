@@ -1,8 +1,8 @@
-//! Stage 2, turns: what a write must have to itself, and the rules about it.
+//! Stage 2, turns: the things that a write must hold exclusively, and the rules about them.
 //!
-//! Declared as `NAME`, with ` shared` behind what others may share and ` with MEMBER, MEMBER` where only those members
-//! of a body matter. Where nothing is declared, it is the whole collection for a write to v1, and the record for one to
-//! the own store: never too little. May use: `mapping`, this folder.
+//! A turn is declared as `NAME`. It ends with ` shared` when other writes may share it, and with ` with MEMBER, MEMBER`
+//! when only these body members need it. Without a declaration, a write to v1 takes the whole collection, and a write
+//! to the own store takes the record. That is never too little. May use: `mapping`, this folder.
 
 use super::draft::{Builder, Case, Draft};
 use crate::mapping::{Faults, Method, Source};

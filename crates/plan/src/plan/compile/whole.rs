@@ -1,4 +1,4 @@
-//! Rules over the set as a whole: names are unique, and nothing is declared in vain. May use: `mapping`, this folder.
+//! Rules over the set as a whole: names are unique, and no declaration is unused. May use: `mapping`, this folder.
 
 use super::draft::Draft;
 use crate::mapping::{Faults, Special, Step, Surface, Trail};
@@ -71,7 +71,7 @@ fn guests_have_something_to_write(draft: &Draft, faults: &mut Faults) {
     }
 }
 
-/// Every function is named by a step.
+/// Checks that every function in `named` is the step of an operation.
 pub(super) fn functions_are_used(draft: &Draft, named: impl IntoIterator<Item = Special>, faults: &mut Faults) {
     for special in named {
         if !draft.operations.iter().any(|operation| operation.step == Step::Special(special)) {

@@ -44,13 +44,13 @@ fn mode_fits(draft: &Draft, case: Case, faults: &mut Faults) {
     if case.operation.mode.is_some() && !case.operation.method.writes() {
         faults.add(&case.trail().then("mode"), "reads work in every mode");
     }
-    // Where no mode has an error, it is not the operation that lacks it.
+    // When no errors of modes are declared at all, the operation is not at fault.
     if let Some(code) = lacking(case).filter(|_| !draft.files.common.modes.is_empty()) {
         faults.add(&case.trail().then("errors"), format!("the mode needs the error `{code}`"));
     }
 }
 
-/// The error of the operation's mode, when the operation has no such error.
+/// Returns the error code of the operation's mode, if the operation has no such error.
 fn lacking(case: Case) -> Option<&'static str> {
     let code = match case.operation.mode? {
         TypeMode::Project => "work_item_types_managed_at_workspace",

@@ -1,16 +1,16 @@
-//! Names of calls of v1 that are no operation. May use: this folder.
+//! Names for calls of v1 that match no operation. May use: this folder.
 
 use super::{BASE, V1Operations};
 use percent_encoding::percent_decode_str;
 
-/// Most parts of a path that is not known that its name keeps.
+/// Maximum number of parts of an unknown path in its name.
 const MOST_PARTS: usize = 12;
-/// Methods whose names are kept; no others are known to HTTP clients.
+/// Methods that appear in names. HTTP clients know no others.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 impl V1Operations {
-    /// The name of a call that is no operation: its method and its path, with whatever could be an id or a name of
-    /// somebody's replaced.
+    /// Returns a name for a call that matches no operation: its method and its path. Every part that could be an id or
+    /// a personal name is replaced.
     pub fn guess(&self, method: &str, path: &str) -> String {
         let method = METHODS.into_iter().find(|known| *known == method).unwrap_or("OTHER");
         let mut name = format!("{method} ");
@@ -32,7 +32,7 @@ impl V1Operations {
     }
 }
 
-/// Whether a part of a path looks like an id: digits in it, or nothing but hexadecimal.
+/// Checks whether a part of a path looks like an id: it contains a digit, or only hexadecimal digits.
 fn is_id(part: &str) -> bool {
     let hexadecimal = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_hexdigit());
     hexadecimal || part.bytes().any(|byte| byte.is_ascii_digit())

@@ -3,7 +3,7 @@
 use crate::mapping::Method;
 use crate::plan::PathTemplate;
 
-/// How much of an operation v2 has.
+/// The extent to which v2 covers an operation of v1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Extent {
     /// All of it.
@@ -14,7 +14,7 @@ pub enum Extent {
     None(String),
 }
 
-/// What a variable or parameter of a successor is filled with.
+/// The source of the value for a variable or parameter of a successor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fill {
     /// A variable of v1's path.
@@ -32,28 +32,28 @@ pub struct V1Operation {
     pub method: Method,
     /// Path below v1's base.
     pub path: PathTemplate,
-    /// What it does.
+    /// Short description of its effect.
     pub does: String,
     /// Indices of the v2 operations that stand for it, the usual one first.
     pub successors: Vec<usize>,
     /// Indices of the v2 operations that make this call.
     pub made_by: Vec<usize>,
-    /// How much of it they have.
+    /// Extent to which the successors cover it.
     pub extent: Extent,
-    /// What variables and parameters of the successor are filled with, where their names do not say it.
+    /// Sources for variables and parameters of the successor, where the names alone do not tell.
     pub fills: Vec<(String, Fill)>,
-    /// Parameters that v1 reads beside those of every list.
+    /// Parameters that v1 reads in addition to those of every list.
     pub reads: Vec<String>,
-    /// Of them, those that v1 reads only together: it answers with the one record that they name.
+    /// Parameters of `reads` that v1 reads only together. It then answers with the one record that they name.
     pub together: Vec<String>,
-    /// What v1's rows stand in, where they do not stand as the successor's resource says.
+    /// Place of the rows in v1's answer, as text, when it differs from that of the successor's resource.
     pub rows: Option<String>,
-    /// Members of v1's rows, where they are not those of the successor's resource.
+    /// Members of v1's rows, when they differ from those of the successor's resource.
     pub shows: Vec<String>,
-    /// What a request to the usual successor does differently.
+    /// Differences of a request to the usual successor.
     pub differs: Vec<String>,
-    /// Members of a body that stand for another operation: its index when there is a value, and when it is null.
+    /// Body members that mean another operation, each with the index for a value and the index for null.
     pub instead: Vec<(String, [usize; 2])>,
-    /// Whether v1 has the path; clients ask for some that it does not have.
+    /// Whether v1 has the path. Clients also ask for paths that v1 does not have.
     pub served: bool,
 }

@@ -1,16 +1,16 @@
-//! The bytes of a body as JSON. May use: `json`, `refusal`.
+//! Parsing of the bytes of a body as JSON. May use: `json`, `refusal`.
 
 use crate::json::AsWritten;
 use crate::refusal::Refusal;
 use serde_json::{Map, Value};
 
-/// Most entries of one array, and members of one object, anywhere in a body.
+/// Maximum number of entries of one array, and of members of one object, anywhere in a body.
 pub const MOST_ENTRIES: usize = 1000;
-/// Most arrays and objects within each other in a body, itself included. `serde_json` reads 127, and what is kept of a body
-/// is read again some levels deeper: in its record, and that in a list.
+/// Maximum nesting of arrays and objects in a body, the body included. `serde_json` reads 127 levels, and stored parts
+/// of a body are read again some levels deeper: inside their record, and the record inside a list.
 pub const MOST_LEVELS: usize = 100;
-/// How the names begin that stand for something else than a member to `serde_json` (`json`). What is stored of a body
-/// may be read by those who do not know that.
+/// Beginning of the member names that have a special meaning for `serde_json` (see `json`). Code that reads a stored
+/// body later may not know that meaning.
 const RESERVED: &str = "$serde_json::private::";
 
 /// Parses the bytes of a body into an object; an empty body is an empty object.
@@ -41,8 +41,8 @@ pub fn parse(content_type: Option<&str>, bytes: &[u8]) -> Result<Map<String, Val
     }
 }
 
-/// How `value`, which stands at this level of a body, is larger than anything needs: the cost of a write for the gateway
-/// may grow with the square of the number of entries.
+/// Returns the limit that `value`, at this level of a body, exceeds. The limits exist because the cost of a write may
+/// grow with the square of the number of entries.
 fn beyond_limits(value: &Value, level: usize) -> Option<String> {
     let (entries, inside) = match value {
         Value::Array(elements) => (elements.len(), elements.iter().find_map(|one| beyond_limits(one, level + 1))),
@@ -55,7 +55,7 @@ fn beyond_limits(value: &Value, level: usize) -> Option<String> {
     if entries > MOST_ENTRIES { Some(format!("must not hold more than {MOST_ENTRIES} entries")) } else { inside }
 }
 
-/// A reserved name, if any member has one, or one within them.
+/// Returns a reserved name, if a member at any level has one.
 fn reserved_in(members: &Map<String, Value>) -> Option<&str> {
     fn inside(value: &Value) -> Option<&str> {
         match value {

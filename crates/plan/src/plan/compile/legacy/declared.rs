@@ -1,11 +1,11 @@
-//! Rows as they are declared, laid over those that follow from the steps. May use: `mapping`, `plan::legacy`, this folder.
+//! Declared rows, laid over the rows that follow from the steps. May use: `mapping`, `plan::legacy`, this folder.
 
 use super::rows::{ONLY_A_PART, row_of};
 use crate::mapping::V1Row;
 use crate::plan::legacy::{Extent, Fill, V1Operation};
 use crate::plan::{Operation, PathTemplate};
 
-/// Adds what is declared.
+/// Adds a declared row.
 pub(super) fn declared(row: &V1Row, operations: &[Operation], rows: &mut Vec<V1Operation>) -> Result<(), String> {
     let (word, path) = row.call.split_once(' ').unwrap_or((&row.call, ""));
     let method = word.parse().map_err(|_| "`call` does not begin with a method: GET, POST, PATCH or DELETE")?;
@@ -43,7 +43,7 @@ pub(super) fn declared(row: &V1Row, operations: &[Operation], rows: &mut Vec<V1O
         (None, Some(why), true) => Extent::None(why.clone()),
         (None, None, true) if !known.made_by.is_empty() => Extent::None(ONLY_A_PART.into()),
         (_, None, true) => return Err("has no successor; `none` says why".into()),
-        // A mapping that is laid over these has more than they have.
+        // A mapping laid over the built-in ones has an operation for this call, which they do not have.
         (None, Some(_), false) if row.successors.is_empty() => Extent::All,
         (_, Some(_), false) => return Err("has successors, and `none` says that there is none".into()),
         (Some(_), Some(_), true) => return Err("`part` and `none` exclude each other".into()),
@@ -61,7 +61,7 @@ pub(super) fn declared(row: &V1Row, operations: &[Operation], rows: &mut Vec<V1O
     Ok(())
 }
 
-/// What is wrong with the way the usual successor is filled.
+/// Returns the faults in the way the variables of the usual successor are filled.
 pub(super) fn fills(row: &V1Operation, operations: &[Operation]) -> Vec<String> {
     let Some(successor) = row.successors.first().map(|&index| &operations[index]) else {
         return row.fills.iter().map(|(name, _)| format!("fills › {name}: there is no successor")).collect();

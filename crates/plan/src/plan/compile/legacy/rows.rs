@@ -4,10 +4,10 @@ use crate::mapping::{Method, Source, Step};
 use crate::plan::legacy::{Extent, V1Operation};
 use crate::plan::{Operation, PathTemplate, Resource};
 
-/// What is said of a call that v2 operations make and none stands for.
+/// Text for a call that v2 operations make, but that no v2 operation stands for.
 pub(super) const ONLY_A_PART: &str = "No operation of v2 stands for it.";
 
-/// Rows that follow from the steps.
+/// Derives rows from the steps.
 pub(super) fn derived(resources: &[Resource], operations: &[Operation]) -> Vec<V1Operation> {
     let mut rows: Vec<V1Operation> = Vec::new();
     for (index, operation) in operations.iter().enumerate() {
@@ -33,7 +33,7 @@ pub(super) fn derived(resources: &[Resource], operations: &[Operation]) -> Vec<V
     rows
 }
 
-/// The call of v1 that an operation of v2 takes the place of.
+/// Returns the call of v1 that an operation of v2 replaces.
 fn stands_for(operation: &Operation, resource: &Resource) -> Option<(Method, PathTemplate)> {
     let v1 = resource.v1.as_ref().filter(|_| resource.source == Source::V1);
     let collection = || v1?.collection.clone();
@@ -55,7 +55,7 @@ fn stands_for(operation: &Operation, resource: &Resource) -> Option<(Method, Pat
     })
 }
 
-/// The row of a call, made when there is none.
+/// Returns the row of a call. Creates the row when there is none.
 pub(super) fn row_of<'r>(
     rows: &'r mut Vec<V1Operation>,
     method: Method,
