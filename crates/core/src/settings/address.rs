@@ -1,4 +1,4 @@
-//! Addresses of HTTP servers, and what they lead to.
+//! Addresses of HTTP servers, and checks whether they lead to this machine or this gateway.
 //!
 //! May use: `settings::raw`, `settings::value`.
 
@@ -11,17 +11,17 @@ use std::net::{IpAddr, SocketAddr};
 pub struct HttpAddress(String);
 
 impl HttpAddress {
-    /// The address, without a trailing slash.
+    /// Returns the address, without a trailing slash.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The part of it behind the host, without a trailing slash.
+    /// Returns the part after the host, without a trailing slash.
     pub fn path(&self) -> &str {
         path_of(&self.0)
     }
 
-    /// Reads an address; `None` when it is not one, or has credentials, a query or a fragment.
+    /// Parses an address; `None` when the text is not one, or has credentials, a query or a fragment.
     pub fn parse(text: &str) -> Option<Self> {
         let url = url::Url::parse(text.trim()).ok()?;
         let plain = url.username().is_empty() && url.password().is_none();
@@ -34,7 +34,7 @@ impl HttpAddress {
         url::Url::parse(self.as_str()).ok()
     }
 
-    /// Whether it is without TLS.
+    /// Checks whether the address is without TLS.
     pub fn is_plain(&self) -> bool {
         self.as_str().starts_with("http://")
     }
@@ -51,19 +51,19 @@ impl HttpAddress {
         self.url()?.port_or_known_default()
     }
 
-    /// Whether it is where a gateway at `listen` listens, as far as it can be told without asking.
+    /// Checks whether a gateway at `listen` listens at this address, as far as this is known without a connection.
     pub(super) fn leads_to(&self, listen: SocketAddr) -> bool {
         let own = listen.ip().to_canonical();
         let same = match self.ip().map(|ip| ip.to_canonical()) {
-            // What listens on all addresses of IPv6 usually does so on those of IPv4.
+            // A listener on all IPv6 addresses usually listens on all IPv4 addresses too.
             Some(ip) => ip == own || (own.is_unspecified() && ip.is_loopback() && (own.is_ipv6() || ip.is_ipv4())),
             None => self.is_on_this_machine() && (own.is_loopback() || own.is_unspecified()),
         };
-        // The system chooses a port where none is named.
+        // With port 0 the system chooses the port.
         listen.port() != 0 && self.port() == Some(listen.port()) && same
     }
 
-    /// Whether what is sent there stays on this machine.
+    /// Checks whether requests to the address stay on this machine.
     pub fn is_on_this_machine(&self) -> bool {
         match self.ip() {
             Some(ip) => ip.to_canonical().is_loopback(),
@@ -80,7 +80,7 @@ impl Setting for HttpAddress {
     }
 }
 
-/// The part of an `http` address behind the host, without a slash at its end where the address has none.
+/// Returns the part of an `http` address after the host. It ends with a slash only if the address does.
 pub fn path_of(address: &str) -> &str {
     let behind = address.split_once("://").map_or("", |(_, rest)| rest);
     behind.find('/').map_or("", |at| &behind[at..])

@@ -1,4 +1,4 @@
-//! How old what was read from v1, and what was answered, may be when it is used again. May use: this folder.
+//! Maximum ages of data from v1, and of answers, that may be used again. May use: this folder.
 
 use super::reader::{Reader, positive, settings, some_bytes, whole};
 use super::value::Size;
@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 settings! {
-    /// Ages up to which what was read from v1 is used again (`[cache]`); zero means never.
+    /// Maximum ages of data from v1 that is used again (`[cache]`); zero means never.
     #[derive(Debug, Clone, PartialEq, Eq)]
     CacheSettings {
         /// Collections such as states, labels and members.
         collection: Duration = Reader::get,
-        /// What a credential may see in a project; at most 30 s.
+        /// The project card: the rights of a credential in a project; at most 30 s.
         card: Duration = card,
         /// The user behind a credential.
         identity: Duration = Reader::get,
@@ -19,16 +19,16 @@ settings! {
         refused_identity: Duration = Reader::get,
         /// Collections and indices while v1's quota is short.
         stretch: Duration = Reader::get,
-        /// Everything that is kept, while v1 is unreachable or failing.
+        /// Everything that is cached, while v1 is unreachable or failing.
         stale_if_error: Duration = in_an_outage,
-        /// What is added to the ages of proofs of access while v1 is unreachable or failing.
+        /// Added to the ages of proofs of access while v1 is unreachable or failing.
         outage_grace: Duration = in_an_outage,
     }
 }
 
-/// Oldest project card the visibility rules allow.
+/// Maximum age of a project card that the visibility rules allow.
 const OLDEST_CARD: Duration = Duration::from_secs(30);
-/// Values that are kept for an outage may not be older.
+/// Maximum age of values that are kept for an outage.
 const LONGEST_OUTAGE: Duration = Duration::from_hours(24);
 
 fn card(from: &mut Reader, key: &str) -> Duration {
@@ -41,18 +41,18 @@ fn in_an_outage(from: &mut Reader, key: &str) -> Duration {
 }
 
 settings! {
-    /// How the local index of work items is kept (`[index]`).
+    /// The local index of work items (`[index]`).
     #[derive(Debug, Clone, PartialEq, Eq)]
     IndexSettings {
         /// Age up to which it answers without asking v1; zero means never.
         freshness: Duration = Reader::get,
         /// Time from one comparison of all ids to the next.
         sweep: Duration = Reader::get,
-        /// Whether the index of a project is begun before a request needs it.
+        /// Whether the gateway starts to build the index of a project before a request needs it.
         ahead: bool = Reader::get,
         /// Bytes held by the indices of all projects together.
         max_size: usize = bytes,
-        /// Where they are kept between starts; none for beside the store's file.
+        /// Directory of the indices between starts; by default beside the store's file.
         directory: Option<PathBuf> = Reader::optional,
     }
 }
@@ -62,14 +62,14 @@ fn bytes(from: &mut Reader, key: &str) -> usize {
 }
 
 settings! {
-    /// What is kept for requests with an `Idempotency-Key` (`[idempotency]`).
+    /// The records of requests with an `Idempotency-Key` (`[idempotency]`).
     #[derive(Debug, Clone, PartialEq, Eq)]
     IdempotencySettings {
-        /// Time from a request until its answer is forgotten and its key may be used anew.
+        /// Time after a request until its answer is dropped and its key may be used again.
         keep: Duration = positive,
-        /// Most requests kept of one person.
+        /// Maximum number of requests kept for one person.
         per_person: usize = whole(1..=1_000_000),
-        /// Most bytes of answers kept of one person.
+        /// Maximum bytes of answers kept for one person.
         per_person_size: usize = some_bytes,
     }
 }

@@ -1,4 +1,4 @@
-//! Secrets, and how credentials are given out: hints, sealed keys and the authorization server. May use: this folder.
+//! Secrets, and the issuing of credentials: hints, sealed keys and the authorization server. May use: this folder.
 
 use super::address::HttpAddress;
 use super::reader::{Reader, positive, settings, whole};
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 settings! {
-    /// Hints from v1's webhooks (`[hints]`); the door for them is closed without secrets.
+    /// Hints from v1's webhooks (`[hints]`). Without secrets the gateway does not accept hints.
     #[derive(Debug, Clone, PartialEq, Eq)]
     HintSettings {
         /// File with a line for each webhook: slug of the workspace and secret.
@@ -16,46 +16,47 @@ settings! {
 }
 
 settings! {
-    /// The secrets under which v1 keys are kept (`[secrets]`); none means no authorization server and no gateway keys.
+    /// The secrets that encrypt v1 keys (`[secrets]`). Without them there is no authorization server and no gateway
+    /// key.
     #[derive(Debug, Clone, PartialEq, Eq)]
     SecretSettings {
-        /// File with secrets, one a line, the first for sealing, all for opening.
+        /// File with secrets, one per line. The first seals; all of them open.
         key_file: Option<PathBuf> = Reader::optional,
-        /// The same as text, separated by commas; wins over the file.
+        /// The same secrets as text, separated by commas; takes precedence over the file.
         key: Option<Secret> = Reader::secret,
     }
 }
 
 settings! {
-    /// How the authorization server gives out codes, tokens and keys (`[oauth]`).
+    /// The authorization server: how it issues codes, tokens and keys (`[oauth]`).
     #[derive(Debug, Clone, PartialEq, Eq)]
     OAuthSettings {
-        /// Life of an authorization code.
+        /// Lifetime of an authorization code.
         code: Duration = code,
-        /// Life of an access token.
+        /// Lifetime of an access token.
         access_token: Duration = positive,
-        /// Life of a refresh token that is not used.
+        /// Lifetime of a refresh token that is not used.
         refresh_token: Duration = positive,
-        /// How long a refresh whose answer was lost may be repeated; zero for never.
+        /// Time in which a refresh whose answer was lost may be repeated; zero for never.
         refresh_retry: Duration = delay,
-        /// Age up to which what is known of a token is used without looking.
+        /// Maximum age of cached data about a token that is used without a look-up.
         revocation_delay: Duration = delay,
-        /// Failed attempts to prove a key allowed to one address in a minute.
+        /// Failed attempts to prove a key that one address may make in a minute.
         attempts: usize = whole(1..=10_000),
         /// Whether clients may register themselves (RFC 7591).
         registration: bool = Reader::get,
-        /// What people know this place by, on the pages they see.
+        /// Name of this site on the pages that people see.
         site_name: Option<String> = site_name,
-        /// Where people make their v1 keys.
+        /// Address at which people create their v1 keys.
         keys_url: Option<HttpAddress> = Reader::optional,
     }
 }
 
-/// Longest life of a code; RFC 6749 recommends at most ten minutes.
+/// Maximum lifetime of a code; RFC 6749 recommends at most ten minutes.
 const LONGEST_CODE: Duration = Duration::from_mins(10);
-/// Longest time after which a revocation must be seen by every process.
+/// Maximum time after which every process must know of a revocation.
 const LONGEST_REVOCATION: Duration = Duration::from_mins(1);
-/// Longest name of a site, in characters.
+/// Maximum length of the site's name, in characters.
 const LONGEST_NAME: usize = 60;
 
 fn code(from: &mut Reader, key: &str) -> Duration {

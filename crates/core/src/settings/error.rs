@@ -1,19 +1,19 @@
-//! What is wrong with the settings: every fault with its setting, where the value came from and the
-//! remedy. May use: nothing of this crate.
+//! Faults of the settings. Each names its setting, the origin of the value and the remedy. May use: nothing of this
+//! crate.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// Where a value came from.
+/// The origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// The compiled-in defaults.
     Default,
     /// A settings file.
     File {
-        /// The file as it was named.
+        /// Path of the file, as it was given.
         path: PathBuf,
-        /// Line, counted from 1.
+        /// Line number, counted from 1.
         line: usize,
     },
     /// An environment variable, by name.
@@ -38,16 +38,16 @@ impl fmt::Display for Origin {
 pub struct SettingFault {
     /// Dotted name of the setting, or the file when it cannot be read at all.
     pub setting: String,
-    /// Where the value came from; `None` when there is no value.
+    /// Origin of the value; `None` when there is no value.
     pub origin: Option<Origin>,
     /// What is wrong.
     pub problem: String,
-    /// What to do about it.
+    /// Advice to the operator.
     pub remedy: String,
 }
 
 impl SettingFault {
-    /// A fault of `setting`, or of a file, that no value is the origin of.
+    /// Creates a fault of `setting`, or of a file, without the origin of a value.
     pub(super) fn new(setting: impl Into<String>, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { setting: setting.into(), origin: None, problem: problem.into(), remedy: remedy.into() }
     }

@@ -1,4 +1,4 @@
-//! TOML as settings by dotted name.
+//! Converts TOML to settings by dotted name.
 //!
 //! May use: `settings::error`, `settings::raw`.
 
@@ -44,12 +44,12 @@ fn flatten_table(prefix: &str, table: &DeTable<'_>, origin: &dyn Fn(usize) -> Or
     }
 }
 
-/// The name of `key` in `table`, which is empty for what stands in none.
+/// Returns the dotted name of `key` in `table`. `table` is empty for a key outside of all tables.
 pub(super) fn dotted(table: &str, key: &str) -> String {
     if table.is_empty() { key.to_owned() } else { format!("{table}.{key}") }
 }
 
-/// A value that is written in TOML although it comes from the environment or a flag.
+/// Parses a value from the environment or a flag that is written as TOML.
 pub(super) fn inline(text: &str) -> Option<Raw> {
     let line = format!("value = {text}");
     let table = DeTable::parse(&line).ok()?;

@@ -1,5 +1,5 @@
-//! Where the gateway keeps what is its own: its store, what several processes share, counts and types. May use: this
-//! folder.
+//! Where the gateway keeps its own data: its store, the data shared by several processes, counts and types. May use:
+//! this folder.
 
 use super::reader::{Reader, positive, settings, whole};
 use super::value::Secret;
@@ -7,15 +7,14 @@ use std::fmt;
 use std::time::Duration;
 
 settings! {
-    /// Where the gateway keeps what v1 cannot hold (`[store]`).
+    /// The store of the data that v1 cannot hold (`[store]`).
     #[derive(Clone, PartialEq, Eq)]
     StoreSettings {
         /// Address of the database, such as `sqlite:causeway.db`; may hold a password.
         url: String = database,
-        /// How long v1 may still carry out a write whose answer was lost.
+        /// Time in which v1 may still carry out a write whose answer was lost.
         late_write: Duration = Reader::get,
-        /// Connections to a database server that writes to v1 hold while they have what must not be shared to
-        /// themselves.
+        /// Connections to a database server for the locks that writes to v1 hold.
         lock_connections: usize = whole(1..=12),
     }
 }
@@ -27,7 +26,7 @@ fn database(from: &mut Reader, key: &str) -> String {
 }
 
 impl fmt::Debug for StoreSettings {
-    /// Shows the kind of database alone, for the address may hold a password.
+    /// Shows only the kind of database, because the address may hold a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = self.url.split(':').next().unwrap_or_default();
         f.debug_struct("StoreSettings").field("url", &format_args!("{kind}:…")).finish_non_exhaustive()
@@ -35,8 +34,8 @@ impl fmt::Debug for StoreSettings {
 }
 
 settings! {
-    /// The place that several gateway processes share beside the store (`[shared]`); none means that each process
-    /// counts alone.
+    /// The place that several gateway processes share beside the store (`[shared]`). Without it each process counts
+    /// alone.
     #[derive(Debug, Clone, PartialEq, Eq)]
     SharedSettings {
         /// Address of a Redis or Valkey server, such as `redis://cache:6379`; may hold a password.
@@ -57,27 +56,27 @@ fn is_redis(address: &str) -> bool {
 }
 
 settings! {
-    /// Counts of who calls which operation, for reports on the move from v1 to v2 (`[usage]`).
+    /// Counts of calls by caller and operation, for reports on the move from v1 to v2 (`[usage]`).
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     UsageSettings {
         /// Whether calls are counted at all.
         count: bool = Reader::get,
-        /// For how many days counts are kept.
+        /// Days for which counts are kept.
         days: usize = whole(1..=3660),
-        /// Most rows of counts.
+        /// Maximum number of rows of counts.
         rows: usize = whole(1000..=10_000_000),
-        /// Time from one write of counts to the next.
+        /// Interval between two writes of counts.
         flush: Duration = positive,
-        /// Whether v1 may be asked who a key belongs to.
+        /// Whether v1 may be asked for the owner of a key.
         learn: bool = Reader::get,
     }
 }
 
 settings! {
-    /// Work item types: what the plan of this deployment has (`[types]`).
+    /// Work item types: the features that the plan of this deployment includes (`[types]`).
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     TypeSettings {
-        /// Whether workspaces may manage types themselves; without, every workspace stays in project mode (O31).
+        /// Whether workspaces may manage types themselves. If not, every workspace stays in project mode (O31).
         workspace_level: bool = Reader::get,
     }
 }

@@ -1,10 +1,10 @@
-//! Settings: flags over environment over settings file over the compiled-in defaults.
+//! Settings: flags take precedence over the environment, then the settings file, then the compiled-in defaults.
 //!
-//! Purpose: one checked value, [`Settings`], made once at start; a fault names the setting, where its
-//! value came from and the remedy, and all faults are reported at once. `config/causeway.toml` documents
+//! Purpose: one checked value, [`Settings`], made once at start. A fault names the setting, the origin of its
+//! value and the remedy, and all faults are reported at once. `config/causeway.toml` documents
 //! every setting and is compiled in as the default.
 //!
-//! Own layering rather than a general crate, because those lose the line or variable a value came from.
+//! The layering is our own, because general crates lose the line or variable that a value came from.
 //!
 //! May use: nothing of this crate. May be used by every folder.
 
@@ -49,18 +49,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// Settings files that are used when they exist and no other is named, the first one found.
+/// Settings files for which the gateway looks when none is named. The first one that exists is used.
 const USUAL_FILES: [&str; 2] = ["causeway.toml", "config/causeway.toml"];
 
 settings! {
-    /// Everything that can be set.
+    /// All settings.
     #[derive(Debug, Clone, PartialEq, Eq)]
     Settings {
         /// The listener.
         listen: ListenSettings = ListenSettings::read,
         /// The listener for operators.
         admin: AdminSettings = AdminSettings::read,
-        /// Counts of who calls which operation.
+        /// Counts of calls by caller and operation.
         usage: UsageSettings = UsageSettings::read,
         /// The end of operations of v1.
         retirement: RetirementSettings = RetirementSettings::read,
@@ -68,13 +68,13 @@ settings! {
         public: PublicSettings = PublicSettings::read,
         /// A v2 of the deployment's own.
         native: NativeSettings = native(&listen, &public),
-        /// The strictness of the door.
+        /// The strictness towards incoming requests.
         edge: EdgeSettings = EdgeSettings::read,
-        /// The service behind.
+        /// The deployment behind the gateway (v1).
         upstream: UpstreamSettings = UpstreamSettings::read,
         /// The store.
         store: StoreSettings = StoreSettings::read,
-        /// What several processes share beside it.
+        /// The place that several processes share beside the store.
         shared: SharedSettings = SharedSettings::read,
         /// Limits of requests.
         limits: LimitSettings = LimitSettings::read,
@@ -90,15 +90,15 @@ settings! {
         strict_query: bool = Reader::get,
         /// The authorization server.
         oauth: OAuthSettings = OAuthSettings::read,
-        /// The secrets under which v1 keys are kept.
+        /// The secrets that encrypt v1 keys.
         secrets: SecretSettings = SecretSettings::read,
-        /// When it is ready.
+        /// The conditions under which the gateway is ready.
         ready: ReadySettings = ReadySettings::read,
         /// Cross-origin access.
         cors: CorsSettings = CorsSettings::read,
         /// The log.
         log: LogSettings = LogSettings::read,
-        /// Where traces go.
+        /// The destination of traces.
         traces: TraceSettings = TraceSettings::read,
         /// Work item types.
         types: TypeSettings = TypeSettings::read,
@@ -106,12 +106,12 @@ settings! {
         workflow: WorkflowSettings = WorkflowSettings::read,
         /// Folder with mapping files that are laid over the built-in ones.
         mappings: Option<PathBuf> = Reader::optional,
-        /// Names of secrets that are arguments.
+        /// Names of secrets that were given as arguments.
         exposed: Vec<String> = Reader::exposed,
     }
 }
 
-/// Settings, or whole tables of them, that can change while the gateway serves.
+/// Settings, or whole tables of settings, that can change while the gateway serves.
 const RELOADED: [&str; 32] = [
     "admin.hosts",
     "admin.token",
@@ -147,29 +147,29 @@ const RELOADED: [&str; 32] = [
     "workflow",
 ];
 
-/// Settings and what stood there, to be compared with a later reading.
+/// The settings and their written values, for comparison with a later reading.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     /// The settings.
     pub settings: Settings,
-    /// As they are written, by name.
+    /// The values as written, by name.
     values: BTreeMap<String, String>,
 }
 
 impl Loaded {
-    /// Names of the settings that are written differently than in `before`.
+    /// Returns the names of settings whose written value differs from `before`.
     pub fn changed_from(&self, before: &Self) -> Vec<String> {
         let names: BTreeSet<&String> = self.values.keys().chain(before.values.keys()).collect();
         names.into_iter().filter(|name| self.values.get(*name) != before.values.get(*name)).cloned().collect()
     }
 }
 
-/// Where [`Settings::load`] looks.
+/// The sources from which [`Settings::load`] reads.
 #[derive(Debug, Clone, Default)]
 pub struct LoadArgs<E> {
     /// Settings file that must exist; `None` tries the usual ones.
     pub file: Option<PathBuf>,
-    /// Environment variables, all of them; those without the prefix are skipped.
+    /// All environment variables; those without the prefix are skipped.
     pub env: E,
     /// Flags: dotted name and text.
     pub overrides: Vec<(String, String)>,
@@ -179,12 +179,12 @@ impl Settings {
     /// Reads and checks all settings.
     ///
     /// # Errors
-    /// All faults at once; a file that cannot be read or is not TOML is reported alone.
+    /// Returns all faults at once. A file that cannot be read or is not TOML is reported alone.
     pub fn load(args: LoadArgs<impl IntoIterator<Item = (String, String)>>) -> Result<Self, SettingsError> {
         Self::load_from(args).map(|loaded| loaded.settings)
     }
 
-    /// The same with what stood there, to be compared with what stands there later.
+    /// As [`Settings::load`], but also returns the written values, for comparison with a later reading.
     ///
     /// # Errors
     /// As [`Settings::load`].
@@ -196,10 +196,10 @@ impl Settings {
         Ok(Loaded { settings: reader.finish(settings)?, values })
     }
 
-    /// The same for a process that serves and reads its settings again.
+    /// As [`Settings::load_from`], for a running process that reads its settings again.
     ///
     /// # Errors
-    /// As [`Settings::load`], and for a file that is a pipe: it has been read, and reading it again would wait for ever.
+    /// As [`Settings::load`], and for a file that is a pipe: it was already read, and reading it again would never end.
     pub fn load_again(args: LoadArgs<impl IntoIterator<Item = (String, String)>>) -> Result<Loaded, SettingsError> {
         if let Some(path) = args.file.as_deref() {
             refuse_pipe(&path.display().to_string(), path)?;
@@ -218,13 +218,13 @@ impl Settings {
         Ok(loaded)
     }
 
-    /// Whether the setting `name` can change while the gateway serves; the others need a restart.
+    /// Checks whether the setting `name` can change while the gateway serves. All other settings need a restart.
     pub fn reloads(name: &str) -> bool {
         let is = |known: &&str| if known.ends_with('.') { name.starts_with(*known) } else { name == *known };
         RELOADED.iter().any(is)
     }
 
-    /// What is allowed and probably not wanted, a sentence each.
+    /// Returns a sentence for each setting that is allowed but probably not wanted.
     pub fn warnings(&self) -> Vec<String> {
         let open = !self.listen.address.ip().to_canonical().is_loopback() && self.public.url.is_none();
         let warning = format!(
@@ -242,7 +242,7 @@ impl Settings {
 }
 
 impl Default for Settings {
-    /// The compiled-in defaults alone.
+    /// Returns the compiled-in defaults alone.
     fn default() -> Self {
         Self::read(&mut Reader::new([]), "")
     }
@@ -262,7 +262,7 @@ fn read_file(named: Option<&Path>) -> Result<Entries, SettingsError> {
     source::file(path, &text)
 }
 
-/// Refuses a pipe at `path`, which `setting` names. Whoever reads it again waits until somebody writes to it.
+/// Refuses a pipe at `path`, which `setting` names. Reading a pipe again would wait until a process writes to it.
 fn refuse_pipe(setting: &str, path: &Path) -> Result<(), SettingsError> {
     match std::fs::metadata(path) {
         Ok(there) if there.file_type().is_fifo() => {

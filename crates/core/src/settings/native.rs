@@ -1,4 +1,4 @@
-//! A v2 of the deployment's own: where it is, and which operations it answers.
+//! A v2 of the deployment's own: its address, and the operations that it answers.
 //!
 //! May use: `settings::address`, `settings::reader`, `settings::serving`, this folder.
 
@@ -18,28 +18,28 @@ const SERVE: &str = "native.serve";
 pub struct NativeSettings {
     /// Its address without `/api/v2`.
     pub base_url: Option<HttpAddress>,
-    /// Who answers which operations; this gateway where nothing is said.
+    /// The side that answers, by operation. This gateway answers all operations not listed.
     pub serve: Vec<Serve>,
-    /// How answers are compared.
+    /// The comparison of answers.
     pub shadow: ShadowSettings,
 }
 
 settings! {
-    /// How answers are compared (`[native.shadow]`).
+    /// The comparison of this gateway's answers with those of the deployment's own v2 (`[native.shadow]`).
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     ShadowSettings {
-        /// How many of the reads, in per cent.
+        /// Share of the reads that are compared, in per cent.
         share: usize = whole(1..=100),
-        /// Most comparisons a second.
+        /// Maximum number of comparisons a second.
         rate: usize = whole(1..=10_000),
-        /// Most differences that are kept.
+        /// Maximum number of differences that are kept.
         keep: usize = whole(1..=100_000),
-        /// Whether values are kept as they are.
+        /// Whether the values of a difference are kept unchanged.
         values: bool = Reader::get,
     }
 }
 
-/// Reads the table `[native]`, which must not lead to the gateway that serves there.
+/// Reads the table `[native]`. Its address must not lead back to this gateway.
 pub(super) fn native(
     listen: &ListenSettings,
     public: &PublicSettings,
@@ -61,7 +61,7 @@ pub(super) fn native(
     }
 }
 
-/// Refuses an address that shows credentials to those on the way, or is this gateway.
+/// Refuses an address that would send credentials in plain text over a network, or that is this gateway.
 fn judge(from: &mut Reader, address: &HttpAddress, listen: &ListenSettings, public: &PublicSettings) {
     if address.is_plain() && !address.is_on_this_machine() {
         let problem = format!("{} would show credentials to everybody on the way", address.as_str());

@@ -1,4 +1,4 @@
-//! Values of settings as they are written, each with where it was.
+//! Values of settings as written, each with its origin.
 //!
 //! May use: `settings::error`.
 

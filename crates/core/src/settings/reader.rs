@@ -1,7 +1,7 @@
-//! Reads typed settings out of the merged sources and collects every fault on the way.
+//! Reads typed settings out of the merged sources and collects every fault.
 //!
-//! Each concern asks for its own settings by name; a setting that nobody asked for is unknown. A faulty value is
-//! reported and its default used meanwhile, so that one run reports all faults.
+//! Each part of the settings reads its own settings by name; a setting that no part reads is unknown. A faulty value is
+//! reported and replaced by its default, so that one run reports all faults.
 //!
 //! May use: `settings::error`, `settings::flatten`, `settings::raw`, `settings::source`, `settings::tables`,
 //! `settings::value`.
@@ -15,7 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// A table of settings. Behind each setting stands the function that reads it; it may use those before it.
+/// Declares a table of settings. After each setting comes the function that reads it; it may use the settings before
+/// it.
 macro_rules! settings {
     ($(#[$about:meta])* $table:ident { $($(#[$what:meta])* $name:ident: $type:ty = $read:expr,)* }) => {
         $(#[$about])*
@@ -33,16 +34,16 @@ macro_rules! settings {
 }
 pub(super) use settings;
 
-/// The setting that everybody writes; of several with the same last part it is meant.
+/// The setting that every file has. Among settings with the same last part, this one is suggested.
 const NEEDED: &str = "upstream.base_url";
 
-/// The merged sources, with a record of what was asked for.
+/// The merged sources, with a record of the names that were read.
 pub(super) struct Reader {
     defaults: Entries,
     given: Entries,
     asked: BTreeSet<String>,
     faults: Vec<SettingFault>,
-    /// Secrets that are arguments.
+    /// Secrets that were given as arguments.
     exposed: Vec<String>,
 }
 
@@ -59,23 +60,23 @@ impl Reader {
         }
     }
 
-    /// The setting `key`, which has a default.
+    /// Reads the setting `key`, which has a default.
     pub(super) fn get<T: Setting>(&mut self, key: &str) -> T {
         self.get_where(key, T::FORM, |_| true)
     }
 
-    /// The setting `key`, which has a default, when `accept` likes it; else the remedy is to write
+    /// Reads the setting `key`, which has a default. A value that `accept` rejects is a fault; its remedy is to write
     /// `form`.
     pub(super) fn get_where<T: Setting>(&mut self, key: &str, form: &str, accept: impl Fn(&T) -> bool) -> T {
         self.optional_where(key, form, accept).unwrap_or_else(|| self.default(key))
     }
 
-    /// The setting `key`, which has no default; empty text counts as not given.
+    /// Reads the setting `key`, which has no default. An empty text counts as not set.
     pub(super) fn optional<T: Setting>(&mut self, key: &str) -> Option<T> {
         self.optional_where(key, T::FORM, |_| true)
     }
 
-    /// The setting `key`, which has no default, when `accept` likes it; else the remedy is to write
+    /// Reads the setting `key`, which has no default. A value that `accept` rejects is a fault; its remedy is to write
     /// `form`.
     pub(super) fn optional_where<T: Setting>(
         &mut self,
@@ -92,12 +93,12 @@ impl Reader {
         value
     }
 
-    /// The tables of the list `key`; none are given by default.
+    /// Reads the tables of the list `key`; none by default.
     pub(super) fn tables<T: Row>(&mut self, key: &str) -> Vec<T> {
         self.optional::<Tables<T>>(key).map_or_else(Vec::new, |tables| tables.0)
     }
 
-    /// The secret `key`, which has no default and is noted when it comes from a flag.
+    /// Reads the secret `key`, which has no default. Its name is noted when it comes from a flag.
     pub(super) fn secret(&mut self, key: &str) -> Option<Secret> {
         let value = self.optional(key);
         if value.is_some() && self.is_argument(key) {
@@ -106,7 +107,7 @@ impl Reader {
         value
     }
 
-    /// Names of the secrets so far that come from a flag.
+    /// Returns the names of the secrets read so far that come from a flag.
     pub(super) fn exposed(&mut self, _: &str) -> Vec<String> {
         self.exposed.clone()
     }
@@ -115,8 +116,8 @@ impl Reader {
         self.given.get(key).is_some_and(|entry| entry.origin == Origin::Flag)
     }
 
-    /// The secret `key`, which has no default and must not come from a flag: arguments are seen by everybody on the
-    /// machine.
+    /// Reads the secret `key`, which has no default and must not come from a flag: every user of the machine can read
+    /// arguments.
     pub(super) fn off_the_command_line<T: Setting>(
         &mut self,
         key: &str,
@@ -134,7 +135,7 @@ impl Reader {
         value
     }
 
-    /// Adds a fault of `key` that shows only beside other settings.
+    /// Adds a fault of `key` that follows from the values of other settings.
     pub(super) fn fault(&mut self, key: &str, problem: &str, remedy: &str) {
         let origin = self.given.get(key).map(|entry| entry.origin.clone());
         let (setting, problem, remedy) = (key.to_owned(), problem.to_owned(), remedy.to_owned());
@@ -146,19 +147,19 @@ impl Reader {
         value.unwrap_or_else(|| panic!("config/causeway.toml must hold a valid default for {key}"))
     }
 
-    /// All values as they are written, defaults included.
+    /// Returns all values as written, defaults included.
     pub(super) fn values(&self) -> BTreeMap<String, String> {
         let all = self.defaults.iter().chain(&self.given);
         all.map(|(name, entry)| (name.clone(), entry.raw.to_string())).collect()
     }
 
-    /// Names asked for so far.
+    /// Returns the names read so far.
     #[cfg(test)]
     pub(super) fn asked(&self) -> &BTreeSet<String> {
         &self.asked
     }
 
-    /// Ends reading: `settings` when nothing is wrong, else all faults, unknown names included.
+    /// Ends reading. Returns `settings` when there is no fault, else all faults, unknown names included.
     pub(super) fn finish<T>(mut self, settings: T) -> Result<T, SettingsError> {
         let unknown = self.given.iter().filter(|(key, _)| !self.asked.contains(*key));
         let unknown: Vec<SettingFault> = unknown.map(|(key, entry)| self.unknown(key, entry)).collect();
@@ -176,7 +177,7 @@ impl Reader {
     }
 }
 
-/// Empty untyped or quoted text stands for "not set".
+/// Checks whether the entry is an empty untyped or quoted text, which means "not set".
 fn is_unset(entry: &Entry) -> bool {
     matches!(&entry.raw, Raw::Bare(text) | Raw::Text(text) if text.trim().is_empty())
 }
@@ -184,7 +185,7 @@ fn is_unset(entry: &Entry) -> bool {
 fn unusable(key: &str, entry: &Entry, form: &str) -> SettingFault {
     let may_hold_a_secret = ["store.url", "shared.url", "admin.token", "upstream.service_key"].contains(&key)
         || key.starts_with("secrets.");
-    // An address with somebody's name in it.
+    // An address that contains a user name.
     let text = entry.raw.to_string();
     let names_somebody = text.split_once("://").is_some_and(|(_, rest)| rest.contains('@'));
     let problem = if may_hold_a_secret || names_somebody {
@@ -196,7 +197,7 @@ fn unusable(key: &str, entry: &Entry, form: &str) -> SettingFault {
     SettingFault { setting: key.to_owned(), origin: Some(entry.origin.clone()), problem, remedy }
 }
 
-/// `key` as it is spelled where the misspelt one stood.
+/// Returns `key` in the spelling of the source from which the misspelt name came.
 fn spelled(key: &str, origin: &Origin) -> String {
     match origin {
         Origin::Environment(_) => source::variable(key),
@@ -204,18 +205,18 @@ fn spelled(key: &str, origin: &Origin) -> String {
     }
 }
 
-/// The known name nearest to `key`: the same last part first (a name in the wrong section), then the
-/// most similar spelling.
+/// Returns the known name nearest to `key`: first a name with the same last part (a name in the wrong section), then
+/// the name with the most similar spelling.
 fn nearest<'a>(key: &str, known: &'a BTreeSet<String>) -> Option<&'a String> {
     let last = |name: &str| name.rsplit('.').next().map(str::to_owned);
     let misplaced = known.iter().filter(|name| last(name) == last(key)).min_by_key(|name| *name != NEEDED);
     misplaced.or_else(|| most_similar(key, known))
 }
 
-/// Similarity (0 to 1) from which a word counts as a misspelling of another.
+/// Minimum similarity (0 to 1) at which a word counts as a misspelling of another.
 const SIMILAR: f64 = 0.6;
 
-/// The one of `known` that is most similar to `word`, when one is similar enough.
+/// Returns the name in `known` that is most similar to `word`, if one is similar enough.
 pub fn most_similar<K: AsRef<str>>(word: &str, known: impl IntoIterator<Item = K>) -> Option<K> {
     let scored =
         known.into_iter().map(|known| (strsim::normalized_damerau_levenshtein(word, known.as_ref()), known));
@@ -223,7 +224,7 @@ pub fn most_similar<K: AsRef<str>>(word: &str, known: impl IntoIterator<Item = K
     similar.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known)
 }
 
-/// A whole number of a range.
+/// Reads a whole number within a range.
 pub(super) fn whole(range: RangeInclusive<usize>) -> impl Fn(&mut Reader, &str) -> usize {
     let form = format!("a whole number from {} to {}", range.start(), range.end());
     move |from, key| from.get_where(key, &form, |number| range.contains(number))
@@ -233,13 +234,13 @@ pub(super) fn at_once(from: &mut Reader, key: &str) -> usize {
     whole(1..=1_000_000)(from, key)
 }
 
-/// A size that must not be zero.
+/// Reads a size that must not be zero.
 pub(super) fn some_bytes(from: &mut Reader, key: &str) -> usize {
     let form = "a size above zero such as 4096, \"64KiB\", \"1MiB\" or \"2GiB\"";
     from.get_where(key, form, |size: &Size| size.0 > 0).0
 }
 
-/// A duration that must not be zero.
+/// Reads a duration that must not be zero.
 pub(super) fn positive(from: &mut Reader, key: &str) -> Duration {
     from.get_where(key, "a duration above zero, such as \"30s\"", |time: &Duration| !time.is_zero())
 }

@@ -1,4 +1,4 @@
-//! How operations of v1 end: what their clients are told, and windows in which they are refused on trial.
+//! The end of operations of v1: notices to their clients, and windows in which they are refused on trial.
 //!
 //! May use: `settings::reader`, this folder.
 
@@ -11,13 +11,13 @@ pub use notice::Notice;
 use super::reader::Reader;
 use jiff::Timestamp;
 
-/// Stands for every operation of v1.
+/// The word that means every operation of v1.
 pub const EVERY: &str = "all";
 
 /// The end of operations of v1 (`retirement`, `brownout`); nothing is announced or refused by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RetirementSettings {
-    /// What is announced.
+    /// The announcements.
     pub notices: Vec<Notice>,
     /// Windows of refusal.
     pub brownouts: Vec<Brownout>,
@@ -57,7 +57,7 @@ impl RetirementSettings {
         Self { notices, brownouts }
     }
 
-    /// What has passed by `now` and does nothing any more, a sentence each.
+    /// Returns a sentence for each entry that has passed by `now` and has no effect any more.
     pub(super) fn passed(&self, now: Timestamp) -> impl Iterator<Item = String> {
         let windows = self.brownouts.iter().filter(move |window| window.until <= now);
         let windows = windows.map(|Brownout { operation, until, .. }| {

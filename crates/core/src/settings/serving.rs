@@ -1,4 +1,4 @@
-//! How clients are served: listeners, addresses, limits, and what is told of it. May use: this folder.
+//! How clients are served: listeners, addresses, limits, logs and traces. May use: this folder.
 
 use super::address::HttpAddress;
 use super::raw::Raw;
@@ -17,30 +17,31 @@ settings! {
     ListenSettings {
         /// Address and port.
         address: SocketAddr = Reader::get,
-        /// Time for a complete request head: the first from when the client has connected, later ones once begun.
+        /// Time for a complete request head, counted from the connection (first head) or from its first byte (later
+        /// heads).
         header_timeout: Duration = positive,
-        /// Largest request head in bytes.
+        /// Maximum size of a request head, in bytes.
         max_header_size: usize = head_size,
-        /// Most header fields in a request.
+        /// Maximum number of header fields in a request.
         max_headers: usize = whole(10..=1000),
-        /// Time an open connection may stay without a request.
+        /// Time that a connection may stay open without a request.
         idle_timeout: Duration = positive,
-        /// Longest time a client may leave an answer unread, and by which it may fall behind its pace.
+        /// Maximum time that a client may leave an answer unread, and maximum time that it may be behind its pace.
         send_timeout: Duration = positive,
-        /// Bytes a second that a client has to read on average.
+        /// Bytes a second that a client must read on average.
         send_pace: usize = some_bytes,
-        /// Most connections at once.
+        /// Maximum number of connections at once.
         max_connections: usize = at_once,
-        /// Time running requests get to finish after a stop signal.
+        /// Time in which running requests may finish after a stop signal.
         drain_time: Duration = Reader::get,
-        /// TLS; without it connections are plain.
+        /// TLS; without it connections are unencrypted.
         tls: Option<TlsSettings> = tls,
     }
 }
 
-/// Smallest request head limit: below it ordinary requests fail.
+/// Smallest limit of a request head. Below it ordinary requests fail.
 const SMALLEST_HEAD: usize = 8 * 1024;
-/// Largest request head limit.
+/// Largest limit of a request head.
 const LARGEST_HEAD: usize = 1024 * 1024;
 
 fn head_size(from: &mut Reader, key: &str) -> usize {
@@ -51,7 +52,7 @@ fn head_size(from: &mut Reader, key: &str) -> usize {
 /// The certificate of the listener (`[listen.tls]`), as PEM.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsSettings {
-    /// File with the certificate, followed by those of its issuers.
+    /// File with the certificate, followed by the certificates of its issuers.
     pub certificate_file: PathBuf,
     /// File with its private key.
     pub key_file: PathBuf,
@@ -74,25 +75,25 @@ settings! {
     /// The listener for operators (`[admin]`).
     #[derive(Debug, Clone, PartialEq, Eq, Default)]
     AdminSettings {
-        /// Names by which it may be asked, besides addresses and `localhost`.
+        /// Host names under which the listener answers, besides addresses and `localhost`.
         hosts: Vec<String> = Reader::get,
         /// File with the token.
         token_file: Option<PathBuf> = Reader::optional,
-        /// The token as text; wins over the file.
+        /// The token as text; takes precedence over the file.
         token: Option<Secret> = token,
-        /// Address and port; none for no such listener.
+        /// Address and port; without them there is no such listener.
         listen: Option<SocketAddr> = admin_listen(token_file.is_some() || token.is_some()),
     }
 }
 
-/// Shortest token: guessing one takes longer than any gateway runs.
+/// Minimum length of the token. Guessing such a token takes longer than any gateway runs.
 const SHORTEST_TOKEN: usize = 16;
 
-/// How a token is written.
+/// The form of a token, for messages.
 pub const TOKEN_FORM: &str =
     "at least 16 printable characters without spaces, for example from `openssl rand -hex 24`";
 
-/// Whether `text` will do as a token.
+/// Checks whether `text` can be a token.
 pub fn is_token(text: &str) -> bool {
     text.len() >= SHORTEST_TOKEN && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
@@ -116,24 +117,24 @@ fn admin_listen(has_token: bool) -> impl Fn(&mut Reader, &str) -> Option<SocketA
 }
 
 settings! {
-    /// The door (`[edge]`).
+    /// The handling of incoming requests and outgoing answers (`[edge]`).
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
     EdgeSettings {
-        /// Headers whose names have underscores.
+        /// The treatment of headers whose names have underscores.
         underscores: Underscores = Reader::get,
-        /// Whether answers of v2 are sent as gzip or zstd to clients that take it.
+        /// Whether answers of v2 are sent as gzip or zstd to clients that accept it.
         compress: bool = Reader::get,
     }
 }
 
-/// What becomes of headers whose names have underscores.
+/// The treatment of headers whose names have underscores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, EnumString)]
 #[strum(serialize_all = "snake_case")]
 pub enum Underscores {
     /// The request is refused.
     #[default]
     Refuse,
-    /// The request goes on without them.
+    /// The request is processed without them.
     Drop,
 }
 
@@ -145,12 +146,12 @@ impl Setting for Underscores {
     }
 }
 
-/// Under which address clients reach the gateway, and whom to believe about it (`public_url`, `trusted_proxies`).
+/// The address at which clients reach the gateway, and the proxies that are trusted (`public_url`, `trusted_proxies`).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PublicSettings {
     /// Fixed public address; `None` takes it from each request.
     pub url: Option<HttpAddress>,
-    /// Reverse proxies whose forwarding headers are believed.
+    /// Reverse proxies whose forwarding headers are trusted.
     pub trusted_proxies: Vec<IpNet>,
 }
 
@@ -159,8 +160,7 @@ impl PublicSettings {
         Self { url: from.optional("public_url"), trusted_proxies: from.get("trusted_proxies") }
     }
 
-    /// Whether forwarding headers from `peer` are believed; an IPv4 address mapped into IPv6 counts as
-    /// IPv4.
+    /// Checks whether forwarding headers from `peer` are trusted. An IPv4 address mapped into IPv6 counts as IPv4.
     pub fn trusts(&self, peer: IpAddr) -> bool {
         let peer = peer.to_canonical();
         self.trusted_proxies.iter().any(|network| network.contains(&peer))
@@ -168,7 +168,7 @@ impl PublicSettings {
 }
 
 settings! {
-    /// Which pages may call the gateway from a browser (`[cors]`).
+    /// The pages that may call the gateway from a browser (`[cors]`).
     #[derive(Debug, Clone, PartialEq, Eq, Default)]
     CorsSettings {
         /// Origins such as `https://app.example.com`; `*` stands for any.
@@ -177,7 +177,7 @@ settings! {
 }
 
 impl CorsSettings {
-    /// Whether pages of `origin` may call.
+    /// Checks whether pages of `origin` may call the gateway.
     pub fn allows(&self, origin: &str) -> bool {
         self.allowed_origins.iter().any(|allowed| allowed == "*" || allowed == origin)
     }
@@ -188,57 +188,57 @@ fn origins(from: &mut Reader, key: &str) -> Vec<String> {
     from.get_where(key, form, |list: &Vec<String>| list.iter().all(|origin| is_origin(origin)))
 }
 
-/// Browsers send origins in exactly the normal form, so nothing else could ever match.
+/// Checks whether `text` is an origin in the normal form. Browsers send no other form, so none could ever match.
 fn is_origin(text: &str) -> bool {
     let plain = |address: HttpAddress| address.as_str() == text && address.path().is_empty();
     text == "*" || HttpAddress::parse(text).is_some_and(plain)
 }
 
 settings! {
-    /// When the gateway counts as ready (`[ready]`).
+    /// The conditions under which the gateway counts as ready (`[ready]`).
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     ReadySettings {
-        /// Whether it is not ready while v1 cannot be used.
+        /// Whether the gateway is not ready while v1 is unusable.
         needs_v1: bool = Reader::get,
-        /// Whether it is not ready while the store can only be read.
+        /// Whether the gateway is not ready while the store is read-only.
         needs_writes: bool = Reader::get,
     }
 }
 
 settings! {
-    /// How much one request may take, and how many there may be at once (`[limits]`).
+    /// The limits of single requests, and of requests at once (`[limits]`).
     #[derive(Debug, Clone, PartialEq, Eq)]
     LimitSettings {
         /// Time until a v2 request must be answered.
         deadline: Duration = positive,
-        /// v2 requests served at once.
+        /// Maximum number of v2 requests served at once.
         concurrency: usize = at_once,
-        /// Requests passed through at once, besides those whose body is still on its way.
+        /// Maximum number of requests passed through at once, not counting those whose body has not fully arrived.
         pass_through: usize = at_once,
-        /// Requests to the authorization server served at once.
+        /// Maximum number of requests to the authorization server served at once.
         oauth: usize = at_once,
-        /// Requests for documentation and for unknown paths served at once.
+        /// Maximum number of requests for documentation and for unknown paths served at once.
         pages: usize = at_once,
-        /// Bodies on their way at once, for each of the four.
+        /// Maximum number of bodies that arrive at once, for each of the four kinds of requests above.
         bodies: usize = at_once,
-        /// Answers being sent at once.
+        /// Maximum number of answers that are sent at once.
         answers: usize = at_once,
-        /// How much of each of these one address or credential may have once half is taken, in per cent of what is
-        /// still free.
+        /// Share of each of these limits that one address or credential may have once half is taken, in per cent of
+        /// the part that is still free.
         share: usize = per_cent,
-        /// Most bytes of bodies, answers and v1's answers at once.
+        /// Maximum bytes of bodies, answers and v1's answers at once.
         memory: usize = some_bytes,
-        /// Largest v2 request body in bytes.
+        /// Maximum size of a v2 request body, in bytes.
         body: usize = body_within(memory),
-        /// Longest pause between two pieces of a request body, the pass-through's excepted.
+        /// Maximum pause between two pieces of a request body, except on the pass-through.
         body_pause: Duration = positive,
-        /// Time for which a body may fall behind its pace.
+        /// Time that a body may be behind its pace.
         body_grace: Duration = positive,
-        /// Bytes a second that a request body has to keep.
+        /// Bytes a second with which a request body must arrive.
         body_pace: usize = some_bytes,
-        /// Longest time a request body may take, the pass-through's excepted.
+        /// Maximum time that a request body may take, except on the pass-through.
         body_time: Duration = positive,
-        /// Most writes that wait for the same record or rule.
+        /// Maximum number of writes that wait for the same record or rule.
         writers_waiting: usize = at_once,
         /// Requests a minute.
         rate: RateSettings = RateSettings::read,
@@ -261,20 +261,20 @@ fn body_within(memory: usize) -> impl Fn(&mut Reader, &str) -> usize {
 }
 
 settings! {
-    /// How many requests a minute this gateway takes (`[limits.rate]`); 0 is no limit.
+    /// The requests a minute that this gateway accepts (`[limits.rate]`); 0 means no limit.
     #[derive(Debug, Clone, PartialEq, Eq)]
     RateSettings {
-        /// Of one v1 API key.
+        /// With one v1 API key.
         api_key: u32 = a_minute,
-        /// Of one token of the authorization server.
+        /// With one token of the authorization server.
         oauth: u32 = a_minute,
-        /// Of one key for a workspace.
+        /// With one key for a workspace.
         workspace: u32 = a_minute,
-        /// Of one key of a service.
+        /// With one key of a service.
         service: u32 = a_minute,
-        /// Of one token from elsewhere.
+        /// With one token from elsewhere.
         external: u32 = a_minute,
-        /// Without a valid credential, of one address.
+        /// From one address, without a valid credential.
         unauthenticated: u32 = a_minute,
     }
 }
@@ -285,16 +285,16 @@ fn a_minute(from: &mut Reader, key: &str) -> u32 {
 }
 
 settings! {
-    /// What is logged, and in which form (`[log]`).
+    /// The content and form of the log (`[log]`).
     #[derive(Debug, Clone, PartialEq, Eq)]
     LogSettings {
         /// Form of the lines.
         format: LogFormat = Reader::get,
-        /// What is logged: a level, and levels for parts of the program; valid.
+        /// Filter of the log, already validated: a level, and levels for parts of the program.
         filter: String = log_filter,
-        /// Waiting for an answer from which a request is told as a warning; zero for none.
+        /// Waiting time from which a request is logged as a warning; zero for none.
         slow: Duration = Reader::get,
-        /// Whether lines name the person behind a credential.
+        /// Whether log lines name the owner of a credential.
         owner: bool = Reader::get,
     }
 }
@@ -306,7 +306,7 @@ pub enum LogFormat {
     /// Lines for people.
     #[default]
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
@@ -319,19 +319,19 @@ impl Setting for LogFormat {
 }
 
 fn log_filter(from: &mut Reader, key: &str) -> String {
-    // A word alone would be taken for a part of the program, and switch all others off.
+    // A single word would be read as a part of the program, and would switch all other parts off.
     let is_level = |part: &str| part.contains('=') || part.trim().parse::<LevelFilter>().is_ok();
     let valid = |filter: &String| filter.split(',').all(is_level) && filter.parse::<Targets>().is_ok();
     from.get_where(key, "levels such as \"info\" or \"info,causeway=debug\"", valid)
 }
 
 settings! {
-    /// Where traces go (`[traces]`).
+    /// The destination of traces (`[traces]`).
     #[derive(Debug, Clone, PartialEq, Eq)]
     TraceSettings {
-        /// Where a collector takes OTLP over HTTP; none for nowhere.
+        /// Address of a collector that accepts OTLP over HTTP; without it no traces are sent.
         endpoint: Option<HttpAddress> = Reader::optional,
-        /// One of so many requests is recorded; 0 for none.
+        /// One of this number of requests is recorded; 0 for none.
         one_in: usize = Reader::get,
     }
 }

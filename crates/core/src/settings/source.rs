@@ -1,6 +1,6 @@
-//! Where settings come from: the defaults, a file, the environment and flags, each value with its origin.
+//! Sources of settings: the defaults, a file, the environment and flags, each value with its origin.
 //!
-//! Goal: an error can always say which line or variable to change. May use: `settings::error`, `settings::flatten`,
+//! Goal: every error names the line or variable to change. May use: `settings::error`, `settings::flatten`,
 //! `settings::raw`.
 
 use super::error::{Origin, SettingsError};
@@ -8,41 +8,41 @@ use super::flatten::{file_origin, flatten, not_toml};
 use super::raw::{Entries, Entry, Raw};
 use std::path::Path;
 
-/// The compiled-in defaults, the documentation of all settings at the same time.
+/// The compiled-in defaults, which are also the documentation of all settings.
 pub const DEFAULTS: &str = include_str!("../../../../config/causeway.toml");
 
-/// What environment variables of the gateway begin with.
+/// Prefix of the gateway's environment variables.
 pub const ENVIRONMENT_PREFIX: &str = "CAUSEWAY_";
 
-/// Variable that names the settings file; read by the command line, not a setting itself.
+/// Variable that names the settings file. The command line reads it; it is not a setting.
 pub const FILE_VARIABLE: &str = "CAUSEWAY_CONFIG";
 
-/// Variables that single commands read as arguments; no settings either.
+/// Variables that single commands read as arguments. They are not settings either.
 const COMMAND_VARIABLES: [&str; 3] = ["CAUSEWAY_KEY", "CAUSEWAY_CHECK_KEY", "CAUSEWAY_TARGET_KEY"];
 
-/// The compiled-in defaults.
+/// Returns the compiled-in defaults.
 pub(super) fn defaults() -> Entries {
     let origin = |_| Origin::Default;
     flatten(DEFAULTS, origin).expect("the compiled-in defaults are valid TOML, as their test holds")
 }
 
-/// The values of a settings file with `text`.
+/// Reads the values of a settings file with the content `text`.
 pub(super) fn file(path: &Path, text: &str) -> Result<Entries, SettingsError> {
     flatten(text, |offset| file_origin(path, text, offset)).map_err(|error| not_toml(path, text, &error))
 }
 
-/// The settings among `variables`; service variables of Kubernetes are none.
+/// Returns the settings in `variables`. Service variables of Kubernetes are not settings.
 pub(super) fn environment(variables: impl IntoIterator<Item = (String, String)>) -> Entries {
     variables.into_iter().filter_map(environment_entry).collect()
 }
 
-/// The values of flags, by dotted name.
+/// Returns the values of flags, by dotted name.
 pub(super) fn flags(overrides: Vec<(String, String)>) -> Entries {
     let entry = |(key, text)| (key, Entry { raw: Raw::Bare(text), origin: Origin::Flag });
     overrides.into_iter().map(entry).collect()
 }
 
-/// The environment variable of the setting `key`.
+/// Returns the environment variable of the setting `key`.
 pub(super) fn variable(key: &str) -> String {
     format!("{ENVIRONMENT_PREFIX}{}", key.replace('.', "__").to_ascii_uppercase())
 }
@@ -56,8 +56,8 @@ fn environment_entry((variable, text): (String, String)) -> Option<(String, Entr
     Some((key, Entry { raw: Raw::Bare(text), origin: Origin::Environment(variable) }))
 }
 
-/// Kubernetes gives every pod variables like `CAUSEWAY_SERVICE_HOST` and `CAUSEWAY_PORT_8080_TCP` when
-/// a service is called causeway.
+/// Checks for variables like `CAUSEWAY_SERVICE_HOST` and `CAUSEWAY_PORT_8080_TCP`, which Kubernetes gives every pod
+/// when a service is called causeway.
 fn is_kubernetes_service(name: &str) -> bool {
     name == "PORT"
         || name.starts_with("PORT_")

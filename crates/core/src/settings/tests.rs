@@ -1,5 +1,5 @@
-//! The settings as a whole: precedence, documentation against structs, and the words of the faults. May use: this
-//! folder.
+//! The settings as a whole: precedence, the documentation compared with the structs, and the texts of the faults. May
+//! use: this folder.
 
 use super::*;
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ fn faults(file: &str, env: &[(&str, &str)], flags: &[(&str, &str)]) -> Vec<Strin
     load(file, env, flags).unwrap_err().faults.iter().map(ToString::to_string).collect()
 }
 
-/// Names in the documented defaults, those that are commented out included.
+/// Returns the names in the documented defaults, including those that are commented out.
 fn documented() -> BTreeSet<String> {
     let mut section = String::new();
     let mut names = BTreeSet::new();
@@ -170,7 +170,7 @@ fn a_body_has_to_fit_into_the_memory() {
 #[test]
 fn the_gateway_itself_is_no_v1() {
     let judged = |listen: &str, address: &str| {
-        // Commands that do not serve take both.
+        // Commands that do not serve accept both.
         let settings = load("", &[], &[("listen.address", listen), ("upstream.base_url", address)]).unwrap();
         settings.upstream.expect_another(settings.listen.address).map_err(|fault| fault.to_string())
     };

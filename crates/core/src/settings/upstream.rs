@@ -11,52 +11,52 @@ use std::time::Duration;
 const BASE_URL: &str = "upstream.base_url";
 
 settings! {
-    /// The service behind (`[upstream]`).
+    /// The deployment behind the gateway (`[upstream]`).
     #[derive(Debug, Clone, PartialEq, Eq)]
     UpstreamSettings {
         /// Its address without `/api/v1`; needed to serve, see [`UpstreamSettings::needed_base_url`].
         base_url: Option<HttpAddress> = base_url,
         /// Time to establish a connection.
         connect_timeout: Duration = positive,
-        /// Largest v1 answer read for translation, in bytes.
+        /// Maximum size of a v1 answer that is read for translation, in bytes.
         max_response_size: usize = some_bytes,
         /// Idle connections kept for reuse.
         pool_size: usize = Reader::get,
-        /// Most calls under way at once.
+        /// Maximum number of calls in flight.
         concurrency_max: usize = at_once(100_000),
-        /// Least calls under way at once; how many it is in between is found out.
+        /// Minimum of the limit of calls in flight. The gateway finds the best limit between the two by itself.
         concurrency_min: usize = at_once(concurrency_max),
-        /// Time until the head of a pass-through answer, counted from the last piece of the request.
+        /// Time until the head of a pass-through answer arrives, counted from the last piece of the request.
         pass_through_timeout: Duration = positive,
-        /// A v1 key of the gateway's own, for work ahead of requests; none does no such work.
+        /// The gateway's own v1 key, for work ahead of requests. Without it there is no such work.
         service_key: Option<Secret> = Reader::secret,
-        /// Requests a minute that v1 is sent with one key, 0 for any number; none for as many as v1 says it takes.
+        /// Requests a minute to v1 with one key; 0 for any number. By default as many as v1 says it takes.
         quota: Option<usize> = a_minute,
-        /// The same for `service_key`.
+        /// The same limit for `service_key`.
         service_quota: Option<usize> = a_minute,
-        /// The same for all keys together, 0 or none for any number.
+        /// The same limit for all keys together; 0 or none for any number.
         total_quota: Option<usize> = a_minute,
-        /// How many of the quota only writes may use.
+        /// Part of the quota that only writes may use.
         write_reserve: usize = Reader::get,
     }
 }
 
 impl UpstreamSettings {
-    /// The address of the service behind.
+    /// Returns the address of the deployment behind the gateway.
     ///
     /// # Errors
-    /// When it is not set, with the ways to set it.
+    /// Fails when the address is not set, and names the ways to set it.
     pub fn needed_base_url(&self) -> Result<&HttpAddress, SettingsError> {
         let remedy = || format!("set it in the settings file, as {} or with a flag", variable(BASE_URL));
         let missing = || SettingFault::new(BASE_URL, "not set, so it is not known where v1 is", remedy());
         self.base_url.as_ref().ok_or_else(|| missing().into())
     }
 
-    /// Makes sure that the service behind is not the gateway itself, which serves at `listen`. Commands that do not
-    /// serve need not know where a gateway listens.
+    /// Checks that the deployment behind is not this gateway itself, which serves at `listen`. Commands that do not
+    /// serve do not need this check.
     ///
     /// # Errors
-    /// When it is, as far as it can be told without asking.
+    /// Fails when it is the gateway, as far as this is known without a connection.
     pub fn expect_another(&self, listen: SocketAddr) -> Result<(), SettingsError> {
         let Some(address) = self.base_url.as_ref().filter(|address| address.leads_to(listen)) else {
             return Ok(());
@@ -82,6 +82,6 @@ fn a_minute(from: &mut Reader, key: &str) -> Option<usize> {
 
 fn at_once(most: usize) -> impl Fn(&mut Reader, &str) -> usize {
     let form = format!("a whole number of calls from 1 to {most}");
-    // A faulty number is replaced by its default, which may be more.
+    // A faulty number is replaced by its default, which may exceed `most`.
     move |from, key| from.get_where(key, &form, |calls| (1..=most).contains(calls)).min(most)
 }

@@ -1,4 +1,4 @@
-//! The types settings can have and how each is written.
+//! The types of settings, and how each is written.
 //!
 //! May use: `settings::raw`.
 
@@ -9,16 +9,16 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A type a setting can have.
+/// A type of setting.
 pub(super) trait Setting: Sized {
-    /// How a value is written, completing "write …".
+    /// The form of a value, as the end of a sentence that begins with "write …".
     const FORM: &'static str;
 
-    /// The value, when `raw` has the right form.
+    /// Reads the value; `None` when `raw` does not have the right form.
     fn from_raw(raw: &Raw) -> Option<Self>;
 }
 
-/// The text of a quoted or untyped value.
+/// Returns the text of a quoted or untyped value.
 pub(super) fn text(raw: &Raw) -> Option<&str> {
     match raw {
         Raw::Bare(text) | Raw::Text(text) => Some(text.trim()),
@@ -129,12 +129,12 @@ fn size(text: &str) -> Option<usize> {
     number.trim_end().parse::<usize>().ok()?.checked_mul(1 << shift)
 }
 
-/// A text that is shown nowhere.
+/// A text that is never shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// The text, for its one use.
+    /// Returns the text. Only the code that needs the secret may call this.
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! Workflow rules of projects: in which states items may begin, and between which they may move (O44).
+//! Workflow rules of projects: states in which items may be created, and moves between states (O44).
 //!
 //! May use: `settings::reader`, `settings::tables`.
 
@@ -6,7 +6,7 @@ use super::reader::Reader;
 use super::tables::{Row, Table, Tables, known, optional, tables, text, texts};
 use uuid::Uuid;
 
-/// All rules (`[[workflow]]`); none are given by default.
+/// All rules (`[[workflow]]`); none by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WorkflowSettings(Vec<ProjectWorkflow>);
 
@@ -15,9 +15,9 @@ pub struct WorkflowSettings(Vec<ProjectWorkflow>);
 pub struct ProjectWorkflow {
     /// The project.
     pub project: Uuid,
-    /// States (names or ids) an item may be created in; any when not given.
+    /// States (names or ids) in which an item may be created; any when not given.
     pub initial: Option<Vec<String>>,
-    /// Moves allowed; any when not given.
+    /// Allowed moves; any when not given.
     pub moves: Option<Vec<Move>>,
 }
 
@@ -40,7 +40,7 @@ impl WorkflowSettings {
         from.optional_where(key, ProjectWorkflow::FORM, unique).map_or_else(Self::default, |rules| Self(rules.0))
     }
 
-    /// The rules of `project`, when it has any.
+    /// Returns the rules of `project`, if it has any.
     pub fn of(&self, project: Uuid) -> Option<&ProjectWorkflow> {
         self.0.iter().find(|rules| rules.project == project)
     }

@@ -1,4 +1,4 @@
-//! Who answers which operations, as a list of tables says it.
+//! The list of tables that says which side answers which operations.
 //!
 //! May use: `settings::raw`, `settings::tables`.
 
@@ -6,14 +6,14 @@ use super::super::raw::Raw;
 use super::super::tables::{Row, Table, known, optional, text, texts};
 use strum::{EnumString, IntoStaticStr};
 
-/// Who answers some operations.
+/// The side that answers some operations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Serve {
     /// Names of operations or resources, or `all`.
     pub operations: Vec<String>,
-    /// Who answers.
+    /// Side that answers them.
     pub mode: Mode,
-    /// Workspaces by what they are called in paths; everywhere when empty.
+    /// Slugs of the workspaces in which this holds; all workspaces when empty.
     pub workspaces: Vec<String>,
 }
 
@@ -33,21 +33,21 @@ impl Row for Serve {
     }
 }
 
-/// Who answers an operation.
+/// The side that answers an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Mode {
     /// This gateway.
     #[default]
     Translated,
-    /// This gateway; its answers to reads are compared with those of the deployment's own v2.
+    /// This gateway. Its answers to reads are compared with those of the deployment's own v2.
     Shadow,
     /// The deployment's own v2.
     Native,
 }
 
 impl Mode {
-    /// As settings write it.
+    /// Returns the word that settings use.
     pub fn word(self) -> &'static str {
         self.into()
     }

@@ -8,20 +8,20 @@ use jiff::Timestamp;
 /// A window in which an operation of v1 is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Brownout {
-    /// Its name, or [`EVERY`](super::EVERY).
+    /// Name of the operation, or [`EVERY`](super::EVERY).
     pub operation: String,
-    /// When it begins.
+    /// Beginning of the window.
     pub from: Timestamp,
-    /// When it ends.
+    /// End of the window.
     pub until: Timestamp,
-    /// Clients it is for, as the report names them; all when empty.
+    /// Clients that are refused, as the report names them; all when empty.
     pub clients: Vec<String>,
-    /// Whether calls are only counted, and answered as ever.
+    /// Whether calls are only counted, and answered as usual.
     pub dry_run: bool,
 }
 
 impl Brownout {
-    /// Whether a call can be in both.
+    /// Checks whether one call can fall into both windows.
     pub(super) fn overlaps(&self, other: &Self) -> bool {
         let operation = self.operation == other.operation;
         let time = self.from < other.until && other.from < self.until;

@@ -1,22 +1,22 @@
-//! What clients are told about the end of an operation of v1, and from when on.
+//! Announcements to clients that an operation of v1 ends, and when they begin.
 //!
 //! May use: `settings::raw`, `settings::tables`.
 
 use super::super::tables::{Row, Table, flag, instant, known, optional, text};
 use jiff::Timestamp;
 
-/// What is announced of an operation of v1.
+/// The announcement about an operation of v1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// Its name, or [`EVERY`](super::EVERY).
+    /// Name of the operation, or [`EVERY`](super::EVERY).
     pub operation: String,
-    /// From when on it is deprecated, and the clients are told.
+    /// Instant from which it is deprecated, and its clients get the announcement.
     pub deprecated: Timestamp,
-    /// When it ends.
+    /// Instant at which it ends.
     pub sunset: Option<Timestamp>,
-    /// A page about it.
+    /// Address of a page about it.
     pub link: Option<String>,
-    /// Whether it is refused once it has ended.
+    /// Whether it is refused after its end.
     pub refuse: bool,
 }
 
@@ -38,7 +38,7 @@ impl Row for Notice {
     }
 }
 
-/// An address that can stand in a header.
+/// Checks whether an address may stand in a header.
 fn is_address(link: &str) -> bool {
     let legal = |byte: u8| byte.is_ascii_graphic() && !b"<>\"\\".contains(&byte);
     (link.starts_with("https://") || link.starts_with("http://")) && link.bytes().all(legal)
