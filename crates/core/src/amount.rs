@@ -1,10 +1,10 @@
-//! Numbers with the word for what they count, as people write them: `1 call`, `2 calls`.
+//! Numbers with the noun for what they count, as people write them: `1 call`, `2 calls`.
 //!
 //! May use: nothing of this crate.
 
 use std::fmt::Display;
 
-/// So many of what `one` names one of.
+/// Writes a count with its noun, of which `one` is the singular.
 pub fn amount(count: impl Display, one: &str) -> String {
     let count = count.to_string();
     let end = if count == "1" { "" } else { "s" };

@@ -1,6 +1,6 @@
-//! Work that may hang for ever, on a thread of its own: reading files, above all.
+//! Runs work that may hang for ever on a thread of its own, mainly the reading of files.
 //!
-//! Neither what waits for it nor the end of the process is held up: a thread that hangs is left alone.
+//! A thread that hangs is left alone. It delays neither the caller nor the end of the process.
 //!
 //! May use: nothing of this crate.
 
@@ -10,10 +10,10 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
 
-/// Longest time for the files of a reload.
+/// Maximum time for reading the files of a reload.
 pub const READING: Duration = Duration::from_secs(10);
 
-/// What `work` answers on a thread that is called `name`; none when that takes longer than `time`.
+/// Runs `work` on a thread called `name` and returns its result; `None` when it takes longer than `time`.
 pub async fn aside<T: Send + 'static>(
     name: &str,
     time: Duration,
@@ -27,7 +27,7 @@ pub async fn aside<T: Send + 'static>(
     timeout(time, told).await.ok()?.ok()
 }
 
-/// The place of whoever does something aside, one after the other; clones are the same place.
+/// A lock for work on threads of its own: one piece of work runs at a time. Clones are the same lock.
 #[derive(Debug, Clone)]
 pub struct Alone(Arc<Semaphore>);
 
@@ -38,8 +38,8 @@ impl Default for Alone {
 }
 
 impl Alone {
-    /// The same as [`aside`] where nobody else is at it. The thread keeps the place until its work has ended, so that
-    /// nothing is begun beside one that hangs.
+    /// As [`aside`], but waits until no other work holds the lock. The thread holds the lock until its work has ended,
+    /// so that no work starts beside work that hangs.
     pub async fn aside<T: Send + 'static>(
         &self,
         name: &str,

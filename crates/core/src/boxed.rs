@@ -1,13 +1,13 @@
-//! Futures in memory of their own.
+//! Futures that are created on the heap.
 //!
 //! May use: nothing of this crate.
 
 use std::pin::Pin;
 
-/// Makes a future in memory of its own.
+/// Creates a future on the heap.
 ///
-/// `Box::pin(future)` makes it where it is called and copies it then, with all the room that it will need while it
-/// runs: some 12 KiB for a request. Here the memory is there before the future is.
+/// `Box::pin(future)` creates it on the stack of the caller and then copies it, with all the room that it will need
+/// while it runs: some 12 KiB for a request. Here the memory is allocated before the future is created.
 #[inline]
 pub fn boxed<F: Future>(make: impl FnOnce() -> F) -> Pin<Box<F>> {
     let room = Box::new_uninit();

@@ -1,8 +1,8 @@
-//! What is kept for a time, or until there is too much: a `moka` cache for keys and values of any type.
+//! A `moka` cache for keys and values of any type, with limits of time and size.
 //!
-//! moka is generic code, and each pair of types would be compiled, and lie in the program, once more. Thirteen of them
-//! were a seventh of what the gateway's crate had to compile. So keys and values are kept behind pointers, and moka is
-//! compiled once, here. Looking something up allocates nothing.
+//! moka is generic code: each pair of types would be compiled again, and would be in the program again. Thirteen pairs
+//! were a seventh of the code that the gateway's crate had to compile. So keys and values are kept behind pointers, and
+//! moka is compiled once, here. A look-up allocates nothing.
 //!
 //! May use: this folder. Values that are read from elsewhere and shared are kept by `fresh`, which has
 //! stricter rules.
@@ -22,23 +22,23 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// What a [`Cache`] can keep.
+/// A value that a [`Cache`] can keep.
 pub trait Value: Clone + Send + Sync + 'static {}
 impl<T: Clone + Send + Sync + 'static> Value for T {}
 
-/// Entries by key; cheap to clone, all clones keep the same.
+/// Entries by key; cheap to clone, all clones share the entries.
 pub struct Cache<K, V> {
     kept: Kept,
     types: PhantomData<fn(K) -> V>,
 }
 
 impl<K: Key, V: Value> Cache<K, V> {
-    /// Keeps entries within `bounds`, of which each counts one.
+    /// Creates a cache within `bounds`. Each entry counts one.
     pub fn new(bounds: Bounds) -> Self {
         Self { kept: Kept::new(bounds, None), types: PhantomData }
     }
 
-    /// Keeps entries within `bounds`, of which each counts what `weight` says.
+    /// Creates a cache within `bounds`. Each entry counts its `weight`.
     pub fn weighed(bounds: Bounds, weight: impl Fn(&K, &V) -> u32 + Send + Sync + 'static) -> Self {
         let weigh = move |key: &dyn Any, value: &dyn Any| match (key.downcast_ref(), value.downcast_ref()) {
             (Some(key), Some(value)) => weight(key, value),
@@ -47,27 +47,27 @@ impl<K: Key, V: Value> Cache<K, V> {
         Self { kept: Kept::new(bounds, Some(Box::new(weigh))), types: PhantomData }
     }
 
-    /// What is kept under `key`. That counts as a use.
+    /// Returns the value under `key`. This counts as a use.
     pub fn get(&self, key: &K) -> Option<V> {
         self.kept.get(key).as_ref().and_then(value)
     }
 
-    /// Whether something is kept under `key`. That does not count as a use.
+    /// Checks whether there is a value under `key`. This does not count as a use.
     pub fn contains(&self, key: &K) -> bool {
         self.kept.contains(key)
     }
 
-    /// Keeps `value` in the place of what was kept.
+    /// Stores `value` and replaces any earlier value.
     pub fn insert(&self, key: K, value: V) {
         self.kept.insert(AnyKey::of(key), Arc::new(value));
     }
 
-    /// Keeps `value` unless something is kept; tells whether it did. Of several at once exactly one is told so.
+    /// Stores `value` unless there is one. Returns whether it did; of several callers at once exactly one gets true.
     pub fn insert_new(&self, key: K, value: V) -> bool {
         self.kept.insert_new(AnyKey::of(key), Arc::new(value))
     }
 
-    /// What is kept under `key`, else what `make` makes, which is kept then. Of several at once all get the same.
+    /// Returns the value under `key`, else stores the result of `make`. All callers at once get the same value.
     pub fn get_or_insert(&self, key: K, make: impl FnOnce() -> V) -> V {
         if let Some(kept) = self.get(&key) {
             return kept;
@@ -76,12 +76,12 @@ impl<K: Key, V: Value> Cache<K, V> {
         value(&self.kept.get_or_insert(AnyKey::of(key), Arc::new(made.clone()))).unwrap_or(made)
     }
 
-    /// Keeps nothing under `key` any more.
+    /// Removes the value under `key`.
     pub fn remove(&self, key: &K) {
         self.kept.remove(key);
     }
 
-    /// Entries, when those that have to go are gone.
+    /// Returns the number of entries, after removing those that must go.
     pub fn entries(&self) -> u64 {
         self.kept.entries()
     }
@@ -99,7 +99,7 @@ impl<K, V> fmt::Debug for Cache<K, V> {
     }
 }
 
-/// A cache has values of one type only.
+/// Returns the value as a `V`: a cache has values of one type only.
 fn value<V: Value>(kept: &Arc<dyn Any + Send + Sync>) -> Option<V> {
     kept.downcast_ref().cloned()
 }

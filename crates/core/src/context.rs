@@ -1,4 +1,4 @@
-//! What accompanies one request on its way: its id, its deadline, how urgent it is, and what it cost at v1.
+//! The context of one request: its id, its deadline, its priority, and its cost at v1.
 //!
 //! May use: `context::meter`. May be used by every folder but `sandbox`.
 
@@ -10,66 +10,66 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Kept back of a deadline: a call to v1 that is let through must also be answered.
+/// Time reserved before a deadline: a call to v1 that is let through must also be answered.
 const MARGIN: Duration = Duration::from_millis(500);
-/// The same for a write: one that is cut off leaves nobody knowing whether it was carried out, and a v1 that is busy
-/// takes seconds over it.
+/// The same for a write. When a write is cut off, it is unknown whether it was carried out, and a busy v1 takes seconds
+/// for a write.
 const MARGIN_OF_WRITES: Duration = Duration::from_secs(3);
 
-/// Longest wait for v1's quota that those who wait for a build, or for a read that somebody else began, are not told of.
+/// Longest wait for v1's quota in a build, or in a read of another request, before the waiting requests are told of it.
 const HOLD: Duration = Duration::from_secs(1);
 
-/// Who goes first when v1's quota is short; the first is the most urgent.
+/// The priority of calls when v1's quota is short, the most urgent first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Priority {
-    /// A write, with all that is read for it.
+    /// A write, with all reads for it.
     Write,
-    /// A read that somebody waits for.
+    /// A read that a caller waits for.
     #[default]
     Read,
     /// Building the index, and refreshing it ahead of requests.
     Index,
 }
 
-/// One request's companion; cheap to clone, so that work done by its own task keeps the accounting.
+/// The context of one request; cheap to clone, so that work in a task of its own still counts for the request.
 #[derive(Debug, Clone)]
 pub struct Context {
     /// Id of the request, accepted from the client or made; also sent to v1 as `X-Request-Id`.
     pub request_id: Arc<str>,
-    /// When the request arrived.
+    /// Instant at which the request arrived.
     pub began: Instant,
-    /// When the request must have been answered.
+    /// Instant by which the request must be answered.
     pub deadline: Instant,
-    /// The same of the request that shared work was begun for.
+    /// The same of the request for which shared work was begun.
     asked_until: Option<Instant>,
-    /// Whether the write that it is for has changed anything; nothing for what is no write of its own.
+    /// Whether the write of this context has changed anything; none when the context is for no write of its own.
     changed: Option<Arc<AtomicBool>>,
-    /// Whether requests with other keys may wait for it.
+    /// Whether requests with other keys may wait for this work.
     for_all: bool,
-    /// How long it has waited for v1's answer to an equal request before anything was asked for itself.
+    /// Time spent waiting for v1's answer to an equal request, before this request made any call.
     waited: Duration,
-    /// How urgent its v1 calls are.
+    /// Priority of its v1 calls.
     pub priority: Priority,
-    /// Whether it may rely on what v1 showed before, while v1 is unreachable or failing: a read for a client.
+    /// Whether it may rely on older data from v1 while v1 is unreachable or failing: only a read for a client may.
     pub tolerant: bool,
-    /// What it cost at v1.
+    /// Its cost at v1.
     pub meter: Arc<Meter>,
     sent: Option<Sent>,
 }
 
-/// When the first v1 call was sent that somebody waits for; cheap to clone, all clones are the same.
+/// The instant of the first v1 call that a caller waits for; cheap to clone, all clones are the same.
 #[derive(Debug, Clone, Default)]
 pub struct Sent(Arc<OnceLock<Instant>>);
 
 impl Sent {
-    /// How long after `since` that was; nothing at all while none was sent, or when it was before.
+    /// Returns the time from `since` to that call; zero while no call was sent, or when it was sent before `since`.
     pub fn after(&self, since: Instant) -> Duration {
         self.0.get().map_or(Duration::ZERO, |at| at.saturating_duration_since(since))
     }
 }
 
 impl Context {
-    /// A context of a request that arrives now, and expires after `allowed`.
+    /// Creates the context of a request that arrives now and expires after `allowed`.
     pub fn new(request_id: impl Into<Arc<str>>, allowed: Duration) -> Self {
         let began = Instant::now();
         let deadline = began + allowed;
@@ -80,94 +80,94 @@ impl Context {
         Self { request_id, began, deadline, asked_until, changed, for_all, waited, priority, tolerant, meter, sent }
     }
 
-    /// The same accounting with a deadline of its own, for work that is shared with other requests and
-    /// must not end with this one.
+    /// Returns a context with the same accounting and a deadline of its own, for work that is shared with other
+    /// requests and must not end with this one.
     pub fn for_shared_work(&self, allowed: Duration) -> Self {
         let asked_until = Some(self.asked_until.unwrap_or(self.deadline));
         Self { deadline: Instant::now() + allowed, asked_until, waited: Duration::ZERO, ..self.clone() }
     }
 
-    /// The same for a write that, once `changed` says that it has begun, must not end with this request.
+    /// The same for a write that must not end with this request once `changed` says that it has begun.
     pub fn for_write(&self, allowed: Duration, changed: Arc<AtomicBool>) -> Self {
         Self { changed: Some(changed), ..self.for_shared_work(allowed) }
     }
 
-    /// Whether the request that shared work was begun for has been told by now that there was no time for it.
+    /// Checks whether the request that began the shared work has by now got the answer that its time was over.
     pub fn is_told_too_late(&self) -> bool {
         self.asked_until.is_some_and(|until| until <= Instant::now())
     }
 
-    /// The same, for what requests with other keys may wait for too.
+    /// Marks the work as work for which requests with other keys may wait too.
     #[must_use]
     pub fn for_all(self) -> Self {
         Self { for_all: true, ..self }
     }
 
-    /// Whether a call is sent again once v1, which has refused it, takes calls with its key again. A read that others
-    /// wait for is not: their keys may have room. A write waits with all that it reads.
+    /// Checks whether a call that v1 refused is sent again once v1 takes calls with its key again. A read that other
+    /// requests wait for is not sent again, because their keys may have quota. A write waits, with all its reads.
     pub fn waits_for_v1(&self) -> bool {
         !self.for_all || self.priority == Priority::Write
     }
 
-    /// The same, and what tells when its first v1 call was sent.
+    /// Returns the same context, and the value that tells when its first v1 call was sent.
     #[must_use]
     pub fn telling_when_sent(self) -> (Self, Sent) {
         let sent = Sent::default();
         (Self { sent: Some(sent.clone()), ..self }, sent)
     }
 
-    /// The same after a wait for v1's answer to an equal request, which counts as waiting for v1.
+    /// Adds a wait for v1's answer to an equal request, which counts as waiting for v1.
     #[must_use]
     pub fn having_waited(self, waited: Duration) -> Self {
         Self { waited, ..self }
     }
 
-    /// A v1 call is sent at this instant.
+    /// Records that a v1 call is sent at this instant.
     pub fn sends(&self, at: Instant) {
         if let Some(Sent(first)) = &self.sent {
             let _ = first.set(at);
         }
     }
 
-    /// The same with another priority.
+    /// Sets another priority.
     #[must_use]
     pub fn with_priority(self, priority: Priority) -> Self {
         Self { priority, ..self }
     }
 
-    /// The same, relying on older data while v1 is away.
+    /// Sets whether the request may rely on older data while v1 is away.
     #[must_use]
     pub fn tolerating(self, tolerant: bool) -> Self {
         Self { tolerant, ..self }
     }
 
-    /// Longest wait for v1 while something older is at hand: a third of the time left, so that there is time for the
-    /// other questions that the answer needs.
+    /// Returns the longest wait for v1 while older data is available: a third of the time left, so that there is time
+    /// for the other calls that the answer needs.
     pub fn patience(&self) -> Duration {
         ((self.remaining() + self.waited) / 3).saturating_sub(self.waited)
     }
 
-    /// Time left until the deadline; zero when it has passed.
+    /// Returns the time left until the deadline; zero when it has passed.
     pub fn remaining(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
-    /// Time for which a call to v1, or what must be known before it, may be waited for: one that begins later is not
+    /// Returns the time that a call to v1, or work that must come before it, may wait. A call that begins later is not
     /// answered before the deadline.
     pub fn time_to_begin(&self) -> Duration {
         self.time_to_begin_before(self.deadline)
     }
 
-    /// The same for v1's quota. A read that several requests share does not wait for it longer than the one that began
-    /// it can, and a write that has changed nothing no longer than its client. One that requests with other keys wait
-    /// for, or a build of an index, waits for a moment only: their keys may have quota, or they are told when there will
-    /// be some, instead of nothing until their time is over. The build then goes on by itself.
+    /// The same for v1's quota. A read that several requests share waits no longer than the request that began it can.
+    /// A write that has changed nothing waits no longer than its client. A build of an index, or a read that requests
+    /// with other keys wait for, waits only for a moment: the other keys may have quota, or their requests are told
+    /// when there will be quota, instead of nothing until their time is over. The build then continues by itself.
     pub fn time_to_be_let_through(&self) -> Duration {
         match (self.priority, self.asked_until) {
             (Priority::Read, _) if self.for_all => self.time_to_begin().min(HOLD),
             (Priority::Read, Some(until)) => {
                 let left = self.time_to_begin_before(until.min(self.deadline));
-                // Once that one has gone, it goes on for those who joined.
+                // When that request has gone, the work continues for the requests that joined.
                 left.max(HOLD.min(self.time_to_begin()))
             }
             (Priority::Write, Some(until)) if self.has_changed_nothing() => {
@@ -188,7 +188,7 @@ impl Context {
             Priority::Read | Priority::Index => MARGIN,
         };
         let left = deadline.saturating_duration_since(Instant::now());
-        // Never more than half, so that a short deadline leaves time to wait at all.
+        // At most half of it, so that a short deadline leaves some time to wait.
         left.saturating_sub(margin.min(left / 2))
     }
 }
@@ -197,7 +197,7 @@ impl Context {
 mod tests {
     use super::*;
 
-    /// Whether a time is `expected`, but for what passed since.
+    /// Checks whether a time is `expected`, except for the time that has passed since.
     fn is_about(time: Duration, expected: Duration) -> bool {
         time.abs_diff(expected) < Duration::from_millis(400)
     }
@@ -206,16 +206,16 @@ mod tests {
     fn a_shared_read_waits_for_quota_no_longer_than_who_began_it() {
         let asker = Context::new("r", Duration::from_secs(10));
         let shared = asker.for_shared_work(Duration::from_secs(60));
-        // What is shared within it waits no longer either.
+        // Shared work inside it waits no longer either.
         let inner = shared.for_shared_work(Duration::from_secs(60));
         for shared in [shared, inner] {
             assert!(is_about(shared.time_to_be_let_through(), Duration::from_secs(10) - MARGIN));
             assert!(is_about(shared.time_to_begin(), Duration::from_secs(60) - MARGIN));
         }
-        // Whoever joined is told within a second when the one that began it has gone.
+        // A request that joined is told within a second when the request that began it has gone.
         let gone = Context::new("r", Duration::ZERO).for_shared_work(Duration::from_secs(60));
         assert_eq!(gone.time_to_be_let_through(), HOLD);
-        // Whoever has another key may have quota.
+        // A request with another key may have quota.
         assert_eq!(asker.for_all().time_to_be_let_through(), HOLD);
     }
 
@@ -224,7 +224,7 @@ mod tests {
         let changed = Arc::new(AtomicBool::new(false));
         let client = Context::new("r", Duration::from_secs(10)).with_priority(Priority::Write);
         let write = client.for_write(Duration::from_secs(60), Arc::clone(&changed));
-        // A call of it has a time of its own.
+        // A call of the write has a time of its own.
         let call = write.for_shared_work(Duration::from_secs(45));
         for ctx in [&write, &call] {
             assert!(is_about(ctx.time_to_be_let_through(), Duration::from_secs(10) - MARGIN_OF_WRITES));
@@ -249,7 +249,7 @@ mod tests {
         for (waited, left) in [(1, 9), (9, 1), (10, 0), (12, 0)] {
             let ctx = Context::new("r", (30 - waited) * second).having_waited(waited * second);
             assert!(is_about(ctx.patience(), left * second), "{waited}");
-            // Work that goes on for others has the time of its own.
+            // Work that continues for others has a time of its own.
             assert!(is_about(ctx.for_shared_work(30 * second).patience(), 10 * second));
         }
     }

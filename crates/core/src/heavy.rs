@@ -1,8 +1,8 @@
-//! Work that takes the processor for long, kept off the threads that serve connections.
+//! CPU-heavy work, kept off the threads that serve connections.
 //!
-//! A few threads carry it out, first come first served, so that every other request goes on, however much of it there
-//! is. The input from clients is counted in bytes while it waits and runs: above the bound the request is refused
-//! before anything is done. Small inputs are worked on at once, for the way to another thread costs more.
+//! A few threads carry it out in order of arrival, so that every other request continues, however much of it there
+//! is. The input from clients is counted in bytes while it waits and runs. Above the bound the request is refused
+//! before anything is done. Small inputs are processed at once, because passing them to another thread costs more.
 //!
 //! May use: `context`, `refusal`.
 
@@ -12,23 +12,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-/// Inputs up to this size in bytes are worked on where they are: the worst take a few milliseconds.
+/// Inputs up to this size in bytes are processed on the caller's thread; the worst take a few milliseconds.
 pub const SMALL: usize = 16 * 1024;
 /// The same for HTML: formatting that is opened again and again takes 2 µs a byte (17 ms for 16 KiB, measured).
 const SMALL_HTML: usize = 2 * 1024;
-/// Bytes of request bodies that wait or are worked on at any time.
+/// Maximum bytes of request bodies that wait or are processed at any time.
 const MOST_BYTES: usize = 32 * 1024 * 1024;
-/// Bytes one permit of the bound stands for.
+/// Bytes that one permit of the bound stands for.
 const UNIT: usize = 1024;
 
-/// What the input is, which says whether it may be refused.
+/// The kind of input, which decides whether it may be refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
-    /// A body that a client sent: refused when too much of the kind waits already.
+    /// A body that a client sent. It is refused when too many bytes of bodies wait already.
     Body,
-    /// The same, when HTML in it is made harmless.
+    /// The same, with HTML that is sanitized.
     Html,
-    /// Something the gateway holds or has read itself, bounded elsewhere: it waits.
+    /// Data that the gateway holds or has read itself, bounded elsewhere. It waits.
     Own,
 }
 
@@ -50,7 +50,7 @@ pub struct Heavy {
 }
 
 impl Heavy {
-    /// A pool that works on `threads` inputs at a time and lets `bytes` of bodies wait.
+    /// Creates a pool that processes `threads` inputs at a time and lets `bytes` of bodies wait.
     pub fn new(threads: usize, bytes: usize) -> Self {
         Self {
             threads: Arc::new(Semaphore::new(threads.max(1))),
@@ -59,13 +59,13 @@ impl Heavy {
         }
     }
 
-    /// A pool for this machine: half of its processors, so that the others answer.
+    /// Creates a pool for this machine: half of its processors, so that the others answer.
     pub fn for_this_machine() -> Self {
         let processors = std::thread::available_parallelism().map_or(2, usize::from);
         Self::new(processors / 2, MOST_BYTES)
     }
 
-    /// Carries out `work` over an input of `size` bytes, on a thread of the pool when it is not small.
+    /// Runs `work` over an input of `size` bytes, on a thread of the pool unless the input is small.
     ///
     /// # Errors
     /// [`Refusal::Overloaded`] when too many bytes of bodies wait, [`Refusal::DeadlineExceeded { maybe_done: false }`]
@@ -82,14 +82,14 @@ impl Heavy {
         }
         let (tell, told) = oneshot::channel();
         let work = Box::new(move || {
-            // The caller that waited may have left.
+            // The caller may have stopped waiting.
             let _ = tell.send(work());
         });
         self.run_on_a_thread(input, size, ctx, work).await?;
         told.await.map_err(|_| Refusal::internal("heavy work ended without a result"))
     }
 
-    /// Carries out `work`, boxed, so that this is compiled once and not for each kind of work.
+    /// Runs `work`, boxed so that this is compiled once and not for each kind of work.
     async fn run_on_a_thread(
         &self,
         input: Input,
@@ -105,7 +105,7 @@ impl Heavy {
         let thread =
             thread.map_err(|_| Refusal::DeadlineExceeded { maybe_done: false })?.map_err(Refusal::internal)?;
         self.carried_out.fetch_add(1, Ordering::Relaxed);
-        // The permits go with the work: a caller that stops waiting for it does not end it.
+        // The permits go with the work: a caller that stops waiting does not end the work.
         let carried_out = tokio::task::spawn_blocking(move || {
             let _held = (thread, bytes);
             work();
@@ -118,7 +118,7 @@ impl Heavy {
         Arc::clone(&self.bytes).try_acquire_many_owned(units).map_err(|_| Refusal::Overloaded)
     }
 
-    /// How often work was carried out on a thread of the pool.
+    /// Returns how often work ran on a thread of the pool.
     pub fn carried_out(&self) -> u64 {
         self.carried_out.load(Ordering::Relaxed)
     }

@@ -1,8 +1,9 @@
-//! JSON that somebody else has written, as it is written.
+//! JSON from other systems, read exactly as written.
 //!
-//! To `serde_json`'s own [`Value`] an object whose first member is called `$serde_json::private::RawValue` is whatever
-//! JSON the text in that member is: another value, or none at all. And what nests deeper than 127 levels it does not
-//! read. v1's pages can store both, and so could bodies once. Here every name is a name, and what nests too deep is null.
+//! `serde_json`'s own [`Value`] does not read an object whose first member is called `$serde_json::private::RawValue`
+//! as an object. It takes the JSON in the text of that member: another value, or none at all. It also does not read
+//! more than 127 levels. v1's pages can store both, and so could bodies once. Here every name is an ordinary name, and
+//! a value that nests too deep is null.
 //!
 //! May use: nothing of this crate.
 
@@ -10,11 +11,11 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAcces
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// Most arrays and objects within each other; the next one reads as null. A few less than `serde_json` reads, for what
-/// is around them.
+/// Maximum nesting of arrays and objects; the next one reads as null. A few less than `serde_json` reads, to leave room
+/// for the levels around them.
 pub const MOST_LEVELS: usize = 120;
 
-/// A value as it is written.
+/// A value exactly as written.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AsWritten(pub Value);
 
@@ -24,21 +25,22 @@ impl<'de> Deserialize<'de> for AsWritten {
     }
 }
 
-/// Reads the members of an object; of two with one name the last counts.
+/// Reads the members of an object. Of two members with one name the last counts.
 ///
 /// # Errors
-/// Anything that is not an object.
+/// Fails for anything that is not an object.
 pub fn members(text: &[u8]) -> serde_json::Result<Map<String, Value>> {
     let read: Members = serde_json::from_slice(text)?;
     Ok(read.0)
 }
 
-/// The text of a member's value as [`members`] reads it, when that is another one: what nests too deep is null.
+/// Returns the text of a member's value as [`members`] reads it: a value that nests too deep is null. `None` when the
+/// text surely stays the same.
 ///
 /// # Errors
-/// Anything that is not a value.
+/// Fails for anything that is not a value.
 pub fn without_depths(text: &str) -> serde_json::Result<Option<String>> {
-    // Those in texts count too, so this is the most that it can nest.
+    // Brackets inside texts count too, so this is an upper bound of the nesting.
     if text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count() < MOST_LEVELS {
         return Ok(None);
     }
@@ -68,7 +70,7 @@ impl<'de> Deserialize<'de> for Members {
     }
 }
 
-/// Reads a value with so many arrays and objects around it.
+/// Reads a value that has this number of arrays and objects around it.
 struct Below(usize);
 
 impl<'de> DeserializeSeed<'de> for Below {

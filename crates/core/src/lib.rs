@@ -1,6 +1,6 @@
-//! What everything else stands on: refusals, the life of a request, settings, work off the workers, load, what is
-//! kept for a while, what is counted, how numbers and strangers' texts are told, strangers' JSON, futures in memory of
-//! their own, and traces.
+//! The base of all other crates: refusals, the context of a request, settings, heavy work off the serving threads,
+//! load, caches, counters, printing of numbers and of texts from outside, JSON from outside, futures on the heap, and
+//! traces.
 //!
 //! May use: none of the other crates of this workspace.
 

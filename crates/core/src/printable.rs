@@ -1,13 +1,13 @@
-//! Texts of strangers, made fit for a terminal.
+//! Makes texts from outside safe for a terminal.
 //!
 //! May use: nothing of this crate.
 
-/// The text without what could move the cursor, hide or turn around what stands beside it.
+/// Removes the characters that could move the cursor, or hide or reverse the text beside them.
 pub fn printable(text: &str) -> String {
     text.chars().map(|c| if is_harmful(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// At most `width` characters of the text, fit for a terminal.
+/// Returns at most `width` characters of the text, safe for a terminal.
 pub fn cut(text: &str, width: usize) -> String {
     let text = printable(text);
     match text.chars().count() > width {

@@ -1,7 +1,7 @@
 //! Every way a v2 request can be refused, as plain values.
 //!
-//! Purpose: the one vocabulary of failure between the folders. Code that finds that a request cannot be carried out
-//! returns a [`Refusal`]; only `edge::problem` turns it into bytes. The `cause` of a variant is for the log and never
+//! Purpose: one vocabulary of failure for all folders. Code that cannot carry out a request returns a [`Refusal`]; only
+//! `edge::problem` turns it into bytes. The `cause` of a variant is for the log and never
 //! reaches a client.
 //!
 //! May use: nothing of this crate. May be used by every folder but `sandbox`.
@@ -13,24 +13,24 @@ pub use fields::{FieldError, FieldErrors};
 use std::fmt;
 use uuid::Uuid;
 
-/// What everybody is told whose write v1 may have carried out.
+/// Text for every client whose write v1 may have carried out.
 pub const MAY_BE_DONE: &str = "The write may have been carried out. Look the record up (read it by its id, or search \
                                the list for its name) before repeating the request.";
 
-/// A token or gateway key that was good once, for those who keep a record of its use.
+/// A token or gateway key that was valid once, for code that records its use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndedCredential {
     /// The grant of a token, or the key.
     pub id: Uuid,
-    /// The person it acted for.
+    /// The user it acted for.
     pub user: Uuid,
     /// `oauth_grant` or `gateway_key`.
     pub kind: &'static str,
-    /// The only workspace it opened, by id and what it was called.
+    /// The only workspace it opened: its id and the name it had.
     pub workspace: Option<(Uuid, String)>,
 }
 
-/// Why a v2 request is not answered with success. The codes are those of the contract (chapter 9) and the additional
+/// The reason why a v2 request does not succeed. The codes are those of the contract (chapter 9) and the additional
 /// ones in `plan::codes`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Refusal {
@@ -56,70 +56,70 @@ pub enum Refusal {
         /// Prose; never says whether a credential exists.
         detail: String,
     },
-    /// 401 `unauthorized`: a bearer token or gateway key that is not, or no longer, good (RFC 6750
+    /// 401 `unauthorized`: a bearer token or gateway key that is not, or no longer, valid (RFC 6750
     /// `invalid_token`).
     InvalidToken {
-        /// Prose: where it belongs, or the same words for unknown, expired and revoked ones.
+        /// Prose: where the token belongs, or the same words for unknown, expired and revoked tokens.
         detail: String,
-        /// Whose it was, when it was good once; never told to the client.
+        /// The credential, when it was valid once; never told to the client.
         ended: Option<Box<EndedCredential>>,
     },
     /// 403 `forbidden`: the credential lacks a scope (RFC 6750 `insufficient_scope`).
     InsufficientScope {
-        /// The scopes of which any one would do.
+        /// The scopes, of which any one is enough.
         scopes: Vec<String>,
     },
-    /// 403 `forbidden`: visible, but role or scope too small.
+    /// 403 `forbidden`: visible, but the role or scope is not enough.
     Forbidden {
         /// Prose about what is missing.
         detail: String,
     },
     /// 403 `workflow_transition_denied`.
     WorkflowDenied {
-        /// Which move is not allowed.
+        /// Prose: the move that is not allowed.
         detail: String,
     },
-    /// 404 `resource_not_found`: absent or invisible, never told apart.
+    /// 404 `resource_not_found`: absent or invisible; the answer does not say which.
     NotFound {
-        /// Prose about what was looked for.
+        /// Prose about the thing that was looked up.
         detail: String,
     },
     /// 405 `method_not_allowed`.
     MethodNotAllowed {
-        /// Methods the path knows, for the `Allow` header.
+        /// Methods of the path, for the `Allow` header.
         allow: Vec<&'static str>,
     },
     /// 409 `conflict`.
     Conflict {
-        /// Which rule stands in the way.
+        /// Prose: the rule that the request breaks.
         detail: String,
     },
     /// 409 `work_item_types_managed_at_workspace`.
     ManagedAtWorkspace,
     /// 409 `work_item_types_managed_at_project`.
     ManagedAtProject,
-    /// 412 `precondition_failed`: the record is another by now than `If-Match` demands.
+    /// 412 `precondition_failed`: the record no longer has the version that `If-Match` demands.
     PreconditionFailed {
-        /// What was compared, in prose.
+        /// Prose about the comparison.
         detail: String,
     },
-    /// 422 `idempotency_key_reused`: the key came with another request before.
+    /// 422 `idempotency_key_reused`: the key was already sent with a different request.
     IdempotencyKeyReused,
-    /// 409 `idempotency_in_progress`: the request that came with the key before is still running.
+    /// 409 `idempotency_in_progress`: the earlier request with this key is still running.
     IdempotencyInProgress {
-        /// Whole seconds until it is worth trying again.
+        /// Whole seconds until a retry makes sense.
         retry_after: u64,
     },
     /// 429 `rate_limited`.
     RateLimited {
-        /// Whole seconds until it is worth trying again, at least 1.
+        /// Whole seconds until a retry makes sense, at least 1.
         retry_after: u64,
-        /// Whose limit it is, in prose.
+        /// Prose: the limit that was reached, and to whom it applies.
         detail: String,
     },
-    /// 410 `gone`: an operation of v1 that is not served any more, or not at the moment.
+    /// 410 `gone`: an operation of v1 that is no longer served, or not at the moment.
     Gone {
-        /// Prose for the client: until when, and what to use instead.
+        /// Prose for the client: until when, and the replacement.
         detail: String,
     },
     /// 500 `internal_error`: a fault of the gateway itself.
@@ -132,9 +132,9 @@ pub enum Refusal {
         /// Id of the operation.
         operation: String,
     },
-    /// 502 `upstream_error`: v1 answered something that cannot be passed on as truth.
+    /// 502 `upstream_error`: an answer of v1 that cannot be true, so it is not passed on.
     UpstreamError {
-        /// Prose for the client, for example what was stored and what not.
+        /// Prose for the client, for example which part was stored.
         detail: String,
         /// For the log only.
         cause: String,
@@ -150,7 +150,7 @@ pub enum Refusal {
     UpstreamUnavailable {
         /// For the log only.
         cause: String,
-        /// Whole seconds until it is worth trying again, at least 1.
+        /// Whole seconds until a retry makes sense, at least 1.
         retry_after: u64,
     },
     /// 503 `upstream_unavailable`: a list changed faster than it can be read; nothing was written.
@@ -164,7 +164,7 @@ pub enum Refusal {
         detail: String,
     },
     /// A write that v1 may have carried out: 504 `upstream_timeout` when v1 did not answer in time, else 502
-    /// `upstream_error`. The only refusal for such a write, and never one that invites to repeat it.
+    /// `upstream_error`. It is the only refusal for such a write, and it never invites the client to repeat it.
     OutcomeUnknown {
         /// Prose for the client: that the write may have been carried out, and how to find out.
         detail: String,
@@ -175,21 +175,21 @@ pub enum Refusal {
     },
     /// 503 `overloaded`: more requests at once than configured.
     Overloaded,
-    /// 503 `overloaded`: a write that waited behind others of the same record or rule. Nothing was carried out.
+    /// 503 `overloaded`: a write that waited behind other writes to the same record or rule. Nothing was carried out.
     TurnNotReached {
-        /// Prose: what it waited for.
+        /// Prose: the record or rule that it waited for.
         detail: String,
     },
     /// 504 `deadline_exceeded`: the request's own deadline passed.
     DeadlineExceeded {
-        /// Whether it was a write, which may have been carried out.
+        /// Whether the request was a write that may have been carried out.
         maybe_done: bool,
     },
     /// 503 `index_building`.
     IndexBuilding {
         /// Progress in prose.
         detail: String,
-        /// Whole seconds until it is worth trying again.
+        /// Whole seconds until a retry makes sense.
         retry_after: u64,
     },
     /// 503 `store_unavailable`: the gateway's own store cannot be read or written.
@@ -197,48 +197,48 @@ pub enum Refusal {
         /// For the log only.
         cause: String,
     },
-    /// 503 `store_unavailable`: what became of a write is not known yet, and half of it would be shown.
+    /// 503 `store_unavailable`: the outcome of a write is not known yet, and an answer would show half of the write.
     WriteUndecided,
 }
 
 impl FieldErrors {
-    /// `value` when nothing was rejected.
+    /// Returns `value` when no field was rejected.
     ///
     /// # Errors
-    /// Else the `validation_error`.
+    /// Returns the `validation_error` otherwise.
     pub fn or<T>(self, value: T) -> Result<T, Refusal> {
         if self.is_empty() { Ok(value) } else { Err(Refusal::fields(self)) }
     }
 }
 
 impl Refusal {
-    /// A `validation_error` about one field.
+    /// Creates a `validation_error` about one field.
     pub fn field(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self::fields(vec![FieldError::new(field, message)])
     }
 
-    /// A `validation_error` about several fields; `detail` is the first fault in words.
+    /// Creates a `validation_error` about several fields; `detail` is the first fault in words.
     pub fn fields(errors: impl Into<FieldErrors>) -> Self {
         let errors = errors.into();
         Self::Validation { detail: errors.in_words(), errors: errors.into_kept() }
     }
 
-    /// A `validation_error` that fits no single field.
+    /// Creates a `validation_error` that fits no single field.
     pub fn invalid(detail: impl Into<String>) -> Self {
         Self::Validation { detail: detail.into(), errors: Vec::new() }
     }
 
-    /// A request whose head is larger than the gateway reads.
+    /// Creates the refusal of a request whose head is larger than the gateway reads.
     pub fn head_too_large(detail: impl Into<String>) -> Self {
         Self::HeadTooLarge { detail: detail.into() }
     }
 
-    /// The 404 for records: the same words whether the record is absent or invisible.
+    /// Creates the 404 for records, with the same words whether the record is absent or invisible.
     pub fn not_found() -> Self {
         Self::NotFound { detail: "No such record, or not visible to this credential.".into() }
     }
 
-    /// The 401 for a request without a credential.
+    /// Creates the 401 for a request without a credential.
     pub fn no_credential() -> Self {
         Self::Unauthorized {
             detail: "No credential was sent. Send a key in the header X-Api-Key, or an access token in the header \
@@ -247,8 +247,8 @@ impl Refusal {
         }
     }
 
-    /// The 401 for tokens and gateway keys that are not, or no longer, good. Unknown ones have the same words as
-    /// those that ended, so that nobody learns which were ever given out.
+    /// Creates the 401 for tokens and gateway keys that are not, or no longer, valid. Unknown ones get the same words
+    /// as ended ones, so that no client learns which ones were ever issued.
     pub fn invalid_token() -> Self {
         Self::misplaced_token(
             "This access token or gateway key is not good: it expired, was revoked, or was never given out. \
@@ -256,12 +256,12 @@ impl Refusal {
         )
     }
 
-    /// The 401 for a token or gateway key where it does not belong: `detail` says where it does.
+    /// Creates the 401 for a token or gateway key in the wrong place; `detail` says where it belongs.
     pub fn misplaced_token(detail: impl Into<String>) -> Self {
         Self::InvalidToken { detail: detail.into(), ended: None }
     }
 
-    /// [`Refusal::invalid_token`] for one that was good once.
+    /// As [`Refusal::invalid_token`], for a credential that was valid once.
     pub fn ended_credential(known: EndedCredential) -> Self {
         match Self::invalid_token() {
             Self::InvalidToken { detail, .. } => Self::InvalidToken { detail, ended: Some(Box::new(known)) },
@@ -269,37 +269,38 @@ impl Refusal {
         }
     }
 
-    /// A fault of the gateway, with its cause for the log.
+    /// Creates the refusal for a fault of the gateway, with its cause for the log.
     pub fn internal(cause: impl fmt::Display) -> Self {
         Self::Internal { cause: cause.to_string() }
     }
 
-    /// An answer of v1 that cannot be the truth, with its cause for the log.
+    /// Creates the refusal for an answer of v1 that cannot be true, with its cause for the log.
     pub fn upstream(detail: impl Into<String>, cause: impl fmt::Display) -> Self {
         Self::UpstreamError { detail: detail.into(), cause: cause.to_string() }
     }
 
-    /// A write that v1 may have carried out. `what` says in a sentence what went wrong; how to find out is added.
+    /// Creates the refusal for a write that v1 may have carried out. `what` is a sentence about the failure; the advice
+    /// how to find out the outcome is added.
     pub fn outcome_unknown(what: impl fmt::Display, cause: impl fmt::Display, timed_out: bool) -> Self {
         Self::OutcomeUnknown { detail: format!("{what} {MAY_BE_DONE}"), cause: cause.to_string(), timed_out }
     }
 
-    /// v1 could not be reached, with the cause for the log; worth another try soon.
+    /// Creates the refusal for an unreachable v1, with the cause for the log. A retry makes sense soon.
     pub fn unavailable(cause: impl fmt::Display) -> Self {
         Self::UpstreamUnavailable { cause: cause.to_string(), retry_after: 1 }
     }
 
-    /// Whether v1 is away or failing, so that this says nothing about what was asked.
+    /// Checks whether v1 is away or failing. Such a refusal says nothing about the data that was asked for.
     pub fn is_trouble(&self) -> bool {
         matches!(self, Self::UpstreamFault { .. } | Self::UpstreamUnavailable { .. } | Self::UpstreamTimeout { .. })
     }
 
-    /// HTTP status of this refusal.
+    /// Returns the HTTP status of this refusal.
     pub fn status(&self) -> u16 {
         self.status_and_code().0
     }
 
-    /// Stable machine-readable code of this refusal.
+    /// Returns the stable machine-readable code of this refusal.
     pub fn code(&self) -> &'static str {
         self.status_and_code().1
     }

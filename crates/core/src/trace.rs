@@ -1,8 +1,8 @@
-//! The trace that a request belongs to (W3C Trace Context, level 1): its ids, and the steps of those that are recorded.
+//! The trace that a request belongs to (W3C Trace Context, level 1): its ids, and the steps of recorded requests.
 //!
-//! Every request has one, so that v1 gets a `traceparent` in any case. Few are recorded; for the others a step costs
-//! one look. The task of a recorded request knows where its steps go, for work that is not told whom it is for
-//! ([`recording`]). May use: this folder.
+//! Every request has a trace, so that v1 gets a `traceparent` in any case. Few are recorded; for the others a step
+//! costs one check. The task of a recorded request knows where its steps are recorded, for work that does not know its
+//! request ([`recording`]). May use: this folder.
 
 mod headers;
 mod steps;
@@ -22,14 +22,14 @@ pub struct Trace {
     pub id: u128,
     /// Id of the request itself among the steps.
     pub span: u64,
-    /// Who the request comes from.
+    /// Trace context that the caller sent.
     pub parent: Option<Parent>,
     sampled: bool,
     recording: Option<Steps>,
 }
 
 impl Trace {
-    /// The trace that `parent` began, or a new one. A trace that is `sampled` is recorded when it is `exported`; v1 is
+    /// Continues the trace of `parent`, or begins a new one. A `sampled` trace is recorded when it is `exported`; v1 is
     /// told that it is sampled in any case.
     pub fn new(parent: Option<Parent>, sampled: bool, exported: bool) -> Self {
         let id = parent.as_ref().map_or_else(|| fastrand::u128(1..), |parent| parent.trace);
@@ -37,54 +37,54 @@ impl Trace {
         Self { id, span: new_span(), parent, sampled, recording }
     }
 
-    /// What other systems have added; passed on to v1 as it came.
+    /// Returns the additions of other systems, which are passed on to v1 unchanged.
     pub fn state(&self) -> Option<&str> {
         self.parent.as_ref()?.state.as_deref()
     }
 
-    /// Whether its steps are recorded.
+    /// Checks whether its steps are recorded.
     pub fn is_recorded(&self) -> bool {
         self.recording.is_some()
     }
 
-    /// `traceparent` of a call that is the step `span`.
+    /// Returns the `traceparent` of a call that is the step `span`.
     pub fn header(&self, span: u64) -> [u8; 55] {
         headers::traceparent(self.id, span, self.sampled)
     }
 
-    /// Where its steps are recorded, when they are.
+    /// Returns the recording of its steps, if it is recorded.
     pub fn steps(&self) -> Option<Steps> {
         self.recording.clone()
     }
 
-    /// Adds a step that began at `begun` and ends now, when it is recorded.
+    /// Adds a step that began at `begun` and ends now, if the trace is recorded.
     pub fn step(&self, name: &'static str, begun: Instant) {
         if let Some(steps) = &self.recording {
             steps.add(new_span(), name, begun, Detail::Nothing);
         }
     }
 
-    /// Adds a call: `what` tells of it, and is asked only when it is recorded.
+    /// Adds a call. `what` describes the call, and runs only if the trace is recorded.
     pub fn call(&self, span: u64, begun: Instant, what: impl FnOnce() -> Detail) {
         if let Some(steps) = &self.recording {
             steps.add(span, "v1", begun, what());
         }
     }
 
-    /// When it began, and its steps so far; none when it is not recorded.
+    /// Returns the start of the recording, and the steps so far; `None` when the trace is not recorded.
     pub fn recorded(&self) -> Option<(SystemTime, Vec<Step>)> {
         self.recording.as_ref().map(Steps::so_far)
     }
 }
 
 impl fmt::Display for Trace {
-    /// Its id, as it stands in headers.
+    /// Writes the id as in headers.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:032x}", self.id)
     }
 }
 
-/// An id for a step. It is no secret, so it comes from a quick generator.
+/// Creates an id for a step. The id is no secret, so it comes from a fast generator.
 pub fn new_span() -> u64 {
     fastrand::u64(1..)
 }

@@ -1,4 +1,4 @@
-//! Durations and instants as the whole numbers that databases and Redis take, and the clock that they are taken from.
+//! Durations and instants as whole numbers for databases and Redis, and the clock that they come from.
 //!
 //! May use: nothing of this crate.
 
@@ -6,57 +6,57 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// The longest duration that is written, some 73,000 years; instants can be added to it without an overflow.
+/// The longest duration that is written, some 73,000 years. An instant can be added to it without overflow.
 const LONGEST: i64 = i64::MAX / 4;
 
-/// `time` in microseconds.
+/// Returns `time` in microseconds.
 pub fn micros(time: Duration) -> i64 {
     i64::try_from(time.as_micros()).unwrap_or(LONGEST).min(LONGEST)
 }
 
-/// `time` in milliseconds.
+/// Returns `time` in milliseconds.
 pub fn millis(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(LONGEST).min(LONGEST)
 }
 
-/// The time since 1970, by the clock of this machine; none before.
+/// Returns the time since 1970 by the clock of this machine; zero before 1970.
 pub fn since_1970() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// `instant` in microseconds since 1970; 0 for what was before.
+/// Returns `instant` in microseconds since 1970; 0 for earlier instants.
 pub fn unix_micros(instant: SystemTime) -> i64 {
     micros(instant.duration_since(UNIX_EPOCH).unwrap_or_default())
 }
 
-/// The present in microseconds since 1970, for everything that is kept or compared with what is kept: by the clock of the
-/// database where processes share one, as far as that has told, else by the clock of this machine.
+/// Returns the present in microseconds since 1970, for all data that is stored or compared with stored data. It uses
+/// the clock of the database that processes share, once it is known, else the clock of this machine.
 pub fn now_micros() -> i64 {
     SHARED.now(Instant::now()).unwrap_or_else(|| micros(since_1970()))
 }
 
-/// The database that processes share has answered that its clock showed `micros`, at some moment between the two.
+/// Records that the clock of the shared database showed `micros` at some moment between `sent` and `answered`.
 pub fn shared_clock_showed(micros: i64, sent: Instant, answered: Instant) {
     SHARED.showed(micros, sent, answered);
 }
 
-/// The seconds since 1970 that a `Date` of HTTP tells.
+/// Returns the seconds since 1970 of an HTTP `Date`.
 pub fn http_date(text: &str) -> Option<u64> {
     let parsed = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text.replace("GMT", "+0000")).ok()?;
     u64::try_from(parsed.as_second()).ok()
 }
 
 static SHARED: SharedClock = SharedClock { at_origin: AtomicI64::new(UNKNOWN) };
-/// What the clock below counts from.
+/// The origin from which the clock below counts.
 static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
-/// Nothing was told yet.
+/// The value before the database has shown its clock.
 const UNKNOWN: i64 = i64::MIN;
-/// Differences that come of the time on the way, and are not followed.
+/// Differences up to this come from the time on the network, and are ignored.
 const WAY: i64 = 50_000;
 
-/// The clock of another machine, carried on by our monotonic clock, so that a step of our own wall clock changes nothing.
+/// The clock of another machine, continued by our monotonic clock. A step of our own wall clock changes nothing.
 struct SharedClock {
-    /// What it showed at `ORIGIN`.
+    /// Its time at `ORIGIN`.
     at_origin: AtomicI64,
 }
 
@@ -98,7 +98,7 @@ mod tests {
         let clock = SharedClock { at_origin: AtomicI64::new(UNKNOWN) };
         let (start, second) = (*ORIGIN, Duration::from_secs(1));
         assert_eq!(clock.now(start), None);
-        // Ten hours ahead, with a way of 2 ms there and back.
+        // Ten hours ahead, with a round trip of 2 ms.
         let (sent, hours) = (start + second, 36_000_000_000);
         clock.showed(hours, sent, sent + Duration::from_millis(2));
         assert_eq!(clock.now(sent + second), Some(hours + 999_000));

@@ -1,5 +1,5 @@
-//! Which of the threads that carry connections this is, so that each can have connections to v1 of its own: an answer
-//! of v1 then never has to wake another thread.
+//! The number of the current thread among those that carry connections, so that each can have its own connections to
+//! v1: an answer of v1 then never has to wake another thread.
 //!
 //! May use: nothing of this crate.
 
@@ -11,17 +11,17 @@ thread_local! {
     static NUMBER: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The number of this thread, from 1; 0 for all that carry no connections.
+/// Returns the number of this thread, from 1; 0 for threads that carry no connections.
 pub fn number() -> usize {
     NUMBER.get()
 }
 
-/// This thread carries connections, under this number.
+/// Marks this thread as one that carries connections, with this number.
 pub fn is(number: usize) {
     NUMBER.set(number);
 }
 
-/// How many threads carry connections: one a processor.
+/// Returns the number of threads that carry connections: one per processor.
 pub fn count() -> usize {
     available_parallelism().map_or(1, NonZero::get)
 }

@@ -7,7 +7,7 @@ use std::borrow::Borrow;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// What can be a key of a [`Cache`](super::Cache).
+/// A type that can be a key of a [`Cache`](super::Cache).
 pub trait Key: Hash + Eq + Send + Sync + 'static {}
 
 impl<T: Hash + Eq + Send + Sync + 'static> Key for T {}
@@ -21,7 +21,7 @@ impl AnyKey {
         Self(Arc::new(key))
     }
 
-    /// The key itself. The pointer to it could be a key too, so it must not be asked by mistake.
+    /// Returns the key itself. The pointer to it could be a key too, so it must not be used by mistake.
     pub(super) fn inner(&self) -> &(dyn Comparable + 'static) {
         &*self.0
     }
@@ -45,7 +45,7 @@ impl Borrow<dyn Comparable> for AnyKey {
     }
 }
 
-/// What a cache asks of a key.
+/// The functions of a key that a cache needs.
 pub(super) trait Comparable: Any + Send + Sync {
     fn hash_into(&self, hasher: &mut dyn Hasher);
     fn is_same(&self, other: &dyn Any) -> bool;

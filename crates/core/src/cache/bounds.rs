@@ -1,10 +1,10 @@
-//! How much a cache keeps, and for how long.
+//! The limits of a cache: its size, and the lifetime of its entries.
 //!
 //! May use: nothing of this crate.
 
 use std::time::Duration;
 
-/// How much is kept, and for how long.
+/// The maximum size of a cache, and the lifetime of its entries.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     pub(super) most: u64,
@@ -14,25 +14,25 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// At most so many entries, or so much weight.
+    /// Limits the cache to `most` entries, or to that weight.
     pub fn of(most: u64) -> Self {
         Self { most, life: None, idle: None, recent: false }
     }
 
-    /// An entry is kept for so long after it was put in.
+    /// Drops an entry this time after it was stored.
     #[must_use]
     pub fn for_time(self, life: Duration) -> Self {
         Self { life: Some(life), ..self }
     }
 
-    /// An entry is kept for so long after its last use.
+    /// Drops an entry this time after its last use.
     #[must_use]
     pub fn while_used_within(self, idle: Duration) -> Self {
         Self { idle: Some(idle), ..self }
     }
 
-    /// When there is too much, the value that was used longest ago goes. Otherwise what is used seldom goes, and that
-    /// may be the new entry.
+    /// Drops the value that was used longest ago when the cache is full. Without this, a rarely used value is dropped,
+    /// which may be the new one.
     #[must_use]
     pub fn keeping_recent(self) -> Self {
         Self { recent: true, ..self }

@@ -9,7 +9,7 @@ use moka::policy::EvictionPolicy;
 use std::any::Any;
 use std::sync::Arc;
 
-/// What a value weighs.
+/// The function that returns the weight of a value.
 pub(super) type Weigh = Box<dyn Fn(&dyn Any, &dyn Any) -> u32 + Send + Sync>;
 
 /// The cache behind all types. Nothing here is generic, so that it is compiled in this crate.

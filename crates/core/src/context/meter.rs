@@ -1,4 +1,4 @@
-//! What one request cost at v1, and what its answer has to say about how it came about.
+//! The cost of one request at v1, and the notes for its answer about how the answer was made.
 //!
 //! May use: `trace`.
 
@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Most members of a body that an answer names because they change nothing.
+/// Maximum number of body members without effect that an answer names.
 pub const MOST_IGNORED: usize = 20;
 
-/// Counts the v1 calls made for one request and the time they took, and holds what its answer has to say about
-/// how it came about.
+/// Counts the v1 calls made for one request and the time they took, and holds the notes for its answer about how the
+/// answer was made.
 #[derive(Debug, Default)]
 pub struct Meter {
     number: RequestNumber,
@@ -26,7 +26,7 @@ pub struct Meter {
     only_waits: AtomicBool,
 }
 
-/// The number of a request in this process; no two have the same.
+/// The number of a request, unique in this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RequestNumber(u64);
 
@@ -53,7 +53,7 @@ impl Told {
     }
 }
 
-/// Something about how an answer came about that its reader should know, for `Server-Timing`.
+/// A note for the client about how an answer was made, for `Server-Timing`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Note {
     /// Answered from the local index.
@@ -77,12 +77,12 @@ pub enum Note {
 }
 
 impl Note {
-    /// Whether v1 did not give anything newer, its quota aside.
+    /// Checks whether the data is older because v1 gave no newer data, for a reason other than its quota.
     fn makes_do(self) -> bool {
         matches!(self, Self::Outage | Self::Changing | Self::Comparing)
     }
 
-    /// The entry in `Server-Timing`.
+    /// Returns the entry in `Server-Timing`.
     pub fn entry(self) -> &'static str {
         match self {
             Self::Index => "index",
@@ -98,20 +98,20 @@ impl Note {
     }
 }
 
-/// Where a credential stands with its limit, for the headers of an answer.
+/// The state of a credential's limit, for the headers of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
     /// Name of the limit.
     pub policy: &'static str,
     /// Requests a minute.
     pub limit: u32,
-    /// Requests that could follow at once.
+    /// Requests that may still follow at once.
     pub remaining: u32,
-    /// Time until the limit is as if nothing had been asked.
+    /// Time until the limit is fully available again.
     pub reset: Duration,
 }
 
-/// Who has v1 called, and what for.
+/// The credential and the operation for which v1 is called.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Spender {
     /// The beginning of the SHA-256 of the credential presented; zero for the gateway itself.
@@ -121,7 +121,7 @@ pub struct Spender {
 }
 
 impl Meter {
-    /// Number of the request that is accounted for.
+    /// Returns the number of the request.
     pub fn number(&self) -> RequestNumber {
         self.number
     }
@@ -130,28 +130,28 @@ impl Meter {
         self.told.lock()
     }
 
-    /// Nothing is changed for this request until [`Meter::begin_to_write`] is called.
+    /// Declares that nothing is changed for this request until [`Meter::begin_to_write`] is called.
     pub fn only_wait(&self) {
         self.only_waits.store(true, Ordering::Relaxed);
     }
 
-    /// From now on something may be changed for this request.
+    /// Declares that from now on something may be changed for this request.
     pub fn begin_to_write(&self) {
         self.only_waits.store(false, Ordering::Relaxed);
     }
 
-    /// Whether it is certain that nothing was changed for this request so far.
+    /// Checks whether it is certain that nothing was changed for this request so far.
     pub fn has_only_waited(&self) -> bool {
         self.only_waits.load(Ordering::Relaxed)
     }
 
-    /// Adds one finished v1 call.
+    /// Counts one finished v1 call.
     pub fn record(&self, took: Duration) {
         self.calls.fetch_add(1, Ordering::Relaxed);
         self.micros.fetch_add(took.as_micros() as u64, Ordering::Relaxed);
     }
 
-    /// Notes something, once.
+    /// Adds a note, once.
     pub fn note(&self, note: Note) {
         let mut told = self.told();
         if !told.notes.contains(&note) {
@@ -159,29 +159,29 @@ impl Meter {
         }
     }
 
-    /// What was noted.
+    /// Returns the notes.
     pub fn notes(&self) -> Vec<Note> {
         self.told().notes.clone()
     }
 
-    /// The answer uses data that v1 showed at `read_at`.
+    /// Records that the answer uses data that v1 showed at `read_at`.
     pub fn used(&self, read_at: Instant) {
         let mut told = self.told();
         told.oldest = Some(told.oldest.map_or(read_at, |oldest| oldest.min(read_at)));
     }
 
-    /// The answer relies on what was known at `read_at`, which is older than usual for the reason that `note` tells.
+    /// Records that the answer relies on data of `read_at`, which is older than usual for the reason in `note`.
     pub fn relies_on(&self, read_at: Instant, note: Note) {
         self.used(read_at);
         self.note(note);
     }
 
-    /// Whether this was noted.
+    /// Checks whether this note was added.
     pub fn has(&self, note: Note) -> bool {
         self.told().notes.contains(&note)
     }
 
-    /// The answer is that of an equal request, whose meter `other` is.
+    /// Records that the answer is that of an equal request, which has the meter `other`.
     pub fn collapse(&self, other: &Self) {
         let (asks, (notes, oldest)) = (other.asks_v1(), {
             let told = other.told();
@@ -192,38 +192,38 @@ impl Meter {
         notes.into_iter().chain([Note::Collapsed]).for_each(|note| self.note(note));
     }
 
-    /// Whether v1 was asked for this request, or for the equal one whose answer this is.
+    /// Checks whether v1 was called for this request, or for the equal request whose answer this is.
     pub fn asks_v1(&self) -> bool {
         self.calls() > 0 || self.told().equal_asked
     }
 
-    /// Whether the answer relies on something older because v1 did not give anything newer, its quota aside.
+    /// Checks whether the answer relies on older data because v1 gave no newer data, for a reason other than its quota.
     pub fn makes_do(&self) -> bool {
         self.told().notes.iter().any(|note| note.makes_do())
     }
 
-    /// Whether the answer relies on anything that is older than usual.
+    /// Checks whether the answer relies on data that is older than usual.
     pub fn is_stale(&self) -> bool {
         self.told().is_stale()
     }
 
-    /// Age of the oldest data used, when any is older than usual.
+    /// Returns the age of the oldest data used, when any is older than usual.
     pub fn stale_age(&self) -> Option<Duration> {
         let told = self.told();
         told.oldest.filter(|_| told.is_stale()).map(|oldest| oldest.elapsed())
     }
 
-    /// The answer is that of an earlier request.
+    /// Records that the answer is that of an earlier request.
     pub fn replay(&self) {
         self.told().replayed = true;
     }
 
-    /// Whether the answer is that of an earlier request.
+    /// Checks whether the answer is that of an earlier request.
     pub fn is_replayed(&self) -> bool {
         self.told().replayed
     }
 
-    /// The body of this request has members that change nothing.
+    /// Records that the body of this request has members without effect.
     pub fn ignore(&self, members: impl IntoIterator<Item = String>) {
         let ignored = &mut self.told().ignored;
         for member in members {
@@ -236,63 +236,63 @@ impl Meter {
         }
     }
 
-    /// Members of the body that change nothing; one more than [`MOST_IGNORED`] when there are more.
+    /// Returns the body members without effect; one more than [`MOST_IGNORED`] when there are more.
     pub fn ignored(&self) -> Vec<String> {
         self.told().ignored.clone()
     }
 
-    /// The credential of this request stands so with its limit.
+    /// Records the state of the limit of this request's credential.
     pub fn stand(&self, standing: Standing) {
         self.told().standing = Some(standing);
     }
 
-    /// Where the credential stands; none when it was not proven or is not limited.
+    /// Returns the state of the credential's limit; `None` when the credential was not proven or is not limited.
     pub fn standing(&self) -> Option<Standing> {
         self.told().standing
     }
 
-    /// From now on, calls are made for this; the first to be named stays.
+    /// Records for whom calls are made from now on. The first value stays.
     pub fn spend_for(&self, spender: Spender) {
         let _ = self.spender.set(spender);
     }
 
-    /// Who the calls are made for, once that is known.
+    /// Returns for whom the calls are made, once that is known.
     pub fn spender(&self) -> Option<&Spender> {
         self.spender.get()
     }
 
-    /// The request asks for the operation at this place of the plan; the first to be named stays.
+    /// Records the operation of the request, by its position in the plan. The first value stays.
     pub fn ask_for(&self, operation: usize) {
         let _ = self.operation.set(u16::try_from(operation).unwrap_or(u16::MAX));
     }
 
-    /// Which operation is asked for, by its place in the plan, once that is known.
+    /// Returns the operation of the request, by its position in the plan, once that is known.
     pub fn operation(&self) -> Option<u16> {
         self.operation.get().copied()
     }
 
-    /// The request belongs to this trace; the first to be named stays.
+    /// Records the trace of the request. The first value stays.
     pub fn follow(&self, trace: Trace) {
         let _ = self.trace.set(trace);
     }
 
-    /// The trace that the request belongs to; none for work that nobody asked for.
+    /// Returns the trace of the request; `None` for work that no request asked for.
     pub fn trace(&self) -> Option<&Trace> {
         self.trace.get()
     }
 
-    /// The SHA-256 of the key of v1 that is passed through with this request; `hash` computes it for the caller that
-    /// asks first.
+    /// Returns the SHA-256 of the v1 key that is passed through with this request. The first call computes it with
+    /// `hash`.
     pub fn passed_key(&self, hash: impl FnOnce() -> [u8; 32]) -> [u8; 32] {
         *self.passed_key.get_or_init(hash)
     }
 
-    /// v1 calls so far.
+    /// Returns the number of v1 calls so far.
     pub fn calls(&self) -> u32 {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// Time spent waiting for v1 so far (calls side by side add up).
+    /// Returns the time spent waiting for v1 so far; parallel calls add up.
     pub fn v1_time(&self) -> Duration {
         Duration::from_micros(self.micros.load(Ordering::Relaxed))
     }

@@ -1,53 +1,54 @@
-//! What may have changed: the one event by which what is kept becomes void.
+//! Change events: each names data that may have changed, and so voids cached values.
 //!
-//! It is plain data, so that it can be sent to other processes. The same words say what a value is void after.
+//! An event is plain data, so that it can be sent to other processes. The same type names the changes that void a
+//! value.
 //!
 //! May use: nothing of this crate.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// Something that may have changed.
+/// Data that may have changed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Changed {
-    /// Anything in the workspace with this slug, and not by a write that is carried over into what is kept.
+    /// Anything in the workspace with this slug, except by a write that is carried over into the cached values.
     Workspace(Box<str>),
-    /// Anything in this project, likewise.
+    /// Anything in this project, with the same exception.
     Project(Uuid),
-    /// The work items of this project, likewise.
+    /// The work items of this project, with the same exception.
     WorkItems(Uuid),
     /// The collection at this v1 path.
     Collection(Box<str>),
-    /// Any record of this project, by a write that collections and the index follow. Single answers do not.
+    /// Any record of this project, by a write that collections and the index follow. Cached single answers do not.
     Written(Uuid),
-    /// Records of this project that are read singly, by a delete that the index follows in all. Single answers do not.
+    /// Records of this project that are read singly, by a delete that the index follows in full. Single answers do not.
     Answers(Uuid),
-    /// Pages of work items of this project, likewise.
+    /// Pages of work items of this project, by a write that cached single answers do not follow.
     Pages(Uuid),
-    /// One record, likewise.
+    /// One record, by a write that cached single answers do not follow.
     Record(Uuid),
-    /// Who may do what in the workspace with this slug and in its projects, and which workspace it is.
+    /// The permissions in the workspace with this slug and in its projects, and which workspace has this slug.
     WorkspaceAccess(Box<str>),
-    /// Who may do what in this project.
+    /// The permissions in this project.
     ProjectAccess(Uuid),
-    /// Who may do what in any project; goes with each single one.
+    /// The permissions in any project. It is recorded together with each single project.
     AnyProjectAccess,
-    /// What the owner of a key may do; a key is named by its SHA-256.
+    /// The permissions of a key's owner. A key is named by its SHA-256.
     KeyAccess([u8; 32]),
-    /// Who the owner of a key is, and what they may do.
+    /// The identity of a key's owner, and the permissions.
     Identity([u8; 32]),
-    /// v1 has refused something asked with a key, so that nothing older than usual is taken for its word.
+    /// v1 has refused a request with this key, so that older data than usual must not stand in for its answer.
     Refused([u8; 32]),
     /// The gateway's own tokens and keys: one of them was revoked.
     Credentials,
-    /// The counters that the store has of this project or workspace.
+    /// The store's counters of this project or workspace.
     Stored(Uuid),
-    /// The counters that the store has of any project or workspace: nobody can say which.
+    /// The store's counters of some project or workspace; it is unknown which.
     AnyStored,
 }
 
 impl Changed {
-    /// What else has changed with it.
+    /// Returns another change that always comes with this one.
     pub(super) fn with_it(&self) -> Option<Self> {
         match self {
             Self::ProjectAccess(_) => Some(Self::AnyProjectAccess),

@@ -1,4 +1,4 @@
-//! The order of events: when something last changed, when a read began, and whether the one is before the other.
+//! The order of events: when something last changed, when a read began, and which of the two came first.
 //!
 //! May use: this folder.
 
@@ -10,61 +10,62 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Changes remembered. When there are more, the older half is forgotten and voids everything that began before it.
+/// Maximum number of remembered changes. When there are more, the older half is forgotten. Then all reads that began
+/// before them count as void.
 const MOST: usize = 200_000;
 
-/// Changes of which it is remembered when they were told.
+/// Number of the latest changes whose instants are remembered.
 const RECENT: usize = 4096;
 
 /// A moment on the clock and in the order of events.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
-    /// On the clock.
+    /// Instant on the clock.
     pub at: Instant,
     pub(super) number: u64,
 }
 
 impl Moment {
-    /// Whether this is later than `other`, on the clock and in the order of events.
+    /// Checks whether this is later than `other`, on the clock and in the order of events.
     pub fn is_after(self, other: Self) -> bool {
         self.number > other.number && self.at >= other.at
     }
 
-    /// The moment of a value that was read at `self` and of which all is known that has happened up to `known`: as old
-    /// as before, and void only after later changes.
+    /// Returns the moment of a value that was read at `self` and includes all changes up to `known`. It is as old as
+    /// before, and only later changes void it.
     pub fn known_up_to(self, known: Self) -> Self {
         Self { number: known.number, ..self }
     }
 }
 
-/// What somebody who asks needs of a value.
+/// The requirements of a caller for a value.
 #[derive(Debug, Clone, Copy)]
 pub struct Need {
     asked: Moment,
-    /// Number of the last change before they asked that voids the value.
+    /// Number of the last change, before the caller asked, that voids the value.
     changed: u64,
     max_age: Duration,
 }
 
 impl Need {
-    /// How old a value is for the one who asks.
+    /// Returns the age of a value for this caller.
     pub(super) fn age_of(&self, began: Moment) -> Duration {
         self.asked.at.saturating_duration_since(began.at)
     }
 
-    /// Whether a value whose read began then is good enough.
+    /// Checks whether a value whose read began at `began` is good enough.
     pub fn is_met(&self, began: Moment) -> bool {
         self.is_met_within(began, self.max_age)
     }
 
-    /// The same with another greatest age, when that is smaller.
+    /// The same with another maximum age, when it is smaller.
     pub(super) fn is_met_within(&self, began: Moment, max_age: Duration) -> bool {
         let age = self.age_of(began);
         began.number > self.changed && (began.is_after(self.asked) || age < max_age.min(self.max_age))
     }
 }
 
-/// When what may last have changed; cheap to clone, all clones are the same.
+/// The record of the last changes; cheap to clone, all clones are the same.
 #[derive(Debug, Clone, Default)]
 pub struct Changes {
     clock: Clock,
@@ -76,25 +77,25 @@ struct State {
     /// Number of the last event.
     number: u64,
     last: HashMap<Changed, u64, RandomState>,
-    /// When the last changes were told, and their numbers.
+    /// Instants and numbers of the latest changes.
     recent: VecDeque<(Instant, u64)>,
-    /// Up to here changes were forgotten, so that anything may have changed.
+    /// Number up to which changes were forgotten. Anything may have changed up to there.
     forgotten: u64,
 }
 
 impl Changes {
-    /// Nothing has changed yet, on this clock.
+    /// Creates a record without changes, on this clock.
     pub fn new(clock: Clock) -> Self {
         Self { clock, state: Arc::default() }
     }
 
-    /// This moment; a read that begins now sees all that was told before.
+    /// Returns the current moment. A read that begins now sees all changes that were told before.
     pub fn now(&self) -> Moment {
         self.state.lock().next(&self.clock)
     }
 
-    /// The moment of something that was read elsewhere at `at`, which is past: void after every change that was told
-    /// here since, and where that is not known any more after any at all.
+    /// Returns the moment of a value that was read elsewhere at `at`, in the past. Every change that was told here
+    /// since then voids it. When it is no longer known which changes came since, any change voids it.
     pub fn moment_at(&self, at: Instant) -> Moment {
         let state = self.state.lock();
         let before = state.recent.partition_point(|(told, _)| *told < at);
@@ -106,14 +107,14 @@ impl Changes {
         Moment { at, number }
     }
 
-    /// The same for a read that came after the end of the read that began at `before`: it is not older than that one,
-    /// and saw all that happened before it.
+    /// The same for a read that came after the end of the read that began at `before`. It is not older than that read,
+    /// and saw all changes before it.
     pub fn later_moment_at(&self, at: Instant, before: Moment) -> Moment {
         let moment = self.moment_at(at.max(before.at));
         Moment { number: moment.number.max(before.number), ..moment }
     }
 
-    /// Something may have changed: reads that began before do not count any more for those who ask from now on.
+    /// Records that something may have changed. For callers that ask from now on, earlier reads no longer count.
     pub fn tell(&self, changed: Changed) -> Moment {
         let mut state = self.state.lock();
         let now = state.next(&self.clock);
@@ -128,21 +129,21 @@ impl Changes {
         now
     }
 
-    /// What is needed by somebody who asks now for a value that is younger than `max_age` and void after any of
-    /// `voids`. With no age at all its read begins after now.
+    /// Returns the need of a caller that asks now for a value that is younger than `max_age` and that any of `voids`
+    /// voids. With a `max_age` of zero the read of the value must begin after now.
     pub fn need(&self, voids: &[Changed], max_age: Duration) -> Need {
         let mut state = self.state.lock();
         Need { changed: state.last_of(voids), asked: state.next(&self.clock), max_age }
     }
 
-    /// Whether any of `voids` has changed after `moment`.
+    /// Checks whether any of `voids` has changed after `moment`.
     pub fn is_void(&self, voids: &[Changed], moment: Moment) -> bool {
         self.state.lock().last_of(voids) > moment.number
     }
 }
 
 impl State {
-    /// Later than all moments before, on the clock as well, because it is read under the lock.
+    /// Returns a moment later than all before, also on the clock, because the clock is read under the lock.
     fn next(&mut self, clock: &Clock) -> Moment {
         self.number += 1;
         Moment { at: clock.now(), number: self.number }

@@ -1,7 +1,7 @@
-//! The clock by which the age of what is kept is judged.
+//! The clock that measures the age of cached values.
 //!
-//! Real time in the program. Tests stop it and push it on by hand, so that none has to wait for something to
-//! expire and none fails on a slow machine. May use: nothing of this crate.
+//! Real time in the program. Tests stop it and advance it by hand, so that no test waits for an expiry
+//! and no test fails on a slow machine. May use: nothing of this crate.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,12 +20,12 @@ struct Stopped {
 }
 
 impl Clock {
-    /// A clock that stands still but for a microsecond with every reading, so that a later event has a later time.
+    /// Creates a clock that stands still except for a microsecond per reading, so that a later event has a later time.
     pub fn stopped() -> Self {
         Self { stopped: Some(Stopped { at: Instant::now(), micros: Arc::default() }) }
     }
 
-    /// The present instant of this clock.
+    /// Returns the current instant of this clock.
     pub fn now(&self) -> Instant {
         match &self.stopped {
             None => Instant::now(),
@@ -33,7 +33,7 @@ impl Clock {
         }
     }
 
-    /// Pushes a stopped clock and its clones on; real time cannot be pushed.
+    /// Advances a stopped clock and its clones. Real time cannot be advanced.
     pub fn advance(&self, by: Duration) {
         if let Some(clock) = &self.stopped {
             clock.micros.fetch_add(by.as_micros() as u64, Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! What older values stand in for while v1 is unreachable, does not answer or answers 5xx.
+//! Older values as answers while v1 is unreachable, does not answer or answers 5xx.
 //!
 //! May use: `context`, `refusal`, this folder.
 
@@ -7,20 +7,20 @@ use crate::context::{Context, Note};
 use crate::refusal::Refusal;
 use std::time::{Duration, Instant};
 
-/// Told when v1 has not answered, and the older value did not stay good for so long.
+/// Detail for a client when v1 has not answered, and the older value stopped being usable meanwhile.
 const NO_ANSWER: &str = "The service behind did not answer in time. Nothing was changed.";
 
-/// The least time that is counted at once while v1 is waited for.
+/// Minimum time that is counted at once while v1 is waited for.
 const SLICE: Duration = Duration::from_millis(50);
-/// Into how many parts that time is divided at most.
+/// Maximum number of parts into which that time is divided.
 const SLICES: u32 = 20;
 
-/// The answer of `work`; when v1 is in trouble, or takes longer than a third of the time left, the answer of `older`: a
-/// value and when its read began. Only for requests that may rely on older values. The time in which `is_queued` holds is
-/// not counted: the call waits for v1's quota then, and v1 is not asked.
+/// Returns the result of `work`. When v1 is in trouble, or takes longer than a third of the time left, returns the
+/// result of `older`: a value and when its read began. Only for requests that may rely on older values. The time in
+/// which `is_queued` holds is not counted, because the call then waits for v1's quota and v1 is not asked.
 ///
 /// # Errors
-/// Those of `work`, when there is nothing older.
+/// The errors of `work`, when there is no older value.
 pub async fn or_older<T>(
     ctx: &Context,
     is_queued: impl Fn() -> bool,
@@ -37,7 +37,7 @@ pub async fn or_older<T>(
     };
     match outcome {
         Err(refusal) if refusal.is_trouble() => {
-            // Looked for again: it may have been voided or replaced meanwhile.
+            // Looked up again, because it may have been voided or replaced meanwhile.
             let (value, read_at) = older().ok_or(refusal)?;
             ctx.meter.relies_on(read_at, Note::Outage);
             Ok(value)
@@ -46,7 +46,7 @@ pub async fn or_older<T>(
     }
 }
 
-/// The outcome of `work`; none when it takes longer than `patience`, without the time in which `is_queued` holds.
+/// Returns the result of `work`; `None` when it takes longer than `patience`, not counting time when `is_queued` holds.
 async fn answered_within<T>(
     patience: Duration,
     is_queued: impl Fn() -> bool,
@@ -77,7 +77,7 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(10);
 
-    /// How long a call is waited for that waits for the quota first, and then for v1.
+    /// Returns how long the caller waits for a call that first waits for the quota, and then for v1.
     async fn waited(queued: Duration, answered: Option<Duration>) -> (Duration, bool) {
         let begun = Clock::now();
         let work = Box::pin(async move {

@@ -1,4 +1,4 @@
-//! Values by key that are read once for all who ask; the rules are at the top of the folder.
+//! Values by key that are read once for all callers; the rules are at the top of the folder.
 //!
 //! May use: this folder.
 
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// The read ended without telling what it found: it panicked, or the program ends.
+/// The read ended without an outcome: it panicked, or the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lost;
 
@@ -38,7 +38,7 @@ impl<K, V, E> fmt::Debug for Fresh<K, V, E> {
     }
 }
 
-/// A read under way. Dropped before it has landed or failed, it is [`Lost`].
+/// A read under way. When it is dropped before it has landed or failed, it is [`Lost`].
 pub struct Reading<K: Key, V: Value, E: Value + From<Lost>> {
     of: Fresh<K, V, E>,
     key: K,
@@ -54,7 +54,7 @@ enum Asked<K: Key, V: Value, E: Value + From<Lost>> {
 }
 
 impl<K: Key, V: Value, E: Value + From<Lost>> Fresh<K, V, E> {
-    /// Keeps `capacity` values at most, in the order of events of `changes`.
+    /// Creates a cache of at most `capacity` values, in the order of events of `changes`.
     pub fn new(changes: &Changes, capacity: u64) -> Self {
         let bounds = Bounds {
             capacity,
@@ -65,73 +65,74 @@ impl<K: Key, V: Value, E: Value + From<Lost>> Fresh<K, V, E> {
         Self { changes: changes.clone(), table: Arc::new(Mutex::new(Table::new(bounds))) }
     }
 
-    /// The same with a capacity in units of `weigh`; a value heavier than all may be is not kept.
+    /// Measures the capacity in units of `weigh`. A value heavier than the whole capacity is not kept.
     #[must_use]
     pub fn weighing(self, weigh: impl Fn(&K, &V) -> u64 + Send + Sync + 'static) -> Self {
         self.table.lock().bounds.weigh = Box::new(weigh);
         self
     }
 
-    /// The same with values that are good for so long at most, whatever age those who ask allow.
+    /// Limits the time for which a value is good, whatever age the callers allow.
     #[must_use]
     pub fn lasting(self, lasting: impl Fn(&V) -> Duration + Send + Sync + 'static) -> Self {
         self.table.lock().bounds.lasting = Box::new(lasting);
         self
     }
 
-    /// The same for values nobody can use once they are so old.
+    /// Sets the age from which no caller can use a value.
     #[must_use]
     pub fn useless_after(self, age: Duration) -> Self {
         self.table.lock().bounds.useless = age;
         self
     }
 
-    /// The value kept, when it is good enough.
+    /// Returns the kept value when it is good enough.
     pub fn kept(&self, key: &K, need: &Need) -> Option<Kept<V>> {
         self.table.lock().kept(key, need)
     }
 
-    /// The value kept, whatever its age and whatever has changed since.
+    /// Returns the kept value, whatever its age and whatever has changed since.
     pub fn any(&self, key: &K) -> Option<Kept<V>> {
         self.table.lock().any(key)
     }
 
-    /// Whether a read is under way that is good enough when it lands.
+    /// Checks whether a read is under way that is good enough when it lands.
     pub fn is_under_way(&self, key: &K, need: &Need) -> bool {
         self.table.lock().under_way(key).is_some_and(|(began, _)| need.is_met(began))
     }
 
-    /// When the read under way began.
+    /// Returns when the read under way began.
     pub fn under_way_since(&self, key: &K) -> Option<Instant> {
         self.table.lock().under_way(key).map(|(began, _)| began.at)
     }
 
-    /// Keys of what is kept or being read that are `wanted`. It looks at all of them.
+    /// Returns the `wanted` keys of all values that are kept or being read. It looks at all keys.
     pub fn keys(&self, wanted: impl Fn(&K) -> bool) -> Vec<K> {
         self.table.lock().keys().filter(|key| wanted(key)).cloned().collect()
     }
 
-    /// What is kept, and how often it was of use.
+    /// Returns the size of the cache, and how often it was of use.
     pub fn figures(&self) -> Figures {
         self.table.lock().figures()
     }
 
-    /// Keeps a value that was learned otherwise, from a read that began then. A kept value of a later read stays.
+    /// Keeps a value that came from elsewhere, by a read that began at `began`. A kept value of a later read stays.
     pub fn put(&self, key: &K, value: V, began: Moment) {
         let evicted = self.table.lock().put(key, Kept { value, began });
         drop(evicted);
     }
 
-    /// Carries a change into what is kept and into what a read under way will bring; it may be made twice. Tells
-    /// whether it made a difference to what is kept.
+    /// Applies a change to the kept value, and to the value that a read under way will bring. The change may be applied
+    /// twice. Returns whether it changed the kept value.
     pub fn amend(&self, key: &K, change: impl Fn(&mut V) -> bool + Send + Sync + 'static) -> bool {
         self.table.lock().amend(key, Arc::new(change))
     }
 
-    /// The value under `key`, kept or read with `read`. It may be dropped at any time: the read goes on.
+    /// Returns the value under `key`, kept or read with `read`. The future may be dropped at any time: the read
+    /// continues.
     ///
     /// # Errors
-    /// What the read failed with, or [`Lost`].
+    /// The error of the read, or [`Lost`].
     pub async fn get<F>(&self, key: &K, need: Need, read: impl FnOnce(Reading<K, V, E>) -> F) -> Outcome<V, E>
     where
         F: Future<Output = ()> + Send + 'static,
@@ -171,7 +172,7 @@ async fn outcome_of<V: Value, E: Value + From<Lost>>(waiting: Waiting<V, E>) -> 
 }
 
 impl<K: Key, V: Value, E: Value + From<Lost>> Reading<K, V, E> {
-    /// When it began.
+    /// Returns when the read began.
     pub fn began(&self) -> Moment {
         self.began
     }
@@ -185,10 +186,10 @@ impl<K: Key, V: Value, E: Value + From<Lost>> Reading<K, V, E> {
         }
     }
 
-    /// Ends the read with a value that shows everything up to `began`, which is not before the read began.
+    /// Ends the read with a value that includes everything up to `began`, which is not before the start of the read.
     pub fn land(mut self, value: V, began: Moment) -> Landed<K, V> {
         let landed = self.of.table.lock().land(&self.key, value, began);
-        // Nobody may wait for it any more.
+        // Perhaps no caller waits for it any more.
         self.tell.take().map(|tell| tell.send(Ok(landed.now.clone())));
         landed
     }
@@ -202,7 +203,7 @@ impl<K: Key, V: Value, E: Value + From<Lost>> Reading<K, V, E> {
 impl<K: Key, V: Value, E: Value + From<Lost>> Drop for Reading<K, V, E> {
     fn drop(&mut self) {
         if let Some(tell) = self.tell.take() {
-            // Over first, so that a caller that hears of it does not find it again.
+            // The read is removed first, so that a caller that gets its outcome does not find it again.
             self.of.table.lock().over(&self.key);
             let _ = tell.send(Err(self.fault.take().unwrap_or_else(|| Lost.into())));
         }

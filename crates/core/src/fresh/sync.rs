@@ -1,18 +1,18 @@
-//! The lock and the tasks this folder stands on. The model test puts its own in their place, with which it
-//! chooses who goes on at each step.
+//! The lock and the tasks that this folder uses. The model test replaces them with its own, by which it
+//! chooses the thread or task that runs next at each step.
 //!
 //! May use: nothing of this crate.
 
 pub(super) use parking_lot::Mutex;
 use std::pin::Pin;
 
-/// Carries `work` out as a task of its own.
+/// Runs `work` as a task of its own.
 pub(super) fn spawn(work: impl Future<Output = ()> + Send + 'static) {
     spawn_boxed(Box::pin(work));
 }
 
-/// tokio compiles what it needs for a task once for each kind of future, and twice at that, for its two schedulers.
-/// Each thing that is read has a future of its own, and boxed all are of one kind.
+/// tokio compiles the code of a task once for each kind of future, and twice at that, for its two schedulers.
+/// Each kind of read has a future of its own; boxed, all are of one kind.
 fn spawn_boxed(work: Pin<Box<dyn Future<Output = ()> + Send>>) {
     drop(tokio::spawn(work));
 }

@@ -1,4 +1,4 @@
-//! What is kept and what is being read, by key: plain transitions, each carried out under the lock of [`Fresh`].
+//! The kept values and the reads under way, by key: plain transitions, each carried out under the lock of [`Fresh`].
 //!
 //! May use: this folder.
 //!
@@ -11,16 +11,16 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Entries that are kept without looking for old ones.
+/// Number of entries up to which old ones are not searched.
 const FEW: usize = 1024;
-/// When there is too much, this part of all entries goes at once, so that looking for them is seldom.
+/// The part of all entries (one in so many) that is evicted at once, so that the search for them is rare.
 const PART: usize = 16;
 
-/// What can be a key.
+/// A type that can be a key.
 pub trait Key: Hash + Eq + Clone + Send + Sync + 'static {}
 impl<T: Hash + Eq + Clone + Send + Sync + 'static> Key for T {}
 
-/// What can be kept, or be the reason why there is nothing.
+/// A type that can be kept, or be the reason why there is no value.
 pub trait Value: Clone + Send + Sync + 'static {}
 impl<T: Clone + Send + Sync + 'static> Value for T {}
 
@@ -33,58 +33,58 @@ pub struct Kept<V> {
     pub began: Moment,
 }
 
-/// What has become of a value that was read.
+/// The result of a read that brought a value.
 pub struct Landed<K, V> {
-    /// It, with all that was carried into it meanwhile.
+    /// The value, with all changes that were carried into it meanwhile.
     pub now: Kept<V>,
-    /// What was kept before.
+    /// The value that was kept before.
     pub before: Option<Kept<V>>,
-    /// What had to go.
+    /// The entries that were evicted.
     pub evicted: Vec<(K, V)>,
 }
 
-/// A change that is carried into a value; tells whether it made any difference.
+/// A change that is carried into a value; returns whether it made any difference.
 pub(super) type Amendment<V> = Arc<dyn Fn(&mut V) -> bool + Send + Sync>;
 
-/// What a value weighs.
+/// The function that returns the weight of a value.
 type Weigh<K, V> = Box<dyn Fn(&K, &V) -> u64 + Send + Sync>;
 
-/// How much is kept, and for how long it is good.
+/// The maximum weight of all values, and the time for which a value is good.
 pub(super) struct Bounds<K, V> {
-    /// Weight of all values together.
+    /// Maximum weight of all values together.
     pub capacity: u64,
     pub weigh: Weigh<K, V>,
-    /// How long a value is good at most, whatever age is allowed.
+    /// Maximum time for which a value is good, whatever age a caller allows.
     pub lasting: Box<dyn Fn(&V) -> Duration + Send + Sync>,
-    /// Age from which nobody can use a value.
+    /// Age from which no caller can use a value.
     pub useless: Duration,
 }
 
-/// What is kept, and how often it was of use.
+/// The size of the table, and how often it was of use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// Entries.
+    /// Number of entries.
     pub entries: usize,
-    /// Weight of all, in the unit of their bound.
+    /// Weight of all entries, in the unit of their bound.
     pub weight: u64,
-    /// Times that somebody got what was kept.
+    /// Number of times that a caller got a kept value.
     pub hits: u64,
-    /// How old that was, all times together.
+    /// Sum of the ages of these values.
     pub hit_age: Duration,
-    /// Reads that were begun.
+    /// Number of reads that were begun.
     pub reads: u64,
-    /// Entries that had to make room.
+    /// Number of entries that were evicted.
     pub evicted: u64,
 }
 
-/// Entries by key; `W` is what those who wait for a read hold.
+/// Entries by key. A caller that waits for a read holds a `W`.
 pub(super) struct Table<K, V, W> {
     slots: HashMap<K, Slot<V, W>, RandomState>,
     pub bounds: Bounds<K, V>,
     weight: u64,
-    /// Grows with every use.
+    /// Counter of uses.
     uses: u64,
-    /// How many entries there may be before old ones are looked for.
+    /// Number of entries at which old ones are searched.
     room: usize,
     figures: Figures,
 }
@@ -107,12 +107,12 @@ impl<K: Key, V: Value, W: Clone> Table<K, V, W> {
         Self { slots: HashMap::default(), bounds, weight: 0, uses: 0, room: FEW, figures: Figures::default() }
     }
 
-    /// Whether a value is good enough.
+    /// Checks whether a value is good enough.
     pub fn meets(&self, need: &Need, kept: &Kept<V>) -> bool {
         need.is_met_within(kept.began, (self.bounds.lasting)(&kept.value))
     }
 
-    /// The value kept, when it is good enough.
+    /// Returns the kept value when it is good enough.
     pub fn kept(&mut self, key: &K, need: &Need) -> Option<Kept<V>> {
         self.uses += 1;
         let slot = self.slots.get_mut(key)?;
@@ -126,23 +126,23 @@ impl<K: Key, V: Value, W: Clone> Table<K, V, W> {
         Some(kept)
     }
 
-    /// The value kept, whatever it is. That does not count as a use.
+    /// Returns the kept value, whatever it is. This does not count as a use.
     pub fn any(&self, key: &K) -> Option<Kept<V>> {
         self.slots.get(key)?.kept.clone()
     }
 
-    /// What is kept or being read, by its key.
+    /// Returns the keys of all values that are kept or being read.
     pub fn keys(&self) -> impl Iterator<Item = &K> {
         self.slots.keys()
     }
 
-    /// The read under way, and when it began.
+    /// Returns the read under way, and when it began.
     pub fn under_way(&self, key: &K) -> Option<(Moment, W)> {
         let read = self.slots.get(key)?.read.as_ref()?;
         Some((read.began, read.waiting.clone()))
     }
 
-    /// A read begins; there is none under way.
+    /// Begins a read. No other read of the key may be under way.
     pub fn begin(&mut self, key: &K, began: Moment, waiting: W) {
         self.prune(key, began);
         let read = UnderWay { began, waiting, amendments: Vec::new() };
@@ -150,7 +150,7 @@ impl<K: Key, V: Value, W: Clone> Table<K, V, W> {
         self.figures.reads += 1;
     }
 
-    /// The read under way has brought a value.
+    /// Ends the read under way with a value.
     pub fn land(&mut self, key: &K, mut value: V, began: Moment) -> Landed<K, V> {
         let read = self.slots.get_mut(key).and_then(|slot| slot.read.take());
         for amendment in read.iter().flat_map(|read| &read.amendments) {
@@ -161,7 +161,7 @@ impl<K: Key, V: Value, W: Clone> Table<K, V, W> {
         Landed { now, before, evicted }
     }
 
-    /// The read under way has brought nothing.
+    /// Ends the read under way without a value.
     pub fn over(&mut self, key: &K) {
         if let Some(slot) = self.slots.get_mut(key) {
             slot.read = None;
@@ -169,14 +169,14 @@ impl<K: Key, V: Value, W: Clone> Table<K, V, W> {
         self.drop_empty(key);
     }
 
-    /// Keeps a value that no read under way has brought.
+    /// Keeps a value that does not come from a read under way. Returns the evicted entries.
     pub fn put(&mut self, key: &K, kept: Kept<V>) -> Vec<(K, V)> {
         self.prune(key, kept.began);
         self.keep(key, kept).1
     }
 
-    /// Carries a change into what is kept and into what the read under way will bring. Tells whether it made a
-    /// difference to what is kept.
+    /// Applies a change to the kept value, and to the value that the read under way will bring. Returns whether it
+    /// changed the kept value.
     pub fn amend(&mut self, key: &K, change: Amendment<V>) -> bool {
         let Some(slot) = self.slots.get_mut(key) else { return false };
         if let Some(read) = &mut slot.read {
@@ -198,8 +198,8 @@ impl<K: Key, V: Value, W: Clone> Table<K, V, W> {
         slot
     }
 
-    /// Keeps a value unless a later one is kept or it is too heavy by itself. Answers what was kept before and what had
-    /// to go.
+    /// Keeps a value unless a later one is kept or it is too heavy by itself. Returns the value that was kept before,
+    /// and the evicted entries.
     fn keep(&mut self, key: &K, now: Kept<V>) -> (Option<Kept<V>>, Vec<(K, V)>) {
         let weight = (self.bounds.weigh)(key, &now.value);
         let fits = weight <= self.bounds.capacity;
@@ -221,7 +221,7 @@ impl<K: Key, V: Value, W: Clone> Table<K, V, W> {
         }
     }
 
-    /// Drops what was used longest ago, but not what is under `key`, until the rest fits.
+    /// Evicts the values that were used longest ago, except the one under `key`, until the rest fits.
     fn evict(&mut self, key: &K) -> Vec<(K, V)> {
         let mut evicted = Vec::new();
         while self.weight > self.bounds.capacity {
@@ -243,12 +243,12 @@ impl<K: Key, V: Value, W: Clone> Table<K, V, W> {
         evicted
     }
 
-    /// What is kept, and how often it was of use.
+    /// Returns the size of the table, and how often it was of use.
     pub fn figures(&self) -> Figures {
         Figures { entries: self.slots.len(), weight: self.weight, ..self.figures }
     }
 
-    /// Before there is an entry more: drops what nobody can use any more, when it is time.
+    /// Drops the values that no caller can use any more, before an entry is added, when it is time.
     fn prune(&mut self, key: &K, now: Moment) {
         if self.slots.len() < self.room || self.slots.contains_key(key) {
             return;

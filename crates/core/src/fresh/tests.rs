@@ -1,4 +1,4 @@
-//! Single rules, one after the other; `model` has them all at the same time. May use: this folder.
+//! Tests of single rules; `model` tests all of them together. May use: this folder.
 
 use super::{Changed, Changes, Clock, Fresh, Lost};
 use std::time::Duration;
@@ -53,7 +53,7 @@ fn a_need_is_met_by_what_is_young_enough_or_began_later() {
     assert!(!age(6).is_met(began), "asked after it");
 }
 
-/// Values that fail with the number of the read.
+/// Values whose reads fail with the number of the read.
 type Numbers = Fresh<u32, u64, Failed>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -201,7 +201,7 @@ fn what_was_read_after_something_else_is_neither_older_nor_void_sooner() {
     let before = changes.now();
     clock.advance(Duration::from_secs(1));
     let between = changes.now().at;
-    // By the clock of somebody else it may seem to be from long ago.
+    // By the clock of another machine it may seem to be from long ago.
     let long_ago = before.at - Duration::from_secs(60);
     for at in [long_ago, between] {
         let later = changes.later_moment_at(at, before);

@@ -1,4 +1,4 @@
-//! Who a place is taken for.
+//! The address and credential that a place is taken for.
 //!
 //! May use: `network`.
 
@@ -8,18 +8,18 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Somebody whose places are counted together.
+/// A holder of places, which are counted together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Holder {
     /// An IPv4 address, or the /64 of an IPv6 one: a client that has one of its addresses has all of them.
     Address(IpAddr),
-    /// A credential as it was presented, proven or not, by a hash.
+    /// A hash of a credential as it was presented, proven or not.
     Credential(u64),
 }
 
 impl Holder {
-    /// The holder that `address` belongs to. None for 127.0.0.1 and ::1: a proxy on this machine that nobody
-    /// declared makes all clients one address, and that is its usual one.
+    /// Returns the holder that `address` belongs to; `None` for 127.0.0.1 and ::1. Behind a proxy on this machine that
+    /// is not declared, all clients have one address, usually this one.
     pub fn of_address(address: IpAddr) -> Option<Self> {
         match address.to_canonical() {
             IpAddr::V4(Ipv4Addr::LOCALHOST) | IpAddr::V6(Ipv6Addr::LOCALHOST) => None,
@@ -28,25 +28,25 @@ impl Holder {
     }
 }
 
-/// Everybody a request is counted for: its address and its credential, as far as there are any.
+/// The holders that a request is counted for: its address and its credential, as far as it has them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Asker {
     holders: [Option<Holder>; 2],
 }
 
 impl Asker {
-    /// A request from `address` with a credential of this hash.
+    /// Creates the asker for a request from `address` with a credential of this hash.
     pub fn new(address: Option<IpAddr>, credential: Option<u64>) -> Self {
         Self { holders: [address.and_then(Holder::of_address), credential.map(Holder::Credential)] }
     }
 
-    /// Whom it is counted for.
+    /// Returns the holders that it is counted for.
     pub fn holders(&self) -> impl Iterator<Item = Holder> + use<> {
         self.holders.into_iter().flatten()
     }
 }
 
-/// How much each holder has.
+/// The amount that each holder has.
 #[derive(Debug, Default)]
 pub(super) struct Tally(HashMap<Holder, usize, RandomState>);
 
@@ -55,7 +55,7 @@ impl Tally {
         self.0.get(&holder).copied().unwrap_or(0)
     }
 
-    /// The most that any of those has with whom `asker` is counted; 0 for nobody in particular.
+    /// Returns the most that any holder of `asker` has; 0 when it has no holder.
     pub(super) fn most_of(&self, asker: Asker) -> usize {
         asker.holders().map(|holder| self.of(holder)).max().unwrap_or(0)
     }

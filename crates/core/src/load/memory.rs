@@ -1,9 +1,9 @@
-//! Bytes that are held for clients and for v1, against a budget.
+//! A budget for the bytes that are held for clients and for v1.
 //!
-//! Request bodies, answers until they are sent, and answers of v1 are counted. The things that are made of them on the
-//! way (parsed rows and the like) are not, so a process takes a small multiple of the budget at most.
+//! Request bodies, answers until they are sent, and answers of v1 are counted. Data made from them on the
+//! way (parsed rows and the like) is not counted, so a process takes a small multiple of the budget at most.
 //!
-//! The budget is shared as a pool is: anybody may have up to half of it; beyond that, a holder that has some gets no
+//! The budget is shared like a pool. Up to half of it is free for all. Beyond that, a holder that has some gets no
 //! more than its [`Share`] of what is still free. A client that holds nothing yet is refused only when no room is left.
 //!
 //! May use: `load::asker`, `load::pool`.
@@ -33,7 +33,7 @@ struct State {
 }
 
 impl Gauge {
-    /// Whether `asker` may take `bytes` more. Zero bytes are always allowed.
+    /// Checks whether `asker` may take `bytes` more. Zero bytes are always allowed.
     fn has_room(&self, state: &State, asker: Asker, bytes: usize) -> bool {
         if bytes == 0 {
             return true;
@@ -45,17 +45,17 @@ impl Gauge {
 }
 
 impl Memory {
-    /// A budget of `most` bytes, of which one holder may have `share`.
+    /// Creates a budget of `most` bytes, of which one holder may have `share`.
     pub fn new(most: usize, share: Share) -> Self {
         Self(Arc::new(Gauge { most, share, state: Mutex::default() }))
     }
 
-    /// A budget that never ends.
+    /// Creates a budget without a limit.
     pub fn unlimited() -> Self {
         Self::new(usize::MAX, Share(100))
     }
 
-    /// Bytes in use.
+    /// Returns the bytes in use.
     pub fn used(&self) -> usize {
         self.state().used
     }

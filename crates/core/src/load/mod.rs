@@ -1,8 +1,8 @@
-//! How much is under way, and who has how much of it.
+//! Limits for the work in flight, and for each client's part of it.
 //!
-//! Purpose: to bound the load before it hurts. A [`Pool`] has so many places, of which nobody gets more than their
-//! share; [`Memory`] counts the bytes of bodies and answers that are held; a [`Pace`] tells a slow sender or reader
-//! from one that only wants to hold a place.
+//! Purpose: to bound the load before it does harm. A [`Pool`] has a fixed number of places, of which no client gets
+//! more than its share; [`Memory`] counts the bytes of bodies and answers that are held; a [`Pace`] tells a slow sender
+//! or reader from one that only wants to hold a place.
 //!
 //! May use: `network`, `refusal`.
 

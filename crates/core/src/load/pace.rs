@@ -1,38 +1,38 @@
 //! Tells a slow client from one that only pretends to work.
 //!
-//! A client that is waited for has some time to spend. Waiting spends it, and each byte buys back as much as it takes
-//! at the pace that is asked for, up to what there was at the start. So a client that keeps the pace on average lives
-//! for ever, a pause may be as long as the time at the start, and a burst buys no more than that.
+//! A client that is waited for has a time budget. Waiting spends it, and each byte adds the time that it takes
+//! at the required pace, up to the budget at the start. So a client that keeps the pace on average is never cut
+//! off, a pause may be as long as the budget at the start, and a burst adds no more than that.
 //!
 //! May use: nothing of this crate.
 
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The time somebody has left.
+/// The time budget of a client.
 #[derive(Debug, Clone)]
 pub struct Pace {
-    /// Bytes a second.
+    /// Required bytes a second.
     pace: usize,
-    /// Time at the start, and the most there can be.
+    /// Budget at the start, which is also its maximum.
     grace: Duration,
     left: Duration,
-    /// Since when they are waited for.
+    /// Beginning of the current wait for the client.
     waiting: Option<Instant>,
 }
 
 impl Pace {
-    /// Somebody who has `grace` and must keep `pace` bytes a second afterwards.
+    /// Creates the budget of a client that has `grace` and must keep `pace` bytes a second afterwards.
     pub fn new(pace: usize, grace: Duration) -> Self {
         Self { pace: pace.max(1), grace, left: grace, waiting: None }
     }
 
-    /// They are waited for, from now on unless they were already.
+    /// Begins a wait for the client, unless one has begun already.
     pub fn wait(&mut self) {
         self.waiting.get_or_insert_with(Instant::now);
     }
 
-    /// `bytes` passed; nobody waits any more.
+    /// Ends the wait: `bytes` passed.
     pub fn passed(&mut self, bytes: usize) {
         if let Some(since) = self.waiting.take() {
             self.left = self.left.saturating_sub(since.elapsed());
@@ -41,7 +41,7 @@ impl Pace {
         self.left = (self.left + bought).min(self.grace);
     }
 
-    /// When their time is over, unless they do something before; none while they are not waited for.
+    /// Returns the instant at which the budget is spent if the client does nothing; `None` when there is no wait.
     pub fn over_at(&self) -> Option<Instant> {
         self.waiting.map(|since| since + self.left)
     }
@@ -53,7 +53,7 @@ mod tests {
 
     const GRACE: Duration = Duration::from_secs(10);
 
-    /// How long somebody lives who sends `bytes` each `pause`, at most an hour.
+    /// Returns how long a client lasts that sends `bytes` each `pause`, at most an hour.
     async fn life(bytes: usize, pause: Duration) -> Duration {
         let (mut pace, began) = (Pace::new(1024, GRACE), Instant::now());
         while began.elapsed() < Duration::from_secs(3600) {

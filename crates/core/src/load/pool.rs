@@ -1,8 +1,8 @@
 //! A bounded number of places, shared fairly.
 //!
-//! Up to half of its places anybody may have. Beyond, a [`Holder`] gets no further one that has its [`Share`] of
-//! those that are still free. So the fuller the pool, the less for those who hold much, and many who take what
-//! they can still leave room for somebody who has none.
+//! Up to half of the places are free for all. Beyond that, a [`Holder`] gets no further place when it has its [`Share`]
+//! of the places that are still free. So the fuller the pool, the less a holder of many places gets. Even many clients
+//! that take as much as they can leave room for a client that has no place.
 //!
 //! May use: `refusal`, `load::asker`.
 
@@ -13,19 +13,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
-/// How much one holder may have once half of a pool, or of the memory, is taken: so many per cent of what is still
-/// free.
+/// The share of one holder once half of a pool, or of the memory, is taken: a percentage of what is still free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share(pub usize);
 
 impl Share {
-    /// Places or bytes, at least one, while `free` are free.
+    /// Returns the places or bytes of the share, at least one, while `free` are free.
     pub(super) fn of(self, free: usize) -> usize {
         (free / 100 * self.0 + free % 100 * self.0 / 100).max(1)
     }
 }
 
-/// Places; clones are the same pool.
+/// A pool of places; clones are the same pool.
 #[derive(Debug, Clone)]
 pub struct Pool(Arc<Inner>);
 
@@ -40,19 +39,19 @@ struct Inner {
 #[derive(Debug, Default)]
 struct State {
     taken: usize,
-    /// Those who wait for a place and go before newcomers.
+    /// Number of callers that wait for a place. They come before newcomers.
     waiting: usize,
     holders: Tally,
-    /// Since when newcomers are refused because there is no place at all.
+    /// Instant since which newcomers are refused because there is no place at all.
     full_since: Option<Instant>,
 }
 
-/// Why there is no place.
+/// The reason why there is no place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lack {
-    /// All are taken.
+    /// All places are taken.
     Places,
-    /// There are some, but not for this asker.
+    /// There are free places, but not for this asker.
     Share,
 }
 
@@ -63,15 +62,15 @@ impl From<Lack> for Refusal {
 }
 
 impl Pool {
-    /// A pool of `size` places, of which one holder may have `share`.
+    /// Creates a pool of `size` places, of which one holder may have `share`.
     pub fn new(size: usize, share: Share) -> Self {
         Self(Arc::new(Inner { size, share, state: Mutex::default(), left: Notify::new() }))
     }
 
-    /// A place, at once.
+    /// Takes a place at once.
     ///
     /// # Errors
-    /// When all are taken or `asker` has its share.
+    /// Fails when all places are taken or `asker` has its share.
     pub fn enter(&self, asker: Asker) -> Result<Place, Lack> {
         let mut state = self.state();
         match self.0.lack(&state, asker, state.waiting) {
@@ -85,10 +84,10 @@ impl Pool {
         }
     }
 
-    /// A place as soon as one is free, for somebody who had one before and whose work would be lost.
+    /// Takes a place as soon as one is free, for a caller that had one before and would lose its work.
     ///
     /// # Errors
-    /// When `asker` has its share meanwhile.
+    /// Fails when `asker` has its share meanwhile.
     pub async fn enter_again(&self, asker: Asker) -> Result<Place, Lack> {
         let waiter = Waiter::new(self);
         loop {
@@ -110,33 +109,33 @@ impl Pool {
         }
     }
 
-    /// A place beyond the size if need be, for what has begun already and has to be finished.
+    /// Takes a place even beyond the size, for work that has begun and must be finished.
     pub fn enter_anyway(&self, asker: Asker) -> Place {
         self.take(&mut self.state(), asker)
     }
 
-    /// How many places there are.
+    /// Returns the number of places.
     pub fn size(&self) -> usize {
         self.0.size
     }
 
-    /// Whether `asker` could have a place now.
+    /// Checks whether `asker` could have a place now.
     pub fn has_room_for(&self, asker: Asker) -> bool {
         let state = self.state();
         self.0.lack(&state, asker, state.waiting).is_none()
     }
 
-    /// Places that those have with whom `holder` is counted.
+    /// Returns the number of places that are counted for `holder`.
     pub fn held_by(&self, holder: Holder) -> usize {
         self.state().holders.of(holder)
     }
 
-    /// Places taken.
+    /// Returns the number of places taken.
     pub fn taken(&self) -> usize {
         self.state().taken
     }
 
-    /// Whether all places have been taken, and newcomers refused, for so long.
+    /// Checks whether for this time all places have been taken and newcomers refused.
     pub fn full_for(&self, time: Duration) -> bool {
         self.state().full_since.is_some_and(|since| since.elapsed() >= time)
     }
@@ -164,7 +163,7 @@ impl Inner {
     }
 }
 
-/// Somebody who waits; counted until they have a place or give up.
+/// A waiting caller; counted until it has a place or gives up.
 struct Waiter<'a>(Option<&'a Pool>);
 
 impl<'a> Waiter<'a> {

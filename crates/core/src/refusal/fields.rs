@@ -4,11 +4,11 @@
 
 use serde::Serialize;
 
-/// Most entries of `errors`; the others are counted.
+/// Maximum number of entries in `errors`; all further errors are only counted.
 pub const MOST: usize = 100;
 /// Longest message, in characters; a message that is cut ends with an ellipsis.
 const LONGEST_MESSAGE: usize = 1000;
-/// Longest name of a field, in characters: those of custom properties have up to 255, and an index.
+/// Longest name of a field, in characters: names of custom properties have up to 255, and an index.
 const LONGEST_NAME: usize = 300;
 
 /// One rejected field of a request, in v2 names (`errors[]` of a `validation_error`).
@@ -21,7 +21,7 @@ pub struct FieldError {
 }
 
 impl FieldError {
-    /// An entry for `field`; both texts are cut when they are very long.
+    /// Creates an entry for `field`. Very long texts are cut.
     pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self { field: cut(field.into(), LONGEST_NAME), message: cut(message.into(), LONGEST_MESSAGE) }
     }
@@ -51,33 +51,33 @@ impl FieldErrors {
         if self.kept.len() < MOST { self.kept.push(error) } else { self.more += 1 }
     }
 
-    /// Adds what [`FieldError::new`] makes of the two; nothing is written when it would only be counted.
+    /// Adds a [`FieldError::new`] of the two texts; does not build it when it would only be counted.
     pub fn add(&mut self, field: impl Into<String>, message: impl Into<String>) {
         if self.is_full() { self.more += 1 } else { self.push(FieldError::new(field, message)) }
     }
 
-    /// Adds all of `others`.
+    /// Adds all errors of `others`.
     pub fn append(&mut self, others: Self) {
         others.kept.into_iter().for_each(|error| self.push(error));
         self.more += others.more;
     }
 
-    /// Whether nothing was rejected.
+    /// Checks whether no field was rejected.
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }
 
-    /// Whether further ones are only counted.
+    /// Checks whether further errors are only counted.
     pub fn is_full(&self) -> bool {
         self.kept.len() >= MOST
     }
 
-    /// Those that are kept.
+    /// Returns the errors that are kept.
     pub fn iter(&self) -> impl Iterator<Item = &FieldError> {
         self.kept.iter()
     }
 
-    /// The first fault in words, and how many others there are.
+    /// Returns the first fault in words, and the number of others.
     pub(super) fn in_words(&self) -> String {
         let Some(first) = self.kept.first() else { return "The request is not valid.".to_owned() };
         let others = match (self.kept.len() - 1, self.more) {

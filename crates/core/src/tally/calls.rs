@@ -1,4 +1,4 @@
-//! Calls to v1: for which operation, how they ended, and how long they took.
+//! Calls to v1: their purpose, their outcome and their duration.
 //!
 //! May use: this folder.
 
@@ -7,13 +7,13 @@ use super::durations::Durations;
 use std::time::Duration;
 use strum::VariantNames;
 
-/// How a call ended.
+/// The outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub enum Outcome {
     /// A success.
     Ok,
-    /// 4xx but 429.
+    /// 4xx except 429.
     Refused,
     /// 429.
     Throttled,
@@ -23,12 +23,12 @@ pub enum Outcome {
     Timeout,
     /// No connection.
     Unreachable,
-    /// The connection broke, or the answer could not be taken.
+    /// The connection broke, or the answer could not be used.
     Broken,
 }
 
 impl Outcome {
-    /// By the status of an answer.
+    /// Returns the outcome for the status of an answer.
     pub fn of_status(status: u16) -> Self {
         match status {
             429 => Self::Throttled,
@@ -39,35 +39,35 @@ impl Outcome {
     }
 }
 
-/// What a call was made for that is no operation.
+/// Purposes of calls that are made for no operation.
 const OTHERS: [&str; 3] = ["gateway", "index", "pass_through"];
 
-/// What a call is made for.
+/// The purpose of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Called {
-    /// An operation, by its place.
+    /// An operation, by its position.
     Operation(u16),
-    /// The gateway itself, such as proofs that several share.
+    /// The gateway itself, such as proofs that several requests share.
     Gateway,
     /// Building or refreshing an index.
     Index,
-    /// A client, straight through.
+    /// A client, on the pass-through.
     PassThrough,
 }
 
-/// Calls to v1 by what they were for and how they ended.
+/// Calls to v1 by purpose and outcome.
 #[derive(Debug)]
 pub struct Calls {
     operations: Vec<String>,
     counts: Vec<[Counter; Outcome::VARIANTS.len()]>,
-    /// Of reads and writes of the gateway's own, and of what passes through.
+    /// Durations of the gateway's own reads and writes, and of the pass-through.
     reads: Durations,
     writes: Durations,
     passing: Durations,
 }
 
 impl Calls {
-    /// For operations of these names.
+    /// Creates the counters for operations of these names.
     pub fn new(operations: Vec<String>) -> Self {
         let counts = (0..operations.len() + OTHERS.len()).map(|_| Default::default()).collect();
         let (reads, writes, passing) = Default::default();
@@ -91,7 +91,7 @@ impl Calls {
         }
     }
 
-    /// What they were for, how they ended and how many there were, as far as there were any.
+    /// Returns purpose, outcome and count of the calls, where there were any.
     pub fn rows(&self) -> impl Iterator<Item = (&str, &'static str, u64)> {
         let names = self.operations.iter().map(String::as_str).chain(OTHERS);
         let rows = names.zip(&self.counts).flat_map(|(name, counts)| {
@@ -100,7 +100,7 @@ impl Calls {
         rows.filter(|(_, _, count)| *count > 0)
     }
 
-    /// How long they took, by kind.
+    /// Returns the durations by kind.
     pub fn durations(&self) -> [(&'static str, &Durations); 3] {
         [("read", &self.reads), ("write", &self.writes), ("pass_through", &self.passing)]
     }

@@ -1,4 +1,4 @@
-//! How long things took, in steps.
+//! Durations, counted in steps (a histogram).
 //!
 //! May use: this folder.
 
@@ -10,26 +10,26 @@ const BOUNDS: [u64; 14] = [
     100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000, 5_000_000, 30_000_000,
 ];
 
-/// Durations that were counted.
+/// A histogram of durations.
 #[derive(Debug, Default)]
 pub struct Durations {
     steps: [Counter; BOUNDS.len() + 1],
     micros: Counter,
 }
 
-/// What [`Durations`] have come to.
+/// The content of [`Durations`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spread {
-    /// Upper bound in seconds and how many lie in the step below it; the last has no bound.
+    /// Upper bound of each step in seconds, and the number of durations in it; the last has no bound.
     pub steps: Vec<(f64, u64)>,
-    /// All of them.
+    /// Number of all durations.
     pub count: u64,
-    /// Seconds of all together.
+    /// Sum of all durations in seconds.
     pub sum: f64,
 }
 
 impl Durations {
-    /// Counts one.
+    /// Counts one duration.
     pub fn add(&self, took: Duration) {
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let step = BOUNDS.iter().position(|bound| micros <= *bound).unwrap_or(BOUNDS.len());
@@ -37,7 +37,7 @@ impl Durations {
         self.micros.add(micros);
     }
 
-    /// What they have come to.
+    /// Returns the content.
     pub fn spread(&self) -> Spread {
         let bounds = BOUNDS.iter().map(|micros| *micros as f64 / 1e6).chain([f64::INFINITY]);
         let steps: Vec<(f64, u64)> = bounds.zip(self.steps.iter().map(Counter::get)).collect();

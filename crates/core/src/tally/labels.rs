@@ -1,10 +1,10 @@
-//! What requests are told apart by, beside their operation, and how that is shown.
+//! The labels of requests beside their operation, and their names in figures.
 //!
 //! May use: nothing of this crate.
 
 use strum::VariantNames;
 
-/// Where an answer came from.
+/// The source of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub enum Source {
@@ -12,9 +12,9 @@ pub enum Source {
     Own,
     /// The index of work items.
     Index,
-    /// What was read from v1 before.
+    /// Data that was read from v1 before.
     Cache,
-    /// Calls to v1, also those that only proved who asks.
+    /// Calls to v1, including those that only proved the caller's identity.
     V1,
     /// The deployment's own v2.
     Native,
@@ -26,17 +26,17 @@ pub enum Source {
 }
 
 impl Source {
-    /// As it is shown.
+    /// Returns the name in figures.
     pub fn name(self) -> &'static str {
         Self::VARIANTS[self as usize]
     }
 }
 
-/// What a request is that is no operation.
+/// The kind of a request that is no operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub enum Kind {
-    /// It goes through to v1.
+    /// Passed through to v1.
     PassThrough,
     /// The authorization server.
     #[strum(serialize = "oauth")]
@@ -45,18 +45,18 @@ pub enum Kind {
     Pages,
     /// `/healthz` and `/readyz`.
     Health,
-    /// Below `/api/v2/`, and no operation.
+    /// A path below `/api/v2/` that is no operation.
     Unknown,
 }
 
 impl Kind {
-    /// As it is shown in place of an operation.
+    /// Returns the name in figures, in place of an operation.
     pub fn name(self) -> &'static str {
         Self::VARIANTS[self as usize]
     }
 }
 
-/// Classes of statuses as they are shown; the last is for clients that left before the answer.
+/// Names of the classes of statuses; the last is for clients that left before the answer.
 pub(super) const STATUSES: [&str; 5] = ["2xx", "3xx", "4xx", "5xx", "left"];
 
 pub(super) fn class(status: Option<u16>) -> usize {

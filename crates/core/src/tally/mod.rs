@@ -1,6 +1,6 @@
 //! Numbers that are counted while requests run, for the operators' figures.
 //!
-//! Code that counts has its counters at hand and adds to them without a lock, an allocation or a look-up by name;
+//! Code that counts holds its counters and adds to them without a lock, an allocation or a look-up by name;
 //! `metrics` knows the names of the counters and how they are shown. May use: this folder.
 
 mod calls;

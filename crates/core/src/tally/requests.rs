@@ -1,4 +1,4 @@
-//! Requests of clients: how many of each operation, how they were answered, from where, and how long it took.
+//! Requests of clients: their number per operation, and the status, source and duration of their answers.
 //!
 //! May use: this folder.
 
@@ -20,35 +20,35 @@ pub struct Requests {
 /// Requests of one operation that were answered alike.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row<'r> {
-    /// The operation, or the kind of what is none.
+    /// The operation, or the kind of a request that is no operation.
     pub operation: &'r str,
     /// Class of the status.
     pub status: &'static str,
-    /// Where the answers came from.
+    /// Source of the answers.
     pub source: &'static str,
-    /// How many.
+    /// Number of requests.
     pub count: u64,
 }
 
 impl Requests {
-    /// For these operations: their names, and whether their records are the gateway's own.
+    /// Creates counters for these operations: their names, and whether their records are the gateway's own.
     pub fn new(operations: Vec<(String, bool)>) -> Self {
         let rows = operations.len() + Kind::VARIANTS.len();
         let (counts, took) = ((0..rows).map(|_| Default::default()), (0..rows).map(|_| Durations::default()));
         Self { counts: counts.collect(), took: took.collect(), operations }
     }
 
-    /// Whether these are the operations that are counted.
+    /// Checks whether these are the operations that are counted.
     pub fn are_for(&self, operations: &[(String, bool)]) -> bool {
         self.operations == operations
     }
 
-    /// Whether the records of an operation are the gateway's own.
+    /// Checks whether the records of an operation are the gateway's own.
     pub fn is_own(&self, operation: u16) -> bool {
         self.operations.get(usize::from(operation)).is_some_and(|(_, own)| *own)
     }
 
-    /// Counts a request that has ended; `operation` by its place, else it is one of `kind`.
+    /// Counts a request that has ended, under `operation` by its position, or else under `kind`.
     pub fn add(&self, operation: Option<u16>, kind: Kind, status: Option<u16>, source: Source, took: Duration) {
         let known = operation.map(usize::from).filter(|operation| *operation < self.operations.len());
         let row = known.unwrap_or(self.operations.len() + kind as usize);
@@ -56,7 +56,7 @@ impl Requests {
         self.took[row].add(took);
     }
 
-    /// What an operation is called, or what is none.
+    /// Returns the name of an operation, or of the kind when it is no operation.
     pub fn name_of(&self, operation: Option<u16>, kind: Kind) -> &str {
         let operation = operation.and_then(|operation| self.operations.get(usize::from(operation)));
         operation.map_or(kind.name(), |(name, _)| name)
@@ -69,7 +69,7 @@ impl Requests {
         }
     }
 
-    /// All that were counted.
+    /// Returns all counts.
     pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
         let rows = self.counts.iter().enumerate().flat_map(|(row, statuses)| {
             let operation = self.name(row);
@@ -81,7 +81,7 @@ impl Requests {
         rows.filter(|row| row.count > 0)
     }
 
-    /// How long they took, by operation, as far as there were any.
+    /// Returns the durations by operation, where there were any.
     pub fn durations(&self) -> impl Iterator<Item = (&str, &Durations)> {
         self.took.iter().enumerate().map(|(row, took)| (self.name(row), took))
     }
@@ -98,7 +98,7 @@ mod tests {
         requests.add(Some(0), Kind::Unknown, Some(200), Source::Cache, took);
         requests.add(Some(0), Kind::Unknown, Some(204), Source::Cache, took);
         requests.add(None, Kind::PassThrough, None, Source::V1, took);
-        // An operation nobody knows counts as none.
+        // An unknown operation counts as no operation.
         requests.add(Some(9), Kind::Unknown, Some(503), Source::Nothing, took);
         let row = |operation, status, source, count| Row { operation, status, source, count };
         let expected = [

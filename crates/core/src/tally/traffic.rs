@@ -1,4 +1,4 @@
-//! Connections of clients: how many were taken in, turned away, and are open.
+//! Connections of clients: how many were accepted, turned away, and are open.
 //!
 //! May use: this folder.
 
@@ -8,26 +8,26 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Connections of clients.
 #[derive(Debug, Default)]
 pub struct Traffic {
-    /// Connections that were taken in.
+    /// Connections that were accepted.
     pub accepted: Counter,
-    /// Connections that were turned away for want of room.
+    /// Connections that were turned away because there was no room.
     pub turned_away: Counter,
     open: AtomicUsize,
 }
 
 impl Traffic {
-    /// A connection was taken in.
+    /// Counts a connection that was accepted.
     pub fn opened(&self) {
         self.accepted.add(1);
         self.open.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A connection has ended.
+    /// Counts a connection that has ended.
     pub fn closed(&self) {
         self.open.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Connections that are open.
+    /// Returns the number of open connections.
     pub fn open(&self) -> usize {
         self.open.load(Ordering::Relaxed)
     }

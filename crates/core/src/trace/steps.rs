@@ -1,4 +1,4 @@
-//! The steps of a request that are recorded.
+//! The steps of a request that is recorded.
 //!
 //! May use: nothing of this crate.
 
@@ -6,10 +6,10 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
-/// Most steps of one request that are recorded.
+/// Maximum number of recorded steps of one request.
 pub(super) const MOST_STEPS: usize = 200;
 
-/// Where the steps of a recorded request go; all clones are the same.
+/// The recording of a request's steps; all clones are the same.
 #[derive(Debug, Clone)]
 pub struct Steps(Arc<Recording>);
 
@@ -25,18 +25,18 @@ struct Recording {
 pub struct Step {
     /// Its id.
     pub span: u64,
-    /// What it is.
+    /// Its name.
     pub name: &'static str,
-    /// When it began and ended, by the clock of the wall.
+    /// Beginning and end, in wall-clock time.
     pub time: (SystemTime, SystemTime),
-    /// What more there is to say.
+    /// Its details.
     pub detail: Detail,
 }
 
-/// What a step tells beside its name.
+/// The details of a step beside its name.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Detail {
-    /// Nothing: work of the gateway's own.
+    /// No details: work of the gateway's own.
     Nothing,
     /// A call to v1.
     Call {
@@ -51,7 +51,7 @@ pub enum Detail {
     Statement {
         /// The database, as OpenTelemetry names it.
         engine: &'static str,
-        /// What kind of statement it is; never its text or its values.
+        /// Kind of the statement; never its text or its values.
         operation: &'static str,
         /// Whether it failed.
         failed: bool,
@@ -59,7 +59,7 @@ pub enum Detail {
 }
 
 impl Steps {
-    /// None so far, from now on.
+    /// Begins an empty recording now.
     pub(super) fn begin() -> Self {
         Self(Arc::new(Recording { at: SystemTime::now(), begun: Instant::now(), steps: Mutex::default() }))
     }
@@ -74,7 +74,7 @@ impl Steps {
         }
     }
 
-    /// When they began, and those there are.
+    /// Returns the beginning of the recording, and the steps so far.
     pub(super) fn so_far(&self) -> (SystemTime, Vec<Step>) {
         (self.0.at, self.0.steps.lock().clone())
     }

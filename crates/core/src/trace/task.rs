@@ -1,4 +1,4 @@
-//! How work that is not told whom it is for finds where its steps go: its task knows.
+//! Lets work that does not know its request find the recording of the request's steps: the task of the work knows it.
 //!
 //! May use: `trace::steps`.
 
@@ -9,7 +9,7 @@ tokio::task_local! {
     static CURRENT: Steps;
 }
 
-/// `work`, with the steps of whatever it asks recorded in `steps`.
+/// Runs `work` and records in `steps` the steps of everything it calls.
 pub fn recording<F: Future>(steps: Option<Steps>, work: F) -> impl Future<Output = F::Output> {
     match steps {
         Some(steps) => Either::Left(CURRENT.scope(steps, work)),
@@ -17,12 +17,12 @@ pub fn recording<F: Future>(steps: Option<Steps>, work: F) -> impl Future<Output
     }
 }
 
-/// `work` for a task of its own, recorded where the present task is.
+/// Prepares `work` for a task of its own. Its steps are recorded where those of the current task are.
 pub fn carried<F: Future>(work: F) -> impl Future<Output = F::Output> {
     recording(current(), work)
 }
 
-/// Where the steps of the present task are recorded, when they are.
+/// Returns the recording of the current task, if it is recorded.
 pub fn current() -> Option<Steps> {
     CURRENT.try_with(Clone::clone).ok()
 }

@@ -1,21 +1,20 @@
-//! The rules of `fresh` under permuted schedules: which of the threads and tasks goes on is chosen anew at each step,
+//! The rules of `fresh` under permuted schedules: the thread or task that runs next is chosen anew at each step,
 //! at random, by priorities, or, for small worlds, one schedule after the other.
 //!
-//! The files are those of the gateway, compiled a second time with a lock and tasks of the scheduler's in place of the
-//! real ones. These rules are checked: nobody who asks after a change was told gets a value whose read began before; no
-//! value is older than was allowed; there is one read at a time for each key; every caller that waits gets an outcome,
-//! even when others leave; writes of the gateway itself are not undone by a read that was under way. May use: this
-//! folder.
+//! The files are those of the gateway, compiled a second time with the scheduler's lock and tasks in place of the real
+//! ones. These rules are checked: no caller that asks after a change was told gets a value whose read began before; no
+//! value is older than allowed; there is one read at a time for each key; every waiting caller gets an outcome, even
+//! when others leave; writes of the gateway itself are not undone by a read that was under way. May use: this folder.
 
 mod scenes;
 mod world;
 
-/// What the gateway's files use in place of `sync.rs`.
+/// The replacement of `sync.rs` for the gateway's files.
 mod sync {
     use shuttle::future::AbortHandle;
     use std::cell::RefCell;
 
-    /// The scheduler may let another thread go on wherever this is locked.
+    /// A lock. Wherever it is locked, the scheduler may let another thread run.
     #[derive(Debug, Default)]
     pub struct Mutex<T>(shuttle::sync::Mutex<T>);
 
@@ -39,13 +38,13 @@ mod sync {
         TASKS.with_borrow_mut(|tasks| tasks.push(task.abort_handle()));
     }
 
-    /// Drops the last task that was begun, wherever it is.
+    /// Drops the task that was begun last, wherever it is.
     pub fn drop_last_task() {
         let last = TASKS.with_borrow_mut(Vec::pop);
         last.iter().for_each(AbortHandle::abort);
     }
 
-    /// Before a schedule: the tasks of the one before are gone.
+    /// Forgets the tasks of the previous schedule; called before each schedule.
     pub fn forget_tasks() {
         TASKS.with_borrow_mut(Vec::clear);
     }
@@ -67,6 +66,6 @@ mod shared;
 #[allow(dead_code, clippy::duplicate_mod)]
 mod table;
 
-/// The name by which the files link to one another.
+/// The name that the links in the files use.
 #[allow(unused_imports)]
 use shared::Fresh;

@@ -1,4 +1,4 @@
-//! Who takes part together. May use: this folder.
+//! The sets of parts that run together. May use: this folder.
 
 use super::world::{HALF, MINUTE, World};
 use shuttle::future::{self, yield_now};
@@ -7,7 +7,7 @@ use shuttle::{Config, Runner};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Everything that happens beside the others.
+/// A part that runs beside the others.
 #[derive(Debug, Clone, Copy)]
 enum Part {
     /// Asks for a value that is younger than this.
@@ -42,7 +42,7 @@ async fn act(part: Part, world: Arc<World>) {
     }
 }
 
-/// One world with all parts side by side. It ends when each has ended: one that waits for ever fails.
+/// Runs all parts of one world side by side until each has ended. A part that waits for ever is a failure.
 fn play(parts: &[Part], refused: u64) {
     let world = World::new(refused);
     let all: Vec<_> = parts.iter().map(|part| future::spawn(act(*part, Arc::clone(&world)))).collect();
@@ -50,7 +50,7 @@ fn play(parts: &[Part], refused: u64) {
         for one in all {
             one.await.expect("a part that ends");
         }
-        // The next one gets an answer, no matter what has happened.
+        // The next caller gets an answer, whatever has happened.
         world.ask(MINUTE).await;
     });
 }
@@ -59,12 +59,12 @@ fn schedules(scheduler: impl Scheduler + 'static, parts: &'static [Part], refuse
     Runner::new(scheduler, Config::default()).run(move || play(parts, refused))
 }
 
-/// Times as many schedules as in an everyday run.
+/// Returns the factor for the number of schedules; 1 in an everyday run.
 fn times() -> usize {
     if std::env::var_os("LONG_TESTS").is_some() { 40 } else { 1 }
 }
 
-/// As many schedules at random, and as many with few changes of who goes on.
+/// Runs many random schedules, and as many with few switches between the parts.
 fn explore(scene: &str, parts: &'static [Part], refused: u64) {
     let many = 400 * times();
     let explored = schedules(RandomScheduler::new(many), parts, refused)

@@ -1,4 +1,4 @@
-//! What is read and what may have changed in it, and everybody who takes part; each checks what concerns it. May use:
+//! The source that is read, its changes, and all parts that take part; each part checks its own results. May use:
 //! this folder.
 
 use super::changed::Changed;
@@ -12,12 +12,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// What a read brings.
+/// The value that a read brings.
 #[derive(Debug, Clone)]
 pub struct Value {
-    /// How often others had changed the source.
+    /// Number of changes of the source by others.
     version: u64,
-    /// How often the gateway itself had.
+    /// Number of changes by the gateway itself.
     own: u64,
     /// When the read began.
     read_at: Instant,
@@ -40,27 +40,27 @@ pub const MINUTE: Duration = Duration::from_secs(60);
 pub const HALF: Duration = Duration::from_secs(30);
 const KEY: u8 = 7;
 
-/// The source, what is kept of it, and what is known to all about it.
+/// The source, the cache of it, and the counters with which the parts check their results.
 pub struct World {
     clock: Clock,
     changes: Changes,
     fresh: Fresh<u8, Value, Fault>,
-    /// How often others have changed the source, and how often that was told.
+    /// Number of changes of the source by others, and number of those that were told.
     version: AtomicU64,
     told: AtomicU64,
-    /// The number of the last time it was told in the order of events.
+    /// Number, in the order of events, of the last change that was told.
     told_at: AtomicU64,
-    /// The same as the first two for what the gateway itself writes and carries over.
+    /// The same two counts for changes that the gateway itself writes and carries over.
     own: AtomicU64,
     carried: AtomicU64,
     reading: AtomicBool,
-    /// The source refuses the reads whose numbers this divides; none for zero.
+    /// The source refuses the reads whose numbers this divides; zero for none.
     refused: u64,
-    /// Held while the gateway writes and replaces what is kept.
+    /// Held while the gateway writes and replaces the kept value.
     turn: sync::Mutex<()>,
 }
 
-/// One read at a time.
+/// A read at the source, of which there is only one at a time.
 struct AtSource<'w>(&'w World);
 
 impl<'w> AtSource<'w> {
@@ -81,7 +81,8 @@ fn voids() -> [Changed; 2] {
 }
 
 impl World {
-    /// Nothing is kept. Every read whose number `refused` divides is refused by the source; none for zero.
+    /// Creates a world with an empty cache. The source refuses every read whose number `refused` divides; zero for
+    /// none.
     pub fn new(refused: u64) -> Arc<Self> {
         sync::forget_tasks();
         let clock = Clock::stopped();
@@ -101,7 +102,7 @@ impl World {
         })
     }
 
-    /// A read of the source: it shows what is there at some moment, and takes a while before and after.
+    /// Reads the source. The read shows the state of some moment, and takes a while before and after it.
     async fn read(self: Arc<Self>, reading: Reading<u8, Value, Fault>) {
         let at_source = AtSource::begin(&self);
         yield_now().await;
@@ -119,7 +120,7 @@ impl World {
         }
     }
 
-    /// Somebody asks for a value that is younger than `max_age`, and checks what they get.
+    /// Asks for a value that is younger than `max_age`, and checks the result.
     pub async fn ask(self: Arc<Self>, max_age: Duration) {
         let (told, told_at) = (self.told.load(SeqCst), self.told_at.load(SeqCst));
         let carried = self.carried.load(SeqCst);
@@ -144,7 +145,7 @@ impl World {
         assert!(age.is_zero() || age < max_age, "{age:?} old, where {max_age:?} are allowed");
     }
 
-    /// Others change the source, and then it is told.
+    /// Changes the source as others do, and then tells the change.
     pub async fn change(self: Arc<Self>) {
         let version = self.version.fetch_add(1, SeqCst) + 1;
         yield_now().await;
@@ -153,7 +154,7 @@ impl World {
         self.told_at.fetch_max(now.number, SeqCst);
     }
 
-    /// The gateway changes the source and carries that into what is kept and what is being read.
+    /// Changes the source as the gateway does, and carries the change into the kept value and the read under way.
     pub async fn write(self: Arc<Self>) {
         let own = self.own.fetch_add(1, SeqCst) + 1;
         yield_now().await;
@@ -164,8 +165,8 @@ impl World {
         self.carried.fetch_max(own, SeqCst);
     }
 
-    /// The gateway changes the source and puts what follows from what is kept in its place, unless anything else has
-    /// changed meanwhile; as collections do.
+    /// Changes the source as the gateway does, and puts the value that follows from the kept one in its place, unless
+    /// anything else has changed meanwhile; as collections do.
     pub async fn replace(self: Arc<Self>) {
         let turn = self.turn.lock();
         let kept = self.fresh.kept(&KEY, &self.changes.need(&voids(), MINUTE));
@@ -182,13 +183,13 @@ impl World {
         drop(turn);
     }
 
-    /// Time passes.
+    /// Lets time pass.
     pub async fn wait(self: Arc<Self>) {
         self.clock.advance(MINUTE);
         yield_now().await;
     }
 
-    /// The read under way panics, if there is one.
+    /// Makes the read under way panic, if there is one.
     pub async fn lose(self: Arc<Self>) {
         yield_now().await;
         sync::drop_last_task();

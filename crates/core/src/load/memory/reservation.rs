@@ -1,4 +1,4 @@
-//! Bytes of the budget that somebody has, and gives back by dropping them.
+//! Bytes of the budget that a holder has, and gives back by dropping them.
 //!
 //! May use: `refusal`, `load::asker`, `load::memory`.
 
@@ -19,7 +19,7 @@ impl Reservation {
     /// Adds `bytes`.
     ///
     /// # Errors
-    /// [`Refusal::Overloaded`] when the budget has not so much left, for this asker; nothing is added then.
+    /// [`Refusal::Overloaded`] when the budget does not have that much left for this asker; nothing is added then.
     pub fn grow(&mut self, bytes: usize) -> Result<(), Refusal> {
         let mut state = self.memory.state();
         if !self.memory.0.has_room(&state, self.asker, bytes) {
@@ -31,7 +31,7 @@ impl Reservation {
         Ok(())
     }
 
-    /// Adds `bytes` whatever is left, for what is there already and must not be refused any more.
+    /// Adds `bytes` even beyond the budget, for data that exists already and must not be refused any more.
     pub fn grow_anyway(&mut self, bytes: usize) {
         let mut state = self.memory.state();
         state.used += bytes;
@@ -39,7 +39,7 @@ impl Reservation {
         self.bytes += bytes;
     }
 
-    /// Gives everything back, and can be grown again.
+    /// Gives everything back; the reservation can grow again.
     pub fn clear(&mut self) {
         let mut state = self.memory.state();
         state.used -= self.bytes;
@@ -47,12 +47,12 @@ impl Reservation {
         self.bytes = 0;
     }
 
-    /// Bytes of this reservation.
+    /// Returns the bytes of this reservation.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The same bytes, which hold this reservation until the last piece of them is dropped.
+    /// Returns the same bytes, which hold this reservation until their last piece is dropped.
     pub fn hold(self, bytes: Bytes) -> Bytes {
         if self.bytes == 0 { bytes } else { Bytes::from_owner(Held { bytes, _reservation: self }) }
     }
@@ -77,15 +77,15 @@ impl AsRef<[u8]> for Held {
 }
 
 impl Memory {
-    /// An empty reservation for `asker`, to be grown.
+    /// Creates an empty reservation for `asker`, which can grow.
     pub fn reservation(&self, asker: Asker) -> Reservation {
         Reservation { memory: self.clone(), asker, bytes: 0 }
     }
 
-    /// A reservation of `bytes` for `asker`.
+    /// Reserves `bytes` for `asker`.
     ///
     /// # Errors
-    /// [`Refusal::Overloaded`] when the budget has not so much left, for this asker.
+    /// [`Refusal::Overloaded`] when the budget does not have that much left for this asker.
     pub fn reserve(&self, asker: Asker, bytes: usize) -> Result<Reservation, Refusal> {
         let mut reservation = self.reservation(asker);
         reservation.grow(bytes)?;
