@@ -111,7 +111,7 @@ impl<K: Key, V: Value, E: Value + From<Lost>> Fresh<K, V, E> {
         self.table.lock().keys().filter(|key| wanted(key)).cloned().collect()
     }
 
-    /// Returns the size of the cache, and how often it was of use.
+    /// Returns the size of the cache, and the counts of its use.
     pub fn figures(&self) -> Figures {
         self.table.lock().figures()
     }

@@ -60,7 +60,7 @@ pub(super) struct Bounds<K, V> {
     pub useless: Duration,
 }
 
-/// The size of the table, and how often it was of use.
+/// The size of the table, and the counts of its use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Figures {
     /// Number of entries.
@@ -243,7 +243,7 @@ impl<K: Key, V: Value, W: Clone> Table<K, V, W> {
         evicted
     }
 
-    /// Returns the size of the table, and how often it was of use.
+    /// Returns the size of the table, and the counts of its use.
     pub fn figures(&self) -> Figures {
         Figures { entries: self.slots.len(), weight: self.weight, ..self.figures }
     }

@@ -16,7 +16,7 @@ const LONGEST_NAME: usize = 300;
 pub struct FieldError {
     /// v2 name of the field or parameter; nested fields are dotted with an index (`options.1.name`).
     pub field: String,
-    /// What is wrong with it, in a sentence for people.
+    /// Description of the fault, a sentence for people.
     pub message: String,
 }
 

@@ -40,7 +40,7 @@ pub struct SettingFault {
     pub setting: String,
     /// Origin of the value; `None` when there is no value.
     pub origin: Option<Origin>,
-    /// What is wrong.
+    /// Description of the fault.
     pub problem: String,
     /// Advice to the operator.
     pub remedy: String,

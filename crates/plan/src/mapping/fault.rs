@@ -8,7 +8,7 @@ use std::fmt;
 pub struct Fault {
     /// Place of the fault.
     pub trail: Trail,
-    /// What is wrong, in a sentence without a full stop.
+    /// Description of the fault: a sentence without a full stop.
     pub message: String,
 }
 
