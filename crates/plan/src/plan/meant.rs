@@ -59,7 +59,7 @@ impl Routes {
 }
 
 /// Checks whether a path of v2 names something that only v1 has: a project or the list of projects, or a path that ends
-/// in one of the words of [`ONLY_IN_V1`], or one record below such a path.
+/// in one of the words of `ONLY_IN_V1`, or one record below such a path.
 fn is_only_in_v1(segments: &[&str]) -> bool {
     segments.get(2) == Some(&"workspaces")
         && segments.len() > 4
