@@ -73,14 +73,14 @@ impl V2 {
         ctx: Context,
     ) -> Result<V2Answer, Refusal> {
         let read = head.method.is_safe();
-        let ctx = ctx.with_priority(if read { Priority::Read } else { Priority::Write }).tolerating(read);
+        let ctx = ctx.with_priority(if read { Priority::Read } else { Priority::Write }).with_stale_allowed(read);
         // Until its turn comes, a write changes nothing, whatever it waits for.
         ctx.meter.only_wait();
         let plan = &*self.runner.plan;
         // Looked up before the credential is proven, because the proof already costs a call; its errors come after.
         let route = self.route(&head);
         let credential = presented_id(&head.headers);
-        ctx.meter.spend_for(spender(&route, plan, credential));
+        ctx.meter.set_spender(spender(&route, plan, credential));
         if let Ok(route) = &route {
             ctx.meter.ask_for(route.operation);
         }
@@ -91,7 +91,7 @@ impl V2 {
             plan.operations[route.operation].surface != Surface::User && gate::are_ids(&route.variables)
         };
         let named = match read && route.as_ref().is_ok_and(by_card) {
-            true => Named::AWhileAgo,
+            true => Named::RelaxedAge,
             false => Named::Lately,
         };
         let caller = self.proven(&head, credential, named, &ctx).await?;
@@ -217,7 +217,7 @@ impl V2 {
         let mut job = Job::new(Arc::clone(&self.runner), call);
         (job.condition, job.waiting) = (condition, head.extensions.get::<Waiting>().cloned());
         if let Some(refusal) = unreadable.filter(|_| !takes_body) {
-            job.hold_role().await?;
+            job.check_role().await?;
             return Err(refusal);
         }
         match key {
@@ -240,7 +240,7 @@ impl V2 {
 
     /// Carries a read out. A read that asks v1 again for each request is carried out together with equal reads.
     async fn read(&self, job: Job, head: &Parts) -> Result<Reply, Refusal> {
-        let Some(path_and_query) = head.uri.path_and_query().filter(|_| job.asks_anew()) else {
+        let Some(path_and_query) = head.uri.path_and_query().filter(|_| job.is_uncached_read()) else {
             return job.run().await;
         };
         let call = &job.call;

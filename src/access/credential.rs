@@ -31,7 +31,7 @@ pub const GATEWAY_KEY: &str = "cwk_";
 const OWN_LENGTH: usize = 47;
 
 /// Detail of the refusal of refresh tokens, codes and client secrets.
-const OF_THE_TOKEN_ENDPOINT: &str =
+const TOKEN_ENDPOINT_ONLY: &str =
     "This is a refresh token, a code or a client secret; those are of use at /auth/o/token/ alone.";
 
 const OWN: [&str; 5] = [ACCESS_TOKEN, REFRESH_TOKEN, CODE, CLIENT_SECRET, GATEWAY_KEY];
@@ -60,7 +60,7 @@ impl fmt::Debug for Presented {
 
 /// Data of a valid token or gateway key.
 #[derive(Debug, Clone)]
-pub struct Acting {
+pub struct CredentialData {
     /// The v1 key that acts for it.
     pub key: V1Key,
     /// Owner of that key when the credential was issued.
@@ -80,7 +80,7 @@ pub trait Credentials: Send + Sync + 'static {
     /// Returns the data of a bearer token or gateway key.
     ///
     /// [`Refusal::InvalidToken`] when it is unknown, expired or revoked; errors of the store unchanged.
-    fn resolve(&self, presented: Presented) -> BoxFuture<'_, Result<Acting, Refusal>>;
+    fn resolve(&self, presented: Presented) -> BoxFuture<'_, Result<CredentialData, Refusal>>;
 }
 
 /// Reads the credential of a request. When there is a bearer token, it is used (O14). v1 itself ignores
@@ -110,7 +110,7 @@ fn presented_token(value: &[u8]) -> Result<Presented, Refusal> {
         _ if token.starts_with(GATEWAY_KEY) => {
             wrong("This is a gateway key; it belongs in the header X-Api-Key, not in Authorization.")
         }
-        _ if is_own(&token) => wrong(OF_THE_TOKEN_ENDPOINT),
+        _ if is_own(&token) => wrong(TOKEN_ENDPOINT_ONLY),
         _ => wrong("This is no access token of this gateway. A key belongs in the header X-Api-Key."),
     }
 }
@@ -138,7 +138,7 @@ fn presented_key(headers: &HeaderMap, id: Option<[u8; 32]>) -> Result<Presented,
         _ if text.starts_with(ACCESS_TOKEN) => Err(Refusal::misplaced_token(
             "This is an access token; it belongs in the header Authorization as `Bearer …`, not in X-Api-Key.",
         )),
-        _ if is_own(text) => Err(Refusal::misplaced_token(OF_THE_TOKEN_ENDPOINT)),
+        _ if is_own(text) => Err(Refusal::misplaced_token(TOKEN_ENDPOINT_ONLY)),
         _ => Ok(Presented::V1Key(id.map_or_else(|| V1Key::new(text), |id| V1Key::known(text, KeyId(id))))),
     }
 }

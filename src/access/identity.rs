@@ -20,7 +20,7 @@ pub enum Named {
     Lately,
     /// Five times as old, for a read that is not about the person. Nothing may be shown before v1 has accepted the key
     /// for a card, which [`Access::project`] and [`Access::workspace`] prove.
-    AWhileAgo,
+    RelaxedAge,
 }
 
 impl Access {
@@ -78,7 +78,7 @@ impl Access {
         let (inner, voids) = (&self.inner, [Changed::Identity(key.id().0)]);
         let max_age = match named {
             Named::Lately => inner.identity_ttl,
-            Named::AWhileAgo => inner.identity_ttl * OWNER_LASTS,
+            Named::RelaxedAge => inner.identity_ttl * OWNER_LASTS,
         };
         let ask = |ctx| owner::owner(inner.client.clone(), key.clone(), ctx);
         let share = || {
@@ -92,7 +92,7 @@ impl Access {
             })
         };
         let answer = inner.identities.get((key.id(), ()), &voids, max_age, ctx, share, ask).await;
-        self.late_for_the_quota(key.id(), ctx, answer)?.value
+        self.correct_quota_timeout(key.id(), ctx, answer)?.value
     }
 
     /// Invalidates the owner of a key and all its cards: a later v1 call has shown that the key is no longer valid.

@@ -31,7 +31,7 @@ mod workspace_told;
 pub(crate) use asked_again::Waiting;
 pub use caller::{Caller, Origin, PrincipalKind, Role, User};
 pub use credential::Presented;
-pub(crate) use credential::{Acting, Credentials, presented_id};
+pub(crate) use credential::{CredentialData, Credentials, presented_id};
 pub(crate) use gate::Standing;
 pub use identity::Named;
 pub use project_card::ProjectCard;

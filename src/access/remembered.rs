@@ -81,7 +81,7 @@ impl<K: Key, V: Value> Remembered<K, V> {
         let left = ctx.remaining();
         let before = self.verdicts.any(&key).map(|kept| kept.began);
         let read = |reading: Reading<(KeyId, K), Verdict<V>, Refusal>| {
-            let (ctx, sent) = ctx.for_shared_work(left.max(SHARED_WORK)).telling_when_sent();
+            let (ctx, sent) = ctx.for_shared_work(left.max(SHARED_WORK)).with_sent_time();
             let asking = ask(ctx);
             let (sharing, changes, lasts) = (share(), self.changes.clone(), self.ages.longest);
             async move {

@@ -356,13 +356,13 @@ impl Access {
         if matches!(outcome, Err(Refusal::Unauthorized { .. })) {
             self.forget_identity(key);
         }
-        self.late_for_the_quota(key, ctx, outcome)
+        self.correct_quota_timeout(key, ctx, outcome)
     }
 
     /// Corrects the refusal of a request whose time was over. A call that several requests share waits for v1's quota
     /// longer than one of them may. Such a request gets the time when there is room, as if it had waited alone. There
     /// may be room again just now, for which others wait too.
-    pub(super) fn late_for_the_quota<T>(
+    pub(super) fn correct_quota_timeout<T>(
         &self,
         key: KeyId,
         ctx: &Context,

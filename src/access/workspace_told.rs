@@ -14,7 +14,7 @@ const LARGEST_SHARED: usize = 64 * 1024;
 
 /// v1's answer in the shared form.
 #[derive(Serialize, Deserialize)]
-enum Told {
+enum SharedAnswer {
     /// The roster, whose row of the caller gives the role.
     Roster(String),
     /// No roster: the caller is a guest and may list the projects. Holds the workspace of the first project.
@@ -26,9 +26,9 @@ pub(super) fn told(seen: &Seen) -> Option<String> {
     let told = match (&seen.roster, &seen.projects) {
         (Some(roster), _) => {
             let roster = roster.bytes().filter(|roster| roster.len() <= LARGEST_SHARED)?;
-            Told::Roster(std::str::from_utf8(&roster).ok()?.to_owned())
+            SharedAnswer::Roster(std::str::from_utf8(&roster).ok()?.to_owned())
         }
-        (None, Some(page)) => Told::Projects(page.workspace),
+        (None, Some(page)) => SharedAnswer::Projects(page.workspace),
         _ => return None,
     };
     serde_json::to_string(&told).ok()
@@ -37,8 +37,8 @@ pub(super) fn told(seen: &Seen) -> Option<String> {
 /// Reads the shared form that another process wrote with the same key, whose owner is `user`.
 pub(super) fn heard(told: &str, user: Uuid, rosters: &Rosters) -> Option<Seen> {
     match serde_json::from_str(told).ok()? {
-        Told::Roster(roster) => own_row(roster.as_bytes(), user, rosters).ok()?.ok(),
-        Told::Projects(workspace) => Some(guest(ProjectsPage { workspace })),
+        SharedAnswer::Roster(roster) => own_row(roster.as_bytes(), user, rosters).ok()?.ok(),
+        SharedAnswer::Projects(workspace) => Some(guest(ProjectsPage { workspace })),
     }
 }
 

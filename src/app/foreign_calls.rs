@@ -1,7 +1,7 @@
 //! Observes calls of the pass-through. May use: `context`, `edge`, `fresh`, `tally`, `v1`; it is composition.
 
 use crate::context::Context;
-use crate::edge::{CallObserver, CallUnderWay};
+use crate::edge::{CallInFlight, CallObserver};
 use crate::fresh::{Changed, Changes};
 use crate::tally::{Called, Calls, Outcome};
 use crate::v1::{self, Breaker, Budget, KeyId};
@@ -18,7 +18,7 @@ pub(super) struct ForeignCalls {
 }
 
 impl CallObserver for ForeignCalls {
-    fn sent(&self, headers: &HeaderMap, context: &Context) -> Box<dyn CallUnderWay> {
+    fn sent(&self, headers: &HeaderMap, context: &Context) -> Box<dyn CallInFlight> {
         let key = KeyId::passed(headers, &context.meter);
         let permit = key.map(|key| self.budget.observe(key));
         let (changes, calls) = (self.changes.clone(), Arc::clone(&self.calls));
@@ -35,7 +35,7 @@ struct ForeignCall {
     began: Instant,
 }
 
-impl CallUnderWay for ForeignCall {
+impl CallInFlight for ForeignCall {
     fn answered(self: Box<Self>, status: u16, headers: &HeaderMap) {
         if let Some(permit) = self.permit {
             permit.answered(&v1::told(status, headers));

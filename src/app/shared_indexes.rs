@@ -34,7 +34,7 @@ impl Deployment for SharedIndexes {
     fn alone(&self, name: String) -> BoxFuture<'static, Turn> {
         let store = self.0.clone();
         Box::pin(async move {
-            match store.alone_among_all(&name).await {
+            match store.try_cluster_lock(&name).await {
                 Ok(Some(alone)) => Turn::Mine(Box::new(alone)),
                 Ok(None) => Turn::Others,
                 Err(_) => Turn::Unknown,

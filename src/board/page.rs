@@ -5,7 +5,7 @@
 use super::chart::chart;
 use crate::migration::{Left, Report, Wanted, date, moved};
 use crate::printable::printable;
-use crate::shadow::{self, Line, Told};
+use crate::shadow::{self, Line, ReportedDifference};
 use askama::Template;
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ pub(super) struct Row {
 /// Returns the shown part of the results of comparisons with the deployment's own v2.
 fn shown(report: &shadow::Report) -> shadow::Report {
     let line = |line: &Line| Line { operation: printable(&line.operation), ..line.clone() };
-    let told = |told: &Told| Told {
+    let told = |told: &ReportedDifference| ReportedDifference {
         operation: printable(&told.operation),
         place: printable(&told.place),
         ours: printable(&told.ours),

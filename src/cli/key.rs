@@ -1,7 +1,7 @@
 //! `causeway key`: gateway keys, which open less than the v1 key behind them. May use: what `cli` may use.
 
 use super::arguments::{Outcome, SettingArgs, block_on, id, say};
-use super::oauth::{opened, opened_or_made, told};
+use super::oauth::{open_or_create, opened, told};
 use crate::context::Context;
 use crate::oauth::Minting;
 use crate::printable::printable;
@@ -89,7 +89,7 @@ fn instant(text: &str) -> Result<i64, String> {
 
 async fn mint(settings: &SettingArgs, v1_key: &str, wanted: Minting) -> Outcome {
     let settings = settings.load()?;
-    let (oauth, _store) = opened_or_made(&settings).await?;
+    let (oauth, _store) = open_or_create(&settings).await?;
     let ctx = Context::new("mint", settings.limits.deadline);
     let (key, secret) = oauth.mint(v1_key, wanted, &ctx).await.map_err(told)?;
     say!(

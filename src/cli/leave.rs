@@ -2,10 +2,10 @@
 
 use super::arguments::{Outcome, SettingArgs, block_on, print_out, say, server, with_store};
 use crate::app;
-use crate::leave::{self, Place, Wanted, Wish};
+use crate::leave::{self, Place, RunMode, Wanted};
 use crate::plan::Plan;
 use crate::settings::{HttpAddress, Settings};
-use crate::store::{CarryingAlone, Store, in_words};
+use crate::store::{LeavingLock, Store, in_words};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -72,13 +72,13 @@ pub(super) fn run(args: &LeaveArgs) -> Result<ExitCode, String> {
         format!("a v1 key of our own is missing; put it into the variable {OWN_KEY} or a file (--key-file)")
     })?;
     let v1 = settings.upstream.needed_base_url().map_err(|faults| faults.to_string())?.clone();
-    let wish = match (args.dry_run, args.check) {
-        (true, _) => Wish::DryRun,
-        (_, true) => Wish::Check,
-        _ => Wish::Carry,
+    let run_mode = match (args.dry_run, args.check) {
+        (true, _) => RunMode::DryRun,
+        (_, true) => RunMode::Check,
+        _ => RunMode::Carry,
     };
     let wanted = Wanted {
-        wish,
+        run_mode,
         workspaces: args.workspace.clone(),
         update: args.update,
         keep_extra: args.keep_extra,
@@ -87,18 +87,18 @@ pub(super) fn run(args: &LeaveArgs) -> Result<ExitCode, String> {
     let (v1, target) = (Place { address: v1, key: own_key }, Place { address: args.to.clone(), key: target_key });
     let url = &settings.store.url;
     let is_clean = block_on(with_store(url, async |store| {
-        let _alone = only_one(store, url, wanted.wish).await?;
+        let _alone = only_one(store, url, wanted.run_mode).await?;
         carried(&plan, store, &v1, &target, &wanted, args.json).await
     }))?;
     Ok(if is_clean { ExitCode::SUCCESS } else { UNLIKE.into() })
 }
 
 /// Takes a lock that keeps other runs out while it is held. A dry run writes nothing and needs no lock.
-async fn only_one(store: &Store, url: &str, wish: Wish) -> Result<Option<CarryingAlone>, String> {
-    if wish == Wish::DryRun {
+async fn only_one(store: &Store, url: &str, run_mode: RunMode) -> Result<Option<LeavingLock>, String> {
+    if run_mode == RunMode::DryRun {
         return Ok(None);
     }
-    match store.carrying_alone(url).await? {
+    match store.lock_for_leaving(url).await? {
         Some(alone) => Ok(Some(alone)),
         None => Err(format!(
             "another `causeway leave` works on the store {}; wait until it has ended, or end it, and run this one again. \

@@ -113,7 +113,7 @@ pub(super) async fn opened(settings: &Settings) -> Result<(OAuth, Store), String
 
 /// Works like [`opened`], for commands that a new gateway may begin with. A missing store is created, with a message,
 /// because the name may be a mistake.
-pub(super) async fn opened_or_made(settings: &Settings) -> Result<(OAuth, Store), String> {
+pub(super) async fn open_or_create(settings: &Settings) -> Result<(OAuth, Store), String> {
     if let Some(file) = absent(&settings.store.url) {
         eprintln!("causeway: there was no store at {}; it is made now (see --store)", file.display());
     }
@@ -130,7 +130,7 @@ fn list_scopes(all: bool) -> Outcome {
 async fn create(settings: &SettingArgs, metadata: Metadata, json: bool) -> Outcome {
     let wanted = judge(metadata, |scope| scopes::all().any(|known| known == scope));
     let wanted = wanted.map_err(|error| told(error.description))?;
-    let (oauth, _store) = opened_or_made(&settings.load()?).await?;
+    let (oauth, _store) = open_or_create(&settings.load()?).await?;
     let (client, secret) = oauth.register(wanted, false).await?;
     if !oauth.is_set_up() {
         eprintln!(

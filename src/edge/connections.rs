@@ -8,7 +8,7 @@
 
 use super::connection::Clock;
 use super::turnover::Turnover;
-use crate::load::{Asker, Holder, Lack, Place, Pool, Share};
+use crate::load::{Asker, Holder, NoPlace, Place, Pool, Share};
 use crate::settings::{PublicSettings, Settings};
 use crate::tally::Traffic;
 use parking_lot::{Mutex, MutexGuard};
@@ -74,7 +74,7 @@ impl Connections {
         let place = match self.0.places.enter(asker) {
             Ok(place) => place,
             Err(lack) => {
-                let own = holder.filter(|_| lack == Lack::Share);
+                let own = holder.filter(|_| lack == NoPlace::Share);
                 if own.is_some_and(|holder| !self.table().turnover.may(holder)) {
                     return None;
                 }

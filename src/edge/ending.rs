@@ -22,12 +22,12 @@ const NEXT: Duration = Duration::from_millis(250);
 pub(super) struct Ending(Arc<watch::Sender<bool>>);
 
 /// Receiver of the stop signal. Its connection counts as open until it is dropped.
-pub(super) struct Told(watch::Receiver<bool>);
+pub(super) struct ShutdownListener(watch::Receiver<bool>);
 
 impl Ending {
     /// Creates the receiver for one more connection.
-    pub(super) fn listener(&self) -> Told {
-        Told(self.0.subscribe())
+    pub(super) fn listener(&self) -> ShutdownListener {
+        ShutdownListener(self.0.subscribe())
     }
 
     /// Returns the number of connections that have not ended.
@@ -42,7 +42,7 @@ impl Ending {
     }
 }
 
-impl Told {
+impl ShutdownListener {
     /// Waits for the stop signal, and then until `clock` shows a running request, or until that takes too long. The
     /// answer to that request says that it is the last, even when it is ready before this function looks again.
     pub(super) async fn wait(&mut self, clock: &Clock) {

@@ -32,7 +32,7 @@ const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto")
 /// Headers that could make a server behind assume another client, address, method, path or user than the gateway did.
 /// They are never forwarded, neither from strangers nor from proxies. The gateway writes its own headers from the
 /// `X-Forwarded-For`, `-Host` and `-Proto` of a trusted proxy.
-const SAID_OF_THE_CLIENT: [&str; 31] = [
+const CLIENT_HEADERS: [&str; 31] = [
     "cf-connecting-ip",
     "cf-connecting-ipv6",
     "cf-pseudo-ipv4",
@@ -67,7 +67,7 @@ const SAID_OF_THE_CLIENT: [&str; 31] = [
 ];
 
 /// Prefixes of more such headers.
-const KINDS_OF_THE_CLIENT: [&str; 5] = ["x-forwarded", "x-original-", "x-rewrite-", "x-url-", "x-wsgi-"];
+const CLIENT_HEADER_PREFIXES: [&str; 5] = ["x-forwarded", "x-original-", "x-rewrite-", "x-url-", "x-wsgi-"];
 
 /// Removes headers that describe one connection, including those that `Connection` names.
 pub(super) fn strip_hop_by_hop(headers: &mut HeaderMap) {
@@ -115,7 +115,7 @@ fn add_forwarding(headers: &mut HeaderMap, request: &Parts, settings: &PublicSet
     let before = request.headers.get_all(FORWARDED_FOR).iter().filter(|_| trusted);
     let before = before.filter_map(|value| value.to_str().ok().map(str::to_owned));
     let chain: Vec<String> = before.chain(peer.map(|peer| peer.to_string())).collect();
-    for name in headers.keys().filter(|name| is_said_of_the_client(name)).cloned().collect::<Vec<_>>() {
+    for name in headers.keys().filter(|name| is_client_header(name)).cloned().collect::<Vec<_>>() {
         headers.remove(name);
     }
     set(headers, FORWARDED_FOR, &chain.join(", "));
@@ -123,9 +123,9 @@ fn add_forwarding(headers: &mut HeaderMap, request: &Parts, settings: &PublicSet
     set(headers, FORWARDED_PROTO, scheme(request, settings));
 }
 
-fn is_said_of_the_client(name: &HeaderName) -> bool {
+fn is_client_header(name: &HeaderName) -> bool {
     let name = name.as_str();
-    SAID_OF_THE_CLIENT.contains(&name) || KINDS_OF_THE_CLIENT.iter().any(|kind| name.starts_with(kind))
+    CLIENT_HEADERS.contains(&name) || CLIENT_HEADER_PREFIXES.iter().any(|kind| name.starts_with(kind))
 }
 
 fn set(headers: &mut HeaderMap, name: HeaderName, value: &str) {

@@ -13,7 +13,7 @@ use super::ending::Ending;
 use super::leftover::read_on;
 use super::outgoing::outgoing;
 use super::public_base::Encrypted;
-use super::reception::{Carry, HEALTH, Reception, Ways};
+use super::reception::{Carry, Destinations, HEALTH, Reception};
 use super::stack::Stack;
 use super::tls::{Tls, speak_tls};
 use super::workers::{Arrival, Converse, Handed, Workers};
@@ -87,10 +87,10 @@ pub async fn serve(
     let connections = Connections::new(most, settings, stack.traffic());
     let needs_tls = tls.is_some();
     let server = server(&settings.listen, connections.clone(), memory, tls);
-    let healthy = beside_workers(Server { tls: None, ..server.clone() }, stack.clone(), needs_tls);
+    let healthy = carry_health_probes(Server { tls: None, ..server.clone() }, stack.clone(), needs_tls);
     let workers = Arc::new(Workers::start(&carrying(server, stack.clone()))?);
     let unprotected = Arc::new(move || speak_tls(stack.public_url().as_deref()));
-    let ways = Ways { needs_tls, healthy, workers: Arc::clone(&workers), unprotected };
+    let ways = Destinations { needs_tls, healthy, workers: Arc::clone(&workers), unprotected };
     let mut reception = Reception::open(listener, connections, ending.clone(), &settings.listen, ways)?;
     shutdown.await;
     reception.close().await;
@@ -110,7 +110,7 @@ fn carrying(server: Server, stack: Stack) -> Converse {
         let (server, stack) = (server.clone(), stack.clone());
         let conversation = async move {
             if let Some(arrival) = handed.arrive() {
-                converse(server, arrival, stack, Elsewhere::Nothing).await;
+                converse(server, arrival, stack, OffWorker::Nothing).await;
             }
         };
         conversation.boxed()
@@ -119,17 +119,17 @@ fn carrying(server: Server, stack: Stack) -> Converse {
 
 /// Carries connections whose first request is `/healthz`, on the runtime that accepted them. Any other request on such
 /// a connection is run by the workers as usual, or is rejected when it needs TLS.
-fn beside_workers(server: Server, stack: Stack, needs_tls: bool) -> Carry {
+fn carry_health_probes(server: Server, stack: Stack, needs_tls: bool) -> Carry {
     let elsewhere = match needs_tls {
-        true => Elsewhere::Refused,
-        false => Elsewhere::Workers(Handle::current()),
+        true => OffWorker::Refused,
+        false => OffWorker::Workers(Handle::current()),
     };
     Arc::new(move |arrival| converse(server.clone(), arrival, stack.clone(), elsewhere.clone()).boxed())
 }
 
 /// Handling of requests that are not answered on the runtime of their connection.
 #[derive(Clone)]
-enum Elsewhere {
+enum OffWorker {
     /// There are no such requests.
     Nothing,
     /// The workers answer all requests but `/healthz`.
@@ -158,7 +158,7 @@ fn server(settings: &ListenSettings, connections: Connections, memory: Memory, t
 }
 
 /// Carries one connection until it ends, until a limit closes it, or until the drain time is over.
-async fn converse(server: Server, arrival: Arrival, stack: Stack, elsewhere: Elsewhere) {
+async fn converse(server: Server, arrival: Arrival, stack: Stack, elsewhere: OffWorker) {
     let Arrival { socket, peer, clock, open, mut told } = arrival;
     if let Err(error) = socket.set_nodelay(true) {
         tracing::debug!({ field::CAUSE } = %error, "TCP_NODELAY could not be set");
@@ -232,16 +232,16 @@ async fn answer(
     request: Request<Incoming>,
     peer: SocketAddr,
     clock: Clock,
-    elsewhere: Elsewhere,
+    elsewhere: OffWorker,
 ) -> Result<Response<Body>, Infallible> {
     let running = clock.request();
     let (mut request, rest) = read_on(request.map(super::body::incoming), &clock);
     request.extensions_mut().insert(Peer(peer));
     let mut response = match elsewhere {
-        Elsewhere::Workers(workers) if request.uri().path() != HEALTH => {
+        OffWorker::Workers(workers) if request.uri().path() != HEALTH => {
             carried_out(&workers, async move { stack.answer(request).await }).await
         }
-        Elsewhere::Refused if request.uri().path() != HEALTH => {
+        OffWorker::Refused if request.uri().path() != HEALTH => {
             let refusal = Refusal::invalid("This address speaks TLS only: write https:// for http://.");
             request.extensions_mut().insert(Unreadable(refusal));
             stack.answer(request).await

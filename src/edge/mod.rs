@@ -42,7 +42,7 @@ pub use forwarding::request_headers as forwarded_headers;
 pub(crate) use layers::{Recorded, Traces};
 pub use listen::serve;
 pub use pass_through::PassThrough;
-pub(crate) use pass_through::{CallObserver, CallUnderWay, Notice, Notices, WriteObserver};
+pub(crate) use pass_through::{CallInFlight, CallObserver, Notice, Notices, WriteObserver};
 pub(crate) use pools::Kind;
 pub(crate) use public_base::PublicBase;
 pub(crate) use stack::Stack;

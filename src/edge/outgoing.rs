@@ -43,12 +43,12 @@ impl Load {
 /// Returns `response` in pieces that own its [`Load`] and the observer `watch`, which sees each piece.
 pub(super) fn outgoing(mut response: Response<Body>, watch: impl Watch) -> Response<Body> {
     let load = response.extensions_mut().remove::<Load>();
-    let cargo = Arc::new(Cargo { watch: Mutex::new(watch), _load: load });
+    let cargo = Arc::new(HeldResources { watch: Mutex::new(watch), _load: load });
     response.map(|body| Outgoing { body, rest: Bytes::new(), cargo }.boxed_unsync())
 }
 
 /// Resources that are dropped with the last byte.
-struct Cargo<W> {
+struct HeldResources<W> {
     watch: Mutex<W>,
     _load: Option<Load>,
 }
@@ -56,7 +56,7 @@ struct Cargo<W> {
 /// A piece of an answer, and the resources that it owns.
 struct Piece<W> {
     bytes: Bytes,
-    _cargo: Arc<Cargo<W>>,
+    _cargo: Arc<HeldResources<W>>,
 }
 
 impl<W> AsRef<[u8]> for Piece<W> {
@@ -69,7 +69,7 @@ struct Outgoing<W> {
     body: Body,
     /// Bytes that did not fit into the last piece.
     rest: Bytes,
-    cargo: Arc<Cargo<W>>,
+    cargo: Arc<HeldResources<W>>,
 }
 
 impl<W: Watch> Outgoing<W> {

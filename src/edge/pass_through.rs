@@ -63,11 +63,11 @@ impl WriteObserver for Unobserved {
 /// Observer of every call on the pass-through, because each call uses the quota of its key.
 pub trait CallObserver: Send + Sync + 'static {
     /// Notes that a call with these headers is about to be sent.
-    fn sent(&self, headers: &HeaderMap, context: &Context) -> Box<dyn CallUnderWay>;
+    fn sent(&self, headers: &HeaderMap, context: &Context) -> Box<dyn CallInFlight>;
 }
 
 /// A call in flight on the pass-through. When it is dropped without a method call, it had no answer.
-pub trait CallUnderWay: Send {
+pub trait CallInFlight: Send {
     /// Notes that v1 has answered.
     fn answered(self: Box<Self>, status: u16, headers: &HeaderMap);
     /// Notes that no connection to v1 could be made.
@@ -144,7 +144,7 @@ impl PassThrough {
     }
 
     /// Rejects a request that this gateway has sent itself: the configured v1 is the gateway, or leads back to it.
-    pub(super) fn expect_of_others(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    pub(super) fn refuse_own_request(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         if !self.instance.has_sent(headers) {
             return Ok(());
         }

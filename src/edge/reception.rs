@@ -48,7 +48,7 @@ const TURNED_AWAY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\
 pub(super) type Carry = Arc<dyn Fn(Arrival) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// Destinations of connections.
-pub(super) struct Ways {
+pub(super) struct Destinations {
     /// Whether connections must begin with TLS, except those that ask for `/healthz`.
     pub(super) needs_tls: bool,
     /// Carries connections that ask for `/healthz`.
@@ -68,12 +68,12 @@ pub(super) struct Reception {
 }
 
 /// Data that the thread works with.
-struct Desk {
+struct AcceptorState {
     connections: Connections,
     ending: Ending,
     spare: Pool,
     settings: ListenSettings,
-    ways: Ways,
+    ways: Destinations,
 }
 
 impl Reception {
@@ -83,7 +83,7 @@ impl Reception {
         connections: Connections,
         ending: Ending,
         settings: &ListenSettings,
-        ways: Ways,
+        ways: Destinations,
     ) -> io::Result<Self> {
         let listener = listener.into_std()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -91,7 +91,7 @@ impl Reception {
         let (close, closed) = oneshot::channel();
         let (_release, released) = oneshot::channel::<()>();
         let spare = Pool::new(SPARE, Share(25));
-        let desk = Arc::new(Desk { connections, ending, spare, settings: settings.clone(), ways });
+        let desk = Arc::new(AcceptorState { connections, ending, spare, settings: settings.clone(), ways });
         std::thread::Builder::new().name("reception".into()).spawn(move || {
             runtime.block_on(async {
                 if let Err(error) = receive(listener, desk, stopped).await {
@@ -115,7 +115,7 @@ impl Reception {
 
 async fn receive(
     listener: std::net::TcpListener,
-    desk: Arc<Desk>,
+    desk: Arc<AcceptorState>,
     mut stopped: oneshot::Receiver<()>,
 ) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
@@ -188,7 +188,7 @@ async fn wish(socket: &TcpStream, clock: &Clock, needs_tls: bool) -> Wish {
     }
 }
 
-async fn welcome(desk: Arc<Desk>, socket: TcpStream, peer: SocketAddr, clock: Clock, open: Open) {
+async fn welcome(desk: Arc<AcceptorState>, socket: TcpStream, peer: SocketAddr, clock: Clock, open: Open) {
     let (open, told) = (Some(open), desk.ending.listener());
     match wish(&socket, &clock, desk.ways.needs_tls).await {
         // Served on this thread, also after the gateway has stopped accepting.
@@ -206,7 +206,7 @@ async fn welcome(desk: Arc<Desk>, socket: TcpStream, peer: SocketAddr, clock: Cl
 }
 
 /// Handles a connection beyond the limit: it is closed unless it asks for `/healthz`.
-async fn beyond(desk: Arc<Desk>, socket: TcpStream, peer: SocketAddr, clock: Clock, place: Place) {
+async fn beyond(desk: Arc<AcceptorState>, socket: TcpStream, peer: SocketAddr, clock: Clock, place: Place) {
     match tokio::time::timeout(SPARE_TIME, wish(&socket, &clock, desk.ways.needs_tls)).await {
         Ok(Wish::Health) => {
             let told = desk.ending.listener();
@@ -218,7 +218,7 @@ async fn beyond(desk: Arc<Desk>, socket: TcpStream, peer: SocketAddr, clock: Clo
     drop(place);
 }
 
-impl Desk {
+impl AcceptorState {
     /// Sends the reason why there is no place. With TLS this is not possible, because TLS would have to begin first.
     fn turn_away(&self, socket: &TcpStream) {
         if !self.ways.needs_tls {

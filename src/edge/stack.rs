@@ -137,7 +137,7 @@ impl Inner {
         door::admit(&mut head, self.settings.edge)?;
         let request = Request::from_parts(head, body);
         // Before any request is forwarded, so that a loop ends in its first round.
-        self.surface.pass_through.expect_of_others(request.headers())?;
+        self.surface.pass_through.refuse_own_request(request.headers())?;
         // Before the load limit: a full gateway is alive, and must say so.
         if layers::is_examination(request.uri().path()) {
             return layers::examined(request, &*self.surface.readiness, &self.pools).await;

@@ -8,7 +8,7 @@
 //!
 //! May use: `aside`, `settings`, `telemetry`.
 
-use crate::aside::{Alone, READING};
+use crate::aside::{ExclusiveThread, READING};
 use crate::settings::TlsSettings;
 use crate::telemetry::field;
 use parking_lot::{Mutex, RwLock};
@@ -60,7 +60,7 @@ struct Shared {
     /// State of the files at the last check.
     seen: Mutex<[Stamp; 2]>,
     /// Allows one reader of the files at a time.
-    reading: Alone,
+    reading: ExclusiveThread,
 }
 
 /// A certificate that was read and is not in use yet.
@@ -80,7 +80,7 @@ impl Tls {
             files: files.clone(),
             current: RwLock::new(certificate),
             seen: Mutex::new(seen),
-            reading: Alone::default(),
+            reading: ExclusiveThread::default(),
         };
         Ok(Self(Arc::new(shared)))
     }

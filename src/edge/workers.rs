@@ -8,7 +8,7 @@
 
 use super::connection::Clock;
 use super::connections::Open;
-use super::ending::Told;
+use super::ending::ShutdownListener;
 use crate::telemetry::field;
 use crate::worker;
 use futures_util::future::BoxFuture;
@@ -29,7 +29,7 @@ pub(super) struct Arrival<S = TcpStream> {
     pub(super) clock: Clock,
     /// Place among the open connections; none for a connection beyond the limit.
     pub(super) open: Option<Open>,
-    pub(super) told: Told,
+    pub(super) told: ShutdownListener,
 }
 
 /// A connection that is being moved from one runtime to another.

@@ -102,7 +102,7 @@ impl Idempotency {
     /// its outcome is unknown; otherwise the refusal of this request, or of the first one with this key.
     pub async fn answer(&self, job: Job, key: Key, path: &str, query: &str) -> Result<Reply, Refusal> {
         // A caller that has lost the permission learns nothing about the outcome.
-        job.hold_role().await?;
+        job.check_role().await?;
         let body = match &job.call.body {
             Ok(body) => body,
             Err(_) if job.takes_body() => return job.run().await,
@@ -123,7 +123,7 @@ impl Idempotency {
         let repeated = |attempt| Repeated { kept: self.clone(), attempt, key: key.clone() };
         let found = self.0.store.begin_repeatable(request, &self.0.bounds).await?;
         if !matches!(found, Repeatable::New(_) | Repeatable::Unknown(_)) {
-            job.hold_again().await?;
+            job.check_permission_again().await?;
         }
         match found {
             Repeatable::New(attempt) => repeated(attempt).carry_out(job).await,
@@ -186,7 +186,7 @@ impl Repeated {
         let refusal = match looked.await {
             Ok(Looked::Found(reply)) => {
                 let answer = self.settle(Ok(reply), true).await?;
-                job.hold_again().await?;
+                job.check_permission_again().await?;
                 job.call.ctx.meter.replay();
                 return Ok(answer);
             }

@@ -85,7 +85,7 @@ impl Work<'_> {
         is_counted: bool,
     ) -> Verdict {
         if let Some(found) = found {
-            self.ids.suppose(Kind::Context, intended.own, text(found, "id"));
+            self.ids.pair_for_this_run(Kind::Context, intended.own, text(found, "id"));
         }
         let verdict = self.judge(Kind::Context, intended.own, &intended.digest, &intended.ours, found);
         if !is_counted || matches!(verdict, Verdict::Conflict(_)) {

@@ -116,7 +116,7 @@ impl Findings {
 
 /// Task of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wish {
+pub enum RunMode {
     /// Compare and report; write nothing.
     DryRun,
     /// Carry, then check.
@@ -129,7 +129,7 @@ pub enum Wish {
 #[derive(Debug, Clone)]
 pub struct Wanted {
     /// Task of the run.
-    pub wish: Wish,
+    pub run_mode: RunMode,
     /// Slugs of the workspaces.
     pub workspaces: Vec<String>,
     /// Whether records of the same name in the target are made equal to ours.
@@ -171,7 +171,7 @@ pub struct Report {
     /// Address of the target.
     pub target: String,
     /// Task of the run.
-    pub wish: Wish,
+    pub run_mode: RunMode,
     /// Reports of the workspaces.
     pub workspaces: Vec<WorkspaceReport>,
     /// Ids of workspaces with records in the store that the run did not include.
@@ -183,7 +183,7 @@ pub struct Report {
 impl Report {
     pub(super) fn new(target: &str, wanted: &Wanted) -> Self {
         let (workspaces, others) = (Vec::new(), Vec::new());
-        Self { target: target.to_owned(), wish: wanted.wish, workspaces, others, fault: None }
+        Self { target: target.to_owned(), run_mode: wanted.run_mode, workspaces, others, fault: None }
     }
 
     /// Checks whether all workspaces have the wanted result: all equal, or for a dry run no conflict.

@@ -101,7 +101,7 @@ impl<'s> Ids<'s> {
     }
 
     /// Returns the noted records of a kind with their ids in the target, except records with the fingerprint `but`.
-    pub(super) fn noted_but(&self, kind: Kind, but: &str) -> Vec<(Uuid, String)> {
+    pub(super) fn noted_except(&self, kind: Kind, but: &str) -> Vec<(Uuid, String)> {
         let of_kind = self.records.values().filter(|record| record.kind == kind.word() && record.digest != but);
         let mut noted: Vec<_> = of_kind.filter_map(|record| Some((record.own, record.theirs.clone()?))).collect();
         noted.sort();
@@ -119,7 +119,7 @@ impl<'s> Ids<'s> {
     }
 
     /// Checks whether a record was about to be made in the target and the result is not noted.
-    pub(super) fn has_open(&self) -> bool {
+    pub(super) fn has_unfinished_creation(&self) -> bool {
         self.records.values().any(|record| record.theirs.is_none())
     }
 
@@ -130,7 +130,7 @@ impl<'s> Ids<'s> {
     }
 
     /// Pairs a record in the target with one of ours, for this run only.
-    pub(super) fn suppose(&mut self, kind: Kind, own: Uuid, theirs: &str) {
+    pub(super) fn pair_for_this_run(&mut self, kind: Kind, own: Uuid, theirs: &str) {
         self.supposed.insert((kind, own), theirs.to_owned());
     }
 

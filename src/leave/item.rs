@@ -4,7 +4,7 @@
 
 use super::differences::short;
 use super::side::Side;
-use super::work::Doing;
+use super::work::PassKind;
 use crate::store::overlay_wins;
 use reqwest::Method;
 use serde_json::{Map, Value, json};
@@ -65,11 +65,11 @@ pub(super) enum Outcome {
 }
 
 /// Compares a work item with the target, and writes it when the pass writes.
-pub(super) async fn settle(target: &Side, job: &Job, doing: Doing) -> Result<Outcome, String> {
-    if doing != Doing::Looking && job.is_done {
+pub(super) async fn settle(target: &Side, job: &Job, doing: PassKind) -> Result<Outcome, String> {
+    if doing != PassKind::Looking && job.is_done {
         return Ok(Outcome::Alike);
     }
-    if doing != Doing::Carrying && !job.is_type_there {
+    if doing != PassKind::Carrying && !job.is_type_there {
         return Ok(match (&job.type_there, job.is_done) {
             (None, false) => Outcome::Written,
             _ => Outcome::Conflict(format!("{}: it has another type there", job.name)),
@@ -91,7 +91,7 @@ pub(super) async fn settle(target: &Side, job: &Job, doing: Doing) -> Result<Out
     if !(is_blank || job.may_change) {
         return Ok(Outcome::Conflict(format!("{}: {}", job.name, told(&unlike))));
     }
-    if doing != Doing::Carrying {
+    if doing != PassKind::Carrying {
         return Ok(Outcome::Written);
     }
     let mut body = Map::new();

@@ -32,8 +32,8 @@ const LISTED: [Known; 2] = [Known::Cycles, Known::Modules];
 impl Work<'_> {
     /// Unarchives work items that this command archived in the target and that are live here again. Call it before
     /// types and values, because the target accepts them only for a live work item.
-    pub(super) async fn brought_back(&mut self) -> Result<(), String> {
-        let carried = self.ids.noted_but(Kind::Archive, BROUGHT_BACK);
+    pub(super) async fn unarchive_live_items(&mut self) -> Result<(), String> {
+        let carried = self.ids.noted_except(Kind::Archive, BROUGHT_BACK);
         if carried.is_empty() {
             return Ok(());
         }

@@ -25,7 +25,7 @@ mod types;
 mod values;
 mod work;
 
-pub use findings::{Class, Outcome, Report, Wanted, Wish};
+pub use findings::{Class, Outcome, Report, RunMode, Wanted};
 pub use ids::Kind;
 pub use text::text;
 
@@ -41,7 +41,7 @@ use side::Side;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 use uuid::Uuid;
-use work::{Doing, Tell, Work};
+use work::{PassKind, Tell, Work};
 
 /// Time for which a request of an interrupted run may still be running in the target.
 const UNDER_WAY: Duration = Duration::from_secs(3);
@@ -140,25 +140,25 @@ impl Run<'_> {
                  that `causeway store check` names once, and run the command again"
             ));
         }
-        if self.wanted.wish == Wish::Carry {
+        if self.wanted.run_mode == RunMode::Carry {
             self.wait_for_last().await?;
         }
         // The last pass compares everything, so the first need not read again what was carried before.
-        let first = if self.wanted.wish == Wish::Carry { Doing::Planning } else { Doing::Looking };
+        let first = if self.wanted.run_mode == RunMode::Carry { PassKind::Planning } else { PassKind::Looking };
         let before = self.pass(first).await?;
         let stops = before.count(Class::Conflict) > 0;
         let (mut findings, mut carried) = (before, None);
-        if self.wanted.wish == Wish::Carry && !stops {
+        if self.wanted.run_mode == RunMode::Carry && !stops {
             if findings.carries() {
-                carried = Some(self.pass(Doing::Carrying).await?);
+                carried = Some(self.pass(PassKind::Carrying).await?);
             }
             // Read everything again, to find changes that were made meanwhile.
-            findings = self.pass(Doing::Looking).await?;
+            findings = self.pass(PassKind::Looking).await?;
         }
         let refused = carried.as_ref().is_some_and(|carried| carried.count(Class::Left) > 0);
-        let outcome = match self.wanted.wish {
-            Wish::DryRun | Wish::Carry if stops => Outcome::Stopped,
-            Wish::DryRun => Outcome::Planned,
+        let outcome = match self.wanted.run_mode {
+            RunMode::DryRun | RunMode::Carry if stops => Outcome::Stopped,
+            RunMode::DryRun => Outcome::Planned,
             _ if findings.carries() || refused => Outcome::Unlike,
             _ if findings.is_alike(!self.wanted.keep_extra) => Outcome::Alike,
             _ => Outcome::Unlike,
@@ -172,7 +172,7 @@ impl Run<'_> {
     /// Waits when an earlier run was interrupted while it made a record, until the target has surely finished that
     /// request. Otherwise the record would not be found yet, and would be made twice.
     async fn wait_for_last(&self) -> Result<(), String> {
-        if Ids::load(self.store, self.target.base(), self.scope.workspace).await?.has_open() {
+        if Ids::load(self.store, self.target.base(), self.scope.workspace).await?.has_unfinished_creation() {
             (self.tell)(
                 "an earlier run did not end what it began; its last request may still be under way: waiting 3 s",
             );
@@ -182,7 +182,7 @@ impl Run<'_> {
     }
 
     /// One pass over all records.
-    async fn pass(&self, doing: Doing) -> Result<Findings, String> {
+    async fn pass(&self, doing: PassKind) -> Result<Findings, String> {
         let workspace = self.scope.workspace;
         let catalogue = self.store.catalogue(workspace).await?;
         let ids = Ids::load(self.store, self.target.base(), workspace).await?;
@@ -221,7 +221,7 @@ impl Run<'_> {
         work.definitions().await?;
         let recorded = self.store.recorded_items(workspace).await?;
         // The target accepts a type and values only for a live item, and only an active type.
-        work.brought_back().await?;
+        work.unarchive_live_items().await?;
         work.values(&recorded).await?;
         work.retire_types().await?;
         work.archives(&recorded).await?;

@@ -7,7 +7,7 @@ use super::scope::text;
 use super::seen::Record;
 use super::types::mode_of;
 use super::work::{Intended, Verdict, Work};
-use crate::catalogue::{Property, PropertyOption, shapes, told_apart};
+use crate::catalogue::{Property, PropertyOption, distinct_prefix_len, shapes};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ impl Work<'_> {
             }
             if let Some(at) = free.iter().position(|row| row["name"] == json!(option.name)) {
                 let row = free.remove(at);
-                self.ids.suppose(Kind::Option, option.id, &id(row));
+                self.ids.pair_for_this_run(Kind::Option, option.id, &id(row));
             }
         }
     }
@@ -91,7 +91,7 @@ impl Work<'_> {
             if let Some(record) = self.carry(&intended, mode_of(owner), &list, &verdict, found).await? {
                 is_changed |= verdict != Verdict::Alike;
                 let theirs = text(&record, "id").to_owned();
-                self.ids.suppose(Kind::Option, option.id, &theirs);
+                self.ids.pair_for_this_run(Kind::Option, option.id, &theirs);
                 done.push(Carried { own: option.id, theirs, digest: intended.digest });
             }
         }
@@ -120,7 +120,7 @@ impl Work<'_> {
     }
 
     /// Makes, one by one, the options that could not be made with their property. Returns the property after that.
-    pub(super) async fn more_options(
+    pub(super) async fn make_remaining_options(
         &mut self,
         owner: Option<Uuid>,
         options: &[Arc<PropertyOption>],
@@ -136,7 +136,7 @@ impl Work<'_> {
             let intended = self.intended_option(owner, option, name);
             let (list, make) = (format!("{path}options/"), Verdict::Make);
             if let Some(record) = self.carry(&intended, mode_of(owner), &list, &make, None).await? {
-                self.ids.suppose(Kind::Option, option.id, text(&record, "id"));
+                self.ids.pair_for_this_run(Kind::Option, option.id, text(&record, "id"));
             }
         }
         self.read_again(owner, &path).await
@@ -146,7 +146,7 @@ impl Work<'_> {
 /// Counts the options that can be made with their property: all before the first repeated name, regardless of case. The
 /// others follow one by one, so that the order is kept.
 pub(super) fn made_together(options: &[Arc<PropertyOption>]) -> usize {
-    told_apart(options.iter().map(|option| option.name.as_str()))
+    distinct_prefix_len(options.iter().map(|option| option.name.as_str()))
 }
 
 /// Returns the options of a property in their order.

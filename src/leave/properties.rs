@@ -55,10 +55,10 @@ impl Work<'_> {
         let digest = digest(&json!([untouched]));
         let mut found = self.found(owner, property);
         if let Some(found) = &found {
-            self.ids.suppose(Kind::Property, property.id, text(found, "id"));
+            self.ids.pair_for_this_run(Kind::Property, property.id, text(found, "id"));
             self.suppose_options(options, found);
         }
-        let (ours, lost) = self.in_their_terms(property, &untouched);
+        let (ours, lost) = self.with_target_ids(property, &untouched);
         let words = format!("{name}: its default names people or work items that are not there");
         self.findings.leave(Kind::Property, lost.min(1), words);
         let verdict = self.judge(Kind::Property, property.id, &digest, &ours, found.as_ref());
@@ -76,7 +76,7 @@ impl Work<'_> {
         }
         let Some(mut there) = found else { return Ok(()) };
         if verdict == Verdict::Make {
-            there = self.more_options(owner, options, there, name).await?;
+            there = self.make_remaining_options(owner, options, there, name).await?;
             self.note_options(options).await?;
         } else {
             if self.carries() && differs_in_type(&verdict) {
@@ -85,7 +85,7 @@ impl Work<'_> {
             self.options(owner, property, options, &there, name).await?;
         }
         // A default may name options, which are known now.
-        let (ours, _) = self.in_their_terms(property, &untouched);
+        let (ours, _) = self.with_target_ids(property, &untouched);
         let intended = Intended { kind: Kind::Property, own: property.id, ours, name: name.to_owned(), digest };
         self.finish_property(owner, property, intended, &verdict, there).await
     }
@@ -113,7 +113,7 @@ impl Work<'_> {
             let contexts = seen::contexts(self.target, self.scope, text(&made, "id")).await?;
             self.seen.contexts.insert(text(&made, "id").to_owned(), contexts);
         }
-        self.ids.suppose(Kind::Property, property.id, text(&made, "id"));
+        self.ids.pair_for_this_run(Kind::Property, property.id, text(&made, "id"));
         self.suppose_options(options, &made);
         Ok(Some(made))
     }
@@ -253,7 +253,7 @@ impl Work<'_> {
     }
 
     /// Returns the record with its default in the target's ids, and how many texts of the default are lost.
-    fn in_their_terms(&self, property: &Property, record: &Record) -> (Record, usize) {
+    fn with_target_ids(&self, property: &Property, record: &Record) -> (Record, usize) {
         let mut record = record.clone();
         let (texts, lost) = self.default_there(property, &property.default_value);
         record.insert("default_value".to_owned(), texts);

@@ -2,7 +2,7 @@
 //!
 //! May use: `printable`, this folder.
 
-use super::findings::{Class, Findings, Outcome, Report, Wish, WorkspaceReport};
+use super::findings::{Class, Findings, Outcome, Report, RunMode, WorkspaceReport};
 use super::ids::Kind;
 use crate::printable::printable;
 use std::fmt::Write;
@@ -16,14 +16,14 @@ pub fn text(report: &Report) -> String {
     let mut text = String::new();
     for one in &report.workspaces {
         let _ = writeln!(text, "Workspace {} to {}\n", one.slug, report.target);
-        table(&mut text, one, report.wish);
+        table(&mut text, one, report.run_mode);
         if let Some(carried) = &one.carried {
             class(&mut text, carried, Class::Left, "Refused on the way");
         }
         for &this in Class::VARIANTS {
             class(&mut text, &one.findings, this, this.heading());
         }
-        let _ = writeln!(text, "{}\n", verdict(one, report.wish));
+        let _ = writeln!(text, "{}\n", verdict(one, report.run_mode));
     }
     if !report.others.is_empty() {
         let _ = writeln!(
@@ -35,8 +35,8 @@ pub fn text(report: &Report) -> String {
     text
 }
 
-fn table(text: &mut String, one: &WorkspaceReport, wish: Wish) {
-    let carried = if wish == Wish::Carry && one.carried.is_some() { "CARRIED" } else { "TO CARRY" };
+fn table(text: &mut String, one: &WorkspaceReport, run_mode: RunMode) {
+    let carried = if run_mode == RunMode::Carry && one.carried.is_some() { "CARRIED" } else { "TO CARRY" };
     let _ = writeln!(
         text,
         "{:<20} {:>8} {:>8} {:>8} {:>9} {:>11} {:>10}",
@@ -79,9 +79,9 @@ fn class(text: &mut String, findings: &Findings, this: Class, heading: &str) {
     text.push('\n');
 }
 
-fn verdict(one: &WorkspaceReport, wish: Wish) -> &'static str {
+fn verdict(one: &WorkspaceReport, run_mode: RunMode) -> &'static str {
     let stays = one.findings.count(Class::Left) > 0;
-    match (one.outcome, wish, &one.carried) {
+    match (one.outcome, run_mode, &one.carried) {
         (Outcome::Planned, ..) if stays && one.findings.carries() => {
             "Nothing was written. Without --dry-run the rest is carried, and what stands under \"Not carried\" is not: put \
              that right first."
@@ -97,11 +97,11 @@ fn verdict(one: &WorkspaceReport, wish: Wish) -> &'static str {
             "Nothing was written, because of the conflicts. Make both sides alike, or let --update overwrite what is \
              there."
         }
-        (Outcome::Alike, Wish::Carry, None) => {
+        (Outcome::Alike, RunMode::Carry, None) => {
             "There was nothing to do: both sides are alike. The workspace is left."
         }
         (Outcome::Alike, ..) => "Both sides are alike. The workspace is left.",
-        (Outcome::Unlike, Wish::Check, _) => {
+        (Outcome::Unlike, RunMode::Check, _) => {
             "The sides are not alike. Run the command without --check to carry the rest."
         }
         (Outcome::Unlike, ..) => {
@@ -126,7 +126,7 @@ mod tests {
                 findings: findings.clone(),
                 carried: None,
             };
-            verdict(&one, Wish::DryRun)
+            verdict(&one, RunMode::DryRun)
         };
         assert!(told(&findings).ends_with("Without --dry-run this is carried."));
         findings.leave(Kind::Value, 1, "a value");

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 /// Our records compared with a list in the target.
-struct HeldAgainst {
+struct ListComparison {
     /// Ids in the target of our records.
     wanted: Vec<String>,
     /// The wanted ids that the list lacks.
@@ -90,7 +90,7 @@ impl Work<'_> {
         let verdict = self.judge(Kind::Type, kind.id, &digest, &ours, found);
         self.count(Kind::Type, name, &verdict);
         if let Some(found) = found {
-            self.ids.suppose(Kind::Type, kind.id, text(found, "id"));
+            self.ids.pair_for_this_run(Kind::Type, kind.id, text(found, "id"));
         }
         if !self.carries() {
             return Ok(());
@@ -271,7 +271,7 @@ impl Work<'_> {
                 continue;
             };
             let there = self.seen.of(owner).attached.get(&id).cloned().unwrap_or_default();
-            let HeldAgainst { wanted, missing, unmade } = self.held_against(Kind::Property, &ours, &there);
+            let ListComparison { wanted, missing, unmade } = self.held_against(Kind::Property, &ours, &there);
             self.findings.of(Kind::Attachment).alike += wanted.len() - missing.len();
             if self.carries() {
                 let words = format!("{name}: {unmade} of its properties are not there");
@@ -304,12 +304,12 @@ impl Work<'_> {
     }
 
     /// Compares records that must be in a list in the target with the records that are in it.
-    fn held_against(&self, kind: Kind, ours: &[Uuid], there: &[String]) -> HeldAgainst {
+    fn held_against(&self, kind: Kind, ours: &[Uuid], there: &[String]) -> ListComparison {
         let wanted: Vec<String> =
             ours.iter().filter_map(|own| self.ids.theirs(kind, *own)).map(str::to_owned).collect();
         let missing = wanted.iter().filter(|id| !there.contains(id)).cloned().collect();
         let unmade = ours.len() - wanted.len();
-        HeldAgainst { wanted, missing, unmade }
+        ListComparison { wanted, missing, unmade }
     }
 
     /// Handles the workspace types in a project, in the order in which they were imported.
@@ -326,7 +326,7 @@ impl Work<'_> {
         };
         let there = self.seen.of(Some(project)).imported.clone();
         let ours: Vec<Uuid> = links.iter().map(|(_, type_id)| *type_id).collect();
-        let HeldAgainst { wanted, missing, unmade } = self.held_against(Kind::Type, &ours, &there);
+        let ListComparison { wanted, missing, unmade } = self.held_against(Kind::Type, &ours, &there);
         self.findings.of(Kind::Import).alike += wanted.len() - missing.len();
         let extra = there.iter().filter(|id| !wanted.contains(id)).count();
         if extra > 0 {

@@ -26,11 +26,11 @@ const BATCH: usize = 20;
 struct Losses {
     hidden: usize,
     nowhere: usize,
-    strangers: usize,
+    unknown_people: usize,
 }
 
 /// Returns the target's id of the record that an element names. Without one, the element counts as lost.
-fn or_lost(there: Option<Uuid>, lost: &mut usize) -> Option<Value> {
+fn id_or_count_lost(there: Option<Uuid>, lost: &mut usize) -> Option<Value> {
     *lost += usize::from(there.is_none());
     there.map(|id| json!(id))
 }
@@ -134,8 +134,8 @@ impl Work<'_> {
                       type or holds something else now";
         self.findings.never(Kind::Value, losses.hidden, hidden);
         self.findings.never(Kind::Value, losses.nowhere, "values that point at work items that are not live there");
-        let strangers = "values that name people who are not on the roster of the workspace there";
-        self.findings.leave(Kind::Value, losses.strangers, strangers);
+        let unknown_people = "values that name people who are not on the roster of the workspace there";
+        self.findings.leave(Kind::Value, losses.unknown_people, unknown_people);
     }
 
     async fn settle_all(&mut self, project: &str, jobs: Vec<Job>) -> Result<(), String> {
@@ -202,9 +202,9 @@ impl Work<'_> {
         let mut values = Vec::new();
         for one in applicable {
             let Some(elements) = kept.get(&one.property.id) else { continue };
-            let before = losses.nowhere + losses.strangers;
+            let before = losses.nowhere + losses.unknown_people;
             let readable = self.elements(one, elements, items, losses);
-            shown += losses.nowhere + losses.strangers - before + readable.len();
+            shown += losses.nowhere + losses.unknown_people - before + readable.len();
             if readable.is_empty() {
                 continue;
             }
@@ -266,9 +266,9 @@ impl Work<'_> {
                     id.map(|id| json!(self.ids.theirs(Kind::Option, id).unwrap_or(&id.to_string())))
                 }
                 ValueKind::Person => {
-                    id.and_then(|id| or_lost(self.people.get(&id).copied(), &mut losses.strangers))
+                    id.and_then(|id| id_or_count_lost(self.people.get(&id).copied(), &mut losses.unknown_people))
                 }
-                ValueKind::Item => id.and_then(|id| or_lost(items.theirs(id), &mut losses.nowhere)),
+                ValueKind::Item => id.and_then(|id| id_or_count_lost(items.theirs(id), &mut losses.nowhere)),
                 ValueKind::Formula => None,
                 _ => plain(kind, &element.value),
             };

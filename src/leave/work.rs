@@ -23,7 +23,7 @@ use uuid::Uuid;
 
 /// Kind of a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Doing {
+pub(super) enum PassKind {
     /// Writes nothing and compares everything.
     Looking,
     /// Writes nothing. Trusts that work items are in the target when they were carried and have not changed here since.
@@ -44,7 +44,7 @@ pub(super) struct Work<'w> {
     pub(super) catalogue: Arc<Catalogue>,
     pub(super) ids: Ids<'w>,
     pub(super) seen: Seen,
-    pub(super) doing: Doing,
+    pub(super) doing: PassKind,
     /// Whether records of the same name in the target are made equal to ours.
     pub(super) update: bool,
     pub(super) findings: Findings,
@@ -89,7 +89,7 @@ pub(super) struct Intended {
 impl Work<'_> {
     /// Checks whether this pass writes.
     pub(super) fn carries(&self) -> bool {
-        self.doing == Doing::Carrying
+        self.doing == PassKind::Carrying
     }
 
     /// Compares a record with the target's record, and decides what to do.

@@ -48,7 +48,7 @@ struct State {
 }
 
 /// A reported bucket, and the requests that wait for the answer.
-struct Told {
+struct SentBucket {
     place: Place,
     waiting: Vec<oneshot::Sender<Option<Granted>>>,
 }
@@ -101,7 +101,7 @@ impl Inner {
         taken
     }
 
-    fn calls(&self) -> (Vec<Call>, Vec<Told>) {
+    fn calls(&self) -> (Vec<Call>, Vec<SentBucket>) {
         let now = Instant::now();
         let mut state = self.state.lock();
         let State { accounts, queue } = &mut *state;
@@ -115,7 +115,7 @@ impl Inner {
             let waiting = std::mem::take(&mut account.waiting);
             let Shape { slots, interval } = account.shape;
             let call = EXCHANGE.on([&self.key(&place)]).number(interval).number(slots).number(owed).number(wanted);
-            Some((call, Told { place, waiting }))
+            Some((call, SentBucket { place, waiting }))
         });
         told.unzip()
     }
@@ -134,7 +134,7 @@ impl Inner {
         let mut answers = answers.into_iter();
         let now = Instant::now();
         let mut state = self.state.lock();
-        for Told { place, waiting } in told {
+        for SentBucket { place, waiting } in told {
             let answer = answers.next().and_then(|answer| Some((answer.number(0)?, answer.number(1)?)));
             let Some(account) = state.accounts.get_mut(&place) else { continue };
             match answer {

@@ -166,7 +166,7 @@ impl OAuth {
     /// Revokes a gateway key; only a key of `user` when `user` is given. Returns false when there is no such key.
     pub async fn revoke_key(&self, key: Uuid, user: Option<Uuid>) -> Result<bool, StoreError> {
         let known = self.inner.store.key_to_revoke(key, user).await?;
-        self.to_the_end(async move |oauth| {
+        self.complete_when_disconnected(async move |oauth| {
             let done = oauth.inner.store.revoke_key(key, user).await?;
             if let (true, Some(row)) = (done, known) {
                 oauth.tell(Event::of_key(What::KeyRevoked, &row)).await;
@@ -184,7 +184,7 @@ impl OAuth {
     /// Ends a grant of a person. Returns false when there is no such grant.
     pub async fn revoke_grant(&self, user: Uuid, grant: Uuid) -> Result<bool, StoreError> {
         let known = self.inner.store.client_name_of(user, grant).await?;
-        self.to_the_end(async move |oauth| {
+        self.complete_when_disconnected(async move |oauth| {
             let done = oauth.inner.store.revoke_grant_of(user, grant).await?;
             if let (true, Some(title)) = (done, known) {
                 let what = What::GrantRevoked;

@@ -29,7 +29,7 @@ impl Audited {
 
     /// Reports an event. `from` is the origin of the request; `None` at the command line and for rejected credentials.
     /// The request waits until the event is reported. An error in the report does not fail the request.
-    pub async fn happened(&self, event: &Event, from: Option<&Origin>) {
+    pub async fn report_event(&self, event: &Event, from: Option<&Origin>) {
         (self.count)(event.what);
         match event.what {
             What::CodeMisused | What::RefreshReused => tracing::warn!(?event, "access"),

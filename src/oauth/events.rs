@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 /// Reason why a known credential was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dead {
+pub enum RejectionReason {
     /// It has expired.
     Expired,
     /// It was revoked or exchanged, or the grant or token that it came from was.
@@ -30,7 +30,7 @@ pub enum What {
     KeyMinted,
     KeyRevoked,
     /// A known token or key was presented when it was no longer valid.
-    CredentialRefused(Dead),
+    CredentialRefused(RejectionReason),
 }
 
 /// An event of a grant or a gateway key; never holds a secret.

@@ -7,11 +7,11 @@
 //! May use: `fresh`, `refusal`, `units`, `v1`, `access` (the interface), `store`, `keyring`, `events`, `audited`.
 
 use super::audited::Audited;
-use super::events::{Dead, Event, What};
+use super::events::{Event, RejectionReason, What};
 use super::keyring::Keyring;
 use super::protocol::secret;
 use crate::access::credential::{ACCESS_TOKEN, GATEWAY_KEY};
-use crate::access::{Acting, Credentials, Presented, PrincipalKind};
+use crate::access::{CredentialData, Credentials, Presented, PrincipalKind};
 use crate::fresh::{Changed, Changes, Figures, Fresh, Lost};
 use crate::refusal::{EndedCredential, Refusal};
 use crate::store::oauth::{OAuthStore, Sealed, Token, TokenKind};
@@ -27,7 +27,7 @@ const CAPACITY: u64 = 100_000;
 
 #[derive(Clone)]
 struct Found {
-    acting: Acting,
+    acting: CredentialData,
     expires_at: i64,
 }
 
@@ -55,7 +55,7 @@ impl Resolver {
         self.found.figures()
     }
 
-    async fn find(&self, presented: Presented) -> Result<Acting, Refusal> {
+    async fn find(&self, presented: Presented) -> Result<CredentialData, Refusal> {
         let hash = match &presented {
             Presented::Bearer(token) if token.starts_with(ACCESS_TOKEN) => secret::hash(token),
             Presented::GatewayKey(key) if key.starts_with(GATEWAY_KEY) => secret::hash(key),
@@ -77,12 +77,12 @@ impl Resolver {
         Ok(acting)
     }
 
-    async fn token(&self, hash: &str) -> Result<(Acting, i64), Refusal> {
+    async fn token(&self, hash: &str) -> Result<(CredentialData, i64), Refusal> {
         let token = self.store.token(hash).await?.filter(|token| token.kind == TokenKind::Access);
         let token = token.ok_or_else(Refusal::invalid_token)?;
         let ended = EndedCredential { id: token.grant, user: token.user, kind: "oauth_grant", workspace: None };
         self.alive(ended, token.ended, token.expires_at).await?;
-        let acting = Acting {
+        let acting = CredentialData {
             key: self.key_of(&token).await?,
             user: token.user,
             kind: PrincipalKind::OAuth,
@@ -93,13 +93,13 @@ impl Resolver {
         Ok((acting, token.expires_at))
     }
 
-    async fn key(&self, hash: &str) -> Result<(Acting, i64), Refusal> {
+    async fn key(&self, hash: &str) -> Result<(CredentialData, i64), Refusal> {
         let key = self.store.key(hash).await?.ok_or_else(Refusal::invalid_token)?;
         let expires_at = key.expires_at.unwrap_or(i64::MAX);
         let workspace = key.workspace.clone();
         let ended = EndedCredential { id: key.id, user: key.user, kind: "gateway_key", workspace };
         self.alive(ended, key.revoked, expires_at).await?;
-        let acting = Acting {
+        let acting = CredentialData {
             key: self.unseal(&key.sealed, &key_place(key.id)).await?,
             user: key.user,
             kind: PrincipalKind::Other,
@@ -114,10 +114,10 @@ impl Resolver {
         if !ended && expires_at > now_micros() {
             return Ok(());
         }
-        let why = if ended { Dead::Revoked } else { Dead::Expired };
+        let why = if ended { RejectionReason::Revoked } else { RejectionReason::Expired };
         let (what, id, user) = (What::CredentialRefused(why), known.id, known.user);
         let refused = Event { what, id, title: String::new(), user, client: None, workspace: None };
-        self.events.happened(&refused, None).await;
+        self.events.report_event(&refused, None).await;
         Err(Refusal::ended_credential(known))
     }
 
@@ -139,7 +139,7 @@ impl Resolver {
 }
 
 impl Credentials for Resolver {
-    fn resolve(&self, presented: Presented) -> BoxFuture<'_, Result<Acting, Refusal>> {
+    fn resolve(&self, presented: Presented) -> BoxFuture<'_, Result<CredentialData, Refusal>> {
         Box::pin(self.find(presented))
     }
 }

@@ -81,17 +81,17 @@ impl OAuth {
 
     /// Returns the same server, acting for a request: events are reported with the request's `origin`.
     #[must_use]
-    pub fn asked_from(&self, origin: Origin) -> Self {
+    pub fn with_origin(&self, origin: Origin) -> Self {
         Self { origin: Some(Arc::new(origin)), ..self.clone() }
     }
 
     pub(super) async fn tell(&self, event: Event) {
-        self.inner.events.happened(&event, self.origin.as_deref()).await;
+        self.inner.events.report_event(&event, self.origin.as_deref()).await;
     }
 
     /// Completes a write and the report of its event, also when the client disconnects meanwhile. Otherwise a thief
     /// could disconnect between the commit and the report, and nobody would learn of the write.
-    pub(super) async fn to_the_end<T, F>(&self, work: impl FnOnce(Self) -> F) -> T
+    pub(super) async fn complete_when_disconnected<T, F>(&self, work: impl FnOnce(Self) -> F) -> T
     where
         T: Send + 'static,
         F: Future<Output = T> + Send + 'static,
@@ -166,7 +166,7 @@ impl OAuth {
             expires_at: after(self.inner.settings.code),
         };
         let granted = Event::of_grant(What::Granted, id, user, client);
-        self.to_the_end(async move |oauth| {
+        self.complete_when_disconnected(async move |oauth| {
             oauth.inner.store.add_grant(&grant, &new_code).await?;
             oauth.tell(granted).await;
             Ok(code)

@@ -33,7 +33,7 @@ impl OAuth {
         match request {
             TokenRequest::Code { code, redirect_uri, verifier } => {
                 let client = client.clone();
-                self.to_the_end(async move |oauth| {
+                self.complete_when_disconnected(async move |oauth| {
                     oauth.exchange(&client, &code, &redirect_uri, verifier.as_deref()).await
                 })
                 .await
@@ -90,7 +90,7 @@ impl OAuth {
             return Err(OAuthError::invalid_grant());
         }
         let client = client.clone();
-        self.to_the_end(async move |oauth| oauth.renew(&client, &hash, &found, narrow).await).await
+        self.complete_when_disconnected(async move |oauth| oauth.renew(&client, &hash, &found, narrow).await).await
     }
 
     /// Issues the next pair for the refresh token `found`. The access token opens the scopes `narrow`.
@@ -134,7 +134,7 @@ impl OAuth {
             return false;
         }
         let Ok(key) = self.inner.resolver.key_of(token).await else { return false };
-        let ctx = ctx.for_shared_work(PROOF.min(ctx.remaining())).tolerating(true);
+        let ctx = ctx.for_shared_work(PROOF.min(ctx.remaining())).with_stale_allowed(true);
         match self.inner.access.owner_of(&key, &ctx).await {
             Ok(user) => user.id == token.user,
             Err(refusal) => refusal.status() != 401,
@@ -150,7 +150,7 @@ impl OAuth {
             return Err(OAuthError::new("unauthorized_client", "The token was not given to this client."));
         }
         let revoked = Event::of_grant(What::TokenRevoked, found.grant, found.user, client);
-        self.to_the_end(async move |oauth| {
+        self.complete_when_disconnected(async move |oauth| {
             if oauth.inner.store.revoke_token(&hash, &found).await? {
                 oauth.tell(revoked).await;
             }

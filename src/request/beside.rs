@@ -124,7 +124,7 @@ impl Beside {
             return None;
         }
         let ctx = Context::new("shadow", PATIENCE).with_priority(Priority::Index);
-        ctx.meter.spend_for(Spender { credential: 0, operation: operation.id.as_str().into() });
+        ctx.meter.set_spender(Spender { credential: 0, operation: operation.id.as_str().into() });
         Some(ctx)
     }
 }

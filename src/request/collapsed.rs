@@ -124,7 +124,7 @@ struct Found {
     /// Tells how old the answer is.
     meter: Arc<Meter>,
     /// Whether v1 failed to answer for a long time. Such a result is not for members that have a reading of their own.
-    in_vain: bool,
+    is_failure_after_long_wait: bool,
 }
 
 #[derive(Debug)]
@@ -181,7 +181,7 @@ impl<T: Send + Sync + 'static> Member<T> {
         tokio::select! {
             biased;
             found = group.found.wait() => {
-                match found.as_ref().filter(|found| !found.in_vain) {
+                match found.as_ref().filter(|found| !found.is_failure_after_long_wait) {
                     Some(found) => found.answer_to(ctx),
                     None => ended(reading.await),
                 }
@@ -360,11 +360,15 @@ impl<T> Drop for Member<T> {
 /// because of a failure; unless its client has waited `long`: alone, the others would have learned no more.
 fn found(answer: &Result<Reply, Refusal>, meter: &Arc<Meter>, long: bool) -> Option<Found> {
     let (is_for_all, failed) = match answer {
-        Ok(_) => (!meter.makes_do(), meter.makes_do()),
-        Err(refusal) => (matches!(refusal.status(), 400 | 403 | 404 | 409), refusal.is_trouble()),
+        Ok(_) => (!meter.uses_older_data(), meter.uses_older_data()),
+        Err(refusal) => (matches!(refusal.status(), 400 | 403 | 404 | 409), refusal.is_upstream_failure()),
     };
-    let in_vain = long && failed;
-    (is_for_all || in_vain).then(|| Found { answer: answer.clone(), meter: Arc::clone(meter), in_vain })
+    let is_failure_after_long_wait = long && failed;
+    (is_for_all || is_failure_after_long_wait).then(|| Found {
+        answer: answer.clone(),
+        meter: Arc::clone(meter),
+        is_failure_after_long_wait,
+    })
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ impl Job {
     }
 
     /// Checks whether this is a client's read that asks v1 each time, as reads of single records and work items do.
-    pub fn asks_anew(&self) -> bool {
+    pub fn is_uncached_read(&self) -> bool {
         let step = self.operation().step;
         let one = step == Step::ReadOne && self.resource().reads_alone();
         let items = [Special::WorkItemRetrieve, Special::WorkItemLookup, Special::WorkItemsList];
@@ -76,7 +76,7 @@ impl Job {
     async fn read(&self) -> Result<Reply, Refusal> {
         for _ in 0..READS {
             let outages = self.runner.store.outages();
-            self.make_do_without_the_store()?;
+            self.use_older_data_in_store_outage()?;
             self.catch_up().await;
             let outcome = self.step().await;
             if self.runner.store.outages() == outages {
@@ -88,7 +88,7 @@ impl Job {
 
     /// While the database of the store does not respond, lets a read use the data that this process knew before, for as
     /// long as during an outage of v1, and notes this in the answer.
-    fn make_do_without_the_store(&self) -> Result<(), Refusal> {
+    fn use_older_data_in_store_outage(&self) -> Result<(), Refusal> {
         let Some(since) = self.runner.store.away_since() else { return Ok(()) };
         if !self.call.ctx.tolerant || since.elapsed() > self.runner.settings.cache.stale_if_error {
             return Err(store_is_away());
@@ -113,7 +113,7 @@ impl Job {
     }
 
     pub(super) async fn step(&self) -> Result<Reply, Refusal> {
-        self.hold_precondition().await?;
+        self.check_precondition().await?;
         self.run_operation().await
     }
 

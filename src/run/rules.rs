@@ -7,7 +7,7 @@ use super::job::Job;
 use super::kept::collection::Collection;
 use super::kept::shelf::Write;
 use crate::access::{Role, Standing, WorkspaceRole, gate};
-use crate::plan::{Feature, Field, May, OnCreate, OneOfAll, Required, Resource, Source};
+use crate::plan::{CollectionRule, Feature, Field, May, OnCreate, Required, Resource, Source};
 use crate::refusal::Refusal;
 use crate::store::OverlayValue;
 use crate::translate::Held;
@@ -27,7 +27,7 @@ impl Job {
     /// Checks whether the record exists that the resource requires. v1 does not check this: it lists, shows and accepts
     /// comments of deleted and foreign work items (trap 36, `comments_list_random_item`,
     /// `comments_create_on_deleted_item`).
-    pub(super) async fn hold_required(&self) -> Result<(), Refusal> {
+    pub(super) async fn check_required_record(&self) -> Result<(), Refusal> {
         if self.resource().requires.is_none() {
             return Ok(());
         }
@@ -54,7 +54,7 @@ impl Job {
     }
 
     /// Refuses a write of definitions by a caller who is not an admin; every caller who sees the place may read (O13).
-    pub async fn hold_role(&self) -> Result<(), Refusal> {
+    pub async fn check_role(&self) -> Result<(), Refusal> {
         let judged = self.resource().source == Source::Own && self.operation().method.writes();
         if !judged || self.is_by_admin().await? {
             return Ok(());
@@ -68,12 +68,12 @@ impl Job {
     ///
     /// # Errors
     /// The same errors as for any request whose caller lacks the permission.
-    pub async fn hold_again(&mut self) -> Result<(), Refusal> {
+    pub async fn check_permission_again(&mut self) -> Result<(), Refusal> {
         self.is_still_allowed().await?;
         if let Some(less) = Box::pin(self.prove_again()).await? {
             self.call.standing = less;
         }
-        Box::pin(self.hold_role()).await
+        Box::pin(self.check_role()).await
     }
 
     /// Repeats the proof of a slow read, because its data may have been read with another caller's key. A recent proof
@@ -94,7 +94,7 @@ impl Job {
 }
 
 /// Checks that a record belongs to the place that the `variables` of its path name, if the record shows its place.
-pub(super) fn hold_place(resource: &Resource, variables: &[(String, String)], held: &Held) -> Result<(), Refusal> {
+pub(super) fn check_place(resource: &Resource, variables: &[(String, String)], held: &Held) -> Result<(), Refusal> {
     let is_shown = |name: &str| resource.field(name).is_some_and(|field| field.spec.v1.is_some());
     let mut named = variables.iter().filter(|(name, _)| is_shown(name)).peekable();
     if named.peek().is_none() {
@@ -147,7 +147,7 @@ pub(super) fn is_unique(
     given: &Given,
     own: Option<Uuid>,
 ) -> Result<(), Refusal> {
-    let Some(OneOfAll { field, detail }) = &resource.unique else { return Ok(()) };
+    let Some(CollectionRule { field, detail }) = &resource.unique else { return Ok(()) };
     let Some(name) = given.get(&resource.fields[*field].name).and_then(Value::as_str) else { return Ok(()) };
     let mut others = all.rows().iter().filter(|held| Some(held.record.id) != own);
     let has = |held: &Held| {

@@ -27,7 +27,7 @@ mod writer;
 pub use compare::{Side, compare};
 pub use found::{Difference, Outcome};
 pub(crate) use offer::{Again, Chosen, Shadow};
-pub(crate) use report::Told;
+pub(crate) use report::ReportedDifference;
 pub use report::{Line, Report};
 pub(crate) use tally::Tally;
 pub use text::text;

@@ -28,7 +28,7 @@ pub struct Line {
 
 /// A difference in the form for operators.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Told {
+pub struct ReportedDifference {
     pub operation: String,
     pub place: String,
     /// Value or kind in the gateway's answer.
@@ -48,7 +48,7 @@ pub struct Report {
     /// Results by operation, the ones with most differences first.
     pub operations: Vec<Line>,
     /// Differences, those seen last first.
-    pub differences: Vec<Told>,
+    pub differences: Vec<ReportedDifference>,
 }
 
 impl Report {
@@ -75,7 +75,7 @@ impl Report {
         }
         let mut operations: Vec<Line> = lines.into_values().collect();
         operations.sort_by_key(|line| std::cmp::Reverse(line.different));
-        let told = |found: &ShadowDifference| Told {
+        let told = |found: &ShadowDifference| ReportedDifference {
             operation: found.operation.clone(),
             place: found.place.clone(),
             ours: found.ours.clone(),

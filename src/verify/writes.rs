@@ -106,7 +106,7 @@ impl Work<'_> {
         let doors = doors::check(self.gateway, &self.place, operation).await?;
         let rest = match operation.method {
             Method::Get => {
-                self.find_what_nobody_makes(operation).await?;
+                self.find_uncreated_record(operation).await?;
                 reads::check(self.plan, self.gateway, &self.place, operation).await?
             }
             _ => self.write(operation).await?,
@@ -115,7 +115,7 @@ impl Work<'_> {
     }
 
     /// Finds a record that no operation of its resource creates: audit logs are written by other operations.
-    async fn find_what_nobody_makes(&mut self, operation: &Operation) -> Result<(), Finding> {
+    async fn find_uncreated_record(&mut self, operation: &Operation) -> Result<(), Finding> {
         let resource = operation.resource;
         let makes = |other: &&Operation| other.resource == resource && other.status == 201;
         let list = self.plan.operations.iter().find(|other| other.is_list() && other.resource == resource);

@@ -240,7 +240,7 @@ async fn rows_read_before_an_own_write_do_not_undo_it() {
     v1.finish();
 }
 
-/// What was touched while a read was under way is not vouched for by that read.
+/// A read proves nothing about items that were touched while it was under way.
 #[tokio::test]
 async fn a_read_that_began_before_a_touch_is_followed_by_another() {
     let v1 = ScriptedV1::start().await;

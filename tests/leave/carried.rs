@@ -4,7 +4,7 @@ use super::filled::fill;
 use super::two::{ACME, Side, Two, id};
 use super::walk::{walk, walk_to};
 use crate::support::losing::Losing;
-use causeway::leave::{Kind, Outcome, Report, Wish, text};
+use causeway::leave::{Kind, Outcome, Report, RunMode, text};
 use serde_json::{Value, json};
 
 /// What a dry run of [`fill`] tells, the address of the target aside.
@@ -63,11 +63,11 @@ async fn a_little_of_everything_is_told_carried_and_then_there_is_nothing_to_do(
     let two = Two::new().await;
     fill(&two).await;
     let before = definitions(Side::there(&two)).await;
-    let plan = two.run(Wish::DryRun).await.unwrap();
+    let plan = two.run(RunMode::DryRun).await.unwrap();
     assert_eq!(text(&plan).replace(two.there.base(), "TARGET"), PLAN);
     assert_eq!(definitions(Side::there(&two)).await, before, "a dry run writes nothing");
     assert_eq!(two.store.left("acme").await.unwrap(), None);
-    let done = two.run(Wish::Carry).await.unwrap();
+    let done = two.run(RunMode::Carry).await.unwrap();
     assert_eq!(outcome(&done), Outcome::Alike, "{}", text(&done));
     let left = two.store.left("acme").await.unwrap().unwrap();
     assert_eq!(left.url, two.there.base());
@@ -80,12 +80,12 @@ async fn a_little_of_everything_is_told_carried_and_then_there_is_nothing_to_do(
     let item = there.web(&format!("work-items/{item}/"));
     there.changed(&item, json!({"custom_fields": {"points": 9}})).await;
     assert!(!walk(&two).await.unlike.is_empty());
-    let check = two.run(Wish::Check).await.unwrap();
+    let check = two.run(RunMode::Check).await.unwrap();
     assert_eq!(outcome(&check), Outcome::Unlike, "{}", text(&check));
     assert!(text(&check).contains("custom_fields.points is 2.5 here and 9 there"), "{}", text(&check));
     there.changed(&item, json!({"custom_fields": {"points": 2.5}})).await;
     let before = definitions(there).await;
-    let again = two.run(Wish::Carry).await.unwrap();
+    let again = two.run(RunMode::Carry).await.unwrap();
     assert!(outcome(&again) == Outcome::Alike && again.workspaces[0].carried.is_none(), "{}", text(&again));
     assert!(text(&again).contains("There was nothing to do"), "{}", text(&again));
     assert_eq!(definitions(there).await, before);
@@ -95,7 +95,7 @@ async fn a_little_of_everything_is_told_carried_and_then_there_is_nothing_to_do(
 async fn a_deployment_that_is_given_a_v2_keeps_the_ids_of_what_v1_holds() {
     let two = Two::upgraded().await;
     fill(&two).await;
-    let done = two.run(Wish::Carry).await.unwrap();
+    let done = two.run(RunMode::Carry).await.unwrap();
     assert_eq!(outcome(&done), Outcome::Alike, "{}", text(&done));
     let line = done.workspaces[0].findings.lines[&Kind::Archive];
     assert_eq!((line.here, line.alike), (1, 1), "it is archived on both sides already");
@@ -106,7 +106,7 @@ async fn a_deployment_that_is_given_a_v2_keeps_the_ids_of_what_v1_holds() {
 async fn what_changes_here_after_leaving_is_carried_by_the_next_run() {
     let two = Two::new().await;
     let filled = fill(&two).await;
-    two.run(Wish::Carry).await.unwrap();
+    two.run(RunMode::Carry).await.unwrap();
     let here = Side::here(&two);
     let types = format!("{ACME}/work-item-types/");
     let rows = here.read(&types).await.data().clone();
@@ -119,9 +119,9 @@ async fn what_changes_here_after_leaving_is_carried_by_the_next_run() {
     here.changed(&format!("{properties}{area}/"), json!({"display_name": "Region", "description": "where"})).await;
     let item = here.web(&format!("work-items/{}/", filled.items[4]));
     here.changed(&item, json!({"custom_fields": {"note": "as it is now"}})).await;
-    let check = two.run(Wish::Check).await.unwrap();
+    let check = two.run(RunMode::Check).await.unwrap();
     assert_eq!(outcome(&check), Outcome::Unlike);
-    let done = two.run(Wish::Carry).await.unwrap();
+    let done = two.run(RunMode::Carry).await.unwrap();
     assert_eq!(outcome(&done), Outcome::Alike, "{}", text(&done));
     let carried = &done.workspaces[0].carried.as_ref().unwrap().lines;
     let of = |kind: Kind| carried[&kind].carried;
@@ -137,7 +137,7 @@ async fn whichever_answer_is_lost_nothing_is_made_twice() {
     let mut lost = 0;
     let done = loop {
         wire.lose("POST");
-        match two.run_to(Wish::Carry, wire.base_url(), |_| {}).await {
+        match two.run_to(RunMode::Carry, wire.base_url(), |_| {}).await {
             Ok(done) => break done,
             Err(fault) => {
                 assert!(fault.contains("run the command again"), "{fault}");

@@ -4,7 +4,7 @@ use super::filled::fill;
 use super::two::{ACME, Side, Two, id};
 use crate::support::scripted::nobody;
 use crate::support::switch::{Line, Switch};
-use causeway::leave::{Class, Outcome, Wish, text};
+use causeway::leave::{Class, Outcome, RunMode, text};
 use serde_json::json;
 
 #[tokio::test]
@@ -17,8 +17,8 @@ async fn what_is_there_under_the_same_name_stops_a_run_unless_it_may_be_changed(
     there.made(&types, json!({"name": "Theirs"})).await;
     there.made(&there.web("work-item-properties/"), json!({"display_name": "Tags", "property_type": "TEXT"})).await;
     there.changed(&format!("{ACME}/features/"), json!({"is_teams_enabled": true})).await;
-    for wish in [Wish::DryRun, Wish::Carry] {
-        let report = two.run(wish).await.unwrap();
+    for run_mode in [RunMode::DryRun, RunMode::Carry] {
+        let report = two.run(run_mode).await.unwrap();
         let one = &report.workspaces[0];
         assert!(one.outcome == Outcome::Stopped && !report.is_clean(), "{}", text(&report));
         let of = |class: Class| -> Vec<&str> {
@@ -39,7 +39,7 @@ async fn what_is_there_under_the_same_name_stops_a_run_unless_it_may_be_changed(
         let rows = there.read(&types).await.data().len();
         assert_eq!(rows, 2, "nothing was written");
     }
-    let done = two.run_with(Wish::Carry, |wanted| wanted.update = true).await;
+    let done = two.run_with(RunMode::Carry, |wanted| wanted.update = true).await;
     assert_eq!(done.workspaces[0].outcome, Outcome::Unlike, "{}", text(&done));
     let told = text(&done);
     assert!(told.contains("level is 2 here and 0 there, and no operation writes that"), "{told}");
@@ -54,10 +54,10 @@ async fn what_is_only_there_counts_as_unlike_unless_it_is_kept() {
     there
         .made(&there.web("work-item-properties/"), json!({"display_name": "Theirs", "property_type": "TEXT"}))
         .await;
-    let done = two.run(Wish::Carry).await.unwrap();
+    let done = two.run(RunMode::Carry).await.unwrap();
     assert!(done.workspaces[0].outcome == Outcome::Unlike && !done.is_clean(), "{}", text(&done));
     assert_eq!(two.store.left("acme").await.unwrap(), None);
-    let kept = two.run_with(Wish::Check, |wanted| wanted.keep_extra = true).await;
+    let kept = two.run_with(RunMode::Check, |wanted| wanted.keep_extra = true).await;
     assert!(kept.is_clean(), "{}", text(&kept));
     assert!(two.store.left("acme").await.unwrap().is_some());
 }
@@ -68,7 +68,7 @@ async fn a_work_item_of_another_name_is_not_taken_for_ours() {
     let filled = fill(&two).await;
     let here = Side::here(&two);
     here.changed(&here.web(&format!("work-items/{}/", filled.items[1])), json!({"name": "Renamed here"})).await;
-    let report = two.run(Wish::DryRun).await.unwrap();
+    let report = two.run(RunMode::DryRun).await.unwrap();
     assert_eq!(report.workspaces[0].outcome, Outcome::Stopped);
     assert!(text(&report).contains("WEB-3 is another work item there"), "{}", text(&report));
 }
@@ -77,7 +77,7 @@ async fn a_work_item_of_another_name_is_not_taken_for_ours() {
 async fn what_was_deleted_there_after_it_was_carried_is_a_conflict() {
     let two = Two::new().await;
     fill(&two).await;
-    two.run(Wish::Carry).await.unwrap();
+    two.run(RunMode::Carry).await.unwrap();
     let there = Side::there(&two);
     there.mode(false).await;
     let types = there.web("work-item-types/");
@@ -85,11 +85,11 @@ async fn what_was_deleted_there_after_it_was_carried_is_a_conflict() {
     let retired = id(rows.iter().find(|row| row["name"] == "Retired").unwrap());
     there.gateway.delete("ada", &format!("{types}{retired}/")).await.expect(204);
     there.mode(true).await;
-    let report = two.run(Wish::Carry).await.unwrap();
+    let report = two.run(RunMode::Carry).await.unwrap();
     assert_eq!(report.workspaces[0].outcome, Outcome::Stopped);
     let words = "type `Retired` of project WEB was carried and is there no more";
     assert!(text(&report).contains(words), "{}", text(&report));
-    let done = two.run_with(Wish::Carry, |wanted| wanted.update = true).await;
+    let done = two.run_with(RunMode::Carry, |wanted| wanted.update = true).await;
     assert_eq!(done.workspaces[0].outcome, Outcome::Alike, "{}", text(&done));
 }
 
@@ -107,12 +107,12 @@ async fn a_target_that_is_none_is_refused_with_a_word_of_what_to_do() {
         ("http://192.0.2.1", "the key would travel unprotected"),
         (nobody().await.as_str(), "gave no answer"),
     ] {
-        let fault = two.run_to(Wish::DryRun, to, |_| {}).await.unwrap_err();
+        let fault = two.run_to(RunMode::DryRun, to, |_| {}).await.unwrap_err();
         assert!(fault.contains(words), "{to}: {fault}");
     }
     for (slug, words) in [("elsewhere", "answered GET"), ("../x", "that is no slug")] {
         let change = |wanted: &mut causeway::leave::Wanted| wanted.workspaces = vec![slug.into()];
-        let fault = two.run_to(Wish::DryRun, two.there.base(), change).await.unwrap_err();
+        let fault = two.run_to(RunMode::DryRun, two.there.base(), change).await.unwrap_err();
         assert!(fault.contains(words), "{slug}: {fault}");
     }
 }
@@ -125,12 +125,12 @@ async fn a_target_that_fails_on_the_way_ends_the_run_and_the_next_one_finishes_i
     let to = wire.base_url();
     for word in ["/import/", "/archive/", "/cycles/"] {
         wire.set(Line::Poisoned(word)).await;
-        let fault = two.run_to(Wish::Carry, &to, |_| {}).await.unwrap_err();
+        let fault = two.run_to(RunMode::Carry, &to, |_| {}).await.unwrap_err();
         assert!(fault.contains(word) && fault.contains("run the command again"), "{fault}");
         assert_eq!(two.store.left("acme").await.unwrap(), None);
     }
     wire.set(Line::Up).await;
-    let done = two.run_to(Wish::Carry, &to, |_| {}).await.unwrap();
+    let done = two.run_to(RunMode::Carry, &to, |_| {}).await.unwrap();
     assert_eq!(done.workspaces[0].outcome, Outcome::Alike, "{}", text(&done));
 }
 
@@ -143,7 +143,7 @@ async fn a_write_that_is_not_settled_is_settled_first() {
                      '00000000-0000-4000-c000-000000000001', 'create', '00000000-0000-4000-a000-000000000001', \
                      '{}', '{}', 'begun', 1)";
     sqlx::query(statement).execute(two.store.engine().pool()).await.unwrap();
-    let fault = two.run(Wish::DryRun).await.unwrap_err();
+    let fault = two.run(RunMode::DryRun).await.unwrap_err();
     assert!(fault.contains("1 writes of workspace acme are not settled"), "{fault}");
 }
 
@@ -159,7 +159,7 @@ async fn a_default_that_names_somebody_who_is_not_there_is_told_and_not_carried(
     let ada = "00000000-0000-4000-a000-000000000001";
     let code = json!({"display_name": "Code", "property_type": "TEXT", "default_value": [ada]});
     here.made(&here.web("work-item-properties/"), code).await;
-    let done = two.run(Wish::Carry).await.unwrap();
+    let done = two.run(RunMode::Carry).await.unwrap();
     assert_eq!(done.workspaces[0].outcome, Outcome::Unlike);
     let words = "property `Owner` of project WEB: its default names people or work items that are not there";
     assert!(text(&done).contains(words), "{}", text(&done));

@@ -2,7 +2,7 @@
 
 use super::filled::fill;
 use super::two::{ACME, KEY, Two};
-use causeway::leave::{Outcome, Wish};
+use causeway::leave::{Outcome, RunMode};
 use serde_json::json;
 
 #[tokio::test]
@@ -14,7 +14,7 @@ async fn what_has_been_carried_over_is_native_then_and_not_before() {
     let early = two.here.reload(&switch).await.expect_err("nothing was carried over").to_string();
     assert!(early.contains("causeway leave --to") && early.contains("acme"), "{early}");
 
-    let report = two.run(Wish::Carry).await.expect("a run");
+    let report = two.run(RunMode::Carry).await.expect("a run");
     assert_eq!(report.workspaces[0].outcome, Outcome::Alike, "{report:?}");
     let changed = two.here.reload(&switch).await.expect("a reload");
     assert_eq!(changed, ["native.base_url", "native.serve"]);

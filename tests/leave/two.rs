@@ -3,7 +3,7 @@
 
 use crate::support::furnished::PLAN;
 use crate::support::gateway::{Answer, Gateway, serve_sandbox};
-use causeway::leave::{Place, Report, Wanted, Wish, leave};
+use causeway::leave::{Place, Report, RunMode, Wanted, leave};
 use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::settings::HttpAddress;
 use causeway::store::Store;
@@ -99,32 +99,37 @@ impl Two {
     }
 
     /// Runs the command.
-    pub async fn run(&self, wish: Wish) -> Result<Report, String> {
-        self.run_to(wish, self.there.base(), |_| {}).await
+    pub async fn run(&self, run_mode: RunMode) -> Result<Report, String> {
+        self.run_to(run_mode, self.there.base(), |_| {}).await
     }
 
     /// Runs the command with other wishes.
-    pub async fn run_with(&self, wish: Wish, change: impl FnOnce(&mut Wanted)) -> Report {
-        self.run_to(wish, self.there.base(), change).await.expect("a run")
+    pub async fn run_with(&self, run_mode: RunMode, change: impl FnOnce(&mut Wanted)) -> Report {
+        self.run_to(run_mode, self.there.base(), change).await.expect("a run")
     }
 
     /// Runs the command for another target.
-    pub async fn run_to(&self, wish: Wish, to: &str, change: impl FnOnce(&mut Wanted)) -> Result<Report, String> {
-        self.run_as(KEY, wish, to, change).await
+    pub async fn run_to(
+        &self,
+        run_mode: RunMode,
+        to: &str,
+        change: impl FnOnce(&mut Wanted),
+    ) -> Result<Report, String> {
+        self.run_as(KEY, run_mode, to, change).await
     }
 
     /// Runs the command with the key of somebody.
     pub async fn run_as(
         &self,
         key: &str,
-        wish: Wish,
+        run_mode: RunMode,
         to: &str,
         change: impl FnOnce(&mut Wanted),
     ) -> Result<Report, String> {
         let place =
             |address: &str| Place { address: HttpAddress::parse(address).expect("an address"), key: key.into() };
         let mut wanted = Wanted {
-            wish,
+            run_mode,
             workspaces: vec!["acme".into()],
             update: false,
             keep_extra: false,

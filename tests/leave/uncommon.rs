@@ -3,7 +3,7 @@
 
 use super::filled::fill;
 use super::two::{ACME, HERE, Side, Two, id};
-use causeway::leave::{Outcome, Report, Wish, text};
+use causeway::leave::{Outcome, Report, RunMode, text};
 use serde_json::{Value, json};
 
 fn expect(report: &Report, outcome: Outcome) {
@@ -11,11 +11,11 @@ fn expect(report: &Report, outcome: Outcome) {
 }
 
 async fn carried_whole(two: &Two) {
-    let planned = two.run(Wish::DryRun).await.unwrap();
+    let planned = two.run(RunMode::DryRun).await.unwrap();
     expect(&planned, Outcome::Planned);
     assert!(planned.is_clean(), "{}", text(&planned));
-    expect(&two.run(Wish::Carry).await.unwrap(), Outcome::Alike);
-    let again = two.run(Wish::Carry).await.unwrap();
+    expect(&two.run(RunMode::Carry).await.unwrap(), Outcome::Alike);
+    let again = two.run(RunMode::Carry).await.unwrap();
     expect(&again, Outcome::Alike);
     assert_eq!(again.workspaces[0].carried, None, "{}", text(&again));
 }
@@ -51,7 +51,7 @@ async fn a_retired_type_keeps_its_work_items() {
     here.changed(&format!("{types}{chore}/"), json!({"is_active": false})).await;
     here.mode(true).await;
     // As long as the work item is not there, it cannot be given its type.
-    expect(&two.run(Wish::Carry).await.unwrap(), Outcome::Unlike);
+    expect(&two.run(RunMode::Carry).await.unwrap(), Outcome::Unlike);
     let there = Side::there(&two);
     there.item(0, "Old chore").await;
     carried_whole(&two).await;
@@ -125,8 +125,8 @@ async fn an_archive_mark_is_for_no_work_item_of_another_name() {
     here.made(&here.web(&format!("work-items/{ours}/archive/")), json!({})).await;
     let path = there.web(&format!("work-items/{theirs}/"));
     there.changed(&path, json!({"name": "Another one"})).await;
-    for (wish, outcome) in [(Wish::DryRun, Outcome::Planned), (Wish::Carry, Outcome::Alike)] {
-        let report = two.run(wish).await.unwrap();
+    for (run_mode, outcome) in [(RunMode::DryRun, Outcome::Planned), (RunMode::Carry, Outcome::Alike)] {
+        let report = two.run(run_mode).await.unwrap();
         expect(&report, outcome);
         let told = text(&report);
         assert!(told.contains("Impossible") && told.contains("there it is a work item of another name"), "{told}");
@@ -137,12 +137,12 @@ async fn an_archive_mark_is_for_no_work_item_of_another_name() {
     there.gateway.get("ada", &path).await.expect(404);
     // Brought back here, it is brought back there.
     here.made(&here.web(&format!("work-items/{ours}/unarchive/")), json!({})).await;
-    expect(&two.run(Wish::Check).await.unwrap(), Outcome::Unlike);
+    expect(&two.run(RunMode::Check).await.unwrap(), Outcome::Unlike);
     carried_whole(&two).await;
     assert!(there.read(&path).await.json["type_id"].is_string());
     // What happens to it there afterwards is no business of this command.
     there.made(&format!("{path}archive/"), json!({})).await;
-    expect(&two.run(Wish::Carry).await.unwrap(), Outcome::Unlike);
+    expect(&two.run(RunMode::Carry).await.unwrap(), Outcome::Unlike);
     there.gateway.get("ada", &path).await.expect(404);
 }
 
@@ -154,7 +154,7 @@ async fn a_work_item_that_a_copy_of_the_deployment_has_not_got_is_not_taken_for_
     here.mode(false).await;
     let kind = id(&here.made(&here.web("work-item-types/"), json!({"name": "Kind"})).await);
     here.changed(&here.web(&format!("work-items/{item}/")), json!({"type_id": kind})).await;
-    let report = two.run(Wish::Carry).await.unwrap();
+    let report = two.run(RunMode::Carry).await.unwrap();
     expect(&report, Outcome::Unlike);
     let told = text(&report);
     assert!(told.contains("work items of project WEB that are not there"), "{told}");
@@ -164,11 +164,11 @@ async fn a_work_item_that_a_copy_of_the_deployment_has_not_got_is_not_taken_for_
 #[tokio::test]
 async fn nothing_is_left_with_the_key_of_somebody_who_is_no_administrator() {
     let two = Two::new().await;
-    let fault = two.run_as("bob", Wish::Carry, two.there.base(), |_| {}).await.unwrap_err();
+    let fault = two.run_as("bob", RunMode::Carry, two.there.base(), |_| {}).await.unwrap_err();
     assert!(fault.contains("is not that of an administrator of the workspace acme"), "{fault}");
     // What was done of others before is told all the same.
     let change = |wanted: &mut causeway::leave::Wanted| wanted.workspaces = vec!["acme".into(), "elsewhere".into()];
-    let report = two.run_with(Wish::Carry, change).await;
+    let report = two.run_with(RunMode::Carry, change).await;
     expect(&report, Outcome::Alike);
     assert!(report.fault.as_ref().is_some_and(|fault| fault.contains("answered GET")), "{:?}", report.fault);
     assert_eq!(report.json()["error"], json!(report.fault));
@@ -182,7 +182,7 @@ async fn a_property_of_another_type_is_changed_before_it_gets_options() {
     there.mode(false).await;
     let text_of = json!({"display_name": "Severity", "property_type": "TEXT", "default_value": ["low"]});
     there.made(&there.web("work-item-properties/"), text_of).await;
-    expect(&two.run(Wish::Carry).await.unwrap(), Outcome::Stopped);
-    let done = two.run_with(Wish::Carry, |wanted| wanted.update = true).await;
+    expect(&two.run(RunMode::Carry).await.unwrap(), Outcome::Stopped);
+    let done = two.run_with(RunMode::Carry, |wanted| wanted.update = true).await;
     expect(&done, Outcome::Alike);
 }

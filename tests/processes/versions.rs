@@ -20,7 +20,7 @@ const LONGEST: Duration = Duration::from_millis(5);
 
 /// An answer.
 #[derive(Debug)]
-struct Told {
+struct Outcome {
     status: u16,
     tag: String,
     replayed: bool,
@@ -49,7 +49,7 @@ impl Two {
         path: &str,
         body: Option<&Value>,
         header: (&str, &str),
-    ) -> Told {
+    ) -> Outcome {
         let method = Method::from_bytes(method.as_bytes()).expect("a method");
         let mut request = self.client.request(method, format!("{}{path}", self.children[which].base()));
         request = request.header("X-Api-Key", "ada").header(header.0, header.1);
@@ -63,7 +63,7 @@ impl Two {
         let (status, tag, replayed) =
             (answer.status().as_u16(), header("etag"), header("idempotency-replayed") == "true");
         let json = serde_json::from_slice(&answer.bytes().await.expect("a body")).unwrap_or_default();
-        Told { status, tag, replayed, json }
+        Outcome { status, tag, replayed, json }
     }
 
     async fn made(&self, path: &str, body: Value) -> String {
@@ -72,14 +72,14 @@ impl Two {
         told.json["id"].as_str().expect("an id").to_owned()
     }
 
-    async fn read(&self, which: usize, path: &str) -> Told {
+    async fn read(&self, which: usize, path: &str) -> Outcome {
         let told = self.send(which, "GET", path, None, ("accept", "*/*")).await;
         assert_eq!(told.status, 200, "{path}: {}", told.json);
         told
     }
 
     /// Both read the version, each through a gateway of its own, and then write at once.
-    async fn round(self: &Arc<Self>, path: &str, bodies: [Value; 2]) -> [Told; 2] {
+    async fn round(self: &Arc<Self>, path: &str, bodies: [Value; 2]) -> [Outcome; 2] {
         let barrier = Arc::new(Barrier::new(2));
         let writers = [0, 1].map(|which| {
             let (two, barrier) = (Arc::clone(self), Arc::clone(&barrier));
@@ -105,7 +105,7 @@ fn bodies(member: &str, round: usize) -> [Value; 2] {
 }
 
 /// Which of the two was told 200, when the other one was told 412.
-fn winner(told: &[Told; 2]) -> usize {
+fn winner(told: &[Outcome; 2]) -> usize {
     let winner = usize::from(told[0].status != 200);
     let statuses = [told[winner].status, told[1 - winner].status];
     assert_eq!(statuses, [200, 412], "{told:?}");
@@ -224,6 +224,6 @@ async fn a_post_that_goes_through_both_is_carried_out_once() {
     sound(&database.url(), &two.v1).await;
 }
 
-fn same(one: &Told, other: &Told) -> bool {
+fn same(one: &Outcome, other: &Outcome) -> bool {
     (one.status, &one.tag, &one.json) == (other.status, &other.tag, &other.json)
 }

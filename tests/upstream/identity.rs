@@ -114,7 +114,7 @@ async fn who_reads_by_cards_is_asked_for_every_five_minutes() {
     let (access, clock) = access_to(&v1);
     let read = async || {
         let ctx = context();
-        let caller = access.identify(&headers("ada"), None, Named::AWhileAgo, &ctx).await?;
+        let caller = access.identify(&headers("ada"), None, Named::RelaxedAge, &ctx).await?;
         access.project(&caller, "acme", project_id(), &ctx).await
     };
     let asked = || v1.seen().iter().filter(|call| call.target.contains("users/me/")).count();
@@ -123,7 +123,7 @@ async fn who_reads_by_cards_is_asked_for_every_five_minutes() {
         clock.advance(Duration::from_secs(30));
     }
     assert_eq!(asked(), 1, "within five minutes");
-    assert!(access.identify(&headers("ada"), None, Named::AWhileAgo, &context()).await.is_ok());
+    assert!(access.identify(&headers("ada"), None, Named::RelaxedAge, &context()).await.is_ok());
     assert_eq!(asked(), 2, "after them");
     clock.advance(Duration::from_secs(60));
     assert!(identify(&access, "ada").await.is_ok());
@@ -182,7 +182,7 @@ async fn a_card_that_is_refused_ends_what_is_known_of_the_key() {
     v1.expect(get_card().key("ada").reply(200, card(Some(20))).times(3));
     let (access, clock) = access_to(&v1);
     let ctx = context();
-    let reader = async || access.identify(&headers("ada"), None, Named::AWhileAgo, &ctx).await;
+    let reader = async || access.identify(&headers("ada"), None, Named::RelaxedAge, &ctx).await;
     let caller = reader().await.unwrap();
     let card = async || access.project(&caller, "acme", project_id(), &ctx).await;
     for _ in 0..3 {

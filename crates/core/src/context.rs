@@ -93,7 +93,7 @@ impl Context {
     }
 
     /// Checks whether the request that began the shared work has by now got the answer that its time was over.
-    pub fn is_told_too_late(&self) -> bool {
+    pub fn is_past_asker_deadline(&self) -> bool {
         self.asked_until.is_some_and(|until| until <= Instant::now())
     }
 
@@ -111,7 +111,7 @@ impl Context {
 
     /// Returns the same context, and the value that tells when its first v1 call was sent.
     #[must_use]
-    pub fn telling_when_sent(self) -> (Self, Sent) {
+    pub fn with_sent_time(self) -> (Self, Sent) {
         let sent = Sent::default();
         (Self { sent: Some(sent.clone()), ..self }, sent)
     }
@@ -137,7 +137,7 @@ impl Context {
 
     /// Sets whether the request may rely on older data while v1 is away.
     #[must_use]
-    pub fn tolerating(self, tolerant: bool) -> Self {
+    pub fn with_stale_allowed(self, tolerant: bool) -> Self {
         Self { tolerant, ..self }
     }
 
@@ -162,7 +162,7 @@ impl Context {
     /// A write that has changed nothing waits no longer than its client. A build of an index, or a read that requests
     /// with other keys wait for, waits only for a moment: the other keys may have quota, or their requests are told
     /// when there will be quota, instead of nothing until their time is over. The build then continues by itself.
-    pub fn time_to_be_let_through(&self) -> Duration {
+    pub fn quota_wait_limit(&self) -> Duration {
         match (self.priority, self.asked_until) {
             (Priority::Read, _) if self.for_all => self.time_to_begin().min(HOLD),
             (Priority::Read, Some(until)) => {
@@ -209,14 +209,14 @@ mod tests {
         // Shared work inside it waits no longer either.
         let inner = shared.for_shared_work(Duration::from_secs(60));
         for shared in [shared, inner] {
-            assert!(is_about(shared.time_to_be_let_through(), Duration::from_secs(10) - MARGIN));
+            assert!(is_about(shared.quota_wait_limit(), Duration::from_secs(10) - MARGIN));
             assert!(is_about(shared.time_to_begin(), Duration::from_secs(60) - MARGIN));
         }
         // A request that joined is told within a second when the request that began it has gone.
         let gone = Context::new("r", Duration::ZERO).for_shared_work(Duration::from_secs(60));
-        assert_eq!(gone.time_to_be_let_through(), HOLD);
+        assert_eq!(gone.quota_wait_limit(), HOLD);
         // A request with another key may have quota.
-        assert_eq!(asker.for_all().time_to_be_let_through(), HOLD);
+        assert_eq!(asker.for_all().quota_wait_limit(), HOLD);
     }
 
     #[test]
@@ -227,17 +227,17 @@ mod tests {
         // A call of the write has a time of its own.
         let call = write.for_shared_work(Duration::from_secs(45));
         for ctx in [&write, &call] {
-            assert!(is_about(ctx.time_to_be_let_through(), Duration::from_secs(10) - MARGIN_OF_WRITES));
-            assert!(!ctx.is_told_too_late());
+            assert!(is_about(ctx.quota_wait_limit(), Duration::from_secs(10) - MARGIN_OF_WRITES));
+            assert!(!ctx.is_past_asker_deadline());
         }
         let late = Context::new("r", Duration::ZERO).with_priority(Priority::Write);
         let late = late.for_write(Duration::from_secs(60), Arc::clone(&changed));
-        assert!(late.is_told_too_late());
-        assert_eq!(late.time_to_be_let_through(), Duration::ZERO);
+        assert!(late.is_past_asker_deadline());
+        assert_eq!(late.quota_wait_limit(), Duration::ZERO);
         changed.store(true, Ordering::SeqCst);
         for (ctx, seconds) in [(&write, 60), (&call, 45), (&late, 60)] {
             let whole = Duration::from_secs(seconds) - MARGIN_OF_WRITES;
-            assert!(is_about(ctx.time_to_be_let_through(), whole), "what is begun is ended");
+            assert!(is_about(ctx.quota_wait_limit(), whole), "what is begun is ended");
         }
     }
 
@@ -257,8 +257,8 @@ mod tests {
     #[test]
     fn a_build_holds_those_who_wait_for_it_for_a_moment_only() {
         let build = Context::new("r", Duration::from_secs(60)).with_priority(Priority::Index);
-        assert_eq!(build.time_to_be_let_through(), HOLD);
+        assert_eq!(build.quota_wait_limit(), HOLD);
         let write = Context::new("r", Duration::from_secs(60)).with_priority(Priority::Write);
-        assert!(is_about(write.time_to_be_let_through(), Duration::from_secs(60) - MARGIN_OF_WRITES));
+        assert!(is_about(write.quota_wait_limit(), Duration::from_secs(60) - MARGIN_OF_WRITES));
     }
 }

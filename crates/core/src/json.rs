@@ -17,9 +17,9 @@ pub const MOST_LEVELS: usize = 120;
 
 /// A value exactly as written.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct AsWritten(pub Value);
+pub struct LiteralJson(pub Value);
 
-impl<'de> Deserialize<'de> for AsWritten {
+impl<'de> Deserialize<'de> for LiteralJson {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Below(0).deserialize(from).map(Self)
     }
@@ -39,7 +39,7 @@ pub fn members(text: &[u8]) -> serde_json::Result<Map<String, Value>> {
 ///
 /// # Errors
 /// Fails for anything that is not a value.
-pub fn without_depths(text: &str) -> serde_json::Result<Option<String>> {
+pub fn cut_to_max_depth(text: &str) -> serde_json::Result<Option<String>> {
     // Brackets inside texts count too, so this is an upper bound of the nesting.
     if text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count() < MOST_LEVELS {
         return Ok(None);
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> serde_json::Result<Value> {
-        serde_json::from_str(text).map(|AsWritten(value)| value)
+        serde_json::from_str(text).map(|LiteralJson(value)| value)
     }
 
     #[test]
@@ -188,11 +188,11 @@ mod tests {
         for levels in [1, MOST_LEVELS - 1, MOST_LEVELS, MOST_LEVELS + 1, 500] {
             let text = nested(levels);
             let object = members(format!("{{\"a\":{text}}}").as_bytes()).expect("an object");
-            let alone = without_depths(&text).expect("a value");
+            let alone = cut_to_max_depth(&text).expect("a value");
             assert_eq!(alone.is_some(), levels >= MOST_LEVELS, "{levels}");
             assert_eq!(alone.unwrap_or(text), object["a"].to_string(), "{levels}");
         }
-        assert!(without_depths(&format!("{} 1", nested(500))).is_err());
+        assert!(cut_to_max_depth(&format!("{} 1", nested(500))).is_err());
     }
 
     #[test]

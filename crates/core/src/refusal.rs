@@ -291,7 +291,7 @@ impl Refusal {
     }
 
     /// Checks whether v1 is away or failing. Such a refusal says nothing about the data that was asked for.
-    pub fn is_trouble(&self) -> bool {
+    pub fn is_upstream_failure(&self) -> bool {
         matches!(self, Self::UpstreamFault { .. } | Self::UpstreamUnavailable { .. } | Self::UpstreamTimeout { .. })
     }
 

@@ -41,10 +41,10 @@ const STAND_IN: &[u8] = b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n
 
 /// Refusals for the requests of a connection. hyper's service asks for one request after the other.
 #[derive(Debug, Clone, Default)]
-pub struct Verdicts(Arc<Mutex<Told>>);
+pub struct Verdicts(Arc<Mutex<VerdictState>>);
 
 #[derive(Debug, Default)]
-struct Told {
+struct VerdictState {
     asked: u64,
     /// The number of the refused request, counted from 1.
     refused: Option<(u64, Refusal)>,
@@ -59,7 +59,7 @@ impl Verdicts {
         told.refused.take_if(|(number, _)| *number == asked).map(|(_, refusal)| refusal)
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
+    fn told(&self) -> MutexGuard<'_, VerdictState> {
         self.0.lock()
     }
 }

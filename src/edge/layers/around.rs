@@ -62,7 +62,7 @@ where
         let answering = pin!(answer(request));
         timeout_at(context.deadline.into(), answering).await
     };
-    let maybe_done = || !safe && !context.meter.has_only_waited();
+    let maybe_done = || !safe && !context.meter.is_surely_unchanged();
     answer.unwrap_or_else(|_| Err(Refusal::DeadlineExceeded { maybe_done: maybe_done() }))
 }
 

@@ -93,7 +93,7 @@ fn add_cost(response: &mut Response<Body>, context: &Context, total: Duration) {
         response.headers_mut().insert(AGE, (age.as_secs_f64().ceil() as u64).into());
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
-    if shows && context.meter.makes_do() {
+    if shows && context.meter.uses_older_data() {
         response.headers_mut().insert(CACHE_STATUS, STALE);
     }
     response.headers_mut().insert(V1_CALLS, context.meter.calls().into());

@@ -7,7 +7,7 @@
 //! May use: `edge`, `settings`, `store`, this folder, `protocol`, `service`.
 
 use super::page::{Page, STYLE, ScopeLine, failure, lines, redirect, redirect_after_form, stale};
-use super::proof::{FormCookie, Unproven, is_foreign, with_form};
+use super::proof::{FormCookie, Unproven, is_cross_site, with_form};
 use super::{Asked, OAuthPages};
 use crate::edge::Body;
 use crate::oauth::OAuth;
@@ -153,7 +153,7 @@ fn back(asked: &Asked, client: &Client, uri: &str, error: &OAuthError, state: Op
 /// Reads a form; `None` when no page of the gateway can have sent it.
 pub(super) fn sent_form(asked: &Asked) -> Option<Form> {
     let form_type = asked.text_header("content-type").unwrap_or_default();
-    if is_foreign(asked) || !form_type.starts_with("application/x-www-form-urlencoded") {
+    if is_cross_site(asked) || !form_type.starts_with("application/x-www-form-urlencoded") {
         return None;
     }
     Form::urlencoded(asked.body.as_ref().ok()?).filter(|form| form.repeated().is_empty())

@@ -94,7 +94,7 @@ impl Pages for OAuthPages {
         let (parts, body) = request.into_parts();
         let client = parts.extensions.get::<ClientAddress>().map(|client| client.0);
         let origin = Origin { ip: client, user_agent: client_agent(&parts.headers) };
-        let pages = Self { oauth: self.oauth.asked_from(origin) };
+        let pages = Self { oauth: self.oauth.with_origin(origin) };
         Box::pin(async move {
             let body = read_body(body, LARGEST).await;
             // An overloaded gateway is not an error of the request, so the answer is not an OAuth error.

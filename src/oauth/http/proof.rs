@@ -157,6 +157,6 @@ fn place(purpose: &str, cookie: &FormCookie) -> String {
 }
 
 /// Checks whether the browser says that a form came from a page of another site. Older browsers say nothing.
-pub(super) fn is_foreign(asked: &Asked) -> bool {
+pub(super) fn is_cross_site(asked: &Asked) -> bool {
     asked.text_header("sec-fetch-site").is_some_and(|site| !matches!(site, "same-origin" | "none"))
 }

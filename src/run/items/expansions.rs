@@ -250,7 +250,7 @@ async fn parents(job: &InProject<'_>, items: &[Item]) -> Result<Vec<Expanded>, R
         if known.contains_key(&id) || unknown.iter().any(|(asked, _)| *asked == id) {
             continue;
         }
-        match items.iter().find(|item| item.id == id).cloned().or_else(|| job.vouched(id)) {
+        match items.iter().find(|item| item.id == id).cloned().or_else(|| job.item_in_fresh_index(id)) {
             Some(item) => drop(known.insert(id, parent(id, &item.name, item.sequence_id))),
             None => unknown.push((id, child)),
         }

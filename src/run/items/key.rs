@@ -106,7 +106,7 @@ impl InProject<'_> {
     /// Returns the identifier of this call's project, against which keys with the identifiers `named` are checked. The
     /// card may be older than a change of the identifier. So before another identifier counts as foreign, the project
     /// is read once more: one call, and for some seconds no further call for the same identifier.
-    pub(in crate::run) async fn identifier_beside(
+    pub(in crate::run) async fn identifier_checked_against(
         &self,
         named: impl IntoIterator<Item = &str>,
     ) -> Result<String, Refusal> {

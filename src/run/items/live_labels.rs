@@ -51,7 +51,7 @@ impl InProject<'_> {
             }
             true => match self.load_since(labels, asked).await {
                 Ok(newer) => ids(&newer.value),
-                Err(refusal) if refusal.is_trouble() && self.call.ctx.tolerant => {
+                Err(refusal) if refusal.is_upstream_failure() && self.call.ctx.tolerant => {
                     self.call.ctx.meter.relies_on(read_at, Note::Outage);
                     return Ok(live);
                 }

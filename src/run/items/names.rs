@@ -307,7 +307,7 @@ async fn parent(job: &InProject<'_>, given: &Given, stored: Option<&Item>) -> Re
 
 async fn by_key(job: &InProject<'_>, key: &str) -> Result<Option<Item>, Refusal> {
     let Some(key) = HumanKey::parse(trimmed(key)) else { return Ok(None) };
-    match job.identifier_beside([&*key.project]).await? == key.project {
+    match job.identifier_checked_against([&*key.project]).await? == key.project {
         true => if_live(job.own_item_by_key(&key).await),
         false => Ok(None),
     }
@@ -329,7 +329,7 @@ async fn meets_above(job: &InProject<'_>, start: &Item, own: Uuid) -> Result<boo
         if index.is_none() && reads == PARENT_READS {
             index = Some(job.runner.indexes.newest(&job.index_scope()?, job.key(), &job.call.ctx).await?);
         }
-        let live = match (&index, job.vouched(next)) {
+        let live = match (&index, job.item_in_fresh_index(next)) {
             (Some(index), _) => index.get(next),
             (None, Some(item)) => Some(item),
             (None, None) => {

@@ -109,7 +109,7 @@ impl InProject<'_> {
 
     /// Returns the live item `id`: from a fresh index if there is one, else read from v1.
     pub(in crate::run) async fn live_item(&self, id: Uuid) -> Result<Item, Refusal> {
-        match self.vouched(id) {
+        match self.item_in_fresh_index(id) {
             Some(item) => Ok(item),
             None => self.read_item(id).await,
         }
@@ -117,7 +117,7 @@ impl InProject<'_> {
 
     /// Returns the row of a fresh index, which proves that the item is live; for reads while v1's quota is short, of an
     /// older index.
-    pub(in crate::run) fn vouched(&self, id: Uuid) -> Option<Item> {
+    pub(in crate::run) fn item_in_fresh_index(&self, id: Uuid) -> Option<Item> {
         let (scope, indexes) = (self.index_scope().ok()?, &self.runner.indexes);
         if let Some(index) = indexes.peek(&scope) {
             return index.get(id);

@@ -62,7 +62,7 @@ impl InProject<'_> {
     /// Empties the set of the record `id`, which was just deleted: members that were read before are invalid. v1 may
     /// still show its members for a moment (`cycles_deleted_items_later`), so an empty set is cached instead of reading
     /// again.
-    pub(in crate::run) async fn left_by_all(&self, resource: &Resource, id: Uuid) -> Result<(), Refusal> {
+    pub(in crate::run) async fn empty_set_of_deleted(&self, resource: &Resource, id: Uuid) -> Result<(), Refusal> {
         if resource.is(Known::Labels) {
             // v1 removes the label from items in the background (`labels_item_after_label_delete`); until then it is
             // removed from v1's answers.
@@ -84,7 +84,7 @@ impl InProject<'_> {
 
     /// Checks whether all members of these sets can be read while the first ones read are still valid. A read that
     /// cannot end would spend v1's quota in vain, again and again.
-    pub(in crate::run) fn hold_readable(
+    pub(in crate::run) fn check_enough_quota_for_sets(
         &self,
         kind: SetKind,
         test: &str,
@@ -119,7 +119,7 @@ impl InProject<'_> {
         let apart = kind.known().archived(&sets);
         let (live, archived) = (self.ids_at(sets, "fields=id").await?, self.ids_at(apart, "fields=id").await?);
         let mut members = HashSet::new();
-        self.hold_readable(kind, "isnull", live.iter().chain(archived.iter()).copied())?;
+        self.check_enough_quota_for_sets(kind, "isnull", live.iter().chain(archived.iter()).copied())?;
         for id in live.iter().chain(archived.iter()) {
             members.extend(self.members_of(kind, *id).await?.iter().copied());
         }

@@ -69,7 +69,7 @@ impl<'j> OwnCall<'j> {
     }
 
     /// Refuses the write when it demands a version of the record other than the one in `catalogue`.
-    pub(super) fn hold_precondition(&self, catalogue: &Arc<Catalogue>) -> Result<(), Refusal> {
+    pub(super) fn check_precondition(&self, catalogue: &Arc<Catalogue>) -> Result<(), Refusal> {
         let job = self.job;
         let Some(condition) = &job.condition else { return Ok(()) };
         let Some(showing) = job.runner.plan.showing(job.operation()) else { return Ok(()) };
@@ -113,7 +113,7 @@ impl<'j> OwnCall<'j> {
         let edit = |edit: &mut Edit| {
             self.check_mode(&edit.after)?;
             let before = Arc::new(edit.after.clone());
-            self.hold_precondition(&before)?;
+            self.check_precondition(&before)?;
             let thing = rules(edit)?;
             Ok((thing, audit::entries(self.job, self.workspace, &before, &edit.after)))
         };

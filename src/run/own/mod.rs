@@ -68,7 +68,7 @@ pub(super) async fn on_types(special: Special, job: &Job) -> Result<Reply, Refus
 /// Begins the call and checks its role, mode and precondition.
 async fn begun(job: &Job) -> Result<OwnCall<'_>, Refusal> {
     let call = OwnCall::begin(job, shown).await?;
-    if let Err(refusal) = call.job.hold_role().await {
+    if let Err(refusal) = call.job.check_role().await {
         if job.resource().records == Some(OwnRecords::Features) && matches!(refusal, Refusal::Forbidden { .. }) {
             let entry = features_refused(job.actor(), call.workspace, job.slug());
             job.runner.store.record(call.workspace, &[entry]).await?;
@@ -76,7 +76,7 @@ async fn begun(job: &Job) -> Result<OwnCall<'_>, Refusal> {
         return Err(refusal);
     }
     call.check_mode(&call.catalogue)?;
-    call.hold_precondition(&call.catalogue)?;
+    call.check_precondition(&call.catalogue)?;
     Ok(call)
 }
 

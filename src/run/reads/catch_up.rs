@@ -16,11 +16,11 @@ use uuid::Uuid;
 
 /// Pauses between attempts to announce a write while its answer waits, in milliseconds: until then, other processes
 /// show older data. After an outage, several connections in a row may be dead.
-const TOLD_AT_ONCE: [u64; 5] = [20, 50, 100, 200, 300];
+const ANNOUNCE_PAUSES: [u64; 5] = [20, 50, 100, 200, 300];
 /// Time after which no further attempt is made while the answer waits.
 const AT_ONCE: Duration = Duration::from_secs(1);
 /// Number of later attempts to announce a write that could not be announced.
-const TOLD_AGAIN: usize = 30;
+const LATE_ATTEMPTS: usize = 30;
 /// Time between later attempts.
 const AGAIN: Duration = Duration::from_secs(2);
 
@@ -54,7 +54,7 @@ impl Runner {
     /// Announces a write that was answered; waits until all processes that answer from memory know of it. When the
     /// announcement fails, it is tried again after the answer: the write cannot be undone.
     pub async fn announce_done(self: &Arc<Self>, project: Uuid, changed: Vec<Changed>, turn: Option<&Noted>) {
-        let (began, mut pauses) = (Instant::now(), TOLD_AT_ONCE.iter());
+        let (began, mut pauses) = (Instant::now(), ANNOUNCE_PAUSES.iter());
         let fault = loop {
             let fault = match self.store.bump_epoch(project, changed.clone(), turn, true).await {
                 Ok(epoch) => return self.reached(project, epoch, 1),
@@ -69,11 +69,11 @@ impl Runner {
         };
         tracing::warn!(%project, %fault, "other gateway processes could not be told of a write");
         let (runner, turn) = (Arc::clone(self), turn.cloned());
-        tokio::spawn(async move { runner.tell_late(project, changed, turn).await });
+        tokio::spawn(async move { runner.announce_late(project, changed, turn).await });
     }
 
-    async fn tell_late(&self, project: Uuid, changed: Vec<Changed>, turn: Option<Noted>) {
-        for _ in 0..TOLD_AGAIN {
+    async fn announce_late(&self, project: Uuid, changed: Vec<Changed>, turn: Option<Noted>) {
+        for _ in 0..LATE_ATTEMPTS {
             tokio::time::sleep(AGAIN).await;
             if let Ok(epoch) = self.store.bump_epoch(project, changed.clone(), turn.as_ref(), true).await {
                 tracing::info!(%project, "other gateway processes were told of a write late");
@@ -91,7 +91,7 @@ impl Runner {
     }
 
     /// Drops v1 data of the project read before this epoch: they do not fit the recorded types and values.
-    pub(in crate::run) fn goes_with(&self, project: Uuid, epoch: i64) {
+    pub(in crate::run) fn drop_data_before_epoch(&self, project: Uuid, epoch: i64) {
         if self.epochs.get(&project).unwrap_or(0) < epoch {
             self.reached(project, epoch, 0);
         }

@@ -3,30 +3,35 @@
 //!
 //! May use: what `run` may use, but no step.
 
-use crate::plan::{OneOfAll, Resource};
+use crate::plan::{CollectionRule, Resource};
 use crate::run::kept::collection::Collection;
 use crate::translate::{Fault, Held};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 /// Returns the flag as a v1 body.
-pub(in crate::run) fn flag(resource: &Resource, rule: &OneOfAll, value: bool) -> Map<String, Value> {
+pub(in crate::run) fn flag(resource: &Resource, rule: &CollectionRule, value: bool) -> Map<String, Value> {
     let key = resource.fields[rule.field].spec.v1.clone();
     key.into_iter().map(|key| (key, Value::Bool(value))).collect()
 }
 
 /// Checks whether v1 shows the flag on a record; v2 may not, see [`is_shown`].
-pub(in crate::run) fn has(resource: &Resource, rule: &OneOfAll, held: &Held) -> bool {
+pub(in crate::run) fn has(resource: &Resource, rule: &CollectionRule, held: &Held) -> bool {
     let name = resource.fields[rule.field].spec.v1.as_deref();
     name.is_some_and(|name| held.v1_members().get(name) == Some(&Value::Bool(true)))
 }
 
-pub(in crate::run) fn is_shown(resource: &Resource, rule: &OneOfAll, held: &Held) -> bool {
+pub(in crate::run) fn is_shown(resource: &Resource, rule: &CollectionRule, held: &Held) -> bool {
     held.v2_members().get(&resource.fields[rule.field].name) == Some(&Value::Bool(true))
 }
 
 /// Checks whether both v1 and v2 show the flag on a record other than `id`.
-pub(in crate::run) fn is_on_another(resource: &Resource, rule: &OneOfAll, all: &Collection, id: Uuid) -> bool {
+pub(in crate::run) fn is_on_another(
+    resource: &Resource,
+    rule: &CollectionRule,
+    all: &Collection,
+    id: Uuid,
+) -> bool {
     let is_on = |held: &Held| has(resource, rule, held) && is_shown(resource, rule, held);
     all.rows().iter().any(|held| held.record.id != id && is_on(held))
 }
@@ -36,7 +41,7 @@ pub(in crate::run) fn is_on_another(resource: &Resource, rule: &OneOfAll, all: &
 /// (`states_list_two_defaults`). It has it on none after a failed create (`states_list_defaults_after_failed_create`).
 pub(in crate::run) fn show_one(
     resource: &Resource,
-    rule: &OneOfAll,
+    rule: &CollectionRule,
     rows: &mut [Held],
     read: impl Fn(&str, Uuid) -> Result<Held, Fault>,
 ) -> Result<(), Fault> {

@@ -17,7 +17,7 @@ use uuid::Uuid;
 /// Reads the complete collection; filters, orders and pages it here, because v1 cannot do it (traps 47, 48).
 pub(in crate::run) async fn list(job: &Job) -> Result<Reply, Refusal> {
     match job.ready_page() {
-        Some(reply) => job.hold_required().await.map(|()| reply),
+        Some(reply) => job.check_required_record().await.map(|()| reply),
         None => boxed(|| make_page(job)).await,
     }
 }
@@ -27,9 +27,9 @@ async fn make_page(job: &Job) -> Result<Reply, Refusal> {
     let call = match job.list_call() {
         Ok(call) => call,
         // A missing required record is reported before a bad query (O2); then the list itself is not worth a call.
-        Err(refusal) => return Err(job.hold_required().await.err().unwrap_or(refusal)),
+        Err(refusal) => return Err(job.check_required_record().await.err().unwrap_or(refusal)),
     };
-    let (required, loaded) = tokio::join!(job.hold_required(), job.load(job.resource()));
+    let (required, loaded) = tokio::join!(job.check_required_record(), job.load(job.resource()));
     required?;
     let loaded = loaded?;
     if loaded.value.rows().is_empty() {
@@ -42,7 +42,9 @@ async fn make_page(job: &Job) -> Result<Reply, Refusal> {
 /// archived project, and an empty list for it (trap 58, `projects_archived_comments`), but the row may be older.
 async fn prove_without_a_read(job: &Job, read_at: Instant) -> Result<(), Refusal> {
     match (job.in_project(), job.required_item()) {
-        (Some(within), Some(id)) if within.vouched(id).is_some() => Box::pin(within.prove_empty(read_at)).await,
+        (Some(within), Some(id)) if within.item_in_fresh_index(id).is_some() => {
+            Box::pin(within.prove_empty(read_at)).await
+        }
         _ => Ok(()),
     }
 }
@@ -55,7 +57,7 @@ pub(in crate::run) async fn one(job: &Job) -> Result<Reply, Refusal> {
 
 /// Reads the record that the path names, and in parallel the record that it requires.
 pub(in crate::run) async fn read_addressed_record(job: &Job) -> Result<Arc<Held>, Refusal> {
-    let (required, held) = tokio::join!(job.hold_required(), read(job));
+    let (required, held) = tokio::join!(job.check_required_record(), read(job));
     required?;
     held
 }
@@ -82,7 +84,7 @@ async fn read_alone(job: &Job, id: Uuid) -> Result<Held, Refusal> {
         200 => {
             let held = job.translate_record(job.resource(), &answer.body).await?;
             same_record(held.record.id, id)?;
-            rules::hold_place(job.resource(), &job.call.variables, &held)?;
+            rules::check_place(job.resource(), &job.call.variables, &held)?;
             Ok(held)
         }
         // Also for a comment of another work item (`comments_get_through_other_item`).

@@ -158,7 +158,7 @@ impl Job {
                     *held = overlaid(shape, held, overlay).map_err(|fault| bad_data(&fault))?;
                 }
             }
-            rows.iter().try_for_each(|held| rules::hold_place(resource, &variables, held))?;
+            rows.iter().try_for_each(|held| rules::check_place(resource, &variables, held))?;
             if let Some(rule) = &resource.exclusive {
                 let read = |text: &str, id| shape.read(text, overlays.get(&id).map_or(&[], Vec::as_slice));
                 flagged::show_one(resource, rule, &mut rows, read).map_err(|fault| bad_data(&fault))?;

@@ -193,7 +193,7 @@ impl Job {
             if runner.client.breaker.is_troubled() {
                 match Box::pin(runner.answers.share(question, || self.asking(request.clone()))).await {
                     Some(Ok(answer)) if answer.status == 200 => return Ok(answer),
-                    Some(Err(refusal)) if refusal.is_trouble() => return Err(refusal),
+                    Some(Err(refusal)) if refusal.is_upstream_failure() => return Err(refusal),
                     // It may be about the other caller's key, or take long.
                     _ => {}
                 }

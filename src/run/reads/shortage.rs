@@ -68,7 +68,7 @@ impl Job {
         let meter = &self.call.ctx.meter;
         let older = read_at < asked && asked - read_at >= usual;
         // Data that are used because v1 gave nothing newer are already noted.
-        let told = meter.makes_do();
+        let told = meter.uses_older_data();
         if older && !told { meter.relies_on(read_at, Note::Stale) } else { meter.used(read_at) }
     }
 
@@ -231,7 +231,7 @@ impl Job {
         while !is_begun() && !budget.spares(key.id(), Priority::Read, AT_ONCE) {
             let Some(_waiting) = self.runner.beginners.wait_for(&what) else {
                 let wait = budget.wait(key.id(), Priority::Read);
-                if wait > ctx.time_to_be_let_through() {
+                if wait > ctx.quota_wait_limit() {
                     return Err(none_in_time(wait));
                 }
                 tokio::time::sleep(LOOK).await;
@@ -276,8 +276,8 @@ impl InProject<'_> {
                 indexes.fresh(scope, &key, ctx).await
             };
             let mut outcome = begin(own && !indexes.is_shared()).await;
-            let makes_do = || self.may_stretch() && self.stretched_index(scope).is_some();
-            if own && self.is_paced() && matches!(outcome, Err(Refusal::RateLimited { .. })) && !makes_do() {
+            let uses_older_data = || self.may_stretch() && self.stretched_index(scope).is_some();
+            if own && self.is_paced() && matches!(outcome, Err(Refusal::RateLimited { .. })) && !uses_older_data() {
                 // There was no quota when v1 was asked. Now wait for quota, or for a read that another request begins.
                 outcome = begin(true).await;
             }

@@ -17,7 +17,7 @@ use crate::v1::V1Response;
 use crate::v2::Reply;
 
 pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
-    job.hold_required().await?;
+    job.check_required_record().await?;
     let given = job.given()?;
     let given = job.sanitising(job.body_size(), || comments::sanitise(given)).await??;
     let resource = job.resource();

@@ -39,7 +39,7 @@ pub(super) async fn run(special: Special, job: &Job) -> Result<Reply, Refusal> {
         Special::WorkItemDelete => Box::pin(steps::delete::run(&within()?)).await,
         Special::WorkItemLookup => Box::pin(steps::lookup::run(job)).await,
         Special::WorkItemRetrieve => Box::pin(steps::retrieve::run(&within()?)).await,
-        Special::WorkItemUnarchive => Box::pin(steps::archive::bring_back(&within()?)).await,
+        Special::WorkItemUnarchive => Box::pin(steps::archive::unarchive_item(&within()?)).await,
         Special::WorkItemUpdate => Box::pin(steps::update::run(&within()?)).await,
         Special::WorkItemsList => Box::pin(steps::list::run(&within()?)).await,
         Special::WorkspaceMembers => Box::pin(workspace_members::run(job)).await,

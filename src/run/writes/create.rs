@@ -27,7 +27,7 @@ pub(in crate::run) async fn create(job: &Job) -> Result<Reply, Refusal> {
 
 /// Begins the write of a body that is valid and follows the declared rules.
 pub(in crate::run) async fn begin(job: &Job) -> Result<(Write<'_, Collection>, Given), Refusal> {
-    job.hold_required().await?;
+    job.check_required_record().await?;
     let mut given = job.given()?;
     checks::references(job, &given, None).await?;
     checks::order_of_dates(job.resource(), &given, None)?;

@@ -64,7 +64,7 @@ async fn delete_now(job: &Job, write: Write<'_, Collection>, was_there: bool) ->
     job.delete(resource, id, was_there).await?;
     write.finish(|before| before.without(id));
     if let Some(within) = job.in_project() {
-        within.left_by_all(resource, id).await?;
+        within.empty_set_of_deleted(resource, id).await?;
     }
     if resource.keeps_values() {
         job.runner.store.delete_overlay(job.workspace_id().await?, &resource.name, id).await?;

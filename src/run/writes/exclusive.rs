@@ -9,7 +9,7 @@
 
 use super::write::{created_but, partly_done};
 use super::{checks, create, update};
-use crate::plan::{Extra, OneOfAll, Resource};
+use crate::plan::{CollectionRule, Extra, Resource};
 use crate::refusal::Refusal;
 use crate::run::job::Job;
 use crate::run::kept::collection::Collection;
@@ -27,7 +27,7 @@ use uuid::Uuid;
 const FLAGGED: usize = 3;
 
 /// Creates a record, and sets the flag on it afterwards if the body asks for it.
-pub(in crate::run) async fn create(job: &Job, rule: &OneOfAll) -> Result<Reply, Refusal> {
+pub(in crate::run) async fn create(job: &Job, rule: &CollectionRule) -> Result<Reply, Refusal> {
     let (mut write, mut given) = create::begin(job).await?;
     let resource = job.resource();
     if take_flag(resource, rule, &mut given) != Some(true) {
@@ -54,7 +54,7 @@ pub(in crate::run) async fn create(job: &Job, rule: &OneOfAll) -> Result<Reply, 
 
 /// Updates a record. Setting the flag clears it on the others; it cannot be cleared without being set on another
 /// record.
-pub(in crate::run) async fn update(job: &Job, rule: &OneOfAll) -> Result<Reply, Refusal> {
+pub(in crate::run) async fn update(job: &Job, rule: &CollectionRule) -> Result<Reply, Refusal> {
     let (write, stored, mut given) = update::begin_valid(job).await?;
     let resource = job.resource();
     let flag = take_flag(resource, rule, &mut given);
@@ -77,7 +77,7 @@ async fn promote(
     mut write: Write<'_, Collection>,
     stored: &Held,
     given: Given,
-    rule: &OneOfAll,
+    rule: &CollectionRule,
     others: &[Uuid],
 ) -> Result<Reply, Refusal> {
     let (resource, id) = (job.resource(), stored.record.id);
@@ -98,19 +98,24 @@ async fn promote(
     create::finish(job, write, &v1).await
 }
 
-fn take_flag(resource: &Resource, rule: &OneOfAll, given: &mut Given) -> Option<bool> {
+fn take_flag(resource: &Resource, rule: &CollectionRule, given: &mut Given) -> Option<bool> {
     given.shift_remove(&resource.fields[rule.field].name)?.as_bool()
 }
 
 /// Returns the ids of the other records that have the flag, by the list already read.
-fn others(resource: &Resource, rule: &OneOfAll, write: &Write<'_, Collection>, id: Uuid) -> Vec<Uuid> {
+fn others(resource: &Resource, rule: &CollectionRule, write: &Write<'_, Collection>, id: Uuid) -> Vec<Uuid> {
     let Some(all) = write.before() else { return Vec::new() };
     let flagged = all.value.rows().iter().filter(|held| has(resource, rule, held));
     flagged.map(|held| held.record.id).filter(|other| *other != id).collect()
 }
 
 /// Returns another record on which v2 shows the flag although v1 has it on none.
-fn shown_alone(resource: &Resource, rule: &OneOfAll, write: &Write<'_, Collection>, id: Uuid) -> Option<Arc<Held>> {
+fn shown_alone(
+    resource: &Resource,
+    rule: &CollectionRule,
+    write: &Write<'_, Collection>,
+    id: Uuid,
+) -> Option<Arc<Held>> {
     let is_alone = |held: &&Arc<Held>| is_shown(resource, rule, held) && !has(resource, rule, held);
     let all = write.before()?;
     let shown = all.value.rows().iter().find(is_alone);
@@ -118,7 +123,7 @@ fn shown_alone(resource: &Resource, rule: &OneOfAll, write: &Write<'_, Collectio
 }
 
 /// Clears the flag on `ids`; returns the records afterwards.
-async fn clear(job: &Job, rule: &OneOfAll, ids: &[Uuid]) -> Result<Vec<Held>, Refusal> {
+async fn clear(job: &Job, rule: &CollectionRule, ids: &[Uuid]) -> Result<Vec<Held>, Refusal> {
     let resource = job.resource();
     let mut cleared = Vec::with_capacity(ids.len());
     for id in ids {

@@ -8,7 +8,7 @@
 //!
 //! May use: what `run` may use.
 
-use crate::json::{self, AsWritten};
+use crate::json::{self, LiteralJson};
 use crate::plan::{Answer, BodyRule, Input, Known, Method, OnCreate, OwnRecords, Source, Special, Step};
 use crate::refusal::Refusal;
 use crate::run::items::fields::{Newest, newest};
@@ -86,9 +86,9 @@ impl Job {
             [Candidate { id, created_at: Some(_) }] if !ambiguous => {
                 let Some(reply) = self.read_created_record(*id).await? else { return Ok(Looked::NotKnown) };
                 // Otherwise it is another record of the same name, or has only a part of what was sent.
-                let whole = self.shows_all(&reply, &given)? && self.has_sent_pair(*id, &given).await?;
+                let whole = self.shows_all(&reply, &given)? && self.has_external_pair(*id, &given).await?;
                 match whole {
-                    true => Ok(Looked::Found(self.made_the_only_one(*id, &given, reply).await?)),
+                    true => Ok(Looked::Found(self.make_sole_flag_holder(*id, &given, reply).await?)),
                     false => Ok(Looked::NotKnown),
                 }
             }
@@ -141,7 +141,7 @@ impl Job {
             let query = format!("per_page={PAGE}&offset={}", page * PAGE);
             let reading = self.as_operation(list, Parameters::parse(&query));
             let body = Box::pin(reading.run_operation()).await?.body.unwrap_or_default();
-            let AsWritten(body) = serde_json::from_slice(&body).map_err(Refusal::internal)?;
+            let LiteralJson(body) = serde_json::from_slice(&body).map_err(Refusal::internal)?;
             let rows = body.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
             found.extend(rows.iter().filter(|row| self.shows(row, given)).filter_map(Candidate::of));
             if body.get("next").is_none_or(Value::is_null) {
@@ -201,7 +201,7 @@ impl Job {
 
     /// Sets the flag that only one record has (`exclusive`) on the record `id`, when `given` asks for it; returns the
     /// answer afterwards. An interrupted create may have left the flag on the previous record too.
-    async fn made_the_only_one(&self, id: Uuid, given: &Given, reply: Reply) -> Result<Reply, Refusal> {
+    async fn make_sole_flag_holder(&self, id: Uuid, given: &Given, reply: Reply) -> Result<Reply, Refusal> {
         let Some(field) = self.flag_asked_for(given) else { return Ok(reply) };
         let flag = &self.resource().fields[field].name;
         let update = self.sibling(Method::Patch, Answer::Record, "{pk}/");
@@ -213,7 +213,7 @@ impl Job {
     }
 
     /// Checks whether the work item has the sent external pair, which v2 never shows.
-    async fn has_sent_pair(&self, id: Uuid, given: &Given) -> Result<bool, Refusal> {
+    async fn has_external_pair(&self, id: Uuid, given: &Given) -> Result<bool, Refusal> {
         let sent = |name: &str| given.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (external_id, source) = (sent("external_id"), sent("external_source"));
         let within = self.in_project().filter(|_| self.resource().is(Known::WorkItems));

@@ -28,7 +28,7 @@ impl Job {
     ///
     /// # Errors
     /// 412; 404 when the record does not exist; errors of the read.
-    pub(in crate::run) async fn hold_precondition(&self) -> Result<(), Refusal> {
+    pub(in crate::run) async fn check_precondition(&self) -> Result<(), Refusal> {
         let Some(condition) = &self.condition else { return Ok(()) };
         let Some(showing) = self.runner.plan.showing(self.operation()) else { return Ok(()) };
         if self.is_own() {

@@ -9,7 +9,7 @@
 //! wait at all when the line is too long. A client that leaves also leaves the line. May use: what `run` may use.
 
 use crate::context::Priority;
-use crate::plan::{BodyRule, Turn as Declared, TurnOf};
+use crate::plan::{BodyRule, Turn as Declared, TurnTarget};
 use crate::refusal::Refusal;
 use crate::run::job::Job;
 use crate::store::{InLine, NoTurn, Patience, Turn, Wanted};
@@ -39,7 +39,7 @@ impl Job {
     /// may need no call.
     pub(in crate::run) async fn wait_for_quota(&self) -> Result<Option<InLine>, Refusal> {
         let (budget, key) = (&self.runner.client.budget, self.key().id());
-        let of_many = |turn: &Declared| !turn.shared && !matches!(turn.of, TurnOf::Record);
+        let of_many = |turn: &Declared| !turn.shared && !matches!(turn.of, TurnTarget::Record);
         if !self.operation().turns.iter().any(of_many)
             || self.v1_project().is_none()
             || !budget.is_limited(key)
@@ -50,7 +50,7 @@ impl Job {
         }
         let names: Vec<String> = self.wanted().into_iter().map(|wanted| wanted.name).collect();
         let name = format!("quota of {key:?}: {}", names.join(" "));
-        let place = self.runner.store.stand_in_line(&name, self.patience()).await.map_err(refusal)?;
+        let place = self.runner.store.join_queue(&name, self.patience()).await.map_err(refusal)?;
         // Includes calls that may be added, or the write would wait for them during its turn.
         let calls = self.operation().calls_at_once();
         if !budget.spares(key, Priority::Write, calls) {
@@ -61,7 +61,7 @@ impl Job {
 
     /// Waits for further records within this write's turn. Only a write that holds the project's rule of parents may do
     /// so: then a writer that holds one of these records waits for nothing that this write holds.
-    pub(in crate::run) async fn wait_for_records(
+    pub(in crate::run) async fn take_turns_of_records(
         &self,
         ids: impl IntoIterator<Item = Uuid>,
     ) -> Result<(), Refusal> {
@@ -101,15 +101,15 @@ impl Job {
 
     /// Returns the name of a turn. Turns are taken in the order of their names, so turns that span records (`0`) come
     /// before turns of records (`1`).
-    fn name_of(&self, what: &TurnOf) -> String {
+    fn name_of(&self, what: &TurnTarget) -> String {
         let place = match self.call.card() {
             Some(card) => card.id.to_string(),
             None => self.slug().to_owned(),
         };
         match what {
-            TurnOf::Collection(resource) => format!("0/{place}/{resource}"),
-            TurnOf::Rule(rule) => format!("0/{place}/{}/{rule}", self.resource().name),
-            TurnOf::Record => record(self.variable("pk").unwrap_or_default()),
+            TurnTarget::Collection(resource) => format!("0/{place}/{resource}"),
+            TurnTarget::Rule(rule) => format!("0/{place}/{}/{rule}", self.resource().name),
+            TurnTarget::Record => record(self.variable("pk").unwrap_or_default()),
         }
     }
 }

@@ -23,7 +23,7 @@ pub(in crate::run) async fn update(job: &Job) -> Result<Reply, Refusal> {
 
 /// Begins the write of a valid body that follows the declared rules, to an existing record.
 pub(in crate::run) async fn begin_valid(job: &Job) -> Result<(Write<'_, Collection>, Arc<Held>, Given), Refusal> {
-    job.hold_required().await?;
+    job.check_required_record().await?;
     let (resource, (mut write, mut stored)) = (job.resource(), begin(job).await?);
     rules::may_write(job, &stored).await?;
     let given = job.given()?;

@@ -167,7 +167,7 @@ impl Job {
         let look = || -> Looking<'_> {
             Box::pin(async {
                 if !self.touched.load(Ordering::SeqCst) {
-                    if self.call.ctx.is_told_too_late() {
+                    if self.call.ctx.is_past_asker_deadline() {
                         return Err(Refusal::DeadlineExceeded { maybe_done: false });
                     }
                     self.is_still_allowed().await?;

@@ -61,7 +61,7 @@ impl Job {
                 if let Some(project) = project {
                     runner.left_half_way(project, &touched).await;
                 }
-                Err(half_way(Refusal::internal(format!("a write ended: {gone}")), &touched))
+                Err(refusal_after_partial_write(Refusal::internal(format!("a write ended: {gone}")), &touched))
             }
         }
     }
@@ -83,12 +83,12 @@ impl Job {
     }
 
     /// Notes a write to the own store: a later refusal must not say that nothing was changed.
-    pub(in crate::run) fn has_written(&self) {
+    pub(in crate::run) fn set_touched(&self) {
         self.touched.store(true, Ordering::SeqCst);
     }
 
     /// Notes that v1's part of this write so far has changed nothing.
-    pub(in crate::run) fn has_changed_nothing(&self) {
+    pub(in crate::run) fn clear_touched(&self) {
         self.touched.store(false, Ordering::SeqCst);
     }
 
@@ -99,12 +99,12 @@ impl Job {
 
     /// Carries a write out; a write to v1 is announced to other gateway processes before and after.
     async fn announced_step(self) -> Result<Reply, Refusal> {
-        let Some(project) = self.v1_project() else { return self.told_step().await };
+        let Some(project) = self.v1_project() else { return self.reported_step().await };
         let (runner, void) = (Arc::clone(&self.runner), self.voiding());
         let turn = self.turn.lock().await.as_ref().and_then(Turn::noted);
         // A write that cannot be announced is not sent: other processes would answer with older data.
         runner.announce(project, Vec::new(), turn.as_ref()).await?;
-        let outcome = self.told_step().await;
+        let outcome = self.reported_step().await;
         void(&outcome);
         runner.announce_done(project, Vec::new(), turn.as_ref()).await;
         outcome
@@ -112,7 +112,7 @@ impl Job {
 
     /// Carries the call out. A refusal after v1 has, or may have, carried out a part says so, and never suggests a
     /// retry.
-    async fn told_step(self) -> Result<Reply, Refusal> {
+    async fn reported_step(self) -> Result<Reply, Refusal> {
         let (touched, runner) = (Arc::clone(&self.touched), Arc::clone(&self.runner));
         let project = self.call.card().map(|card| card.id);
         let outcome = self.step().await;
@@ -123,7 +123,7 @@ impl Job {
                     runner.changes.tell(Changed::Project(project));
                 }
             }
-            half_way(refusal, &touched)
+            refusal_after_partial_write(refusal, &touched)
         })
     }
 }
@@ -139,7 +139,7 @@ impl Runner {
 }
 
 /// Returns the refusal of a write: unchanged when v1 certainly did nothing, otherwise one that says it may have.
-fn half_way(refusal: Refusal, touched: &AtomicBool) -> Refusal {
+fn refusal_after_partial_write(refusal: Refusal, touched: &AtomicBool) -> Refusal {
     if touched.load(Ordering::SeqCst) { told(refusal) } else { refusal }
 }
 
@@ -186,9 +186,10 @@ mod tests {
         let task = tokio::spawn(async move { sending(&inside, async { panic!("in the middle") }).await });
         let gone = task.await.expect_err("a panic");
         assert!(touched.load(Ordering::SeqCst), "its task panicked");
-        let refusal = half_way(Refusal::internal(gone), &touched);
+        let refusal = refusal_after_partial_write(Refusal::internal(gone), &touched);
         assert_eq!((refusal.status(), refusal.code()), (502, "upstream_error"));
-        let refusal = half_way(Refusal::internal("before anything was sent"), &AtomicBool::new(false));
+        let refusal =
+            refusal_after_partial_write(Refusal::internal("before anything was sent"), &AtomicBool::new(false));
         assert_eq!(refusal.status(), 500);
         sending(&touched, async { false }).await;
         assert!(touched.load(Ordering::SeqCst), "what was done stays done");

@@ -18,7 +18,7 @@ pub struct Meter {
     number: RequestNumber,
     calls: AtomicU32,
     micros: AtomicU64,
-    told: Mutex<Told>,
+    told: Mutex<AnswerNotes>,
     spender: OnceLock<Spender>,
     operation: OnceLock<u16>,
     trace: OnceLock<Trace>,
@@ -38,7 +38,7 @@ impl Default for RequestNumber {
 }
 
 #[derive(Debug, Default)]
-struct Told {
+struct AnswerNotes {
     notes: Vec<Note>,
     oldest: Option<Instant>,
     standing: Option<Standing>,
@@ -47,9 +47,9 @@ struct Told {
     equal_asked: bool,
 }
 
-impl Told {
+impl AnswerNotes {
     fn is_stale(&self) -> bool {
-        self.notes.iter().any(|note| note.makes_do() || matches!(note, Note::Stale | Note::Store))
+        self.notes.iter().any(|note| note.uses_older_data() || matches!(note, Note::Stale | Note::Store))
     }
 }
 
@@ -78,7 +78,7 @@ pub enum Note {
 
 impl Note {
     /// Checks whether the data is older because v1 gave no newer data, for a reason other than its quota.
-    fn makes_do(self) -> bool {
+    fn uses_older_data(self) -> bool {
         matches!(self, Self::Outage | Self::Changing | Self::Comparing)
     }
 
@@ -126,7 +126,7 @@ impl Meter {
         self.number
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
+    fn told(&self) -> MutexGuard<'_, AnswerNotes> {
         self.told.lock()
     }
 
@@ -141,7 +141,7 @@ impl Meter {
     }
 
     /// Checks whether it is certain that nothing was changed for this request so far.
-    pub fn has_only_waited(&self) -> bool {
+    pub fn is_surely_unchanged(&self) -> bool {
         self.only_waits.load(Ordering::Relaxed)
     }
 
@@ -198,8 +198,8 @@ impl Meter {
     }
 
     /// Checks whether the answer relies on older data because v1 gave no newer data, for a reason other than its quota.
-    pub fn makes_do(&self) -> bool {
-        self.told().notes.iter().any(|note| note.makes_do())
+    pub fn uses_older_data(&self) -> bool {
+        self.told().notes.iter().any(|note| note.uses_older_data())
     }
 
     /// Checks whether the answer relies on data that is older than usual.
@@ -252,7 +252,7 @@ impl Meter {
     }
 
     /// Records for whom calls are made from now on. The first value stays.
-    pub fn spend_for(&self, spender: Spender) {
+    pub fn set_spender(&self, spender: Spender) {
         let _ = self.spender.set(spender);
     }
 

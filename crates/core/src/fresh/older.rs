@@ -36,7 +36,7 @@ pub async fn or_older<T>(
         None => work.await,
     };
     match outcome {
-        Err(refusal) if refusal.is_trouble() => {
+        Err(refusal) if refusal.is_upstream_failure() => {
             // Looked up again, because it may have been voided or replaced meanwhile.
             let (value, read_at) = older().ok_or(refusal)?;
             ctx.meter.relies_on(read_at, Note::Outage);

@@ -15,4 +15,4 @@ pub use asker::{Asker, Holder};
 pub use memory::Memory;
 pub use memory::reservation::Reservation;
 pub use pace::Pace;
-pub use pool::{Lack, Place, Pool, Share};
+pub use pool::{NoPlace, Place, Pool, Share};

@@ -48,15 +48,15 @@ struct State {
 
 /// The reason why there is no place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lack {
+pub enum NoPlace {
     /// All places are taken.
     Places,
     /// There are free places, but not for this asker.
     Share,
 }
 
-impl From<Lack> for Refusal {
-    fn from(_: Lack) -> Self {
+impl From<NoPlace> for Refusal {
+    fn from(_: NoPlace) -> Self {
         Self::Overloaded
     }
 }
@@ -71,12 +71,12 @@ impl Pool {
     ///
     /// # Errors
     /// Fails when all places are taken or `asker` has its share.
-    pub fn enter(&self, asker: Asker) -> Result<Place, Lack> {
+    pub fn enter(&self, asker: Asker) -> Result<Place, NoPlace> {
         let mut state = self.state();
         match self.0.lack(&state, asker, state.waiting) {
             None => Ok(self.take(&mut state, asker)),
             Some(lack) => {
-                if lack == Lack::Places {
+                if lack == NoPlace::Places {
                     state.full_since.get_or_insert_with(Instant::now);
                 }
                 Err(lack)
@@ -88,7 +88,7 @@ impl Pool {
     ///
     /// # Errors
     /// Fails when `asker` has its share meanwhile.
-    pub async fn enter_again(&self, asker: Asker) -> Result<Place, Lack> {
+    pub async fn enter_again(&self, asker: Asker) -> Result<Place, NoPlace> {
         let waiter = Waiter::new(self);
         loop {
             {
@@ -101,8 +101,8 @@ impl Pool {
                         waiter.done();
                         return Ok(place);
                     }
-                    Some(Lack::Share) => return Err(Lack::Share),
-                    Some(Lack::Places) => {}
+                    Some(NoPlace::Share) => return Err(NoPlace::Share),
+                    Some(NoPlace::Places) => {}
                 }
             }
             self.0.left.notified().await;
@@ -152,14 +152,14 @@ impl Pool {
 }
 
 impl Inner {
-    fn lack(&self, state: &State, asker: Asker, before: usize) -> Option<Lack> {
+    fn lack(&self, state: &State, asker: Asker, before: usize) -> Option<NoPlace> {
         let taken = state.taken + before;
         if taken >= self.size {
-            return Some(Lack::Places);
+            return Some(NoPlace::Places);
         }
         let most = self.share.of(self.size - taken);
         let has_its_share = taken * 2 >= self.size && state.holders.most_of(asker) >= most;
-        has_its_share.then_some(Lack::Share)
+        has_its_share.then_some(NoPlace::Share)
     }
 }
 
@@ -245,7 +245,7 @@ mod tests {
         let pool = Pool::new(8, Share(25));
         let nobody = Asker::default();
         let all = fill(&pool, nobody);
-        assert_eq!((all.len(), pool.enter(nobody).unwrap_err()), (8, Lack::Places));
+        assert_eq!((all.len(), pool.enter(nobody).unwrap_err()), (8, NoPlace::Places));
         assert!(pool.full_for(Duration::ZERO) && !pool.full_for(Duration::from_secs(60)));
         drop(all);
         assert!(!pool.full_for(Duration::ZERO));

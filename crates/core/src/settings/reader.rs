@@ -118,7 +118,7 @@ impl Reader {
 
     /// Reads the secret `key`, which has no default and must not come from a flag: every user of the machine can read
     /// arguments.
-    pub(super) fn off_the_command_line<T: Setting>(
+    pub(super) fn secret_not_from_flag<T: Setting>(
         &mut self,
         key: &str,
         form: &str,

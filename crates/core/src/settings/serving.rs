@@ -99,7 +99,7 @@ pub fn is_token(text: &str) -> bool {
 }
 
 fn token(from: &mut Reader, key: &str) -> Option<Secret> {
-    from.off_the_command_line(key, TOKEN_FORM, |token: &Secret| is_token(token.expose()))
+    from.secret_not_from_flag(key, TOKEN_FORM, |token: &Secret| is_token(token.expose()))
 }
 
 fn admin_listen(has_token: bool) -> impl Fn(&mut Reader, &str) -> Option<SocketAddr> {

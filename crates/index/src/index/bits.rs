@@ -72,8 +72,8 @@ mod tests {
             let even = all.that(|at| at % 2 == 0);
             assert_eq!((even.count(), all.without(&even).count()), (count.div_ceil(2), count / 2));
             assert_eq!(even.and(&all), even);
-            assert_eq!(all.that_cheaply(count, |at| at % 2 == 0), even);
-            assert_eq!(even.that_cheaply(count, |at| at % 3 == 0), all.that(|at| at % 6 == 0));
+            assert_eq!(all.filter_cheap(count, |at| at % 2 == 0), even);
+            assert_eq!(even.filter_cheap(count, |at| at % 3 == 0), all.that(|at| at % 6 == 0));
             let mut bits = Bits::none(600);
             bits.set(1, &even);
             assert!(bits.slots().eq((0..count as u32).step_by(2).map(|at| 256 + at)));

@@ -222,11 +222,11 @@ impl<'f> Check<'f> {
             Self::Slots(bits) => mask.and(&bits.of_chunk(number)),
             Self::Outside(bits) => mask.without(&bits.of_chunk(number)),
             Self::Priority(priorities) => {
-                mask.that_cheaply(rows, |at| priorities >> (glances[at].priority as u8) & 1 == 1)
+                mask.filter_cheap(rows, |at| priorities >> (glances[at].priority as u8) & 1 == 1)
             }
-            Self::States(states) => mask.that_cheaply(rows, |at| states.has(glances[at].state)),
-            Self::Assignees(sets) => mask.that_cheaply(rows, |at| sets.has(glances[at].assignees, view)),
-            Self::Labels(sets) => mask.that_cheaply(rows, |at| sets.has(glances[at].labels, view)),
+            Self::States(states) => mask.filter_cheap(rows, |at| states.has(glances[at].state)),
+            Self::Assignees(sets) => mask.filter_cheap(rows, |at| sets.has(glances[at].assignees, view)),
+            Self::Labels(sets) => mask.filter_cheap(rows, |at| sets.has(glances[at].labels, view)),
             _ => mask.that(|at| self.passes((number * ROWS + at) as u32, at, chunk, view)),
         }
     }

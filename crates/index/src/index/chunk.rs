@@ -3,7 +3,7 @@
 //! A chunk never changes. Beside the rows it holds their states, people, labels and priorities next to each other, and
 //! the bounds of the values in the chunk. May use: this folder.
 
-use super::glance::{Glance, Summary};
+use super::glance::{FilterColumns, Summary};
 use super::row::{NONE, Row};
 
 /// Rows in a chunk; only the last chunk has fewer.
@@ -14,7 +14,7 @@ pub(super) const ROWS: usize = 256;
 pub(super) struct Chunk {
     pub rows: Box<[Row]>,
     pub text: Box<str>,
-    pub glances: Box<[Glance]>,
+    pub glances: Box<[FilterColumns]>,
     pub summary: Summary,
     pub bytes: usize,
 }
@@ -22,13 +22,13 @@ pub(super) struct Chunk {
 impl Chunk {
     /// Builds a chunk of rows whose names are in `text`, in the order of the rows.
     pub fn of(rows: Box<[Row]>, text: Box<str>) -> Self {
-        let glance = |row: &Row| Glance {
+        let glance = |row: &Row| FilterColumns {
             state: row.state,
             assignees: row.assignees,
             labels: row.labels,
             priority: row.priority,
         };
-        let glances: Box<[Glance]> = rows.iter().map(glance).collect();
+        let glances: Box<[FilterColumns]> = rows.iter().map(glance).collect();
         let boxed: usize = rows.iter().map(Row::boxed_bytes).sum();
         let bytes = size_of::<Self>() + size_of_val(&*rows) + size_of_val(&*glances) + text.len() + boxed + 48;
         Self { summary: Summary::of(&rows), rows, text, glances, bytes }

@@ -38,7 +38,7 @@ const ONE_MARK: usize = 24;
 
 /// Message from one process to the others about a refresh.
 #[derive(Serialize, Deserialize)]
-pub(super) enum Told {
+pub(super) enum RefreshMessage {
     /// The answers of v1.
     Answers(Delta),
     /// The answers were too large: the index itself is kept, with this checksum.
@@ -49,12 +49,12 @@ pub(super) enum Told {
 ///
 /// # Errors
 /// When the message cannot be encoded.
-pub(super) fn to_bytes(identity: &str, told: Told) -> io::Result<Vec<u8>> {
+pub(super) fn to_bytes(identity: &str, told: RefreshMessage) -> io::Result<Vec<u8>> {
     encode(MARK, identity, &told)
 }
 
 /// Decodes a message. Fails when the bytes are damaged or not about the list that `identity` names.
-pub(super) fn of_bytes(identity: &str, bytes: &[u8]) -> Result<Told, &'static str> {
+pub(super) fn of_bytes(identity: &str, bytes: &[u8]) -> Result<RefreshMessage, &'static str> {
     decode(MARK, identity, bytes)
 }
 

@@ -9,7 +9,7 @@
 
 use super::file_form::DIGEST;
 use super::files::{checksum_of, of_bytes, to_bytes};
-use super::progress::{Progress, Told};
+use super::progress::{Progress, ProgressReport};
 use super::verified::Verified;
 use super::whole_file::file_name;
 use crate::store::{DeltaTurn, StoredDelta, TakenTurn};
@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_millis(500);
 const WORD: Duration = Duration::from_secs(1);
 
 /// Lock for work that only one process does. When it is dropped, other processes may do the work.
-pub type Alone = Box<dyn Any + Send>;
+pub type BuildLock = Box<dyn Any + Send>;
 
 /// Storage that all processes of a deployment share.
 pub trait Deployment: Send + Sync + 'static {
@@ -56,7 +56,7 @@ pub trait Deployment: Send + Sync + 'static {
 /// Which process builds an index.
 pub enum Turn {
     /// This process.
-    Mine(Alone),
+    Mine(BuildLock),
     /// Another process, which is building already.
     Others,
     /// The storage does not respond, so each process builds for itself.
@@ -68,7 +68,7 @@ pub(super) enum Found {
     /// An index that another process has built.
     Index(Verified),
     /// No index: this process builds it. No other process does so while the lock is held.
-    Nothing(Option<Alone>),
+    Nothing(Option<BuildLock>),
 }
 
 /// The place of one index in the storage of all processes.
@@ -110,7 +110,7 @@ impl SharedPlace {
         format!("{}.progress", self.name())
     }
 
-    async fn heard(&self) -> Option<Told> {
+    async fn heard(&self) -> Option<ProgressReport> {
         let bytes = self.deployment.load(self.word()).await?;
         postcard::from_bytes(&bytes).ok().flatten()
     }

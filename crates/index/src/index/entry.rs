@@ -2,7 +2,7 @@
 //!
 //! May use: `v2`, `v1` (keys), this folder.
 
-use super::files::{Files, can_go_on};
+use super::files::{Files, can_continue};
 use super::local_write::{LocalWrite, LocalWriteLog};
 use super::progress::Progress;
 use super::project_index::Index;
@@ -219,7 +219,7 @@ impl Entry {
         let _file = self.file.lock();
         let walk = self.state().walk.clone();
         match walk {
-            Some(walk) => Some(walk).filter(|walk| can_go_on(walk, size, now)),
+            Some(walk) => Some(walk).filter(|walk| can_continue(walk, size, now)),
             None => self.files.as_ref()?.load_pages(size, now),
         }
     }

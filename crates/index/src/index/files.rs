@@ -98,7 +98,7 @@ impl Files {
     /// Loads the pages, if there are any that a build can continue with.
     pub fn load_pages(&self, size: usize, now: Micros) -> Option<Walk> {
         let (trail, rows) = self.pages.load()?;
-        Some(Walk { rows, trail }).filter(|walk| can_go_on(walk, size, now))
+        Some(Walk { rows, trail }).filter(|walk| can_continue(walk, size, now))
     }
 
     /// Writes the pages. A failure is only logged, as in [`Self::save_index`].
@@ -110,6 +110,6 @@ impl Files {
 }
 
 /// Checks whether a build with pages of `size` rows can continue with `walk` at `now`.
-pub(super) fn can_go_on(walk: &Walk, size: usize, now: Micros) -> bool {
-    walk.trail.can_go_on(size, walk.rows.len()) && now.saturating_sub(walk.trail.since) < TOO_OLD
+pub(super) fn can_continue(walk: &Walk, size: usize, now: Micros) -> bool {
+    walk.trail.can_continue(size, walk.rows.len()) && now.saturating_sub(walk.trail.since) < TOO_OLD
 }

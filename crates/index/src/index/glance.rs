@@ -7,7 +7,7 @@ use crate::v2::time::Micros;
 
 /// The values of a row that filters check most.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Glance {
+pub(super) struct FilterColumns {
     pub state: u32,
     pub assignees: u32,
     pub labels: u32,

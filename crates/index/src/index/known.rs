@@ -36,7 +36,7 @@ pub(super) struct Known {
     /// The index as it was found, with the local writes until then.
     found: Verified,
     /// Whether a read of another process was applied.
-    pub has_heard: bool,
+    pub has_applied: bool,
     /// When the read of the index began.
     pub began: Moment,
     /// When all ids were last compared.
@@ -44,7 +44,7 @@ pub(super) struct Known {
 }
 
 /// A read of another process.
-pub(super) struct Heard<T> {
+pub(super) struct ReceivedRead<T> {
     pub number: i64,
     /// When the turn of the read began, by our clock, or earlier.
     pub at: Instant,
@@ -54,7 +54,7 @@ pub(super) struct Heard<T> {
 impl Known {
     /// Takes an index in memory: with local writes (`found`), as v1 showed it (`shown`), and the start of its read.
     pub fn kept(found: Verified, shown: Shown, began: Moment, swept: Option<Instant>) -> Self {
-        Self { shown, found, has_heard: false, began, swept }
+        Self { shown, found, has_applied: false, began, swept }
     }
 
     /// Takes an index that was found elsewhere by `now` and that may have been read long ago.
@@ -72,13 +72,13 @@ impl Known {
     /// `now` is the end of the read of the other process, or later. Returns whether the answers could be applied.
     pub async fn follow(
         &mut self,
-        heard: Heard<Delta>,
+        heard: ReceivedRead<Delta>,
         local: &[(Instant, LocalWrite)],
         sizes: Sizes,
         changes: &Changes,
         now: Instant,
     ) -> bool {
-        let Heard { number, at, what: delta } = heard;
+        let ReceivedRead { number, at, what: delta } = heard;
         if !self.can_follow(number, at) {
             return false;
         }
@@ -99,7 +99,7 @@ impl Known {
     }
 
     /// Takes over the whole index of another process. Returns whether that was possible.
-    pub fn replace(&mut self, heard: Heard<Verified>, changes: &Changes, now: Instant) -> bool {
+    pub fn replace(&mut self, heard: ReceivedRead<Verified>, changes: &Changes, now: Instant) -> bool {
         let can_follow = self.can_follow(heard.number, heard.at);
         if can_follow {
             let began = changes.later_moment_at(heard.at, self.began);
@@ -111,7 +111,7 @@ impl Known {
 
     fn reached(&mut self, verified: Verified, number: i64, began: Moment, now: Instant) {
         self.shown = Shown { verified, number: Some(number), ended: now };
-        (self.has_heard, self.began) = (true, began);
+        (self.has_applied, self.began) = (true, began);
     }
 
     /// Returns the known rows with these local writes, which are all that came after the read; and the rows without
@@ -127,7 +127,7 @@ impl Known {
     /// rows.
     pub fn base(&self, local: Option<Vec<(Instant, LocalWrite)>>) -> Verified {
         match local {
-            Some(local) if self.has_heard => self.with(local).0,
+            Some(local) if self.has_applied => self.with(local).0,
             local => {
                 let mut found = self.found.clone();
                 write(&mut found, local.into_iter().flatten());

@@ -60,7 +60,7 @@ impl Mask {
     /// Returns the rows that pass a cheap test, which may also run for rows outside the mask. The chunk has `rows`
     /// rows.
     #[inline]
-    pub fn that_cheaply(mut self, rows: usize, passes: impl Fn(usize) -> bool) -> Self {
+    pub fn filter_cheap(mut self, rows: usize, passes: impl Fn(usize) -> bool) -> Self {
         for (number, word) in self.0.iter_mut().enumerate() {
             if number * 64 + 64 <= rows && word.count_ones() >= MOST_OF_A_WORD {
                 *word &= (0..64).fold(0, |pass, bit| pass | u64::from(passes(number * 64 + bit)) << bit);

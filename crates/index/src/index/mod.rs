@@ -49,7 +49,7 @@ mod view;
 mod walk;
 mod whole_file;
 
-pub use deployment::{Alone, Deployment, Turn};
+pub use deployment::{BuildLock, Deployment, Turn};
 pub use figures::Figures;
 pub use lookups::{Lookups, Memberships, Needs, SetNeeds};
 pub use project_index::Index;

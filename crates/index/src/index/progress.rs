@@ -26,12 +26,12 @@ struct State {
     /// Whether the delayed read has to end, because another request continues it.
     gives_way: bool,
     /// The last report of the process that reads, and when it arrived.
-    elsewhere: Option<(Told, Instant)>,
+    elsewhere: Option<(ProgressReport, Instant)>,
 }
 
 /// Progress of a read, as one process reports it to the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Told {
+pub(super) struct ProgressReport {
     done: usize,
     total: usize,
     left: Duration,
@@ -61,14 +61,14 @@ impl Progress {
     }
 
     /// The report for processes that wait for this read; none before its pace is known.
-    pub fn told(&self) -> Option<Told> {
+    pub fn told(&self) -> Option<ProgressReport> {
         let state = *self.state.borrow();
         let Pages { done, total, .. } = state.pages?;
-        Some(Told { done, total: total?, left: left(&state)? })
+        Some(ProgressReport { done, total: total?, left: left(&state)? })
     }
 
     /// Notes a report of the process that reads. A repeated report is ignored.
-    pub fn hear(&self, told: Option<Told>) {
+    pub fn hear(&self, told: Option<ProgressReport>) {
         self.state.send_if_modified(|state| {
             let is_new = state.elsewhere.map(|(told, _)| told) != told;
             if is_new {

@@ -117,7 +117,7 @@ impl<'s> Looking<'s> {
         let walks = !self.counts && rows > FEW && self.filter.most().saturating_mul(PART) > rows;
         match if walks { self.walk() } else { Err(0) } {
             Ok(found) => found,
-            Err(walked) => self.sift(walked),
+            Err(walked) => self.filter_all(walked),
         }
     }
 
@@ -195,7 +195,7 @@ impl<'s> Looking<'s> {
     }
 
     /// Filters all chunks and takes the page from the passing rows.
-    fn sift(&self, walked: usize) -> Found {
+    fn filter_all(&self, walked: usize) -> Found {
         let mut passing = Bits::none(self.rows.len());
         for (number, chunk) in self.rows.chunks().iter().enumerate() {
             passing.set(number, &self.filter.mask(number, chunk));

@@ -312,9 +312,9 @@ impl Indexes {
 }
 
 /// Guard that ends the noting of local writes, however the read ends.
-struct Noting<'e>(&'e Entry);
+struct ReadGuard<'e>(&'e Entry);
 
-impl Drop for Noting<'_> {
+impl Drop for ReadGuard<'_> {
     fn drop(&mut self) {
         self.0.end_read();
     }
@@ -400,7 +400,7 @@ impl Inner {
         (key, ctx): (V1Key, Context),
         need: Need,
     ) -> Result<(Index, Moment), Refusal> {
-        let _noting = Noting(entry);
+        let _noting = ReadGuard(entry);
         let swept = entry.begin_read(key.id());
         let allowed = self.settings.shared_work;
         let (client, path, first) = (self.client.clone(), Arc::clone(&scope.path), ctx.priority);

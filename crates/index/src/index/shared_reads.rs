@@ -8,9 +8,9 @@
 //!
 //! May use: `store` (what it tells of refreshes), this folder.
 
-use super::delta::{Delta, MOST, Told, of_bytes, to_bytes};
+use super::delta::{Delta, MOST, RefreshMessage, of_bytes, to_bytes};
 use super::deployment::SharedPlace;
-use super::known::{Heard, Known};
+use super::known::{Known, ReceivedRead};
 use super::verified::Verified;
 use crate::store::{DeltaTurn, TakenTurn};
 use std::convert::Infallible;
@@ -29,7 +29,7 @@ pub(super) enum What {
 
 impl SharedPlace {
     /// Returns the messages that `known` may lack, in order; none when the storage does not respond. `asked` is now.
-    pub async fn told(&self, known: &Known, asked: Instant) -> Option<Vec<Heard<What>>> {
+    pub async fn told(&self, known: &Known, asked: Instant) -> Option<Vec<ReceivedRead<What>>> {
         let within = match known.shown.number {
             Some(_) => Duration::MAX,
             None => asked.saturating_duration_since(known.shown.ended),
@@ -40,10 +40,12 @@ impl SharedPlace {
             let Some(at) = asked.checked_sub(delta.age) else { continue };
             let number = delta.number;
             match of_bytes(&self.identity, &delta.bytes) {
-                Ok(Told::Answers(answers)) => heard.push(Heard { number, at, what: What::Answers(answers) }),
-                Ok(Told::Whole(checksum)) => {
+                Ok(RefreshMessage::Answers(answers)) => {
+                    heard.push(ReceivedRead { number, at, what: What::Answers(answers) })
+                }
+                Ok(RefreshMessage::Whole(checksum)) => {
                     let whole = self.load_this(checksum).await;
-                    heard.extend(whole.map(|whole| Heard { number, at, what: What::Whole(whole) }));
+                    heard.extend(whole.map(|whole| ReceivedRead { number, at, what: What::Whole(whole) }));
                 }
                 Err(fault) => tracing::warn!(fault, number, "what another process has read of v1 cannot be used"),
             }
@@ -72,12 +74,12 @@ impl SharedPlace {
     /// Ends the turn and publishes v1's answers. When they are too large, publishes that the turn led to `verified`.
     /// Returns the number of the message, unless the turn was lost before.
     pub async fn tell_read(&self, turn: DeltaTurn, delta: Option<Delta>, verified: &Verified) -> Option<i64> {
-        let answers = delta.and_then(|delta| to_bytes(&self.identity, Told::Answers(delta)).ok());
+        let answers = delta.and_then(|delta| to_bytes(&self.identity, RefreshMessage::Answers(delta)).ok());
         let told = match answers.filter(|bytes| bytes.len() <= MOST) {
             Some(answers) => Some(answers),
             None => {
                 let checksum = self.save(verified.clone(), Duration::ZERO).await;
-                checksum.and_then(|checksum| to_bytes(&self.identity, Told::Whole(checksum)).ok())
+                checksum.and_then(|checksum| to_bytes(&self.identity, RefreshMessage::Whole(checksum)).ok())
             }
         };
         self.deployment.end(self.name(), turn, told).await

@@ -166,7 +166,7 @@ impl Trail {
     }
 
     /// Checks whether a build with pages of `size` rows can have left this: the first page and some more, but not all.
-    pub fn can_go_on(&self, size: usize, rows: usize) -> bool {
+    pub fn can_continue(&self, size: usize, rows: usize) -> bool {
         let read = self.read.len();
         let (first, last) = (self.read.first(), self.read.last());
         self.size == size
@@ -271,9 +271,9 @@ mod tests {
     #[test]
     fn a_trail_that_makes_no_sense_is_not_gone_on_with() {
         let mut walk = Walk::new(2, 0);
-        assert!(!walk.trail.can_go_on(2, 0));
+        assert!(!walk.trail.can_continue(2, 0));
         walk.take(0, page(6, vec![item(0, 0), item(1, 0)]), true);
-        assert!(walk.trail.can_go_on(2, 2));
-        assert!(!walk.trail.can_go_on(3, 2) && !walk.trail.can_go_on(2, 3) && !walk.trail.can_go_on(2, 0));
+        assert!(walk.trail.can_continue(2, 2));
+        assert!(!walk.trail.can_continue(3, 2) && !walk.trail.can_continue(2, 3) && !walk.trail.can_continue(2, 0));
     }
 }

@@ -7,7 +7,7 @@
 //! May use: `json`, `plan`, `v1` (objects), `v2`, overlay values of `store`.
 
 use super::{Held, html};
-use crate::json::{self, AsWritten};
+use crate::json::{self, LiteralJson};
 use crate::plan::{Field, Keep, Kind, Resource, Rows, ValueType};
 use crate::store::{OverlayValue, overlay_wins};
 use crate::v1::Object;
@@ -343,14 +343,14 @@ impl Writer<'_> {
 
 /// Returns a value as the answer to a write shows it, where v1's whole answer is read: too deep nesting becomes null.
 fn as_writes_show<'t>(field: &ReadField, raw: &'t str) -> Result<Cow<'t, str>, Fault> {
-    let without = json::without_depths(raw).map_err(|fault| wrong(field, &fault.to_string()))?;
+    let without = json::cut_to_max_depth(raw).map_err(|fault| wrong(field, &fault.to_string()))?;
     Ok(without.map_or(Cow::Borrowed(raw), Cow::Owned))
 }
 
 fn winning(field: &ReadField, raw: &str, overlay: &[OverlayValue]) -> Result<Option<String>, Fault> {
     let Some(kept) = overlay.iter().find(|kept| kept.field == *field.name) else { return Ok(None) };
     let shown = as_writes_show(field, raw)?;
-    let AsWritten(current) = serde_json::from_str(&shown).map_err(|fault| wrong(field, &fault.to_string()))?;
+    let LiteralJson(current) = serde_json::from_str(&shown).map_err(|fault| wrong(field, &fault.to_string()))?;
     Ok(overlay_wins(&kept.seen, &current).then(|| kept.value.to_string()))
 }
 

@@ -78,7 +78,7 @@ impl Node {
             }
             found
         };
-        for word in self.words_meant(first) {
+        for word in self.suggestions(first) {
             if self.literal(&word).is_some_and(|node| go(node, &word, right)) {
                 return true;
             }
@@ -87,7 +87,7 @@ impl Node {
     }
 
     /// Returns the literals that `segment` may stand for, the likeliest first.
-    fn words_meant(&self, segment: &str) -> Vec<String> {
+    fn suggestions(&self, segment: &str) -> Vec<String> {
         if segment.len() > LONGEST {
             return Vec::new();
         }

@@ -33,9 +33,10 @@ pub use kind::{Kind, ValueType};
 pub use known::{BY_KEY, Known};
 pub use legacy::{Extent, Fill, V1Found, V1Operation, V1Operations};
 pub use operation::{
-    BodyRule, Calls, Extra, Filter, FilterTest, Input, Made, Operation, Param, ParamRole, PlannedCall, Turn, TurnOf,
+    BodyRule, Calls, Extra, Filter, FilterTest, Input, Made, Operation, Param, ParamRole, PlannedCall, Turn,
+    TurnTarget,
 };
 pub use path::{PathTemplate, Segment};
 pub use resource::{Field, Resource, V1Source};
-pub use rules::{May, OneOfAll, Required, Rule};
+pub use rules::{CollectionRule, May, Required, Rule};
 pub use service::{Plan, Shape};

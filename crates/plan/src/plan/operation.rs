@@ -24,7 +24,7 @@ impl Calls {
     pub fn of(calls: &[PlannedCall], why: Option<String>) -> Self {
         let count = |made| calls.iter().filter(|call| call.made == made).count() as u32;
         let warm = count(Made::Always);
-        Self { cold: warm + count(Made::UnlessKept), warm, why }
+        Self { cold: warm + count(Made::UnlessCached), warm, why }
     }
 }
 
@@ -47,7 +47,7 @@ pub enum Made {
     /// Always.
     Always,
     /// Unless the gateway already has the data that the call would return.
-    UnlessKept,
+    UnlessCached,
     /// Once for each such extra, in addition to the usual calls.
     ForEach(Extra),
 }
@@ -169,7 +169,7 @@ impl Input {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
     /// The thing that is held.
-    pub of: TurnOf,
+    pub of: TurnTarget,
     /// Whether writes that also share the turn may hold it at the same time.
     pub shared: bool,
     /// The turn is needed only when the body has one of these members; always when empty.
@@ -178,7 +178,7 @@ pub struct Turn {
 
 /// A thing that a turn can hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TurnOf {
+pub enum TurnTarget {
     /// The record the path names.
     Record,
     /// All records of a resource in the project.
@@ -255,7 +255,7 @@ impl Operation {
     /// Returns the maximum number of calls from the first write on. `extras` gives the count of each kind of extra.
     pub fn calls_of_the_write(&self, extras: &[(Extra, usize)]) -> usize {
         let times = |call: &PlannedCall| match call.made {
-            Made::Always | Made::UnlessKept => 1,
+            Made::Always | Made::UnlessCached => 1,
             Made::ForEach(extra) => extras.iter().filter(|(of, _)| *of == extra).map(|(_, count)| count).sum(),
         };
         self.v1.iter().skip_while(|call| !call.method.writes()).map(times).sum()
@@ -263,7 +263,7 @@ impl Operation {
 
     /// Returns the number of calls when everything that may be cached is cached, and each extra occurs once.
     pub fn calls_at_once(&self) -> usize {
-        self.v1.iter().filter(|call| call.made != Made::UnlessKept).count()
+        self.v1.iter().filter(|call| call.made != Made::UnlessCached).count()
     }
 
     /// Checks whether the operation is a list.

@@ -4,7 +4,7 @@ use super::column::Column;
 use super::kind::ValueType;
 use super::known::Known;
 use super::path::PathTemplate;
-use super::rules::{OneOfAll, Required};
+use super::rules::{CollectionRule, Required};
 use crate::mapping::{FieldSpec, Keep, OwnRecords, ReadOneBy, Rows, Source, Step, V1Refusal};
 use std::sync::Arc;
 
@@ -45,9 +45,9 @@ pub struct Resource {
     /// Indices of the fields that lists filter, order and search by, in cell order.
     pub cells: Vec<usize>,
     /// Field whose value is unique among the records of a collection.
-    pub unique: Option<OneOfAll>,
+    pub unique: Option<CollectionRule>,
     /// Flag that only one record of a collection has.
-    pub exclusive: Option<OneOfAll>,
+    pub exclusive: Option<CollectionRule>,
     /// Record that must exist for every operation.
     pub requires: Option<Required>,
     /// The column of each cell; empty for resources whose lists do not come from the index.

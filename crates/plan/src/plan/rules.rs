@@ -51,7 +51,7 @@ impl Feature {
 
 /// A field with a rule about its values in all records of a collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OneOfAll {
+pub struct CollectionRule {
     /// Index of the field.
     pub field: usize,
     /// Error detail for a client whose request breaks the rule.

@@ -37,7 +37,7 @@ pub fn read(text: &str) -> Option<Written> {
     if let Some(day) = read_date(text) {
         return Some(Written::Day(day));
     }
-    if text.len() < 16 || !text.is_ascii() || text.contains('[') || leaps(text) || has_parted_offset(text) {
+    if text.len() < 16 || !text.is_ascii() || text.contains('[') || leaps(text) || has_fractional_offset(text) {
         return None;
     }
     let micros = read_instant(text).or_else(|| in_pieces(text, Some(0)))?;
@@ -65,7 +65,7 @@ fn leaps(text: &str) -> bool {
 }
 
 /// Checks whether the offset has a fraction of a second, which jiff would round.
-fn has_parted_offset(text: &str) -> bool {
+fn has_fractional_offset(text: &str) -> bool {
     let clock = text.split(['T', 't', ' ']).nth(1).unwrap_or_default();
     clock.rsplit_once(['+', '-']).is_some_and(|(_, offset)| offset.contains(['.', ',']))
 }

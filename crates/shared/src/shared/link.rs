@@ -54,13 +54,13 @@ pub struct Link {
 }
 
 /// Reason why there is no connection.
-pub(super) enum Unfit {
+pub(super) enum ConnectError {
     /// A permanent problem.
     Never(SharedError),
     Now(RedisError),
 }
 
-impl From<RedisError> for Unfit {
+impl From<RedisError> for ConnectError {
     fn from(fault: RedisError) -> Self {
         let refused = matches!(fault.kind(), ErrorKind::AuthenticationFailed | ErrorKind::InvalidClientConfig)
             || matches!(fault.code(), Some("WRONGPASS" | "NOAUTH" | "NOPERM"));
@@ -95,8 +95,8 @@ impl Link {
     pub(super) async fn begin(&self) -> Result<(), SharedError> {
         match self.connect().await {
             Ok(connection) => *self.connection.lock() = Some((connection, Instant::now())),
-            Err(Unfit::Never(fault)) => return Err(fault),
-            Err(Unfit::Now(fault)) => self.is_away(&fault),
+            Err(ConnectError::Never(fault)) => return Err(fault),
+            Err(ConnectError::Now(fault)) => self.is_away(&fault),
         }
         Ok(())
     }
@@ -108,8 +108,8 @@ impl Link {
     pub(super) async fn look(&self) -> Result<Option<String>, SharedError> {
         match self.connect().await {
             Ok(_) => Ok(None),
-            Err(Unfit::Never(fault)) => Err(fault),
-            Err(Unfit::Now(fault)) => Ok(Some(fault.to_string())),
+            Err(ConnectError::Never(fault)) => Err(fault),
+            Err(ConnectError::Now(fault)) => Ok(Some(fault.to_string())),
         }
     }
 
@@ -128,7 +128,7 @@ impl Link {
         format!("causeway:{}:{kind}:{{{}.{tag}}}", self.deployment, self.deployment)
     }
 
-    async fn connect(&self) -> Result<MultiplexedConnection, Unfit> {
+    async fn connect(&self) -> Result<MultiplexedConnection, ConnectError> {
         // Each command has its own time limit, so that a late answer can be told from a command that was not sent.
         let how = AsyncConnectionConfig::new().set_connection_timeout(Some(CONNECTING)).set_response_timeout(None);
         let mut connection = self.client.get_multiplexed_async_connection_with_config(&how).await?;
@@ -138,21 +138,21 @@ impl Link {
             Ok(Ok(told)) => match version(&told) {
                 Some((major, text)) if major < OLDEST => {
                     let old = format!("Redis 6 or later, or Valkey, is needed; this is {text}");
-                    return Err(Unfit::Never(SharedError(old)));
+                    return Err(ConnectError::Never(SharedError(old)));
                 }
                 _ => {}
             },
             // A user without the permission for INFO may still use the other commands.
             Ok(Err(fault)) if fault.code() == Some("NOPERM") => {}
             Ok(Err(fault)) => return Err(fault.into()),
-            Err(_) => return Err(Unfit::Now(no_answer())),
+            Err(_) => return Err(ConnectError::Now(no_answer())),
         }
         let mut write = redis::cmd("ZREMRANGEBYSCORE");
         write.arg(self.key("nothing", "all")).arg("-inf").arg(0);
         match tokio::time::timeout(PATIENCE, write.query_async::<i64>(&mut connection)).await {
             Ok(Ok(_)) => Ok(connection),
             Ok(Err(fault)) => Err(fault.into()),
-            Err(_) => Err(Unfit::Now(RedisError::from((ErrorKind::Io, "a write takes more than 50 ms")))),
+            Err(_) => Err(ConnectError::Now(RedisError::from((ErrorKind::Io, "a write takes more than 50 ms")))),
         }
     }
 

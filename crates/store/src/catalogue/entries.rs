@@ -64,21 +64,21 @@ impl Earlier {
 }
 
 /// Counts the option names before the first name that equals an earlier one, ignoring case.
-pub fn told_apart<'n>(names: impl Iterator<Item = &'n str>) -> usize {
+pub fn distinct_prefix_len<'n>(names: impl Iterator<Item = &'n str>) -> usize {
     let mut known = HashSet::new();
     names.take_while(|name| known.insert(small_letters(name))).count()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::told_apart;
+    use super::distinct_prefix_len;
 
     #[test]
     fn names_are_told_apart_by_more_than_letter_case() {
         for (names, apart) in
             [(&["a", "b", "c"][..], 3), (&["a", "b", "A", "c"], 2), (&["ΟΔΟΣ", "οδοσ"], 1), (&["οδος", "οδοσ"], 1)]
         {
-            assert_eq!(told_apart(names.iter().copied()), apart, "{names:?}");
+            assert_eq!(distinct_prefix_len(names.iter().copied()), apart, "{names:?}");
         }
     }
 }

@@ -34,7 +34,7 @@ mod types;
 pub mod values;
 
 pub use edit::{Edit, Effect};
-pub use entries::{faults_inside, told_apart};
+pub use entries::{distinct_prefix_len, faults_inside};
 pub use entry_form::{EntryForm, ignored_inside};
 pub use model::{
     Attachment, Catalogue, Context, ContextOption, FLAGS, Features, Property, PropertyOption, PropertyType,

@@ -9,16 +9,16 @@
 use crate::fresh::{Changes, Fresh, Lost, Value};
 use uuid::Uuid;
 
-pub(super) type Answers<T> = Fresh<Uuid, T, Unanswered>;
+pub(super) type Answers<T> = Fresh<Uuid, T, QueryFailed>;
 
 /// Number of keys remembered. A forgotten key only costs one more query.
 const KEYS: u64 = 100_000;
 
 /// Error: a query failed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Unanswered;
+pub(super) struct QueryFailed;
 
-impl From<Lost> for Unanswered {
+impl From<Lost> for QueryFailed {
     fn from(_: Lost) -> Self {
         Self
     }

@@ -67,7 +67,7 @@ impl Store {
              WHERE name = $1 AND number > $2 AND began_at >= {DATABASE_NOW} - $3 ORDER BY number"
         );
         let reading = query(sql(text), &[&name, &after, &micros(within.min(LONGEST))]);
-        let rows = self.engine.while_there(reading.fetch_all(self.engine.pool())).await?;
+        let rows = self.engine.unless_unavailable(reading.fetch_all(self.engine.pool())).await?;
         let mut deltas = Vec::with_capacity(rows.len());
         for row in &rows {
             if let Some(age) = age(row.try_get(1)?) {
@@ -93,7 +93,7 @@ impl Store {
         );
         let holder = Uuid::new_v4();
         let taking = query(sql(text), &[&name, &holder, &micros(TURN)]);
-        let row = self.engine.while_there(taking.fetch_optional(self.engine.pool())).await?;
+        let row = self.engine.unless_unavailable(taking.fetch_optional(self.engine.pool())).await?;
         let Some(row) = row else { return Ok(TakenTurn::Others(Duration::ZERO)) };
         let (own, number): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
         Ok(match own {
@@ -136,6 +136,6 @@ impl Store {
              SELECT $1, number, taken_at, $3 FROM ended RETURNING number"
         );
         let telling = query(sql(text), &[&name, &holder, &bytes, &micros(LONGEST), &KEPT, &micros(REMEMBERED)]);
-        self.engine.while_there(value(self.engine.pool(), telling)).await
+        self.engine.unless_unavailable(value(self.engine.pool(), telling)).await
     }
 }

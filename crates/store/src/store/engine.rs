@@ -9,7 +9,7 @@
 
 use super::error::{StoreError, is_undone};
 use super::file_log::{Ending, Log, Seen, Writes};
-use super::file_mode::{READ_ONLY, chosen_by_us, creating, is_only_read};
+use super::file_mode::{READ_ONLY, creating, is_only_read, mode_is_automatic};
 use super::in_place::InPlace;
 pub use super::kind::Kind;
 use super::opening::{connected, options_of, target_of};
@@ -99,7 +99,7 @@ impl Engine {
             let scheme = url.split_once(':').map_or(url, |(scheme, _)| scheme);
             return Err(StoreError::UnknownKind { url: scheme.into() });
         };
-        let (writable, file) = (Arc::<Writable>::default(), chosen_by_us(kind, url).then(|| url.into()));
+        let (writable, file) = (Arc::<Writable>::default(), mode_is_automatic(kind, url).then(|| url.into()));
         let target = target_of(kind, url, &writable)?;
         // A pool retries until its timeout. A single connection fails at once with the cause.
         drop(connected(kind, &target).await?);
@@ -158,7 +158,7 @@ impl Engine {
     /// database does not respond, or when the file was moved, so that nothing is read or written.
     pub fn pool(&self) -> Pool<'_> {
         self.used.statements.add(1);
-        self.look_again_beside();
+        self.recheck_in_background();
         self.usable()
     }
 
@@ -173,7 +173,7 @@ impl Engine {
     ///
     /// # Errors
     /// Errors of `work`, or [`StoreError::Unavailable`].
-    pub(super) fn while_there<'w, T, E, F>(
+    pub(super) fn unless_unavailable<'w, T, E, F>(
         &'w self,
         work: F,
     ) -> impl Future<Output = Result<T, StoreError>> + use<'w, T, E, F>
@@ -200,21 +200,21 @@ impl Engine {
         statement: Statement,
         one: impl Fn(&mut Cells<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        self.while_there(all(self.pool(), statement, one)).await
+        self.unless_unavailable(all(self.pool(), statement, one)).await
     }
 
     /// Runs one statement that writes and returns the number of changed rows. Fails when the database does not respond.
     pub(super) async fn change(&self, statement: Statement) -> Result<u64, StoreError> {
-        Ok(self.while_there(statement.execute(self.pool())).await?.rows_affected())
+        Ok(self.unless_unavailable(statement.execute(self.pool())).await?.rows_affected())
     }
 
     /// Returns the file of a SQLite store on disk.
-    pub(super) fn file_that_is_kept(&self) -> Option<PathBuf> {
+    pub(super) fn file_on_disk(&self) -> Option<PathBuf> {
         file_of(self.file.as_ref()?)
     }
 
     /// Returns the target of connections that read a file while another process writes it.
-    pub(super) fn target_beside_a_writer(&self) -> Result<Option<AnyConnectOptions>, StoreError> {
+    pub(super) fn read_only_target(&self) -> Result<Option<AnyConnectOptions>, StoreError> {
         let Some(url) = &self.file else { return Ok(None) };
         let sign = if url.contains('?') { '&' } else { '?' };
         options_of(&format!("{url}{sign}{READ_ONLY}")).map(Some)
@@ -237,8 +237,8 @@ impl Engine {
             Kind::Postgres => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
         };
         self.used.reads.add(1);
-        self.look_again_beside();
-        self.while_there(self.usable().begin(begin, Instant::now())).await
+        self.recheck_in_background();
+        self.unless_unavailable(self.usable().begin(begin, Instant::now())).await
     }
 
     /// Begins a transaction that writes.
@@ -252,9 +252,9 @@ impl Engine {
             Kind::Sqlite => "BEGIN IMMEDIATE",
             Kind::Postgres => "BEGIN",
         };
-        self.look_again().await;
+        self.recheck_writable().await;
         let ending = self.writes.ending();
-        let session = self.while_there(self.usable().begin(begin, wanted)).await?;
+        let session = self.unless_unavailable(self.usable().begin(begin, wanted)).await?;
         self.used.writes.add(1);
         self.used.waits.add(wanted.elapsed());
         Ok(Writing { session, ending, _turn: turn, engine: self.clone(), changed: Vec::new() })
@@ -314,11 +314,11 @@ impl Writing {
             let (awaited, note) = engine.peers.awaited_note(changed.clone());
             told = Some(awaited);
             let sending = query("SELECT pg_notify($1, $2)::text", &[&NOTES, &note]);
-            engine.while_there(sending.fetch_one(&mut session)).await?;
+            engine.unless_unavailable(sending.fetch_one(&mut session)).await?;
         }
         let mut ended = Ended { ending: Some(ending), peers: &engine.peers, changed: &changed, told };
         let committing = async { Ok::<_, StoreError>(session.commit().await) };
-        let outcome = match engine.while_there(committing).await {
+        let outcome = match engine.unless_unavailable(committing).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(refused)) if is_undone(&refused) => Err(refused.into()),
             Ok(Err(lost)) => Err(StoreError::Undecided(lost.to_string())),
@@ -357,7 +357,7 @@ impl Drop for Ended<'_> {
             told.undecided();
         }
         drop(self.ending.take());
-        self.peers.tell_here(self.changed);
+        self.peers.invalidate_locally(self.changed);
     }
 }
 

@@ -64,7 +64,7 @@ impl Store {
             raising = if heard { raising } else { raising.bind(turn.names.clone()) };
         }
         let raising = raising.fetch_one(self.engine.pool());
-        let row = self.engine.while_there(raising).await?;
+        let row = self.engine.unless_unavailable(raising).await?;
         self.changes.tell(Changed::Stored(project));
         if let Some(awaited) = awaited {
             self.engine.wait_until_confirmed(awaited).await;

@@ -108,7 +108,7 @@ impl StoreError {
     }
 
     /// Converts the error of a write to this store alone into the client's answer: the write may have been carried out.
-    pub fn of_own_write(self) -> Refusal {
+    pub fn into_write_refusal(self) -> Refusal {
         match self {
             Self::Undecided(cause) => {
                 Refusal::outcome_unknown("The store of the gateway did not answer.", cause, false)

@@ -15,7 +15,7 @@ use std::path::Path;
 static PROBING: Mutex<()> = Mutex::new(());
 
 /// Checks whether this module chooses the mode, and not the settings.
-pub(super) fn chosen_by_us(kind: Kind, url: &str) -> bool {
+pub(super) fn mode_is_automatic(kind: Kind, url: &str) -> bool {
     kind == Kind::Sqlite && !in_memory(url) && !url.contains("mode=")
 }
 
@@ -25,7 +25,7 @@ pub(super) const READ_ONLY: &str = "mode=ro";
 /// Returns the URL with its mode and creates a missing file, which only its owner can read: SQLite gives its side files
 /// the same rights. If creating fails, opening the store fails too and gives the cause.
 pub(super) fn creating(url: &str) -> String {
-    if !chosen_by_us(Kind::Sqlite, url) {
+    if !mode_is_automatic(Kind::Sqlite, url) {
         return url.to_owned();
     }
     let Some(path) = file_of(url) else { return url.to_owned() };
@@ -46,7 +46,7 @@ pub(super) fn creating(url: &str) -> String {
 
 /// Checks whether the store at `url` is a read-only file, if this module chooses its mode. Does not create the file.
 pub(super) fn is_only_read(kind: Kind, url: &str) -> bool {
-    chosen_by_us(kind, url) && file_of(url).is_some_and(|file| !writable(&file.display().to_string()))
+    mode_is_automatic(kind, url) && file_of(url).is_some_and(|file| !writable(&file.display().to_string()))
 }
 
 /// Checks whether the file and its side files can be written. If not, the file is opened for reading, so that reads go

@@ -11,7 +11,7 @@ use super::intent_rows;
 use super::items_kept::{NOTHING, ProjectItems};
 use super::kind::Kind;
 use super::recorded::{Element, ItemValues, OwnWrite, TypeChange};
-use super::rows::{Cells, all, at_once, cells, query, read_id as id, rows_of_places, sql, value, with_cells};
+use super::rows::{Cells, all, at_once, cells, placeholder_rows, query, read_id as id, sql, value, with_cells};
 use super::service::Store;
 use super::session::Session;
 use crate::catalogue::Catalogue;
@@ -26,14 +26,14 @@ use uuid::Uuid;
 impl Store {
     /// Returns the records about the project's items.
     pub async fn project_items(&self, project: Uuid) -> Result<Arc<ProjectItems>, StoreError> {
-        if let Some(items) = self.items_as_they_were(project) {
+        if let Some(items) = self.items_if_current(project) {
             return Ok(items);
         }
         self.ask(&self.items, project, move |store| async move { store.look_at_items(project).await }).await
     }
 
     /// Returns the records from memory, if they are certainly still current.
-    fn items_as_they_were(&self, project: Uuid) -> Option<Arc<ProjectItems>> {
+    fn items_if_current(&self, project: Uuid) -> Option<Arc<ProjectItems>> {
         match self.counters.get(project, self.engine.seen()?)? {
             0 => Some(Arc::clone(&NOTHING)),
             version => self.items.any(&project).map(|kept| kept.value).filter(|items| items.version == version),
@@ -150,7 +150,7 @@ impl Store {
         let at = apply(&mut writing, &catalogue, project, item, own).await?;
         writing.commit().await?;
         let own = own.clone();
-        self.carry(project, version, move |items| items.wrote_beside(item, &own, at, None));
+        self.carry(project, version, move |items| items.wrote_with_request(item, &own, at, None));
         Ok(true)
     }
 
@@ -277,7 +277,7 @@ pub(super) async fn apply(
         let offered = |element: &&Element| element.option.is_none_or(|option| options.contains(&option));
         let placed: Vec<(i64, &Element)> = (0..).zip(elements.iter().filter(offered)).collect();
         for some in at_once(&placed) {
-            let rows = rows_of_places(some.len(), 5);
+            let rows = placeholder_rows(some.len(), 5);
             let text = format!(
                 "INSERT INTO custom_value (work_item_id, property_id, position, value, option_id) VALUES {rows}"
             );

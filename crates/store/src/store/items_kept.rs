@@ -136,7 +136,13 @@ impl ProjectItems {
     }
 
     /// Does the same as [`ProjectItems::wrote`], and remembers the request to v1.
-    pub(super) fn wrote_beside(&mut self, item: Uuid, own: &OwnWrite, at: Micros, update: Option<Arc<Intent>>) {
+    pub(super) fn wrote_with_request(
+        &mut self,
+        item: Uuid,
+        own: &OwnWrite,
+        at: Micros,
+        update: Option<Arc<Intent>>,
+    ) {
         let recent = Recent { item, at, before: self.known.get(&item).copied(), update };
         let all = Arc::make_mut(&mut self.recent);
         if all.len() == RECENT {
@@ -148,7 +154,7 @@ impl ProjectItems {
 
     pub(super) fn wrote(&mut self, item: Uuid, own: &OwnWrite, at: Micros) {
         Arc::make_mut(&mut self.known).insert(item, at);
-        self.unmiss(&[item]);
+        self.mark_found(&[item]);
         match own.type_id {
             TypeChange::Kept => {}
             TypeChange::Set(Some(type_id)) => drop(Arc::make_mut(&mut self.types).insert(item, type_id)),
@@ -166,7 +172,7 @@ impl ProjectItems {
         }
     }
 
-    fn unmiss(&mut self, items: &[Uuid]) {
+    fn mark_found(&mut self, items: &[Uuid]) {
         if items.iter().any(|item| self.missing.contains(item)) {
             let missing = Arc::make_mut(&mut self.missing);
             missing.retain(|item| !items.contains(item));
@@ -212,13 +218,13 @@ mod tests {
         let update = Arc::new(update);
         let mut items = ProjectItems::default();
         let none = items.clone();
-        items.wrote_beside(item, &own, 1, None);
+        items.wrote_with_request(item, &own, 1, None);
         let made = items.clone();
         assert!(matches!(items.written_since(item, &none), WrittenSince::StoreOnly));
-        items.wrote_beside(item, &own, 2, Some(Arc::clone(&update)));
-        items.wrote_beside(item, &own, 3, None);
+        items.wrote_with_request(item, &own, 2, Some(Arc::clone(&update)));
+        items.wrote_with_request(item, &own, 3, None);
         let second = Arc::new(Intent { id: other, ..Intent::clone(&update) });
-        items.wrote_beside(item, &own, 4, Some(Arc::clone(&second)));
+        items.wrote_with_request(item, &own, 4, Some(Arc::clone(&second)));
         let are_both = |since| match since {
             WrittenSince::Updates { first, last } => first.id == update.id && last.id == second.id,
             _ => false,
@@ -230,9 +236,9 @@ mod tests {
         assert!(matches!(items.written_since(item, &made), WrittenSince::NotKnown));
         let later = items.clone();
         for at in 6..6 + RECENT as i64 {
-            items.wrote_beside(other, &own, at, None);
+            items.wrote_with_request(other, &own, at, None);
         }
-        items.wrote_beside(item, &own, 1_000, None);
+        items.wrote_with_request(item, &own, 1_000, None);
         assert!(matches!(items.written_since(item, &later), WrittenSince::StoreOnly));
         assert!(matches!(items.written_since(item, &none), WrittenSince::NotKnown));
     }

@@ -8,13 +8,13 @@ mod held;
 mod items;
 mod left;
 
-pub use alone::CarryingAlone;
+pub use alone::LeavingLock;
 pub use held::HeldOverlay;
 pub use items::RecordedItem;
 pub use left::LeftWorkspace;
 
 use super::error::StoreError;
-use super::rows::{all, at_once, cells, query, rows_of_places, sql, with_cells};
+use super::rows::{all, at_once, cells, placeholder_rows, query, sql, with_cells};
 use super::service::Store;
 use crate::units::now_micros;
 use uuid::Uuid;
@@ -65,7 +65,7 @@ impl Store {
             let text = format!(
                 "INSERT INTO leave_record ({COLUMNS}) VALUES {} ON CONFLICT (target, workspace_id, kind, own_id) \
                  DO UPDATE SET target_id = excluded.target_id, digest = excluded.digest, done_at = excluded.done_at",
-                rows_of_places(records.len(), 7)
+                placeholder_rows(records.len(), 7)
             );
             let cells = records.iter().flat_map(|record| {
                 let done_at = record.is_done.then(now_micros);

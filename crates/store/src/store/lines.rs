@@ -62,7 +62,7 @@ impl Lines {
     /// Waits for `name`, exclusively or `shared`; fails if `longest` callers already wait. Dropping the future gives
     /// up the place.
     pub async fn enter(&self, name: &str, shared: bool, longest: usize) -> Result<Inside, Full> {
-        let (inside, called) = self.stand_in_line(name, shared, longest)?;
+        let (inside, called) = self.join_queue(name, shared, longest)?;
         if let Some(called) = called {
             // The sender stays in the line as long as the place, so the result can be ignored.
             let _ = called.await;
@@ -70,7 +70,7 @@ impl Lines {
         Ok(inside)
     }
 
-    fn stand_in_line(
+    fn join_queue(
         &self,
         name: &str,
         shared: bool,
@@ -255,7 +255,7 @@ mod tests {
                         };
                         let waiting = places.len() - inside(&places);
                         let free = places.iter().all(|place| place.0 && shared);
-                        match lines.stand_in_line("a", shared, LONGEST) {
+                        match lines.join_queue("a", shared, LONGEST) {
                             Ok((place, called)) => {
                                 prop_assert!(free || waiting < LONGEST);
                                 places.push((shared, place, called, false));

@@ -3,7 +3,7 @@
 //! May use: `kind`, `error`, `file_mode`, `writable`.
 
 use super::error::StoreError;
-use super::file_mode::{READ_ONLY, chosen_by_us, creating};
+use super::file_mode::{READ_ONLY, creating, mode_is_automatic};
 use super::kind::Kind;
 use super::writable::Writable;
 use sqlx::any::AnyConnectOptions;
@@ -13,7 +13,7 @@ use std::str::FromStr;
 /// Returns the target of connections to the store at `url`.
 pub(super) fn target_of(kind: Kind, url: &str, writable: &Writable) -> Result<AnyConnectOptions, StoreError> {
     let address = if kind == Kind::Sqlite { creating(url) } else { url.to_owned() };
-    if chosen_by_us(kind, url) && address.contains(READ_ONLY) {
+    if mode_is_automatic(kind, url) && address.contains(READ_ONLY) {
         writable.lost();
     }
     options_of(&address)

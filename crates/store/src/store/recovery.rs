@@ -20,7 +20,7 @@ use std::sync::atomic::Ordering;
 
 impl Engine {
     /// Checks, when the check is due, whether a read-only store can be written again.
-    pub(super) async fn look_again(&self) {
+    pub(super) async fn recheck_writable(&self) {
         if !self.writable.is_lost() || !self.writable.is_due() {
             return;
         }
@@ -35,7 +35,7 @@ impl Engine {
 
     /// Checks whether the store has become read-only since its connections were opened, for example by a server setting
     /// or because its file was protected. No statement that reads shows that.
-    pub(super) async fn look_whether_it_is_written(&self) -> Result<(), StoreError> {
+    pub(super) async fn check_still_writable(&self) -> Result<(), StoreError> {
         if self.writable.is_lost() {
             return Ok(());
         }
@@ -69,13 +69,13 @@ impl Engine {
         Ok(())
     }
 
-    /// Runs [`Engine::look_again`] in the background; the caller does not wait for it.
-    pub(super) fn look_again_beside(&self) {
+    /// Runs [`Engine::recheck_writable`] in the background; the caller does not wait for it.
+    pub(super) fn recheck_in_background(&self) {
         if self.writable.is_lost()
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
             let engine = self.clone();
-            runtime.spawn(async move { engine.look_again().await });
+            runtime.spawn(async move { engine.recheck_writable().await });
         }
     }
 
@@ -84,7 +84,7 @@ impl Engine {
         let Some(target) = self.target()? else { return Ok(()) };
         match self.lock_to_write().await {
             Err(fault @ StoreError::Served { .. }) => {
-                self.read_beside_a_writer(&fault)?;
+                self.reconnect_beside_writer(&fault)?;
                 return Err(fault);
             }
             locked => locked?,
@@ -102,13 +102,13 @@ impl Engine {
 
     /// Handles a file that can be written again, but not by this process. The process with the lock may write it at any
     /// time, and connections opened while nobody could write do not notice: they are replaced once.
-    fn read_beside_a_writer(&self, fault: &StoreError) -> Result<(), StoreError> {
+    fn reconnect_beside_writer(&self, fault: &StoreError) -> Result<(), StoreError> {
         let mut serving = self.serving.lock();
         let Serving::WithoutLock(file) = &*serving else { return Ok(()) };
         *serving = Serving::BesideAWriter(file.clone());
         drop(serving);
         tracing::warn!(cause = %fault, "the store can be written again, but not by this process, which goes on reading it");
-        if let Some(target) = self.target_beside_a_writer()? {
+        if let Some(target) = self.read_only_target()? {
             self.renew(target);
             self.writable.renewed();
         }

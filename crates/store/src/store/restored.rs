@@ -19,7 +19,7 @@ impl Store {
     pub async fn import(&self, from: &mut (impl BufRead + Send), force: bool) -> Result<u64, DumpError> {
         let engine = self.engine();
         // A running gateway would continue with data it has read, and perhaps belong to another deployment.
-        let _unserved = engine.unserved().await?;
+        let _unserved = engine.ensure_unserved().await?;
         all_known(engine).await?;
         let empty = all_empty(engine).await?;
         if !empty && !force {

@@ -5,7 +5,7 @@
 
 use super::error::StoreError;
 use super::session::Session;
-use crate::json::{self, AsWritten};
+use crate::json::{self, LiteralJson};
 use futures_util::TryStreamExt;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -94,7 +94,7 @@ macro_rules! kept_as_json {
 
 known_to_databases!(String => Text, i64 => Whole, f64 => Real);
 kept_as_json!(
-    Value => |text| serde_json::from_str(text).map(|AsWritten(value)| value),
+    Value => |text| serde_json::from_str(text).map(|LiteralJson(value)| value),
     Map<String, Value> => |text| json::members(text.as_bytes()),
     Box<RawValue> => |text| serde_json::from_str(text),
     Vec<String> => |text| serde_json::from_str(text),
@@ -218,7 +218,7 @@ pub(super) type NewRow<'r> = &'r [(&'r str, &'r dyn Parameter)];
 /// Builds the statement that adds a row to a table.
 pub(super) fn insert(table: &str, row: NewRow<'_>) -> Statement {
     let columns: Vec<_> = row.iter().map(|(column, _)| *column).collect();
-    let text = format!("INSERT INTO {table} ({}) VALUES {}", columns.join(", "), rows_of_places(1, row.len()));
+    let text = format!("INSERT INTO {table} ({}) VALUES {}", columns.join(", "), placeholder_rows(1, row.len()));
     with_cells(sql(text), row.iter().map(|(_, value)| value.cell()))
 }
 
@@ -307,7 +307,7 @@ pub(super) fn at_once<T>(rows: &[T]) -> impl Iterator<Item = &[T]> {
 }
 
 /// Builds `($1, $2), ($3, $4)` and so on.
-pub(super) fn rows_of_places(rows: usize, columns: usize) -> String {
+pub(super) fn placeholder_rows(rows: usize, columns: usize) -> String {
     let row = |row: usize| {
         let places: Vec<_> = (1..=columns).map(|column| format!("${}", row * columns + column)).collect();
         format!("({})", places.join(", "))

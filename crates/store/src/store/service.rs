@@ -3,7 +3,7 @@
 //! The other files of this folder add its operations. May use: `fresh`, `trace`, `units`, `v1` (the base URL), `v2`
 //! (time), this folder.
 
-use super::asked::{Answers, Unanswered};
+use super::asked::{Answers, QueryFailed};
 use super::definitions::memory::Memory;
 use super::engine::Engine;
 use super::error::StoreError;
@@ -96,9 +96,9 @@ impl Store {
 
     /// Checks that the store can be read now.
     pub async fn ping(&self) -> Result<(), StoreError> {
-        self.engine.look_again().await;
+        self.engine.recheck_writable().await;
         deployment_of(&self.engine.pool()).await?;
-        self.engine.while_there(self.engine.look_whether_it_is_written()).await
+        self.engine.unless_unavailable(self.engine.check_still_writable()).await
     }
 
     /// Waits for work in progress and closes the connections; the store cannot be used afterwards.
@@ -122,16 +122,16 @@ impl Store {
         T: Value,
         F: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
-        let read = |reading: Reading<Uuid, T, Unanswered>| {
+        let read = |reading: Reading<Uuid, T, QueryFailed>| {
             let (engine, asking) = (self.engine.clone(), question(self.clone()));
-            carried(async move { reading.end(engine.while_there(asking).await.map_err(|_| Unanswered)) })
+            carried(async move { reading.end(engine.unless_unavailable(asking).await.map_err(|_| QueryFailed)) })
         };
         // Until it is known that this process hears the others, no kept answer is used.
         let age = if self.engine.peers.lease.is_held() { Duration::MAX } else { Duration::ZERO };
         let need = self.changes.need(&[Changed::Stored(key), Changed::AnyStored], age);
         match answers.get(&key, need, read).await {
             Ok(kept) => Ok(kept.value),
-            Err(Unanswered) => match self.engine.while_there(question(self.clone())).await {
+            Err(QueryFailed) => match self.engine.unless_unavailable(question(self.clone())).await {
                 // Reads use the kept answer and say so; writes need the store anyway and fail.
                 Err(fault) if self.engine.peers.lease.is_away() => {
                     answers.any(&key).map(|kept| kept.value).ok_or(fault)

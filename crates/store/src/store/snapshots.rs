@@ -19,7 +19,7 @@ const PART: usize = 1 << 20;
 const MOST: usize = 64 << 20;
 
 /// Lock on a task that one process does alone; released when this is dropped or the process has ended.
-pub struct AloneAmongAll {
+pub struct ClusterLock {
     // Closing the connection releases the lock.
     _session: AnyConnection,
 }
@@ -29,7 +29,7 @@ impl Store {
     pub async fn snapshot(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let text = "SELECT bytes FROM index_snapshot WHERE name = $1 ORDER BY part";
         let reading = query(text, &[&name]).fetch_all(self.engine.pool());
-        let rows = self.engine.while_there(reading).await?;
+        let rows = self.engine.unless_unavailable(reading).await?;
         let mut bytes = Vec::new();
         for row in &rows {
             bytes.extend_from_slice(row.try_get(0)?);
@@ -62,13 +62,13 @@ impl Store {
 
     /// Takes the lock on the task `name`; none while another process has it. The lock has a connection of its own,
     /// because the task may take minutes.
-    pub async fn alone_among_all(&self, name: &str) -> Result<Option<AloneAmongAll>, StoreError> {
+    pub async fn try_cluster_lock(&self, name: &str) -> Result<Option<ClusterLock>, StoreError> {
         let Some(target) = self.engine.target()? else { return Ok(None) };
-        let mut session = self.engine.while_there(connected(self.engine.kind(), &target)).await?;
+        let mut session = self.engine.unless_unavailable(connected(self.engine.kind(), &target)).await?;
         let text = "SELECT CASE WHEN pg_try_advisory_lock(hashtextextended($1, 2)) THEN 1 ELSE 0 END";
         let taking = query(text, &[&name]).fetch_one(&mut session);
-        let row = self.engine.while_there(taking).await?;
+        let row = self.engine.unless_unavailable(taking).await?;
         let taken: i32 = row.try_get(0)?;
-        Ok((taken == 1).then_some(AloneAmongAll { _session: session }))
+        Ok((taken == 1).then_some(ClusterLock { _session: session }))
     }
 }

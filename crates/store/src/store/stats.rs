@@ -95,7 +95,7 @@ impl Store {
     pub async fn rebase(&self, address: &str) -> Result<(String, String), StoreError> {
         let address = BaseUrl::parse(address)?.to_string();
         // A running gateway would continue to write data that it reads at the old address.
-        let _unserved = self.engine().unserved().await?;
+        let _unserved = self.engine().ensure_unserved().await?;
         let mut writing = self.engine().writing().await?;
         let row = sqlx::query("SELECT v1_base_url FROM service WHERE id = 1").fetch_optional(&mut *writing).await?;
         let Some(row) = row else { return Err(StoreError::Unclaimed) };

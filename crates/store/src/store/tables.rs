@@ -4,7 +4,7 @@
 
 use super::engine::{Engine, Kind};
 use super::error::StoreError;
-use super::rows::{Cell, Parameter, query, rows_of_places, sql, with_cells};
+use super::rows::{Cell, Parameter, placeholder_rows, query, sql, with_cells};
 use super::session::Session;
 use serde_json::{Map, Value};
 use sqlx::Row;
@@ -124,7 +124,7 @@ impl Table {
             );
         }
         let columns: Vec<_> = object.keys().map(String::as_str).collect();
-        let places = rows_of_places(1, columns.len());
+        let places = placeholder_rows(1, columns.len());
         let text = format!("INSERT INTO {} ({}) VALUES {places}", self.name, columns.join(", "));
         connection.run(with_cells(sql(text), cells)).await.map(drop)
     }

@@ -102,7 +102,7 @@ impl Store {
     ///
     /// # Errors
     /// [`NoTurn`]; then no name is held.
-    pub async fn stand_in_line(&self, name: &str, patience: Patience) -> Result<InLine, NoTurn> {
+    pub async fn join_queue(&self, name: &str, patience: Patience) -> Result<InLine, NoTurn> {
         self.enter(name, false, patience).await.map(InLine)
     }
 
@@ -155,13 +155,13 @@ impl Turn {
         let noted = self.noted().unwrap_or_else(|| Noted::new(self.id, &[]));
         let (engine, until) = (&self.store.engine, self.since + AT_WORK);
         let Some(held) = &mut self.held else { return Ok(()) };
-        if !engine.while_there(noted.finds_another(held)).await? || self.settled {
+        if !engine.unless_unavailable(noted.finds_another(held)).await? || self.settled {
             return Ok(());
         }
         tracing::warn!("a write of another gateway process ended in the middle; waiting until v1 has ended it");
         sleep_until(until.into()).await;
         self.settled = true;
-        engine.while_there(noted.finds_another(held)).await?;
+        engine.unless_unavailable(noted.finds_another(held)).await?;
         // If the note stayed, it would only make the next writer wait.
         if let Err(fault) = self.store.forget_others(&noted).await {
             tracing::warn!(%fault, "what a write left behind could not be removed");
@@ -177,7 +177,12 @@ impl Turn {
         }
         let mut held = match self.held.take() {
             Some(held) => held,
-            None => self.store.engine.while_there(self.store.engine.pool().begin("BEGIN", Instant::now())).await?,
+            None => {
+                self.store
+                    .engine
+                    .unless_unavailable(self.store.engine.pool().begin("BEGIN", Instant::now()))
+                    .await?
+            }
         };
         let left = until.saturating_duration_since(Instant::now()).as_millis().max(1);
         // The database must neither wait longer nor end a transaction while its writer waits for v1.

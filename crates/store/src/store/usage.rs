@@ -7,7 +7,7 @@ pub(super) mod callers;
 
 use super::engine::Writing;
 use super::error::StoreError;
-use super::rows::{all, at_once, cells, query, read_from_its_columns, rows_of_places, sql, with_cells};
+use super::rows::{all, at_once, cells, placeholder_rows, query, read_from_its_columns, sql, with_cells};
 use super::service::Store;
 use crate::units::now_micros;
 use uuid::Uuid;
@@ -75,7 +75,7 @@ async fn add(writing: &mut Writing, rows: &[UsageRow]) -> Result<(), StoreError>
         let text = format!(
             "INSERT INTO usage_count ({columns}) VALUES {} ON CONFLICT (day, operation, class, caller, client) \
              DO UPDATE SET calls = usage_count.calls + excluded.calls",
-            rows_of_places(rows.len(), 6)
+            placeholder_rows(rows.len(), 6)
         );
         let cells = rows
             .iter()

@@ -197,7 +197,7 @@ impl Breaker {
 
     /// Checks whether a caller that has waited long for v1 should give up, because calls are paused or v1 has become
     /// silent.
-    pub fn is_hopeless(&self) -> bool {
+    pub fn has_stopped_calls(&self) -> bool {
         self.open_when_silent();
         self.closed_for().is_some()
     }

@@ -294,7 +294,7 @@ impl Client {
             }
             match tokio::time::timeout(left.min(SILENCE), &mut entering).await {
                 Ok(slot) => return Ok(slot),
-                Err(_) if self.breaker.is_hopeless() => return Err(V1Error::Paused(SOON)),
+                Err(_) if self.breaker.has_stopped_calls() => return Err(V1Error::Paused(SOON)),
                 Err(_) => {}
             }
         }
@@ -317,7 +317,7 @@ impl Client {
             }
             match tokio::time::timeout(left.min(SILENCE), &mut attempt).await {
                 Ok(outcome) => return outcome,
-                Err(_) if read && (probe || self.breaker.is_hopeless()) => {
+                Err(_) if read && (probe || self.breaker.has_stopped_calls()) => {
                     return Err(V1Error::Timeout { maybe_done: false });
                 }
                 Err(_) => {}

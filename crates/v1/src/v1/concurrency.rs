@@ -273,18 +273,18 @@ impl State {
         let shrinks = limit < self.limit;
         self.limit = limit;
         if shrinks || self.over > 0 {
-            self.find_over();
+            self.count_over_share();
         }
     }
 
     fn find_over_again(&mut self) {
         if self.over > 0 {
-            self.find_over();
+            self.count_over_share();
         }
     }
 
     /// Counts the calls over their share. Largest key first, each may hold three quarters of the places that are left.
-    fn find_over(&mut self) {
+    fn count_over_share(&mut self) {
         self.over = 0;
         let mut held: Vec<usize> = self.by_key.iter().flat_map(|keys| keys.values().copied()).collect();
         held.sort_unstable_by(|one, other| other.cmp(one));

@@ -133,11 +133,11 @@ impl InProject<'_> {
         }
         let card = self.card;
         let stored = self.runner.store.write_item(card.workspace_id, card.id, item, own).await;
-        let stored = stored.map_err(StoreError::of_own_write)?;
+        let stored = stored.map_err(StoreError::into_write_refusal)?;
         if !stored {
             return Err(type_gone());
         }
-        self.has_written();
+        self.set_touched();
         Ok(())
     }
 }

@@ -128,6 +128,6 @@ impl Pairing {
 /// process may have written both.
 async fn recorded(runner: &Runner, project: Uuid) -> Result<Arc<ProjectItems>, Refusal> {
     let items = runner.store.project_items(project).await?;
-    runner.goes_with(project, items.epoch);
+    runner.drop_data_before_epoch(project, items.epoch);
     Ok(items)
 }

@@ -72,11 +72,11 @@ pub(super) async fn items_named(
         named.iter().filter_map(|name| Some((*name, HumanKey::parse(name)?))).collect();
     // A default may have belonged to another project for years; it justifies no call.
     let asked = keys.iter().filter(|(name, _)| sent.contains(*name)).map(|(_, key)| &*key.project);
-    let identifier = job.identifier_beside(asked).await?;
+    let identifier = job.identifier_checked_against(asked).await?;
     let (mut found, mut unknown) = (HashMap::new(), Vec::new());
     for name in named {
         if let Some(id) = read_uuid(name) {
-            match job.vouched(id) {
+            match job.item_in_fresh_index(id) {
                 Some(item) => drop(found.insert(name.to_owned(), item.id)),
                 None => unknown.push((name, Wanted::Id(id))),
             }
@@ -136,7 +136,7 @@ async fn by_index(job: &InProject<'_>, wanted: &[(&str, Wanted<'_>)]) -> Result<
 /// Returns live work items of this project by id, without those that v1 does not show.
 pub(super) async fn items(job: &InProject<'_>, ids: &HashSet<Uuid>) -> Result<HashMap<Uuid, Item>, Refusal> {
     let mut known: HashMap<Uuid, Item> =
-        ids.iter().filter_map(|id| job.vouched(*id).map(|item| (*id, item))).collect();
+        ids.iter().filter_map(|id| job.item_in_fresh_index(*id).map(|item| (*id, item))).collect();
     let unknown: Vec<Uuid> = ids.iter().filter(|id| !known.contains_key(id)).copied().collect();
     if unknown.len() > SINGLE_READS {
         let index = job.runner.indexes.fresh(&job.index_scope()?, job.key(), &job.call.ctx).await?;

@@ -57,13 +57,13 @@ fn refers_to(item: &Item) -> (Uuid, Option<Uuid>, &[Uuid], &[Uuid]) {
 
 /// Unarchives a work item; does nothing for a live one. The PATCH for it (`archived_unarchive_by_patch`) would also
 /// reach drafts and triage items, without changing them. Its answer shows what they are, and v2 answers 404 for them.
-pub(in crate::run) async fn bring_back(job: &InProject<'_>) -> Result<Reply, Refusal> {
+pub(in crate::run) async fn unarchive_item(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let id = job.pk()?;
     let (item, _room) = match job.read_item(id).await {
         Ok(live) => (live, None),
         Err(Refusal::NotFound { .. }) => {
             let room = job.room_for(&[], expansions::calls(job)?).await?;
-            (taken_out(job).await?, Some(room))
+            (unarchived_item(job).await?, Some(room))
         }
         Err(refusal) => return Err(refusal),
     };
@@ -75,12 +75,12 @@ pub(in crate::run) async fn bring_back(job: &InProject<'_>) -> Result<Reply, Ref
     expansions::reply_without_values(job, &item, &recorded).await
 }
 
-async fn taken_out(job: &InProject<'_>) -> Result<Item, Refusal> {
+async fn unarchived_item(job: &InProject<'_>) -> Result<Item, Refusal> {
     let body = Map::from_iter([("archived_at".to_owned(), Value::Null)]);
     let answer = job.patch(job.resource(), job.pk()?, &body).await?;
     let item = job.item_after(job.pk()?, &answer).await?;
     if item.is_draft || !unlisted_states::is_shown(job, &item).await? {
-        job.has_changed_nothing();
+        job.clear_touched();
         return Err(Refusal::not_found());
     }
     job.item_changed(&item);

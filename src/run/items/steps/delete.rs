@@ -26,7 +26,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let item = job.live_item(id).await?;
     let archived = job.runner.store.archived_below(job.card.id, id).await?;
     // v1 also loads and saves the children, so no other write may change them meanwhile.
-    job.wait_for_records(children.iter().chain(&archived).copied()).await?;
+    job.take_turns_of_records(children.iter().chain(&archived).copied()).await?;
     let is_parent = !children.is_empty() || !archived.is_empty();
     if is_parent && !may_delete(job, &item)? {
         return Err(Refusal::Forbidden { detail: "Only admin or creator can delete the work item.".into() });

@@ -204,7 +204,7 @@ fn group(v1: &Map<String, Value>) -> Option<u8> {
 
 async fn memberships(job: &InProject<'_>, kind: SetKind, needs: &SetNeeds) -> Result<Memberships, Refusal> {
     let mut memberships = Memberships::default();
-    job.hold_readable(kind, "in", needs.named.iter().copied())?;
+    job.check_enough_quota_for_sets(kind, "in", needs.named.iter().copied())?;
     for id in &needs.named {
         memberships.named.insert(*id, job.members_of(kind, *id).await?);
     }

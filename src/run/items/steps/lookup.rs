@@ -56,7 +56,7 @@ async fn read(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> {
         job.runner.catch_up(project).await;
     }
     match live(job, key).await {
-        Err(refusal) if refusal.is_trouble() && job.call.ctx.tolerant => {
+        Err(refusal) if refusal.is_upstream_failure() && job.call.ctx.tolerant => {
             in_index(job, key, Because::Trouble).await?.ok_or(refusal)
         }
         outcome => outcome,

@@ -28,9 +28,9 @@ use uuid::Uuid;
 
 pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let id = job.pk()?;
-    let vouched = job.vouched(id);
-    let mut read_now = vouched.is_none();
-    let mut stored = match vouched {
+    let item_in_fresh_index = job.item_in_fresh_index(id);
+    let mut read_now = item_in_fresh_index.is_none();
+    let mut stored = match item_in_fresh_index {
         Some(item) => item,
         None => job.read_item(id).await?,
     };

@@ -6,7 +6,7 @@ use super::super::build::{Build, SIZES};
 use super::super::delta::{MOST, Recorder};
 use super::super::deployment::SharedPlace;
 use super::super::entry::Entry;
-use super::super::known::{Got, Heard, Known, Shown};
+use super::super::known::{Got, Known, ReceivedRead, Shown};
 use super::super::local_write::removed;
 use super::super::refresh::{Refresh, Refreshed};
 use super::super::shared_reads::What;
@@ -88,32 +88,32 @@ impl Inner {
         asking: Asking<'_>,
         need: Need,
     ) -> Result<Got, Refusal> {
-        let Some(place) = place else { return self.by_itself(&known, asking, Why::NoOthers).await };
+        let Some(place) = place else { return self.refresh_alone(&known, asking, Why::NoOthers).await };
         let (begun, mut pause) = (Instant::now(), LOOKS.0);
         loop {
             let Some(last) = self.hear(&place, &mut known, asking.1).await else {
-                return self.by_itself(&known, asking, Why::NoAnswer).await;
+                return self.refresh_alone(&known, asking, Why::NoAnswer).await;
             };
-            if let Some(got) = self.heard_enough(&known, asking.1, need) {
+            if let Some(got) = self.result_from_others(&known, asking.1, need) {
                 return Ok(got);
             }
             match place.refresher().await {
-                None => return self.by_itself(&known, asking, Why::NoAnswer).await,
+                None => return self.refresh_alone(&known, asking, Why::NoAnswer).await,
                 Some(TakenTurn::Mine(turn)) => {
                     // Another process may have published a read just before.
                     if turn.number > last
                         && self.hear(&place, &mut known, asking.1).await.is_some()
-                        && let Some(got) = self.heard_enough(&known, asking.1, need)
+                        && let Some(got) = self.result_from_others(&known, asking.1, need)
                     {
                         place.give_up(turn).await;
                         return Ok(got);
                     }
-                    return self.for_all(&place, turn, &known, asking).await;
+                    return self.refresh_for_all(&place, turn, &known, asking).await;
                 }
                 // Also waits for a turn that began too early to be of use here, as within one process: all waiting
                 // callers then share the next read, which begins with what that turn has found.
                 Some(TakenTurn::Others(for_so_long)) if for_so_long.max(begun.elapsed()) >= PATIENCE => {
-                    return self.by_itself(&known, asking, Why::TooSlow).await;
+                    return self.refresh_alone(&known, asking, Why::TooSlow).await;
                 }
                 Some(TakenTurn::Others(_)) => {}
             }
@@ -126,13 +126,15 @@ impl Inner {
     /// respond.
     async fn hear(&self, place: &SharedPlace, known: &mut Known, entry: &Entry) -> Option<i64> {
         let mut last = known.shown.number.unwrap_or(0);
-        for Heard { number, at, what } in place.told(known, self.changes.now().at).await? {
+        for ReceivedRead { number, at, what } in place.told(known, self.changes.now().at).await? {
             last = last.max(number);
             let Some(local) = entry.local_writes_since(known.began.at) else { break };
             let (changes, now) = (&self.changes, self.changes.now().at);
             let fits = match what {
-                What::Answers(what) => known.follow(Heard { number, at, what }, &local, SIZES, changes, now).await,
-                What::Whole(what) => known.replace(Heard { number, at, what }, changes, now),
+                What::Answers(what) => {
+                    known.follow(ReceivedRead { number, at, what }, &local, SIZES, changes, now).await
+                }
+                What::Whole(what) => known.replace(ReceivedRead { number, at, what }, changes, now),
             };
             tracing::trace!(number, fits, "what another process has read");
         }
@@ -140,8 +142,8 @@ impl Inner {
     }
 
     /// Returns the index from the reads of other processes, with the local writes that came after, if it meets `need`.
-    fn heard_enough(&self, known: &Known, entry: &Entry, need: Need) -> Option<Got> {
-        if !known.has_heard || !need.is_met(known.began) || self.is_sweep_due(known.swept) {
+    fn result_from_others(&self, known: &Known, entry: &Entry, need: Need) -> Option<Got> {
+        if !known.has_applied || !need.is_met(known.began) || self.is_sweep_due(known.swept) {
             return None;
         }
         let (verified, shown) = known.with(entry.local_writes_since(known.began.at)?);
@@ -150,7 +152,7 @@ impl Inner {
     }
 
     /// Asks v1 in the turn of this process, and publishes v1's answers for the others.
-    async fn for_all(
+    async fn refresh_for_all(
         &self,
         place: &SharedPlace,
         turn: DeltaTurn,
@@ -183,7 +185,7 @@ impl Inner {
 
     /// Asks v1 for this process alone. When another process refreshes at the same time, all ids are not compared,
     /// because the other process may be comparing them.
-    async fn by_itself(&self, known: &Known, (source, entry): Asking<'_>, why: Why) -> Result<Got, Refusal> {
+    async fn refresh_alone(&self, known: &Known, (source, entry): Asking<'_>, why: Why) -> Result<Got, Refusal> {
         let others = why == Why::TooSlow;
         if why != Why::NoOthers {
             tracing::debug!(?why, "an index is refreshed for this process alone");

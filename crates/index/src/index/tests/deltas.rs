@@ -5,9 +5,9 @@ use super::memory::Memory;
 use super::model::{Model, SMALL, Write, content, run};
 use super::{building, id, plain_item};
 use crate::fresh::{Changes, Clock, Moment};
-use crate::index::delta::{Delta, MOST, Recorder, Told, of_bytes, to_bytes};
+use crate::index::delta::{Delta, MOST, Recorder, RefreshMessage, of_bytes, to_bytes};
 use crate::index::deployment::SharedPlace;
-use crate::index::known::{Heard, Known, Shown};
+use crate::index::known::{Known, ReceivedRead, Shown};
 use crate::index::local_write::LocalWrite;
 use crate::index::local_write::removed;
 use crate::index::pace::Pace;
@@ -67,13 +67,13 @@ impl Teller {
         let delta = recorder.delta(false, removed(local).into_iter().collect(), Vec::new()).expect("not too much");
         self.number += 1;
         self.clock.advance(Duration::from_secs(1));
-        Sent(self.number, began, to_bytes("list", Told::Answers(delta)).expect("bytes"))
+        Sent(self.number, began, to_bytes("list", RefreshMessage::Answers(delta)).expect("bytes"))
     }
 
     /// Returns whether a process could apply the message.
     async fn takes(&self, hearer: &mut Hearer, Sent(number, at, bytes): &Sent) -> bool {
-        let Ok(Told::Answers(what)) = of_bytes("list", bytes) else { panic!("answers") };
-        let heard = Heard { number: *number, at: *at, what };
+        let Ok(RefreshMessage::Answers(what)) = of_bytes("list", bytes) else { panic!("answers") };
+        let heard = ReceivedRead { number: *number, at: *at, what };
         hearer.known.follow(heard, &hearer.local, SMALL, &self.changes, self.clock.now()).await
     }
 
@@ -111,7 +111,7 @@ fn a_gap_that_matters_is_not_passed_over() {
         let _missed = teller.reads(&[Write::Delete(2)], &[]).await;
         let sent = teller.reads(&[Write::Update(3, 0)], &[]).await;
         assert!(!teller.takes(&mut hearer, &sent).await, "the count does not add up");
-        assert!(!hearer.known.has_heard);
+        assert!(!hearer.known.has_applied);
         let (mut teller, mut hearer) = Teller::new(14).await;
         let _missed = teller.reads(&[1, 2, 3, 4, 5, 6].map(|at| Write::Update(at, 0)), &[]).await;
         let sent = teller.reads(&[Write::Update(7, 0)], &[]).await;
@@ -256,7 +256,7 @@ fn a_whole_index_takes_the_place_of_what_is_known() {
         let (mut teller, mut hearer) = Teller::new(14).await;
         let Sent(number, at, _) = teller.reads(&[Write::Delete(1), Write::Create], &[]).await;
         let now = teller.clock.now();
-        let heard = |number| Heard { number, at, what: teller.verified.clone() };
+        let heard = |number| ReceivedRead { number, at, what: teller.verified.clone() };
         assert!(!hearer.known.replace(heard(number - 1), &teller.changes, now), "late");
         assert!(hearer.known.replace(heard(number), &teller.changes, now));
         let gone = ids(&teller.verified)[0];
@@ -287,7 +287,7 @@ fn where_there_is_too_much_the_index_is_kept_and_only_that_one_is_believed() {
         let Some(TakenTurn::Mine(turn)) = place.refresher().await else { panic!("nobody else") };
         assert_eq!(place.tell_read(turn, None, &teller.verified).await, Some(2));
         let told = place.told(&hearer.known, teller.clock.now()).await.expect("an answer");
-        let [Heard { number: 2, what: What::Whole(whole), .. }] = &told[..] else { panic!("an index") };
+        let [ReceivedRead { number: 2, what: What::Whole(whole), .. }] = &told[..] else { panic!("an index") };
         assert_eq!(content(whole), teller.model.truth());
         place.save(Verified::default(), Duration::ZERO).await.expect("kept");
         let told = place.told(&hearer.known, teller.clock.now()).await;
@@ -302,7 +302,7 @@ fn answers_are_not_given_twice() {
         let Sent(_, at, bytes) = teller.reads(&[Write::Delete(2)], &[]).await;
         let delta = || -> Delta {
             match of_bytes("list", &bytes) {
-                Ok(Told::Answers(delta)) => delta,
+                Ok(RefreshMessage::Answers(delta)) => delta,
                 _ => panic!("answers"),
             }
         };

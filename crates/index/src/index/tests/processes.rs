@@ -12,7 +12,7 @@ use super::{building, cases};
 use crate::fresh::{Changed, Changes, Clock, Moment};
 use crate::index::delta::{MOST, Recorder};
 use crate::index::deployment::SharedPlace;
-use crate::index::known::{Heard, Known, Shown};
+use crate::index::known::{Known, ReceivedRead, Shown};
 use crate::index::local_write::LocalWrite;
 use crate::index::local_write::{LocalWriteLog, removed};
 use crate::index::pace::Pace;
@@ -238,12 +238,12 @@ impl World {
         };
         let due = |swept: Option<Instant>| swept.is_none_or(|at| self.clock.now() - at >= SWEEP);
         let told = self.place.told(&known, changes.now().at).await;
-        for Heard { number, at, what } in told.into_iter().flatten() {
+        for ReceivedRead { number, at, what } in told.into_iter().flatten() {
             let Some(local) = process.log.since(known.began.at) else { break };
             let What::Answers(what) = what else { panic!("not so much") };
-            known.follow(Heard { number, at, what }, &local, SMALL, &changes, changes.now().at).await;
+            known.follow(ReceivedRead { number, at, what }, &local, SMALL, &changes, changes.now().at).await;
         }
-        if known.has_heard && need.is_met(known.began) && !due(known.swept) {
+        if known.has_applied && need.is_met(known.began) && !due(known.swept) {
             let local = process.log.since(known.began.at).expect("few writes");
             let (whole, shown) = known.with(local);
             let kept = Kept { whole, shown, began: known.began, swept: known.swept };

@@ -42,7 +42,7 @@ pub(super) fn put_every(html: &str, stretch: usize) -> Result<Broken<'_>, &'stat
     let mut out = String::with_capacity(html.len() + html.len() / 32);
     let (mut since, mut in_tags) = (0, 0_usize);
     for (index, piece) in html.split('<').enumerate() {
-        let (tag, text) = if index == 0 { ("", piece) } else { parted(piece) };
+        let (tag, text) = if index == 0 { ("", piece) } else { split_tag(piece) };
         if index > 0 {
             out.push('<');
         }
@@ -57,7 +57,7 @@ pub(super) fn put_every(html: &str, stretch: usize) -> Result<Broken<'_>, &'stat
 }
 
 /// Splits the text after a `<` behind the first `>`. All of it is text when no tag or comment can begin like this.
-fn parted(piece: &str) -> (&str, &str) {
+fn split_tag(piece: &str) -> (&str, &str) {
     if !piece.starts_with(|first: char| first.is_ascii_alphabetic() || "/!?".contains(first)) {
         return ("", piece);
     }

@@ -5,7 +5,7 @@
 
 use super::draft::{Case, Draft};
 use crate::mapping::{Faults, OnCreate, ReadOneBy, Source, Step, Surface, Trail};
-use crate::plan::{BodyRule, Field, Kind, OneOfAll, Required, Rule, ValueType};
+use crate::plan::{BodyRule, CollectionRule, Field, Kind, Required, Rule, ValueType};
 
 pub(super) fn check(draft: &Draft, faults: &mut Faults) {
     for (index, resource, file) in draft.resources_with_files().filter(|(_, _, file)| file.head.sound) {
@@ -52,7 +52,7 @@ fn field_fits(field: &Field, kind: Kind, trail: &Trail, faults: &mut Faults) {
 /// Checks that the step of an operation enforces every rule that applies to the operation.
 fn rules_are_held(case: Case, faults: &mut Faults) {
     let (operation, resource) = (case.operation, case.resource);
-    let takes = |rule: &Option<OneOfAll>| match (rule, &operation.body) {
+    let takes = |rule: &Option<CollectionRule>| match (rule, &operation.body) {
         (Some(rule), BodyRule::Members(inputs)) => inputs.iter().any(|input| input.field == Some(rule.field)),
         _ => false,
     };

@@ -47,7 +47,7 @@ fn of_step(step: Step, resource: &Resource, builder: &Builder) -> Option<Vec<Pla
     let calls = match step {
         Step::ReadOne if !kept => vec![record(Method::Get, Made::Always)],
         Step::ReadCollection | Step::ReadOne => {
-            vec![list(if kept { Made::UnlessKept } else { Made::Always })]
+            vec![list(if kept { Made::UnlessCached } else { Made::Always })]
         }
         Step::Create => vec![
             resource.unique.as_ref().and_then(|_| list(Made::Always)),
@@ -57,7 +57,7 @@ fn of_step(step: Step, resource: &Resource, builder: &Builder) -> Option<Vec<Pla
             flagged(),
         ],
         Step::Update => vec![
-            list(Made::UnlessKept),
+            list(Made::UnlessCached),
             record(Method::Patch, Made::Always),
             record(Method::Patch, again).filter(|_| refused),
             flagged(),
@@ -65,9 +65,9 @@ fn of_step(step: Step, resource: &Resource, builder: &Builder) -> Option<Vec<Pla
         Step::Delete => {
             let before = match (&head.detach_children, &head.may) {
                 (Some(_), _) => list(Made::Always),
-                (None, Some(_)) if kept => list(Made::UnlessKept),
+                (None, Some(_)) if kept => list(Made::UnlessCached),
                 (None, Some(_)) => record(Method::Get, Made::Always),
-                (None, None) if head.reads_first => list(Made::UnlessKept),
+                (None, None) if head.reads_first => list(Made::UnlessCached),
                 (None, None) => None,
             };
             let children = head.detach_children.as_ref().and_then(|_| other(Extra::Child));
@@ -83,7 +83,7 @@ fn required(resource: &Resource, builder: &Builder) -> Option<PlannedCall> {
     let (known, id) = resource.requires?.place();
     let file = builder.files.resources.iter().find(|file| file.head.value.resource == known.name())?;
     let path = file.v1.as_ref()?.value.record.as_ref()?.replace("{pk}", &format!("{{{id}}}"));
-    call(Method::Get, &PathTemplate::parse(&path).ok()?, String::new(), Made::UnlessKept)
+    call(Method::Get, &PathTemplate::parse(&path).ok()?, String::new(), Made::UnlessCached)
 }
 
 fn read_list(v1: &V1Source, made: Made) -> Option<PlannedCall> {
@@ -101,7 +101,7 @@ fn call(method: Method, path: &PathTemplate, query: String, made: Made) -> Optio
 
 fn declared(text: &str, trail: &Trail, faults: &mut Faults) -> Option<PlannedCall> {
     let (call, made) = match (text.strip_suffix(UNLESS_KEPT), text.split_once(FOR_EACH)) {
-        (Some(call), _) => (call, Made::UnlessKept),
+        (Some(call), _) => (call, Made::UnlessCached),
         (None, None) => (text, Made::Always),
         (None, Some((call, name))) => {
             let Ok(extra) = name.parse() else {

@@ -3,7 +3,7 @@
 
 use super::draft::Builder;
 use crate::mapping::{Faults, MaySpec, OneOfAllSpec, RequiresSpec, Trail, WhoWord};
-use crate::plan::{Field, May, OneOfAll, Required};
+use crate::plan::{CollectionRule, Field, May, Required};
 
 const NO_FIELD: &str = "there is no field of this name";
 
@@ -13,10 +13,10 @@ pub(super) fn of_all(
     fields: &[Field],
     trail: &Trail,
     faults: &mut Faults,
-) -> Option<OneOfAll> {
+) -> Option<CollectionRule> {
     let spec = spec?;
     let field = position(fields, &spec.field, trail, faults)?;
-    Some(OneOfAll { field, detail: spec.detail.clone() })
+    Some(CollectionRule { field, detail: spec.detail.clone() })
 }
 
 fn position(fields: &[Field], name: &str, trail: &Trail, faults: &mut Faults) -> Option<usize> {

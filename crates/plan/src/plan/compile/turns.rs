@@ -6,7 +6,7 @@
 
 use super::draft::{Builder, Case, Draft};
 use crate::mapping::{Faults, Method, Source};
-use crate::plan::{BodyRule, PathTemplate, Turn, TurnOf};
+use crate::plan::{BodyRule, PathTemplate, Turn, TurnTarget};
 
 const COLLECTION_OF: &str = "collection of ";
 const RECORD: &str = "{pk}";
@@ -20,9 +20,9 @@ pub(super) fn build(builder: &Builder, method: Method, path: Option<&PathTemplat
     let own = builder.file.head.value.source == Some(Source::Own);
     let names_a_record = path.is_some_and(|path| path.as_str().contains(RECORD));
     let of = match (own, names_a_record) {
-        (true, true) => TurnOf::Record,
+        (true, true) => TurnTarget::Record,
         (true, false) => return Vec::new(),
-        (false, _) => TurnOf::Collection(resource.to_owned()),
+        (false, _) => TurnTarget::Collection(resource.to_owned()),
     };
     vec![Turn { of, shared: false, members: Vec::new() }]
 }
@@ -31,11 +31,11 @@ fn turn(text: &str, resource: &str) -> Turn {
     let (what, members) = text.split_once(" with ").unwrap_or((text, ""));
     let (name, shared) = what.strip_suffix(" shared").map_or((what, false), |name| (name, true));
     let of = match name {
-        "record" => TurnOf::Record,
-        "collection" => TurnOf::Collection(resource.to_owned()),
+        "record" => TurnTarget::Record,
+        "collection" => TurnTarget::Collection(resource.to_owned()),
         _ => match name.strip_prefix(COLLECTION_OF) {
-            Some(other) => TurnOf::Collection(other.to_owned()),
-            None => TurnOf::Rule(name.to_owned()),
+            Some(other) => TurnTarget::Collection(other.to_owned()),
+            None => TurnTarget::Rule(name.to_owned()),
         },
     };
     let members = members.split(',').map(str::trim).filter(|member| !member.is_empty());
@@ -54,13 +54,13 @@ pub(super) fn check(draft: &Draft, faults: &mut Faults) {
 fn turn_fits(draft: &Draft, case: Case, turn: &Turn, faults: &mut Faults) {
     let trail = case.trail().then("turns");
     match &turn.of {
-        TurnOf::Record if !case.operation.path.as_str().contains(RECORD) => {
+        TurnTarget::Record if !case.operation.path.as_str().contains(RECORD) => {
             faults.add(&trail, format!("the path names no record: it lacks {RECORD}"));
         }
-        TurnOf::Collection(name) if !draft.resources.iter().any(|resource| resource.name == *name) => {
+        TurnTarget::Collection(name) if !draft.resources.iter().any(|resource| resource.name == *name) => {
             faults.add(&trail, format!("there is no resource `{name}`"));
         }
-        TurnOf::Rule(name) if name.is_empty() || name.contains(char::is_whitespace) => {
+        TurnTarget::Rule(name) if name.is_empty() || name.contains(char::is_whitespace) => {
             faults.add(&trail, format!("`{name}` is no name of a rule: it is one word"));
         }
         _ => {}

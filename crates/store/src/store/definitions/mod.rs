@@ -97,7 +97,7 @@ impl Store {
                 Ok(after) => return Ok(after),
                 Err(Failure::Refused(refusal)) => return Err(refusal),
                 Err(Failure::Store(StoreError::Contended(_))) if attempt < ATTEMPTS => attempt += 1,
-                Err(Failure::Store(error)) => return Err(error.of_own_write()),
+                Err(Failure::Store(error)) => return Err(error.into_write_refusal()),
             }
         }
     }

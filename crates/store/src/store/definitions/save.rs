@@ -5,7 +5,7 @@
 
 use super::super::engine::Kind;
 use super::super::error::StoreError;
-use super::super::rows::{NewRow, at_once, cells, insert, query, rows_of_places, sql, with_cells};
+use super::super::rows::{NewRow, at_once, cells, insert, placeholder_rows, query, sql, with_cells};
 use super::super::session::Session;
 use super::tables::Definition;
 use crate::catalogue::{Catalogue, Context, ContextOption, FLAGS};
@@ -89,7 +89,7 @@ impl Saving<'_> {
     }
 
     async fn insert<T: Definition>(&mut self, records: &[(&Uuid, &Arc<T>)]) -> Result<(), StoreError> {
-        let rows = rows_of_places(records.len(), T::COLUMNS.len() + 2);
+        let rows = placeholder_rows(records.len(), T::COLUMNS.len() + 2);
         let text = format!("INSERT INTO {} (id, workspace_id, {}) VALUES {rows}", T::TABLE, T::COLUMNS.join(", "));
         let cells =
             records.iter().flat_map(|(id, record)| cells([id, &self.workspace]).into_iter().chain(record.cells()));
@@ -163,7 +163,7 @@ async fn links_new(connection: &mut Session, before: &Catalogue, after: &Catalog
     for (id, context) in after.contexts.iter().filter(|(id, new)| other_options(new, before.contexts.get(id))) {
         let new: Vec<&ContextOption> = not_in(&context.options, before.contexts.get(id)).collect();
         for options in at_once(&new) {
-            let rows = rows_of_places(options.len(), 5);
+            let rows = placeholder_rows(options.len(), 5);
             let text = format!(
                 "INSERT INTO context_option (context_id, option_id, workspace_id, is_default, sort_order) VALUES {rows}"
             );

@@ -5,10 +5,10 @@
 
 use super::super::error::StoreError;
 use super::super::kind::Kind;
-use super::super::peers::{Alone, CARRIES, NotTaken};
+use super::super::peers::{CARRIES, FileLock, NotTaken};
 use super::super::place::file_of;
 use super::super::service::Store;
-use super::super::snapshots::AloneAmongAll;
+use super::super::snapshots::ClusterLock;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
@@ -18,9 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const AGAIN: Duration = Duration::from_millis(100);
 
 /// The lock of a run that moves data; released when this is dropped or the process ends.
-pub struct CarryingAlone {
-    _on_server: Option<AloneAmongAll>,
-    _beside_file: Option<Alone>,
+pub struct LeavingLock {
+    _on_server: Option<ClusterLock>,
+    _beside_file: Option<FileLock>,
 }
 
 impl Store {
@@ -29,20 +29,20 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] when the database does not respond, or the lock cannot be opened.
-    pub async fn carrying_alone(&self, url: &str) -> Result<Option<CarryingAlone>, StoreError> {
+    pub async fn lock_for_leaving(&self, url: &str) -> Result<Option<LeavingLock>, StoreError> {
         if self.engine.kind() == Kind::Postgres {
             let end = Instant::now() + PATIENCE;
             loop {
-                let taken = self.alone_among_all("causeway leave").await?;
+                let taken = self.try_cluster_lock("causeway leave").await?;
                 if taken.is_some() || Instant::now() > end {
-                    return Ok(taken.map(|taken| CarryingAlone { _on_server: Some(taken), _beside_file: None }));
+                    return Ok(taken.map(|taken| LeavingLock { _on_server: Some(taken), _beside_file: None }));
                 }
                 sleep(AGAIN).await;
             }
         }
         let beside = match file_of(url).filter(|_| !self.is_read_only()) {
             None => None,
-            Some(file) => match Alone::take(&file, CARRIES, PATIENCE).await {
+            Some(file) => match FileLock::take(&file, CARRIES, PATIENCE).await {
                 Ok(taken) => Some(taken),
                 Err(NotTaken::Taken) => return Ok(None),
                 Err(NotTaken::Unusable { lock, cause }) => {
@@ -50,6 +50,6 @@ impl Store {
                 }
             },
         };
-        Ok(Some(CarryingAlone { _on_server: None, _beside_file: beside }))
+        Ok(Some(LeavingLock { _on_server: None, _beside_file: beside }))
     }
 }

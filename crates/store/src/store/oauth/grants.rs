@@ -116,7 +116,7 @@ impl OAuthStore {
         let text = "UPDATE oauth_grant SET revoked_at = $3, revoked_reason = 'person', sealed_key = '' \
                     WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL";
         let ended = writing.run(query(text, &[&grant, &user, &now_micros()])).await? > 0;
-        tell_end(&mut writing, ended, ENDED_LATELY, &grant.to_string()).await?;
+        notify_ended(&mut writing, ended, ENDED_LATELY, &grant.to_string()).await?;
         writing.commit().await?;
         Ok(ended)
     }
@@ -127,13 +127,13 @@ pub(super) async fn revoke(writing: &mut Writing, grant: &str, reason: &str) -> 
     let text = "UPDATE oauth_grant SET revoked_at = $2, revoked_reason = $3, sealed_key = '' WHERE id = $1 \
                 AND revoked_at IS NULL";
     let ended = writing.run(query(text, &[&grant, &now_micros(), &reason])).await? > 0;
-    tell_end(writing, ended, ENDED_LATELY, grant).await?;
+    notify_ended(writing, ended, ENDED_LATELY, grant).await?;
     Ok(ended)
 }
 
 /// Notifies all processes if a credential has `ended` now, or if it had ended a moment ago, because the answer to that
 /// write may have been lost. The statement `lately` finds it by its key when it ended after a given time.
-pub(super) async fn tell_end(
+pub(super) async fn notify_ended(
     writing: &mut Writing,
     ended: bool,
     lately: &'static str,

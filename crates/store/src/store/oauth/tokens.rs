@@ -129,7 +129,7 @@ impl OAuthStore {
         tokens: impl FnOnce(&Code) -> [NewToken; 2] + Send,
     ) -> Result<Exchange, StoreError> {
         let mut writing = self.engine.writing().await?;
-        hold_family(&mut writing, "oauth_code", hash).await?;
+        lock_grant(&mut writing, "oauth_code", hash).await?;
         let Some(row) = query(CODE, &[&hash]).fetch_optional(&mut *writing).await? else {
             return Ok(Exchange::Refused);
         };
@@ -162,7 +162,7 @@ impl OAuthStore {
         tokens: impl FnOnce(&Token) -> [NewToken; 2] + Send,
     ) -> Result<Refresh, StoreError> {
         let mut writing = self.engine.writing().await?;
-        hold_family(&mut writing, "oauth_token", hash).await?;
+        lock_grant(&mut writing, "oauth_token", hash).await?;
         let Some(row) = query(TOKEN, &[&hash]).fetch_optional(&mut *writing).await? else {
             return Ok(Refresh::Refused);
         };
@@ -200,7 +200,7 @@ impl OAuthStore {
     pub async fn revoke_token(&self, hash: &str, token: &Token) -> Result<bool, StoreError> {
         let mut writing = self.engine.writing().await?;
         // A concurrent exchange either comes first, and its tokens end too, or comes later and is rejected.
-        hold_family(&mut writing, "oauth_token", hash).await?;
+        lock_grant(&mut writing, "oauth_token", hash).await?;
         let ended = match token.kind {
             TokenKind::Refresh => grants::revoke(&mut writing, &token.grant.to_string(), "client").await?,
             TokenKind::Access => {
@@ -209,7 +209,7 @@ impl OAuthStore {
                             AND g.revoked_at IS NOT NULL)";
                 let ended = writing.run(query(text, &[&hash, &now_micros()])).await? > 0;
                 let text = "SELECT hash FROM oauth_token WHERE hash = $1 AND revoked_at > $2";
-                grants::tell_end(&mut writing, ended, text, hash).await?;
+                grants::notify_ended(&mut writing, ended, text, hash).await?;
                 ended
             }
         };
@@ -237,7 +237,7 @@ impl OAuthStore {
 /// Locks the grant of a code or token, so that other requests of the same grant wait, in any gateway process, until
 /// this transaction has ended. Rows read from here on cannot change before they are written: one of several replays
 /// ends the grant, and the others find it ended. SQLite has one writer anyway.
-async fn hold_family(writing: &mut Writing, table: &str, hash: &str) -> Result<(), StoreError> {
+async fn lock_grant(writing: &mut Writing, table: &str, hash: &str) -> Result<(), StoreError> {
     let text = format!(
         "UPDATE oauth_grant SET revoked_at = revoked_at WHERE id = (SELECT grant_id FROM {table} WHERE hash = $1)"
     );

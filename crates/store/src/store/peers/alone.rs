@@ -22,7 +22,7 @@ pub const CARRIES: &str = "leave-lock";
 
 /// The lock; released when this is dropped or the process ends.
 #[derive(Debug)]
-pub struct Alone(#[allow(dead_code)] File);
+pub struct FileLock(#[allow(dead_code)] File);
 
 /// Whether this process serves the file of its store; shared by all users of the store.
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ pub enum Serving {
     /// The same, and another process has taken the lock since.
     BesideAWriter(PathBuf),
     /// The process has the lock.
-    WithLock(#[allow(dead_code)] Alone),
+    WithLock(#[allow(dead_code)] FileLock),
 }
 
 /// Reason why the lock was not taken.
@@ -52,7 +52,7 @@ pub enum NotTaken {
     },
 }
 
-impl Alone {
+impl FileLock {
     /// Takes the lock of `file` with the extension `ending`; waits for up to `patience`. On a file system without locks
     /// nothing is locked.
     pub async fn take(file: &Path, ending: &str, patience: Duration) -> Result<Self, NotTaken> {
@@ -87,10 +87,11 @@ mod tests {
     async fn one_has_the_file_and_the_next_waits_for_it() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("store.db");
-        let first = Alone::take(&file, SERVES, Duration::ZERO).await.expect("nobody has it");
-        assert!(matches!(Alone::take(&file, SERVES, Duration::ZERO).await, Err(NotTaken::Taken)));
-        assert!(Alone::take(&file, CARRIES, Duration::ZERO).await.is_ok(), "the locks are two");
-        let next = tokio::spawn(async move { Alone::take(&file, SERVES, Duration::from_secs(20)).await.is_ok() });
+        let first = FileLock::take(&file, SERVES, Duration::ZERO).await.expect("nobody has it");
+        assert!(matches!(FileLock::take(&file, SERVES, Duration::ZERO).await, Err(NotTaken::Taken)));
+        assert!(FileLock::take(&file, CARRIES, Duration::ZERO).await.is_ok(), "the locks are two");
+        let next =
+            tokio::spawn(async move { FileLock::take(&file, SERVES, Duration::from_secs(20)).await.is_ok() });
         sleep(Duration::from_millis(20)).await;
         drop(first);
         assert!(next.await.expect("no panic"));
@@ -101,7 +102,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("store.db");
         std::fs::create_dir(file.with_added_extension(SERVES)).expect("a folder in its place");
-        let refused = Alone::take(&file, SERVES, Duration::from_secs(20)).await.expect_err("no lock");
+        let refused = FileLock::take(&file, SERVES, Duration::from_secs(20)).await.expect_err("no lock");
         let NotTaken::Unusable { lock, .. } = refused else { panic!("{refused:?}") };
         assert_eq!(lock, folder.path().join("store.db.lock"));
     }

@@ -33,13 +33,13 @@ impl Store {
     /// [`StoreError`] when the database cannot be used; the cache entries of this process are invalidated anyway.
     pub async fn tell(&self, changed: Vec<Changed>) -> Result<(), StoreError> {
         let engine = &self.engine;
-        engine.peers.tell_here(&changed);
+        engine.peers.invalidate_locally(&changed);
         if engine.kind() == Kind::Sqlite {
             return Ok(());
         }
         let (awaited, note) = engine.peers.awaited_note(changed);
         let sending = query("SELECT pg_notify($1, $2)::text", &[&NOTES, &note]).fetch_one(engine.pool());
-        engine.while_there(sending).await?;
+        engine.unless_unavailable(sending).await?;
         engine.wait_until_confirmed(awaited).await;
         Ok(())
     }

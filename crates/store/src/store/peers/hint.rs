@@ -28,7 +28,7 @@ impl Store {
         }
         let text = serde_json::to_string(&PassedOn { from: engine.peers.me, hint }).unwrap_or_default();
         let sending = query("SELECT pg_notify($1, $2)::text", &[&HINTS, &text]).fetch_one(engine.pool());
-        engine.while_there(sending).await?;
+        engine.unless_unavailable(sending).await?;
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use super::super::engine::{Engine, Kind};
 use super::super::error::StoreError;
 use super::super::opening::NOTICING_LOST_CLIENTS;
 use super::super::service::Store;
-use super::alone::{Alone, NotTaken, SERVES, Serving};
+use super::alone::{FileLock, NotTaken, SERVES, Serving};
 use super::confirm::DATABASE_NOW;
 use super::lease::LEASE;
 use super::note::{HEARD, HINTS, Heard, NOTES, Note};
@@ -79,7 +79,7 @@ impl Store {
         let (tell, superseded) = watch::channel(false);
         let joined = |keeping| Joined { keeping, engine: engine.clone(), superseded };
         if engine.kind() == Kind::Sqlite {
-            let serving = match engine.file_that_is_kept() {
+            let serving = match engine.file_on_disk() {
                 None => Serving::No,
                 // Any number of processes may read it.
                 Some(file) if engine.is_read_only() => Serving::WithoutLock(file),
@@ -112,9 +112,9 @@ impl Engine {
     ///
     /// # Errors
     /// [`StoreError::InUse`] when a process serves it; [`StoreError`] when that cannot be found out.
-    pub(in crate::store) async fn unserved(&self) -> Result<Option<Alone>, StoreError> {
+    pub(in crate::store) async fn ensure_unserved(&self) -> Result<Option<FileLock>, StoreError> {
         if self.kind() == Kind::Sqlite {
-            let Some(file) = self.file_that_is_kept().filter(|_| !self.is_read_only()) else { return Ok(None) };
+            let Some(file) = self.file_on_disk().filter(|_| !self.is_read_only()) else { return Ok(None) };
             return lock_of(&file, MOMENT).await.map(Some).map_err(|fault| match fault {
                 StoreError::Served { .. } => StoreError::InUse,
                 other => other,
@@ -194,8 +194,8 @@ impl Drop for Joined {
 }
 
 /// Takes the lock of a gateway that serves `file`; waits up to `patience` for another gateway to end.
-async fn lock_of(file: &Path, patience: Duration) -> Result<Alone, StoreError> {
-    Alone::take(file, SERVES, patience).await.map_err(|fault| match fault {
+async fn lock_of(file: &Path, patience: Duration) -> Result<FileLock, StoreError> {
+    FileLock::take(file, SERVES, patience).await.map_err(|fault| match fault {
         NotTaken::Taken => StoreError::Served { file: file.to_owned() },
         NotTaken::Unusable { lock, cause } => StoreError::NoLock { lock, cause: cause.to_string() },
     })
@@ -377,7 +377,7 @@ impl Keeper {
 
     /// Invalidates the cache entries of this process.
     fn tell(&self, changed: &[Changed]) {
-        self.peers.tell_here(changed);
+        self.peers.invalidate_locally(changed);
         for one in changed {
             self.changes.tell(one.clone());
         }

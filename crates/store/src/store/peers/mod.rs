@@ -34,7 +34,7 @@ mod lease;
 mod note;
 mod state;
 
-pub(super) use alone::{Alone, CARRIES, NotTaken, Serving};
+pub(super) use alone::{CARRIES, FileLock, NotTaken, Serving};
 pub(super) use confirm::DATABASE_NOW;
 pub use keeper::Joined;
 pub use note::Hint;

@@ -134,7 +134,7 @@ impl Peers {
     }
 
     /// Invalidates the cache entries of this process.
-    pub fn tell_here(&self, changed: &[Changed]) {
+    pub fn invalidate_locally(&self, changed: &[Changed]) {
         for one in changed {
             self.changes.tell(one.clone());
         }

@@ -137,14 +137,14 @@ async fn silence_opens_it_only_when_several_wait() {
     let breaker = Breaker::default();
     let slow: Vec<Pass> = (1..WAITING).map(|path| breaker.admit(path).unwrap()).collect();
     advance(10 * SILENCE).await;
-    assert!(!breaker.is_hopeless(), "few that wait may have asked for much");
+    assert!(!breaker.has_stopped_calls(), "few that wait may have asked for much");
     let more = breaker.admit(9).unwrap();
     more.ended(Ended::Answered);
     let more = breaker.admit(9).unwrap();
     advance(SILENCE - SECOND).await;
-    assert!(!breaker.is_hopeless());
+    assert!(!breaker.has_stopped_calls());
     advance(SECOND).await;
-    assert!(breaker.is_hopeless() && breaker.admit(1).is_err());
+    assert!(breaker.has_stopped_calls() && breaker.admit(1).is_err());
     drop((slow, more));
 }
 

@@ -14,7 +14,7 @@ mod state;
 
 use super::parts::Demand;
 use super::pool::{PoolWindow, Reserved, Ticket};
-use super::window::{Counted, Quota, Told, Window};
+use super::window::{Counted, Quota, QuotaNotice, Window};
 use crate::context::{Meter, Priority, RequestNumber};
 pub(super) use others::Others;
 pub use others::Processes;
@@ -157,7 +157,7 @@ impl Lane {
         let place = Place::take(Arc::clone(self), priority, calls);
         let mut asked = None;
         loop {
-            let by_all = self.others.are_asked();
+            let by_all = self.others.is_pool_up();
             match self.turn(&place, calls, deadline) {
                 Turn::Go => {
                     let sent = Sent { lane: self, calls };
@@ -293,7 +293,7 @@ impl Lane {
     }
 
     /// Asks the pool, in the background, how much the other processes have used, unless it was asked recently.
-    pub(super) fn look_at_others(self: &Arc<Self>) {
+    pub(super) fn refresh_use_by_others(self: &Arc<Self>) {
         let (Some(pool), Ok(runtime)) = (&self.others.pool, Handle::try_current()) else { return };
         let (mut state, now) = (self.state(), Instant::now());
         if pool.is_up() && state.looked.is_none_or(|at| now - at >= LOOK_AGAIN) {
@@ -466,7 +466,7 @@ impl Permit {
         self.sent = true;
     }
 
-    pub(super) fn answered(mut self, told: &Told) {
+    pub(super) fn answered(mut self, told: &QuotaNotice) {
         self.open = false;
         let mut counted = Counted::Yes;
         self.lane.end(|window| counted = window.answered(told, Instant::now()));

@@ -20,7 +20,7 @@ mod window;
 pub use lane::Processes;
 pub use parts::{Change, Ledger, Members, Seen};
 pub use spent::{Share, Spent};
-pub use window::{Quota, Told};
+pub use window::{Quota, QuotaNotice};
 
 use super::key::KeyId;
 use crate::context::{Context, Priority};
@@ -109,13 +109,13 @@ impl Permit {
     }
 
     /// Reports v1's answer.
-    pub fn answered(self, told: &Told) {
+    pub fn answered(self, told: &QuotaNotice) {
         if let Some(permit) = self.of_key {
             permit.answered(told);
         }
         if let Some(permit) = self.of_all {
             // v1's figures are about the key alone. A refused call costs v1 little, but still counts for all keys.
-            permit.answered(&Told { status: 200, ..Told::default() });
+            permit.answered(&QuotaNotice { status: 200, ..QuotaNotice::default() });
         }
     }
 
@@ -280,7 +280,7 @@ impl Budget {
     pub fn is_short(&self, key: KeyId) -> bool {
         if let Some(total) = &self.inner.total {
             // For a single key this is not needed: v1's figures include the use by others.
-            total.look_at_others();
+            total.refresh_use_by_others();
         }
         self.known_lanes(key).any(|lane| lane.is_short())
     }
@@ -336,7 +336,7 @@ impl Inner {
 
 /// Returns the time until which a call for `ctx` may wait.
 fn deadline(ctx: &Context) -> Instant {
-    Instant::now() + ctx.time_to_be_let_through()
+    Instant::now() + ctx.quota_wait_limit()
 }
 
 /// Snapshot of the lanes by the names of their rows.

@@ -3,7 +3,7 @@
 //! Every call is reserved before it is made. Calls to v1 are few, and each takes far longer than Redis. If parts of the
 //! quota were set aside in several places, one process would be refused calls that another does not need. The calls of
 //! a process that dies are held for a while longer, as if v1 had received them. May use: `shared`, `units`, the key,
-//! `window` (`Told`).
+//! `window` (`QuotaNotice`).
 
 use crate::shared::{Call, Script, Shared};
 use crate::units::millis;

@@ -20,7 +20,7 @@ pub enum Quota {
 
 /// Facts about the quota in an answer of v1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Told {
+pub struct QuotaNotice {
     /// Status of the answer.
     pub status: u16,
     /// `X-RateLimit-Remaining`: requests left after this one.
@@ -169,7 +169,7 @@ impl Window {
     }
 
     /// Ends a call that was answered. Returns whether v1 has counted it.
-    pub(super) fn answered(&mut self, told: &Told, now: Instant) -> Counted {
+    pub(super) fn answered(&mut self, told: &QuotaNotice, now: Instant) -> Counted {
         self.take_back(1);
         self.pass(now);
         self.tells |= told.remaining.is_some();
@@ -231,11 +231,11 @@ mod tests {
 
     const LENGTH: Duration = Duration::from_secs(60);
 
-    fn told(remaining: usize) -> Told {
-        Told { status: 200, remaining: Some(remaining), ..Told::default() }
+    fn told(remaining: usize) -> QuotaNotice {
+        QuotaNotice { status: 200, remaining: Some(remaining), ..QuotaNotice::default() }
     }
 
-    fn call(window: &mut Window, told: &Told, now: Instant) {
+    fn call(window: &mut Window, told: &QuotaNotice, now: Instant) {
         window.send(1);
         window.answered(told, now);
     }
@@ -246,7 +246,7 @@ mod tests {
         window.send(1);
         assert_eq!((window.used(), window.opens(1, 2, begun)), (1, begun));
         let answered = begun + Duration::from_secs(3);
-        window.answered(&Told { status: 200, ..Told::default() }, answered);
+        window.answered(&QuotaNotice { status: 200, ..QuotaNotice::default() }, answered);
         window.send(1);
         assert_eq!(window.opens(1, 2, answered), answered + LENGTH);
         assert_eq!(window.opens(1, 3, answered), answered);
@@ -300,7 +300,7 @@ mod tests {
     #[tokio::test]
     async fn what_others_spend_counts_until_the_reset_that_v1_names() {
         let (mut window, now) = (Window::new(Quota::Fixed(10), LENGTH), Instant::now());
-        let soon = Told { reset: Some(Duration::from_secs(5)), ..told(0) };
+        let soon = QuotaNotice { reset: Some(Duration::from_secs(5)), ..told(0) };
         call(&mut window, &soon, now);
         assert_eq!(window.used(), 10);
         window.pass(now + Duration::from_secs(5));
@@ -311,7 +311,7 @@ mod tests {
     async fn a_429_never_closes_the_window_for_longer_than_a_window() {
         for said in [61, 86_400, u64::MAX] {
             let (mut window, now) = (Window::new(Quota::Fixed(2), LENGTH), Instant::now());
-            call(&mut window, &Told { status: 429, retry_after: Some(said), ..Told::default() }, now);
+            call(&mut window, &QuotaNotice { status: 429, retry_after: Some(said), ..QuotaNotice::default() }, now);
             assert_eq!(window.opens(1, 2, now), now + LENGTH, "{said}");
         }
     }
@@ -319,7 +319,7 @@ mod tests {
     #[tokio::test]
     async fn a_429_closes_the_window_and_does_not_count() {
         let (mut window, now) = (Window::new(Quota::Fixed(60), LENGTH), Instant::now());
-        call(&mut window, &Told { status: 429, retry_after: Some(7), ..Told::default() }, now);
+        call(&mut window, &QuotaNotice { status: 429, retry_after: Some(7), ..QuotaNotice::default() }, now);
         assert_eq!((window.used(), window.opens(1, 60, now)), (0, now + Duration::from_secs(7)));
         window.pass(now + Duration::from_secs(7));
         assert!(window.closed().is_none());
@@ -328,7 +328,7 @@ mod tests {
     #[tokio::test]
     async fn refusals_before_the_throttle_do_not_count_where_v1_tells() {
         let (mut window, now) = (Window::new(Quota::Fixed(60), LENGTH), Instant::now());
-        let refused = Told { status: 403, ..Told::default() };
+        let refused = QuotaNotice { status: 403, ..QuotaNotice::default() };
         call(&mut window, &refused, now);
         assert_eq!(window.used(), 1, "v1 has never sent its figures: better counted");
         call(&mut window, &told(58), now);

@@ -5,7 +5,7 @@
 use crate::hop::{HopError, chain};
 use crate::units::since_1970;
 use crate::v1::V1Key;
-use crate::v1::budget::Told;
+use crate::v1::budget::QuotaNotice;
 use crate::v1::message::{V1Error, V1Response};
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, RETRY_AFTER};
 use std::time::Duration;
@@ -40,9 +40,9 @@ fn number(headers: &HeaderMap, name: &HeaderName) -> Option<u64> {
 }
 
 /// Returns the facts about the quota of the key in an answer of v1.
-pub fn told(status: u16, headers: &HeaderMap) -> Told {
+pub fn told(status: u16, headers: &HeaderMap) -> QuotaNotice {
     let now = since_1970().as_secs();
-    Told {
+    QuotaNotice {
         status,
         remaining: number(headers, &REMAINING).and_then(|number| usize::try_from(number).ok()),
         reset: number(headers, &RESET).map(|reset| Duration::from_secs(reset.saturating_sub(now))),

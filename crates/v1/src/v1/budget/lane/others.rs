@@ -33,13 +33,13 @@ pub(in crate::v1::budget) struct Others {
 
 impl Others {
     /// Checks whether calls are counted together with the calls of all processes.
-    pub(super) fn are_asked(&self) -> bool {
+    pub(super) fn is_pool_up(&self) -> bool {
         self.pool.as_ref().is_some_and(PoolWindow::is_up)
     }
 
     /// Returns this process's own part of `share`; `None` when it may use everything that others have not used.
     pub(super) fn own_part(&self, share: usize, quota: usize) -> Option<usize> {
-        if self.are_asked() {
+        if self.is_pool_up() {
             return None;
         }
         let processes = self.processes();

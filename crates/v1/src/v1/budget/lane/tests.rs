@@ -4,7 +4,7 @@ use super::*;
 use tokio::time::{advance, sleep};
 
 const LENGTH: Duration = Duration::from_secs(60);
-const DONE: Told = Told { status: 200, remaining: None, reset: None, retry_after: None };
+const DONE: QuotaNotice = QuotaNotice { status: 200, remaining: None, reset: None, retry_after: None };
 
 fn lane(quota: usize, reserve: usize) -> Arc<Lane> {
     Arc::new(Lane::new(Quota::Fixed(quota), reserve, LENGTH))
@@ -128,7 +128,7 @@ async fn whoever_cannot_be_served_in_time_is_told_at_once() {
 #[tokio::test(start_paused = true)]
 async fn a_429_of_v1_holds_everybody_back_for_as_long_as_v1_says() {
     let lane = lane(60, 6);
-    let limited = Told { status: 429, retry_after: Some(9), ..DONE };
+    let limited = QuotaNotice { status: 429, retry_after: Some(9), ..DONE };
     lane.admit(Priority::Read, within(0), &Arc::default()).await.unwrap().answered(&limited);
     assert!(lane.is_short());
     assert_eq!(call(&lane, Priority::Write, 5).await, Err(Duration::from_secs(9)));
@@ -227,7 +227,7 @@ async fn room_is_waited_for_as_a_whole_or_not_at_all() {
 async fn room_does_not_help_where_v1_itself_refuses() {
     let (lane, meter) = (lane(5, 0), Arc::default());
     let _room = lane.keep(3, Priority::Write, within(0), &meter).await.unwrap().expect("room");
-    let limited = Told { status: 429, retry_after: Some(7), ..DONE };
+    let limited = QuotaNotice { status: 429, retry_after: Some(7), ..DONE };
     lane.admit(Priority::Write, within(0), &meter).await.unwrap().answered(&limited);
     let wait = lane.admit(Priority::Write, within(5), &meter).await.map(drop);
     assert_eq!(wait, Err(Duration::from_secs(7)));

@@ -198,7 +198,7 @@ impl Divider {
         let me = self.me;
         self.rows.retain(|name, known| known.row.part_of(me).is_some() || is_needed(name));
         // While others have not written their use, this process can get nothing new. It must still write its own use.
-        let waits = self.may_not_raise(members.all_divide);
+        let waits = self.must_not_raise(members.all_divide);
         let is_new = |(name, demand): &(&String, &Demand)| {
             demand.is_any() && !self.rows.contains_key(*name) && (demand.used > 0 || !waits)
         };
@@ -242,7 +242,7 @@ impl Divider {
 
     /// Checks whether others may use calls that are not in the table yet. While this process was alone, no other used
     /// any.
-    fn may_not_raise(&self, all_divide: bool) -> bool {
+    fn must_not_raise(&self, all_divide: bool) -> bool {
         !all_divide && self.stage != Stage::Entering(From::Alone)
     }
 
@@ -261,7 +261,7 @@ impl Divider {
         let old = self.held.limit(name);
         let limit = match self.stage {
             Stage::Entering(From::Even) if demand.used > 0 => old,
-            _ if self.may_not_raise(all_divide) => row.limit(looking, &demand, old).min(old),
+            _ if self.must_not_raise(all_divide) => row.limit(looking, &demand, old).min(old),
             _ => row.limit(looking, &demand, old),
         };
         // Lower the part first: then calls from now on stay within it, and the count below includes all earlier calls.
