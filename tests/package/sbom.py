@@ -1,6 +1,7 @@
-"""Looks at the list of what is in the program (SBOM, CycloneDX): it keeps to its schema, and names every dependency.
+"""Checks the list of the program's components (SBOM, CycloneDX): it keeps to its schema, and names every dependency.
 
-Usage: sbom.py FILE TREE, where TREE is what `cargo tree --prefix none` prints for the program. Needs cyclonedx-python-lib.
+Usage: sbom.py FILE TREE, where TREE is the output of `cargo tree --prefix none` for the program. Needs
+cyclonedx-python-lib.
 """
 
 import json
@@ -23,6 +24,7 @@ if missing := sorted(used - named):
     sys.exit(f"{file} does not name {missing}")
 unlicensed = [one["name"] for one in bom["components"] if not one.get("licenses")]
 if unlicensed:
-    sys.exit(f"{file} tells no licence of {unlicensed}")
-# cargo-cyclonedx takes the features of all crates of the workspace together, so it names a few that only tests use.
+    sys.exit(f"{file} has no licence for {unlicensed}")
+# cargo-cyclonedx takes the features of all crates of the workspace together, so it names a few crates that only tests
+# use.
 print(f"CycloneDX {bom['specVersion']}: all {len(used)} crates of the program, and {len(named - used)} more")

@@ -1,8 +1,8 @@
-"""The pages of docs/ are true: each command of docs/getting-started.md and docs/oauth.md is run, in order, as it stands, and
-the request that docs/how-it-works.md follows is sent and answered as it says.
+"""Checks that the pages of docs/ are true: runs each command of docs/getting-started.md and docs/oauth.md unchanged, in
+order, and sends the request that docs/how-it-works.md follows. Its answer must be as described there.
 
-Usage: python3 pages.py PATH-TO-CAUSEWAY. A sandbox stands in for the reader's deployment, a folder of the test's own for the
-folders of a system.
+Usage: python3 pages.py PATH-TO-CAUSEWAY. A sandbox replaces the reader's deployment, and a folder of the test replaces
+the folders of a system.
 """
 
 import json
@@ -47,7 +47,7 @@ def getting_started(shell, names):
 
 
 def oauth(shell, names):
-    """What docs/oauth.md tells operators; ids are those that the commands print."""
+    """The commands for operators in docs/oauth.md, with the ids that earlier commands have printed."""
     new, *exports, serve, create, listing, rotate, delete, docs_page, mint, keys, revoke = commands(page("oauth.md"))
     run = lambda command, **ids: shell.run(replaced(command, names | ids))  # noqa: E731
     (Path(shell.folder) / "v1-key").write_text(names[KEY])
@@ -110,8 +110,8 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             address = free_address()
             shell = Shell(program, folder)
-            # The sandbox takes any number of calls, so the gateway need not spread them over minutes; `verify` proves
-            # often that nothing is served without a key, for which an address has few attempts.
+            # The sandbox takes any number of calls, so the gateway need not spread them over minutes. `verify` checks
+            # many times that nothing is served without a key, and an address has few attempts for that.
             for setting in ["UPSTREAM__QUOTA", "LIMITS__RATE__UNAUTHENTICATED"]:
                 shell.env[f"CAUSEWAY_{setting}"] = "0"
             sandbox = [str(program), "sandbox", "--listen", address, "--quota", "0"]

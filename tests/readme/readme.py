@@ -1,7 +1,7 @@
-"""README.md is true: every command in it is run as it stands, and its tables and numbers are compared.
+"""Checks that README.md is true: runs every command in it unchanged, and compares its tables and numbers.
 
-Usage: python3 readme.py PATH-TO-CAUSEWAY. A debug binary stands in for the release build of the first command;
-given a release binary, that command itself is run too.
+Usage: python3 readme.py PATH-TO-CAUSEWAY. A debug binary replaces the release build of the first command. With a
+release binary, that command itself is run too.
 """
 
 import base64
@@ -25,7 +25,7 @@ SET_UP = ["cargo run --release -- demo", "scripts/test"]
 
 
 def against_demo(demo, shell, curls):
-    """The curl lines are those the demo prints, and answer what they promise."""
+    """Checks that the curl lines are those that the demo prints, and that their answers are as described."""
     me, states, label, v1 = curls
     told = demo.text()
     same("the first address of the demo", re.search(r"http://\S+", told).group(), f"{demo.base}/")
@@ -59,7 +59,7 @@ def in_front_of_a_deployment(shell, check, serve):
 
 
 def upkeep(shell, store):
-    """The commands about the store, on the one that serving has made."""
+    """Runs the commands about the store on the store that `serve` has made."""
     said = [shell.run(command) for command in store]
     same("migrate after serving", said[0], "the tables are up to date\n")
     same("check of the store", "the store is sound" in said[2], True)
@@ -81,7 +81,7 @@ def numbers(shell, readme, operations):
 
 
 def settings(readme):
-    """The settings in the table exist, with these defaults."""
+    """Checks that the settings in the table exist and have these defaults."""
     text = (ROOT / "config/causeway.toml").read_text()
     defaults = tomllib.loads(text)
     everything = tomllib.loads(re.sub(r"^# (\w+ = )", r"\1", text, flags=re.MULTILINE))
@@ -100,7 +100,7 @@ def links(readme):
 
 
 def release_demo(curls):
-    """The first command, as it stands; stopped by Ctrl-C like a reader would."""
+    """Runs the first command unchanged, and stops it with Ctrl-C as a reader would."""
     with Running(["bash", "-c", f"exec {SET_UP[0]}"], ADDRESS, cwd=ROOT) as demo:
         answer = subprocess.run(["bash", "-c", curls[0]], capture_output=True, check=True).stdout
         same("cargo run", json.loads(answer)["email"], "ada@acme.test")

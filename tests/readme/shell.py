@@ -1,7 +1,7 @@
-"""What the tests of README.md and docs/ have in common: the commands of a text, run as a reader would run them.
+"""Shared code of the tests of README.md and docs/: runs the commands of a text as a reader would run them.
 
-Names that stand for something of the reader's (address and key of a deployment) are replaced by those of a sandbox.
-When somebody else has port 8080, all runs again in a network of its own, where it is free.
+The reader's own values (address and key of a deployment) are replaced by those of a sandbox. When another process uses
+port 8080, the test starts again in a network namespace of its own, where the port is free.
 """
 
 import fcntl
@@ -33,7 +33,7 @@ def same(what, actual, expected):
 
 
 def commands(text):
-    """Every command of a page, in order."""
+    """Returns all commands of a page, in order."""
     blocks = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     return [line for block in blocks for line in block.splitlines() if line.strip()]
 
@@ -50,7 +50,7 @@ class Shell:
         self.env = kept | {"PATH": f"{shims}:{os.environ['PATH']}"}
 
     def run(self, command, ends=0):
-        """What the command prints; it has to succeed, or to end as it `ends`."""
+        """Returns the output of the command. Its exit code must be `ends`, which is success by default."""
         finished = subprocess.run(
             ["bash", "-c", command],
             cwd=self.folder,
@@ -65,7 +65,7 @@ class Shell:
         return finished.stdout
 
     def served(self, command):
-        """A command that serves, until the end of a `with`."""
+        """Starts a command that serves, until the end of a `with`."""
         return Running(["bash", "-c", f"exec {command}"], ADDRESS, cwd=self.folder, env=self.env, alive="/readyz")
 
     def json(self, command):
@@ -79,7 +79,7 @@ def replaced(command, names):
 
 
 def alone():
-    """Makes sure that port 8080 is ours."""
+    """Makes sure that port 8080 is free for the test."""
     if os.environ.get("README_TEST_ALONE"):
         with socket.socket() as any_socket:
             # SIOCSIFFLAGS, IFF_UP: the loopback interface of a new network is down.

@@ -1,8 +1,8 @@
-"""Hooks of Schemathesis: generated requests meet records that exist, and leniency that the contract promises is known.
+"""Hooks of Schemathesis: generated requests use records that exist, and the checks know where the contract is lenient.
 
-Loaded through SCHEMATHESIS_HOOKS by run.py, which writes the ids of the records it made into the file POOL names. Two
-checks of Schemathesis take the schema for the whole truth about a request; they are switched off in schemathesis.toml
-and stand here again, each with the exceptions that a rule of the contract demands (O numbers) and nothing more.
+run.py loads them through SCHEMATHESIS_HOOKS, and writes the ids of its records into the file that POOL names. Two checks
+of Schemathesis assume that the schema says everything about a request. schemathesis.toml switches these checks off.
+Here they are again, each with only the exceptions that a rule of the contract demands (O numbers).
 """
 
 import functools
@@ -20,8 +20,8 @@ from schemathesis.specs.openapi.checks import negative_data_rejection, positive_
 with open(os.environ["POOL"], encoding="utf-8") as file:
     POOL = json.load(file)
 
-# Why a request that fits the schema may be refused with 400: what its values mean is known to the gateway alone.
-# Field, message, rule; both have to match from end to end, so that another fault of the same field is still a failure.
+# Reasons why a request that fits the schema may be refused with 400: only the gateway knows the meaning of its values.
+# Field, message, rule. Field and message must match completely, so that another fault of the same field still fails.
 #
 LISTED = r"[\s\S]*"
 MEANING = [
@@ -147,8 +147,8 @@ RULES = [
 ]
 
 
-# Members that are required with certain others only. Schemathesis reads that they are required from a refusal, and then
-# takes it for a rule of every body.
+# Members that are required only together with certain others. Schemathesis reads in a refusal that they are required,
+# and then assumes it of every body.
 CONDITIONAL = ["Missing required property: relation_type"]
 
 
@@ -158,9 +158,9 @@ def pick(values, seed):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Path parameters that are well-formed become those of a record that is there; most of the time.
+    """Replaces well-formed path parameters by those of an existing record, most of the time.
 
-    A case whose path is broken on purpose is left as it is; in a chain of calls the chain knows the record.
+    A case whose path is broken on purpose is left as it is. In a chain of calls the chain knows the record.
     """
     if case.meta is not None:
         for place, part in case.meta.components.items():
@@ -177,7 +177,7 @@ def before_call(context, case, kwargs):
             continue
         seed = f"{path}{value}"
         if name == "pk" and method == "DELETE":
-            # Records to delete are apart, so that the others stay until the end.
+            # One half of the records is for DELETE, so that the other half stays until the end.
             known = known[len(known) // 2 :]
         elif name == "pk":
             known = known[: (len(known) + 1) // 2]
@@ -186,7 +186,7 @@ def before_call(context, case, kwargs):
 
 
 def demand(case):
-    """A well-formed If-Match demands any version, most of the time: no generated tag is ever that of a record."""
+    """Replaces a well-formed If-Match by `*`, most of the time: a generated tag is never the tag of a record."""
     parts = case.meta.components.items() if case.meta is not None else []
     if any(place.value == "header" and part.mode is not GenerationMode.POSITIVE for place, part in parts):
         return
@@ -197,13 +197,13 @@ def demand(case):
 
 @schemathesis.check
 def what_breaks_the_schema_is_refused(context, response, case):
-    """`negative_data_rejection`, but for what is promised to pass.
+    """`negative_data_rejection`, except for requests that the contract accepts.
 
-    An empty query value is an absent one (O22); of a parameter given more than once the last value counts (contract
-    chapter 6), which cases with one value judge; new options have no id to check.
+    An empty query value counts as absent (O22). When a parameter is given more than once, the last value counts
+    (contract chapter 6); cases with one value judge it. New options have no id to check.
     """
     if response.status_code == 412:
-        # The version was refused before the body was judged.
+        # The gateway refused the version before it looked at the body.
         return None
     sent = parse_qsl(urlsplit(response.request.url).query, keep_blank_values=True)
     if any(value == "" for _, value in sent) or len({name for name, _ in sent}) < len(sent):
@@ -220,7 +220,7 @@ def what_breaks_the_schema_is_refused(context, response, case):
 
 @schemathesis.check
 def what_fits_the_schema_is_accepted(context, response, case):
-    """`positive_data_acceptance`, but 400 may be said of what only the gateway can know (MEANING)."""
+    """`positive_data_acceptance`, but 400 is allowed for faults that only the gateway can know (MEANING)."""
     if response.status_code in (412, 422):
         # No record has the generated version, or the generated key came with another request.
         if response.json()["code"] in ("precondition_failed", "idempotency_key_reused"):
@@ -228,7 +228,7 @@ def what_fits_the_schema_is_accepted(context, response, case):
     if response.status_code == 400:
         problem = response.json()
         if problem["code"] == "ordering_not_cursor_eligible":
-            # An unknown order is no error, one that cursors cannot walk is; the document has a word on each.
+            # An unknown order is no error, but an order that cursors cannot walk is one. The document says both.
             return None
         errors = problem["errors"]
         if errors and all(known(error, case) for error in errors):
@@ -246,7 +246,7 @@ def what_fits_the_schema_is_accepted(context, response, case):
 
 @functools.cache
 def told(line):
-    """Says `line` once; the answer that Schemathesis shows is cut."""
+    """Prints `line` once, because Schemathesis shows only the beginning of the answer."""
     print(line, flush=True)
 
 
@@ -254,6 +254,6 @@ def known(error, case):
     field, message = error["field"], error["message"]
     if any(re.fullmatch(left, field) and re.fullmatch(right, message) for left, right, _ in MEANING):
         return True
-    # Where a schema admits null beside a format, the generator writes empty strings that do not have the format.
+    # When a schema allows null beside a format, the generator also writes empty strings, which do not have the format.
     body = case.body if isinstance(case.body, dict) else {}
     return body.get(field) == "" and message.startswith("must be a")

@@ -1,7 +1,7 @@
 """Schemathesis against the gateway in front of the sandbox, from the gateway's own document, in both modes.
 
 Usage: run.py PATH-TO-CAUSEWAY [--long]. Starts both, makes a few records of every kind, and lets Schemathesis
-generate calls; exit code 1 when a check fails or fewer calls were made than the run is meant to make.
+generate calls. Exits with 1 when a check fails, or when there were fewer calls than the run must make.
 """
 
 import json
@@ -24,20 +24,20 @@ SLUG = "acme"
 PROJECT = "00000000-0000-4000-c000-000000000001"
 W = f"/api/v2/workspaces/{SLUG}"
 P = f"{W}/projects/{PROJECT}"
-# Template of a path, as the document writes it.
+# Beginning of a path template, as the document writes it.
 TW = "/api/v2/workspaces/{slug}"
 TP = TW + "/projects/{project_id}"
-# The coverage phase makes the same thousands of calls every time, so it is for the long run.
-# Chains of calls follow what the server hands out, so they differ from run to run: for the long run.
+# The coverage phase makes the same thousands of calls every time, so it is for the long run. Chains of calls depend on
+# the server's answers and differ from run to run, so they are for the long run too.
 EVERYDAY = {"examples": 5, "phases": "examples,fuzzing", "calls": 1_000, "seed": 20260101}
-# Other calls every time; the seed is printed, and `--seed=` repeats them.
+# Different calls in every run. The seed is printed, and `--seed=` repeats the calls.
 LONG = {"examples": 75, "phases": "examples,coverage,fuzzing,stateful", "calls": 20_000, "seed": int(time.time())}
 # Records of each kind: half of them stay, the others may be deleted.
 EACH = 6
 
 
 class Api:
-    """The gateway, asked directly."""
+    """Sends requests directly to the gateway."""
 
     def __init__(self, base):
         self.base = base
@@ -63,7 +63,7 @@ def mode(api, workspace):
 
 
 def seeded(api):
-    """A few records of every kind in both modes; their ids by the template of the path that finds them."""
+    """Makes a few records of every kind in both modes. Returns their ids by the path template of the record."""
     records, parents = {}, {}
 
     def known(template, ids, **parent):
@@ -97,7 +97,7 @@ def seeded(api):
         if workspace:
             api("POST", f"{P}/work-item-types/import/", {"work_item_types": types})
             path = f"{W}/work-item-properties/{properties[0]}/contexts/"
-            # Contexts of one property may not meet in project and type.
+            # Two contexts of one property may not cover the same project and type.
             contexts = [api.made(path, name=kind, project_ids=[PROJECT], issue_type_ids=[kind]) for kind in types]
             known(f"{TW}/work-item-properties/{{property_id}}/contexts/", contexts, property_id=properties[0])
     logs = [row["id"] for row in api("GET", f"{W}/audit-logs/?paginate=cursor")["data"]]
@@ -133,7 +133,7 @@ def main():
         pool, document = Path(folder) / "pool.json", Path(folder) / "openapi.json"
         pool.write_text(json.dumps(seeded(api)))
         document.write_bytes(subprocess.check_output([program, "openapi", "--server", gateway.base]))
-        # Sets keep their order too, so that every run generates the same calls.
+        # With PYTHONHASHSEED sets keep their order too, so that every run generates the same calls.
         environment = {
             "SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(HERE), "POOL": str(pool), "PYTHONHASHSEED": "0",
         }

@@ -3,8 +3,8 @@
 Usage: python day_of_work.py PATH-TO-CAUSEWAY. Starts the demo on a free port and does what a team does in a
 day, one step after the other without pauses: look around, triage, move, assign, comment, search, plan,
 report, archive, and export every item by cursor while a colleague goes on working. Each step's outcome is
-checked. Then the same with every cache and window at zero, as after a pause before each step. Counts what both
-cost at v1, holds that against bounds and against the README, and prints it.
+checked. Then does the same with every cache and window at zero, as after a pause before each step. Counts the v1
+calls of both days, compares them with bounds and with the README, and prints them.
 """
 
 import re
@@ -30,8 +30,8 @@ WORKSPACE = "acme"
 PROJECT = "00000000-0000-4000-c000-000000000001"
 EXTRA = 5000
 SAMPLE = 30
-# v1 calls the whole day may cost, with the settings as they come and with nothing kept; what it does cost is in
-# the README, within a fifth.
+# v1 calls that the whole day may cost, with the default settings and with nothing kept. The README has the real
+# numbers, within a fifth.
 BOUND = 125
 BOUND_NOTHING_KEPT = 650
 GROUPS = ["backlog", "unstarted", "started", "completed", "cancelled"]
@@ -49,7 +49,7 @@ def same(what, actual, expected):
 
 
 class Ledger:
-    """What each request cost, read from the answers' own headers."""
+    """The v1 calls of each request, read from the headers of the answers."""
 
     def __init__(self):
         self.part = ""
@@ -70,7 +70,7 @@ class Ledger:
 
 
 class Person:
-    """Somebody with a key, and short names for what they use."""
+    """A person with a key, and short names for the SDK methods that the person uses."""
 
     def __init__(self, gateway, ledger, key):
         self.client = PlaneClient(base_url=gateway.base, api_key=key)
@@ -115,7 +115,7 @@ def look_around(ada):
 
 
 def triage(ada, states, labels):
-    """What came in over night, by the names people use."""
+    """Creates the items that came in over night, with names of states, labels and people instead of ids."""
     epic = ada.create(name="Checkout breaks with vouchers", priority="urgent", labels=["bug", "customer"])
     made = [
         ada.create(name=name, parent=epic.identifier, state=state, labels=names, assignees=people, priority=priority)
@@ -167,7 +167,7 @@ def carry_on(ada, ben, made, mine, states):
 
 
 def plan(ada, epic, made):
-    """What goes into the next weeks."""
+    """Plans the next weeks."""
     cycle = ada.project.cycles.find_by_name(WORKSPACE, PROJECT, "Sprint 3")
     inside = ada.items(cycle_id=cycle.id, order_by="priority", per_page=50)
     same("items of the sprint", inside.total_count >= len(inside.data) > 0, True)
@@ -186,7 +186,7 @@ def plan(ada, epic, made):
 
 
 def tidy_up(ada, made):
-    """What is done goes out of sight."""
+    """Archives the work that is done."""
     done = made[:2]
     for item in done:
         archived = ada.project.work_items.archive(WORKSPACE, PROJECT, item.id)
@@ -198,7 +198,7 @@ def tidy_up(ada, made):
 
 
 def export(ada, ben, made):
-    """Every item by cursor, oldest first, while Ben goes on: who was there throughout comes exactly once."""
+    """Exports all items by cursor, oldest first, while Ben works: an item that exists throughout comes exactly once."""
     before = ada.items(per_page=1).total_count
     walk = ada.project.work_items.iterate(
         WORKSPACE, PROJECT, paginate="cursor", per_page=200, order_by="created_at"
@@ -207,7 +207,7 @@ def export(ada, ben, made):
     for row in walk:
         rows.append(row)
         if len(rows) == 1500:
-            # A row already seen is touched, one already seen vanishes, a new one appears at the end.
+            # Ben changes a row that was already read, removes another such row, and adds a new row at the end.
             ben.update(rows[10], priority="urgent")
             parents = {row.parent_id for row in rows}
             gone = next(row for row in rows[20:] if row.created_by_id == ben.me.id and row.id not in parents)
@@ -252,7 +252,7 @@ def report(ada, rows, states, labels):
 
 
 def day(gateway):
-    """The whole day; what it cost."""
+    """Runs the whole day and returns its costs."""
     ledger = Ledger()
     began = time.monotonic()
 
@@ -274,27 +274,27 @@ def day(gateway):
 
 
 def as_it_comes(program):
-    """The day with the settings as they come."""
+    """The day with the default settings."""
     with Demo(program, options=["--work-items", str(EXTRA)]) as demo:
         return day(demo)
 
 
 def nothing_kept(program):
-    """The day with nothing used twice but the rows of the index, which v1 is asked about every time."""
+    """The day with nothing kept except the rows of the index, and v1 is asked about those every time."""
     address, listen = free_address(), free_address()
     sandbox = [program, "sandbox", "--listen", address, "--quota", "0", "--work-items", str(EXTRA)]
     serve = [program, "serve", "--upstream", f"http://{address}", "--listen", listen, "--store", "sqlite::memory:"]
     for setting in ["index.freshness", "cache.collection", "cache.card", "cache.identity"]:
         serve += ["--set", f"{setting}=0s"]
-    # The figures tell what is asked of v1; pacing it would only take longer.
+    # Only the number of v1 calls counts; pacing the calls would only take longer.
     serve += ["--set", "upstream.quota=0"]
     with Running(sandbox, address, alive="/api/v1/users/me/"), Running(serve, listen, alive="/readyz") as gateway:
         return day(gateway)
 
 
 def compare_with_readme(requests, kept, fresh):
-    """The README tells these figures: requests exactly, v1 calls within a fifth, for a slow machine outlives
-    freshness windows that a fast one does not."""
+    """Checks these figures in the README: requests exactly, v1 calls within a fifth, because on a slow machine more
+    freshness windows end during the day than on a fast one."""
     text = " ".join((ROOT / "README.md").read_text().split())
     told = re.search(r"A day of work .*? (\d+) requests .*? cost about (\d+) v1 calls.*? cost about (\d+)", text)
     same("the README tells the figures", told is not None, True)

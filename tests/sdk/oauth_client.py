@@ -1,8 +1,8 @@
 """OAuth through clients that know nothing of this gateway: Authlib, and the SDK's own OAuth client.
 
 Usage: python oauth_client.py PATH-TO-CAUSEWAY. Starts the sandbox and a gateway with a store of its own, registers
-apps by command, and walks through consent, exchange, refresh and revocation with each. Only the person, who has a
-browser, is played here. Ends with `N passed, M failed`; exit code 1 when anything failed.
+apps by command, and walks through consent, exchange, refresh and revocation with each. The test plays only the person
+with the browser. Ends with `N passed, M failed`; exit code 1 when anything failed.
 """
 
 import html
@@ -69,12 +69,12 @@ def decide(address, decision, key=KEY):
 
 
 def answer_of(address):
-    """Parameters of the address an app is answered at."""
+    """Returns the query parameters of the address to which the app is redirected."""
     return dict(parse_qsl(urlsplit(address).query))
 
 
 def me(base, token):
-    """Status of the current user, asked with a token."""
+    """Requests the current user with a token and returns the status."""
     headers = {"Authorization": f"Bearer {token}"}
     return requests.get(f"{base}/api/v2/users/me/", headers=headers, timeout=30).status_code
 

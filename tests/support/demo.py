@@ -11,14 +11,14 @@ import urllib.request
 
 
 def free_address():
-    """An address of this machine on a port nobody listens on."""
+    """Returns an address of this machine with a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return f"127.0.0.1:{probe.getsockname()[1]}"
 
 
 class Running:
-    """A child process that serves HTTP; stopped by SIGTERM, which it must answer with exit code 0."""
+    """A child process that serves HTTP; stopped by SIGTERM, after which it must end with exit code 0."""
 
     def __init__(self, command, address, cwd=None, env=None, alive="/healthz"):
         self.base = f"http://{address}"
@@ -44,12 +44,12 @@ class Running:
         raise RuntimeError(f"{url} does not answer:\n{self.text()}")
 
     def text(self):
-        """What it has printed."""
+        """Returns the output of the process so far."""
         self.output.seek(0)
         return self.output.read()
 
     def stop(self):
-        """Asks it to end and returns its exit code."""
+        """Stops the process and returns its exit code."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
@@ -75,5 +75,5 @@ class Demo(Running):
         super().__init__([str(program), "demo", "--listen", address, *options], address)
 
     def curls(self):
-        """The curl lines it prints."""
+        """Returns the curl lines that the demo prints."""
         return re.findall(r"^\s*(curl .*)$", self.text(), re.MULTILINE)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A PostgreSQL server to be thrown away: starts one on the port given, says "ready", and when its standard
-# input ends stops it and removes its files. Whoever starts this holds the input open for as long as needed.
+# A temporary PostgreSQL server: starts it on the given port and prints "ready". When the standard input ends, stops the
+# server and removes its files. The caller keeps the input open for as long as it needs the server.
 #
 #   tests/support/postgres.sh PORT
 set -eu
