@@ -1,6 +1,6 @@
 """Hooks of Schemathesis: generated requests use records that exist, and the checks know where the contract is lenient.
 
-run.py loads them through SCHEMATHESIS_HOOKS, and writes the ids of its records into the file that POOL names. Two checks
+run.py loads them through SCHEMATHESIS_HOOKS, and writes the ids of its records into the file named by POOL. Two checks
 of Schemathesis assume that the schema says everything about a request. schemathesis.toml switches these checks off.
 Here they are again, each with only the exceptions that a rule of the contract demands (O numbers).
 """
