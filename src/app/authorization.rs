@@ -19,22 +19,24 @@ pub async fn open_oauth(settings: &Settings) -> Result<(OAuth, Store), StartErro
     let upstream = settings.upstream.needed_base_url()?.clone();
     let client = Client::new(client_settings(settings, &upstream))?;
     let keyring = Keyring::open(&settings.secrets)?;
-    let (oauth, _, store) = authorization(settings, keyring, &client, &counters()).await?;
+    let store = Store::open(&settings.store.url, upstream.as_str()).await?;
+    let (oauth, _, store) = authorization(settings, keyring, &client, store, &counters());
     Ok((oauth, store))
 }
 
-/// Opens the store, and builds the authorization server on it and the access checks that know its credentials.
-pub(super) async fn authorization(
+/// Builds the authorization server on an open store that is not in use yet, the access checks that know its credentials,
+/// and the store with its settings.
+pub(super) fn authorization(
     settings: &Settings,
     keyring: Option<Keyring>,
     client: &Client,
+    store: Store,
     events: &Arc<[Counter]>,
-) -> Result<(OAuth, Access, Store), StartError> {
+) -> (OAuth, Access, Store) {
     let access = Access::new(client.clone(), &settings.cache, &Changes::default());
-    let store = Store::open(&settings.store.url, settings.upstream.needed_base_url()?.as_str()).await?;
     let store = store.with_lock_connections(settings.store.lock_connections);
     let (oauth, access) = authorization_on(settings, keyring, access, &store, events);
-    Ok((oauth, access, store))
+    (oauth, access, store)
 }
 
 /// Creates the counters of all events, by the event's number.

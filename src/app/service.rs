@@ -111,14 +111,16 @@ impl Service {
         let (calls, requests) = counted(&compiled.plan);
         client.count_in(Arc::clone(&calls));
         let (events, keyring) = (counters(), files.keyring);
-        let (oauth, access, store) = authorization(settings, keyring.clone(), &client, &events).await?;
+        let patience = patience(settings);
+        let store = Store::open_to_serve(&settings.store.url, upstream.as_str(), patience).await?;
+        let (oauth, access, store) = authorization(settings, keyring.clone(), &client, store, &events);
         if store.is_read_only() {
             tracing::warn!(
                 store = %store::in_words(&settings.store.url),
                 "the store can only be read: writes that need it are answered 503 until it can be written"
             );
         }
-        let joined = store.join(access.changes(), patience(settings)).await?;
+        let joined = store.join(access.changes(), patience).await?;
         peers.know(store.clone(), &client);
         let proofs = Proofs::of(shared.as_ref(), keyring.as_ref());
         let access = sharing(access, proofs.as_ref());

@@ -1,7 +1,7 @@
 //! What an operator is told of a store: where it is and what to do when it cannot be used, what it holds, and how it
 //! moves along with its deployment.
 
-use crate::store::failing::store_of_step;
+use crate::store::failing::{older_store, store_of_step};
 use crate::store::place::{Place, V1};
 use crate::support::captured::Captured;
 use causeway::fresh::Changes;
@@ -13,6 +13,7 @@ use std::time::Duration;
 on_both_engines![
     a_store_moves_with_its_deployment,
     a_store_that_a_gateway_serves_does_not_move_and_is_not_replaced,
+    a_gateway_of_another_deployment_leaves_the_tables_as_they_are,
     what_a_store_holds_is_counted
 ];
 
@@ -48,6 +49,44 @@ async fn a_store_that_a_gateway_serves_does_not_move_and_is_not_replaced(place: 
     store.rebase("https://moved.example").await.unwrap();
     store.import(&mut &lines[..], true).await.unwrap();
     assert_eq!(store.deployment().await.unwrap().as_deref(), Some(V1));
+}
+
+async fn a_gateway_of_another_deployment_leaves_the_tables_as_they_are(place: Place) {
+    let (older, last) = older_store(&place).await;
+    let refused = refusal_at_start(&place, "https://other.example").await;
+    assert!(refused.contains(V1) && refused.contains("https://other.example"), "{refused}");
+    assert_eq!(older.stats(&place.url()).await.unwrap().tables_version, last - 1);
+}
+
+/// The one that serves may be of the older version, which knows nothing of newer tables.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_gateway_that_is_refused_leaves_the_tables_of_the_one_that_serves_as_they_are() {
+    let place = Place::sqlite();
+    let (older, last) = older_store(&place).await;
+    let joined = older.join(&Changes::default(), Duration::ZERO).await.unwrap();
+    let refused = refusal_at_start(&place, V1).await;
+    assert!(refused.contains("another gateway serves the store"), "{refused}");
+    assert_eq!(older.stats(&place.url()).await.unwrap().tables_version, last - 1);
+    joined.leave().await;
+    older.close().await;
+    let app = causeway::app::App::build(&settings(&place, V1)).await.expect("nobody serves it any more");
+    let store = Store::open_for_upkeep(&place.url()).await.unwrap();
+    assert_eq!(store.stats(&place.url()).await.unwrap().tables_version, last);
+    let refused = refusal_at_start(&place, V1).await;
+    assert!(refused.contains("another gateway serves the store"), "{refused}");
+    drop(app);
+}
+
+/// Why a gateway before `v1` does not start on this store.
+async fn refusal_at_start(place: &Place, v1: &str) -> String {
+    causeway::app::App::build(&settings(place, v1)).await.err().expect("a refusal").to_string()
+}
+
+fn settings(place: &Place, v1: &str) -> Settings {
+    let url = place.url();
+    let overrides = [("upstream.base_url", v1), ("store.url", &url)];
+    let overrides = overrides.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+    Settings::load(LoadArgs { file: None, env: std::iter::empty(), overrides }).unwrap()
 }
 
 async fn what_a_store_holds_is_counted(place: Place) {

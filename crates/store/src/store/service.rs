@@ -55,16 +55,46 @@ impl Store {
     pub async fn open(url: &str, v1_base_url: &str) -> Result<Self, StoreError> {
         let configured = BaseUrl::parse(v1_base_url)?;
         let store = Self::open_for_upkeep(url).await?;
-        let migrated = store.engine.migrate_when_writable().await;
-        migrated.map_err(|fault| opening(fault, url))?;
-        let (recorded, recorded_at) =
-            store.claim(configured.as_str()).await.map_err(|fault| opening(fault, url))?;
-        if recorded != configured.as_str() {
-            store.close().await;
-            return Err(StoreError::OtherDeployment { recorded, configured: configured.to_string() });
-        }
-        store.memory.begin_at(recorded_at);
+        store.begin(url, &configured).await?;
         Ok(store)
+    }
+
+    /// Opens the store as [`Store::open`] does, for a gateway that will serve it ([`Store::join`]). Takes the lock of a SQLite
+    /// file before it changes a table, because another process that serves the file may be of an older version.
+    ///
+    /// # Errors
+    /// Errors of [`Store::open`] and [`Store::join`]; waits up to `patience` for the end of another process first.
+    pub async fn open_to_serve(url: &str, v1_base_url: &str, patience: Duration) -> Result<Self, StoreError> {
+        let configured = BaseUrl::parse(v1_base_url)?;
+        let store = Self::open_for_upkeep(url).await?;
+        store.engine.lock_to_serve(patience).await?;
+        store.begin(url, &configured).await?;
+        Ok(store)
+    }
+
+    /// Brings the tables up to date and checks that they belong to the deployment `configured`.
+    async fn begin(&self, url: &str, configured: &BaseUrl) -> Result<(), StoreError> {
+        // Check first: the tables of another deployment may be in use by an older version, so they must not be changed.
+        if self.engine.tables_version().await.is_ok_and(|version| version > 0)
+            && let Ok(Some((recorded, _))) = deployment_of(self.engine.pool_of_any_version()).await
+        {
+            self.expect_same(recorded, configured).await?;
+        }
+        let migrated = self.engine.migrate_when_writable().await;
+        migrated.map_err(|fault| opening(fault, url))?;
+        let (recorded, recorded_at) = self.claim(configured.as_str()).await.map_err(|fault| opening(fault, url))?;
+        self.expect_same(recorded, configured).await?;
+        self.memory.begin_at(recorded_at);
+        Ok(())
+    }
+
+    /// Closes the store and fails when it belongs to another deployment.
+    async fn expect_same(&self, recorded: String, configured: &BaseUrl) -> Result<(), StoreError> {
+        if recorded == configured.as_str() {
+            return Ok(());
+        }
+        self.close().await;
+        Err(StoreError::OtherDeployment { recorded, configured: configured.to_string() })
     }
 
     /// Records the deployment on first use; returns the recorded deployment and the time of recording.

@@ -79,13 +79,7 @@ impl Store {
         let (tell, superseded) = watch::channel(false);
         let joined = |keeping| Joined { keeping, engine: engine.clone(), superseded };
         if engine.kind() == Kind::Sqlite {
-            let serving = match engine.file_on_disk() {
-                None => Serving::No,
-                // Any number of processes may read it.
-                Some(file) if engine.is_read_only() => Serving::WithoutLock(file),
-                Some(file) => Serving::WithLock(lock_of(&file, patience).await?),
-            };
-            *engine.serving.lock() = serving;
+            engine.lock_to_serve(patience).await?;
             return Ok(joined(None));
         }
         let url = engine.url_of_postgres().unwrap_or_default();
@@ -108,6 +102,25 @@ impl Store {
 }
 
 impl Engine {
+    /// Takes the lock of a SQLite file for a gateway that will serve it, unless this process has the lock already.
+    ///
+    /// # Errors
+    /// [`StoreError::Served`] when another process still has it after `patience`, [`StoreError::NoLock`] when the lock file
+    /// cannot be opened.
+    pub(in crate::store) async fn lock_to_serve(&self, patience: Duration) -> Result<(), StoreError> {
+        let Some(file) = self.file_on_disk() else { return Ok(()) };
+        if !matches!(*self.serving.lock(), Serving::No) {
+            return Ok(());
+        }
+        let serving = match self.is_read_only() {
+            // Any number of processes may read it.
+            true => Serving::WithoutLock(file),
+            false => Serving::WithLock(lock_of(&file, patience).await?),
+        };
+        *self.serving.lock() = serving;
+        Ok(())
+    }
+
     /// Checks that no process serves this store. No process can serve a SQLite file while the returned value lives.
     ///
     /// # Errors
