@@ -1,8 +1,11 @@
 //! Traps of v1 in reading work items, by number.
 
 use crate::support::gateway::Gateway;
+use crate::support::past_gateway::{ask_v1, in_web};
 use crate::work_items::world::{ARCHIVED, ITEMS, V1_WEB, id, new_item, one, recorded};
 use serde_json::{Value, json};
+
+const PROJECTS: &str = "/api/v1/workspaces/acme/projects/";
 
 #[tokio::test]
 async fn trap_49_an_expansion_never_replaces_an_id_and_null_stays_null() {
@@ -106,4 +109,48 @@ async fn trap_18_a_doubled_pair_is_looked_up_in_the_index() {
     let mut wanted = vec![one, other];
     wanted.sort();
     assert_eq!(ids, wanted);
+}
+
+/// The identifier `WEB` goes to a new project past the gateway, which has the card and the list of projects from before; the
+/// number 1 of the new project has two items. Returns the first of them.
+fn key_given_away(gateway: &Gateway) -> String {
+    let at_v1 = |method: &str, path: &str, body: Value| {
+        let (status, answer) = ask_v1(gateway.sandbox(), "ada", method, &format!("{PROJECTS}{path}"), &body);
+        assert!((200..300).contains(&status), "{path}: {answer}");
+        answer["id"].as_str().expect("an id").to_owned()
+    };
+    in_web(gateway.sandbox(), "PATCH", "", &json!({"identifier": "OLD"}));
+    let other = at_v1("POST", "", json!({"name": "Other", "identifier": "WEB"}));
+    let items = format!("{other}/work-items/");
+    let first = at_v1("POST", &items, json!({"name": "of the other"}));
+    let second = at_v1("POST", &items, json!({"name": "twin"}));
+    at_v1("PATCH", &format!("{items}{second}/"), json!({"sequence_id": 1}));
+    first
+}
+
+/// v1 does not say whose the key is when it fails, and what is kept is from before.
+#[tokio::test]
+async fn trap_18_a_key_that_went_to_another_project_shows_an_item_of_that_one() {
+    for met in [true, false] {
+        let gateway = recorded().await;
+        let other = new_item(&gateway, json!({"name": "another"})).await.text("identifier");
+        if met {
+            // The project is known by its identifier then, and no answer about the key itself is kept.
+            gateway.get("ada", &format!("/api/v2/workspaces/acme/work-items/{other}/")).await.expect(200);
+        }
+        let first = key_given_away(&gateway);
+        let read = gateway.get("ada", "/api/v2/workspaces/acme/work-items/WEB-1/").await.expect(200);
+        assert_eq!((read.text("id"), read.text("identifier")), (first, "WEB-1".to_owned()), "{met}");
+    }
+}
+
+/// The project of the call has one item with the number, which is not the one that the key names.
+#[tokio::test]
+async fn trap_18_a_reference_by_a_key_that_went_to_another_project_names_nothing() {
+    let gateway = recorded().await;
+    gateway.get("ada", ITEMS).await.expect(200);
+    key_given_away(&gateway);
+    let body = json!({"name": "child", "parent": "WEB-1"});
+    let refused = gateway.post("ada", ITEMS, body).await.expect_problem(400, "validation_error");
+    assert_eq!(refused.error_fields(), ["parent"]);
 }

@@ -130,9 +130,18 @@ impl InProject<'_> {
     /// # Errors
     /// 404 or 403 when the caller has lost the project.
     pub(in crate::run) async fn has_kept_its_identifier(&self) -> Result<bool, Refusal> {
+        self.is_identifier_now(&self.card.identifier).await
+    }
+
+    /// Whether the project has this identifier at this moment, likewise. Where the index answers for a key, v1 has not
+    /// said whose the key is, and the identifier may have gone to another project.
+    ///
+    /// # Errors
+    /// 404 or 403 when the project is not the caller's any more.
+    pub(in crate::run) async fn is_identifier_now(&self, identifier: &str) -> Result<bool, Refusal> {
         let now = self.card_within(Duration::ZERO).await?;
         now.require_member()?;
-        Ok(now.identifier == self.card.identifier)
+        Ok(now.identifier == identifier)
     }
 
     /// Returns the live item of this call's project with a human key.
@@ -145,7 +154,7 @@ impl InProject<'_> {
             Some((item, owner)) if owner == project => Ok(item),
             Some(_) => Err(Refusal::not_found()),
             None => match self.items_by_number(key).await?.as_slice() {
-                [item] => Ok(item.clone()),
+                [item] if self.is_identifier_now(&key.project).await? => Ok(item.clone()),
                 _ => Err(Refusal::not_found()),
             },
         }

@@ -2,6 +2,7 @@
 
 use super::{Place, members, web};
 use crate::support::gateway::{Answer, WEB};
+use crate::support::past_gateway::in_web;
 use crate::work_items::world::{ITEMS, id, one};
 use bytes::Bytes;
 use http::Request;
@@ -361,4 +362,25 @@ async fn many_work_items_are_looked_up_together() {
     let value = changed.json["custom_fields"]["blocks"]["value"].as_array().expect("values").len();
     assert_eq!(value, 5, "the same item by id and by key is one");
     assert!(changed.calls() <= 4, "{} calls", changed.calls());
+}
+
+/// The card that is kept is from before; v1 would have to be asked key by key who has the identifier now.
+#[tokio::test]
+async fn many_keys_name_nothing_once_their_identifier_went_to_another_project() {
+    let place = Place::new().await;
+    let gateway = &place.gateway;
+    let task = place.enabled().await;
+    let mut blocks = relation("blocks", "ISSUE");
+    blocks["is_multi"] = json!(true);
+    place.new_property(task, blocks).await;
+    let (mut keys, mut item) = (Vec::new(), String::new());
+    for _ in 0..25 {
+        let made = gateway.post("ada", ITEMS, json!({"name": "n"})).await.expect(201);
+        keys.push(format!("WEB-{}", made.json["sequence_id"]));
+        item = made.text("id");
+    }
+    in_web(&place.sandbox, "PATCH", "", &json!({"identifier": "OLD"}));
+    let fields = json!({"custom_fields": {"blocks": keys}});
+    let refused = gateway.patch("ada", &one(&item), fields).await.expect_problem(400, "validation_error");
+    assert_eq!(refused.error_fields().len(), keys.len());
 }

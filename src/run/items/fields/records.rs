@@ -89,7 +89,7 @@ pub(super) async fn items_named(
         false => SINGLE_READS_WITHOUT_INDEX,
     };
     let ids = match unknown.len() > single_reads {
-        true => by_index(job, &unknown).await?,
+        true => by_index(job, &identifier, &unknown).await?,
         false => one_by_one(job, &unknown).await?,
     };
     found.extend(unknown.iter().zip(ids).filter_map(|((name, _), id)| Some(((*name).to_owned(), id?))));
@@ -113,8 +113,13 @@ async fn one_by_one(job: &InProject<'_>, wanted: &[(&str, Wanted<'_>)]) -> Resul
     Ok(ids)
 }
 
-/// Finds the items in an index read after now, because a body can also name an item created a moment ago.
-async fn by_index(job: &InProject<'_>, wanted: &[(&str, Wanted<'_>)]) -> Result<Vec<Option<Uuid>>, Refusal> {
+/// Finds the items in an index read after now, because a body can also name an item created a moment ago. Keys find
+/// nothing when the identifier of the project is no longer `identifier`.
+async fn by_index(
+    job: &InProject<'_>,
+    identifier: &str,
+    wanted: &[(&str, Wanted<'_>)],
+) -> Result<Vec<Option<Uuid>>, Refusal> {
     let index = job.runner.indexes.newest(&job.index_scope()?, job.key(), &job.call.ctx).await;
     let index = job.explain_refused_read(index).await?;
     let numbers = wanted.iter().filter_map(|(_, wanted)| match wanted {
@@ -122,8 +127,11 @@ async fn by_index(job: &InProject<'_>, wanted: &[(&str, Wanted<'_>)]) -> Result<
         Wanted::Id(_) => None,
     });
     let numbered = index.by_sequences(&numbers.collect());
+    let has_keys = wanted.iter().any(|(_, wanted)| matches!(wanted, Wanted::Key(_)));
+    let is_of_keys = has_keys && job.is_identifier_now(identifier).await?;
     let id = |wanted: &Wanted<'_>| match wanted {
         Wanted::Id(id) => index.get(*id).map(|item| item.id),
+        Wanted::Key(_) if !is_of_keys => None,
         // A number that several items have identifies none of them.
         Wanted::Key(key) => match numbered.get(&i64::from(key.number))?.as_slice() {
             [item] => Some(item.id),

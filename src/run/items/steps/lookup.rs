@@ -17,6 +17,7 @@ use crate::translate::work_items_key::HumanKey;
 use crate::units::now_micros;
 use crate::v2::Reply;
 use std::sync::Arc;
+use std::time::Duration;
 use uuid::Uuid;
 
 pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
@@ -80,20 +81,36 @@ async fn live(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> {
 /// `items_key_of_shared_number`): the one created first is shown. The caller's own card and own list of
 /// projects decide what may be shown.
 async fn by_index(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> {
-    let runner = &job.runner;
-    let mut within = match runner.project_with(job.slug(), &key.project) {
-        Some(known) => in_project(job, known).await.ok(),
-        None => None,
-    };
-    if within.as_ref().is_none_or(|within| within.here().card.identifier != key.project) {
-        let visible = runner.access.visible_projects(&job.call.caller, job.slug(), &job.call.ctx).await?;
-        let project = visible.with_identifier(&key.project).ok_or_else(Refusal::not_found)?;
-        within = Some(in_project(job, project).await?);
-    }
-    let within = within.ok_or_else(Refusal::not_found)?;
+    let within = owner_of(job, key).await?;
     let first = within.here().items_by_number(key).await?.into_iter().next().ok_or_else(Refusal::not_found)?;
     let item = within.here().with_live_labels(first).await?;
     Ok((item, within))
+}
+
+/// Returns a call in the project that has the identifier now. v1 has not told the project, and cached data may be older
+/// than a move of the identifier to another project, so the card is read again.
+async fn owner_of(job: &Job, key: &HumanKey) -> Result<Inside, Refusal> {
+    let runner = &job.runner;
+    let is_owner = |within: &Inside| within.here().card.identifier == key.project;
+    if let Some(known) = runner.project_with(job.slug(), &key.project)
+        && let Ok(within) = in_project_within(job, known, Duration::ZERO).await
+    {
+        if is_owner(&within) {
+            return Ok(within);
+        }
+        runner.changes.tell(Changed::ProjectAccess(known));
+    }
+    // The list may be too old as well. Then the card invalidates it, and the next list is current.
+    for _ in 0..2 {
+        let visible = runner.access.visible_projects(&job.call.caller, job.slug(), &job.call.ctx).await?;
+        let project = visible.with_identifier(&key.project).ok_or_else(Refusal::not_found)?;
+        let within = in_project_within(job, project, Duration::ZERO).await?;
+        if is_owner(&within) {
+            return Ok(within);
+        }
+        runner.changes.tell(Changed::ProjectAccess(project));
+    }
+    Err(Refusal::not_found())
 }
 
 /// Reason for not asking v1.
@@ -130,8 +147,13 @@ async fn in_index(job: &Job, key: &HumanKey, because: Because) -> Result<Option<
 
 /// Returns the same call as a call in the project of the item.
 async fn in_project(job: &Job, project: Uuid) -> Result<Inside, Refusal> {
+    in_project_within(job, project, Duration::MAX).await
+}
+
+/// The same with a card at most `max_age` old, where that is less than cards are kept for.
+async fn in_project_within(job: &Job, project: Uuid, max_age: Duration) -> Result<Inside, Refusal> {
     let call = &job.call;
-    let card = job.runner.access.project(&call.caller, job.slug(), project, &call.ctx).await?;
+    let card = job.runner.access.project_within(&call.caller, job.slug(), project, max_age, &call.ctx).await?.value;
     card.require_member().map_err(|_| Refusal::not_found())?;
     job.runner.catch_up(project).await;
     let mut call = call.as_operation(call.operation, call.parameters.clone(), call.ctx.clone());
