@@ -24,11 +24,6 @@ pub fn since_1970() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// Returns `instant` in microseconds since 1970; 0 for earlier instants.
-pub fn unix_micros(instant: SystemTime) -> i64 {
-    micros(instant.duration_since(UNIX_EPOCH).unwrap_or_default())
-}
-
 /// Returns the present in microseconds since 1970, for all data that is stored or compared with stored data. It uses
 /// the clock of the database that processes share, once it is known, else the clock of this machine.
 pub fn now_micros() -> i64 {
@@ -112,11 +107,5 @@ mod tests {
     fn dates_of_http_are_read() {
         assert_eq!(http_date("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
         assert_eq!(["", "yesterday", "784111777"].map(http_date), [None; 3]);
-    }
-
-    #[test]
-    fn instants_count_from_1970() {
-        assert_eq!(unix_micros(UNIX_EPOCH + Duration::from_secs(1)), 1_000_000);
-        assert_eq!(unix_micros(UNIX_EPOCH - Duration::from_secs(1)), 0);
     }
 }

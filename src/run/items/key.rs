@@ -133,11 +133,11 @@ impl InProject<'_> {
         self.is_identifier_now(&self.card.identifier).await
     }
 
-    /// Whether the project has this identifier at this moment, likewise. Where the index answers for a key, v1 has not
-    /// said whose the key is, and the identifier may have gone to another project.
+    /// Checks whether the project has this identifier at this moment. When the index answers for a key, v1 has not told
+    /// the project of the key, and the identifier may have moved to another project.
     ///
     /// # Errors
-    /// 404 or 403 when the project is not the caller's any more.
+    /// 404 or 403 when the caller has lost the project.
     pub(in crate::run) async fn is_identifier_now(&self, identifier: &str) -> Result<bool, Refusal> {
         let now = self.card_within(Duration::ZERO).await?;
         now.require_member()?;
