@@ -163,12 +163,16 @@ impl Codings {
 
     /// Compresses the answer as `accepted` allows. `fixed`: it is the same for all clients until its tag changes.
     pub(super) async fn coded(&self, accepted: &Accepted, response: Response<Body>, fixed: bool) -> Response<Body> {
+        // Also for a form that was sent before the setting was switched off.
+        let response = match response.status() {
+            StatusCode::NOT_MODIFIED => as_it_is_known(accepted, response),
+            _ => response,
+        };
         let wanted = fixed || self.live;
         if !wanted || response.headers().contains_key(CONTENT_ENCODING) {
             return response;
         }
         let mut response = match (response.status(), accepted.coding) {
-            (StatusCode::NOT_MODIFIED, _) => as_it_is_known(accepted, response),
             (status, Some(coding)) if status.is_success() => self.with(coding, response, fixed).await,
             _ => response,
         };
@@ -223,7 +227,8 @@ impl Codings {
     }
 }
 
-/// Sets the tag of a 304 to the tag of the compressed form that the client has.
+/// Sets the tag of a 304 to the tag of the form that the client has: a cache finds the stored answer by it (RFC 9111,
+/// 4.3.4).
 fn as_it_is_known(accepted: &Accepted, mut response: Response<Body>) -> Response<Body> {
     let known = accepted.known.as_ref();
     let tag = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok());

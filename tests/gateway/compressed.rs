@@ -107,3 +107,21 @@ async fn the_tag_of_a_compressed_record_serves_to_change_it() {
     let late = gateway.send_with("ada", "PATCH", &path, Some(&change), &[("If-Match", tag)]).await;
     late.expect_problem(412, "precondition_failed");
 }
+
+/// A cache finds what a 304 is about by its tag (RFC 9111, 4.3.4), also when such forms are not made any more.
+#[tokio::test]
+async fn a_form_from_before_the_setting_was_switched_off_is_known_by_its_own_tag() {
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("edge.compress", "true")]).await;
+    let long = "A sentence that is there to be long. ".repeat(100);
+    let state = json!({"name": "waiting", "color": "#e5484d", "group": "started", "description": long});
+    let state = gateway.post("ada", &format!("{WEB}/states/"), state).await.expect(201);
+    let path = format!("{WEB}/states/{}/", state.text("id"));
+    let coded = gateway.send_with("ada", "GET", &path, None, &[GZIP]).await.expect(200);
+    assert_eq!(gateway.reload(&[("edge.compress", "false")]).await.unwrap(), ["edge.compress"]);
+    let plain = gateway.send_with("ada", "GET", &path, None, &[GZIP]).await.expect(200);
+    for tag in [&coded.headers["etag"], &plain.headers["etag"]] {
+        let known = gateway.send_with("ada", "GET", &path, None, &[GZIP, ("If-None-Match", tag)]).await.expect(304);
+        assert_eq!(&known.headers["etag"], tag);
+    }
+    assert_ne!(coded.headers["etag"], plain.headers["etag"]);
+}
