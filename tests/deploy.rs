@@ -6,14 +6,14 @@ use causeway::settings::{LoadArgs, Settings};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Values that the examples leave to their user or to a secret.
+/// Variables whose values the examples leave to the operator or to a secret.
 const LEFT_OPEN: [(&str, &str); 3] = [
     ("CAUSEWAY_STORE__URL", "postgres://causeway@postgres/causeway"),
     ("CAUSEWAY_SHARED__URL", "redis://redis:6379"),
     ("CAUSEWAY_UPSTREAM__BASE_URL", "https://v1.example.com"),
 ];
 
-/// The variables of a file, with their values where it gives them.
+/// Returns the variables of a file, with their values where the file gives them.
 fn variables(text: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
@@ -45,13 +45,13 @@ fn every_variable_of_the_examples_is_a_setting() {
     assert!(Settings::load(LoadArgs { file: None, env: nonsense, overrides: Vec::new() }).is_err());
 }
 
-/// The number behind `key` in the line that begins with it.
+/// Returns the number behind `key` in the line that begins with it.
 fn number(text: &str, key: &str) -> u64 {
     let line = text.lines().find_map(|line| line.trim().strip_prefix(key)).unwrap_or_else(|| panic!("no {key}"));
     line.trim().trim_end_matches('s').parse().unwrap_or_else(|fault| panic!("{key} {line}: {fault}"))
 }
 
-/// Whatever stops a gateway waits until its running requests have ended, and the pause before that.
+/// The grace period of each example covers the pause before the shutdown and the end of the running requests.
 #[test]
 fn a_gateway_is_not_killed_while_its_requests_finish() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy");

@@ -1,8 +1,8 @@
 //! Flat memory: 100 MB up and 100 MB down through the pass-through, and (with LONG_TESTS=1) the export of an
 //! audit log of a million entries.
 //!
-//! Alone in their process and one after the other, so that the peak of resident memory is theirs. The receiving
-//! sides pause, so that a gateway that reads ahead without bounds would be seen in both measures: the
+//! The tests have a process of their own and run one after the other, so that the peak of resident memory is theirs.
+//! The receiving sides pause, so that a gateway that reads ahead without bounds would show in both measures: the
 //! resident memory, and the bytes that have been sent but not received.
 
 #[path = "support/mod.rs"]
@@ -35,9 +35,9 @@ use tokio::sync::Mutex;
 
 const PIECE: usize = 64 * 1024;
 const TOTAL: usize = 1600 * PIECE;
-/// The receiver pauses once in so many bytes.
+/// Bytes between two pauses of the receiver.
 const PAUSE_EVERY: usize = 160 * PIECE;
-/// Bounds far below the size of a transfer and far above what sockets hold.
+/// Bound far below the size of a transfer and far above the buffers of the sockets.
 const MOST_IN_FLIGHT: usize = 48 * 1024 * 1024;
 const MOST_GROWTH: usize = 48 * 1024 * 1024;
 
@@ -69,7 +69,7 @@ impl Flight {
         self.received.load(Ordering::SeqCst)
     }
 
-    /// A body of [`TOTAL`] bytes that counts what is taken from it.
+    /// Returns a body of [`TOTAL`] bytes that counts the bytes taken from it.
     fn body(self: &Arc<Self>) -> Body {
         let (flight, piece) = (self.clone(), Bytes::from(vec![b'x'; PIECE]));
         let frames = (0..TOTAL / PIECE).map(move |_| {
@@ -85,7 +85,7 @@ impl Flight {
     }
 }
 
-/// There is no v2 in this test.
+/// Stand-in for v2, which this test does not use.
 struct NoV2;
 
 impl V2Service for NoV2 {
@@ -100,7 +100,7 @@ impl Readiness for NoV2 {
     }
 }
 
-/// A v1 that receives uploads (POST) and sends downloads (GET).
+/// Starts a v1 that receives uploads (POST) and sends downloads (GET).
 async fn start_v1(up: Arc<Flight>, down: Arc<Flight>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -153,13 +153,13 @@ async fn start_gateway(upstream: &str) -> String {
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
 
-/// Forgets the peak of what was before; resident memory from here on.
+/// Resets the kernel's peak of memory and returns the resident memory.
 fn starting_memory() -> usize {
     std::fs::write("/proc/self/clear_refs", "5").expect("the peak can be forgotten");
     memory("VmRSS:")
 }
 
-/// A line of `/proc/self/status` in bytes.
+/// Returns a line of `/proc/self/status` in bytes.
 fn memory(name: &str) -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();

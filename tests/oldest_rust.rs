@@ -1,6 +1,6 @@
 //! The oldest Rust that the project names is new enough for every package it is built with.
 //!
-//! Cargo refuses to build otherwise, but only for those who have that Rust: not on the machines of its authors.
+//! Cargo refuses to build otherwise, but only on a machine with that Rust: not on the authors' machines.
 //!
 //! May use: nothing of the crate.
 

@@ -1,4 +1,4 @@
-//! Properties that hold for whatever clients and v1 send: generated cases against brute force.
+//! Properties that hold for all requests and all answers of v1: generated cases against brute force.
 //!
 //! May use: the public interface of the crate.
 
@@ -85,7 +85,7 @@ proptest! {
 
 // Pages.
 
-/// A record before it is one: id, instant, number, word, flag, reference.
+/// Cells of a row: id, instant, number, word, flag, reference.
 type Row = (u8, i64, i8, String, bool, Option<u8>);
 
 fn rows() -> impl Strategy<Value = Vec<Row>> {
@@ -114,7 +114,7 @@ fn record(row: &Row) -> Record {
     Record { id: id(row.0), json: json.into(), cells: cells.into(), expansions: Box::default() }
 }
 
-/// One condition and the same as a predicate.
+/// One condition; it can also be evaluated as a predicate.
 #[derive(Debug, Clone)]
 enum Want {
     Word(Vec<String>),
@@ -167,7 +167,7 @@ fn order_by(cell: usize, descending: bool) -> OrderBy {
     OrderBy { field: field.into(), cell, descending }
 }
 
-/// Rows in an order, written without a look at the code under test.
+/// Sorts rows independently of the code under test.
 fn sorted(mut rows: Vec<Row>, cell: usize, descending: bool) -> Vec<Row> {
     rows.sort_by(|a, b| {
         let key = match cell {
@@ -227,8 +227,8 @@ proptest! {
         prop_assert_eq!(page.get("total_count").cloned(), count.then(|| json!(kept.len())));
     }
 
-    /// Over keys that never change: every row that is there throughout comes exactly once, in order, whatever
-    /// comes and goes meanwhile; no row comes twice.
+    /// For keys that never change: a row that exists during the whole walk comes exactly once and in order, even when
+    /// other rows come and go; no row comes twice.
     #[test]
     fn a_walk_sees_what_stays_exactly_once(
         mut rows in rows(),
@@ -318,7 +318,7 @@ proptest! {
 
 // Translation.
 
-/// A v1 value of a field, as v1 may write it.
+/// A value of a field in one of the forms that v1 may write.
 fn v1_value(kind: ValueType, seed: u128) -> Value {
     match kind {
         ValueType::One(Kind::Uuid) => Uuid::from_u128(seed).to_string().into(),
@@ -336,7 +336,7 @@ fn v1_value(kind: ValueType, seed: u128) -> Value {
     }
 }
 
-/// The instant as somebody so many minutes east of UTC writes it.
+/// Writes the instant with an offset of that many minutes east of UTC.
 fn at_offset(micros: i64, minutes: i32) -> String {
     let local = time::write(micros + i64::from(minutes) * 60_000_000);
     let sign = if minutes < 0 { '-' } else { '+' };
@@ -369,7 +369,7 @@ proptest! {
         prop_assert!(written.ends_with('Z') && written.len() == 27);
     }
 
-    /// What v1 shows is written back under v1's own names, and shown again it is the same.
+    /// A record of v1, translated to v2 and written back under v1's names, is shown the same again.
     #[test]
     fn a_record_goes_there_and_back(seed in any::<u128>(), other in any::<u128>(), which in 0_usize..4) {
         let resource = PLAN.resource(TRANSLATED[which]).expect("a resource");
@@ -421,7 +421,7 @@ proptest! {
     }
 }
 
-/// Whether a value is of a field's kind, as the contract would have it.
+/// Checks whether a value has the kind that the contract gives the field.
 fn fits(field: &causeway::plan::Field, value: &Value) -> bool {
     if value.is_null() {
         return field.spec.nullable || field.value == ValueType::One(Kind::Any);

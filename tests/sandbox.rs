@@ -224,7 +224,7 @@ fn lists_in_a_cycle_are_exact_by_id_only() {
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(256))]
 
-    /// Whatever is sent, there is an answer.
+    /// Every body gets an answer.
     #[test]
     fn any_body_is_answered(body in ".*", html in "(<|>|/|[a-z]{1,5}|&|;|=|\"|'|é| |!--|p|li|table|tr){0,40}") {
         static SANDBOX: std::sync::LazyLock<Sandbox> =

@@ -1,5 +1,5 @@
-//! The sandbox as slow as a real v1: what calls take, how many run at once, who waits for whom. The clock of the tests
-//! is paused and jumps to the next timer, so that nothing here waits or depends on the machine.
+//! The sandbox as slow as a real v1: how long calls take, how many run at once, which call waits for which. The clock
+//! of the tests is paused and jumps to the next timer, so that nothing here waits or depends on the machine.
 
 use bytes::Bytes;
 use causeway::sandbox::{Config, Costs, Sandbox, Seed};
@@ -25,7 +25,7 @@ fn request(method: &str, path: &str, body: &Value) -> Request<Bytes> {
     request.header("content-type", "application/json").body(Bytes::from(body)).expect("a request")
 }
 
-/// Answers a request in a task of its own; with the time from `start` to the answer.
+/// Answers a request in a task of its own; returns the time from `start` to the answer with the answer.
 fn begin(sandbox: &Sandbox, start: Instant, request: Request<Bytes>) -> JoinHandle<(Duration, Response<Bytes>)> {
     let sandbox = sandbox.clone();
     tokio::spawn(async move {
@@ -44,7 +44,7 @@ const GATEWAY: &str = "id,name,priority,state,parent,assignees,labels,start_date
     created_by,sequence_id,sort_order,external_id,external_source,type_id,estimate_point,completed_at";
 const PLAIN: &str = "id,name,priority,start_date,target_date,updated_at,created_at,sequence_id,sort_order,point";
 
-/// What a real v1 was measured to take for a project of 10,000 work items, in milliseconds.
+/// Milliseconds that a real v1 was measured to take for a project of 10,000 work items.
 #[tokio::test(start_paused = true)]
 async fn calls_take_what_they_were_measured_to_take() {
     let sandbox = sandbox(Costs::Real, 10_000);

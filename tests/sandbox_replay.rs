@@ -111,7 +111,7 @@ fn overall() {
     assert!(share(reproduced, total) >= LEAST, "reproduced only {reproduced} of {total}");
 }
 
-/// The comparison is only worth something if it notices changes.
+/// The comparison is useful only if it notices changes.
 #[test]
 fn changes_are_noticed() {
     let mut recording = load("users");

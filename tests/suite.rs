@@ -1,6 +1,6 @@
-//! Everything that one process can test beside everything else, in one binary, so that it links once.
+//! All tests that can share one process, in one binary, so that it links once.
 //!
-//! One folder or file for each thing that is tested; `cargo test --test suite FOLDER::` runs one of them. What measures
+//! One folder or file for each subject; `cargo test --test suite FOLDER::` runs one of them. A test that measures
 //! its own process, starts others or takes long has a binary of its own: `faults`, `flat_memory`, `hostile`,
 //! `processes`.
 

@@ -1,6 +1,6 @@
 //! No files import each other in a circle.
 //!
-//! A path leads to the file that defines the name, through whatever re-exports stand between, so that a folder's
+//! A path leads to the file that defines the name, through all re-exports on the way, so that a folder's
 //! `mod.rs` may list its files and they may use one another. Unit tests inside a file do not count.
 
 use super::imports::{CRATES, sources_below, tree, without_comments};
@@ -10,11 +10,11 @@ use std::path::Path;
 /// A module as the names from the root of the crate to it.
 type Module = Vec<String>;
 
-/// What the files of a crate import from one another.
+/// The imports between the files of a crate.
 struct Crate {
     /// Text without comments and unit tests, by module.
     texts: BTreeMap<Module, String>,
-    /// What a module passes on under a name.
+    /// The module behind each name that a module re-exports.
     reexports: BTreeMap<(Module, String), Module>,
 }
 
@@ -48,7 +48,7 @@ impl Crate {
         all
     }
 
-    /// Paths after `use` that begin with a child of the module.
+    /// Returns the paths after `use` that begin with a child of the module.
     fn uses_of_children(&self, module: &Module) -> BTreeSet<Module> {
         let mut found = BTreeSet::new();
         for line in statements(&self.texts[module]) {
@@ -90,7 +90,7 @@ impl Crate {
         found
     }
 
-    /// The module that defines what a path names.
+    /// Returns the module that defines the item of a path.
     fn defining(&self, path: &[String]) -> Option<Module> {
         let mut path = path.to_vec();
         // Longer chains of re-exports than this would be hard to follow for readers as well.
@@ -136,7 +136,7 @@ fn starts_a_path(text: &str, at: usize) -> bool {
     !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':' || c == '$')
 }
 
-/// One circle, when there is any: the modules on it, in order.
+/// Returns the modules of one circle, in order, if there is a circle.
 fn circle(edges: &BTreeMap<Module, BTreeSet<Module>>) -> Option<Vec<Module>> {
     fn follow<'e>(
         at: &'e Module,

@@ -46,7 +46,7 @@ pub fn sources_below(folder: &str) -> Vec<(PathBuf, String)> {
     sources
 }
 
-/// The folder or file directly below `src/` a file belongs to.
+/// Returns the folder or file directly below `src/` that a file belongs to.
 pub fn module_of(path: &Path) -> String {
     let first = path.iter().next().and_then(|part| part.to_str()).expect("a name");
     first.trim_end_matches(".rs").to_owned()
@@ -62,7 +62,7 @@ pub fn without_comments(text: &str) -> String {
     text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
 }
 
-/// Every path of `text` that starts at the root of the crate, as `[module, name, …]`.
+/// Returns every path of `text` that starts at the root of the crate, as `[module, name, …]`.
 pub fn imports(text: &str, depth: usize) -> BTreeSet<Vec<String>> {
     let text = without_comments(text);
     let mut found = BTreeSet::new();
@@ -89,7 +89,7 @@ pub fn tree<'t>(text: &'t str, prefix: &[String], found: &mut BTreeSet<Vec<Strin
                 None => return rest,
                 Some(_) => {
                     let after = tree(rest, prefix, found);
-                    // ` as name` and whatever else is no path ends with the entry.
+                    // ` as name`, and anything else that is no path, ends with the entry.
                     rest = &after[after.find([',', '}']).unwrap_or(after.len())..];
                 }
             }

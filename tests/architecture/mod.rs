@@ -1,5 +1,5 @@
-//! Who may import whom, that no files import each other in a circle, that every file says what it is for, and that none
-//! outgrows its purpose.
+//! The allowed imports of each folder; no files import each other in a circle; every file states its purpose; and no
+//! file is too long.
 //!
 //! Imports are read from the sources: every path that starts at the root of the crate, in `use` lines
 //! and elsewhere, groups and `super` chains included. A folder not in the table fails, so that a new one
@@ -13,19 +13,19 @@ use imports::{depth_of, imports, module_of, sources, sources_of_all};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// Everything but these.
+/// Imports that a folder may have.
 enum Rule {
-    /// Only these.
+    /// These folders only.
     Only(&'static [&'static str]),
-    /// All but these.
+    /// All folders but these.
     AllBut(&'static [&'static str]),
 }
 
 use Rule::{AllBut, Only};
 
-/// What each folder or file below `src/` may import from the others.
+/// The folders that each folder or file below `src/` may import.
 const RULES: [(&str, Rule); 58] = [
-    // Words everybody shares.
+    // Terms that all parts share.
     ("amount", Only(&[])),
     ("aside", Only(&[])),
     ("boxed", Only(&[])),
@@ -48,12 +48,12 @@ const RULES: [(&str, Rule); 58] = [
     ("shared", Only(&[])),
     ("limits", Only(&["cache", "context", "network", "refusal", "settings", "shared", "tally", "units"])),
     ("load", Only(&["network", "refusal"])),
-    // What exists.
+    // The declared resources and operations.
     ("mapping", Only(&[])),
     ("plan", Only(&["mapping"])),
     ("describe", Only(&["plan"])),
     ("catalogue", Only(&["plan", "refusal", "v2"])),
-    // The two sides, which never know each other, and what lies between.
+    // The two sides, which never import each other, and the parts between them.
     (
         "v1",
         Only(&[
@@ -64,7 +64,7 @@ const RULES: [(&str, Rule); 58] = [
     ("store", Only(&["cache", "catalogue", "fresh", "json", "refusal", "tally", "trace", "units", "v1", "v2"])),
     ("translate", Only(&["json", "plan", "refusal", "store", "v1", "v2"])),
     ("index", Only(&["context", "fresh", "plan", "refusal", "store", "tally", "translate", "units", "v1", "v2"])),
-    // What serves requests.
+    // The parts that serve requests.
     ("access", Only(&["cache", "context", "fresh", "plan", "refusal", "settings", "v1"])),
     ("run", AllBut(&["app", "cli", "edge", "limits", "mapping", "oauth", "request", "sandbox"])),
     ("edge", AllBut(&["access", "app", "cli", "mapping", "oauth", "run", "sandbox", "store", "translate", "v1"])),
@@ -87,7 +87,7 @@ const RULES: [(&str, Rule); 58] = [
             "v2",
         ]),
     ),
-    // What tells about it and what proves it.
+    // The parts that report on the gateway and prove it.
     (
         "metrics",
         Only(&[
@@ -163,21 +163,21 @@ const RULES: [(&str, Rule); 58] = [
     ("lib", AllBut(&[])),
 ];
 
-/// Where a folder may be used, but only these names of it.
+/// Folders of which another folder may use only these names.
 const NAMES: [(&str, &str, &[&str]); 19] = [
     // Messages are values; the client is not.
     ("translate", "v1", &["Method", "Object", "V1Request", "V1Response", "present"]),
     ("translate", "store", &["OverlayValue", "overlay_wins"]),
-    // The typed item; the index translates nothing.
+    // The typed item only; the index translates nothing.
     ("index", "translate", &["work_items"]),
-    // What processes tell each other through the store is told in its words.
+    // The types in which gateway processes exchange changes through the store.
     ("index", "store", &["DeltaTurn", "StoredDelta", "TakenTurn"]),
-    // Which columns its lists have.
+    // The columns of the index's lists.
     ("index", "plan", &["Column"]),
-    // Tokens lead to v1 keys; v1 itself is asked by `access` alone.
+    // A token stands for a v1 key; only `access` calls v1.
     ("oauth", "v1", &["V1Key"]),
     ("oauth", "plan", &["scopes"]),
-    // What would happen is read off the same checks, and nothing is carried out.
+    // `explain` predicts the outcome with the same checks, and carries nothing out.
     ("explain", "access", &["gate", "paths"]),
     ("explain", "edge", &["door"]),
     ("explain", "index", &["SetNeeds"]),
@@ -193,14 +193,14 @@ const NAMES: [(&str, &str, &[&str]); 19] = [
     ("store", "v1", &["BaseUrl", "BaseUrlError", "PartsChange", "PartsSeen"]),
 ];
 
-/// No file is longer, and there are no exceptions.
+/// The longest file, in lines; there are no exceptions.
 const LONGEST: usize = 500;
 
 /// Imports between folders: from, to, name, and the file.
 fn edges() -> Vec<(String, Vec<String>, PathBuf)> {
     let sources = sources();
     let mut modules: BTreeSet<String> = sources.iter().map(|(path, _)| module_of(path)).collect();
-    // A crate of its own that the root passes on.
+    // A crate of its own that the root re-exports.
     modules.insert("sandbox".to_owned());
     let mut edges = Vec::new();
     for (path, text) in &sources {
@@ -304,8 +304,8 @@ fn header_of(text: &str) -> String {
     text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
-/// What a file's header allows it to use: everything it names in backticks behind `May use:`. None where the header
-/// says nothing, or refers to another list.
+/// Returns all names in backticks behind `May use:` in a file's header. None where the header has no such list or
+/// refers to another list.
 fn allowed_by_header(text: &str) -> Option<BTreeSet<String>> {
     let header = header_of(text);
     let (_, rest) = header.split_once("May use: ")?;

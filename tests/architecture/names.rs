@@ -7,10 +7,10 @@ use causeway::mapping::{Files, Texts};
 use causeway::plan::Known;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most of them, with the resources in [`Known`], which are names of resources in one place.
+/// The largest allowed number of such texts, with the resources in [`Known`], which are named in one place.
 const MOST: usize = 25;
 
-/// The file, the text, how often it stands there, and why.
+/// The file, the text, the number of its occurrences, and the reason.
 const NAMED: &[(&str, &str, usize, &str)] = &[
     ("access/paths.rs", "users/me/", 1, "who a key belongs to is asked before any operation is found"),
     (
@@ -54,7 +54,7 @@ const NAMED: &[(&str, &str, usize, &str)] = &[
     ),
 ];
 
-/// Names of resources that are names of members or values too, and stand for these.
+/// Names of resources that are also names of members or values, and mean the latter here.
 const MEMBERS: &[(&str, &str)] = &[
     // A value of `expand`.
     ("explain/calls.rs", "labels"),
@@ -66,7 +66,7 @@ const MEMBERS: &[(&str, &str)] = &[
     ("run/own/schema.rs", "labels"),
 ];
 
-/// Texts of a line that are names of resources or paths of v1.
+/// Returns the texts of a line that are names of resources or paths of v1.
 fn named<'l>(line: &'l str, resources: &BTreeSet<String>) -> Vec<&'l str> {
     const PATHS: [&str; 7] =
         ["workspaces/", "projects/", "members/", "users/me/", "work-items/", "archived-", "-issues/"];

@@ -1,4 +1,4 @@
-//! What is sent to v1, byte for byte where it matters, and how many calls it takes.
+//! The requests sent to v1, byte for byte where it matters, and the number of calls.
 
 use super::*;
 use crate::support::proofs::{card, get_card};
@@ -12,7 +12,7 @@ const ID: &str = "3f7fdd5c-f4d4-4cf6-ade2-7af502316d7c";
 const FIELDS: &str =
     "fields=id,issue,comment_html,access,actor,external_id,external_source,edited_at,created_at,created_by";
 
-/// A v1 whose proofs of access may be asked any number of times, by ada, a member of the project.
+/// A v1 that answers any number of proofs of access for ada, a member of the project.
 async fn v1() -> (ScriptedV1, Gateway) {
     let v1 = ScriptedV1::start().await;
     v1.expect(Exchange::get("users/me/").recorded("users", "users_me_admin").repeated());
@@ -102,7 +102,7 @@ async fn an_update_sends_only_what_changes() {
     let body = json!({"comment_html": "<p>b</p>", "access": "INTERNAL", "external_id": null});
     let edited = gateway.patch("ada", &comment(ID), body).await.expect(200);
     assert!(edited.json["edited_at"].is_string());
-    // Nothing differs from what is stored: stamped, and nothing sent.
+    // Nothing differs from the stored record: the change is stamped, and nothing is sent.
     let same = gateway.patch("ada", &comment(ID), json!({"access": "INTERNAL"})).await.expect(200);
     assert_eq!(same.calls(), 2);
     assert_eq!(gateway.patch("ada", &comment(ID), json!({})).await.expect(200).calls(), 2);
@@ -128,7 +128,7 @@ async fn somebody_elses_comment_is_read_and_never_written() {
     let (v1, gateway) = v1().await;
     v1.expect(item().times(2));
     v1.expect(Exchange::get(&one()).reply(200, record(BOB, json!({}))).times(2));
-    // An admin of the workspace could; ada is none in this one.
+    // An admin of the workspace could delete it; ada is not an admin of this workspace.
     let member = json!({"id": ADA, "first_name": "Ada", "last_name": "X", "email": "ada@acme.test", "avatar": "",
         "avatar_url": "", "display_name": "ada", "role": 15});
     v1.expect(Exchange::get("workspaces/acme/members/").reply(200, json!([member])));
@@ -166,7 +166,7 @@ async fn item_and_comment_are_asked_for_at_the_same_time() {
     v1.expect(item().held(&gate));
     v1.expect(Exchange::get(&one()).reply(200, record(ADA, json!({}))).held(&gate));
     let both = async {
-        // Identity, card, then the two.
+        // Identity, card, then the two reads.
         v1.until_called(4).await;
         gate.open();
     };

@@ -50,7 +50,7 @@ async fn post(gateway: &Gateway, key: &str, body: Value) -> Answer {
     gateway.post(key, &comments(), body).await.expect(201)
 }
 
-/// Posts a paragraph as `key`; the id of the comment.
+/// Posts a paragraph as `key` and returns the id of the comment.
 async fn said(gateway: &Gateway, key: &str, text: &str) -> String {
     post(gateway, key, json!({"comment_html": format!("<p>{text}</p>")})).await.text("id")
 }

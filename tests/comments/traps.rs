@@ -97,7 +97,7 @@ async fn trap_35_trap_40_only_authors_and_admins_change_a_comment() {
     gateway.delete("ada", &one).await.expect(204);
 }
 
-/// An admin of the workspace may what an admin of the project may, also as a plain member of it (O13, O43).
+/// An admin of the workspace has the rights of an admin of the project, even as a plain member of it (O13, O43).
 #[tokio::test]
 async fn trap_35_trap_40_an_admin_of_the_workspace_moderates_as_well() {
     let gateway = gateway().await;
@@ -113,7 +113,7 @@ async fn trap_35_trap_40_an_admin_of_the_workspace_moderates_as_well() {
     let id = send("bob", &comments, json!({"comment_html": "<p>mine</p>"})).await;
     let (one, edit) = (format!("/api/{comments}{id}/"), json!({"comment_html": "<p>moderated</p>"}));
     gateway.patch("kim", &one, edit.clone()).await.expect_problem(403, "forbidden");
-    // Who may not write at all is not told that it is another version.
+    // A caller without the right to write does not learn that the version differs.
     let demanding = gateway.send_with("kim", "PATCH", &one, Some(&edit), &[("if-match", "\"other\"")]).await;
     demanding.expect_problem(403, "forbidden");
     gateway.patch("ada", &one, edit.clone()).await.expect(200);

@@ -1,4 +1,4 @@
-//! Creating, editing and deleting: shapes, rules, who may, what is kept.
+//! Creating, editing and deleting: shapes, rules, permissions, and the stored fields.
 
 use super::*;
 

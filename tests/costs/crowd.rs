@@ -1,4 +1,4 @@
-//! A thousand clients who want the same at the same time cost what one costs.
+//! A thousand clients with the same request at the same time cost v1 as many calls as one client.
 
 use crate::support::gateway::{Gateway, WEB};
 use crate::support::proofs::{V1, card, get_card, me};
@@ -18,7 +18,7 @@ fn labels() -> Value {
         "created_at": "2026-11-21T10:36:12.630235Z", "created_by": "00000000-0000-4000-a000-000000000001"}]})
 }
 
-/// A v1 that answers each of the three calls of a cold read once, and a second of any of them not at all.
+/// A v1 that answers each of the three calls of a cold read once, and does not answer a second one.
 async fn once_each(list: Exchange) -> ScriptedV1 {
     let v1 = ScriptedV1::start().await;
     v1.expect(me());
@@ -68,7 +68,7 @@ async fn they_are_all_answered_when_the_first_client_leaves() {
         let gateway = Arc::clone(&gateway);
         tokio::spawn(async move { all_answered(&gateway, CROWD).await })
     };
-    // Time for most of them to be waiting; whenever the gate opens, the outcome is the same.
+    // Time for most requests to wait at the gate; the outcome is the same at any time of opening.
     tokio::time::sleep(Duration::from_millis(200)).await;
     gate.open();
     others.await.expect("all answered");
@@ -76,7 +76,7 @@ async fn they_are_all_answered_when_the_first_client_leaves() {
     v1.finish();
 }
 
-/// A missing id is looked for afresh, but not by each for itself.
+/// A missing id is read from v1 again, but requests at the same time share the read.
 #[tokio::test]
 async fn two_hundred_who_ask_for_what_is_missing_share_their_reads() {
     let gate = Gate::default();
@@ -97,12 +97,12 @@ async fn two_hundred_who_ask_for_what_is_missing_share_their_reads() {
     for task in tasks {
         task.await.expect("an answer").expect_problem(404, "resource_not_found");
     }
-    // Two when all have asked before the gate opened; a slow machine may need a few more.
+    // Two calls when all requests came before the gate opened; a slow machine may need a few more.
     assert!(v1.calls() < 3 + 50, "{} calls", v1.calls());
     v1.finish();
 }
 
-/// Those who waited for a read that failed are told so; the next who asks begins another.
+/// All requests that waited for a failed read get its error; the next request begins another read.
 #[tokio::test]
 async fn a_failure_is_everybodys_and_is_not_kept() {
     let gate = Gate::default();

@@ -4,13 +4,13 @@ use crate::costs::place::{OfItems, PLAN, Place, operation, plain_body};
 use crate::costs::planned;
 use causeway::plan::{Operation, Source, Surface};
 
-/// Calls that prove access: the person behind a key, the project card. The card of a workspace is its roster,
-/// which the mapping of its own list counts.
+/// Calls that prove access: the person behind a key, the project card. The card of a workspace is its list of members,
+/// which the mapping of that list counts.
 fn proofs(operation: &Operation) -> u32 {
     match operation.surface {
-        // The card of the project the key turns out to be in.
+        // The card of the project that the record belongs to.
         Surface::Workspace if operation.resource_is_of_items() => 2,
-        // Its card, and its id, under which the own store keeps it.
+        // The card of the workspace, and the workspace's id, which is the key of the own store.
         Surface::Workspace if PLAN.resource_of(operation).source == Source::Own => 3,
         Surface::User | Surface::Workspace => 1,
         Surface::Project => 2,
@@ -40,7 +40,7 @@ async fn warm_is_as_declared() {
         place.prepare(operation).await;
         place.warm(operation).await;
         let own = PLAN.resource_of(operation).source == Source::Own;
-        // Nothing else reads the list of projects that the audit log needs.
+        // No other operation reads the list of projects that the audit log needs.
         if operation.surface != Surface::Project && (!own || operation.id.starts_with("audit_logs_")) {
             place.ask(operation).await.expect(200);
         }
@@ -48,7 +48,7 @@ async fn warm_is_as_declared() {
         let answer = place.ask(operation).await.expect(operation.status);
         assert_eq!(answer.calls(), declared.warm, "{} warm", operation.id);
         planned::hold(&place, operation, true);
-        // Single work items and comments are read as they are now.
+        // Single work items and comments are read from v1 each time.
         let of_items = operation.resource_is_of_items() && operation.id != "work_items_list";
         let free = if of_items { 1 } else { 0 };
         assert!(operation.method.writes() || declared.warm == free, "{} as a warm read", operation.id);
@@ -82,7 +82,7 @@ async fn refusals_known_without_v1_cost_nothing_more() {
         let bad = format!("{path}?expand=nothing");
         let answer = place.send("ada", operation.method.as_str(), &bad, plain_body(operation)).await;
         if answer.status == 400 {
-            // A record that is read as it is now is looked for before the query is judged (O2).
+            // A record that is read from v1 each time is read before the query is checked (O2).
             let read = [
                 "cycles_update",
                 "work_items_retrieve",

@@ -1,4 +1,4 @@
-//! Equal reads at once: one is carried out for all who asked before it began, and for nobody who asked later.
+//! Equal reads at once: one read serves all requests that came before it began, and no later request.
 
 use crate::support::gateway::{Answer, Gateway, WEB};
 use crate::support::proofs::{V1, card, get_card, get_item, item, me};
@@ -17,7 +17,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// A gateway that has proven who ada is and what she may see.
+    /// A gateway that already holds the proofs of ada's identity and access.
     async fn new() -> Self {
         Self::with(&[]).await
     }
@@ -37,7 +37,7 @@ impl Scene {
         tokio::spawn(async move { gateway.get("ada", &path).await })
     }
 
-    /// Calls beside the proofs and the one that made them.
+    /// Returns the number of calls without the proofs and the call that made them.
     fn calls(&self) -> usize {
         self.v1.calls() - 3
     }
@@ -56,7 +56,7 @@ fn reads(name: &str) -> Exchange {
     get_item(ITEM, name)
 }
 
-/// Time for requests to arrive while the first is held, which is waited for a second.
+/// Waits a moment, so that requests arrive while the first one is held.
 async fn pause() {
     tokio::time::sleep(Duration::from_millis(400)).await;
 }
@@ -68,7 +68,7 @@ async fn those_who_come_during_a_read_share_the_next_one() {
     scene.v1.expect(reads("new"));
     let first = scene.ask(&one(""));
     scene.until_called(1).await;
-    // Somebody changes it past the gateway; whoever asks from now on is shown that.
+    // The item changes at v1, past the gateway; every later request must show the change.
     let later: Vec<_> = (0..50).map(|_| scene.ask(&one(""))).collect();
     pause().await;
     gate.open();
@@ -144,7 +144,7 @@ async fn a_failure_of_v1_is_told_to_the_one_whose_call_it_was() {
     scene.until_called(1).await;
     let waiting: Vec<_> = (0..5).map(|_| scene.ask(&one(""))).collect();
     pause().await;
-    // Not whole JSON, which is no reason to ask again.
+    // An incomplete JSON body, which does not cause another call.
     scene.v1.expect(reads("").truncated_json(200, item(ITEM, "one"), 1));
     scene.v1.expect(reads("one").times(4));
     gate.open();
@@ -166,7 +166,7 @@ async fn older_data_because_v1_failed_once_is_told_to_the_one_whose_call_it_was(
     scene.until_called(1).await;
     let waiting: Vec<_> = (0..5).map(|_| scene.ask(&one(""))).collect();
     pause().await;
-    // The failure is the second call's, when the first one's answer is kept.
+    // The second call fails, while the answer of the first call is cached.
     scene.v1.expect(reads("").reply(500, json!({"error": "once"})));
     scene.v1.expect(reads("new").repeated());
     gate.open();
@@ -199,7 +199,7 @@ async fn a_read_of_another_key_is_one_of_its_own() {
     scene.v1.finish();
 }
 
-/// A call that gets no answer, in the seconds after v1 was found in trouble, while others share their calls.
+/// A call without an answer, in the seconds after an outage of v1, while other requests share their calls.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_that_hangs_after_an_outage_holds_up_none_that_v1_answers() {
     let (scene, never) = (Scene::new().await, Gate::default());

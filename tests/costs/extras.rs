@@ -1,4 +1,4 @@
-//! Calls beyond the usual ones: what v1 counts is what the mapping declares `for each` of them.
+//! Calls beyond the usual ones: v1 counts as many as the mapping declares `for each` of them.
 
 use crate::costs::place::{PLAN, Place, operation};
 use causeway::plan::{Extra, Made, Operation};
@@ -25,13 +25,13 @@ fn case(id: &'static str, body: Value, extra: Extra, count: usize) -> Case {
     Case { id, body, extra, count, status: operation(id).status }
 }
 
-/// The declared cost of a warm operation with so many extras.
+/// Returns the declared cost of a warm operation with `count` extras.
 fn declared(operation: &Operation, extra: Extra, count: usize) -> usize {
     let each = operation.v1.iter().filter(|call| call.made == Made::ForEach(extra)).count();
     operation.calls.as_ref().map_or(0, |calls| calls.warm as usize) + each * count
 }
 
-/// Makes what the cases speak of, at v1.
+/// Creates the records of the cases at v1.
 async fn furnish(place: &Place) {
     let (item, label) = (place.record("work_items"), place.record("labels"));
     for name in ["a", "b"] {
@@ -53,7 +53,7 @@ fn cases() -> Vec<Case> {
         case("cycles_create", json!({"name": "a", "start_date": DAYS[0]}), Extra::Date, 1),
         case("cycles_create", json!({"name": "b", "start_date": DAYS[0], "end_date": DAYS[1]}), Extra::Date, 2),
         case("cycles_create", json!({"name": "c", "timezone": "EST"}), Extra::RefusedValue, 1),
-        // The first of both goes with the usual call.
+        // The first extra of both cases goes with the usual call.
         case("cycles_update", json!({"start_date": DAYS[0], "end_date": DAYS[1]}), Extra::Date, 1),
         case("cycles_update", json!({"timezone": "EST"}), Extra::RefusedValue, 1),
         case("labels_delete", Value::Null, Extra::Child, 2),
@@ -68,7 +68,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// Everything that a case reads besides is kept: the collection, and the people of the project.
+/// Fills the cache with all other data that a case reads: the collection, and the people of the project.
 async fn warm(place: &Place, operation: &Operation) {
     place.ask(self::operation("project_members_list")).await.expect(200);
     place.warm(operation).await;
@@ -82,9 +82,9 @@ async fn each_costs_the_calls_that_are_declared_for_it() {
         warm(&place, operation).await;
         let answer = place.ask_with(operation, body.clone()).await;
         assert_eq!(answer.status, status, "{id} with {body:?}");
-        // Making a state the default looks at the states as they are now.
+        // Making a state the default reads the states from v1 again.
         let fresh = usize::from(id == "states_update");
-        // An item without labels is put back without a look at them.
+        // An item without labels is put back without reading them.
         let spared = usize::from(id == "work_items_update");
         let declared = declared(operation, extra, count) + fresh - spared;
         assert_eq!(answer.calls() as usize, declared, "{id} with {body:?}");

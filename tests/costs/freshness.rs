@@ -1,11 +1,11 @@
-//! What is kept is what v1 holds: own writes, refused writes, writes on the pass-through, writes of others.
+//! The cache agrees with v1 after own writes, refused writes, writes on the pass-through, and writes of others.
 
 use crate::costs::place::{OfItems, PLAN, Place, operation};
 use causeway::plan::{Operation, Source};
 use serde_json::json;
 use std::time::Duration;
 
-/// The kept collections of v1; for work items see `items`.
+/// Returns the cached collections of v1; for work items see `items`.
 fn lists_with_writes() -> impl Iterator<Item = (&'static Operation, &'static str)> {
     let lists = PLAN.operations.iter().filter(|operation| operation.works() && operation.is_list());
     let lists = lists.filter(|list| !list.resource_is_of_items());
@@ -87,8 +87,8 @@ async fn a_write_on_the_pass_through_is_seen_at_once_and_what_it_started_a_littl
         assert!(seen.calls() >= 1, "{} may have changed", list.id);
         assert_eq!(list.id == "labels_list", seen.json.to_string().contains("#abcdef"));
     }
-    // v1 cascades in the background, so everything is dropped once more. 20 s are far more than the 2 s it
-    // takes and far less than the collection's age.
+    // v1 cascades in the background, so the gateway invalidates everything a second time. 20 s are far more than the
+    // 2 s until then and far less than the time to live of a collection.
     let labels = operation("labels_list");
     let mut calls = 0;
     for _ in 0..200 {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 const BOB: &str = "00000000-0000-4000-a000-000000000002";
 
-/// Asserts what a warm write costs, and that its mapping says why.
+/// Asserts the cost of a warm write, and that its mapping gives the reason.
 async fn costs(place: &Place, id: &str, body: Value, calls: u32, because: &str) {
     let operation = operation(id);
     place.warm(operation).await;
@@ -84,7 +84,7 @@ async fn a_guest_pays_for_the_way_round_to_the_workspace() {
     let roster = operation("project_members_list");
     let path = place.path(roster);
     let first = place.send("gil", "GET", &path, None).await.expect(200);
-    // Who it is, the project card, the roster; the workspace's roster is refused, so its projects are asked for.
+    // The caller, the project card, the members; the workspace's members are refused, so its projects are read.
     assert_eq!(first.calls(), 5);
     assert_eq!(place.send("gil", "GET", &path, None).await.expect(200).calls(), 0);
     let others: Vec<Value> = first.column("role").into_iter().filter(|role| role != "guest").collect();

@@ -1,5 +1,5 @@
-//! What work items and comments cost: look-ups and pages straight from v1, lists from the index, writes,
-//! expansions, and many who ask at once.
+//! The costs of work items and comments: look-ups and pages straight from v1, lists from the index, writes,
+//! expansions, and many requests at once.
 
 use crate::costs::place::{Place, operation, project};
 use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
@@ -15,7 +15,7 @@ fn list() -> String {
     format!("{WEB}/work-items/")
 }
 
-/// Makes `how_many` work items at v1, behind the gateway's back; their ids.
+/// Creates `how_many` work items at v1, past the gateway, and returns their ids.
 fn furnish(place: &Place, how_many: usize) -> Vec<String> {
     let label = place.record("labels");
     let parent = place.record("work_items");
@@ -30,7 +30,7 @@ fn furnish(place: &Place, how_many: usize) -> Vec<String> {
     made
 }
 
-/// A place whose person and project card are known, so that only what is asked for costs.
+/// A place whose person and project card are known, so that only the request itself costs calls.
 async fn proven(settings: &[(&str, &str)]) -> Place {
     let place = Place::with(settings).await;
     place.ask(operation("labels_list")).await.expect(200);
@@ -69,7 +69,7 @@ async fn lookups_cost_one_call() {
     assert_eq!((nothing.data().len(), nothing.calls()), (0, 1));
     let number = get(&place, &format!("{}?sequence_id=4", list())).await;
     assert_eq!((number.column("sequence_id"), number.calls()), (vec![json!(4)], 1));
-    // That there is no such number counts beside a look at the project after it: the identifier may have changed hands.
+    // A missing number costs a second call: the project is read after it, as the identifier may have changed hands.
     let nothing = get(&place, &format!("{}?sequence_id=4000", list())).await;
     assert_eq!((nothing.data().len(), nothing.calls()), (0, 2));
     assert_eq!(place.ask(operation("work_items_retrieve")).await.expect(200).calls(), 1);
@@ -78,7 +78,7 @@ async fn lookups_cost_one_call() {
     assert_eq!(place.ask(by_key).await.expect(200).calls(), 1, "the card of the workspace is known");
 }
 
-/// A look-up is judged by everything else that was asked, without asking v1 for it.
+/// The other conditions of a look-up are checked without a further call to v1.
 #[tokio::test]
 async fn lookups_with_further_conditions_cost_one_call_too() {
     let place = proven(&[]).await;
@@ -111,7 +111,7 @@ async fn writes_cost_what_their_mapping_says() {
             create.calls.as_ref().and_then(|calls| calls.why.as_deref()).is_some_and(|text| text.contains(why))
         );
     }
-    // Without an index each write looks at the item first; with one that is fresh, none does.
+    // Without an index each write reads the item first; with a fresh index no write does.
     let update = operation("work_items_update");
     assert_eq!(place.ask(update).await.expect(200).calls(), 2);
     place.warm(update).await;
@@ -206,7 +206,7 @@ async fn lists_on_a_warm_index_cost_at_most_one_call_and_none_inside_the_freshne
     }
 }
 
-/// What lists look at beside the index (states, labels) is asked for no more often than the index itself.
+/// The data that lists need beside the index (states, labels) is read no more often than the index itself.
 #[tokio::test]
 async fn an_index_and_labels_that_are_old_together_cost_one_call_where_no_label_is_shown() {
     let place = proven(&[("index.freshness", "0s"), ("cache.collection", "0s")]).await;
@@ -223,7 +223,7 @@ async fn generated(how_many: usize, settings: &[(&str, &str)]) -> (Sandbox, Gate
     let base_url = serve_sandbox(&sandbox).await;
     let gateway = Gateway::with(&base_url, settings).await;
     gateway.get("ada", &format!("{WEB}/labels/")).await.expect(200);
-    // What changed in the last two seconds before a read of several pages makes it compare all ids.
+    // A change in the last two seconds before a read of several pages makes that read compare all ids.
     tokio::time::sleep(Duration::from_millis(2500)).await;
     sandbox.clear_journal();
     (sandbox, gateway)
@@ -231,7 +231,7 @@ async fn generated(how_many: usize, settings: &[(&str, &str)]) -> (Sandbox, Gate
 
 #[tokio::test]
 async fn a_cold_list_of_ten_thousand_costs_eleven_calls() {
-    // One item is there to begin with.
+    // One item exists at the start.
     let (sandbox, gateway) = generated(9_999, &[("cache.collection", "10m")]).await;
     let answer = gateway.get("ada", &format!("{}?priority=urgent", list())).await.expect(200);
     assert!(answer.json["total_count"].as_u64().is_some_and(|total| total > 1000));
@@ -258,7 +258,7 @@ async fn a_thousand_cold_filtered_lists_cost_what_one_costs() {
     assert_eq!(sandbox.journal().len(), 4, "three pages and a look at what changed meanwhile");
 }
 
-/// Every own write, on v2 or on the pass-through, is in the next list, with an index and without.
+/// Every own write, on v2 or on the pass-through, shows in the next list, with an index and without.
 #[tokio::test]
 async fn own_writes_are_in_the_next_list() {
     for warm in [false, true] {
@@ -282,7 +282,7 @@ async fn own_writes_are_in_the_next_list() {
         }
         place.send("ada", "DELETE", &one, None).await.expect(204);
         assert!(!names(&get(&place, &path).await).contains(&json!("newer")));
-        // The same on v1's own routes.
+        // The same writes on v1's own routes.
         let v1 = list().replace("/v2/", "/v1/");
         let passed = place.gateway.post("ada", &v1, json!({"name": "passed"})).await.expect(201);
         assert!(names(&get(&place, &path).await).contains(&json!("passed")));

@@ -1,4 +1,4 @@
-//! What operations cost at v1: counted by v1 itself, told by `Causeway-V1-Calls`, declared in the mappings.
+//! The costs of operations at v1: counted by v1 itself, reported by `Causeway-V1-Calls`, declared in the mappings.
 //!
 //! May use: the public interface of the crate and `tests/support`.
 

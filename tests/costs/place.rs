@@ -20,12 +20,12 @@ impl Deref for Place {
 }
 
 impl Place {
-    /// With one record of each resource, made before the counting begins.
+    /// A place with one record of each resource, made before the counting begins.
     pub async fn new() -> Self {
         Self::with(&[]).await
     }
 
-    /// With settings.
+    /// The same with further settings.
     pub async fn with(settings: &[(&str, &str)]) -> Self {
         Self(Furnished::with(settings).await)
     }
@@ -36,7 +36,7 @@ impl Place {
         self.0.record(resource).unwrap_or_else(|| panic!("no record of {resource}"))
     }
 
-    /// Writes to v1 behind the gateway's back, in project `WEB`.
+    /// Writes to v1 past the gateway, in project `WEB`.
     pub fn at_v1(&self, key: &str, method: &str, path: &str, body: &Value) -> Value {
         ask_v1(self.gateway.sandbox(), key, method, &format!("{V1_WEB}{path}"), body).1
     }
@@ -47,7 +47,7 @@ impl Place {
         format!("/{}", filled.expect("a value for each variable"))
     }
 
-    /// Makes what an operation is for, where it is not there to begin with, and the mode it needs.
+    /// Creates the record that an operation needs, where it does not exist, and switches on the mode it needs.
     pub async fn prepare(&self, operation: &Operation) {
         if let Some(mode) = operation.mode {
             self.set_mode(mode).await;
@@ -60,7 +60,7 @@ impl Place {
         }
     }
 
-    /// Asks for an operation as ada.
+    /// Sends the request of an operation as ada.
     pub async fn ask(&self, operation: &Operation) -> Answer {
         self.ask_with(operation, plain_body(operation)).await
     }
@@ -71,7 +71,7 @@ impl Place {
         self.send("ada", operation.method.as_str(), &self.path(operation), body).await
     }
 
-    /// The body with ids of what is there.
+    /// Fills the body with ids of existing records.
     fn naming(&self, operation: &Operation, mut body: Value) -> Value {
         match operation.id.as_str() {
             "project_work_item_type_properties_attach" => {
@@ -88,7 +88,7 @@ impl Place {
         body
     }
 
-    /// Sends a request and holds what the gateway says it cost against what v1 has counted.
+    /// Sends a request and compares the calls that the gateway reports with those that v1 has counted.
     pub async fn send(&self, key: &str, method: &str, path: &str, body: Option<Value>) -> Answer {
         let before = self.counted();
         let answer = self.gateway.send(Some(key), method, path, body.as_ref()).await;
@@ -96,13 +96,13 @@ impl Place {
         answer
     }
 
-    /// Calls v1 has answered.
+    /// Returns the number of calls that v1 has answered.
     pub fn counted(&self) -> usize {
         self.gateway.sandbox().journal().len()
     }
 
-    /// Reads the list an operation's records are in, so that it is kept; of work items and what is below them
-    /// one that only the index can answer.
+    /// Reads the list of an operation's records, so that it is cached; for work items and records below them, a list
+    /// that only the index can answer.
     pub async fn warm(&self, operation: &Operation) {
         if operation.resource_is_of_items() {
             let list = format!("{}?priority=none", self.path(self::operation("work_items_list")));
@@ -111,7 +111,7 @@ impl Place {
             return;
         }
         if PLAN.resource_of(operation).source == Source::Own {
-            // Who it is in both places, and the states a schema shows.
+            // The caller in both places, and the states that a schema shows.
             self.ask(self::operation("workspace_features_retrieve")).await.expect(200);
             self.ask(self::operation("states_list")).await.expect(200);
             return;
@@ -134,9 +134,9 @@ pub fn operation(id: &str) -> &'static Operation {
     operation.unwrap_or_else(|| panic!("{id} does not work"))
 }
 
-/// Whether an operation is about work items or what is below one.
+/// Whether an operation is about work items or records below a work item.
 pub trait OfItems {
-    /// So it is.
+    /// Returns true for such an operation.
     fn resource_is_of_items(&self) -> bool;
 }
 
@@ -146,7 +146,7 @@ impl OfItems for Operation {
     }
 }
 
-/// The smallest body that does something.
+/// Returns the smallest body that changes something.
 pub fn plain_body(operation: &Operation) -> Option<Value> {
     let name = format!("fresh {}", uuid::Uuid::new_v4());
     match operation.method.as_str() {

@@ -1,11 +1,11 @@
-//! What `explain` tells of an operation is what happens: the calls v1 has answered are the planned ones.
+//! `explain` tells the truth about an operation: the calls that v1 has answered are the planned ones.
 
 use crate::costs::place::{PLAN, Place, operation};
 use causeway::explain::{ToldCall, explain, replacement};
 use causeway::plan::{Operation, Surface};
 use causeway::sandbox::JournalEntry;
 
-/// Whether a planned call, some variables perhaps unknown, is the one that was made.
+/// Checks whether the call that was made is a planned call, in which variables may be unknown.
 fn is_made(told: &ToldCall, made: &JournalEntry) -> bool {
     let path = made.path.split('?').next().unwrap_or_default();
     let path = path.strip_prefix("/api/v1/").unwrap_or(path);
@@ -14,7 +14,7 @@ fn is_made(told: &ToldCall, made: &JournalEntry) -> bool {
     told.method == made.method && planned.len() == real.len() && planned.iter().zip(&real).all(fits)
 }
 
-/// Takes the calls that were told out of those that were made; what was told in vain.
+/// Removes the announced calls from the calls that were made, and returns the announced calls that were not made.
 fn take<'t>(told: &'t [ToldCall], made: &mut Vec<JournalEntry>) -> Vec<&'t ToldCall> {
     // Exact paths first, so that a variable takes what nothing else can.
     let mut told: Vec<&ToldCall> = told.iter().collect();
@@ -29,8 +29,8 @@ fn take<'t>(told: &'t [ToldCall], made: &mut Vec<JournalEntry>) -> Vec<&'t ToldC
     told
 }
 
-/// Holds the calls planned for an operation, cold or warm, against those v1 has answered since the journal was
-/// cleared. Cold, what is left over are the proofs of access, and nothing else.
+/// Compares the calls planned for an operation, cold or warm, with those v1 has answered since the journal was
+/// cleared. When cold, only the proofs of access may be left over.
 pub fn hold(place: &Place, operation: &Operation, warm: bool) {
     let told = explain(&PLAN, true, operation.method.as_str(), &place.path(operation), None).expect("an operation");
     assert_eq!(told.operation, operation.id);
@@ -52,7 +52,7 @@ pub fn hold(place: &Place, operation: &Operation, warm: bool) {
     assert!(made.is_empty(), "{}: made but not planned: {made:?}", operation.id);
 }
 
-/// Calls a query needs beside those of the plan are told too.
+/// Calls that a query needs in addition to those of the plan are announced too.
 #[tokio::test]
 async fn queries_cost_what_is_told() {
     let queries = [
@@ -86,7 +86,7 @@ async fn queries_cost_what_is_told() {
     }
 }
 
-/// What a support question needs is there: why a filter is refused, and where the others are evaluated.
+/// The answer to a support question: why a filter is refused, and where the other filters are evaluated.
 #[test]
 fn faults_of_a_query_are_told_as_the_list_tells_them() {
     let list = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/work-items/";
@@ -110,7 +110,7 @@ fn faults_of_a_query_are_told_as_the_list_tells_them() {
     }
 }
 
-/// What the gateway refuses before it looks for a route is told in its words.
+/// `explain` shows a request that the gateway refuses before routing with the words of that refusal.
 #[tokio::test]
 async fn what_the_door_refuses_is_told_as_it_refuses_it() {
     let place = Place::new().await;

@@ -1,4 +1,4 @@
-//! What reads cost at the store: nothing where nothing is recorded, one statement where something is.
+//! The statements that reads cost at the store: none where nothing is recorded, one where something is.
 
 use crate::support::gateway::{Gateway, WEB};
 use crate::support::pg_wire::PgWire;
@@ -8,7 +8,7 @@ use serde_json::json;
 
 /// Reads of each kind that are counted together.
 const READS: u64 = 100;
-/// Statements that are not the reads': of leases, counts and upkeep, and of what was forgotten on a busy machine.
+/// Statements that are not the reads': of leases, counts, upkeep, and of entries that a busy machine forgot.
 const BESIDE: u64 = 30;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,4 +1,4 @@
-//! When two answers are the same, and in what they differ, told without what somebody has written.
+//! When two answers are the same, and how they differ; reports never contain text that a person has written.
 
 use crate::support::furnished::PLAN;
 use bytes::Bytes;
@@ -90,13 +90,13 @@ fn each_difference_is_told_by_place_and_kind() {
     counted["next"] = json!(3);
     let expected = [owned("/next", "null", "a number"), owned("/total_count", "a number", "another number")];
     assert_eq!(told(Some("name"), &one, &counted), expected);
-    // A row in the middle of a page is no matter of its ends.
+    // A row in the middle of a page has nothing to do with its ends.
     let row = |id: &str, name: &str| json!({"id": id, "name": name});
     let (one, other) = (["a", "b", "c"], ["a", "x", "c"]);
     let rows = |names: [&str; 3]| page(&names.map(|name| row(name, name)), json!(3));
     let expected = [owned("/data/*", "a row", "nothing"), owned("/data/*", "nothing", "a row")];
     assert_eq!(told(Some("name"), &rows(one), &rows(other)), expected);
-    // Which rows a part of a list holds nobody can say without its order.
+    // Without its order, the rows in a part of a list cannot be determined.
     assert_eq!(found(Some("updated_at"), &rows(one), &rows(other)), (Outcome::NotComparable, Vec::new()));
 }
 

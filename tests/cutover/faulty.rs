@@ -1,4 +1,4 @@
-//! What cannot be is refused at the start and at each reload, with a word of what to do.
+//! Impossible settings are refused at the start and at each reload, with advice.
 
 use crate::cutover::stage::Stage;
 use crate::support::furnished::PLAN;
@@ -116,7 +116,7 @@ async fn what_the_store_holds_is_native_only_where_it_has_been_left_and_all_at_o
     stage.store.mark_left("acme", "https://elsewhere.example").await.expect("noted");
     let other = told(&table("[\"all\"]", ", workspaces = [\"acme\"]")).await;
     assert!(other.contains("workspace acme has been left to another address than"), "{other}");
-    // It still serves as it did.
+    // The gateway still serves as before.
     stage.gateway.get("ada", "/api/v2/workspaces/acme/features/").await.expect(200);
     assert_eq!(stage.native.asked().len(), 1);
 }
@@ -152,7 +152,7 @@ async fn no_v2_is_refused_and_silence_is_not() {
              401 `unauthorized`; name the address of the deployment's own v2, without /api/v2"
         )
     );
-    // Nobody there, and somebody who fails: they may come back.
+    // A v2 that does not answer, and one that fails: they may come back.
     let gateway = Gateway::with(&v1, &[("native.base_url", NATIVE)]).await;
     gateway.get("ada", "/api/v2/users/me/").await.expect(200);
     let failing = ScriptedV1::start().await;
@@ -166,7 +166,7 @@ async fn a_gateway_is_not_its_own_v2() {
     let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
     let v1 = serve_sandbox(&sandbox).await;
     let gateway = Gateway::before(&v1).await;
-    // Behind a wire, so that its address does not tell.
+    // Behind a wire, so that the address does not give it away.
     let wire = Planting::plain(gateway.base()).await;
     let told = gateway.reload(&[("native.base_url", wire.base_url())]).await.expect_err("refused").to_string();
     assert!(told.contains(&format!("{} is this gateway itself", wire.base_url())), "{told}");
@@ -177,7 +177,7 @@ async fn a_loop_that_nobody_could_see_ends_at_its_first_turn() {
     let (socket, address) = reserved();
     let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
     let v1 = serve_sandbox(&sandbox).await;
-    // When it starts, nobody answers there.
+    // When the gateway starts, nothing answers at that address.
     let listen = format!("http://{address}");
     let serve = "[{ operations = [\"users_me_retrieve\"], mode = \"native\" }]";
     let gateway = Gateway::at(socket, &v1, &[("native.base_url", &listen), ("native.serve", serve)]).await;

@@ -1,4 +1,4 @@
-//! What is kept of workspaces that have been left and of comparisons, on both engines.
+//! The records of workspaces that have been left and of comparisons, on both engines.
 
 use crate::support::postgres::Database;
 use causeway::store::{ShadowCount, ShadowDifference, Store};

@@ -11,14 +11,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Differences that are planted.
+/// Number of planted differences.
 const PLANTED: usize = 20;
 
 fn is_long() -> bool {
     std::env::var_os("LONG_TESTS").is_some_and(|long| long == "1")
 }
 
-/// The reads of which answers are changed, by path and query; each is asked for once.
+/// Returns the reads whose answers are changed, by path and query; each is sent once.
 fn planted(paths: &[String]) -> BTreeSet<String> {
     let step = paths.len() / PLANTED;
     (0..PLANTED).map(|number| format!("{}mark={number}", joined(&paths[number * step]))).collect()
@@ -69,7 +69,7 @@ async fn all_planted_differences_are_found_and_no_other() {
     for (number, path) in paths.iter().enumerate() {
         stage.gateway.get(&reader.key, path).await.expect(200);
         if number % 50 == 49 {
-            // No faster than the other side answers, so that none is dropped.
+            // No faster than the other side answers, so that no comparison is dropped.
             let asked = i64::try_from(number + 1 + reader_reads).expect("few");
             stage
                 .report(|report| {
@@ -91,7 +91,7 @@ async fn all_planted_differences_are_found_and_no_other() {
 }
 
 /// Times to an answer in one process, in turns with and without comparing: one read after the other, and with a pause
-/// between them. The other side answers from memory, so that what is measured is the gateway.
+/// between them. The other side answers from memory, so that only the gateway is measured.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_takes_as_long_as_without_comparing() {
     if !is_long() {
@@ -120,7 +120,7 @@ async fn an_answer_takes_as_long_as_without_comparing() {
                 stage.gateway.get(&reader.key, &path).await.expect(200);
             }
             tokio::time::sleep(Duration::from_millis(300)).await;
-            // In another order each time, so that what else the machine does meets all of them.
+            // In another order each time, so that other load of the machine meets all modes.
             for turn in 0..modes.len() {
                 let which = (round + turn) % modes.len();
                 let settings = [
@@ -136,7 +136,7 @@ async fn an_answer_takes_as_long_as_without_comparing() {
                     stage.gateway.get(&reader.key, &path).await.expect(200);
                     times[which].push(began.elapsed());
                 }
-                // What is still compared is no matter of the next.
+                // Comparisons that still run must not disturb the next mode.
                 tokio::time::sleep(Duration::from_millis(300)).await;
             }
         }

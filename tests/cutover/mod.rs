@@ -1,4 +1,5 @@
-//! Operations that move to a v2 of the deployment's own, one after the other: who answers, and what is compared before.
+//! Operations that move to a v2 of the deployment's own, one after the other: which side answers, and the comparisons
+//! before the move.
 //!
 //! `stage` has a gateway, the v1 behind it, and another gateway before the same v1 as that v2.
 

@@ -28,7 +28,7 @@ async fn the_most_specific_table_says_who_answers() {
     let labels = ask(&format!("{WEB}/labels/")).await;
     assert_eq!((stage.native.asked().len(), labels.calls()), (2, 0));
     assert!(labels.headers["server-timing"].contains("native"), "{:?}", labels.headers);
-    // Elsewhere it is translated: the workspace is not there, and the gateway says so itself.
+    // In another workspace the operation is translated: the workspace does not exist, and the gateway answers itself.
     stage.gateway.get("ada", &format!("{}labels/", WEB.replace("acme", "nowhere") + "/")).await.expect(404);
     assert_eq!(stage.native.asked().len(), 2);
 }
@@ -101,7 +101,7 @@ async fn credentials_scopes_and_limits_are_checked_before() {
     stage.gateway.get(&narrow, STATES).await.expect_problem(403, "forbidden");
     stage.gateway.get("ada", &format!("{STATES}nothing/nowhere/")).await.expect_problem(404, "resource_not_found");
     assert_eq!(stage.native.asked().len(), 0);
-    // A key of the gateway goes on working: the key of its owner goes along.
+    // A key of the gateway still works: the key of its owner is sent on.
     let reading = mint("read", Some("acme")).await;
     let seen = stage.gateway.get(&reading, STATES).await.expect(200);
     assert_eq!(stage.native.asked()[0].header("x-api-key"), "ada");
@@ -109,7 +109,7 @@ async fn credentials_scopes_and_limits_are_checked_before() {
     let other = STATES.replace("acme", "globex");
     stage.gateway.get(&reading, &other).await.expect_problem(404, "resource_not_found");
     assert_eq!(stage.native.asked().len(), 1, "a key for one workspace opens no other");
-    // What is told of the key itself, the other side does not know.
+    // The other side does not know the gateway's own data about the key.
     let everything = ("native.serve", "[{ operations = [\"states\", \"users\"], mode = \"native\" }]");
     stage.gateway.reload(&[everything]).await.expect("a reload");
     let me = stage.gateway.get(&reading, "/api/v2/users/me/").await.expect(200);
@@ -142,7 +142,7 @@ async fn tokens_of_apps_go_on_working() {
     people.gateway.send_bare("GET", STATES, &headers).await.expect(200);
     let asked = native.asked();
     assert_eq!((asked.len(), asked[0].header("x-api-key"), asked[0].header("authorization")), (1, "ada", ""));
-    // When the key behind it is refused, the app is told about its token.
+    // When v1 refuses the key behind it, the answer to the app is about its token.
     let refused = people.gateway.send_bare("GET", &format!("{STATES}?refuse=1"), &headers).await;
     let refused = refused.expect_problem(401, "unauthorized");
     let mut challenges =

@@ -27,7 +27,7 @@ async fn answers_are_the_translations_and_differences_are_found() {
     stage.gateway.get("ada", &format!("{WEB}/states/?gruop=x")).await.expect(400);
     let report = stage.reads(4).await;
     let line = |name: &str| report.operations.iter().find(|line| line.operation == name).expect(name).clone();
-    // What is refused on both sides is equal.
+    // A request that both sides refuse is equal.
     assert_eq!((line("states_list").different, line("labels_list").different), (1, 1), "{report:?}");
     assert_eq!(
         (line("states_list").equal + line("states_list").different, line("project_members_list").equal),
@@ -37,7 +37,7 @@ async fn answers_are_the_translations_and_differences_are_found() {
     assert!(found.contains(&("states_list", "/data/*/name")) && found.contains(&("labels_list", "status")));
     assert_eq!(found.len(), 2, "{report:?}");
     assert!(report.differences.iter().any(|told| (&*told.ours, &*told.theirs) == ("200", "403")));
-    // Nothing of what somebody has written is kept.
+    // The report contains no text that a person has written.
     let shown = text(&report);
     assert!(!format!("{report:?}{shown}").contains("changed") && shown.contains("/data/*/name"), "{shown}");
     let page = board(&stage).await;
@@ -107,7 +107,7 @@ async fn what_cannot_be_held_against_each_other_is_counted_apart() {
 #[tokio::test]
 async fn a_write_between_the_two_answers_is_no_difference() {
     let stage = Stage::with(Seed::Recorded, &[ALL], |asked, number, _, json| {
-        // The first time it is asked, the other side has already heard of something.
+        // At first the other side already has a change that v1's answer does not show yet.
         if asked.path.contains("/states/") && number <= 2 {
             json["data"][0]["name"] = json!("renamed a moment ago");
         }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Counts are written quickly, and differences looked at again soon.
+/// Settings that write counts quickly and look at differences again soon.
 const QUICK: [(&str, &str); 3] =
     [("usage.flush", "50ms"), ("cache.collection", "50ms"), ("index.freshness", "50ms")];
 
@@ -25,12 +25,12 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// With `serve` as `native.serve`, and a wire that changes nothing.
+    /// A stage with `serve` as `native.serve`, and a wire that changes nothing.
     pub async fn serving(serve: &str) -> Self {
         Self::with(Seed::Recorded, &[("native.serve", serve)], |_, _, _, _| {}).await
     }
 
-    /// With settings, and a wire that changes answers.
+    /// A stage with settings, and a wire that changes answers.
     pub async fn with(
         seed: Seed,
         settings: &[(&str, &str)],
@@ -44,7 +44,7 @@ impl Stage {
         let folder = tempfile::tempdir().expect("a folder");
         let url = format!("sqlite:{}", folder.path().join("store.db").display());
         {
-            // What has been left is known before the gateway starts.
+            // The workspaces that have been left are recorded before the gateway starts.
             let store = Store::open(&url, &v1).await.expect("a store");
             store.mark_left("acme", &format!("{}/", native.base_url())).await.expect("noted");
             store.close().await;
@@ -57,7 +57,7 @@ impl Stage {
         Self { gateway, native, store, sandbox, behind, _folder: folder }
     }
 
-    /// The report, as soon as `enough` says that all is in it.
+    /// Waits for a report for which `enough` returns true, and returns it.
     pub async fn report(&self, enough: impl Fn(&Report) -> bool) -> Report {
         for _ in 0..1200 {
             let report = Report::read(&self.store).await.expect("a report");
@@ -69,13 +69,13 @@ impl Stage {
         panic!("not enough: {:?}", Report::read(&self.store).await.expect("a report"));
     }
 
-    /// The report with so many reads in it.
+    /// Waits for a report with that many reads, and returns it.
     pub async fn reads(&self, reads: i64) -> Report {
         self.report(|report| report.operations.iter().map(all).sum::<i64>() == reads).await
     }
 }
 
-/// Reads of a line.
+/// Returns the number of reads of a line.
 pub fn all(line: &Line) -> i64 {
     line.equal + line.different + line.not_comparable + line.dropped + line.failed
 }
