@@ -403,7 +403,7 @@ proptest! {
         }
     }
 
-    /// A member of another kind is a fault of v1, never a v2 record that breaks its own shape.
+    /// A member of another JSON kind is reported as a fault of v1, never shown as a v2 record of a wrong shape.
     #[test]
     fn a_member_of_another_kind_is_a_fault(seed in any::<u128>(), which in 0_usize..4, at in any::<prop::sample::Index>(), value in any_json()) {
         let resource = PLAN.resource(TRANSLATED[which]).expect("a resource");

@@ -1,4 +1,4 @@
-//! Operations that the deployment's own v2 answers: what goes there, what comes back, and what is checked before.
+//! Operations that the deployment's own v2 answers: the forwarded request, the answer, and the checks before.
 
 use crate::cutover::stage::Stage;
 use crate::oauth::stage::{SECRET, Tokens};

@@ -1,7 +1,7 @@
-//! Clients that read and write through the gateway and do as they are told: each repeats what it may repeat, and looks
-//! the record up first when its write may have been carried out, or sends the same `Idempotency-Key` again.
+//! Clients that read and write through the gateway and follow its answers: each repeats a request that it may repeat,
+//! and reads the record first when its write may have been carried out, or sends the same `Idempotency-Key` again.
 //!
-//! Each has records of its own, which nobody else writes.
+//! Each client has records of its own, which no other client writes.
 //!
 //! May use: what the scene offers, the numbers of the proxy.
 
@@ -12,18 +12,18 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Times a client does as it is told before it gives a write up.
+/// Tries of a write before a client gives it up.
 const PATIENCE: usize = 12;
-/// How long a client that was told to wait does so at first, and at most; the gateway says whole seconds, while most
+/// The first and the longest wait of a client that was told to wait; the gateway says whole seconds, while most
 /// faults last as long as a call.
 const WAITS: [Duration; 2] = [Duration::from_millis(30), Duration::from_secs(1)];
-/// How long a client goes on looking for what it may have made.
+/// The time in which a client looks for a record that it may have created.
 const LOOKING: Duration = Duration::from_secs(60);
-/// Records of one client; beyond that it deletes, so that lists stay of a size.
+/// Number of records of one client; above it the client deletes, so that lists keep their size.
 const MOST: usize = 40;
-/// Rows of a list that are held against v1.
+/// Number of rows of a list that are compared with v1.
 const ROWS: usize = 8;
-/// Collections of the project, as often as records are made in them.
+/// Collections of the project; a name that stands here more often is used more often.
 const COLLECTIONS: [&str; 12] = [
     "labels",
     "labels",
@@ -39,14 +39,14 @@ const COLLECTIONS: [&str; 12] = [
     "comments",
 ];
 
-/// A record of one client, with the members it last wrote.
+/// A record of one client, with the members that the client last wrote.
 #[derive(Debug, Clone)]
 pub struct Record {
-    /// Below the project, such as `labels` or `work-items/…/comments`.
+    /// Path below the project, such as `labels` or `work-items/…/comments`.
     pub collection: String,
     pub id: String,
     pub members: Value,
-    /// The last value of its custom field, of a work item with a type.
+    /// The last value of the custom field, for a work item with a type.
     pub note: Option<String>,
     pub archived: bool,
 }
@@ -65,7 +65,7 @@ impl Record {
     }
 }
 
-/// The member that names a record of the collection.
+/// Returns the member that names a record of the collection.
 pub fn naming(collection: &str) -> &'static str {
     if collection.ends_with("comments") { "comment_html" } else { "name" }
 }
@@ -119,12 +119,12 @@ impl Client {
         }
     }
 
-    /// Places of the work items.
+    /// Returns the positions of the work items.
     fn items(&self) -> Vec<usize> {
         (0..self.records.len()).filter(|at| self.records[*at].is_item()).collect()
     }
 
-    /// Place of a record that v2 shows: neither archived nor a comment on an archived item.
+    /// Returns the position of a record that v2 shows: neither archived nor a comment on an archived item.
     fn live(&mut self) -> Option<usize> {
         let hidden = |record: &Record| {
             record.archived || self.records.iter().any(|item| item.archived && record.is_of(item))
@@ -138,12 +138,12 @@ impl Client {
         format!("c{} r{}", self.number, self.made)
     }
 
-    /// What a record called `name` is named with.
+    /// Returns the value that gives a record the name `name`.
     fn named(collection: &str, name: &str) -> Value {
         if collection.ends_with("comments") { json!(format!("<p>{name}</p>")) } else { json!(name) }
     }
 
-    /// Where the next record is made.
+    /// Returns the collection of the next record.
     fn place(&mut self) -> String {
         let picked = COLLECTIONS[self.random.below(COLLECTIONS.len())];
         if picked != "comments" {
@@ -224,7 +224,7 @@ impl Client {
             }
             wait(&answer, tried).await;
         }
-        // Whatever there is now is what it is.
+        // The client takes the stored value as it is.
         field.count("given up");
         let stored = field.truth(&record.path()).unwrap_or_default();
         self.records[at].members[naming] = stored[naming].clone();
@@ -249,7 +249,7 @@ impl Client {
                     self.records[at].archived = archived;
                     return;
                 }
-                // The archive that was told of had been carried out.
+                // An earlier archive request, whose outcome was uncertain, had been carried out.
                 404 if verb == "archive" && told => {
                     self.records[at].archived = true;
                     return;
@@ -269,7 +269,7 @@ impl Client {
         for tried in 0..PATIENCE {
             let answer = field.send("DELETE", &record.path(), None, None).await;
             if matches!(answer.status, 204 | 404) {
-                // Its comments go with an item.
+                // The comments of an item are deleted with it.
                 self.records.retain(|comment| !comment.is_of(&record));
                 self.gone.push(record);
                 return;
@@ -288,7 +288,7 @@ impl Client {
             let answer = field.send("GET", &path, None, None).await;
             let Some(rows) = answer.json["data"].as_array().filter(|_| answer.status == 200) else { return };
             field.count("lists read");
-            // Rows of this client, which nobody writes meanwhile.
+            // Rows of this client, which no other client writes meanwhile.
             let own = rows.iter().filter(|row| self.records.iter().any(|own| row["id"] == json!(own.id)));
             for row in own.take(ROWS) {
                 field.held_against_v1(&record.collection, row);
@@ -316,14 +316,14 @@ impl Client {
     }
 }
 
-/// Waits as a client that was told to, after so many tries.
+/// Waits as the answer says; `tried` is the number of tries so far.
 async fn wait(answer: &Answer, tried: usize) {
     if answer.headers.contains_key("retry-after") {
         tokio::time::sleep((WAITS[0] * 2_u32.pow(tried.min(6) as u32)).min(WAITS[1])).await;
     }
 }
 
-/// Makes a record; none when the client gives up.
+/// Creates a record and returns its id; none when the client gives up.
 async fn new_id(field: &Field, collection: &str, body: &Value, key: Option<&str>) -> Option<String> {
     let name = &body[naming(collection)];
     for tried in 0..PATIENCE {
@@ -334,7 +334,7 @@ async fn new_id(field: &Field, collection: &str, body: &Value, key: Option<&str>
             }
             return Some(answer.text("id"));
         }
-        // Who has a key sends the same again; the gateway looks.
+        // A client with a key sends the same request again; the gateway finds out.
         if is_told(&answer)
             && (key.is_none() || tried + 1 == PATIENCE)
             && let Some(id) = look_up(field, collection, name).await
@@ -347,7 +347,7 @@ async fn new_id(field: &Field, collection: &str, body: &Value, key: Option<&str>
     None
 }
 
-/// What a client does that was told that its create may have been carried out.
+/// Looks for a record after the answer that its create may have been carried out.
 async fn look_up(field: &Field, collection: &str, name: &Value) -> Option<String> {
     let word = name.as_str().unwrap_or_default().replace("<p>", "").replace("</p>", "").replace(' ', "%20");
     let began = Instant::now();
@@ -364,7 +364,7 @@ async fn look_up(field: &Field, collection: &str, name: &Value) -> Option<String
     None
 }
 
-/// Makes the type with a text property `note` that some work items have; its id.
+/// Creates the type with a text property `note` that some work items have, and returns its id.
 pub async fn type_with_note(gateway: &crate::support::gateway::Gateway) -> String {
     let types = format!("{WEB}/work-item-types/");
     let kind = gateway.post("ada", &format!("{types}enable/"), json!({})).await.text("id");

@@ -1,4 +1,4 @@
-//! Collections that change while they are read: between any two pages a row comes or goes at v1.
+//! Collections that change during a read: between any two pages a row is added or removed at v1.
 
 use crate::support::furnished::id as id_of;
 use crate::support::gateway::{Answer, Gateway, WEB};
@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 
-/// What happens at v1 before it answers a page; told the number of the page.
+/// Changes v1 before it answers a page; gets the number of the page.
 type Between = Box<dyn FnMut(&Sandbox, usize) + Send>;
 
 /// A v1 whose lists at `path` change before each page of them.
@@ -28,7 +28,7 @@ struct Changing {
     sandbox: Sandbox,
     path: &'static str,
     between: Arc<Mutex<Between>>,
-    /// Milliseconds that each page of them takes.
+    /// Milliseconds that v1 takes for each page of these lists.
     takes: Arc<AtomicU64>,
 }
 
@@ -62,7 +62,7 @@ impl Changing {
     }
 }
 
-/// A sandbox with so many labels in `WEB`; their ids, the oldest first.
+/// A sandbox with `count` labels in `WEB`, and their ids, the oldest first.
 fn with_labels(count: usize) -> (Sandbox, Vec<String>) {
     let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
     let make = |n| id_of(&in_web(&sandbox, "POST", "labels/", &json!({"name": format!("label {n}")})));
@@ -86,11 +86,11 @@ async fn behind_with(
     Gateway::with(&v1.serve().await, settings).await
 }
 
-/// Time after which what was read is too old to be used as long as v1's lists can be read.
+/// Age from which cached data is too old, as long as v1's lists can be read.
 const USUAL: Duration = Duration::from_millis(100);
 const SHORT: [(&str, &str); 2] = [("cache.collection", "100ms"), ("index.freshness", "100ms")];
 
-/// The age of an answer that is a list as it was before it kept changing.
+/// Returns the age of an answer that shows a list from before it kept changing.
 fn outlasted(answer: &Answer) -> Option<u64> {
     let told = answer.headers["server-timing"].contains("stale;desc=\"the list kept changing\"");
     let status = answer.headers.get("cache-status").map(String::as_str);
@@ -100,7 +100,7 @@ fn outlasted(answer: &Answer) -> Option<u64> {
     age
 }
 
-/// Labels of which some of every page go before each page, once that is wished.
+/// Deletes some labels of every page before each page, from the moment the flag is set.
 fn restless(mut left: VecDeque<String>) -> (Arc<AtomicBool>, Between) {
     let begun = Arc::<AtomicBool>::default();
     let begins = Arc::clone(&begun);
@@ -120,7 +120,7 @@ async fn grow_older() {
     tokio::time::sleep(USUAL + USUAL / 2).await;
 }
 
-/// All labels that the gateway shows, read from what it kept.
+/// Returns all labels that the gateway shows from its cache.
 async fn labels(gateway: &Gateway) -> (Answer, HashSet<String>) {
     let first = gateway.get("ada", &format!("{WEB}/labels/?per_page=1")).await;
     let mut ids = HashSet::new();
@@ -155,7 +155,7 @@ async fn labels_that_grow_before_every_page_are_read_in_one_walk() {
     };
     let gateway = behind(&sandbox, "/labels/", Box::new(grow)).await;
     let (answer, shown) = labels(&gateway).await;
-    // One came before the first page was cut; those after it are not part of what there was then.
+    // One row was added before the first page; rows added later do not belong to this read.
     assert_eq!(answer.expect(200).json["total_count"], 2_101);
     assert_eq!(pages(&sandbox, "/labels/"), 3);
     assert_eq!(shown.len(), 2_101);
@@ -169,7 +169,7 @@ async fn labels_that_shrink_and_grow_once_are_read_again() {
     let change = move |v1: &Sandbox, page: usize| {
         if page == 1 && left > 0 {
             left -= 1;
-            // Of the rows that were read already: one behind them is missed by this walk, and the count stays.
+            // A row that was already read is deleted: this walk misses one row behind it, and the count stays the same.
             in_web(v1, "DELETE", &format!("labels/{gone}/"), &json!({}));
         }
     };
@@ -203,7 +203,7 @@ async fn labels_that_never_stand_still_are_worth_another_try_and_no_fault() {
     let (sandbox, made) = with_labels(2_100);
     let mut left: std::collections::VecDeque<String> = made.into();
     let shrink = move |v1: &Sandbox, _: usize| {
-        // One of each page: at every instant some are there that no later page shows.
+        // One of each page: at every instant there are rows that no later page shows.
         let middle = left.remove(left.len() / 2);
         for id in [left.pop_front(), middle, left.pop_back()].into_iter().flatten() {
             in_web(v1, "DELETE", &format!("labels/{id}/"), &json!({}));
@@ -230,20 +230,20 @@ async fn a_list_that_keeps_changing_is_answered_as_it_was_last_and_says_how_old_
     let age = outlasted(&answer).expect("an age");
     assert!((1..=read.elapsed().as_secs() + 1).contains(&age), "{age}");
     assert_eq!(answer.bytes, before.bytes);
-    // Nothing is missing because it was not there before, and nobody sees what v1 does not show them.
+    // A record absent from the old list is not reported as missing, and no caller sees rows that v1 hides from them.
     let missing = gateway.get("ada", &format!("{WEB}/labels/00000000-0000-4000-e000-0000000fffff/")).await;
     missing.expect_problem(503, "upstream_unavailable");
     gateway.get("eve", &list).await.expect_problem(404, "resource_not_found");
-    // A write looks names up in the list as it is.
+    // A write needs the current list to look names up.
     let item = json!({"name": "an item", "labels": ["label 1000"]});
     let refused = gateway.post("ada", &format!("{WEB}/work-items/"), item).await;
     refused.expect_problem(503, "upstream_unavailable");
-    // Whoever has written sees what was written.
+    // A caller sees their own write.
     let own = gateway.post("ada", &format!("{WEB}/labels/"), json!({"name": "my own"})).await.expect(201);
     let answer = gateway.get("ada", &format!("{WEB}/labels/?name=my%20own")).await.expect(200);
     assert_eq!(answer.column("id"), [own.json["id"].clone()]);
     assert!(outlasted(&answer).is_some());
-    // What was written past the plan is in no list that is kept.
+    // A write on the pass-through is in no cached list.
     let past = format!("{}/labels/", WEB.replace("/v2/", "/v1/"));
     gateway.post("ada", &past, json!({"name": "past the plan"})).await.expect(201);
     let refused = gateway.get("ada", &list).await.expect_problem(503, "upstream_unavailable");
@@ -288,7 +288,7 @@ async fn work_items_that_keep_changing_are_listed_as_they_were_last() {
     let begun = Arc::<AtomicBool>::default();
     let begins = Arc::clone(&begun);
     let shrink = move |v1: &Sandbox, page: usize| {
-        // Of the rows that the first page has shown, so that the second does not show one that is there.
+        // Deletes a row that the first page has shown, so that the second page misses a row that exists.
         if begins.load(Ordering::SeqCst)
             && page == 1
             && let Some(id) = oldest.pop_front()
@@ -306,7 +306,7 @@ async fn work_items_that_keep_changing_are_listed_as_they_were_last() {
     let answer = gateway.get("ada", &list).await.expect(200);
     assert!(outlasted(&answer).is_some(), "{:?}", answer.headers);
     assert_eq!(answer.bytes, before.bytes);
-    // What is deleted through the gateway is not in it, and the rest still is.
+    // The old list leaves out an item deleted through the gateway, and keeps the rest.
     gateway.delete("ada", &format!("{WEB}/work-items/{}/", id_of(&before.json["data"][0]))).await.expect(204);
     let answer = gateway.get("ada", &list).await.expect(200);
     assert!(outlasted(&answer).is_some(), "{:?}", answer.headers);
@@ -326,7 +326,7 @@ async fn work_items_that_take_too_long_to_compare_are_listed_as_they_were_last()
     let list = format!("{WEB}/work-items/?priority__in=urgent,high,medium,low,none&per_page=1");
     let before = gateway.get("ada", &list).await.expect(200);
     grow_older().await;
-    // Fifteen pages are more than fit into the 30 s of a request, which is known after the first of them.
+    // Fifteen pages do not fit into the 30 s of a request, as the gateway knows after the first page.
     takes.store(3_000, Ordering::SeqCst);
     let answer = gateway.get("ada", &list).await.expect(200);
     let told = &answer.headers["server-timing"];

@@ -1,5 +1,5 @@
-//! Mixed reads and writes of several clients through a gateway behind which faults are injected by seed; then what
-//! clients were told is held against what v1 executed and stores.
+//! Mixed reads and writes of several clients through a gateway behind which faults are injected by seed; then the
+//! answers to the clients are compared with what v1 executed and stores.
 //!
 //! The clients (`clients`) make, change, archive and delete labels, work items with and without custom fields,
 //! modules, states, cycles and comments. LONG_TESTS=1 makes ten times as many writes and twenty times as many reads;
@@ -19,10 +19,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 pub const CLIENTS: usize = 8;
-/// Calls of a hundred that meet a fault.
+/// Percentage of calls that meet a fault.
 const PERCENT: usize = 25;
 
-/// Requests from one line about them to the next.
+/// Number of requests between two lines of progress.
 const PROGRESS: usize = 2_000;
 
 fn size() -> (usize, usize) {
@@ -36,7 +36,7 @@ fn there_are_at_least_sixty_kinds_with_names_of_their_own() {
     assert!(names.len() >= 60, "{}", names.len());
 }
 
-/// What became of requests that met a fault.
+/// Outcomes of the requests that met a fault.
 #[derive(Default, Clone)]
 struct Figures {
     writes: usize,
@@ -47,10 +47,10 @@ struct Figures {
     answered: usize,
 }
 
-/// Everything the clients share.
+/// The state that all clients share.
 pub struct Field {
     gateway: Gateway,
-    /// The type that some work items have.
+    /// The type of some work items.
     pub kind: String,
     sandbox: Sandbox,
     proxy: Proxy,
@@ -69,7 +69,7 @@ impl Field {
         self.wrong.lock().unwrap().push(what);
     }
 
-    /// Sends a request below the project; what v1 did for it is held against the answer.
+    /// Sends a request below the project, and compares the answer with what v1 did for it.
     pub async fn send(&self, method: &str, path: &str, body: Option<&Value>, key: Option<&str>) -> Answer {
         let number = self.next.fetch_add(1, Ordering::SeqCst);
         if number.is_multiple_of(PROGRESS) {
@@ -106,7 +106,7 @@ impl Field {
         }
     }
 
-    /// What v1 executed for a write, against what its client was told.
+    /// Compares what v1 executed for a write with the answer to its client.
     fn judge(&self, method: &str, path: &str, answer: &Answer, did: &Did) {
         let line = || {
             let faults: Vec<&str> = did.faults.iter().map(|fault| KINDS[*fault].name).collect();
@@ -145,7 +145,7 @@ impl Field {
         }
     }
 
-    /// A record as v1 has it; none when it is not there.
+    /// Returns a record as v1 has it; none when it does not exist.
     pub fn truth(&self, path: &str) -> Option<Value> {
         let (status, record) = ask_v1(&self.sandbox, "ada", "GET", &format!("{V1_WEB}{path}"), &Value::Null);
         (200..300).contains(&status).then_some(record)
@@ -163,7 +163,7 @@ impl Field {
         rows
     }
 
-    /// A record that was shown, against what v1 stores.
+    /// Compares a record that was shown with what v1 stores.
     pub fn held_against_v1(&self, collection: &str, shown: &Value) {
         let id = shown["id"].as_str().unwrap_or_default();
         let stored = self.truth(&format!("{collection}/{id}/")).unwrap_or_default();
@@ -174,7 +174,7 @@ impl Field {
         }
     }
 
-    /// What a client wrote, against what there is in the end; the faults are over.
+    /// Compares the writes of a client with the final records, after the faults are over.
     async fn held_against_the_end(&self, client: &Client) {
         for record in client.records.iter().filter(|record| record.archived) {
             if self.truth(&record.path()).is_some() {
@@ -204,7 +204,7 @@ impl Field {
         }
     }
 
-    /// Two records of the same name, which no client asked for.
+    /// Reports two records of the same name, which no client asked for.
     fn doubled(&self, collection: &str) {
         let mut names: HashMap<String, usize> = HashMap::new();
         for row in self.rows(collection) {

@@ -1,5 +1,5 @@
-//! A v1 that goes away and comes back: what is answered meanwhile and how old it is, what is not, and what v1 is
-//! asked when it is back. On a short scale: what is seconds and minutes by default is fractions of a second here.
+//! A v1 that goes away and comes back: which requests are answered meanwhile and with how old data, and which calls v1
+//! gets when it is back. On a short scale: defaults of seconds and minutes are fractions of a second here.
 
 use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
 use crate::support::past_gateway::ask_v1;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 const ITEM: &str = "work-items/00000000-0000-4000-e000-000000000001/";
 const WORKSPACE: &str = "/api/v2/workspaces/acme";
-/// What is usually as fresh as this.
+/// Age up to which data is used while v1 answers.
 const USUAL: Duration = Duration::from_millis(100);
 const SHORT: [(&str, &str); 5] = [
     ("cache.card", "100ms"),
@@ -40,7 +40,7 @@ impl Stage {
         Self { sandbox, switch, gateway }
     }
 
-    /// Reads all of `paths` and lets what was read grow older than usual.
+    /// Reads all of `paths` and waits until the data is older than usual.
     async fn warm(&self, key: &str, paths: &[String]) -> Vec<Answer> {
         let mut answers = Vec::new();
         for path in paths {
@@ -52,7 +52,7 @@ impl Stage {
         answers
     }
 
-    /// Asks v1 past the gateway.
+    /// Calls v1 past the gateway.
     fn at_v1(&self, method: &str, path: &str) -> u16 {
         ask_v1(&self.sandbox, "ada", method, path, &Value::Null).0
     }
@@ -61,7 +61,7 @@ impl Stage {
         self.gateway.send(None, "GET", "/readyz", None).await
     }
 
-    /// Waits until v1 is asked again.
+    /// Waits until the gateway calls v1 again.
     async fn recovered(&self, path: &str) {
         until("v1 is asked again", async || {
             let answer = self.gateway.get("ada", path).await;
@@ -71,7 +71,7 @@ impl Stage {
     }
 }
 
-/// The age of an answer that relies on older data because v1 is away.
+/// Returns the age of an answer that relies on older data because v1 is away.
 fn outlasted(answer: &Answer) -> Option<u64> {
     let told = answer.headers["server-timing"].contains("stale;desc=\"v1 is not reachable\"");
     let status = answer.headers.get("cache-status").map(String::as_str);
@@ -82,7 +82,7 @@ fn outlasted(answer: &Answer) -> Option<u64> {
     age
 }
 
-/// Reads that an index and kept collections answer.
+/// Returns reads that an index and cached collections answer.
 fn reads() -> Vec<String> {
     let within = [
         "states/",
@@ -120,18 +120,18 @@ async fn reads_go_on_while_v1_is_away_and_say_how_old_they_are() {
                 status => assert_eq!((status, &known.bytes), (200, &before.bytes), "{line:?} {path}"),
             }
         }
-        // The document is not older, but who asks for it was proven long ago.
+        // The document is not older, but the proof of its caller is.
         let schema = stage.gateway.get("ada", "/api/v2/schema/").await.expect(200);
         assert!(outlasted(&schema).is_some(), "{line:?} {:?}", schema.headers);
         assert_eq!(schema.headers["cache-control"], "no-store", "{line:?}");
-        // That something is missing is never concluded from what is kept.
+        // Cached data never proves that a record is missing.
         for path in
             ["work-items/00000000-0000-4000-e000-0000000fffff/", "states/00000000-0000-4000-e000-0000000fffff/"]
         {
             let answer = stage.gateway.get("ada", &format!("{WEB}/{path}")).await;
             assert!((500..=504).contains(&answer.status), "{line:?} {path}: {} {}", answer.status, answer.json);
         }
-        // Nobody gets what is kept for others.
+        // No caller gets data that is cached for others.
         for (key, path) in [("eve", format!("{WEB}/states/")), ("nobody", "/api/v2/users/me/".into())] {
             let answer = stage.gateway.get(key, &path).await;
             assert!((500..=504).contains(&answer.status), "{line:?} {key}: {}", answer.json);
@@ -179,18 +179,18 @@ async fn items_and_pages_that_no_index_holds_are_answered_as_they_were_read_last
 
 #[tokio::test]
 async fn nothing_is_older_than_allowed() {
-    // Data: however long proofs may be used.
+    // Data expires, although proofs may be used longer.
     let stage = Stage::with(&[("cache.stale_if_error", "700ms"), ("cache.outage_grace", "1h")]).await;
     stage.warm("ada", &reads()).await;
     stage.switch.set(Line::Refusing).await;
     tokio::time::sleep(Duration::from_millis(700)).await;
     for path in reads() {
         let answer = stage.gateway.get("ada", &path).await;
-        // Who the caller is, and what the roster of the workspace says, are proofs of access themselves.
+        // The identity of the caller and the members of the workspace are proofs of access themselves.
         let proof = path.ends_with("/users/me/") || path == format!("{WORKSPACE}/members/");
         assert_eq!(answer.status, if proof { 200 } else { 503 }, "{path}: {}", answer.json);
     }
-    // Proofs: however long data may be used.
+    // Proofs expire, although data may be used longer.
     let stage = Stage::with(&[("cache.stale_if_error", "1h"), ("cache.outage_grace", "700ms")]).await;
     stage.warm("ada", &reads()).await;
     stage.switch.set(Line::Refusing).await;
@@ -198,7 +198,7 @@ async fn nothing_is_older_than_allowed() {
     for path in reads() {
         stage.gateway.get("ada", &path).await.expect_problem(503, "upstream_unavailable");
     }
-    // Neither.
+    // Neither may be used.
     for settings in [
         [("cache.stale_if_error", "0s"), ("cache.card", "1s")],
         [("cache.outage_grace", "0s"), ("cache.card", "100ms")],
@@ -246,7 +246,7 @@ async fn a_key_that_v1_refuses_on_the_pass_through_is_proven_anew() {
     let states = format!("{WEB}/states/");
     stage.warm("bob", std::slice::from_ref(&states)).await;
     stage.switch.set(Line::Poisoned("/users/me/")).await;
-    // Reads that a card proves believe five times as long whose the key is.
+    // A read that a card proves trusts the identity behind a key five times as long.
     tokio::time::sleep(USUAL * 5).await;
     assert!(
         outlasted(&stage.gateway.get("bob", &states).await.expect(200)).is_some(),
@@ -268,7 +268,7 @@ async fn a_gateway_key_that_is_revoked_during_the_outage_is_dead_at_once() {
     assert!(outlasted(&stage.gateway.get(&key, &states).await.expect(200)).is_some());
     assert!(stage.gateway.oauth().revoke_key(row.id, None).await.expect("a store"));
     stage.gateway.get(&key, &states).await.expect_problem(401, "unauthorized");
-    // Nor is a new one given for a key that v1 cannot be asked about.
+    // The gateway creates no new key for a v1 key that v1 cannot be asked about.
     let again = Minting { title: "again".into(), scopes: "read".into(), ..Minting::default() };
     let ctx = Context::new("test", Duration::from_secs(30));
     assert!(stage.gateway.oauth().mint("ada", again, &ctx).await.is_err());
@@ -292,7 +292,7 @@ async fn own_writes_are_in_what_is_kept_or_void_it() {
     assert!(seen().await);
     for path in [&item, &list] {
         let answer = stage.gateway.get("ada", path).await;
-        // Carried into the index, or gone; never as it was before.
+        // The index has the change or is gone; it never shows the item as it was before.
         assert!(answer.status == 503 || answer.bytes.windows(7).any(|name| name == b"renamed"), "{}", answer.json);
     }
     // A write that v1 certainly did not carry out leaves everything as it is.
@@ -394,7 +394,7 @@ async fn one_path_that_always_fails_closes_nothing_else() {
     assert_eq!(outlasted(&answer), None);
 }
 
-/// Clients that are told 503 come back together, as soon as they are told to.
+/// All clients that get a 503 come back together, as soon as they may.
 #[tokio::test]
 async fn recovery_reads_each_thing_once() {
     let long = [("cache.card", "20s"), ("cache.identity", "20s"), ("cache.collection", "20s")];
@@ -417,12 +417,12 @@ async fn recovery_reads_each_thing_once() {
         *asked.entry(call.path.split('?').next().unwrap_or_default().to_owned()).or_default() += 1;
     }
     let rounds = asked.remove(&format!("{}/{ITEM}", WEB.replace("/v2/", "/v1/"))).expect("the item was read");
-    // An item is read anew in every round; those who ask at once share two reads.
+    // Each round reads the item from v1; requests at the same time share two reads.
     assert!(rounds <= 4, "{rounds} reads of one item for {clients} clients");
     assert!(asked.values().all(|calls| *calls == 1), "{asked:#?}");
 }
 
-/// A store that can only be read, as on a read-only file system: what a writer makes beside it is in the way.
+/// A store that can only be read, as on a read-only file system: a directory blocks the files of a writer.
 #[tokio::test]
 async fn readiness_tells_that_the_store_can_only_be_read_and_fails_when_it_is_asked_to() {
     let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });

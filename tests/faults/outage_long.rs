@@ -1,5 +1,5 @@
-//! v1 stopped for a quarter of an hour under load: what share of the reads is answered, minute by minute and kind by
-//! kind, how old the answers are, and what v1 is asked when it is back. Two gateways stand before the same v1, one
+//! v1 stopped for a quarter of an hour under load: the share of reads that are answered, minute by minute and kind by
+//! kind, the age of the answers, and the calls that v1 gets when it is back. Two gateways stand before the same v1, one
 //! with a short and one with a long `cache.outage_grace`.
 //!
 //! `OUTAGE_MINUTES` scales everything: the outage, the ages and the graces (a third of it, and all of it). Prints
@@ -13,13 +13,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Readers of each gateway.
+/// Number of readers of each gateway.
 const READERS: usize = 50;
 /// Time a reader takes between two reads.
 const PAUSE: Duration = Duration::from_millis(500);
 const KINDS: [&str; 5] = ["lists", "items", "states", "members", "comments"];
 
-/// What was seen of one kind in one part of the outage.
+/// Observations of one kind of read in one part of the outage.
 #[derive(Debug, Default, Clone, Copy)]
 struct Seen {
     asked: u32,
@@ -30,7 +30,7 @@ struct Seen {
 /// By part of the outage and kind.
 type Figures = Arc<Mutex<BTreeMap<(usize, usize), Seen>>>;
 
-/// How long things are, in seconds.
+/// Durations in seconds.
 struct Scale {
     outage: f64,
 }
@@ -41,7 +41,7 @@ impl Scale {
         Self { outage: minutes.unwrap_or(15.0) * 60.0 }
     }
 
-    /// What is so many seconds when the outage is a quarter of an hour.
+    /// Scales `seconds`, which are for an outage of a quarter of an hour.
     fn of(&self, seconds: f64) -> Duration {
         Duration::from_secs_f64(seconds * self.outage / 900.0)
     }
@@ -79,7 +79,7 @@ async fn before(base_url: &str, scale: &Scale, grace: f64) -> Arc<Gateway> {
     Arc::new(Gateway::with(base_url, &settings).await)
 }
 
-/// Reads until told to stop; what is seen is noted under the part of the outage that `now` tells.
+/// Reads until told to stop, and notes each answer under the part of the outage that `now` returns.
 async fn reader(
     gateway: Arc<Gateway>,
     number: usize,
@@ -158,7 +158,7 @@ async fn v1_stopped_under_load() {
         }
         gateways.push((gateway, figures, grace));
     }
-    // Until everything was read.
+    // Time to read everything once.
     tokio::time::sleep(Duration::from_secs(30)).await;
     println!("v1 stops for {} s under {READERS} readers of each gateway", scale.outage);
     switch.set(Line::Refusing).await;
@@ -187,10 +187,10 @@ async fn v1_stopped_under_load() {
         assert!(asked > 0 && answered > 0);
         let figures = figures.lock().expect("a lock");
         let oldest = figures.values().map(|seen| seen.oldest).max().unwrap_or_default();
-        // Data, and the proof of who asks, which may be as old as usual and its grace; rounded up.
+        // Data, and the proof of the caller, which may have its usual age and its grace; rounded up.
         let allowed = scale.of(f64::max(900.0, grace + 60.0)).as_secs_f64().ceil() as u64 + 1;
         assert!(oldest <= allowed, "{oldest} s where {allowed} s are allowed");
-        // Proofs end with their grace, whatever data there are.
+        // Proofs end with their grace, whatever the age of the data.
         let last = (grace + 60.0) / 900.0 * parts as f64;
         let late = figures.iter().filter(|((part, _), _)| *part as f64 >= last.ceil());
         let late: u32 = late.map(|(_, seen)| seen.answered).sum();
@@ -208,7 +208,7 @@ async fn v1_stopped_under_load() {
     for ((path, key), calls) in most.iter().take(12) {
         println!("{calls:>6} {key:<18} {path}");
     }
-    // What is kept is read once by each gateway in each time to live.
+    // Each gateway reads cached data once in each time to live.
     let rounds = |seconds: f64| 2 * (1 + (watched.as_secs_f64() / scale.of(seconds).as_secs_f64()).ceil() as usize);
     for (end, seconds) in [("/states/", 10.0), ("/users/me/", 60.0)] {
         let of = |calls: &BTreeMap<(String, String), usize>| {

@@ -1,12 +1,12 @@
-//! What a client is told of a write whose answer is not what v1 gives: never that it may repeat the request
-//! unseen, and success only when v1 shows what was asked.
+//! Answers to a write when v1's answer is wrong or missing: never permission to repeat the request blindly, and
+//! success only when v1 shows the requested record.
 
 use crate::scene::{ADA, BOB, CARD, PROJECT, SECRET, Scene, V1, card, id, list, list_target, record, web};
 use crate::support::gateway::{Answer, Gateway};
 use crate::support::scripted::{Exchange, ScriptedV1};
 use serde_json::{Value, json};
 
-/// Answers that a proxy, or a v1 in trouble, gives to a write it has carried out all the same.
+/// Answers that a proxy, or a v1 in trouble, gives to a write although v1 has carried it out.
 fn answers_that_prove_nothing(write: impl Fn() -> Exchange) -> Vec<(&'static str, Exchange)> {
     vec![
         ("503 of a proxy", write().html(503, "<h1>Service Unavailable</h1>")),
@@ -62,7 +62,7 @@ async fn a_create_that_may_have_happened_is_told_and_never_repeated() {
     for (what, answer) in answers_that_prove_nothing(|| Exchange::post(&format!("{V1}labels/"))) {
         let scene = Scene::new().await;
         scene.expect(answer);
-        // Looking for it finds nothing: v1 may still be at work.
+        // The search for the record finds nothing: v1 may still be at work.
         scene.expect(list("labels", &[]).repeated());
         told(what, &scene.post("labels/", json!({"name": "bug"})).await);
         let posts = scene.v1.seen().iter().filter(|seen| seen.method == "POST").count();
@@ -222,7 +222,7 @@ async fn an_update_that_v1_did_not_store_is_neither_answered_nor_kept() {
     scene.expect(Exchange::patch(&one(&before)).reply(200, json!({})));
     scene.expect(Exchange::get(&one(&before)).reply(200, before.clone()).repeated());
     told("not stored", &scene.patch(&path, json!({"name": "bugs"})).await);
-    // Read again, not from what was kept.
+    // Read from v1 again, not from the cache.
     scene.get(&path).await.expect(200);
     scene.v1.finish();
 }

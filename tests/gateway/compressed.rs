@@ -1,4 +1,4 @@
-//! Answers as gzip or zstd: the documentation always, answers of v2 by setting, everything else never.
+//! Answers as gzip or zstd: the documentation always, answers of v2 by a setting, all others never.
 
 use crate::support::gateway::{Answer, Gateway, WEB};
 use causeway::sandbox::Seed;
@@ -10,7 +10,7 @@ const GZIP: (&str, &str) = ("Accept-Encoding", "gzip, deflate");
 const BOTH: (&str, &str) = ("Accept-Encoding", "gzip, deflate, br, zstd");
 const DOCUMENT: &str = "/api/v2/docs/openapi.json";
 
-/// The body as the client reads it.
+/// Returns the decoded body.
 fn read(answer: &Answer) -> Vec<u8> {
     let mut plain = Vec::new();
     match answer.headers.get("content-encoding").map(String::as_str) {
@@ -51,7 +51,7 @@ async fn the_documentation_is_compressed_for_whoever_takes_it() {
             assert!(!head.headers.contains_key("content-length"), "a length that is not that of the 200");
         }
     }
-    // What a cache holds for others is of no use to a client that cannot read it.
+    // A cached coding for other clients is useless to a client that cannot read it.
     let zstd = gateway.send_bare("GET", DOCUMENT, &[BOTH]).await.expect(200).headers["etag"].clone();
     let other = gateway.send_bare("GET", DOCUMENT, &[GZIP, ("If-None-Match", &zstd)]).await.expect(200);
     assert_eq!(coding(&other), "gzip");

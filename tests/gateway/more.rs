@@ -36,7 +36,7 @@ struct Inner {
 }
 
 impl MoreV1 {
-    /// With collections at `…/NAME/`.
+    /// Starts a v1 with collections at `…/NAME/`.
     pub async fn with(name: &'static str) -> Self {
         let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
         let sandbox = serve_sandbox(&sandbox).await;
@@ -54,7 +54,7 @@ impl MoreV1 {
         Self { base_url, inner }
     }
 
-    /// Where the gateway finds it.
+    /// Returns its address for the gateway.
     pub fn base_url(&self) -> &str {
         &self.base_url
     }
@@ -64,12 +64,12 @@ impl MoreV1 {
         self.inner.modules_off.store(true, Ordering::SeqCst);
     }
 
-    /// Makes a record past the gateway.
+    /// Creates a record past the gateway.
     pub fn make(&self, place: &str, body: Value) {
         self.inner.make(&format!("/api/v1/{place}"), body);
     }
 
-    /// What it holds of `member`, by name.
+    /// Returns the stored values of `member`, with the name of each record.
     pub fn held(&self, member: &str) -> Vec<(String, Value)> {
         let records = self.inner.records.lock().expect("a lock");
         let row = |record: &Map<String, Value>| {
@@ -117,7 +117,7 @@ impl Inner {
         record.clone()
     }
 
-    /// The answer, when the request is about the collections that the sandbox lacks.
+    /// Returns the answer when the request is about the collections that the sandbox lacks.
     fn own(&self, request: &WireRequest) -> Option<(u16, Vec<u8>)> {
         let path = request.path();
         let place = &path[..path.find(&format!("/{}/", self.name))? + self.name.len() + 2];

@@ -1,11 +1,11 @@
-//! A new plain resource from a mapping file alone: on two surfaces, with a name that occurs once, a default of which
-//! there is one, a feature of the project that must be switched on, and a say in who may change a record.
+//! A new plain resource from a mapping file alone: on two surfaces, with a unique name, a default of which only one
+//! exists, a feature of the project that must be switched on, and a rule about who may change a record.
 
 use super::more::MoreV1;
 use crate::support::gateway::{Gateway, WEB};
 use serde_json::{Value, json};
 
-/// Where its records are in the first recorded project, and in its workspace.
+/// The path of its records in the first recorded project, and in its workspace.
 const IN_PROJECT: &str = "workspaces/acme/projects/00000000-0000-4000-c000-000000000001/shelves/";
 const IN_WORKSPACE: &str = "workspaces/acme/shelves/";
 
@@ -100,7 +100,7 @@ answer = "empty"
 step = "delete"
 "#;
 
-/// The gateway with the mapping laid over its own, before a v1 that has such records.
+/// A gateway with this mapping added to its own, before a v1 with such records.
 async fn place(settings: &[(&str, &str)]) -> (Gateway, MoreV1) {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("shelves.toml"), MAPPING).expect("written");
@@ -110,7 +110,7 @@ async fn place(settings: &[(&str, &str)]) -> (Gateway, MoreV1) {
     (Gateway::with(v1.base_url(), &all).await, v1)
 }
 
-/// Paths of both surfaces, as the gateway and as v1 have them.
+/// Returns the paths of both surfaces, at the gateway and at v1.
 fn surfaces() -> [(String, &'static str); 2] {
     [(format!("{WEB}/shelves/"), IN_PROJECT), ("/api/v2/workspaces/acme/shelves/".to_owned(), IN_WORKSPACE)]
 }
@@ -124,11 +124,11 @@ async fn its_records_are_made_read_changed_and_deleted_on_both_surfaces() {
         let one = format!("{shelves}{}/", shelf.text("id"));
         assert_eq!(gateway.get("ada", &one).await.expect(200).text("name"), "low");
         gateway.patch("ada", &one, json!({"name": "high"})).await.expect(200);
-        // Of one surface: the other has none of it.
+        // Records of one surface do not show on the other.
         assert_eq!(gateway.get("ada", &shelves).await.expect(200).column("name"), [json!("high")]);
         gateway.delete("ada", &one).await.expect(204);
         gateway.get("ada", &one).await.expect_problem(404, "resource_not_found");
-        // Who does not see the place does not see its records.
+        // A caller who does not see the project or workspace does not see its records.
         gateway.get("eve", &shelves).await.expect_problem(404, "resource_not_found");
     }
 }
@@ -139,7 +139,7 @@ async fn a_name_occurs_once() {
     for ((shelves, at), surface) in surfaces().into_iter().zip(["project", "workspace"]) {
         let first = gateway.post("ada", &shelves, json!({"name": "low"})).await.expect(201);
         let second = gateway.post("ada", &shelves, json!({"name": "high"})).await.expect(201);
-        // Made past the gateway, and just now.
+        // Created past the gateway, a moment ago.
         v1.make(at, json!({"name": " wide "}));
         for taken in ["low", "wide"] {
             let answer =
@@ -148,7 +148,7 @@ async fn a_name_occurs_once() {
             let one = format!("{shelves}{}/", second.text("id"));
             gateway.patch("ada", &one, json!({"name": taken})).await.expect_problem(409, "conflict");
         }
-        // Its own name is no other's.
+        // A record may keep its own name.
         let one = format!("{shelves}{}/", first.text("id"));
         gateway.patch("ada", &one, json!({"name": "low"})).await.expect(200);
     }

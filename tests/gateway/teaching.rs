@@ -1,4 +1,4 @@
-//! Errors that teach: what a client reads in `detail`, and what it learns of members and paths that mean nothing.
+//! Errors that teach: the `detail` for clients, and the hints about unknown members and paths.
 
 use crate::support::furnished::{Furnished, WORKSPACE};
 use crate::support::gateway::{Answer, Gateway, WEB};
@@ -8,7 +8,7 @@ use causeway::sandbox::Seed;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// A secret for what is kept of v1 keys.
+/// The secret that protects stored v1 keys.
 const SECRET: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
 const ME: &str = "/api/v2/users/me/";
 
@@ -86,7 +86,7 @@ async fn members_that_change_nothing_are_named() {
     assert_eq!(ignored(&plain), None);
     let one = format!("{labels}{}/", made.text("id"));
     assert_eq!(ignored(&gateway.patch("ada", &one, json!({"naem": "c"})).await.expect(200)), Some("naem"));
-    // A refusal tells of them as well: they may be why something is missing.
+    // A refusal names them as well: they may be the reason why a member is missing.
     let refused = gateway.post("ada", &labels, json!({"naem": "c"})).await.expect_problem(400, "validation_error");
     assert_eq!(ignored(&refused), Some("naem"));
     let many: serde_json::Map<String, Value> = (0..500).map(|n| (format!("m{n}"), json!(n))).collect();

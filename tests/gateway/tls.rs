@@ -1,4 +1,4 @@
-//! TLS on the gateway's own listener: what it speaks, what it refuses, and certificates exchanged while it serves.
+//! TLS on the gateway's own listener: the accepted and refused versions, and certificates replaced while it serves.
 
 use crate::support::captured::Captured;
 use crate::support::gateway::Gateway;
@@ -45,12 +45,12 @@ impl Files {
         self.folder.path().join(name)
     }
 
-    /// Another certificate and key in the same files.
+    /// Writes another certificate and key into the same files.
     fn renew(&self) {
         self.renew_until(4096);
     }
 
-    /// The same, good until the begin of a year.
+    /// The same, with a certificate that is valid until the begin of a year.
     fn renew_until(&self, year: i32) {
         let key = KeyPair::generate().expect("a key");
         let mut names = CertificateParams::new(["localhost".to_owned()]).expect("a name");
@@ -102,7 +102,7 @@ impl Client {
         self
     }
 
-    /// Connects whatever is shown, as clients do that do not look.
+    /// Connects without checking the certificate.
     async fn trusting_all(self, gateway: &Gateway) -> TlsStream<TcpStream> {
         let config = ClientConfig::builder_with_provider(Arc::new(self.provider));
         let config = config.with_protocol_versions(&self.versions).expect("versions").dangerous();
@@ -121,7 +121,7 @@ impl Client {
     }
 }
 
-/// Looks at no certificate.
+/// A verifier that accepts every certificate.
 #[derive(Debug)]
 struct Blind;
 
@@ -168,7 +168,7 @@ fn shown(stream: &TlsStream<TcpStream>) -> CertificateDer<'static> {
     stream.get_ref().1.peer_certificates().expect("a certificate")[0].clone().into_owned()
 }
 
-/// Status and body of a request with a Content-Length answer, on a connection that stays open.
+/// Returns status and body of a request with a Content-Length answer, on a connection that stays open.
 async fn ask(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), path: &str) -> (u16, String) {
     let request = format!("GET {path} HTTP/1.1\r\nHost: gateway.example\r\nX-Api-Key: demo-admin-key\r\n\r\n");
     stream.write_all(request.as_bytes()).await.expect("a request");
@@ -195,7 +195,7 @@ async fn versions_suites_and_protocols_are_todays() {
     let files = Files::new();
     let gateway = files.gateway(&[]).await;
     for suite in ring::ALL_CIPHER_SUITES {
-        // The key is an elliptic one, as most are; suites with RSA need another.
+        // The key is an ECDSA key, as most are; suites with RSA need another key.
         if format!("{:?}", suite.suite()).contains("ECDHE_RSA") {
             continue;
         }
@@ -220,7 +220,7 @@ async fn versions_suites_and_protocols_are_todays() {
     assert!(refused.to_string().contains("NoApplicationProtocol"), "{refused}");
 }
 
-/// A greeting of `version` with suites that every version before TLS 1.3 knew.
+/// Returns a ClientHello of `version` with suites that every version before TLS 1.3 knew.
 fn greeting(version: u8) -> Vec<u8> {
     let suites = [0xc0, 0x13, 0xc0, 0x14, 0xc0, 0x09, 0xc0, 0x0a, 0x00, 0x2f, 0x00, 0x35, 0x00, 0x0a, 0x00, 0x05];
     let mut hello = vec![3, version];
@@ -240,13 +240,13 @@ fn greeting(version: u8) -> Vec<u8> {
 async fn what_is_no_longer_safe_is_refused() {
     let files = Files::new();
     let gateway = files.gateway(&[]).await;
-    // SSL 3, TLS 1.0, TLS 1.1, and TLS 1.2 with nothing but suites without forward secrecy or with SHA-1.
+    // SSL 3, TLS 1.0, TLS 1.1, and TLS 1.2 with only suites that lack forward secrecy or use SHA-1.
     for version in 0..=3 {
         let mut socket = plain(&gateway).await;
         socket.write_all(&greeting(version)).await.expect("a greeting");
         let mut answer = Vec::new();
         let _ = tokio::time::timeout(PATIENCE, socket.read_to_end(&mut answer)).await.expect("an end");
-        // An alert (21) that is fatal (2).
+        // A fatal (2) alert (21).
         assert_eq!((answer.first(), answer.get(5)), (Some(&21), Some(&2)), "version 3.{version}: {answer:?}");
     }
 }
@@ -291,7 +291,7 @@ async fn who_does_not_go_on_is_closed_in_the_time_of_a_head() {
     assert!(ended.is_ok() && answer.is_empty(), "{ended:?} {answer:?}");
 }
 
-/// What the figures say about the end of the certificate.
+/// Returns the end of the certificate according to the metrics.
 async fn ending(gateway: &Gateway) -> f64 {
     let request = http::Request::get(format!("{}/metrics", gateway.operators()));
     let answer = gateway.request(request.body(Full::default()).expect("a request")).await.expect(200);
@@ -336,7 +336,7 @@ async fn changed_files_are_noticed_without_a_reload() {
     let files = Files::new();
     let gateway = files.gateway(&[]).await;
     let before = shown(&files.client().connect(&gateway).await.expect("a handshake"));
-    // Half of an exchange changes nothing.
+    // One new file of the two changes nothing.
     std::fs::write(files.path("key.pem"), KeyPair::generate().expect("a key").serialize_pem()).expect("a file");
     tokio::time::sleep(Duration::from_secs(6)).await;
     assert_eq!(shown(&files.client().connect(&gateway).await.expect("a handshake")), before);
@@ -381,7 +381,7 @@ async fn a_certificate_that_has_ended_replaces_only_another_one() {
     assert_eq!(shown(&files.client().connect(&gateway).await.expect("a handshake")), good);
 }
 
-/// Why a gateway with these files does not start.
+/// Returns the reason why a gateway with these files does not start.
 async fn refused(certificate: &Path, key: &Path) -> String {
     let overrides = [
         ("upstream.base_url", "http://127.0.0.1:1"),

@@ -1,4 +1,4 @@
-//! A proxy before v1 that has no route for some paths, or lets nobody through to them: what it says is not v1's word.
+//! A proxy before v1 that has no route for some paths, or blocks them: its answers are not v1's own answers.
 
 use crate::support::gateway::{Gateway, WEB, serve_sandbox};
 use crate::support::switch::{Line, Switch};

@@ -5,7 +5,7 @@ use std::path::Path;
 #[path = "../../fuzz/reading.rs"]
 mod reading;
 
-/// Every input of a corpus, and so many of its beginnings.
+/// Checks every input of a corpus, and `beginnings` prefixes of each.
 #[track_caller]
 fn replay(target: &str, beginnings: usize, holds: fn(&[u8])) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
@@ -43,7 +43,7 @@ fn answers_of_v1_hold() {
     replay("v1_answer", 100, reading::v1_answer);
 }
 
-/// Every answer that was recorded of a v1, whole, cut off and with a member that stands twice or is of another kind.
+/// All recorded answers of v1: whole, cut off, and with a member that stands twice or is of another kind.
 #[test]
 fn recorded_answers_say_in_one_pass_what_their_records_say() {
     let mut read = 0;

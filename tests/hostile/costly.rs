@@ -1,7 +1,7 @@
-//! What one hostile request costs: its answer stays small, and it never holds the thread that serves the others.
+//! The cost of one hostile request: its answer stays small, and it never blocks the thread that serves other requests.
 //!
-//! The gateway runs on a runtime of one worker thread, whose processor time the kernel tells; clients and v1 are
-//! elsewhere. The everyday run looks at sizes and statuses; the long run (built for release) measures and prints.
+//! The gateway runs on a runtime of one worker thread, whose processor time the kernel reports; clients and v1 have
+//! other threads. The everyday run checks sizes and statuses; the long run (built for release) measures and prints.
 
 use crate::support::gateway::{Gateway, UNLIMITED, WEB, serve_sandbox};
 use bytes::Bytes;
@@ -15,40 +15,40 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Most processor time of one request on a worker.
+/// Limit of the processor time of one request on a worker.
 const MOST: Duration = Duration::from_millis(50);
 /// An item of `WEB`.
 pub const ITEM: &str = "00000000-0000-4000-e000-000000000001";
 
-/// Whether this run measures.
+/// Checks whether this run measures.
 pub fn is_long() -> bool {
     std::env::var_os("LONG_TESTS").is_some()
 }
 
-/// A request and what to call it in the table.
+/// A request and its name in the table.
 pub struct Hostile {
     name: String,
     method: String,
     path: String,
     body: Vec<u8>,
-    /// Whether the answer may be larger than a small multiple of the request: it shows what is there.
+    /// Whether the answer shows existing data and may therefore be larger than a small multiple of the request.
     shows_data: bool,
 }
 
 impl Hostile {
-    /// A request whose answer is small beside it.
+    /// A request whose answer is small compared with it.
     pub fn new(name: impl Into<String>, method: &str, path: impl Into<String>, body: impl Into<Vec<u8>>) -> Self {
         let (name, path, body) = (name.into(), path.into(), body.into());
         Self { name, method: method.to_owned(), path, body, shows_data: false }
     }
 
-    /// One that answers with data that is there.
+    /// The same request, answered with existing data.
     pub fn showing_data(self) -> Self {
         Self { shows_data: true, ..self }
     }
 }
 
-/// `unit` as often as it fits into a body of the size of this run.
+/// Repeats `unit` up to the size of a body in this run.
 pub fn filled(unit: &str) -> String {
     let size = if is_long() { 1_000_000 } else { 60_000 };
     unit.repeat(size / unit.len())
@@ -127,7 +127,7 @@ fn values(member: &str) -> Vec<(String, String)> {
     .into()
 }
 
-/// So many members of an object.
+/// Returns `count` members of an object.
 fn small_keys(count: usize) -> String {
     (0..count).map(|n| format!("\"{n:x}\":{{}}")).collect::<Vec<_>>().join(",")
 }
@@ -212,7 +212,7 @@ fn corpus(plan: &Plan) -> Vec<Hostile> {
     corpus
 }
 
-/// A gateway on a runtime of one worker, and where the kernel tells that thread's processor time.
+/// A gateway on a runtime of one worker, and the kernel's file with that thread's processor time.
 pub struct Watched {
     runtime: Option<tokio::runtime::Runtime>,
     /// The gateway.
@@ -221,7 +221,7 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// In front of the recorded situation.
+    /// Starts it before a v1 in the recorded situation.
     pub async fn start() -> Self {
         let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
         let base = serve_sandbox(&sandbox).await;
@@ -237,13 +237,13 @@ impl Watched {
         Self { runtime: Some(runtime), gateway, schedstat }
     }
 
-    /// Processor time of the worker so far.
+    /// Returns the processor time of the worker so far.
     fn spent(&self) -> Duration {
         let told = std::fs::read_to_string(&self.schedstat).expect("schedstat");
         Duration::from_nanos(told.split(' ').next().and_then(|nanos| nanos.parse().ok()).expect("nanoseconds"))
     }
 
-    /// Status, bytes of the answer, and processor time on the worker.
+    /// Returns status, bytes of the answer, and processor time on the worker.
     async fn ask(&self, hostile: &Hostile) -> (u16, usize, Duration) {
         let request = Request::builder()
             .method(hostile.method.as_str())
@@ -259,19 +259,19 @@ impl Watched {
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        // A runtime must not end inside another one by waiting.
+        // A runtime must not be dropped inside another one, because it would block.
         self.runtime.take().into_iter().for_each(tokio::runtime::Runtime::shutdown_background);
     }
 }
 
-/// Sends each request, twice when it was dear, looks at its answer, and tells what they cost; in the long run none
-/// may cost more than [`MOST`].
+/// Sends each request (a second time when the first was expensive), checks its answer, and prints the costs; in the
+/// long run no request may cost more than [`MOST`].
 pub async fn judge(watched: &Watched, corpus: Vec<Hostile>) {
     let mut measured = Vec::new();
     for hostile in corpus {
         let (status, bytes, mut spent) = watched.ask(&hostile).await;
         if is_long() && spent > MOST {
-            // Once more: a page fault or a look-up for the first time is not the request's own cost.
+            // Once more: a page fault or a first look-up is not the request's own cost.
             spent = spent.min(watched.ask(&hostile).await.2);
         }
         let sent = hostile.body.len() + hostile.path.len();

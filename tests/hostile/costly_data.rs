@@ -1,16 +1,16 @@
-//! What one request costs where there is much that it can be compared with: many options, people named, labels, long
+//! The cost of one request that must be compared with much data: many options, people named, labels, long
 //! comments, large entries of the audit log.
 
 use crate::costly::{Hostile, ITEM, Watched, filled, is_long, judge};
 use crate::support::gateway::WEB;
 use serde_json::{Value, json};
 
-/// Options of a property, labels of the project, entries of a list.
+/// Number of options of a property, labels of the project, entries of a list.
 fn many() -> usize {
     if is_long() { 1_000 } else { 30 }
 }
 
-/// A name as long as names may be, in letters that have two cases.
+/// Returns a name of the longest allowed length, in letters that have two cases.
 fn name(n: usize) -> String {
     format!("Größe {n:04} {}", "Ä".repeat(240))
 }
@@ -25,7 +25,7 @@ async fn made(watched: &Watched, path: &str, body: Value) -> Value {
     answer.json
 }
 
-/// A property of the project on its type.
+/// Creates a property of the project on its type.
 async fn property(watched: &Watched, kind: &str, mut body: Value) -> Value {
     body["is_multi"] = true.into();
     let property = made(watched, &format!("{WEB}/work-item-properties/"), body).await;

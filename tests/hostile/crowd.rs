@@ -1,7 +1,7 @@
-//! The crowd of slow clients: each holds what it can get, in one of several ways, and comes again when it is sent away.
+//! The crowd of slow clients: each holds as much as it can, in one of several ways, and comes back when it is rejected.
 //!
-//! It lives in a process of its own, which is this test program started again with [`ORDERS`] in its environment. So
-//! what the crowd takes of the processors is neither the gateway's nor that of the honest clients.
+//! It has a process of its own, which is this test program started again with [`ORDERS`] in its environment. So
+//! the processor time of the crowd is taken neither from the gateway's figures nor from the honest clients'.
 
 use crate::sockets::connect_with_window;
 use crate::support::gateway::WEB;
@@ -15,19 +15,19 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-/// Variable that tells a process that it is the crowd: the gateway's address, how many, and the ways.
+/// Variable that makes a process the crowd: the gateway's address, the number of clients, and the ways.
 const ORDERS: &str = "CAUSEWAY_TEST_CROWD";
 /// The test that the crowd's process runs.
 const ENTRY: &str = "slow_clients::the_crowd_when_it_is_asked_for";
-/// Time in which the crowd comes in.
+/// Time in which all clients of the crowd connect.
 const COMING: Duration = Duration::from_secs(4);
-/// Least time from being sent away to coming again; half a second more on average.
+/// Least time from a rejection to the next connection; half a second more on average.
 const PAUSE: Duration = Duration::from_millis(500);
 /// Streams on one connection of HTTP/2.
 const STREAMS: u32 = 100;
-/// Room that the sockets of those have who do not read.
+/// Receive buffer of clients that do not read.
 const UNREAD_WINDOW: u32 = 4096;
-/// v1 keys of the crowd, one for each of its addresses. All of them may send what the crowd begins to send.
+/// v1 keys of the crowd, one for each of its addresses. Each may send the requests that the crowd begins.
 const KEYS: [&str; 4] = ["bob", "kim", "zed", "bob"];
 
 /// Ways of being slow.
@@ -41,11 +41,11 @@ pub enum Way {
     Token,
     /// A head that does not end.
     Head,
-    /// The same, of which as much has arrived as may.
+    /// The same, as long as a head may be.
     LargeHead,
     /// A connection without a request.
     Idle,
-    /// An answer of some size that is not read.
+    /// A large answer that is not read.
     Unread,
     /// Answers of the pass-through that are not read.
     UnreadPassThrough,
@@ -54,7 +54,7 @@ pub enum Way {
 }
 
 impl Way {
-    /// All of them.
+    /// All ways.
     pub const ALL: [Self; 9] = [
         Self::Body,
         Self::PassThrough,
@@ -67,7 +67,7 @@ impl Way {
         Self::Streams,
     ];
 
-    /// What is sent from the address number `from`, and then nothing more.
+    /// Returns the only bytes that a client at the address number `from` sends.
     fn opening(self, from: usize) -> Vec<u8> {
         let key = KEYS[from];
         let request = |method: &str, path: &str, rest: &str| {
@@ -82,7 +82,7 @@ impl Way {
             Self::LargeHead => request("GET", "/api/v2/", &format!("X-Slow: {}", "x".repeat(60_000))),
             Self::Idle => Vec::new(),
             Self::Unread => request("GET", "/api/v2/docs/openapi.json", "\r\n").repeat(8),
-            // Long answers: small ones would fit into the buffers of the sockets, and be a flood of requests instead.
+            // Long answers: small ones would fit into the buffers of the sockets and make a flood of requests instead.
             Self::UnreadPassThrough => {
                 let items = format!("{}/work-items/?per_page=100", WEB.replace("/v2/", "/v1/"));
                 request("GET", &items, "\r\n").repeat(32)
@@ -116,18 +116,18 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&head, payload].concat()
 }
 
-/// What the crowd has done so far.
+/// Counts of the crowd's work so far.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Deeds {
     /// Connections begun.
     pub connections: usize,
     /// Bytes sent.
     pub sent: usize,
-    /// Connections it has at present.
+    /// Connections that are open now.
     pub open: usize,
 }
 
-/// The process of the crowd; it ends when this is dropped.
+/// The process of the crowd; dropping this ends it.
 pub struct Crowd {
     process: std::process::Child,
     orders: ChildStdin,
@@ -153,7 +153,7 @@ impl Crowd {
         Self { process, orders, reports }
     }
 
-    /// What it has done so far.
+    /// Returns the counts of its work so far.
     pub fn deeds(&mut self) -> Deeds {
         self.orders.write_all(b"\n").expect("the crowd listens");
         let mut line = String::new();
@@ -180,7 +180,7 @@ struct Counted {
     open: AtomicUsize,
 }
 
-/// Is the crowd, when the environment says so, until its input ends.
+/// Runs the crowd when the environment asks for it, until standard input ends.
 pub async fn be_the_crowd() {
     let Ok(orders) = std::env::var(ORDERS) else { return };
     let mut words = orders.split(' ');
@@ -229,7 +229,7 @@ async fn hold(gateway: SocketAddr, client: usize, size: usize, from: usize, way:
     }
 }
 
-/// Stays until the gateway has ended the connection.
+/// Waits until the gateway has ended the connection.
 async fn stay(socket: &mut TcpStream, way: Way) {
     if way.reads() {
         let mut some = [0; 1024];

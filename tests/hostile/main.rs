@@ -1,5 +1,4 @@
-//! Clients that mean harm or are broken: slow ones, bodies that cost much, requests that two servers read
-//! differently.
+//! Hostile or broken clients: slow ones, bodies that cost much, requests that two servers read differently.
 //!
 //! May use: the public interface of the crate and `tests/support`.
 
@@ -17,7 +16,7 @@ mod sockets;
 #[path = "../support/mod.rs"]
 mod support;
 
-/// A client of plain HTTP, for whom gateways in processes of their own are ready.
+/// Returns a client of plain HTTP, with which `child` waits until a gateway is ready.
 fn client() -> reqwest::Client {
     static PROVIDER: std::sync::Once = std::sync::Once::new();
     PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));

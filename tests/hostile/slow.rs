@@ -1,4 +1,4 @@
-//! Slow clients hold nothing that others need: neither by bodies that do not arrive nor by answers left unread.
+//! Slow clients hold no resource that others need, neither by bodies that do not arrive nor by unread answers.
 
 use crate::sockets::{answered, begun, exchange, patiently, read};
 use crate::support::gateway::{Gateway, WEB};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Where the attacker and the honest client of these tests come from: 127.0.0.x.
+/// Addresses of the attacker and the honest client in these tests: 127.0.0.x.
 const ATTACKER: u8 = 2;
 const HONEST: u8 = 9;
 
@@ -25,7 +25,7 @@ const SMALL: [(&str, &str); 8] = [
     ("limits.body_pause", "1s"),
     ("secrets.key", "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="),
 ];
-/// More than all that [`SMALL`] serves at once.
+/// A number above all that [`SMALL`] serves at once.
 const MANY: usize = 40;
 /// Places of each kind in [`SMALL`].
 const PLACES: usize = 32;
@@ -45,7 +45,7 @@ fn request(method: &str, path: &str, body: &str) -> String {
     )
 }
 
-/// Statuses of an honest client that uses every part of the gateway once.
+/// Returns the statuses of an honest client that uses every part of the gateway once.
 async fn honest_statuses(gateway: SocketAddr) -> Vec<u16> {
     let requests = [
         request("GET", &format!("{WEB}/states/"), ""),
@@ -63,7 +63,7 @@ async fn honest_statuses(gateway: SocketAddr) -> Vec<u16> {
     statuses
 }
 
-/// Bodies of `path` that begin and do not go on.
+/// Sends bodies to `path` that begin and do not go on.
 async fn stalled_bodies(gateway: SocketAddr, path: &str) -> Vec<TcpStream> {
     let head = format!(
         "POST {path} HTTP/1.1\r\nHost: gw.example\r\nX-Api-Key: bob\r\nContent-Type: application/json\r\n\
@@ -90,12 +90,12 @@ async fn bodies_of_which_two_bytes_arrive_stop_nobody() {
             assert!([400, 503].contains(&status), "{path}: {status}");
             refused += usize::from(status == 503);
         }
-        // Whoever finds no room is told so, and not that the request is wrong.
+        // A client that finds no room gets a 503, not an error about its request.
         assert!(refused >= MANY - PLACES, "{path}: {refused} of {MANY} were told that there is no room");
     }
 }
 
-/// Whether v1 has sent a delivery shows when its body is there, so anybody can begin one.
+/// The gateway can check only a complete body for v1's signature, so any client can begin a delivery.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn deliveries_that_do_not_come_keep_none_of_v1s_out() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -112,7 +112,7 @@ async fn deliveries_that_do_not_come_keep_none_of_v1s_out() {
         )
     };
     let mut attack = Vec::new();
-    // Each from an address of its own, so that no share stops them.
+    // Each from an address of its own, so that no limit of one address stops them.
     for from in 10..210 {
         attack.push(begun(gateway, from, &head(signature, 1000)).await);
     }
@@ -128,7 +128,7 @@ async fn deliveries_that_do_not_come_keep_none_of_v1s_out() {
     drop(attack);
 }
 
-/// A byte now and then, which resets every clock that looks at pauses only.
+/// Single bytes with pauses, which reset every timer that only watches pauses.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bodies_that_drip_stop_nobody_and_end_soon() {
     let (_running, gateway) = small(&[]).await;
@@ -147,7 +147,7 @@ async fn bodies_that_drip_stop_nobody_and_end_soon() {
     }
 }
 
-/// Sends a byte each tenth of a second until the gateway answers; the status of that.
+/// Sends a byte each tenth of a second until the gateway answers, and returns the status.
 async fn drip(mut socket: TcpStream) -> u16 {
     let (mut reading, mut writing) = socket.split();
     let drips = async {
@@ -162,8 +162,8 @@ async fn drip(mut socket: TcpStream) -> u16 {
     }
 }
 
-/// What of a refused body still comes is read for a while, so that its sender sees the answer: only as long as
-/// something comes, and not for ever.
+/// The rest of a refused body is read for a while, so that its sender sees the answer: only while bytes arrive, and not
+/// for ever.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_rest_of_a_refused_body_is_read_for_a_bounded_time() {
     let (_running, gateway) = small(&[]).await;
@@ -188,7 +188,7 @@ async fn the_rest_of_a_refused_body_is_read_for_a_bounded_time() {
     assert!((stalled..Duration::from_secs(15)).contains(&dripped), "one that drips was held for {dripped:?}");
 }
 
-/// One that sends as fast as it can is read up to a size.
+/// A refused body that arrives at full speed is read up to a size.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_rest_of_a_refused_body_is_read_up_to_a_size() {
     let (_running, gateway) = small(&[]).await;

@@ -1,7 +1,7 @@
-//! Thousands of slow clients from a few addresses, and what honest ones from other addresses notice of them.
+//! Thousands of slow clients from a few addresses, and their effect on honest clients from other addresses.
 //!
 //! The gateway runs in a process of its own, so that its memory and its processor time are its own. Every day a
-//! small crowd before a small gateway; with LONG_TESTS=1 the crowd and the limits as they are by default.
+//! small crowd before a small gateway; with LONG_TESTS=1 the large crowd and the default limits.
 
 use crate::child::Child;
 use crate::crowd::{Crowd, Way, be_the_crowd};
@@ -11,8 +11,8 @@ use causeway::sandbox::{Config, Sandbox, Seed};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// A gateway that a small crowd could fill. The honest clients use one credential, and are fewer than its share of
-/// what a crowd leaves.
+/// A gateway that a small crowd could fill. The honest clients use one credential, and need less than its share of
+/// the room that a crowd leaves.
 const SMALL: [(&str, &str); 7] = [
     ("CAUSEWAY_LISTEN__MAX_CONNECTIONS", "400"),
     ("CAUSEWAY_LIMITS__CONCURRENCY", "104"),
@@ -26,16 +26,16 @@ const SECRET: (&str, &str) = ("CAUSEWAY_SECRETS__KEY", "MDEyMzQ1Njc4OWFiY2RlZjAx
 
 /// Slow clients when all are slow in the same way.
 const OF_ONE_WAY: usize = 1000;
-/// What a quiet gateway's p99 counts for at least: below it the scheduling of processes shows, not the gateway.
+/// Least value for a quiet gateway's p99: below it, the scheduling of processes is measured, not the gateway.
 const FLOOR: Duration = Duration::from_millis(5);
 
 struct Size {
     crowd: usize,
-    /// Honest clients, each from an address of its own.
+    /// Number of honest clients, each from an address of its own.
     honest: u8,
     /// Requests of each honest client.
     requests: usize,
-    /// Time for the crowd to come in.
+    /// Time in which the crowd connects.
     gather: Duration,
     settings: Vec<(&'static str, &'static str)>,
     budget: usize,
@@ -61,10 +61,10 @@ fn size() -> Size {
     }
 }
 
-/// What honest clients met.
+/// Results of the honest clients.
 struct Met {
     times: Vec<Duration>,
-    /// Which of the four that [`asked`] makes, and its status.
+    /// Index of the request among the four of [`asked`], and its status.
     refused: Vec<(usize, u16)>,
 }
 
@@ -99,7 +99,7 @@ async fn honest(gateway: SocketAddr, clients: u8, requests: usize) -> Met {
     met
 }
 
-/// Three reads, then a write that is read and judged; 400 is its answer.
+/// Returns one of three reads, or a write that is read and checked; its answer is 400.
 fn asked(request: usize) -> String {
     let head = "Host: gw.example\r\nConnection: close\r\nX-Api-Key: ada\r\n";
     match request % 4 {
@@ -125,7 +125,7 @@ async fn the_crowd_when_it_is_asked_for() {
     be_the_crowd().await;
 }
 
-/// A gateway and what it had taken when it was first looked at.
+/// A gateway with its memory and processor time at the first look.
 struct Taken {
     memory: usize,
     time: Duration,
@@ -137,7 +137,7 @@ impl Taken {
         Self { memory: child.memory(), time: child.processor_time(), since: Instant::now() }
     }
 
-    /// Bytes of memory and the share of one processor that it took since `before`.
+    /// Returns the bytes of memory and the share of one processor used since `before`.
     fn since(&self, before: &Self) -> (usize, f64) {
         let time = self.time.saturating_sub(before.time).as_secs_f64();
         (self.memory.saturating_sub(before.memory), time / (self.since - before.since).as_secs_f64())
@@ -191,7 +191,7 @@ async fn slow_clients_of_a_few_addresses_are_not_noticed_by_others() {
     }
 }
 
-/// What each way of being slow costs either side, for `docs/slow-clients.md`.
+/// Measures the cost of each way for both sides, for `docs/slow-clients.md`.
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_each_way_costs_is_measured() {

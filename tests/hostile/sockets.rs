@@ -1,4 +1,4 @@
-//! Clients on bare sockets that choose the address they come from: all of 127.0.0.0/8 is this machine.
+//! Clients on bare sockets that choose their own address: all of 127.0.0.0/8 is this machine.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -8,12 +8,12 @@ use tokio::net::{TcpSocket, TcpStream};
 /// Time after which a test gives up; nothing depends on being faster.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// An answer as it came over the wire.
+/// An answer as it was received.
 #[derive(Debug)]
 pub struct Answer {
     /// Status, 0 when the connection ended without an answer.
     pub status: u16,
-    /// Everything that came; shown when a test fails.
+    /// All received bytes; shown when a test fails.
     #[allow(dead_code)]
     pub text: String,
 }
@@ -21,15 +21,15 @@ pub struct Answer {
 /// Connects to `gateway` from 127.0.0.`from`.
 ///
 /// # Errors
-/// As the socket says.
+/// The error of the socket.
 pub async fn connect(gateway: SocketAddr, from: u8) -> std::io::Result<TcpStream> {
     connect_with_window(gateway, from, None).await
 }
 
-/// The same, with a socket that has room for so many bytes that nobody has read.
+/// The same, with a receive buffer of `window` bytes.
 ///
 /// # Errors
-/// As the socket says.
+/// The error of the socket.
 pub async fn connect_with_window(gateway: SocketAddr, from: u8, window: Option<u32>) -> std::io::Result<TcpStream> {
     let socket = TcpSocket::new_v4()?;
     if let Some(window) = window {
@@ -39,7 +39,7 @@ pub async fn connect_with_window(gateway: SocketAddr, from: u8, window: Option<u
     socket.connect(gateway).await
 }
 
-/// A connection from 127.0.0.`from` on which `bytes` were sent.
+/// Connects from 127.0.0.`from` and sends `bytes`.
 pub async fn begun(gateway: SocketAddr, from: u8, bytes: &str) -> TcpStream {
     let mut socket = connect(gateway, from).await.expect("a connection");
     socket.write_all(bytes.as_bytes()).await.expect("bytes sent");
@@ -52,7 +52,7 @@ pub async fn exchange(gateway: SocketAddr, from: u8, request: &str) -> Answer {
     read(&mut socket).await
 }
 
-/// Waits for an answer's beginning; its status, 0 when the connection ended without one.
+/// Waits for the beginning of an answer and returns its status, 0 when the connection ended without one.
 pub async fn answered(socket: &mut (impl AsyncRead + Unpin)) -> u16 {
     let mut bytes = [0; 64];
     let length = patiently(socket.read(&mut bytes)).await.unwrap_or(0);
@@ -68,12 +68,12 @@ pub async fn read(socket: &mut TcpStream) -> Answer {
     Answer { status: status(&text), text }
 }
 
-/// The status that an answer begins with, 0 when there is none.
+/// Returns the status at the beginning of an answer, 0 when there is none.
 fn status(answer: &str) -> u16 {
     answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0)
 }
 
-/// The result of `work`, given up after a very long time only.
+/// Returns the result of `work`; gives up only after a very long time.
 pub async fn patiently<F: Future>(work: F) -> F::Output {
     tokio::time::timeout(PATIENCE, work).await.expect("the test has waited long enough")
 }

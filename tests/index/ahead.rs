@@ -25,7 +25,7 @@ impl Ahead {
         answer.expect(200).calls()
     }
 
-    /// Calls of builds.
+    /// Returns the number of calls of builds.
     fn pages(&self) -> usize {
         self.sandbox.journal().iter().filter(|entry| entry.path.contains("order_by=-updated_at")).count()
     }
@@ -39,7 +39,7 @@ impl Ahead {
         tokio::time::timeout(Duration::from_secs(60), waiting).await.expect("the build");
     }
 
-    /// A list that v1 answers, and how many calls of builds come after it.
+    /// Sends a list that v1 answers, and returns the number of calls of builds after it.
     async fn pages_after_a_list(&self) -> usize {
         self.get("").await;
         tokio::time::sleep(Duration::from_millis(500)).await;
@@ -53,7 +53,7 @@ async fn the_first_list_that_v1_answers_begins_the_index_and_is_not_charged_for_
     // The caller, the project, and the page.
     assert!(ahead.get("").await <= 3);
     ahead.until_pages(4).await;
-    // Until it has landed, lists share it.
+    // Until the build has ended, lists share it.
     ahead.get("?priority=high").await;
     assert_eq!(ahead.pages(), 4);
     assert_eq!(ahead.get("?priority=low").await, 0);

@@ -1,4 +1,4 @@
-//! Whatever happens to items on v1, the index comes to show what v1 shows.
+//! After any changes of items on v1, the index finally shows what v1 shows.
 
 use crate::index::{World, always, items, settings};
 use causeway::index::Lookups;
@@ -20,7 +20,7 @@ async fn a_delete_and_a_create_that_keep_the_total_are_both_seen() {
     let made = world.create("In its place").await;
     let (index, calls) = world.counted(&indexes).await;
     assert!(index.get(gone).is_none() && index.get(made).is_some());
-    // A delta that does not add up, a sweep of two pages, a look for the row it missed, and the last delta.
+    // A delta with a wrong count, a sweep of two pages, a look for the missed row, and the last delta.
     assert_eq!(calls, 5);
     assert_eq!(items(&index), world.truth().await);
 }
@@ -99,7 +99,7 @@ async fn an_own_write_is_visible_at_once_and_is_not_undone() {
     assert_eq!(world.fresh(&indexes).await.unwrap().get(item.id).unwrap().name, "Renamed");
 }
 
-/// Writers and readers at the same time; when the writers rest, the index has what v1 has.
+/// Writers and readers at the same time; after the last write, the index has what v1 has.
 #[tokio::test(flavor = "multi_thread")]
 async fn it_converges_under_concurrent_writers() {
     let world = World::with(Seed::Demo, 2500).await;
@@ -117,7 +117,7 @@ async fn it_converges_under_concurrent_writers() {
     };
     let reading = async {
         for _ in 0..12 {
-            // It may change too fast to be read, but then nobody gets a part of it.
+            // The items may change too fast to be read, but then no caller gets an incomplete index.
             if let Ok(index) = world.fresh(&indexes).await {
                 assert!(index.len() > 2400);
             }

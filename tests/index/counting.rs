@@ -1,4 +1,4 @@
-//! What an index costs v1.
+//! The calls of v1 that an index costs.
 
 use crate::index::{World, always, context, items, settings};
 use causeway::fresh::Changed;

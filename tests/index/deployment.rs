@@ -31,7 +31,7 @@ impl Deployment {
         Gateway::with(&self.v1, &[("store.url", &self.database.url()), ("index.ahead", "false")]).await
     }
 
-    /// The total that a gateway tells, and the pages of work items it asked v1 for.
+    /// Returns the total that a gateway answers, and the pages of work items that it read from v1.
     async fn listed(&self, gateway: &Gateway) -> (serde_json::Value, usize) {
         self.sandbox.clear_journal();
         let answer = gateway.get(KEY, &self.list).await.expect(200);
@@ -83,7 +83,7 @@ async fn gateways_that_need_it_at_once_share_one_build() {
         .into_iter()
         .filter(|entry| entry.path.contains("/work-items/?per_page"))
         .count();
-    // One build, its proof, and a call of each of the others.
+    // One build, its proof, and one call of each other gateway.
     let most = size().div_ceil(1000) + 6;
     assert!(pages <= most, "{pages} pages for {} items", size());
 }

@@ -1,5 +1,5 @@
-//! Hints from v1's webhooks: signed as v1 signs, they bring an index up to date at once, and whatever else comes does
-//! nothing.
+//! Hints from v1's webhooks: with v1's signature they bring an index up to date at once, and all other deliveries have
+//! no effect.
 //!
 //! May use: the deliveries in `fixtures/webhooks.json`.
 
@@ -46,7 +46,7 @@ async fn gateway(v1: &str, folder: &tempfile::TempDir, further: &[(&str, &str)])
     Gateway::with(v1, &settings).await
 }
 
-/// A gateway whose indices are fresh for long, so that only a hint refreshes them.
+/// A gateway whose indices stay fresh for long, so that only a hint refreshes them.
 struct Scene {
     gateway: Gateway,
     sandbox: Sandbox,
@@ -67,7 +67,7 @@ impl Scene {
         scene
     }
 
-    /// The same, before anybody has asked for anything.
+    /// The same, before the first request.
     async fn unread(further: &[(&str, &str)]) -> Self {
         let sandbox = Sandbox::new(Config { seed: Seed::Demo, work_items: 1_200, ..Config::default() });
         let v1 = serve_sandbox(&sandbox).await;
@@ -86,12 +86,12 @@ impl Scene {
         self.gateway.request(request.body(Full::new(body.to_vec().into())).expect("a request")).await
     }
 
-    /// As v1 does for its workspace, to be taken.
+    /// Delivers a hint with v1's signature for its workspace, and expects the gateway to accept it.
     async fn hint(&self, body: &[u8]) {
         self.deliver("/hints/v1/acme/", body, &signature(SECRET, body)).await.expect(200);
     }
 
-    /// Asks v1 itself, past the gateway.
+    /// Calls v1 itself, past the gateway.
     async fn ask_v1(&self, method: &str, path: &str, body: &Value) -> Answer {
         let request = Request::builder().method(method).uri(format!("{}/api/v1/workspaces/acme/{path}", self.v1));
         let request = request.header("X-Api-Key", KEY).header("Content-Type", "application/json");
@@ -129,7 +129,7 @@ async fn a_signed_delivery_refreshes_the_index_and_a_flood_of_them_once_a_second
     scene.refreshed().await;
     scene.sandbox.clear_journal();
     let begun = Instant::now();
-    // Replayed deliveries are harmless. All are taken: v1 repeats none that is refused.
+    // Replayed deliveries are harmless. All are accepted, because v1 never repeats a refused delivery.
     for _ in 0..200 {
         scene.deliver("/hints/v1/acme/", &body, &signed).await.expect(200);
     }
@@ -155,7 +155,7 @@ async fn what_is_not_signed_or_not_understood_does_nothing() {
     ] {
         scene.deliver(path, body, signature).await.expect(status);
     }
-    // Nor do they keep those out that are signed.
+    // Nor do they keep signed deliveries out.
     for _ in 0..60 {
         scene.deliver("/hints/v1/acme/", b"{}", "").await.expect(404);
     }
@@ -272,7 +272,7 @@ async fn a_hint_that_reaches_one_gateway_is_followed_by_all_and_asks_v1_once() {
     let item = format!("projects/{}/work-items/{item}/", scene.project);
     let found = scene.list.replace("search=a", "search=seen by all");
     second.get(KEY, &found.replace(' ', "%20")).await.expect(200);
-    // Until each has heard of the other.
+    // Time for each gateway to learn of the other.
     tokio::time::sleep(Duration::from_secs(1)).await;
     scene.sandbox.clear_journal();
     scene.ask_v1("PATCH", &item, &json!({"name": "seen by all"})).await;
@@ -288,7 +288,7 @@ async fn a_hint_that_reaches_one_gateway_is_followed_by_all_and_asks_v1_once() {
     assert_eq!(scene.pages(), 1);
 }
 
-/// Hints bring nothing that is not there without them, so what they never tell of is as fresh as ever.
+/// Hints only speed up what happens without them, so changes without a hint are as fresh as ever.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_deliveries_an_index_is_as_fresh_as_its_setting_says() {
     let scene = Scene::with(&[("index.freshness", "1s")]).await;

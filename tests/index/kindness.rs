@@ -1,4 +1,4 @@
-//! What a cold build does to a v1 that is as slow as a real one, and to other clients of it. The clock is paused.
+//! The effect of a cold build on a v1 as slow as a real one, and on its other clients. The clock is paused.
 
 use crate::index::World;
 use crate::support::cold_build::measure;
@@ -17,7 +17,7 @@ async fn a_cold_build_costs_v1_its_pages_once_and_keeps_nobody_waiting() {
     assert!(figures.longest < 2 * figures.before, "{figures:?}");
 }
 
-/// Changes and new items meanwhile are in the one call at the end.
+/// The one call at the end brings changes and new items of that time.
 #[tokio::test(flavor = "multi_thread")]
 async fn changes_during_a_build_cost_no_sweep() {
     let world = World::with(Seed::Demo, 6_000).await;

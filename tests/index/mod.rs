@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Longer than any test should take; passing it means that something hangs.
+/// Longer than any test should take; a test that takes longer hangs.
 const LONG: Duration = Duration::from_secs(60);
 
 fn client_of(base_url: &str) -> Client {
@@ -50,7 +50,7 @@ fn settings() -> IndexSettings {
     }
 }
 
-/// Asks v1 for every list.
+/// Settings under which every list calls v1.
 fn always() -> IndexSettings {
     IndexSettings { freshness: Duration::ZERO, ..settings() }
 }
@@ -59,7 +59,7 @@ fn context() -> Context {
     Context::new("req-1", LONG)
 }
 
-/// A sandbox with work items, and what is needed to list them.
+/// A sandbox with work items, and the context to list them.
 struct World {
     sandbox: Sandbox,
     client: Client,
@@ -87,14 +87,14 @@ impl World {
         indexes.fresh(&self.scope, &self.key, &context()).await
     }
 
-    /// An index, and the v1 calls that it cost.
+    /// Returns an index, and the number of v1 calls for it.
     async fn counted(&self, indexes: &Indexes) -> (Arc<Index>, usize) {
         self.sandbox.clear_journal();
         let index = self.fresh(indexes).await.expect("an index");
         (index, self.sandbox.journal().len())
     }
 
-    /// A write on v1 past the gateway; `below` stands below the list.
+    /// Writes on v1 past the gateway; `below` is the path below the list.
     async fn write(&self, method: Method, below: &str, body: Value) -> Value {
         let request = V1Request::write(method, format!("{}{below}", self.scope.path), body.to_string());
         let Outcome::Done(answer) = self.client.write(&self.key, request, &context(), None).await else {
@@ -118,7 +118,7 @@ impl World {
         assert!(matches!(ended, Outcome::Done(_)), "{ended:?}");
     }
 
-    /// What v1 shows, by id.
+    /// Returns the items that v1 shows, by id.
     async fn truth(&self) -> Vec<Item> {
         let fields = causeway::translate::work_items::FIELDS;
         let query = format!("order_by=id&{fields}");

@@ -1,4 +1,4 @@
-//! A build that was broken off is gone on with.
+//! An interrupted build is continued.
 
 use crate::index::waiting::{PATH, build_page, delta, page, rows, scope};
 use crate::index::{client_of, context, settings};
@@ -18,7 +18,7 @@ fn pages(directory: &Path) -> Option<PathBuf> {
     files.find(|path| path.extension().is_some_and(|ending| ending == "pages"))
 }
 
-/// Two pages of three, then a fault; what was read is on disk.
+/// Reads two pages of three, then meets a fault; both pages are on disk.
 async fn broken_off(v1: &ScriptedV1, directory: &Path) -> IndexSettings {
     let settings = IndexSettings { directory: Some(directory.into()), ..settings() };
     v1.expect(build_page(0).reply(200, page(rows(1, 1000), 2500, true)));
@@ -57,7 +57,7 @@ async fn after_a_fault_the_same_process_goes_on_too() {
     v1.finish();
 }
 
-/// What went meanwhile shifts the rest: row 2001 slides onto a page that was read. The count tells.
+/// A deletion meanwhile shifts the rest: row 2001 slides onto a page that was already read. The count shows it.
 #[tokio::test]
 async fn what_went_while_nobody_read_is_found_out() {
     let (v1, directory) = (ScriptedV1::start().await, tempfile::tempdir().unwrap());

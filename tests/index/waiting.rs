@@ -43,7 +43,7 @@ pub fn delta() -> Exchange {
     Exchange::get(&format!("{PATH}?per_page=100&order_by=-updated_at&{FIELDS}"))
 }
 
-/// `count` rows from `from` on; the first of all has changed long after the others.
+/// Returns `count` rows from `from` on; the very first has changed long after the others.
 pub fn rows(from: u128, count: u128) -> Vec<Value> {
     (from..from + count).map(|id| row(id, "x", if id == 1 { 3000 } else { 0 })).collect()
 }
@@ -101,7 +101,7 @@ async fn who_cannot_be_served_in_time_is_told_at_once_and_when_to_come_back() {
         assert!((55..=600).contains(&retry_after), "{retry_after}");
         assert!(waited < Duration::from_secs(10), "{waited:?}");
     }
-    // Of the one whose minute does not do either the build makes nothing else.
+    // A caller with a deadline of a minute cannot be served in time either, and gets the same error.
     assert!(patient.await.unwrap().is_err_and(|refusal| refusal.code() == "index_building"));
     second.open();
     v1.finish();
@@ -132,7 +132,7 @@ async fn a_build_that_the_quota_of_one_key_holds_up_goes_on_with_a_key_that_has_
         let (indexes, key) = (indexes.clone(), V1Key::new(key));
         async move { indexes.fresh(&scope(), &key, &context()).await.map(|index| index.len()) }
     };
-    // Whoever has no other key is told.
+    // A caller without another key gets the error.
     assert!(ask("ada").await.is_err_and(|refusal| refusal.code() == "index_building"));
     v1.expect(build_page(1).key("bob").reply(200, page(rows(1001, 1), 1001, false)));
     v1.expect(delta().key("bob").reply(200, page(rows(1, 100), 1001, true)));
@@ -140,7 +140,7 @@ async fn a_build_that_the_quota_of_one_key_holds_up_goes_on_with_a_key_that_has_
     v1.finish();
 }
 
-/// It would be begun anew each time: where it takes more calls than a key has in a minute, it would never end.
+/// It would begin again each time: a sweep with more calls than a key has in a minute would never end.
 #[tokio::test]
 async fn a_sweep_that_the_quota_of_one_key_holds_up_is_not_begun_anew_with_another() {
     let v1 = ScriptedV1::start().await.in_order();
@@ -191,7 +191,7 @@ async fn any_other_failure_is_the_answer_of_all_who_wait_and_the_next_begins_ane
 #[tokio::test]
 async fn pages_that_do_not_agree_are_followed_by_a_sweep() {
     let v1 = ScriptedV1::start().await.in_order();
-    // Row 1 goes after the first page: row 1001 slides onto it and is missed.
+    // Row 1 is deleted after the first page: row 1001 slides onto that page and is missed.
     v1.expect(build_page(0).reply(200, page(rows(1, 1000), 1002, true)));
     v1.expect(build_page(1).reply(200, page(rows(1002, 1), 1001, false)));
     v1.expect(delta().reply(200, page(rows(2, 100), 1001, true)));
@@ -215,7 +215,7 @@ async fn pages_that_do_not_agree_are_followed_by_a_sweep() {
     v1.finish();
 }
 
-/// The write and its answer fall between the moment v1 cut a page and the moment it arrives.
+/// The write and its answer come after v1 has cut a page and before the page arrives.
 #[tokio::test]
 async fn rows_read_before_an_own_write_do_not_undo_it() {
     let v1 = ScriptedV1::start().await;
@@ -240,7 +240,7 @@ async fn rows_read_before_an_own_write_do_not_undo_it() {
     v1.finish();
 }
 
-/// A read proves nothing about items that were touched while it was under way.
+/// A read does not vouch for an item that was touched while the read was under way.
 #[tokio::test]
 async fn a_read_that_began_before_a_touch_is_followed_by_another() {
     let v1 = ScriptedV1::start().await;

@@ -1,4 +1,4 @@
-//! Guests and members do not share what is kept, even if v1 were to show them different rows one day.
+//! Guests and members do not share cached data, even if v1 should show them different rows one day.
 
 use crate::support::gateway::{Gateway, WEB};
 use crate::support::proofs::{card, get_card};
@@ -77,7 +77,7 @@ const ITEM_FIELDS: &str = "fields=id,name,sequence_id,priority,state,parent,assi
                            is_draft,archived_at,created_at,updated_at,created_by,sort_order,external_id,\
                            external_source";
 
-/// The index too is one for each class, and nobody is answered from it without a card of their own.
+/// Each role class has its own index too, and no caller is answered from it without a card of their own.
 #[tokio::test]
 async fn each_role_class_has_an_index_of_its_own() {
     let v1 = ScriptedV1::start().await;

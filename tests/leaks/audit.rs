@@ -6,17 +6,17 @@ use causeway::sandbox::Seed;
 use serde_json::{Value, json};
 
 const ACME: &str = "/api/v2/workspaces/acme";
-/// Bob's alone.
+/// A private project of bob alone.
 const SEC: &str = "00000000-0000-4000-c000-000000000002";
 const WEB: &str = "00000000-0000-4000-c000-000000000001";
 const LOG: &str = "/api/v2/workspaces/acme/audit-logs/";
-/// In every text of the private project; nowhere else.
+/// A word in every text of the private project and nowhere else.
 const WORD: &str = "xyzzy";
-/// In every text of the public one.
+/// A word in every text of the public project.
 const OPEN: &str = "plover";
 
-/// A log with entries of the private project, of a public one and of the workspace; and the ids of what was made
-/// in the private project, the project itself first.
+/// Fills a log with entries of the private project, of a public one and of the workspace; returns also the ids of the
+/// records in the private project, the project itself first.
 async fn furnished() -> (Gateway, Vec<String>) {
     let gateway = Gateway::sandboxed(Seed::Recorded).await;
     let mut private = vec![SEC.to_owned()];
@@ -63,7 +63,7 @@ async fn entries_of_a_private_project_name_nothing_of_it() {
     let hidden: Vec<&Value> = all.data().iter().filter(|row| is_hidden(row)).collect();
     assert!(hidden.len() >= 4, "{text}");
     for row in &hidden {
-        // What happened, when and by whom stays.
+        // The event, its time and its actor stay visible.
         assert_eq!((&row["actor_display_name"], &row["outcome"]), (&json!("bob"), &json!("success")), "{row}");
         assert!(row["event_name"].as_str().is_some_and(|name| name.starts_with("work_item_")), "{row}");
         assert_eq!(row["target_display_name"], "", "{row}");
@@ -88,12 +88,12 @@ async fn what_is_left_out_cannot_be_found_by_filter_or_search() {
     }
     for search in [WORD, "xyzzy%20one", "XYZZY%20TYPE"] {
         assert_eq!(log(&gateway, "ada", &format!("search={search}")).await.json["total_count"], 0, "{search}");
-        // Across the border between two of the texts nothing is found either.
+        // A search across the border between two of the texts finds nothing either.
         let cursor = log(&gateway, "ada", &format!("search={search}&paginate=cursor")).await;
         assert!(cursor.data().is_empty() && cursor.json["has_more"] == false);
     }
     assert!(log(&gateway, "ada", &format!("search={OPEN}")).await.data().len() >= 4);
-    // By what stays they are found: the event, and who did it; counts and cursors agree.
+    // The visible parts find the entries: the event, and the actor; counts and cursors agree.
     let by_event = log(&gateway, "ada", "search=property_option.created&per_page=200").await;
     assert_eq!(by_event.data().iter().filter(|row| is_hidden(row)).count(), 1, "{}", by_event.json);
     let by_actor = log(&gateway, "ada", "search=BOB%40&per_page=200").await;

@@ -1,4 +1,4 @@
-//! Nothing of what one credential may see ever reaches another that may not: through caches, cursors, a
+//! No data that one credential may see ever reaches a credential that may not: through caches, cursors, a
 //! restart, withdrawn rights, logs or error bodies.
 //!
 //! May use: the public interface of the crate and `tests/support`.

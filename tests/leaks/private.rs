@@ -1,4 +1,4 @@
-//! A private project (`SEC`, bob alone), warm for bob, and everything ada can try.
+//! A private project (`SEC`, bob alone), cached for bob, and everything ada can try.
 
 use crate::support::furnished::PLAN;
 use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
@@ -6,13 +6,13 @@ use causeway::sandbox::{Config, Sandbox, Seed};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// An id that names nothing.
+/// An id of no record.
 const NOWHERE: &str = "00000000-0000-4000-8000-00000000dead";
 const SEC: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000002";
-/// In every text of the private project; nowhere else.
+/// A word in every text of the private project and nowhere else.
 const WORD: &str = "xyzzy";
 
-/// Records bob has made in the private project, by resource.
+/// Creates records as bob in the private project, and returns their ids by resource.
 async fn furnish(gateway: &Gateway) -> BTreeMap<&'static str, Vec<String>> {
     let mut made: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for resource in ["labels", "states", "cycles", "modules"] {
@@ -30,7 +30,7 @@ async fn furnish(gateway: &Gateway) -> BTreeMap<&'static str, Vec<String>> {
         made.entry("work-items").or_default().push(item.text("id"));
         made.entry(KEYS).or_default().push(item.text("identifier"));
         let comments = format!("{SEC}/work-items/{}/comments/", made["work-items"][0]);
-        // The second and third pair are taken, so the gateway's own store keeps them.
+        // The second and third pair are already used, so the gateway's own store holds them.
         let body = json!({"comment_html": format!("<p>{WORD}</p>"), "external_id": WORD, "external_source": WORD});
         let comment = gateway.post("bob", &comments, body).await.expect(201);
         made.entry(COMMENTS).or_default().push(comment.text("id"));
@@ -38,13 +38,13 @@ async fn furnish(gateway: &Gateway) -> BTreeMap<&'static str, Vec<String>> {
     made
 }
 
-/// Human keys among what was made; no path below a project.
+/// Entry of the human keys among the created records; no path below a project.
 const KEYS: &str = "keys";
-/// Comments of the first work item among what was made.
+/// Entry of the first work item's comments among the created records.
 const COMMENTS: &str = "comments";
 
-/// Path segments of a project's collections among what was made, and the ids in them; that of comments is below
-/// the first work item.
+/// Returns the path segments of the project's collections with created records, and the ids in them; the segment of
+/// comments is below the first work item.
 fn collections(made: &BTreeMap<&'static str, Vec<String>>) -> Vec<(String, Vec<String>)> {
     let place = |name: &str| match name {
         COMMENTS => format!("work-items/{}/comments", made["work-items"][0]),
@@ -53,7 +53,7 @@ fn collections(made: &BTreeMap<&'static str, Vec<String>>) -> Vec<(String, Vec<S
     made.iter().filter(|(name, _)| **name != KEYS).map(|(name, ids)| (place(name), ids.clone())).collect()
 }
 
-/// Reads everything of the project as bob, so that everything is kept.
+/// Reads everything of the project as bob, so that everything is cached.
 async fn warm(gateway: &Gateway, made: &BTreeMap<&'static str, Vec<String>>) {
     // A list that only the index can answer.
     let items = gateway.get("bob", &format!("{SEC}/work-items/?search={WORD}&expand=state,labels,assignees")).await;
@@ -81,7 +81,7 @@ fn nothing(answer: Answer) {
     assert!(!format!("{:?}", answer.headers).contains(WORD));
 }
 
-/// Everything ada, kim, gil and eve can try from outside.
+/// Tries everything that ada, kim, gil and eve can try from outside.
 async fn try_everything(gateway: &Gateway, made: &BTreeMap<&'static str, Vec<String>>) {
     for key in ["ada", "kim", "gil", "mel", "eve"] {
         for operation in PLAN.operations.iter().filter(|operation| operation.works()) {
@@ -119,7 +119,7 @@ async fn try_everything(gateway: &Gateway, made: &BTreeMap<&'static str, Vec<Str
             let elsewhere = gateway.get(key, &format!("{WEB}/work-items/?{query}")).await;
             assert!(!String::from_utf8_lossy(&elsewhere.bytes).contains(WORD));
         }
-        // Records of the private project addressed through a project that is visible.
+        // Records of the private project addressed through a visible project.
         for (resource, ids) in collections(made) {
             for id in &ids {
                 let body = json!({"name": "mine", "comment_html": "mine"});
@@ -153,7 +153,7 @@ async fn a_cursor_taken_over_opens_nothing() {
         let token = page.text("next_cursor");
         nothing(gateway.get("ada", &format!("{SEC}/{resource}/?{query}&cursor={token}")).await);
         let elsewhere = gateway.get("ada", &format!("{WEB}/{resource}/?{query}&cursor={token}")).await;
-        // The work item that private comments are below is not in the other project either.
+        // The work item of the private comments is not in the other project either.
         assert_eq!(elsewhere.status, if resource.contains("comments") { 404 } else { 200 });
         assert!(!elsewhere.json.to_string().contains(WORD));
         use base64::Engine;
@@ -162,7 +162,7 @@ async fn a_cursor_taken_over_opens_nothing() {
     }
 }
 
-/// What names a private record where ids are looked up: told apart from nothing at all it must not be.
+/// A reference to a private record must give the same answer as a reference to no record.
 #[tokio::test]
 async fn a_reference_to_a_private_record_is_one_to_nothing() {
     let gateway = Gateway::sandboxed(Seed::Recorded).await;
@@ -219,13 +219,13 @@ async fn a_restart_with_the_same_store_opens_nothing() {
     try_everything(&after, &made).await;
     let module = after.get("bob", &format!("{SEC}/modules/{}/", made["modules"][0])).await.expect(200);
     assert_eq!(module.json["logo_props"], json!({"in_use": WORD}), "what v1 cannot hold outlives a restart");
-    // What was kept of the index is used, and asked about once.
+    // The stored index is used, with one call to v1 about it.
     let items = after.get("bob", &format!("{SEC}/work-items/?search={WORD}")).await.expect(200);
     assert_eq!(items.data().len(), 3);
     let comments = format!("{SEC}/work-items/{}/comments/", made["work-items"][0]);
     let comments = after.get("bob", &comments).await.expect(200);
     assert_eq!(comments.column("external_id"), vec![json!(WORD); 3], "pairs v1 refuses outlive a restart");
-    // The same record id in another project gets nothing of it.
+    // The same record id in another project gets none of the stored data.
     let own = after.post("ada", &format!("{WEB}/modules/"), json!({"name": "own"})).await.expect(201);
     assert!(!own.json.to_string().contains(WORD));
 }

@@ -1,4 +1,4 @@
-//! Rights withdrawn on v1: at once when it happens through the gateway, at the card's age when it does not.
+//! Rights withdrawn on v1: effective at once when it happens through the gateway, else when the card expires.
 
 use crate::support::gateway::{Gateway, WEB};
 use crate::support::past_gateway::ask_v1;
@@ -9,17 +9,17 @@ use futures_util::future::join;
 use serde_json::json;
 use std::time::Duration;
 
-/// Lists of a project; the index answers the second of work items, v1 the first.
+/// Lists of a project; of the two of work items, v1 answers the first and the index the second.
 const LISTS: [&str; 7] =
     ["labels/", "states/", "cycles/", "modules/", "members/", "work-items/", "work-items/?priority=none"];
 const SEC: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000002";
 
-/// The path at v1 that removes bob from `WEB`: by his membership, which v1 tells nobody, but the seed has.
+/// The path at v1 that removes bob from `WEB`: by his membership id, which v1 never shows but the seed has.
 fn membership() -> String {
     format!("{}/project-members/00000000-0000-4000-9000-000000000102/", WEB.replace("/v2/", "/v1/"))
 }
 
-/// The work item the seed has in a project.
+/// The work item of the seed in a project.
 fn first_item(project: &str) -> String {
     let number = if project == WEB { 1 } else { 2 };
     format!("work-items/00000000-0000-4000-e000-{number:012}/")
@@ -40,7 +40,7 @@ async fn refused(gateway: &Gateway, key: &str, project: &str, status: u16) {
         let answer = gateway.get(key, &format!("{project}/{list}")).await;
         assert_eq!(answer.status, status, "{list}: {}", answer.json);
     }
-    // Whatever the reason, the look-up by key says 404.
+    // For every reason, the look-up by key answers 404.
     let key_of_item = if project == WEB { "WEB-1" } else { "SEC-1" };
     let path = format!("/api/v2/workspaces/acme/work-items/{key_of_item}/");
     gateway.get(key, &path).await.expect_problem(404, "resource_not_found");
@@ -111,7 +111,7 @@ async fn a_read_that_takes_long_is_proven_again_when_its_card_has_grown_old() {
     let gateway = Gateway::with(v1.base_url(), &[("cache.card", "500ms")]).await;
     let path = format!("{WEB}/{}", first_item(WEB));
     let later = async {
-        // The user, the card, and the item; a read takes long that takes more than a second.
+        // The user, the card, and the item; a read of more than a second counts as long.
         v1.until_called(3).await;
         tokio::time::sleep(Duration::from_millis(1100)).await;
         gate.open();
@@ -124,7 +124,7 @@ async fn a_read_that_takes_long_is_proven_again_when_its_card_has_grown_old() {
 const LABELS: &str = "labels/?per_page=1000&fields=id,name,description,color,sort_order,parent,external_id,\
                       external_source,created_at,created_by";
 
-/// The read of the labels that `key` makes; labels with these names are found.
+/// The read of the labels with `key`; it finds labels with these names.
 fn labels(key: &str, names: &[&str]) -> Exchange {
     let label = |name: &&str| {
         json!({"id": "00000000-0000-4000-8000-00000000000a", "name": name, "description": "", "color": "#111111",
@@ -136,7 +136,7 @@ fn labels(key: &str, names: &[&str]) -> Exchange {
     Exchange::get(&format!("{V1}{LABELS}")).key(key).reply(200, page)
 }
 
-/// Somebody who has no part in what happened to another one's key or place is shown the list all the same.
+/// A caller who is not affected by the loss of another caller's key or membership is still shown the list.
 async fn one_is_refused_in_the_middle_of_a_list_for_two(refused: Exchange, card_then: Option<i64>, status: u16) {
     let (v1, gate) = (ScriptedV1::start().await, Gate::default());
     let bob =

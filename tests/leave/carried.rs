@@ -1,4 +1,4 @@
-//! What is carried is there as it was here, told beforehand, and not carried twice.
+//! Carried records are the same at the target, are announced beforehand, and are not carried twice.
 
 use super::filled::fill;
 use super::two::{ACME, Side, Two, id};
@@ -7,7 +7,7 @@ use crate::support::losing::Losing;
 use causeway::leave::{Kind, Outcome, Report, RunMode, text};
 use serde_json::{Value, json};
 
-/// What a dry run of [`fill`] tells, the address of the target aside.
+/// Output of a dry run of [`fill`], without the address of the target.
 const PLAN: &str = "\
 Workspace acme to TARGET
 
@@ -39,14 +39,14 @@ Nothing was written. Without --dry-run this is carried.
 
 ";
 
-/// Reads of v2 that a walk asks: all but those of rosters and of the audit log.
+/// Number of reads of v2 in a walk: all but those of members and of the audit log.
 const READS: usize = 34;
 
 fn outcome(report: &Report) -> Outcome {
     report.workspaces[0].outcome
 }
 
-/// Everything there that a run could have changed.
+/// Returns all records of a side that a run could have changed.
 async fn definitions(side: Side<'_>) -> Vec<Value> {
     let mut all = Vec::new();
     for path in ["features/", "work-item-types/", "work-item-properties/"] {
@@ -74,7 +74,7 @@ async fn a_little_of_everything_is_told_carried_and_then_there_is_nothing_to_do(
     let walked = walk(&two).await;
     assert_eq!(walked.unlike, Vec::<String>::new());
     assert_eq!(walked.operations.len(), READS, "{:?}", walked.operations);
-    // The walk sees what differs.
+    // The walk finds the differences.
     let there = Side::there(&two);
     let item = id(&there.read(&there.web("work-items/?search=Typed")).await.data()[0]);
     let item = there.web(&format!("work-items/{item}/"));

@@ -1,4 +1,4 @@
-//! A workspace with a little of everything that only the store holds.
+//! A workspace with examples of everything that only the store holds.
 
 use super::two::{ACME, HERE, Side, Two, id};
 use serde_json::json;
@@ -8,7 +8,7 @@ const ITEMS: [&str; 5] = ["Plain", "Typed", "Related", "Archived", "Shared"];
 
 /// Ids of the work items here.
 pub struct Filled {
-    /// By their place in the list of names.
+    /// Ids in the order of the names.
     pub items: Vec<String>,
 }
 
@@ -31,7 +31,7 @@ pub async fn fill(two: &Two) -> Filled {
     filled
 }
 
-/// What a project owns: a type of another level, a property renamed since, choices, values of each kind.
+/// Creates what a project owns: a type of another level, a property renamed since, choices, values of each kind.
 async fn in_project_mode(here: Side<'_>, filled: &Filled) {
     here.mode(false).await;
     here.made(&here.web("work-item-types/enable/"), json!({})).await;
@@ -79,12 +79,12 @@ async fn in_project_mode(here: Side<'_>, filled: &Filled) {
         "body": "<p>Hi <strong>there</strong> &amp; <em>here</em></p><script>x</script>"});
     here.changed(&item(2), json!({"type_id": bug, "custom_fields": fields})).await;
     here.changed(&item(3), json!({"type_id": bug, "custom_fields": {"points": 7}})).await;
-    // A value that does not show any more.
+    // A value that is not shown any more.
     here.changed(&item(2), json!({"custom_fields": {"due": "2027-02-02"}})).await;
     here.changed(&path(&ids[5]), json!({"is_active": false})).await;
 }
 
-/// What the workspace owns: contexts that narrow, share and replace, one property whose first context is gone.
+/// Creates what the workspace owns: contexts that narrow, share and replace, one property whose first context is gone.
 async fn in_workspace_mode(here: Side<'_>, filled: &Filled) {
     here.mode(true).await;
     let types = format!("{ACME}/work-item-types/");
@@ -129,7 +129,7 @@ async fn in_workspace_mode(here: Side<'_>, filled: &Filled) {
     here.changed(&item, json!({"type_id": feature, "custom_fields": fields})).await;
 }
 
-/// A cycle, a module, a label and a comment, the same on both sides; v1 has no place for what the cycle is given here.
+/// Creates a cycle, a module, a label and a comment, the same on both sides; v1 cannot store a value of the cycle here.
 async fn cycle(two: &Two) {
     let sides = if two.is_upgraded() { vec![Side::here(two)] } else { vec![Side::here(two), Side::there(two)] };
     for side in sides {

@@ -1,4 +1,4 @@
-//! What is in the way stops a run before anything is written, and is said with what to do.
+//! An obstacle stops a run before anything is written, and the report says what to do.
 
 use super::filled::fill;
 use super::two::{ACME, Side, Two, id};
@@ -155,7 +155,7 @@ async fn a_default_that_names_somebody_who_is_not_there_is_told_and_not_carried(
     let owner = json!({"display_name": "Owner", "property_type": "RELATION", "relation_type": "USER",
         "default_value": [gil]});
     here.made(&here.web("work-item-properties/"), owner).await;
-    // An id in a text is a text.
+    // An id inside a text stays as it is.
     let ada = "00000000-0000-4000-a000-000000000001";
     let code = json!({"display_name": "Code", "property_type": "TEXT", "default_value": [ada]});
     here.made(&here.web("work-item-properties/"), code).await;

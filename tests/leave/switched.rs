@@ -1,4 +1,4 @@
-//! A workspace that has been left is answered by the other v2 from then on, and not before.
+//! The other v2 answers a workspace only after it has been left.
 
 use super::filled::fill;
 use super::two::{ACME, KEY, Two};

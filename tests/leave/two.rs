@@ -14,18 +14,18 @@ use uuid::Uuid;
 
 /// The workspace on both sides.
 pub const ACME: &str = "/api/v2/workspaces/acme";
-/// Projects `WEB` and `TYP` here.
+/// Projects `WEB` and `TYP` on this side.
 pub const HERE: [&str; 2] = ["00000000-0000-4000-c000-000000000001", "00000000-0000-4000-c000-000000000004"];
-/// The same projects there.
+/// The same projects on the target's side.
 pub const THERE: [&str; 2] = ["00000000-0000-4000-c000-000000000051", "00000000-0000-4000-c000-000000000054"];
-/// Who asks.
+/// The key of the caller.
 pub const KEY: &str = "ada";
 
 /// Both gateways.
 pub struct Two {
-    /// The one that is left.
+    /// The gateway that is left.
     pub here: Gateway,
-    /// The one whose v2 is the target.
+    /// The gateway whose v2 is the target.
     pub there: Gateway,
     /// Another handle on the store that is left.
     pub store: Store,
@@ -36,14 +36,14 @@ pub struct Two {
 }
 
 impl Two {
-    /// Both, each before a deployment of its own, so that all ids differ.
+    /// Both gateways, each before a deployment of its own, so that all ids differ.
     pub async fn new() -> Self {
         let (folder, here) = Self::begun().await;
         let there = Gateway::sandboxed_with(Seed::Elsewhere, &[("store.url", &url(&folder, "there.db"))]).await;
         Self::of(folder, here, there, THERE).await
     }
 
-    /// Both before one deployment, as when that is given a v2 of its own: what v1 holds has the same ids.
+    /// Both before one deployment, as when it gets a v2 of its own: v1's records have the same ids.
     pub async fn upgraded() -> Self {
         let (folder, here) = Self::begun().await;
         let v1 = here.store().await.deployment().await.expect("a store").expect("its deployment");
@@ -51,16 +51,16 @@ impl Two {
         Self::of(folder, here, there, HERE).await
     }
 
-    /// Both before deployments of their own that began as one, so that ids are the same and what was made since is not
-    /// there.
+    /// Both before deployments of their own that began as one, so that ids are the same and later records are missing
+    /// at the target.
     pub async fn copied() -> Self {
         let (folder, here) = Self::begun().await;
         let there = Gateway::sandboxed_with(Seed::Recorded, &[("store.url", &url(&folder, "there.db"))]).await;
         Self::of(folder, here, there, HERE).await
     }
 
-    /// Both before deployments of their own with so many work items more in their projects `WEB`; the store that is
-    /// left is in a file unless it is said where.
+    /// Both before deployments of their own with that many further work items in their projects `WEB`; the store that
+    /// is left is in a file unless `store` gives a place.
     pub async fn large(work_items: usize, store: Option<&str>) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let mut gateways = Vec::new();
@@ -76,7 +76,7 @@ impl Two {
         Self::of(folder, here, there, THERE).await
     }
 
-    /// Where the store is that is left, and the address of our own v1.
+    /// Returns the place of the store that is left, and the address of our own v1.
     pub fn places(&self) -> (String, String) {
         (self.here.store_url().to_owned(), self.v1.clone())
     }
@@ -93,7 +93,7 @@ impl Two {
         Self { here, there, store, projects, v1, _folder: folder }
     }
 
-    /// Whether both are before one deployment.
+    /// Checks whether both are before one deployment.
     pub fn is_upgraded(&self) -> bool {
         self.projects == HERE
     }
@@ -103,7 +103,7 @@ impl Two {
         self.run_to(run_mode, self.there.base(), |_| {}).await
     }
 
-    /// Runs the command with other wishes.
+    /// Runs the command with other options.
     pub async fn run_with(&self, run_mode: RunMode, change: impl FnOnce(&mut Wanted)) -> Report {
         self.run_to(run_mode, self.there.base(), change).await.expect("a run")
     }
@@ -118,7 +118,7 @@ impl Two {
         self.run_as(KEY, run_mode, to, change).await
     }
 
-    /// Runs the command with the key of somebody.
+    /// Runs the command with the given key.
     pub async fn run_as(
         &self,
         key: &str,
@@ -165,7 +165,7 @@ impl<'g> Side<'g> {
         format!("{ACME}/projects/{}/{path}", self.projects[0])
     }
 
-    /// Sends a request. PostgreSQL may not answer for a second on a machine that compiles as well; then the request is
+    /// Sends a request. On a machine that also compiles, PostgreSQL may not answer for a second; then the request is
     /// repeated, as a client would, and nothing is carried out twice.
     async fn sent(self, method: &str, path: &str, body: Option<&Value>) -> Answer {
         let once = Uuid::new_v4().to_string();
@@ -200,17 +200,17 @@ impl<'g> Side<'g> {
         self.sent("DELETE", path, None).await.expect(204);
     }
 
-    /// Reads.
+    /// Sends a read.
     pub async fn read(self, path: &str) -> Answer {
         self.sent("GET", path, None).await.expect(200)
     }
 
-    /// Switches who manages types.
+    /// Switches the management of types to the workspace or back.
     pub async fn mode(self, workspace: bool) {
         self.changed(&format!("{ACME}/features/"), json!({"is_work_item_types_enabled": workspace})).await;
     }
 
-    /// A work item made past the gateway, as v1's users make it; both sides are given the same in the same order.
+    /// Creates a work item past the gateway, as v1's users do; both sides get the same items in the same order.
     pub async fn item(self, project: usize, name: &str) -> String {
         let path = format!("/api/v1/workspaces/acme/projects/{}/work-items/", self.projects[project]);
         let made = self.gateway.post(KEY, &path, json!({"name": name})).await;

@@ -1,4 +1,4 @@
-//! States that a workspace gets into by and by: retired types, options of one name, work items that are not the same on
+//! States that a workspace reaches over time: retired types, options of one name, work items that are not the same on
 //! both sides.
 
 use super::filled::fill;
@@ -20,7 +20,7 @@ async fn carried_whole(two: &Two) {
     assert_eq!(again.workspaces[0].carried, None, "{}", text(&again));
 }
 
-/// Names of the values of a work item there, found by its name.
+/// Returns the names of a work item's values at the target; the item is found by its name.
 async fn values_there(two: &Two, name: &str) -> Value {
     let there = Side::there(two);
     let rows = there.read(&there.web("work-items/")).await;
@@ -50,7 +50,7 @@ async fn a_retired_type_keeps_its_work_items() {
     here.changed(&here.web(&format!("work-items/{item}/")), body).await;
     here.changed(&format!("{types}{chore}/"), json!({"is_active": false})).await;
     here.mode(true).await;
-    // As long as the work item is not there, it cannot be given its type.
+    // As long as the work item is missing at the target, it cannot get its type.
     expect(&two.run(RunMode::Carry).await.unwrap(), Outcome::Unlike);
     let there = Side::there(&two);
     there.item(0, "Old chore").await;
@@ -135,12 +135,12 @@ async fn an_archive_mark_is_for_no_work_item_of_another_name() {
     there.changed(&path, json!({"name": "Done"})).await;
     carried_whole(&two).await;
     there.gateway.get("ada", &path).await.expect(404);
-    // Brought back here, it is brought back there.
+    // When it is unarchived here, it is unarchived at the target.
     here.made(&here.web(&format!("work-items/{ours}/unarchive/")), json!({})).await;
     expect(&two.run(RunMode::Check).await.unwrap(), Outcome::Unlike);
     carried_whole(&two).await;
     assert!(there.read(&path).await.json["type_id"].is_string());
-    // What happens to it there afterwards is no business of this command.
+    // Later changes at the target do not concern this command.
     there.made(&format!("{path}archive/"), json!({})).await;
     expect(&two.run(RunMode::Carry).await.unwrap(), Outcome::Unlike);
     there.gateway.get("ada", &path).await.expect(404);
@@ -166,7 +166,7 @@ async fn nothing_is_left_with_the_key_of_somebody_who_is_no_administrator() {
     let two = Two::new().await;
     let fault = two.run_as("bob", RunMode::Carry, two.there.base(), |_| {}).await.unwrap_err();
     assert!(fault.contains("is not that of an administrator of the workspace acme"), "{fault}");
-    // What was done of others before is told all the same.
+    // The report still has the results of the workspaces before the one that fails.
     let change = |wanted: &mut causeway::leave::Wanted| wanted.workspaces = vec!["acme".into(), "elsewhere".into()];
     let report = two.run_with(RunMode::Carry, change).await;
     expect(&report, Outcome::Alike);

@@ -1,4 +1,4 @@
-//! A walk over all reads of v2 on both sides, with the ids of one side put in the terms of the other.
+//! A walk over all reads of v2 on both sides, with the ids of one side replaced by those of the other.
 
 use super::two::{HERE, KEY, Side, Two};
 use crate::support::furnished::PLAN;
@@ -7,30 +7,30 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use uuid::Uuid;
 
-/// What each side sets itself.
+/// Members that each side sets itself.
 const OWN: [&str; 8] = [
     "created_at",
     "created_by_id",
     "avatar_url",
-    // Of options the order counts, and these are numbers of it.
+    // Only the order of options matters; these numbers express it.
     "sort_order",
     "archived_at",
     "owned_by_id",
     "previous",
     "next_cursor",
 ];
-/// The rosters of the two deployments of the test differ, and no operation writes the audit log.
+/// The members of the two deployments differ in this test, and no operation writes the audit log.
 const ELSEWHERE: [&str; 3] = ["workspace_members", "project_members", "audit_logs"];
 
-/// What variables of a path stand for.
+/// Values for the variables of a path.
 type Place = Vec<(String, String)>;
-/// Ids of records here with the place of their list, by resource.
+/// Ids of this side's records with the variables of their list, by resource.
 type Rows = BTreeMap<String, Vec<(Place, String)>>;
 
-/// Reads here and there that were compared, and how they differ.
+/// Reads of both sides that were compared, and their differences.
 #[derive(Default)]
 pub struct Walked {
-    /// Operations that were asked at least once.
+    /// Operations that were called at least once.
     pub operations: BTreeSet<String>,
     /// Reads on each side.
     pub reads: usize,
@@ -38,7 +38,7 @@ pub struct Walked {
     pub unlike: Vec<String>,
 }
 
-/// Ids there of ids here.
+/// Returns the target's id for each id of this side.
 async fn ids(two: &Two, target: &str) -> HashMap<String, String> {
     let workspace = Uuid::parse_str("00000000-0000-4000-b000-000000000001").expect("an id");
     let records = two.store.leave_records(target, workspace).await.expect("what was carried");
@@ -61,7 +61,7 @@ async fn ids(two: &Two, target: &str) -> HashMap<String, String> {
     ids
 }
 
-/// Records that v1 holds, paired by number or name.
+/// Pairs records that v1 holds, by number or name.
 async fn pair(two: &Two, project: usize, path: &str, ids: &mut HashMap<String, String>) {
     let [here, there] = [Side::here(two), Side::there(two)].map(|side| async move {
         let list = format!("/api/v2/workspaces/acme/projects/{}/{path}/", side.projects[project]);
@@ -78,7 +78,7 @@ async fn pair(two: &Two, project: usize, path: &str, ids: &mut HashMap<String, S
     }
 }
 
-/// The one comment of the work item that has one, where there is such an item.
+/// Pairs the one comment of the work item that has one, where there is such an item.
 async fn pair_comments(two: &Two, ids: &mut HashMap<String, String>) {
     let mut found = Vec::new();
     for side in [Side::here(two), Side::there(two)] {
@@ -107,7 +107,7 @@ pub async fn walk(two: &Two) -> Walked {
     walk_to(two, two.there.base()).await
 }
 
-/// The same when the target went by another address.
+/// The same for a target that had another address.
 pub async fn walk_to(two: &Two, target: &str) -> Walked {
     let ids = ids(two, target).await;
     let mut walked = Walked::default();
@@ -163,7 +163,7 @@ pub async fn walk_to(two: &Two, target: &str) -> Walked {
     walked
 }
 
-/// What the variables of an operation's path can stand for.
+/// Returns the possible values of the variables in an operation's path.
 fn places(operation: &Operation, resource: &str, rows: &Rows) -> Vec<Place> {
     let surface = if operation.path.as_str().contains("/projects/") { "project" } else { "workspace" };
     let mut places: Vec<Place> = vec![Vec::new()];
@@ -201,7 +201,7 @@ fn places(operation: &Operation, resource: &str, rows: &Rows) -> Vec<Place> {
     places
 }
 
-/// A record without what each side sets itself, with other ids, and lists without an order of their own in one.
+/// Returns a record without the members that each side sets itself, with translated ids and sorted unordered lists.
 fn in_terms(value: &Value, ids: &HashMap<String, String>) -> Value {
     match value {
         Value::String(text) => json!(ids.get(text).unwrap_or(text)),

@@ -1,4 +1,4 @@
-//! The board: what operators see of the move, with what clients call themselves made harmless.
+//! The board: the operators' view of the move; names that clients give themselves are made harmless.
 
 use crate::support::gateway::{Answer, Gateway, WEB};
 use causeway::sandbox::Seed;
@@ -63,7 +63,7 @@ async fn the_board_shows_what_has_moved_and_what_is_left() {
     asked(&address, "/migration/nothing").await.expect(404);
 }
 
-/// Another choice of days keeps what is asked for, and a link to a client or caller keeps the days.
+/// Another choice of days keeps the rest of the query, and a link to a client or caller keeps the days.
 async fn stays_as_asked(address: &str) {
     let page = async |query: &str| text(&asked(address, &format!("/migration/?{query}")).await.expect(200));
     let one_day = page("days=1").await;

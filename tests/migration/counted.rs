@@ -1,4 +1,4 @@
-//! Who called what is counted in the store, whatever clients send, and added up over processes.
+//! The store counts the calls of each client, whatever clients send, and adds them up over processes.
 
 use crate::oauth::stage::{Stage, Tokens};
 use crate::support::furnished::PLAN;
@@ -19,7 +19,7 @@ async fn counts(store: &Store) -> Counts {
     Counts::read(store, &PLAN, &Wanted::default(), today().into()).await.expect("counts")
 }
 
-/// Calls by operation and client, with the class of the status.
+/// Returns the calls by operation and client, with the class of the status.
 fn by_operation(rows: &[UsageRow]) -> BTreeMap<(String, String, i64), i64> {
     let mut sums = BTreeMap::new();
     for row in rows {
@@ -62,7 +62,7 @@ async fn calls_of_both_interfaces_are_counted_without_what_they_hold() {
         (key("v1 unknown GET workspaces/{name}/{id}/", "curl/8.0", 4), 1),
     ]);
     assert_eq!(by_operation(&counts.rows), expected);
-    // Nothing of keys, paths and queries is there, and strangers share one row.
+    // Keys, paths and queries are not recorded, and all strangers share one row.
     let all = format!("{:?} {}", counts.rows, csv(&counts));
     assert!(!all.contains("s3cret") && !all.contains("acme") && !all.contains("nobody"), "{all}");
     let unproven: i64 = counts.rows.iter().filter(|row| row.caller == "unproven").map(|row| row.calls).sum();
@@ -75,7 +75,7 @@ async fn calls_of_both_interfaces_are_counted_without_what_they_hold() {
     let shown = text(&report);
     assert!(shown.contains("v1_states_list") && shown.contains("33 % moved"), "{shown}");
     assert!(shown.lines().all(|line| line.chars().count() <= 110), "{shown}");
-    // What others call is neither never called nor ready, also where the calls of one client or one day are wanted.
+    // An operation that others call is neither never called nor ready, also when one client or one day is selected.
     for (client, days) in [(Some("unreadable".to_owned()), None), (None, Some(1))] {
         let wanted = Wanted { client, days, ..Wanted::default() };
         for (later, is_ready) in [(0, false), (13, false), (14, true)] {
@@ -144,7 +144,7 @@ async fn counting_can_be_switched_off() {
     assert_eq!(counts(&store).await.rows, []);
 }
 
-/// An operation that only the mappings of a reload have, before all others, so that none keeps its place.
+/// An operation that only the mappings of a reload have. It comes first, so that all others change their position.
 const NEW: &str = "[[operations]]\nid = \"v1_nothings_list\"\ncall = \"GET workspaces/{slug}/nothings/\"\ndoes = \"nothing\"\nnone = \"It is made up.\"\n\n";
 
 #[tokio::test]
@@ -159,7 +159,7 @@ async fn a_reload_counts_by_the_new_mappings_and_keeps_what_was_counted() {
     std::fs::write(&file, declared).expect("written");
     let url = format!("sqlite:{}", folder.path().join("store.db").display());
     let (mappings, nothings) = (mappings.display().to_string(), "/api/v1/workspaces/acme/nothings/");
-    // What is counted before a reload is written after it.
+    // Counts from before a reload are written after it.
     let settings = [("store.url", url.as_str()), ("mappings", &mappings), ("usage.flush", "1h")];
     let gateway = Gateway::sandboxed_with(Seed::Recorded, &settings).await;
     let store = gateway.store().await;
@@ -187,7 +187,7 @@ async fn a_reload_counts_by_the_new_mappings_and_keeps_what_was_counted() {
         ("v1_states_list", 7),
     ];
     assert_eq!(sums.collect::<Vec<_>>(), expected.map(|(name, calls)| (name.to_owned(), calls)));
-    // The mappings of today do not have it, and it stays what it was.
+    // The current mappings do not have it, and its counts stay as they were.
     let report = Report::of(&PLAN, &counts, today().into(), 14);
     assert_eq!((report.v1, report.v2), (14, 7));
 }
@@ -252,10 +252,10 @@ async fn the_table_is_bounded_on_a_server() {
     the_table_is_bounded(&database.url()).await;
 }
 
-/// A client, and the share of its calls that go to v2, in percent, on a day of fourteen.
+/// A client, and the percentage of its calls that go to v2 on each day of fourteen.
 type Client = (&'static str, &'static str, fn(usize) -> usize);
 
-/// Three clients over fourteen days, through two gateways on one store: the report is the truth.
+/// Three clients over fourteen days, through two gateways on one store: the report is exact.
 #[tokio::test]
 async fn a_move_is_reported_to_the_last_call() {
     let database = Database::create().await;
@@ -284,9 +284,9 @@ async fn a_move_is_reported_to_the_last_call() {
             gateway.stop().await;
         }
         if day < 13 {
-            // A day goes by.
+            // A day passes.
             let store = Store::open(&url, &v1).await.expect("a store");
-            // In two steps, for no two days may meet on the way.
+            // In two steps, because no two days may meet on the way.
             for step in ["day - 100000", "day + 99999"] {
                 let text = sqlx::AssertSqlSafe(format!("UPDATE usage_count SET day = {step}"));
                 sqlx::query(text).execute(store.engine().pool()).await.expect("earlier");

@@ -1,4 +1,4 @@
-//! What a person meets first, and what machines get at the same places.
+//! The first page for a person, and the answers to machines at the same paths.
 
 use crate::support::gateway::{Answer, Gateway};
 use causeway::plan::codes::TABLE;

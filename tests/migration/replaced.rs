@@ -1,5 +1,5 @@
-//! What `explain` says replaces a call of v1 means the same: every recorded story is told to a sandbox again, and each
-//! call that has a successor is asked of v2 too, or made through v2 instead.
+//! The replacement that `explain` names for a call of v1 means the same: every recorded story is replayed against a
+//! sandbox, and each call that has a successor is sent to v2 too, or made through v2 instead.
 
 use crate::support::furnished::PLAN;
 use crate::support::gateway::{Answer, Gateway, serve_sandbox};
@@ -35,7 +35,7 @@ const AREAS: [&str; 20] = [
     "work_items",
 ];
 
-/// Nothing is kept, because the story goes on behind the gateway's back.
+/// Settings without any caching, because the story goes on past the gateway.
 const KEEPING_NOTHING: [(&str, &str); 5] = [
     ("cache.collection", "0s"),
     ("cache.card", "0s"),
@@ -44,12 +44,12 @@ const KEEPING_NOTHING: [(&str, &str); 5] = [
     ("index.freshness", "0s"),
 ];
 
-/// A story on its way.
+/// A story during its replay.
 struct Story {
     sandbox: Sandbox,
     gateway: Gateway,
     replay: Replay,
-    /// Calls by what became of them.
+    /// Calls by their outcome.
     became: BTreeMap<&'static str, Vec<String>>,
 }
 
@@ -73,7 +73,7 @@ impl Story {
         }
     }
 
-    /// Takes back what was noted as different in this exchange; whether there was anything.
+    /// Removes the differences noted for this exchange, and returns whether there were any.
     fn differed(&mut self, name: &str) -> bool {
         let Some(different) = self.became.get_mut("different") else { return false };
         let before = different.len();
@@ -85,7 +85,7 @@ impl Story {
         differed
     }
 
-    /// One record of v1 is the one of v2, whole where both show a field.
+    /// Checks that a record of v1 is the record of v2, in all fields that both show.
     fn same_record(&mut self, name: &str, v1: &Value, v2: &Value, told: &Replacement) {
         // A look-up by an external pair shows one record in v1 and a list of it in v2.
         let v2 = v2["data"].as_array().map_or(v2, |rows| &rows[0]);
@@ -100,7 +100,7 @@ impl Story {
         }
     }
 
-    /// What replaces the call, as far as the whole of it can be sent.
+    /// Returns the replacement of the call, if it can be sent completely.
     fn replaced(request: &Request<Bytes>) -> Option<Replacement> {
         let target = request.uri().path_and_query()?.as_str();
         let body = (!request.body().is_empty()).then(|| serde_json::from_slice(request.body())).transpose().ok()?;
@@ -113,7 +113,7 @@ impl Story {
         self.gateway.send(Some(key), request.method, &request.target, request.body.as_ref()).await
     }
 
-    /// A read is asked of v1 and of v2.
+    /// Sends a read to v1 and to v2.
     async fn read(&mut self, exchange: &Exchange) {
         let request = self.replay.request(exchange);
         let (told, key) = (Self::replaced(&request), key_of(&request));
@@ -153,7 +153,7 @@ impl Story {
                     exchange.request.query.contains("per_page") || exchange.request.query.contains("cursor");
                 if v1_ids.is_empty() || paged || total > 50 {
                     if exchange.request.query.contains("__") && rows.len() > v2_ids.len() {
-                        // v1 repeats rows when it orders by what an item has several of (trap 23); v2 does not.
+                        // v1 repeats rows when it orders by a member with several values (trap 23); v2 does not.
                         return self.note("repeated by v1", &exchange.name);
                     }
                     if !paged && total <= 50 {
@@ -169,19 +169,19 @@ impl Story {
             }
         }
         if told.extent != "all" && self.differed(&exchange.name) {
-            // What is replaced in part says so, and may show less.
+            // A partial replacement says so, and may show less.
             return self.note("in part", &exchange.name);
         }
         self.note("same", &exchange.name);
     }
 
-    /// A write is made through v2 instead, when it has a full successor.
+    /// Sends a write through v2 instead, when it has a full successor.
     async fn write(&mut self, exchange: &Exchange) {
         let request = self.replay.request(exchange);
         let (told, key) = (Self::replaced(&request), key_of(&request));
         let writes = matches!(exchange.request.method.as_str(), "POST" | "PATCH" | "DELETE");
         let done = (200..300).contains(&exchange.response.status);
-        // What is told as lost is not in the request, and so not in the record.
+        // Members that the replacement reports as lost are not in the request, and so not in the record.
         let kept = |told: &Replacement| {
             told.lost.iter().all(|lost| lost.place != "body" || lost.why == "the path says it")
         };
@@ -196,7 +196,7 @@ impl Story {
             let sent = self.send(&key, successor).await;
             if sent.status >= 300 {
                 assert!(matches!(sent.status, 400 | 403 | 404 | 409 | 502), "{}: {}", exchange.name, sent.json);
-                // v2 refuses what v1 lets pass; the story goes on with v1's call.
+                // v2 refuses a value that v1 accepts; the story goes on with v1's call.
                 let response = self.sandbox.handle(request);
                 let _ = self.replay.compare(exchange, &response);
                 return self.note("refused", &exchange.name);
@@ -223,7 +223,7 @@ impl Story {
         self.sandbox.handle(request)
     }
 
-    /// The id of a record of this world stands for the recorded one.
+    /// Records the id in this world of a recorded record.
     fn learn(&mut self, exchange: &Exchange, id: &Value) {
         let recorded = Exchange {
             name: exchange.name.clone(),
@@ -239,12 +239,12 @@ impl Story {
         self.replay.compare(&recorded, &here).expect("a new id");
     }
 
-    /// What was sent is stored as the recorded answer showed it.
+    /// Checks that the sent values are stored as in the recorded answer.
     fn same_write(&mut self, exchange: &Exchange, shown: &Response<Bytes>, told: &Replacement) {
         let record: Value = serde_json::from_slice(shown.body()).expect("JSON");
         let Some(sent) = exchange.request.body.as_object() else { return };
         for name in sent.keys().filter(|name| !exchange.response.body[name.as_str()].is_null()) {
-            // Written in v1's place on purpose, or cleaned by v2's own rules.
+            // Written by v2 instead of v1 on purpose, or cleaned by v2's own rules.
             if told.changes.iter().any(|change| change.contains(&format!("`{name}`"))) {
                 continue;
             }

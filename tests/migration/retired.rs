@@ -1,4 +1,4 @@
-//! What clients of v1 are told of its end, and refusals on trial.
+//! Announcements of v1's end to its clients, and refusals on trial.
 
 use crate::support::gateway::{Gateway, serve_sandbox};
 use causeway::app::App;
@@ -41,7 +41,7 @@ async fn clients_are_told_of_the_end_and_refused_after_it() {
             "<https://wiki.example/v2>; rel=\"deprecation\"; type=\"text/html\"".into(),
         ]
     );
-    // Of v1's answer nothing is lost.
+    // v1's answer is complete.
     assert_eq!(states.headers["content-type"], "application/json");
     let me = gateway.get("ada", "/api/v1/users/me/").await.expect(200);
     assert_eq!(me.headers["deprecation"], "@1577836800");
@@ -53,11 +53,11 @@ async fn clients_are_told_of_the_end_and_refused_after_it() {
     assert!(labels.text("type").ends_with("/errors/gone"), "{}", labels.json);
     assert!(labels.text("detail").contains(&LABELS.replace("/v1/", "/v2/")), "{}", labels.json);
     assert_eq!(gateway.sandbox().journal().len(), 0, "v1 was asked all the same");
-    // v2 goes on, on the same calls of v1.
+    // v2 still works, with the same calls of v1.
     gateway.get("ada", &LABELS.replace("/v1/", "/v2/")).await.expect(200);
 }
 
-/// The proxy before the gateway takes the path of the public address off, and clients have to send it.
+/// The proxy before the gateway removes the path of the public address, and clients have to send it.
 #[tokio::test]
 async fn the_successor_is_named_under_the_public_address() {
     let notices = "[{ operation = \"all\", deprecated = \"2020-01-01\" }, { operation = \"v1_labels_list\", \
@@ -71,7 +71,7 @@ async fn the_successor_is_named_under_the_public_address() {
     assert!(labels.text("detail").contains(&successor), "{}", labels.json);
 }
 
-/// A list of all work items is not what replaces the list of those in a cycle.
+/// A list of all work items does not replace the list of the work items in a cycle.
 #[tokio::test]
 async fn a_successor_holds_what_v1_has_in_its_path_and_says_what_it_needs() {
     let ended = "[{ operation = \"all\", deprecated = \"2020-01-01\" }, { operation = \"v1_work_items_search\", \
@@ -106,7 +106,7 @@ async fn what_has_ended_says_so_in_a_brownout_too() {
     assert!(states.text("detail").contains("ended on 2020-06-01T00:00:00Z"), "{}", states.json);
 }
 
-/// Whoever gives one operation longer than all others means it from the beginning.
+/// An operation with a table of its own follows that table from the beginning, even before its window begins.
 #[tokio::test]
 async fn a_table_of_its_own_counts_instead_of_that_for_all_before_it_begins_too() {
     let notices = "[{ operation = \"all\", deprecated = \"2020-01-01\", sunset = \"2020-06-01\", refuse = true }, \
@@ -118,7 +118,7 @@ async fn a_table_of_its_own_counts_instead_of_that_for_all_before_it_begins_too(
     assert!(["deprecation", "sunset"].iter().all(|name| !labels.headers.contains_key(*name)));
 }
 
-/// Who comes back when one of them is over is refused by the other.
+/// A client that comes back at the end of one window would be refused by the other.
 #[tokio::test]
 async fn of_two_windows_the_end_that_is_told_is_the_later_one() {
     let window = |operation: &str, year: u16| {
@@ -204,7 +204,7 @@ async fn faulty_announcements_are_refused_at_the_start() {
     let named = load("brownout", &named).expect("readable");
     let fault = App::build(&named).await.err().expect("refused").to_string();
     assert!(fault.contains("Old-Tool/1.0; `causeway migration` names this one old-tool/1.0"), "{fault}");
-    // Nothing else keeps such a gateway from starting.
+    // With valid settings the same gateway starts.
     let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
     let good = format!("[{}]", of("v1_states_list", &window));
     Gateway::with(&serve_sandbox(&sandbox).await, &[("brownout", &good)])

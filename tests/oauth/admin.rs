@@ -1,4 +1,4 @@
-//! Secrets: nothing in the store could act for anyone, and they can be changed while the gateway serves.
+//! Secrets: nothing in the store is enough to act for a person, and secrets can be changed while the gateway serves.
 
 use crate::oauth::stage::{ME, SECRET, Stage, expect_dead, expect_error};
 use crate::support::gateway::{Gateway, serve_sandbox};
@@ -90,7 +90,7 @@ async fn secrets_are_rotated_while_the_gateway_serves() {
     let (oauth, _store) = open_oauth(&kept.loaded()).await.unwrap();
     assert_eq!(oauth.rotate_secrets().await.unwrap(), Rotation { sealed_anew: 2, lost: 0 });
     assert_eq!(oauth.rotate_secrets().await.unwrap(), Rotation::default());
-    // The gateway reads the file again; the next one, without the old secret, serves both as well.
+    // The gateway reads the file again; the next gateway, without the old secret, accepts both as well.
     std::fs::write(kept.secrets(), &new).unwrap();
     stage.call(&tokens.access, ME).await.expect(200);
     stage.gateway.get(&key, ME).await.expect(200);
@@ -124,7 +124,7 @@ async fn a_lost_secret_ends_its_grants_and_is_reported() {
     let (app, native) = (stage.app, stage.native);
     let stage = Stage { gateway: kept.gateway().await.gateway, app, native };
     expect_dead(stage.call(&tokens.access, ME).await);
-    // The app is not led on: it has to ask the person again.
+    // The app gets a clear answer: it has to ask the person again.
     for token in [&tokens.access, &tokens.refresh] {
         assert_eq!(stage.about("/auth/o/introspect/", token).await.expect(200).json["active"], false);
     }

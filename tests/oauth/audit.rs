@@ -1,4 +1,4 @@
-//! What a workspace's audit log is told of grants, keys and credentials that are no longer good.
+//! Entries in a workspace's audit log about grants, keys and credentials that are no longer valid.
 
 use crate::oauth::stage::{ME, Stage, changed, expect_dead, form};
 use crate::support::gateway::WEB;
@@ -11,7 +11,7 @@ use uuid::Uuid;
 const LOG: &str = "/api/v2/workspaces/acme/audit-logs/?per_page=100&order_by=created_at";
 const ADA: &str = "00000000-0000-4000-a000-000000000001";
 
-/// A stage where ada was seen in `acme`.
+/// A stage where ada has used `acme`.
 async fn seen(settings: &[(&str, &str)]) -> Stage {
     let stage = Stage::with(settings).await;
     stage.gateway.get("ada", &format!("{WEB}/states/")).await.expect(200);
@@ -84,7 +84,7 @@ async fn an_entry_tells_whose_act_it_was_and_where_it_came_from() {
         assert_eq!((&row["actor_id"], row["actor_type"] == "anonymous"), (&id, by_nobody), "{row}");
         assert_eq!((&row["actor_display_name"], &row["actor_email"]), (&person.into(), &email.into()), "{row}");
         assert_eq!(row["metadata"]["user_id"], ADA, "{row}");
-        // At the command line there is no request.
+        // On the command line there is no request.
         let by_request = name != "gateway_key.created";
         let (source, address) = if by_request { ("auth", "127.0.0.1".into()) } else { ("system", Value::Null) };
         assert_eq!((&row["source"], &row["ip_address"]), (&source.into(), &address), "{row}");

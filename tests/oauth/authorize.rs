@@ -1,10 +1,10 @@
-//! The authorization request: what is answered with a page, what with a redirect, and nothing to strangers.
+//! The authorization request: when the answer is a page, when a redirect, and no information for strangers.
 
 use crate::oauth::stage::{
     CHALLENGE, NATIVE_REDIRECT, REDIRECT, Stage, changed, expect_page, form, led_to, register, sent_back, text,
 };
 
-/// Requests whose way back is not proven: a page, and no redirect.
+/// Requests without a proven redirect address: a page, and no redirect.
 macro_rules! stay_on_a_page {
     ($($name:ident: $parameter:literal = $value:expr;)*) => {$(
         #[tokio::test]
@@ -63,7 +63,7 @@ async fn a_query_that_is_no_text_is_a_page() {
     expect_page(stage.get("/auth/o/authorize/?client_id=%ff", &[]).await, 400);
 }
 
-/// Requests of a proven client that are wrong: the error goes back to it, with its state and who answered.
+/// Wrong requests of a proven client: the error goes back to it, with its state and the issuer.
 macro_rules! go_back_with {
     ($($name:ident: $parameter:literal = $value:expr => $error:literal;)*) => {$(
         #[tokio::test]

@@ -53,7 +53,7 @@ async fn a_change_of_features_out_of_scope_is_in_the_log() {
         stage.send("PATCH", features, &headers, body).await.expect_problem(403, "forbidden");
     };
     let tokens = stage.tokens("workspaces.features:read").await;
-    // Its id is known from the read on, and without a call of v1.
+    // The workspace's id is known only after the read, and v1 is not asked for it: the first attempt is not logged.
     send(&tokens.access).await;
     stage.call(&tokens.access, features).await.expect(200);
     send(&tokens.access).await;
@@ -66,7 +66,7 @@ async fn a_change_of_features_out_of_scope_is_in_the_log() {
         (&json!("insufficient_permissions"), &json!("acme"))
     );
     assert_eq!((&entry["actor_display_name"], &entry["actor_type"]), (&json!("ada"), &json!("api_token")));
-    // A scope for something else that is lacking tells nothing.
+    // A refusal for lack of another scope is not logged.
     let types = "/api/v2/workspaces/acme/work-item-types/";
     stage.call(&tokens.access, types).await.expect_problem(403, "forbidden");
     let log = "/api/v2/workspaces/acme/audit-logs/?outcome=failure";
@@ -97,7 +97,7 @@ async fn without_a_credential_the_way_to_one_is_shown() {
     assert!(!challenges[0].contains("error="), "nothing was wrong with a token: {challenges:?}");
 }
 
-/// Authorization headers that are no good token.
+/// Authorization headers without a valid token.
 macro_rules! dead {
     ($($name:ident: $header:expr;)*) => {$(
         #[tokio::test]
@@ -221,8 +221,8 @@ async fn a_token_whose_v1_key_has_ended_is_dead() {
     v1.finish();
 }
 
-/// The app is not led on: it has to ask the person again. A v1 that fails says nothing about the key.
-/// Only v1's own word about the key tells that a live token is dead.
+/// Only v1's own refusal of the key shows that a live token is dead; then the app has to ask the person again.
+/// A v1 that fails says nothing about the key.
 #[tokio::test]
 async fn a_v1_that_errs_ends_no_grant() {
     let asked = || Exchange::get("users/me/");

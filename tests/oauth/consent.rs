@@ -1,4 +1,4 @@
-//! The consent page: what the person sees, how they prove who they are, and that nobody decides for them.
+//! The consent page: the view of the person, the proof of their identity, and no decision without them.
 
 use crate::oauth::stage::{Page, REDIRECT, SECRET, Stage, changed, expect_page, led_to, register, text};
 use crate::store::place::{execute, number};
@@ -210,7 +210,7 @@ async fn an_unreachable_v1_is_said_and_nothing_is_allowed() {
     assert!(expect_page(stage.decide(&page, "allow", "ada").await, 503).contains("could not be checked"));
 }
 
-/// Forms that our page did not make for this browser: nothing happens.
+/// Forms that our page did not make for this browser have no effect.
 async fn refused(stage: &Stage, page: &Page, headers: &[(&str, &str)], request: &str) {
     let content = [("request", request), ("decision", "allow"), ("api_key", "ada")];
     expect_page(stage.post_form("/auth/o/authorize/", headers, &content).await, 403);

@@ -1,4 +1,4 @@
-//! The corpora of the fuzz targets, and every beginning of each input, through the same properties.
+//! The corpora of the fuzz targets, and every prefix of each input, through the same properties.
 
 use std::path::Path;
 

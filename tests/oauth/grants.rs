@@ -1,4 +1,4 @@
-//! The page where people see what they allowed, and take it back.
+//! The page where people see their grants and revoke them.
 
 use crate::oauth::stage::{ME, Stage, cookie, expect_dead, expect_page, hidden, text};
 use crate::support::gateway::Answer;
@@ -15,7 +15,7 @@ async fn shown(stage: &Stage, key: &str) -> (Answer, String) {
     (stage.post_form(GRANTS, &[("cookie", &cookie)], &content).await, cookie)
 }
 
-/// Value of the first button with this name.
+/// Returns the value of the first button with this name.
 fn button(page: &str, name: &str) -> String {
     let start = format!("name=\"{name}\" value=\"");
     let from = page.find(&start).expect("a button") + start.len();

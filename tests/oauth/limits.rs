@@ -1,4 +1,4 @@
-//! The limits of tokens and gateway keys, and of those who present dead ones.
+//! The limits of tokens and gateway keys, and of callers with dead ones.
 
 use crate::oauth::stage::{ME, Stage, expect_dead};
 use crate::support::gateway::Answer;
@@ -26,7 +26,7 @@ async fn minted(stage: &Stage, workspace: Option<&str>) -> String {
     stage.gateway.oauth().mint("ada", wanted, &context).await.expect("a key").1
 }
 
-/// Asserts that `ask` is answered `rate` times and then refused, and that each answer says where it stands.
+/// Asserts that `ask` gets `rate` answers and then a refusal, and that each answer reports its quota.
 async fn expect_limit(class: &str, rate: u32, ask: impl AsyncFn(&'static str, &'static str) -> Answer) {
     for left in (0..rate).rev() {
         let answer = ask("GET", ME).await.expect(200);

@@ -1,5 +1,5 @@
-//! Revocations that PostgreSQL carries out and whose answer never comes, or comes when nobody waits for it any more: the
-//! next one who asks is told the truth, and the audit log is told once.
+//! Revocations that PostgreSQL carries out although the answer is lost or comes too late: the next request gets the
+//! true result, and the audit log gets one entry.
 
 use crate::oauth::stage::{ME, SECRET, Stage, Tokens, expect_dead, expect_error};
 use crate::support::gateway::{Gateway, WEB, serve_sandbox};
@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 
 const REVOKE: &str = "/auth/o/revoke/";
 const LOG: &str = "/api/v2/workspaces/acme/audit-logs/?per_page=100&order_by=created_at";
-/// How late a commit arrives that is lost: late enough for a request between.
+/// Delay of a lost commit: long enough for a request in between.
 const LATE: Duration = Duration::from_secs(1);
-/// Longer than any of this takes, and shorter than what was found is used again.
+/// Longer than every wait here, and shorter than the life of a cached token.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A gateway that forgets nothing by itself, behind a wire to its database.
+/// A gateway whose cache does not expire, behind a wire to its database.
 struct Cut {
     stage: Stage,
     wire: PgWire,
@@ -35,7 +35,7 @@ impl Cut {
             ("oauth.refresh_retry", "0s"),
         ];
         let stage = Stage::over(Gateway::with(&v1, &settings).await).await;
-        // Her audit log is told what happens to her grants.
+        // From now on her workspace's audit log gets entries about her grants.
         stage.gateway.get("ada", &format!("{WEB}/states/")).await.expect(200);
         Self { stage, wire, _database: database }
     }
@@ -54,7 +54,7 @@ impl Cut {
         assert_eq!(self.reports(event).await, 1, "{event}");
     }
 
-    /// A token that was found once more while the commit was on its way is dead soon after.
+    /// Expects that a token that was found again while the commit was under way is dead soon after.
     async fn expect_soon_dead(&self, access: &str) {
         let end = Instant::now() + PATIENCE;
         while self.stage.call(access, ME).await.status != 401 {
@@ -75,7 +75,7 @@ async fn a_revocation_that_is_sent_again_works_at_once() {
         stage.call(&tokens.access, ME).await.expect(200);
         cut.wire.lose_commit_of(&secret::hash(&token), LATE);
         expect_error(stage.about(REVOKE, &token).await, 503, "temporarily_unavailable");
-        // Not there yet: it is found again, and kept.
+        // The commit has not arrived yet: the token is found again, and cached.
         stage.call(&tokens.access, ME).await.expect(200);
         stage.about(REVOKE, &token).await.expect(200);
         expect_dead(stage.call(&tokens.access, ME).await);
@@ -112,7 +112,7 @@ async fn a_code_used_again_ends_its_grant_and_is_told_although_the_answer_is_los
     cut.expect_soon_dead(&tokens.access).await;
 }
 
-/// A thief has no reason to wait for the answer, and the audit log is told after the commit.
+/// A thief need not wait for the answer, and the audit entry is written after the commit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_ends_a_grant_is_told_although_its_sender_leaves_before_it_is_written() {
     let cut = Cut::new().await;

@@ -1,4 +1,4 @@
-//! What the gateway says about itself, and its silence when OAuth is not set up.
+//! The gateway's metadata, and its absence when OAuth is not set up.
 
 use crate::oauth::stage::{ME, REDIRECT, Stage, changed, expect_error, expect_page};
 use crate::support::gateway::Gateway;

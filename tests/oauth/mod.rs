@@ -1,4 +1,4 @@
-//! The authorization server over HTTP: what it gives, every way it refuses, and the attacks of RFC 9700.
+//! The authorization server over HTTP: its answers, every refusal, and the attacks of RFC 9700.
 //!
 //! `stage` plays the app, the browser and the person. May use: the public interface of the crate and
 //! `tests/support`.

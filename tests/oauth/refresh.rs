@@ -1,4 +1,4 @@
-//! Refresh tokens: rotation, reuse, a lost answer, and that nothing grows on the way.
+//! Refresh tokens: rotation, reuse, a lost answer, and no growth of the store on the way.
 
 use crate::oauth::stage::{ME, Stage, Tokens, changed, expect_dead, expect_error, register};
 use std::time::Duration;
@@ -13,7 +13,7 @@ async fn a_refresh_gives_a_new_pair() {
     stage.token(&stage.refreshing(&new.refresh)).await.expect(200);
 }
 
-/// What was sent with an `Idempotency-Key` is the same request after a refresh, and another app's is another one.
+/// A request with an `Idempotency-Key` is the same request after a refresh, and another app's is a different one.
 #[tokio::test]
 async fn a_repeated_request_is_known_across_refreshed_tokens() {
     let stage = Stage::new().await;

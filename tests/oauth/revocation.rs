@@ -1,4 +1,4 @@
-//! Giving tokens back (RFC 7009) and asking about them (RFC 7662).
+//! Revoking tokens (RFC 7009) and asking about them (RFC 7662).
 
 use crate::oauth::stage::{ME, Stage, Tokens, as_json, changed, expect_dead, expect_error, register};
 
@@ -25,7 +25,7 @@ async fn a_revoked_refresh_token_takes_the_access_tokens_with_it() {
     expect_error(stage.token(&stage.refreshing(&tokens.refresh)).await, 400, "invalid_grant");
 }
 
-/// Whoever lost the answer to a refresh has nothing else to give back.
+/// A client that lost the answer to a refresh has no other token to revoke.
 #[tokio::test]
 async fn an_exchanged_refresh_token_takes_its_successors_with_it() {
     let stage = Stage::new().await;

@@ -1,4 +1,4 @@
-//! No credential is ever written down: the log of a gateway that tells everything, its answers, its error pages.
+//! No credential is ever written down: the log of a gateway at its finest level, its answers, its error pages.
 
 use crate::oauth::stage::{ME, SECRET, Stage, changed};
 use crate::support::captured::Captured;
@@ -7,12 +7,12 @@ use causeway::context::Context;
 use causeway::oauth::Minting;
 use std::time::Duration;
 
-/// All an answer shows but for the secrets that it is there to give.
+/// Returns all of an answer except the secrets that it must give.
 fn shown(answer: &Answer) -> String {
     format!("{:?} {}", answer.all_headers, String::from_utf8_lossy(&answer.bytes))
 }
 
-/// A secret of the form the scan of the whole suite looks for; good for nothing.
+/// A secret of the form that the scan of the whole suite looks for; valid nowhere.
 const STRAY: &str = "cwa_stray0000000000000000000000000000000000000";
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! `docs/security.md` holds what it says: every test it names exists, and every section of RFC 9700 is there.
+//! `docs/security.md` is true: every test it names exists, and every section of RFC 9700 is in it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn text(path: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|fault| panic!("{}: {fault}", path.display()))
 }
 
-/// Names of tests: functions, and entries of the tables that make them.
+/// Returns the names of tests: functions, and entries of the tables that make them.
 fn tests() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

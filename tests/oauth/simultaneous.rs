@@ -9,10 +9,10 @@ use futures_util::future::join_all;
 
 const LOG: &str = "/api/v2/workspaces/acme/audit-logs/?per_page=100&order_by=created_at";
 const ADA: &str = "00000000-0000-4000-a000-000000000001";
-/// How often something is presented at once.
+/// Number of presentations at once.
 const TIMES: usize = 8;
 
-/// Gateways that share what they keep. An app that is registered with one is registered with all.
+/// Gateways on one store. An app that is registered with one is registered with all.
 struct Shared {
     stages: Vec<Stage>,
     _database: Option<Database>,
@@ -26,7 +26,7 @@ impl Shared {
     async fn on_postgres(settings: &[(&str, &str)]) -> Self {
         let (database, sandbox) = (Database::create().await, Sandbox::new(config()));
         let (v1, url) = (serve_sandbox(&sandbox).await, database.url());
-        // What one of them notices of the other's revocations, it notices at once.
+        // Each gateway notices the other's revocations at once.
         let mut all = vec![
             ("secrets.key", crate::oauth::stage::SECRET),
             ("store.url", &*url),
@@ -39,7 +39,7 @@ impl Shared {
         Self::seen(vec![first, second], Some(database)).await
     }
 
-    /// Every gateway has seen ada in `acme`, so each of them would tell its audit log of a misuse.
+    /// Every gateway has seen ada in `acme`, so each of them would write a misuse to its audit log.
     async fn seen(stages: Vec<Stage>, database: Option<Database>) -> Self {
         for stage in &stages {
             stage.gateway.get("ada", &format!("{WEB}/states/")).await.expect(200);
@@ -51,12 +51,12 @@ impl Shared {
         &self.stages[0]
     }
 
-    /// Sends one request to the token endpoint many times at once, to the gateways by turns.
+    /// Sends one request to the token endpoint many times at once, to the gateways in turn.
     async fn present(&self, content: &[(&str, &str)]) -> Vec<Answer> {
         join_all((0..TIMES).map(|turn| self.stages[turn % self.stages.len()].token(content))).await
     }
 
-    /// No gateway takes any of these, the grant is gone, and the audit log has one entry about it.
+    /// Expects that no gateway accepts these tokens, the grant is gone, and the audit log has one entry about it.
     async fn expect_ended_once(&self, given: &[Tokens], event: &str) {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         for stage in &self.stages {
@@ -106,7 +106,7 @@ async fn a_code_gives_one_pair_and_its_misuse_is_told_once_on_postgres() {
     a_code(Shared::on_postgres(&[]).await).await;
 }
 
-/// A code with a wrong verifier is used up; those who try at the same time are one misuse.
+/// A code with a wrong verifier is used up; attempts at the same time count as one misuse.
 async fn a_wrong_verifier(shared: Shared) {
     let stage = shared.first();
     let code = stage.code(&stage.request(), "ada").await;
@@ -169,7 +169,7 @@ async fn a_refresh_token_without_a_grace_gives_one_pair_on_postgres() {
     without_a_grace(Shared::on_postgres(&[("oauth.refresh_retry", "0s")]).await).await;
 }
 
-/// Within the grace whoever comes replaces what was given before, as often as it happens, and nothing is misuse.
+/// Within the grace each exchange replaces the tokens given before, any number of times, and none is misuse.
 async fn within_the_grace(shared: Shared) {
     let stage = shared.first();
     let first = stage.tokens("read").await;
@@ -191,7 +191,7 @@ async fn repetitions_within_the_grace_leave_one_pair_on_postgres() {
     within_the_grace(Shared::on_postgres(&[]).await).await;
 }
 
-/// A refresh token is given back while it is exchanged: whichever is first, nothing is left.
+/// A refresh token is revoked while it is exchanged: in either order, no token stays valid.
 async fn given_back_meanwhile(shared: Shared) {
     for _ in 0..4 {
         let stage = shared.first();

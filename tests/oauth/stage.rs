@@ -32,14 +32,14 @@ pub struct Stage {
     pub native: App,
 }
 
-/// A consent page as the browser has it.
+/// A consent page as the browser received it.
 pub struct Page {
     pub answer: Answer,
     pub request: String,
     pub cookie: String,
 }
 
-/// What an app got.
+/// The tokens of an app.
 #[derive(Clone, Debug)]
 pub struct Tokens {
     pub access: String,
@@ -55,25 +55,25 @@ impl Tokens {
 
 pub type Pairs<'a> = Vec<(&'a str, &'a str)>;
 
-/// Pairs as a form.
+/// Encodes pairs as a form.
 pub fn form(pairs: &[(&str, &str)]) -> String {
     form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
 }
 
-/// `pairs` with `name` given `value`, or without it.
+/// Returns `pairs` with `value` for `name`, or without `name`.
 pub fn changed<'a>(mut pairs: Pairs<'a>, name: &'a str, value: Option<&'a str>) -> Pairs<'a> {
     pairs.retain(|(known, _)| *known != name);
     pairs.extend(value.map(|value| (name, value)));
     pairs
 }
 
-/// Parameters of the address that the answer to a form leads to.
+/// Returns the parameters of the address to which the answer to a form redirects.
 #[track_caller]
 pub fn led_to(answer: &Answer, start: &str) -> BTreeMap<String, String> {
     led(answer, 303, start)
 }
 
-/// Parameters of the address that the answer to an authorization request leads to, without a page between.
+/// Returns the parameters of the address to which an authorization request redirects without a page.
 #[track_caller]
 pub fn sent_back(answer: &Answer, start: &str) -> BTreeMap<String, String> {
     led(answer, 302, start)
@@ -103,7 +103,7 @@ impl Stage {
         Self { gateway, app, native }
     }
 
-    /// A good authorization request of the confidential app.
+    /// A valid authorization request of the confidential app.
     pub fn request(&self) -> Pairs<'_> {
         vec![
             ("response_type", "code"),
@@ -116,7 +116,7 @@ impl Stage {
         ]
     }
 
-    /// A good authorization request of the public app.
+    /// A valid authorization request of the public app.
     pub fn native_request(&self) -> Pairs<'_> {
         let request = changed(self.request(), "client_id", Some(&self.native.id));
         changed(request, "redirect_uri", Some(NATIVE_REDIRECT))
@@ -155,7 +155,7 @@ impl Stage {
         self.send("POST", path, &all, form(content)).await
     }
 
-    /// A code that `key`'s owner allowed.
+    /// Returns a code that the owner of `key` allowed.
     pub async fn code(&self, request: &[(&str, &str)], key: &str) -> String {
         let page = self.page(request).await;
         let redirect = request.iter().find(|(name, _)| *name == "redirect_uri").expect("an address").1;
@@ -163,7 +163,7 @@ impl Stage {
         led_to(&answer, redirect)["code"].clone()
     }
 
-    /// A good token request of the confidential app.
+    /// A valid token request of the confidential app.
     pub fn exchange<'a>(&'a self, code: &'a str) -> Pairs<'a> {
         vec![
             ("grant_type", "authorization_code"),
@@ -175,7 +175,7 @@ impl Stage {
         ]
     }
 
-    /// A good token request of the public app.
+    /// A valid token request of the public app.
     pub fn native_exchange<'a>(&'a self, code: &'a str) -> Pairs<'a> {
         let request = changed(self.exchange(code), "client_id", Some(&self.native.id));
         changed(changed(request, "client_secret", None), "redirect_uri", Some(NATIVE_REDIRECT))
@@ -195,7 +195,7 @@ impl Stage {
         Tokens::of(&self.token(&self.exchange(&code)).await.expect(200))
     }
 
-    /// A good refresh request of the confidential app.
+    /// A valid refresh request of the confidential app.
     pub fn refreshing<'a>(&'a self, token: &'a str) -> Pairs<'a> {
         vec![
             ("grant_type", "refresh_token"),
@@ -205,12 +205,12 @@ impl Stage {
         ]
     }
 
-    /// An API call with a bearer token.
+    /// Makes an API call with a bearer token.
     pub async fn call(&self, token: &str, path: &str) -> Answer {
         self.get(path, &[("authorization", &format!("Bearer {token}"))]).await
     }
 
-    /// Asks an endpoint about a token, or to end it, as the confidential app.
+    /// Sends a token to the introspection or revocation endpoint, as the confidential app.
     pub async fn about(&self, endpoint: &str, token: &str) -> Answer {
         let (id, secret) = (self.app.id.as_str(), self.app.secret.as_deref().expect("a secret"));
         let content = [("token", token), ("client_id", id), ("client_secret", secret)];
@@ -236,7 +236,7 @@ pub fn hidden(answer: &Answer, name: &str) -> String {
     text[from..].split('"').next().expect("an end").to_owned()
 }
 
-/// The cookie an answer sets, as it is sent back.
+/// Returns the cookie of an answer in the form of a request header.
 #[track_caller]
 pub fn cookie(answer: &Answer) -> String {
     answer.headers["set-cookie"].split(';').next().expect("a pair").to_owned()
@@ -262,7 +262,7 @@ pub fn expect_error(answer: Answer, status: u16, error: &str) -> Answer {
     answer
 }
 
-/// Asserts the 401 of RFC 6750 for a token that is not good.
+/// Asserts the 401 of RFC 6750 for an invalid token.
 #[track_caller]
 pub fn expect_dead(answer: Answer) {
     let answer = answer.expect_problem(401, "unauthorized");

@@ -1,4 +1,4 @@
-//! Codes for tokens: how clients authenticate, what a code is bound to, and that it works once.
+//! Codes for tokens: the authentication of clients, the bindings of a code, and its single use.
 
 use crate::oauth::stage::{
     NATIVE_REDIRECT, REDIRECT, Stage, Tokens, VERIFIER, as_json, changed, expect_dead, expect_error, form, register,
@@ -55,7 +55,7 @@ async fn the_slash_at_the_end_may_be_left_out() {
     stage.post_form("/auth/o/token", &[], &stage.exchange(&code)).await.expect(200);
 }
 
-/// One parameter of a good exchange is changed; the code is not used up by what is no proof of anything.
+/// Changes one parameter of a valid exchange; a request that proves nothing does not use up the code.
 macro_rules! is_refused {
     ($($name:ident: $parameter:literal = $value:expr => $status:literal $error:literal, usable $usable:literal;)*) => {$(
         #[tokio::test]

@@ -1,4 +1,4 @@
-//! Requests that wait while their token is revoked or expires: nothing is read or written for them from then on, and they are told.
+//! Requests that wait while their token is revoked or expires: they read and write nothing from then on, and get a 401.
 
 use crate::oauth::stage::{SECRET, Stage, Tokens, expect_dead};
 use crate::support::gateway::{Answer, Gateway, WEB};
@@ -22,7 +22,7 @@ fn reads(name: &str) -> Exchange {
     get_item(ITEM, name)
 }
 
-/// A v1 that takes ada's key, and a gateway before it.
+/// A v1 that accepts ada's key, and a gateway before it.
 async fn stage() -> (ScriptedV1, Stage) {
     stage_with(&[]).await
 }
@@ -41,7 +41,7 @@ async fn before(v1: &ScriptedV1, settings: &[(&str, &str)]) -> Stage {
     Stage::over(Gateway::with(v1.base_url(), &settings).await).await
 }
 
-/// Five equal reads at once.
+/// Sends five equal reads at once.
 async fn five(stage: &Stage, token: &str) -> Vec<Answer> {
     join_all((0..5).map(|_| async { stage.call(token, &one()).await })).await
 }
@@ -51,7 +51,7 @@ async fn pause() {
     tokio::time::sleep(Duration::from_millis(400)).await;
 }
 
-/// Until v1 has got so many requests with this method for the item, and some time for others to arrive.
+/// Waits until v1 has got `calls` requests with this method for the item, and some time for others to arrive.
 async fn arrived(v1: &ScriptedV1, method: &str, calls: usize) {
     let is_meant = |seen: &&Seen| seen.method == method && seen.target.contains(ITEM);
     until("v1 is asked", async || v1.seen().iter().filter(is_meant).count() >= calls).await;
@@ -105,7 +105,7 @@ async fn a_write_that_waits_longer_than_a_command_is_noticed_is_not_carried_out(
     let store = format!("sqlite:{}", folder.path().join("causeway.db").display());
     let (v1, stage) = stage_with(&[("store.url", store.as_str()), ("oauth.revocation_delay", "200ms")]).await;
     let ends = async |_: &Tokens| {
-        // As a command does it: in another process, which cannot tell this one.
+        // A command works in another process, which cannot notify this one.
         let commands = stage.gateway.store().await.oauth();
         let ada = "00000000-0000-4000-a000-000000000001".parse().expect("an id");
         for grant in commands.grants_of(ada).await.expect("grants") {
@@ -116,7 +116,7 @@ async fn a_write_that_waits_longer_than_a_command_is_noticed_is_not_carried_out(
     a_write_waits_while_its_grant(&v1, &stage, ends).await;
 }
 
-/// How long a token is good in the tests in which it expires, and a time that is longer.
+/// The life of a token in the tests in which it expires, and a longer time.
 const LIFE: (&str, &str) = ("oauth.access_token", "2s");
 const LONGER: Duration = Duration::from_millis(2100);
 
@@ -169,7 +169,7 @@ async fn a_write_that_v1_lets_wait_is_not_sent_again_after_its_grant_has_ended()
     v1.finish();
 }
 
-/// A type of the project, which the gateway's own store holds.
+/// Path of the project's types, which the gateway's own store holds.
 fn types() -> String {
     format!("{WEB}/work-item-types/")
 }
@@ -224,7 +224,7 @@ async fn a_kept_answer_is_not_given_to_somebody_removed_while_the_body_of_a_repe
     v1.finish();
 }
 
-/// A write of a name with a token.
+/// Writes a name with a token.
 async fn writes(stage: &Stage, token: &str, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
     let bearer = format!("Bearer {token}");
     let own = [("authorization", bearer.as_str()), ("content-type", "application/json")];
@@ -232,7 +232,7 @@ async fn writes(stage: &Stage, token: &str, method: &str, path: &str, headers: &
     stage.send(method, path, &headers, json!({"name": "new"}).to_string()).await
 }
 
-/// A write waits behind another one while its grant `ends`.
+/// Lets a write wait behind another one while its grant `ends`.
 async fn a_write_waits_while_its_grant(v1: &ScriptedV1, stage: &Stage, ends: impl AsyncFnOnce(&Tokens)) {
     let (gate, tokens) = (Gate::default(), stage.tokens("read write").await);
     v1.expect(reads("old").repeated());

@@ -14,13 +14,13 @@ pub const ACME: &str = "/api/v2/workspaces/acme";
 pub const WEB: &str = crate::support::gateway::WEB;
 /// The person behind the key.
 pub const ADA: &str = "00000000-0000-4000-a000-000000000001";
-/// Somebody else in the project.
+/// Another person in the project.
 pub const BOB: &str = "00000000-0000-4000-a000-000000000002";
 /// Ids for records of a scene.
 pub const ONE: &str = "11111111-1111-4111-8111-111111111111";
 /// Another.
 pub const TWO: &str = "22222222-2222-4222-8222-222222222222";
-/// When everything was made.
+/// The time at which all records were made.
 pub const THEN: &str = "2026-11-21T10:36:12.630235Z";
 
 /// A scene: first the script, then the requests.
@@ -30,24 +30,24 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Nothing is expected yet.
+    /// A scene that expects nothing yet.
     pub async fn new() -> Self {
         Self { v1: ScriptedV1::start().await.in_order(), gateway: None }
     }
 
-    /// The proofs of a first request to a project are expected.
+    /// A scene that expects the proofs of a first request to a project.
     pub async fn in_project() -> Self {
         Self::new().await.then(me()).then(card())
     }
 
-    /// The proofs of a first request to the workspace are expected: the roster, and a project for its id.
+    /// A scene that expects the proofs of a first request to the workspace: the members, and a project for its id.
     pub async fn in_workspace() -> Self {
         let projects = json!({"results": [{"workspace": "00000000-0000-4000-b000-000000000001"}]});
         let projects = Exchange::get("workspaces/acme/projects/?per_page=1&fields=workspace").reply(200, projects);
         Self::new().await.then(me()).then(roster()).then(projects)
     }
 
-    /// The workspace manages its types itself from here on.
+    /// A scene in which the workspace manages its types itself.
     pub async fn in_workspace_mode() -> Self {
         let mut scene = Self::in_workspace().await;
         let on = json!({"is_work_item_types_enabled": true});
@@ -60,13 +60,13 @@ impl Scene {
         Self { v1: ScriptedV1::start().await, gateway: None }.then(me()).then(card())
     }
 
-    /// Then this is expected.
+    /// Expects this exchange next.
     pub fn then(self, exchange: Exchange) -> Self {
         self.v1.expect(exchange.key("ada"));
         self
     }
 
-    /// The answer to a request of ada's.
+    /// Sends a request as ada and returns the answer.
     pub async fn ask(&mut self, method: &str, path: &str, body: Option<Value>) -> Answer {
         if self.gateway.is_none() {
             self.gateway = Some(Gateway::before(self.v1.base_url()).await);
@@ -80,19 +80,19 @@ impl Scene {
         self.ask("POST", path, Some(body)).await.expect(201).text("id")
     }
 
-    /// Calls that are expected from now on.
+    /// Adds a call that is expected from now on.
     pub fn expect(&mut self, exchange: Exchange) {
         self.v1.expect(exchange.key("ada"));
     }
 
-    /// The script was followed to its end.
+    /// Asserts that all expected calls were made.
     #[track_caller]
     pub fn end(self) {
         self.v1.finish();
     }
 }
 
-/// The roster of the workspace, of which ada is an admin.
+/// The members of the workspace, of which ada is an admin.
 pub fn roster() -> Exchange {
     let ada = json!({"id": ADA, "first_name": "Ada", "last_name": "X", "email": "ada@acme.test", "avatar": "",
         "avatar_url": "", "display_name": "ada", "role": 20});
@@ -110,7 +110,7 @@ pub fn list(collection: &str, fields: &str, rows: &[&Value]) -> Exchange {
     Exchange::get(&format!("{P}/{collection}/?per_page=1000&fields={fields}")).reply(200, page)
 }
 
-/// `record` with other values.
+/// Returns `record` with other values.
 pub fn but(record: &Value, changes: Value) -> Value {
     let mut record = record.clone();
     for (name, value) in changes.as_object().expect("an object") {

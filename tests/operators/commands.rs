@@ -1,4 +1,4 @@
-//! Commands as an operator meets them: what they refuse, what they say, and what they leave as it is.
+//! Commands as an operator uses them: their refusals, their output, and the data that they leave unchanged.
 
 use crate::support::gateway::{Gateway, serve_sandbox};
 use causeway::app::compile_plan;
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Whether the command was done, its standard output, and its standard error.
+/// Whether the command succeeded, its standard output, and its standard error.
 type Ended = (bool, String, String);
 
 fn run(arguments: &[&str]) -> Ended {

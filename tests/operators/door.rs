@@ -1,4 +1,4 @@
-//! Who gets in: the token, the host, the place a change comes from, and settings that would leave it open.
+//! Access to the operators' listener: the token, the host, the origin of a change, and settings that leave it open.
 
 use crate::support::gateway::{Answer, Gateway};
 use bytes::Bytes;
@@ -9,7 +9,7 @@ use http_body_util::Full;
 
 const TOKEN: &str = "operators-only-0001";
 
-/// What the listener of `gateway` answers.
+/// Returns the answer of the operators' listener of `gateway`.
 async fn ask(gateway: &Gateway, method: &str, path: &str, headers: &[(&str, &str)], body: &'static [u8]) -> Answer {
     let mut request = Request::builder().method(method).uri(format!("{}{path}", gateway.operators()));
     for (name, value) in headers {
@@ -45,12 +45,12 @@ async fn without_a_token_this_machine_may_look_and_nobody_may_change() {
     assert_eq!((head.bytes.len(), &head.headers["content-length"]), (0, &home.bytes.len().to_string()));
     ask(&gateway, "POST", "/", &[], b"").await.expect(403);
     ask(&gateway, "GET", "/nothing", &[], b"").await.expect(404);
-    // A page elsewhere neither reads it nor reaches it by a name of its own.
+    // A foreign web page can neither read it nor reach it by another host name.
     let foreign = ask(&gateway, "GET", "/", &[("origin", "https://evil.example")], b"").await.expect(200);
     assert!(foreign.headers.keys().all(|name| !name.starts_with("access-control-")), "{:?}", foreign.headers);
     ask(&gateway, "OPTIONS", "/", &[("origin", "https://evil.example")], b"").await.expect(405);
     ask(&gateway, "GET", "/", &[("host", "evil.example")], b"").await.expect(421);
-    // Clients meet nothing of it.
+    // Clients see nothing of it.
     let home = gateway.send(None, "GET", "/", None).await.expect(200);
     assert!(!String::from_utf8_lossy(&home.bytes).contains("operators"));
     gateway.send(None, "GET", "/metrics", None).await.expect(404);

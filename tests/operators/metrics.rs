@@ -1,4 +1,4 @@
-//! The figures: what they count, that their names and labels keep to the rules, and that the document lists all.
+//! The metrics: their counts, the rules for their names and labels, and that the document lists all.
 
 use crate::support::furnished::Furnished;
 use crate::support::gateway::{Answer, Gateway, WEB};
@@ -20,14 +20,14 @@ async fn text(gateway: &Gateway) -> String {
     String::from_utf8(scrape(gateway, "text/plain").await.bytes.to_vec()).expect("UTF-8")
 }
 
-/// Samples by name with labels.
+/// Returns the samples by name with labels.
 fn samples(text: &str) -> BTreeMap<String, f64> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let pairs = lines.map(|line| line.rsplit_once(' ').expect("a name and a value"));
     pairs.map(|(name, value)| (name.to_owned(), value.parse().expect("a number"))).collect()
 }
 
-/// Kinds of the families by name, and their help.
+/// Returns the kinds of the families by name, and their help.
 fn families(text: &str) -> BTreeMap<String, (String, String)> {
     let said = |word: &str| -> BTreeMap<String, String> {
         let lines = text.lines().filter_map(|line| line.strip_prefix(word)?.split_once(' '));
@@ -149,7 +149,7 @@ async fn what_clients_send_makes_no_new_figures() {
     }
     let text = text(&gateway).await;
     assert!(names(&text) <= before + 12, "{before} figures became {}:\n{text}", names(&text));
-    // None of these is a part of a commit's hash, which the figures name.
+    // None of these words can be part of a commit's hash, which the metrics contain.
     for word in ["key7", "agent7", "y7", "w7"] {
         assert!(!text.contains(word), "{word} is a client's own");
     }

@@ -1,4 +1,4 @@
-//! Reloading: what changes at once, what is refused, and that nobody notices.
+//! Reloading: immediate changes, refused changes, and no effect on running requests.
 
 use crate::support::gateway::{Gateway, WEB};
 use causeway::app::ReloadError;
@@ -84,7 +84,7 @@ async fn faulty_files_change_nothing_and_say_why() {
     assert!(gateway.reload(&[("strict_query", "false")]).await.is_ok());
 }
 
-/// A pipe that nobody writes to is read for ever, like a file of a file system that hangs.
+/// The read of a pipe without a writer never ends, like that of a file on a file system that hangs.
 #[tokio::test]
 async fn a_file_that_hangs_is_told_and_a_later_reload_works() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -147,7 +147,7 @@ async fn what_was_read_anew_is_told() {
     assert_eq!(gateway.reload(&[]).await.expect("a reload"), ["the files of mappings"]);
 }
 
-/// Longest time that a busy machine gets for enough requests.
+/// Longest time for enough requests on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// At least 20 reloads here, more in a process of its own.
@@ -164,7 +164,7 @@ async fn reloads_under_load_fail_no_request_and_lose_no_write() {
                 let name = format!("label {client} {round}");
                 let labels = format!("{WEB}/labels/");
                 let made = gateway.post("ada", &labels, json!({"name": name})).await.expect(201);
-                // Whoever has been told of a write sees it, whichever service answers.
+                // A client whose write was confirmed sees it, no matter which service answers.
                 let listed = gateway.get("ada", &format!("{labels}?per_page=1000")).await.expect(200);
                 assert!(listed.column("id").contains(&made.json["id"]), "{name} is missing");
                 gateway.delete("ada", &format!("{labels}{}/", made.text("id"))).await.expect(204);
@@ -176,7 +176,7 @@ async fn reloads_under_load_fail_no_request_and_lose_no_write() {
     let clients: Vec<_> = clients.collect();
     let begun = Instant::now();
     for round in 0.. {
-        // On a busy machine it takes longer until something was asked in between.
+        // On a busy machine it takes longer until there were requests in between.
         if round >= 20 && (asked.load(Ordering::Relaxed) > 50 || begun.elapsed() > PATIENCE) {
             break;
         }
@@ -191,7 +191,7 @@ async fn reloads_under_load_fail_no_request_and_lose_no_write() {
     assert!(asked.load(Ordering::Relaxed) > 50, "{asked:?}");
 }
 
-/// Every setting is either in the list of those that need a restart, or can change.
+/// Every setting either is in the list of those that need a restart, or can change.
 #[test]
 fn the_document_lists_what_needs_a_restart() {
     let text =

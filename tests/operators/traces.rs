@@ -1,4 +1,4 @@
-//! Traces: what v1 is told, what a collector gets, and whose word counts for what is recorded.
+//! Traces: the header that v1 gets, the spans that a collector gets, and which callers may decide about recording.
 
 use crate::support::captured::Captured;
 use crate::support::gateway::{Gateway, WEB};
@@ -62,12 +62,12 @@ impl Collector {
         scopes.flat_map(|scope| scope["spans"].as_array().expect("spans")).cloned().collect()
     }
 
-    /// Waits until there is a span of a request, and answers all that came.
+    /// Waits for a span of a request, and returns all spans so far.
     async fn request(&self) -> Vec<Value> {
         self.requests(1).await
     }
 
-    /// The same until there are so many.
+    /// The same for `wanted` requests.
     async fn requests(&self, wanted: usize) -> Vec<Value> {
         let come = async {
             while self.spans().iter().filter(|span| span["kind"] == 2).count() < wanted {
@@ -99,7 +99,7 @@ async fn v1_is_told_the_trace_on_both_ways() {
         let seen = v1.seen().split_off(before);
         let told: Vec<&str> = seen.iter().map(|call| call.headers["traceparent"].as_str()).collect();
         assert_eq!(told.len(), 3, "{path}: {told:?}");
-        // The stranger's flag is not passed on, its trace is.
+        // The stranger's flag is not passed on, but its trace id is.
         assert!(told[0].starts_with(&format!("00-{TRACE}-")) && told[0].ends_with("-00"), "{path}: {told:?}");
         assert!(!told[0].contains(SPAN), "a call is a span of its own: {told:?}");
         assert_eq!(seen[0].headers.get("tracestate").map(String::as_str), Some("vendor=1"), "{path}");
@@ -140,8 +140,8 @@ async fn a_collector_gets_the_request_and_its_steps() {
     assert!(!text.contains("\"ada\""), "no credential is in a trace: {text}");
 }
 
-/// A collector that refuses the first batch and answers the next without end. How often it was asked, and the bytes of
-/// that answer that were taken, once the connection has ended.
+/// A collector that refuses the first batch and answers the next one endlessly. Reports the number of its requests and,
+/// once the connection has ended, the bytes of that answer that were read.
 async fn troublesome() -> (watch::Receiver<(usize, Option<usize>)>, String) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = format!("http://{}/v1/traces", listener.local_addr().expect("an address"));
@@ -191,7 +191,7 @@ async fn a_collector_that_fails_is_told_and_takes_no_memory() {
     assert!(lost.len() == 1 && lost[0].contains("it answers 503"), "{lost:?}");
 }
 
-/// What the store was asked for one request, by kind of statement.
+/// Returns the kinds of the statements that the store got for one request.
 fn statements(spans: &[Value], request: &str) -> Vec<String> {
     let is_it =
         |span: &&Value| span["kind"] == 2 && attribute(span, "causeway.request_id")["stringValue"] == request;

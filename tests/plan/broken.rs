@@ -6,7 +6,7 @@ use causeway::plan::{Special, compile};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
-/// Functions the sound set names.
+/// Functions that the sound set names.
 const NAMED: [Special; 1] = [Special::CycleCreate];
 
 /// `change.toml` of a case.
@@ -53,7 +53,7 @@ fn cases() -> Vec<PathBuf> {
     cases
 }
 
-/// The sound set with the mistake of a case in it.
+/// Returns the sound set with the mistake of a case in it.
 fn changed(change: &Change, case: &Path) -> Texts {
     let mut texts = Texts::default();
     for (name, text) in sound().sorted().into_iter().filter(|(name, _)| !change.remove.iter().any(|r| r == name)) {

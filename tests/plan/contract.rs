@@ -4,7 +4,7 @@ use crate::plan::support::plan;
 use causeway::plan::{Answer, BodyRule, Input, Operation, Order, Param, Plan, Surface, TypeMode, ValueType};
 use serde_json::{Map, Value, json};
 
-/// Where a statement of the contract comes from; nothing to serve.
+/// Members that say where a statement of the contract comes from; they do not concern the service.
 const PROVENANCE: [&str; 6] =
     ["source", "filled", "nullable_source", "allowed_source", "default_source", "cursor_source"];
 
@@ -68,7 +68,7 @@ fn ordered(key: &str, value: Value) -> Value {
     }
 }
 
-/// An operation of the plan in the contract's words.
+/// Returns an operation of the plan in the contract's form.
 fn as_contract(plan: &Plan, operation: &Operation) -> Value {
     let mode = operation.mode.map(|mode| match mode {
         TypeMode::Project => ("project", "work_item_types_managed_at_workspace"),

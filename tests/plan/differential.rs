@@ -1,5 +1,5 @@
-//! Work items in one pass against a plain slow reference (`fuzz/plain.rs`): every answer that was recorded of a v1, and
-//! what damage can make of it, is translated by both.
+//! Work items in one pass against a plain slow reference (`fuzz/plain.rs`): both translate every recorded answer of v1
+//! and damaged forms of it.
 
 #[path = "../../fuzz/plain.rs"]
 mod plain;
@@ -9,7 +9,7 @@ use crate::support::replay::{Recording, fixture};
 use plain::{Members, item, page, reference_item, reference_page};
 use serde_json::Value;
 
-/// Any place between two characters.
+/// Returns any position between two characters.
 fn position(text: &str, random: &mut Random) -> usize {
     let mut at = random.below(text.len());
     while !text.is_char_boundary(at) {
@@ -18,7 +18,7 @@ fn position(text: &str, random: &mut Random) -> usize {
     at
 }
 
-/// What damage, or a v1 that writes its JSON in another way, can make of an answer.
+/// Damages an answer, or writes its JSON in another way as a v1 might.
 fn damaged(text: &str, random: &mut Random) -> String {
     let at = position(text, random);
     let (before, after) = text.split_at(at);
@@ -39,7 +39,7 @@ fn damaged(text: &str, random: &mut Random) -> String {
     }
 }
 
-/// The members of an object, the last first.
+/// Returns an object with its members in reverse order.
 fn reordered(text: &str) -> String {
     let Ok(Members(mut members)) = serde_json::from_str::<Members>(text) else { return text.to_owned() };
     members.reverse();

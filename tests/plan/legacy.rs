@@ -1,4 +1,4 @@
-//! The operations of v1: every call is known by name, and leads to what replaces it.
+//! The operations of v1: every call is known by name, and leads to its replacement.
 
 use super::support::plan;
 use causeway::mapping::{Files, Texts};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// A path of a template with each variable filled.
+/// Returns a path of a template with each variable filled.
 fn filled(template: &str) -> String {
     let part = |part: &str| match part {
         "{slug}" => "acme".to_owned(),
@@ -25,7 +25,7 @@ fn named<'p>(plan: &'p Plan, method: &str, path: &str) -> &'p V1Operation {
     }
 }
 
-/// All recorded exchanges: file, name, method, path.
+/// Returns all recorded exchanges: file, name, method, path.
 fn recorded() -> Vec<(String, String, String, String)> {
     let mut all = Vec::new();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/v1");
@@ -119,7 +119,7 @@ fn every_recorded_call_of_v1_is_named_with_its_successor_or_a_reason() {
             V1Found::Unknown => *others.entry(plan.v1.guess(&method, &path)).or_default() += 1,
         }
     }
-    // What is left has no path at v1: the reason is that it is none.
+    // The rest has no path at v1: the reason is that it is none.
     let expected = BTreeMap::from([
         ("GET {name}/".to_owned(), 4),
         ("POST {name}/".to_owned(), 1),
@@ -141,14 +141,14 @@ fn a_path_that_is_not_known_is_named_without_what_it_holds() {
     }
     let long = format!("/api/v1/{}", "states/".repeat(100));
     assert_eq!(plan.v1.guess("GET", &long), format!("GET {}…/", "states/".repeat(12)));
-    // A redirect of v1 is the same operation; nothing is behind two slashes.
+    // A path that v1 redirects is the same operation; a path with two slashes is none.
     let found = plan.v1.find("GET", "/api/v1/users/me");
     assert!(matches!(found, V1Found::Operation { missing_slash: true, .. }), "{found:?}");
     assert_eq!(plan.v1.find("PUT", "/api/v1/users/me/"), V1Found::NoMethod);
     assert_eq!(plan.v1.find("GET", "/api/v1//users/me/"), V1Found::Unknown);
 }
 
-/// Fields that v1 showed in recorded records of a resource, those of expansions and selections left out.
+/// Returns the fields that v1 showed in recorded records of a resource, without those of expansions and selections.
 fn shown(plan: &Plan) -> BTreeMap<String, BTreeSet<String>> {
     let mut shown: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/v1");

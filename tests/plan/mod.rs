@@ -1,7 +1,7 @@
 //! The mappings, their compiler and everything read off the plan.
 //!
-//! Run with `BLESS=1` to rewrite what is compared with committed
-//! files: the reports in `tests/broken_mappings/` and the generated files in
+//! Run with `BLESS=1` to rewrite the committed files that the tests compare:
+//! the reports in `tests/broken_mappings/` and the generated files in
 //! `docs/`.
 
 mod broken;

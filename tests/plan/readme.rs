@@ -1,4 +1,4 @@
-//! The examples of the language's own description are true: each is compiled.
+//! The examples in the description of the mapping language are true: each is compiled.
 
 use crate::plan::support::compiled;
 use causeway::mapping::Texts;

@@ -1,4 +1,4 @@
-//! What the compiler works out: merged inputs, derived tests, cells, the question v1 is asked.
+//! Results of the compiler: merged inputs, derived tests, cells, the query sent to v1.
 
 use crate::plan::support::plan;
 use causeway::plan::{

@@ -31,7 +31,7 @@ fn id(method: &str, path: &str) -> Option<(&'static str, Vec<(String, String)>)>
     }
 }
 
-/// Anything one segment can carry, literals of other paths excepted.
+/// Any value of one segment, except the literals of other paths.
 fn value() -> impl Strategy<Value = String> {
     "[^/\\p{Cc}]{1,12}".prop_filter("no literal, no dot segment", |value| {
         !LITERALS.contains(value) && value != "." && value != ".."

@@ -53,7 +53,7 @@ fn every_refusal_is_in_the_table_of_codes() {
     ];
     let ours: BTreeSet<(u16, &str)> = refusals.iter().map(|refusal| (refusal.status(), refusal.code())).collect();
     let mut table: BTreeSet<(u16, &str)> = codes::TABLE.into_iter().collect();
-    // The gateway always counts, so it has no use for this one.
+    // The gateway always counts, so it never uses this one.
     assert!(table.remove(&(400, "count_pagination_disabled")));
     assert_eq!(ours, table);
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// Longest start.
+/// Longest time for a start.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The process; killed when dropped.
@@ -25,8 +25,8 @@ impl Child {
 
     /// The same with variables of the environment.
     pub async fn start_with(v1: &str, store_url: &str, env: &[(&str, &str)]) -> Self {
-        // The system chooses the port and the gateway says which. A port chosen here could be another gateway's by the
-        // time this one wants it, and whoever answers there would be taken for this one.
+        // The system chooses the port and the gateway reports it. A port chosen here could be another gateway's by
+        // then, and the test would take that gateway for this one.
         let mut process = Command::new(env!("CARGO_BIN_EXE_causeway"))
             .arg("serve")
             .env("CAUSEWAY_LISTEN__ADDRESS", "127.0.0.1:0")
@@ -69,12 +69,12 @@ impl Child {
         panic!("the gateway is not ready after {PATIENCE:?}");
     }
 
-    /// Where it listens.
+    /// Returns the address of its listener.
     pub fn base(&self) -> &str {
         &self.base
     }
 
-    /// Whether its log has said this since its start.
+    /// Checks whether its log has contained `words` since its start.
     #[allow(dead_code)]
     pub fn has_said(&self, words: &str) -> bool {
         self.log.lock().expect("a log").iter().any(|line| line.contains(words))
@@ -104,13 +104,13 @@ impl Child {
         rustix::process::kill_process(process, signal).expect("a process");
     }
 
-    /// Waits until it has ended by itself.
+    /// Waits until the process has ended by itself.
     #[allow(dead_code)]
     pub fn ended(&mut self) -> std::process::ExitStatus {
         self.process.wait().expect("an end")
     }
 
-    /// SIGKILL, and waits until it is gone.
+    /// Sends SIGKILL, and waits until the process is gone.
     #[allow(dead_code)]
     pub fn kill(mut self) {
         self.process.kill().expect("a kill");
@@ -125,7 +125,7 @@ impl Drop for Child {
     }
 }
 
-/// The address that the log tells; the rest of the log goes to the output of the test, and is `kept`.
+/// Returns the address in the log; the rest of the log goes to the output of the test, and is `kept`.
 fn told(log: ChildStderr, kept: Arc<Mutex<Vec<String>>>) -> oneshot::Receiver<String> {
     let (tell, told) = oneshot::channel();
     std::thread::spawn(move || {

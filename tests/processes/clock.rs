@@ -12,14 +12,14 @@ use tempfile::TempDir;
 /// Seconds of a day.
 const DAY: i64 = 86_400;
 
-/// A clock that all processes have that are started with its variables.
+/// A clock for all processes that are started with its variables.
 pub struct Clock {
     folder: TempDir,
     file: File,
 }
 
 impl Clock {
-    /// A clock that shows the time as it is.
+    /// A clock that shows the real time.
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/processes/clock.c");
@@ -36,13 +36,13 @@ impl Clock {
         clock
     }
 
-    /// Moves the clock to noon of a day, counted from 1970; from there it goes on.
+    /// Moves the clock to noon of a day, counted from 1970; it runs on from there.
     pub fn move_to(&self, day: i64) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time after 1970").as_secs();
         self.write(day * DAY + DAY / 2 - i64::try_from(now).expect("a time that fits"));
     }
 
-    /// Sets the clock so many seconds ahead of the time as it is.
+    /// Sets the clock `seconds` ahead of the real time.
     pub fn set_ahead(&self, seconds: i64) {
         self.write(seconds);
     }
@@ -51,7 +51,7 @@ impl Clock {
         self.file.write_all_at(&seconds.to_ne_bytes(), 0).expect("a file that can be written");
     }
 
-    /// What a process has to be given to have this clock.
+    /// Returns the variables of the environment that give a process this clock.
     pub fn variables(&self) -> [(&'static str, String); 2] {
         let text = |path: PathBuf| path.display().to_string();
         [("LD_PRELOAD", text(library(&self.folder))), ("MOVED_CLOCK", text(moved(&self.folder)))]

@@ -1,5 +1,5 @@
-//! Gateways whose clock is not that of v1, or not that of the other gateway on the same database, and a Redis whose clock is
-//! put back. Linux only.
+//! Gateways whose clock differs from that of v1 or from that of another gateway on the same database, and a Redis whose
+//! clock is set back. Linux only.
 
 use super::child::Child;
 use super::clock::Clock;
@@ -14,10 +14,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const ACME: &str = "/api/v2/workspaces/acme/";
 const WEB: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/";
-/// How far the clocks here are apart, in seconds: more than a write may take.
+/// Seconds between the clocks here: more than a write may take.
 const APART: i64 = 600;
 
-/// What a gateway is given to have this clock, and to give v1 one second for a late write.
+/// Variables that give a gateway this clock, and v1 one second for a late write.
 fn variables(clock: &Clock) -> Vec<(&'static str, String)> {
     let mut variables = clock.variables().to_vec();
     variables.push(("CAUSEWAY_STORE__LATE_WRITE", "1s".into()));
@@ -37,13 +37,13 @@ async fn post_with(key: &str, base: &str, path: &str, body: &Value) -> (u16, Val
     (answer.status().as_u16(), serde_json::from_slice(&answer.bytes().await.expect("a body")).unwrap_or_default())
 }
 
-/// The items of this name, as the gateway shows them.
+/// Returns the items of this name, as the gateway shows them.
 async fn named(base: &str, name: &str) -> Vec<Value> {
     let (_, page) = send(&client(), base, "GET", &format!("{WEB}work-items/?search={name}"), None).await;
     page["data"].as_array().expect("a page").clone()
 }
 
-/// One gateway on a file, its clock so many seconds ahead of v1's, with a wire to v1 that loses answers.
+/// One gateway on a file, its clock `seconds` ahead of v1's, with a wire to v1 that loses answers.
 async fn ahead_of_v1(seconds: i64) -> (Child, Losing, Clock, tempfile::TempDir) {
     let (clock, folder) = (Clock::new(), tempfile::tempdir().expect("a folder"));
     clock.set_ahead(seconds);
@@ -118,7 +118,7 @@ async fn gateways_of_one_database_go_by_its_clock() {
     let second = started(wire.base_url(), &database.url(), &variables(&clock)).await;
     let (path, body) = (format!("{WEB}work-items/"), json!({"name": "Zwoelf"}));
 
-    // A request that is still at work through one is so for the other too.
+    // A request that is in flight through one gateway is in flight for the other too.
     wire.detain("POST");
     let (begun, sent, to) = (first.base().to_owned(), body.clone(), path.clone());
     let begun = tokio::spawn(async move { post_with("one", &begun, &to, &sent).await });
@@ -132,7 +132,7 @@ async fn gateways_of_one_database_go_by_its_clock() {
     assert_eq!((status, &again["id"]), (201, &made["id"]));
     assert_eq!(named(second.base(), "Zwoelf").await.len(), 1);
 
-    // What one writes after the other has the later time.
+    // A later write has a later time, through either gateway.
     for (at, gateway) in [&second, &first, &second, &first].into_iter().enumerate() {
         let on = json!({"is_work_item_types_enabled": at % 2 == 0});
         let (status, answer) =
@@ -149,7 +149,7 @@ async fn gateways_of_one_database_go_by_its_clock() {
     assert!((now - told.as_second()).abs() < APART / 2, "{told}");
 }
 
-/// What is in Redis is moved into the future here, as if its clock had been put back by an hour.
+/// The test moves Redis' entries into the future, as if its clock had been set back by an hour.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_redis_whose_clock_is_put_back_holds_nobody_up_for_long() {
     const HOUR: i64 = 3_600_000;

@@ -1,4 +1,4 @@
-//! `explain` and `verify` as an operator or a script meets them: what is printed where, and the exit code.
+//! `explain` and `verify` as an operator or a script uses them: the output on each stream, and the exit code.
 
 use super::child::Child;
 use super::support::gateway::serve_sandbox;
@@ -9,13 +9,13 @@ use std::process::{Command, Stdio};
 
 const KEY: &str = "demo-admin-key";
 
-/// How a command ended: exit code, standard output, standard error.
+/// Result of a command: exit code, standard output, standard error.
 pub type Ended = (i32, String, String);
 
 pub async fn run(arguments: &[&str]) -> Ended {
     let mut command = Command::new(env!("CARGO_BIN_EXE_causeway"));
     command.args(arguments).env_remove("CAUSEWAY_KEY").stdin(Stdio::null());
-    // The gateway it may ask runs on this thread's runtime.
+    // The gateway that it may call runs on this thread's runtime.
     let output = tokio::task::spawn_blocking(move || command.output()).await.expect("a thread");
     let output = output.expect("the program runs");
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
@@ -64,7 +64,7 @@ async fn a_missing_public_address_is_a_warning_in_check_and_at_start() {
     assert!((code, err.as_str()) == (0, "") && out.contains("\nwarning   public_url is not set"), "{out}{err}");
     let (code, out, _) = run(&["check", "--set", "listen.address=127.0.0.1:8080"]).await;
     assert!(code == 0 && !out.contains("warning"), "{out}");
-    // A store that cannot be opened ends the start behind the warning.
+    // A store that cannot be opened ends the start after the warning.
     let serve = ["serve", "--upstream", "http://127.0.0.1:1", "--set", "listen.address=0.0.0.0:0", "--set"];
     let (code, _, err) = run(&[&serve[..], &["store.url=sqlite:/nonexistent/folder/x.db"]].concat()).await;
     assert!(code != 0 && err.contains("WARN") && err.contains("public_url is not set"), "{err}");
@@ -125,7 +125,7 @@ async fn explain_tells_what_replaces_a_call_of_v1() {
     ] {
         assert!(out.contains(line), "{line}\n{out}");
     }
-    // An archived work item is changed only once it is back, and one that is to be archived before.
+    // An archived work item is unarchived before the change; an item to be archived is changed first.
     let archiving = body.replace("null", "\"2026-11-22\"");
     for (body, ends) in [(body, ["/unarchive/", "/"]), (&archiving, ["/", "/archive/"])] {
         let (_, out, _) = run(&["explain", "PATCH", &item, "--body", body]).await;
@@ -144,7 +144,7 @@ async fn explain_tells_what_replaces_a_call_of_v1() {
     let target = told["requests"][0]["target"].as_str().expect("a target");
     assert!(target.contains("order_by=-created_at") && target.contains("per_page=200"), "{target}");
     assert!(target.contains("offset=2000") && !target.contains("priority"), "{target}");
-    // v1 reads an external pair only whole, and answers with the record itself then.
+    // v1 accepts an external pair only with both parts, and then answers with the record itself.
     let list = format!("{project}/issues/?external_id=7");
     let (_, out, _) = run(&["explain", "GET", &list]).await;
     assert!(out.contains("/work-items/\n") && out.contains("query: external_id: v1 reads it only beside"), "{out}");
@@ -155,7 +155,7 @@ async fn explain_tells_what_replaces_a_call_of_v1() {
     // v1 has no pages of people.
     let (_, out, _) = run(&["explain", "GET", &format!("{project}/members/")]).await;
     assert!(out.contains("200 at most.") && out.contains("v1's bare array") && !out.contains("1,000"), "{out}");
-    // v1's search shows rows of its own.
+    // v1's search shows rows of another form.
     let (_, out, _) = run(&["explain", "GET", "/api/v1/workspaces/acme/work-items/search/?search=x"]).await;
     assert!(out.contains("in place of v1's `issues`, all on one page.") && !out.contains("1,000"), "{out}");
     assert!(out.contains("answer: workspace__slug: v2 does not show it"), "{out}");
@@ -188,7 +188,7 @@ async fn verify_tells_by_its_exit_code_whether_all_is_well() {
     let (code, out, err) = run(&["verify", "--against", child.base(), "--key", "nobody"]).await;
     assert_eq!((code, out.as_str()), (1, ""));
     assert!(err.contains("does not accept the key"), "{err}");
-    // Whatever stands at this address, it is not a gateway.
+    // Anything at this address is not a gateway.
     let nobody = "http://127.0.0.1:9";
     let (code, _, err) = run(&["verify", "--against", nobody, "--key", KEY]).await;
     assert!(code == 1 && err.contains(nobody), "{err}");
@@ -197,7 +197,7 @@ async fn verify_tells_by_its_exit_code_whether_all_is_well() {
     let v1 = serve_sandbox(&sandbox).await;
     let (code, _, err) = run(&["verify", "--against", &v1, "--key", KEY, "--workspace", "acme"]).await;
     assert!(code == 1 && err.contains("is no causeway") && err.lines().count() == 1, "{err}");
-    // With everything there all reads are proven, and with --write all operations.
+    // With all records present all reads are proven, and with --write all operations.
     let (code, out, _) = run(&[&acme[..], &["--write"]].concat()).await;
     assert!(code == 0 && out.contains("\nPROVEN: every operation was carried out"), "{out}");
 }
@@ -240,7 +240,7 @@ fn output_that_nobody_reads_to_its_end_is_no_fault() {
         .stderr(std::process::Stdio::piped())
         .spawn()
         .expect("the program");
-    // Longer than what a pipe holds.
+    // Longer than the buffer of a pipe.
     let mut beginning = [0; 100];
     let mut out = child.stdout.take().expect("its output");
     std::io::Read::read_exact(&mut out, &mut beginning).expect("the beginning");
@@ -280,7 +280,7 @@ async fn check_opens_the_store_and_makes_none() {
     assert!(code == 0 && out.contains("\nwarning   indices cannot be kept"), "{out}");
 }
 
-/// What could not be found out is no proof that v1 answers as it should.
+/// A check without a result does not prove that v1 answers correctly.
 #[tokio::test]
 async fn check_fails_while_v1_refuses_to_answer() {
     let v1 = ScriptedV1::start().await;

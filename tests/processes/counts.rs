@@ -1,5 +1,5 @@
-//! A gateway that is killed loses the counts since its last write at most, and none is there twice; two processes on
-//! one store add up.
+//! A killed gateway loses at most the counts since its last write, and counts none twice; the counts of two processes
+//! on one store add up.
 
 use super::child::Child;
 use super::support::gateway::serve_sandbox;
@@ -9,12 +9,12 @@ use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::store::Store;
 use std::time::Duration;
 
-/// Time from one write of counts to the next, long enough that one can be hit before it.
+/// Time between two writes of counts, long enough to kill the gateway in between.
 const FLUSH: Duration = Duration::from_millis(300);
 /// Calls of v1 and of v2 in turns.
 const PATHS: [&str; 2] = ["/api/v1/users/me/", "/api/v2/users/me/"];
 
-/// Calls in all; 50,000 with LONG_TESTS=1.
+/// Number of calls in all; 50,000 with LONG_TESTS=1.
 fn calls() -> usize {
     if std::env::var_os("LONG_TESTS").is_some() { 50_000 } else { 2_000 }
 }
@@ -38,11 +38,11 @@ async fn a_killed_process_loses_what_it_had_not_written_and_no_more() {
     let client = super::client();
     let mut random = Random::new(16);
     let mut made = 0;
-    // Calls that one process took and may not have written.
+    // Calls that one process received and may not have written.
     let mut at_risk = 0;
     for call in 0..calls() {
         if call == calls() / 2 {
-            // What came before has been written by then; what comes now may be lost.
+            // Earlier counts have been written by then; later ones may be lost.
             tokio::time::sleep(FLUSH * 4).await;
             assert_eq!(counted(&store).await, made, "all counts of both processes, to the last");
             for _ in 0..20 {

@@ -1,4 +1,4 @@
-//! The kinds of fault, each with its name: what becomes of the request, and what of the answer.
+//! The kinds of fault, each with its name, its effect on the request and its effect on the answer.
 //!
 //! May use: nothing of the crate.
 
@@ -11,7 +11,7 @@ pub enum When {
     After,
 }
 
-/// What is answered instead of v1's answer.
+/// The content that replaces v1's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// A page in HTML with this status.
@@ -20,13 +20,13 @@ pub enum Form {
     Json(u16, &'static str),
     /// v1's own throttle, word by word.
     OwnThrottle,
-    /// Something of the connection.
+    /// A fault of the connection.
     Wire(Wire),
     /// v1's answer in another shape.
     Shape(Shape),
 }
 
-/// What happens to the connection.
+/// Faults of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wire {
     Close,
@@ -60,7 +60,7 @@ pub enum Wire {
     CloseAfterwards,
 }
 
-/// What happens to the content.
+/// Faults of the content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     Null,
@@ -107,7 +107,7 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// Whether it costs as much time as the gateway gives a request.
+    /// Checks whether the fault takes as long as the gateway's deadline for a request.
     pub fn is_slow(&self) -> bool {
         matches!(self.form, Form::Wire(Wire::Stall | Wire::StallInBody | Wire::HalfClose))
     }

@@ -1,5 +1,5 @@
 //! A proxy between the gateway and the embedded v1 that injects faults by seed, before and after v1 carries a
-//! request out, and keeps the truth: what v1 executed for whom.
+//! request out, and records the truth: what v1 executed for which request.
 //!
 //! ```ignore
 //! let proxy = Proxy::before(sandbox, seed).await;
@@ -27,10 +27,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::net::{TcpListener, TcpStream};
 use wires::After;
 
-/// Records of v1 that are kept to be shown in place of others.
+/// Number of v1 records that are kept, to be shown in place of others.
 const KEPT: usize = 200;
 
-/// An answer as it goes over the wire.
+/// An answer as it is sent.
 #[derive(Debug, Clone)]
 pub struct Answer {
     method: String,
@@ -39,14 +39,14 @@ pub struct Answer {
     gzip: bool,
     retry_after: Option<u32>,
     body: Vec<u8>,
-    /// Length said, when it is not that of the body.
+    /// The announced length, when it is not that of the body.
     announced: Option<u64>,
 }
 
-/// What happened at v1 on behalf of one request of a client.
+/// The calls that v1 got for one request of a client.
 #[derive(Debug, Clone, Default)]
 pub struct Did {
-    /// Names of the faults it met, by place in [`KINDS`].
+    /// The faults it met, as positions in [`KINDS`].
     pub faults: Vec<usize>,
     /// Writes that v1 carried out: method, path, answer.
     pub executed: Vec<(String, String, Value)>,
@@ -69,7 +69,7 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Before this v1; injects nothing until [`Proxy::inject`].
+    /// Starts a proxy before this v1; it injects nothing until [`Proxy::inject`].
     pub async fn before(sandbox: &Sandbox, seed: u64) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let base_url = format!("http://{}", listener.local_addr().expect("an address"));
@@ -89,22 +89,22 @@ impl Proxy {
         Self { base_url, state }
     }
 
-    /// Where the gateway finds v1.
+    /// Returns the address that the gateway uses for v1.
     pub fn base_url(&self) -> &str {
         &self.base_url
     }
 
-    /// From now on so many of a hundred calls meet a fault.
+    /// Lets `percent` percent of the later calls meet a fault.
     pub fn inject(&self, percent: usize) {
         lock(&self.state).percent = percent;
     }
 
-    /// What happened on behalf of the request with this id.
+    /// Returns the calls made for the request with this id.
     pub fn did(&self, request: &str) -> Did {
         lock(&self.state).did.get(request).cloned().unwrap_or_default()
     }
 
-    /// How often each kind was injected.
+    /// Returns how often each kind was injected.
     pub fn injected(&self) -> BTreeMap<usize, usize> {
         lock(&self.state).injected.clone()
     }
@@ -114,7 +114,7 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether v1 may carry something out.
+/// Checks whether the call may change something at v1.
 fn is_write(call: &Call) -> bool {
     call.method != "GET"
 }
@@ -136,7 +136,7 @@ async fn serve(mut stream: TcpStream, sandbox: Sandbox, state: Arc<Mutex<State>>
     }
 }
 
-/// The fault this call meets, if any.
+/// Picks the fault for this call, if any.
 fn pick(state: &Mutex<State>, call: &Call) -> Option<usize> {
     let mut state = lock(state);
     if is_write(call) {
@@ -148,7 +148,7 @@ fn pick(state: &Mutex<State>, call: &Call) -> Option<usize> {
         return None;
     }
     let kind = state.random.below(KINDS.len());
-    // What takes as long as the gateway waits comes seldom.
+    // A fault that takes as long as the gateway's deadline comes seldom.
     (!KINDS[kind].is_slow() || state.random.chance(8)).then_some(kind)
 }
 
@@ -179,7 +179,7 @@ async fn answer(
         Form::Wire(_) => None,
         Form::Shape(shape) => match reshaped(state, call, shape, real) {
             Some(changed) => Some(changed),
-            // The kind says nothing about this answer.
+            // The kind does not apply to this answer.
             None => return wires::send(stream, real).await.ok(),
         },
     };

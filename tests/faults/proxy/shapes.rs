@@ -9,11 +9,11 @@ use serde_json::{Map, Value, json};
 
 /// Elements of a gzip bomb, 258 bytes each.
 const RUNS: usize = 40_000;
-/// Larger than what the gateway of the tests reads.
+/// A size above the gateway's limit in these tests.
 pub const HUGE: usize = 3 << 20;
 
-/// The answer in another shape; none where the kind says nothing about this answer. `records` are others that v1
-/// has shown.
+/// Returns the answer in another shape; none where the kind does not apply to this answer. `records` are other records
+/// that v1 has shown.
 pub fn apply(
     shape: Shape,
     real: &Answer,
@@ -63,7 +63,7 @@ pub fn apply(
     }
 }
 
-/// The object a fault of members is about: the record itself, or the first row of a list.
+/// Returns the object to damage: the record itself, or the first row of a list.
 fn record_of(json: &mut Value) -> Option<&mut Map<String, Value>> {
     if json.get("results").is_some() {
         return json.get_mut("results")?.get_mut(0)?.as_object_mut();
@@ -79,7 +79,7 @@ fn changed(shape: Shape, mut json: Value, random: &mut Random, is_person: bool) 
             let id = members.get("id")?.clone();
             *members = Map::from_iter([("id".to_owned(), id)]);
         }
-        // What a person lacks nobody can tell.
+        // A missing or damaged member of a person cannot be detected.
         _ if is_person => return None,
         Shape::MissingMember => {
             let key = members.keys().nth(random.below(members.len()))?.clone();
@@ -92,7 +92,7 @@ fn changed(shape: Shape, mut json: Value, random: &mut Random, is_person: bool) 
     Some(json)
 }
 
-/// Only a single record can be told from another one, and only by its id.
+/// Replaces a single record, which can be told from another one only by its id.
 fn of_another(
     shape: Shape,
     mut json: Value,
@@ -119,7 +119,7 @@ fn of_another(
     Some(json)
 }
 
-/// gzip of blocks that are stored as they are.
+/// Returns gzip with uncompressed blocks.
 fn stored(body: &[u8]) -> Vec<u8> {
     let mut out = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
     for (index, block) in body.chunks(0xffff).enumerate() {
@@ -135,7 +135,7 @@ fn stored(body: &[u8]) -> Vec<u8> {
     out
 }
 
-/// gzip of ten megabytes of zeros, as repetitions of the longest kind: the first zero, then runs of 258.
+/// Returns gzip of ten megabytes of zeros, as longest repetitions: the first zero, then runs of 258.
 fn bomb() -> Vec<u8> {
     let mut bits = Bits::default();
     bits.push(0b1, 1);
@@ -159,7 +159,7 @@ struct Bits {
 }
 
 impl Bits {
-    /// Lowest bit first.
+    /// Appends bits, the lowest first.
     fn push(&mut self, value: u32, count: usize) {
         for bit in 0..count {
             if self.used.is_multiple_of(8) {
@@ -171,7 +171,7 @@ impl Bits {
         }
     }
 
-    /// A Huffman code, highest bit first.
+    /// Appends a Huffman code, the highest bit first.
     fn code(&mut self, value: u32, count: usize) {
         for bit in (0..count).rev() {
             self.push((value >> bit) & 1, 1);

@@ -9,11 +9,11 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Pause between pieces of what comes slowly.
+/// Pause between the pieces of a slow answer.
 const DRIP: Duration = Duration::from_millis(15);
 const TEXT_HEADERS: usize = 400;
 
-/// What becomes of the connection after an answer.
+/// The state of the connection after an answer.
 pub enum After {
     Stays,
     Ends,
@@ -43,13 +43,13 @@ impl Answer {
     }
 }
 
-/// Writes an answer as HTTP wants it.
+/// Writes an answer as valid HTTP.
 pub async fn send(stream: &mut TcpStream, answer: &Answer) -> io::Result<After> {
     stream.write_all(&answer.with_length()).await?;
     Ok(if answer.announced.is_some() { After::Ends } else { After::Stays })
 }
 
-/// Writes what this fault leaves of an answer.
+/// Writes the part of an answer that this fault leaves.
 pub async fn fail(stream: &mut TcpStream, wire: Wire, answer: &Answer) -> io::Result<After> {
     let whole = answer.with_length();
     let head = answer.head(&format!("content-length: {}\r\n", answer.body.len()));
@@ -127,12 +127,12 @@ pub async fn fail(stream: &mut TcpStream, wire: Wire, answer: &Answer) -> io::Re
     })
 }
 
-/// The answer with further headers after its status line.
+/// Returns the answer with further headers after its status line.
 fn with_headers(whole: &[u8], headers: &str) -> Vec<u8> {
     String::from_utf8_lossy(whole).replacen("\r\n", &format!("\r\n{headers}"), 1).into_bytes()
 }
 
-/// Everything from `slow_from` on comes in six pieces.
+/// Sends the bytes from `slow_from` on in six pieces.
 async fn drip(stream: &mut TcpStream, whole: &[u8], slow_from: usize) -> io::Result<After> {
     let (fast, slow) = whole.split_at(slow_from.min(whole.len()));
     stream.write_all(fast).await?;
@@ -144,7 +144,7 @@ async fn drip(stream: &mut TcpStream, whole: &[u8], slow_from: usize) -> io::Res
     Ok(After::Stays)
 }
 
-/// Waits until the other side gives up.
+/// Waits until the other side closes the connection.
 async fn until_left(stream: &mut TcpStream) {
     let mut chunk = [0; 1024];
     while matches!(stream.read(&mut chunk).await, Ok(read) if read > 0) {}

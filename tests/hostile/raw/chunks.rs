@@ -1,5 +1,5 @@
-//! Chunked bodies: what a strict reader takes reaches v1 whole and in other chunks, without extensions and trailers;
-//! anything else ends the request and the connection.
+//! Chunked bodies: a body that a strict reader accepts reaches v1 whole and in other chunks, without extensions and
+//! trailers; anything else ends the request and the connection.
 
 use super::{Case, case, post};
 
@@ -65,7 +65,7 @@ fn broken() -> Vec<Case> {
     cases
 }
 
-/// Trailers would be headers that nobody looked at: what they say does not reach v1.
+/// Trailers would be headers that no check has seen: their content does not reach v1.
 fn trailers() -> Vec<Case> {
     let with = |name: &str, lines: &str, trailers: &str| {
         case(name, post(&format!("{lines}{CHUNKED}"), &format!("3\r\nabc\r\n0\r\n{trailers}\r\n")))

@@ -1,4 +1,4 @@
-//! Carries out one case of HTTP/1 and compares what came of it.
+//! Carries out one case of HTTP/1 and compares the outcome.
 
 use super::recorder::{Received, Recorder};
 use super::{Case, HOST};
@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 /// Time after which a case counts as hanging; nothing depends on being faster.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What is wrong with a case, in words.
+/// The error says in words what is wrong with a case.
 type Checked = Result<(), String>;
 
 /// Runs `case`.
@@ -22,7 +22,7 @@ pub async fn run(gateway: &Gateway, v1: &Recorder, case: &Case) -> Checked {
     at_v1(case, &v1.take())
 }
 
-/// Sends, reads the answers, and looks whether the connection ends or goes on.
+/// Sends, reads the answers, and checks whether the connection ends or goes on.
 async fn talk(gateway: &Gateway, case: &Case) -> Checked {
     let mut line = Line::open(gateway).await;
     // The gateway may close before it has read everything.
@@ -45,7 +45,7 @@ async fn talk(gateway: &Gateway, case: &Case) -> Checked {
     if answer.text().contains("alive") { Ok(()) } else { Err(format!("one more answer: {}", answer.text())) }
 }
 
-/// A connection and what was read of it.
+/// A connection and the bytes read from it.
 struct Line {
     socket: TcpStream,
     bytes: Vec<u8>,
@@ -58,7 +58,7 @@ impl Line {
         Self { socket: TcpStream::connect(address).await.expect("a connection"), bytes: Vec::new(), ended: false }
     }
 
-    /// The next final answer.
+    /// Returns the next final answer.
     async fn answer(&mut self, headless: bool) -> Result<Answer, String> {
         loop {
             if let Some((answer, length)) = Answer::first(&self.bytes, headless) {
@@ -97,7 +97,7 @@ impl Answer {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// Whether it has this status and, as an error, is a problem with the code that goes with it.
+    /// Checks that it has this status and that an error is a problem with the matching code.
     fn holds(&self, status: u16, headless: bool) -> Checked {
         if self.status != status {
             return Err(format!("{} instead of {status}: {}", self.status, self.text()));
@@ -123,7 +123,7 @@ pub fn code(status: u16) -> Option<&'static str> {
     }
 }
 
-/// Compares what reached v1.
+/// Compares the requests that reached v1.
 fn at_v1(case: &Case, received: &[Received]) -> Checked {
     let lines: Vec<&str> = received.iter().filter_map(|request| request.head.lines().next()).collect();
     if lines != case.reaching {

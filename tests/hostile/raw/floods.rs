@@ -1,5 +1,5 @@
-//! HTTP/2 clients that send as much as they can of what costs them little: frames without end. Each of them is cut off,
-//! or costs bounded memory, and a client beside them is served.
+//! HTTP/2 clients that send endless frames that cost them little. Each of them is cut off, or costs bounded memory, and
+//! an honest client is still served.
 
 use super::frames::{DATA, END_HEADERS, END_STREAM, HEADERS, PREFACE, RESET, SETTINGS, block, frame};
 use super::recorder::Recorder;
@@ -17,33 +17,33 @@ const WINDOW_UPDATE: u8 = 8;
 const CONTINUATION: u8 = 9;
 /// Connections that flood at once.
 const CONNECTIONS: usize = 4;
-/// What the gateway's memory may grow by under all of them.
+/// Limit of the growth of the gateway's memory under all floods.
 const MOST_MEMORY: usize = 16 << 20;
-/// Without any progress for so long, a flood has come to a halt.
+/// A flood without progress for this time has come to a halt.
 const HALT: Duration = Duration::from_secs(1);
 /// Time in which a flood that has come to a halt has to be cut off; the gateway's limits are a second here.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What becomes of a flood.
+/// The end of a flood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     /// The gateway ends the connection before everything is sent, or soon after.
     CutOff,
-    /// The gateway takes it, and ends the connection when no request has come for some time.
+    /// The gateway accepts it, and ends the connection when no request has come for some time.
     Taken,
 }
 
-/// Makes a piece by its number.
+/// Makes a piece from its number.
 type Piece = Box<dyn Fn(u32) -> Vec<u8> + Send + Sync>;
 
 struct Flood {
     name: &'static str,
-    /// Sent once.
+    /// Bytes that are sent once.
     opening: Vec<u8>,
-    /// What is sent again and again.
+    /// The piece that is sent again and again.
     piece: Piece,
     pieces: u32,
-    /// Whether the client reads what comes back.
+    /// Whether the client reads the answers.
     reads: bool,
     fate: Fate,
 }
@@ -56,7 +56,7 @@ fn post(path: &str) -> Vec<u8> {
     block(&[(":method", b"POST"), (":scheme", b"http"), (":path", path.as_bytes()), (":authority", b"gw.example")])
 }
 
-/// The number of the client's stream `number`, counted from 0.
+/// Returns the id of the client's stream `number`, counted from 0.
 fn stream(number: u32) -> u32 {
     2 * number + 1
 }
@@ -73,7 +73,7 @@ fn floods() -> Vec<Flood> {
     let begun = frame(HEADERS, END_STREAM, 1, &get("/api/v1/x/"));
     let large = block(&[("x-large", &[b'x'; 12_000])]);
     let waiting = frame(HEADERS, END_HEADERS, 1, &post("/api/v1/x/"));
-    // One large header that is kept in the table, then asked for again and again by its index.
+    // One large header that is stored in the table, then referred to again and again by its index.
     let mut kept = get("/api/v1/x/");
     kept.extend([&[0x40, 1, b'x', 127, 0xa1, 0x1e][..], &[b'y'; 4_000][..]].concat());
     let kept_once = frame(HEADERS, END_HEADERS | END_STREAM, 1, &kept);
@@ -173,14 +173,14 @@ fn floods() -> Vec<Flood> {
     ]
 }
 
-/// How a flood ended, and how much of it was sent.
+/// The end of a flood, and the number of bytes sent.
 struct Course {
     fate: Option<Fate>,
     sent: usize,
 }
 
 impl Course {
-    /// To be cut off is never wrong.
+    /// Checks the end of a flood. A flood that is cut off is always right.
     fn is_as_it_should(&self, fate: Fate) -> bool {
         self.fate == Some(Fate::CutOff) || self.fate == Some(fate)
     }
@@ -192,7 +192,7 @@ impl fmt::Display for Course {
     }
 }
 
-/// Sends all of `flood`, or as much as the gateway takes.
+/// Sends all of `flood`, or as much as the gateway accepts.
 async fn pour(flood: &Flood, socket: &mut OwnedWriteHalf, sent: &mut usize) -> std::io::Result<()> {
     let mut opening = [PREFACE, &frame(SETTINGS, 0, 0, &[])].concat();
     opening.extend(&flood.opening);
@@ -231,7 +231,7 @@ async fn course(address: &str, flood: &Flood) -> Course {
     if cut {
         return Course { fate: Some(Fate::CutOff), sent };
     }
-    // What has come to a halt, or to its end, is not kept for ever either.
+    // A connection whose flood has halted or ended must be closed too.
     let ended = timeout(PATIENCE, async {
         if flood.reads {
             return read_to_the_end(&mut reading).await;
@@ -244,7 +244,7 @@ async fn course(address: &str, flood: &Flood) -> Course {
     Course { fate: ended.await.ok().map(|()| if taken { Fate::Taken } else { Fate::CutOff }), sent }
 }
 
-/// Statuses of a client that goes on meanwhile.
+/// Runs a client beside the floods and checks its statuses.
 async fn honest(address: String) {
     let client = crate::client();
     loop {
@@ -305,8 +305,8 @@ async fn floods_of_frames_are_cut_off_or_cost_bounded_memory() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Streams whose bodies do not arrive, from many connections at once. Few find a place, and the refused ones keep
-/// little: all of it stays within `limits.memory`.
+/// Streams whose bodies do not arrive, from many connections at once. Few find a place, and the refused ones hold
+/// little memory: together they stay within `limits.memory`.
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hundred_streams_on_each_of_many_connections_stay_within_the_memory() {
@@ -340,7 +340,7 @@ async fn a_hundred_streams_on_each_of_many_connections_stay_within_the_memory() 
     beside.abort();
 }
 
-/// Answers that are taken a byte at a time: the window of each stream is opened by one byte now and then.
+/// A client that reads a byte at a time: it opens the window of each stream by one byte now and then.
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_window_that_opens_by_a_byte_ends_its_connection() {
@@ -355,8 +355,8 @@ async fn a_window_that_opens_by_a_byte_ends_its_connection() {
     let beside = tokio::spawn(honest(address.clone()));
     tokio::time::sleep(Duration::from_millis(100)).await;
     let memory = child.memory();
-    // From an address that is counted. All who come from 127.0.0.1 are nobody in particular, and may fill the memory
-    // together, with the client beside them or without, as the size of the document divides it.
+    // From an address with a limit. Clients from 127.0.0.1 are not told apart and may fill the memory together, with
+    // the honest client or without it, depending on the size of the document.
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.bind("127.0.0.2:0".parse().expect("an address")).expect("this machine's");
     let connection = socket.connect(address.parse().expect("an address")).await.expect("a connection");

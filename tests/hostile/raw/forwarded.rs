@@ -1,12 +1,12 @@
-//! Headers that say who asks, and for what: strangers' are left out, and v1 gets what the gateway knows itself.
+//! Headers about the client or the target: those of strangers are removed, and v1 gets what the gateway knows itself.
 
 use super::{Case, case, get};
 
 const LINE: &str = "GET /api/v1/x/ HTTP/1.1";
-/// What v1 gets of a stranger's request.
+/// Headers that v1 gets with a stranger's request.
 const OWN: [&str; 3] = ["x-forwarded-for: 127.0.0.1", "x-forwarded-host: gw.example", "x-forwarded-proto: http"];
 
-/// Headers by which a server behind may find another client, address, path, method or user.
+/// Headers that a server behind the gateway may use as the client, address, path, method or user.
 pub const LEFT_OUT: [&str; 48] = [
     "Forwarded",
     "Forwarded-For",

@@ -1,4 +1,4 @@
-//! HTTP/2 by hand: frames written byte by byte, so that malformed ones can be sent, and what comes back.
+//! HTTP/2 by hand: frames written byte by byte, so that malformed ones can be sent, and the answers to them.
 
 use super::exchange::code;
 use super::recorder::Recorder;
@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How every connection begins.
+/// The first bytes of every connection.
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Kinds of frames.
 pub const DATA: u8 = 0;
@@ -20,10 +20,10 @@ pub const GO_AWAY: u8 = 7;
 /// Flags of frames.
 pub const END_STREAM: u8 = 1;
 pub const END_HEADERS: u8 = 4;
-/// A block of headers that begins so has `:status: 200`.
+/// A block of headers that begins with this byte has `:status: 200`.
 const STATUS_200: u8 = 0x88;
 
-/// What becomes of the first stream.
+/// The outcome of the first stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// 200.
@@ -39,16 +39,16 @@ pub enum Outcome {
 /// One row of the table of HTTP/2.
 pub struct Row {
     pub name: String,
-    /// What is sent behind the preface and the settings.
+    /// Frames that are sent behind the preface and the settings.
     pub frames: Vec<u8>,
     pub outcome: Outcome,
     /// Request lines that reach v1.
     pub reaching: Vec<String>,
-    /// What appears nowhere in what reaches v1.
+    /// Texts that must not reach v1.
     pub without: Vec<String>,
 }
 
-/// A frame.
+/// Builds a frame.
 pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).expect("a small frame").to_be_bytes();
     let mut bytes = vec![length[1], length[2], length[3], kind, flags];
@@ -57,7 +57,7 @@ pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Headers as literals that are neither indexed nor compressed.
+/// Builds headers as literals that are neither indexed nor compressed.
 pub fn block(headers: &[(&str, &[u8])]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (name, value) in headers {
@@ -70,7 +70,7 @@ pub fn block(headers: &[(&str, &[u8])]) -> Vec<u8> {
     bytes
 }
 
-/// A length with a prefix of seven bits (RFC 7541, 5.1).
+/// Appends a length with a prefix of seven bits (RFC 7541, 5.1).
 fn length(bytes: &mut Vec<u8>, length: usize) {
     if length < 127 {
         return bytes.push(u8::try_from(length).expect("below 127"));
@@ -84,7 +84,7 @@ fn length(bytes: &mut Vec<u8>, length: usize) {
     bytes.push(u8::try_from(rest).expect("seven bits"));
 }
 
-/// Runs all `rows` and tells of every one that comes out differently.
+/// Runs all `rows` and reports every row with another outcome.
 pub async fn all_hold(gateway: &Gateway, v1: &Recorder, rows: &[Row]) {
     let mut wrong = Vec::new();
     for row in rows {

@@ -1,5 +1,5 @@
-//! Where a body ends: what two servers could read differently is refused, and the connection is closed, because
-//! nobody knows where the next request begins.
+//! Where a body ends: a request that two servers could read differently is refused, and the connection is closed,
+//! because the beginning of the next request is unknown.
 
 use super::{Case, case, everywhere, get, post};
 
@@ -29,7 +29,7 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
-/// Each of these beside a body that a server which takes it for chunked would read to its end.
+/// Encodings beside a body that a server which takes it for chunked would read to its end.
 fn encodings() -> Vec<Case> {
     let refused = [
         ("chunked twice in a line", "Transfer-Encoding: chunked, chunked\r\n"),
@@ -97,7 +97,7 @@ fn smuggling() -> Vec<Case> {
             post("Content_Length: 5\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n", &chunks),
         ),
         refused("an encoding in HTTP/1.0", old),
-        // Without an own length the hidden one is simply the next request.
+        // Without an own length the hidden request is simply the next request.
         case("no length and more bytes", post("", HIDDEN))
             .answers(&[200, 200])
             .reaching(&["POST /api/v1/x/ HTTP/1.1", "GET /api/v1/hidden/ HTTP/1.1"]),

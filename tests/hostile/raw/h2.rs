@@ -17,13 +17,13 @@ pub fn row(name: &str, headers: &[(&str, &[u8])], outcome: Outcome) -> Row {
 }
 
 impl Row {
-    /// The one request that reaches v1.
+    /// Sets the one request that reaches v1.
     pub fn reaching(mut self, line: &str) -> Self {
         self.reaching = vec![line.to_owned()];
         self
     }
 
-    /// What v1 does not get.
+    /// Sets the texts that v1 must not get.
     fn without(mut self, texts: &[&str]) -> Self {
         self.without = texts.iter().map(|text| (*text).to_owned()).collect();
         self

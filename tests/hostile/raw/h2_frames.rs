@@ -1,4 +1,4 @@
-//! Frames of HTTP/2 that are none: the protocol's own errors answer those, by a reset of the stream or the end of the
+//! Malformed HTTP/2 frames: the protocol's own errors answer them, by a reset of the stream or the end of the
 //! connection; there is no request yet that a problem could answer.
 
 use super::frames::Outcome::{self, GoneAway, Passed, Refused, Reset};

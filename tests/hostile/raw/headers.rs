@@ -99,7 +99,7 @@ fn hop_by_hop() -> Vec<Case> {
     ]
 }
 
-/// Whatever begins as the gateway's own secrets do never reaches v1.
+/// A value with the prefix of the gateway's own secrets never reaches v1.
 fn own_credentials() -> Vec<Case> {
     let cases = [
         ("a gateway key", "X-Api-Key: cwk_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG\r\n"),
@@ -160,7 +160,7 @@ fn own_credentials() -> Vec<Case> {
     refused.into_iter().chain(taken).collect()
 }
 
-/// With `edge.underscores = "drop"`.
+/// Cases with `edge.underscores = "drop"`.
 pub fn dropping() -> Vec<Case> {
     let dropped =
         |name: &str, lines: &str, gone: &[&str]| case(name, get("/api/v1/x/", lines)).passes(LINE).without(gone);

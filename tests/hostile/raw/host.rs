@@ -118,7 +118,7 @@ fn absolute() -> Vec<Case> {
         ("https in the address", "https://gw.example/api/v1/x/", "gw.example:443"),
         ("an IPv6 address in the address", "http://[::1]:8080/api/v1/x/", "[::1]:8080"),
     ];
-    // hyper takes some of these for no address at all, so that the connection ends.
+    // hyper takes some of these values for no address at all, so that the connection ends.
     let broken = ["no host in the address", "a relative path", "a file"];
     let refused = refused.map(|(name, target, host)| {
         let refused = case(name, request(target, host)).refused(400);

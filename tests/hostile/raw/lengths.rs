@@ -63,7 +63,7 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
-/// The length alone is too much, and the credential is missing, which comes first.
+/// The length is too large, and the credential is missing; the credential is checked first.
 fn large() -> String {
     let head =
         "POST /api/v2/workspaces/acme/projects/ HTTP/1.1\r\nHost: gw.example\r\nContent-Length: 2000000\r\n\r\n";

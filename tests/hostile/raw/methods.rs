@@ -1,4 +1,4 @@
-//! Methods: all pass through but those that speak to the server in between.
+//! Methods: all pass through except those for the server in between.
 
 use super::{Case, HOST, case};
 
@@ -10,7 +10,7 @@ pub fn cases() -> Vec<Case> {
         .into();
     for (kind, path) in super::PATHS {
         cases.push(case(format!("CONNECT ({kind})"), request("CONNECT", path)).refused(405));
-        // Off the way to v1 it is a method like any other: unknown there, or asked for a credential first.
+        // On paths that do not lead to v1, TRACE is an ordinary method: unknown there, or refused without a credential.
         let status = match kind {
             "v1" | "health" => 405,
             "v2" => 401,
@@ -40,7 +40,7 @@ pub fn cases() -> Vec<Case> {
         .refused(400)
         .closes(),
     ]);
-    // v1's server may read these as the methods they look like.
+    // v1's server may take these for the methods that they look like.
     for method in ["get", "Post", "delete", "trace", "connect", "Trace"] {
         cases.push(case(format!("{method} in small letters"), request(method, "/api/v1/x/")).refused(400));
     }

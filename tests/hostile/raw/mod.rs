@@ -1,8 +1,8 @@
-//! The raw-socket table: what is sent to the gateway byte for byte, what it answers, whether the connection stays
-//! open, and what reaches v1, which is recorded byte for byte.
+//! The raw-socket table: the bytes sent to the gateway, its answer, whether the connection stays open, and the bytes
+//! that reach v1, which are recorded.
 //!
-//! Each topic is a table of [`Case`]s in a file of its own. A case says what it sends and what has to come of it;
-//! whoever adds a check of the door adds its cases here.
+//! Each topic is a table of [`Case`]s in a file of its own. A case has the bytes to send and the expected outcome;
+//! a new check of the door needs new cases here.
 //!
 //! May use: the public interface of the crate and `tests/support`.
 
@@ -37,9 +37,9 @@ pub struct Case {
     closes: bool,
     /// Request lines that reach v1, in order.
     reaching: Vec<String>,
-    /// Lines that the head at v1 has.
+    /// Lines that v1 must find in the head.
     with: Vec<String>,
-    /// What appears nowhere in what reaches v1.
+    /// Texts that must not reach v1.
     without: Vec<String>,
     /// The body at v1, when it matters.
     body: Option<Vec<u8>>,
@@ -60,54 +60,54 @@ pub fn case(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Case {
 }
 
 impl Case {
-    /// Answers with these statuses, in order; errors are problems.
+    /// Sets the statuses of the answers, in order; errors are problems.
     fn answers(mut self, statuses: &[u16]) -> Self {
         self.statuses = statuses.to_vec();
         self
     }
 
-    /// One refusal, and the connection stays open.
+    /// Expects one refusal, and a connection that stays open.
     fn refused(self, status: u16) -> Self {
         self.answers(&[status])
     }
 
-    /// The connection is closed after the answers; without this it has to be good for a further request.
+    /// Expects the connection to close after the answers; without this it must serve a further request.
     fn closes(mut self) -> Self {
         self.closes = true;
         self
     }
 
-    /// One 200 of v1, which gets exactly one request with this line.
+    /// Expects one 200 of v1, which gets exactly one request with this line.
     fn passes(self, line: &str) -> Self {
         self.answers(&[200]).reaching(&[line])
     }
 
-    /// What v1 gets.
+    /// Sets the request lines that v1 gets.
     fn reaching(mut self, lines: &[&str]) -> Self {
         self.reaching = lines.iter().map(|line| (*line).to_owned()).collect();
         self
     }
 
-    /// Header lines v1 gets, in lower case.
+    /// Sets header lines that v1 gets, in lower case.
     fn with(mut self, lines: &[&str]) -> Self {
         self.with = lines.iter().map(|line| (*line).to_owned()).collect();
         self
     }
 
-    /// What v1 must not get anywhere, in lower case.
+    /// Sets texts that v1 must not get anywhere, in lower case.
     fn without(mut self, texts: &[&str]) -> Self {
         self.without = texts.iter().map(|text| (*text).to_owned()).collect();
         self
     }
 
-    /// The body v1 gets.
+    /// Sets the body that v1 gets.
     fn body(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.body = Some(bytes.into());
         self
     }
 }
 
-/// Everything behind the first line of a request that the gateway takes.
+/// The rest of a valid request behind its first line.
 const HOST: &str = "Host: gw.example\r\n";
 
 /// A GET of `path` with further header lines.
@@ -151,7 +151,7 @@ fn table() -> Vec<Case> {
     topics.into_iter().flatten().collect()
 }
 
-/// Runs all `cases` against `gateway` and tells of every one that comes out differently.
+/// Runs all `cases` against `gateway` and reports every case with another outcome.
 async fn all_hold(gateway: &Gateway, v1: &Recorder, cases: &[Case]) {
     let mut wrong = Vec::new();
     for case in cases {

@@ -1,5 +1,5 @@
-//! Several requests on one connection: each is judged by itself, and after one whose end is unknown nothing more is
-//! read.
+//! Several requests on one connection: each is checked by itself, and after a request with an unknown end nothing more
+//! is read.
 
 use super::{Case, case, get, post};
 

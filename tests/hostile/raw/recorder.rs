@@ -1,4 +1,4 @@
-//! A v1 that keeps what reaches it, byte for byte, and answers every request with `{}`.
+//! A v1 that records its requests byte for byte, and answers every request with `{}`.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -6,7 +6,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
 
-/// One request as it came over the wire.
+/// One request as it was received.
 #[derive(Debug, Clone)]
 pub struct Received {
     /// From the request line to the empty line.
@@ -41,14 +41,14 @@ impl Recorder {
         &self.base
     }
 
-    /// What came since this was last asked.
+    /// Returns the requests since the last call.
     pub fn take(&self) -> Vec<Received> {
         std::mem::take(&mut self.received.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Whatever follows a request on its connection is taken for the next one, as a real server does: so a request that
-/// was smuggled in shows. One that is cut off is no request.
+/// Reads the bytes behind a request as the next request, as a real server does: so a smuggled request shows. An
+/// incomplete request is ignored.
 async fn converse(mut socket: TcpStream, log: Arc<Mutex<Vec<Received>>>) {
     let mut bytes = Vec::new();
     loop {
@@ -66,7 +66,7 @@ async fn converse(mut socket: TcpStream, log: Arc<Mutex<Vec<Received>>>) {
     }
 }
 
-/// The first request in `bytes` and how long it is, when it is complete.
+/// Returns the first request in `bytes` and its length, when it is complete.
 fn first_request(bytes: &[u8]) -> Option<(Received, usize)> {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
     let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
@@ -77,7 +77,7 @@ fn first_request(bytes: &[u8]) -> Option<(Received, usize)> {
     Some((Received { head, body }, end + length))
 }
 
-/// Length of the body; `None` for a chunked one.
+/// Returns the length of the body; `None` for a chunked one.
 fn framing(head: &str) -> Option<usize> {
     let lower = head.to_lowercase();
     if lower.contains("\r\ntransfer-encoding:") {

@@ -1,5 +1,5 @@
-//! Paths and queries: what another server could resolve to another path is refused, everything else goes on byte for
-//! byte.
+//! Paths and queries: one that another server could resolve to another path is refused, all others are forwarded byte
+//! for byte.
 
 use super::{Case, case, everywhere, get};
 
@@ -86,7 +86,7 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
-/// What goes on byte for byte.
+/// Targets that are forwarded byte for byte.
 fn taken() -> [(&'static str, &'static str); 23] {
     [
         ("a path", "/api/v1/workspaces/acme/projects/"),

@@ -1,4 +1,4 @@
-//! Behind a trusted proxy: what it says is used to write the gateway's own headers, and nothing else is sent on.
+//! Behind a trusted proxy: its headers serve to write the gateway's own headers, and none of them is forwarded.
 
 use super::forwarded::LEFT_OUT;
 use super::{Case, case, get};

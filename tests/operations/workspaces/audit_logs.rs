@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 const LOG: &str = "/api/v2/workspaces/acme/audit-logs/";
 
-/// A gateway whose log has forty entries, beside that of another workspace.
+/// A gateway whose log has forty entries, with another workspace's log beside it.
 struct Log {
     gateway: Gateway,
     store: Store,
@@ -33,7 +33,7 @@ impl Log {
         self.gateway.get("ada", &format!("{LOG}{query}")).await
     }
 
-    /// Numbers of the entries a query finds, oldest first.
+    /// Returns the numbers of the entries that a query finds, oldest first.
     async fn found(&self, query: &str) -> Vec<u64> {
         let page = self.get(&format!("?order_by=created_at&per_page=200&{query}")).await.expect(200);
         assert_eq!(page.json["total_count"], page.data().len());
@@ -55,7 +55,7 @@ async fn only_administrators_of_the_workspace_read_it() {
             log.gateway.get("ada", &elsewhere).await.expect_problem(404, "resource_not_found");
         }
     }
-    // The role is judged before the record and the query.
+    // The role is checked before the record and the query.
     log.gateway.get("gil", &format!("{LOG}?per_page=x")).await.expect_problem(403, "forbidden");
     log.gateway.get("gil", &format!("{LOG}{}/", Uuid::nil())).await.expect_problem(403, "forbidden");
 }
@@ -139,7 +139,7 @@ async fn what_cannot_be_meant_is_refused_by_name() {
         told.sort_unstable();
         assert_eq!(told, fields, "{query}");
     }
-    // Rosters have no instants to go on from.
+    // Lists of members have no instants for a cursor.
     let members = "/api/v2/workspaces/acme/members/?paginate=cursor&order_by=id&per_page=1";
     let token = log.gateway.get("ada", members).await.expect(200).text("next_cursor");
     let answer = log.get(&format!("?cursor={token}")).await.expect_problem(400, "validation_error");

@@ -22,7 +22,7 @@ async fn a_change_costs_the_proofs_and_answers_the_whole_record() {
     let fields = ["work_item_type_default_level", "is_wiki_enabled", "is_pi_enabled"];
     assert_eq!(refused.error_fields(), fields);
     assert_eq!(scene.ask("GET", &path, None).await.expect(200).json, expected);
-    // To JSON Schema 7.0 is an integer.
+    // For JSON Schema, 7.0 is an integer.
     let whole = scene.ask("PATCH", &path, Some(json!({"work_item_type_default_level": 7.0}))).await.expect(200);
     assert_eq!(whole.json["work_item_type_default_level"], json!(7));
     scene.end();
@@ -33,7 +33,7 @@ async fn entering_workspace_mode_provides_a_default_type() {
     let mut scene = Scene::in_workspace_mode().await;
     let types = scene.ask("GET", &format!("{ACME}/work-item-types/"), None).await.expect(200);
     assert_eq!((types.column("name"), types.column("is_default")), (vec![json!("Task")], vec![json!(true)]));
-    // Leaving and entering again makes no second one (O61).
+    // Switching the mode off and on again creates no second one (O61).
     for on in [false, true] {
         let body = json!({"is_work_item_types_enabled": on});
         scene.ask("PATCH", &format!("{ACME}/features/"), Some(body)).await.expect(200);

@@ -45,7 +45,7 @@ async fn options_given_with_a_property_have_an_external_pair_on_a_project_alone(
         assert!(made.headers["causeway-ignored"].contains("options.0.external_id"));
         assert_eq!(made.json["options"][0]["external_id"], json!(null));
         let one = format!("{path}{}/", made.text("id"));
-        // What the option has from its own route stays.
+        // Values that the option got from its own route stay.
         let options = format!("{one}options/{}/", made.json["options"][0]["id"].as_str().expect("an id"));
         let of_its_own = json!({"external_id": "own", "external_source": "own"});
         gateway.patch("ada", &options, of_its_own).await.expect(200);

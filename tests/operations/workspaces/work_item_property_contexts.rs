@@ -56,7 +56,7 @@ async fn many_listed_projects_are_proven_by_one_list() {
     let refused = scene.ask("POST", &path, Some(body(&all))).await.expect_problem(400, "validation_error");
     assert_eq!(refused.error_fields(), ["project_ids"], "an archived project is none");
     assert!(refused.json["errors"][0]["message"].as_str().is_some_and(|text| text.contains(&others[2])));
-    // It is back: what was remembered is asked for again before somebody is refused, and then stands.
+    // The project is unarchived: the cached list is read again before a refusal, and the new list is cached.
     let back = page["results"].as_array().expect("rows").iter();
     let back: Vec<Value> =
         back.map(|row| json!({"id": row["id"], "identifier": "P", "archived_at": null})).collect();
@@ -89,7 +89,7 @@ async fn what_was_read_can_be_written_back_after_a_project_was_archived() {
     assert_eq!(read, json!([short, web()]));
     let kept = gateway.patch("ada", &one, json!({"name": "Kept", "project_ids": read})).await.expect(200);
     assert_eq!((&kept.json["project_ids"], kept.text("name")), (&read, "Kept".into()));
-    // Nobody can put it there who does not see it.
+    // A caller cannot add a project that they do not see.
     gateway.patch("ada", &one, json!({"project_ids": [web()]})).await.expect(200);
     let refused = gateway.patch("ada", &one, json!({"project_ids": read})).await;
     assert_eq!(refused.expect_problem(400, "validation_error").error_fields(), ["project_ids"]);
@@ -198,7 +198,7 @@ async fn an_option_is_named_once_by_id_or_by_name() {
         let refused = refused.expect_problem(400, "validation_error");
         assert_eq!(refused.error_fields(), [format!("options.{at}.name")]);
     }
-    // A name that becomes free may be given anew.
+    // A name that becomes free can be used again.
     let options = json!([{"id": red, "name": "Crimson"}, {"name": "red"}]);
     let renamed = scene.ask("PATCH", &one, Some(json!({ "options": options }))).await.expect(200).json;
     assert_eq!((&renamed["options"][0]["id"], &renamed["options"][1]["name"]), (&red, &json!("red")));
@@ -220,7 +220,7 @@ async fn a_default_value_goes_and_is_renamed_with_its_option() {
     let renamed = json!({"options": [{"id": high}, {"id": mid, "name": "Medium"}]});
     let renamed = scene.ask("PATCH", &one, Some(renamed)).await.expect(200);
     assert_eq!(renamed.json["default_value"], json!(["Medium"]));
-    // The option lives on in the seeded context, but is no choice here.
+    // The option still exists in the seeded context, but is no choice here.
     let narrowed = scene.ask("PATCH", &one, Some(json!({"options": [{"id": high}]}))).await.expect(200);
     assert_eq!(narrowed.json["default_value"], json!([]));
     scene.ask("PATCH", &one, Some(json!({"is_multi": false}))).await.expect(200);

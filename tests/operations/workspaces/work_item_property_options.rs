@@ -29,8 +29,8 @@ async fn a_second_default_is_refused_and_listing_only_filters() {
     scene.end();
 }
 
-/// An entry about the context that offers them would have all options of the property in it, twice, for each that comes
-/// or goes.
+/// An entry about the context that offers the options would contain all options of the property, twice, for each added
+/// or removed option.
 #[tokio::test]
 async fn an_option_that_comes_or_goes_is_told_once() {
     let mut scene = Scene::in_workspace_mode().await;
@@ -57,7 +57,7 @@ async fn an_option_that_comes_or_goes_is_told_once() {
     assert_eq!(events[events.len() - 4..], expected);
     let is_default = |at: usize| told.data()[events.len() - at]["new_value"]["is_default"].clone();
     assert_eq!([is_default(3), is_default(2)], [true, false]);
-    // What a context is told to offer is told of it.
+    // A change of the options that a context offers is logged for the context.
     let other = json!({"options": [{"id": low, "is_default": true}]});
     scene.ask("PATCH", &format!("{contexts}{seeded}/"), Some(other)).await.expect(200);
     let page = json!({"total_count": 0, "next_page_results": false, "results": []});

@@ -28,7 +28,7 @@ async fn names_are_unique_and_the_default_is_protected() {
 
 #[tokio::test]
 async fn a_type_of_a_project_is_not_found_on_the_workspace() {
-    // The project's card tells the id of the workspace, so that only the role is left to ask for.
+    // The project's card has the id of the workspace, so that only the role must be read.
     let mut scene = Scene::in_project().await.then(roster());
     let id = scene.made(&format!("{WEB}/work-item-types/"), json!({"name": "Bug"})).await;
     let path = format!("{ACME}/work-item-types/{id}/");

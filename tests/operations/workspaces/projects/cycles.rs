@@ -107,7 +107,7 @@ async fn update_carries_the_owner_and_keeps_the_rest_apart() {
     scene.end();
 }
 
-/// v1's own pages can store any name, also one that stands for something else to the reader of JSON.
+/// v1's own pages can store any name, also one with a special meaning for the JSON reader.
 #[tokio::test]
 async fn a_logo_of_v1_may_hold_any_name_and_any_depth() {
     let deep = (0..200).fold(json!(1), |inside, _| json!([inside]));
@@ -126,7 +126,7 @@ async fn a_logo_of_v1_may_hold_any_name_and_any_depth() {
             text.split("\"logo_props\":").nth(1).and_then(|rest| rest.split(",\"").next().map(str::to_owned))
         };
         let read = Scene::in_project().await.then(list("cycles", FIELDS, &[&cycle])).ask("GET", &one, None).await;
-        // As v1 shows it, and then what is kept beside it.
+        // First the value as v1 shows it, then the value of the overlay.
         let first = scene.ask("PATCH", &one, Some(json!({"description": "d"}))).await.expect(200);
         let shown = String::from_utf8_lossy(&first.bytes).contains(&logo.to_string());
         assert!(shown || logo.get("deep").is_some(), "{}", first.json);

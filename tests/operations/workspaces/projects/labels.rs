@@ -68,7 +68,7 @@ async fn update_refuses_loops_before_anything_is_written() {
     scene.end();
 }
 
-/// A delete of the label that has another below it, which is detached first; `answer` is v1's to the DELETE.
+/// Deletes a label with a child, which is detached first; `answer` is v1's answer to the DELETE.
 async fn deleting(answer: impl FnOnce(Exchange) -> Exchange) -> Scene {
     let path = format!("{P}/labels/");
     let detached = but(&crash(), json!({"parent": null}));
@@ -88,7 +88,7 @@ async fn delete_detaches_the_labels_below_first() {
     scene.end();
 }
 
-/// A refusal by v1 after that is no plain one, which would say that nothing was changed.
+/// When v1 refuses after that, the answer is not a plain refusal, which would mean that nothing was changed.
 #[tokio::test]
 async fn a_delete_that_v1_refuses_tells_what_it_detached() {
     for (status, body) in [
@@ -97,7 +97,7 @@ async fn a_delete_that_v1_refuses_tells_what_it_detached() {
     ] {
         let mut scene = deleting(|delete| delete.reply(status, body)).await;
         if status == 403 {
-            // Whether the project is still seen.
+            // A check whether the project is still visible.
             scene.expect(card());
         }
         let answer = scene.ask("DELETE", &format!("{WEB}/labels/{ONE}/"), None).await;

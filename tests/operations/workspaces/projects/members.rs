@@ -16,7 +16,7 @@ fn person(id: &str, name: &str, role: Option<u8>) -> Value {
 #[tokio::test]
 async fn roles_come_from_the_card_and_from_the_workspace() {
     let in_project = json!([person(BOB, "bob", None), person(ADA, "ada", None)]);
-    // At the workspace ada is a member; in the project, her card says, an admin.
+    // In the workspace ada is a member; in the project she is an admin, as her card says.
     let in_workspace = json!([person(BOB, "bob", Some(15)), person(ADA, "ada", Some(15))]);
     let mut scene = Scene::in_project()
         .await

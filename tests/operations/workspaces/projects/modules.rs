@@ -95,7 +95,7 @@ async fn what_v1_cannot_hold_costs_no_call_and_is_shown_until_v1_changes() {
     let body = json!({"sort_order": 0.1, "logo_props": [1, null]});
     let answer = scene.ask("PATCH", &path, Some(body)).await.expect(200);
     assert_eq!((answer.calls(), &answer.json["sort_order"]), (3, &json!(0.1)));
-    // An id that is not kept makes the gateway read anew; in v1 the module has been moved meanwhile.
+    // An id that is not cached makes the gateway read again; in v1 the module has been moved meanwhile.
     let absent = format!("{WEB}/modules/00000000-0000-4000-a000-00000000dead/");
     let mut scene = scene.then(
         Exchange::get(&format!("{P}/archived-modules/?per_page=1000&fields={FIELDS}"))

@@ -69,7 +69,7 @@ async fn imported_types_are_listed_and_change_on_the_workspace_only() {
     let one = format!("{path}{bug}/");
     scene.ask("GET", &one, None).await.expect(200);
     scene.ask("PATCH", &one, Some(json!({}))).await.expect_problem(409, "work_item_types_managed_at_workspace");
-    // Both stay after a switch (O32), and the imported one is still the workspace's.
+    // Both stay after a switch (O32), and the imported one still belongs to the workspace.
     let off = json!({"is_work_item_types_enabled": false});
     scene.ask("PATCH", &format!("{ACME}/features/"), Some(off)).await.expect(200);
     scene.made(&path, json!({"name": "Own"})).await;

@@ -1,4 +1,4 @@
-//! Archiving, which v1 does by a PATCH, and deleting, which v1 does to the children too.
+//! Archiving, which v1 does by a PATCH, and deleting, which v1 also does to the children.
 
 use super::{WHOLE, first, hidden, read, record, second, shown, states};
 use crate::operations::scene::{ONE, P, Scene, TWO, WEB, but};
@@ -14,12 +14,12 @@ async fn archive_patches_a_live_item_with_a_day() {
     let mut scene = Scene::in_project().await.then(read());
     let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date().to_string();
     let archived = but(&first(), json!({"archived_at": today}));
-    // The body is left open: the test may run over midnight.
+    // Any body is accepted: the test may run over midnight.
     scene = scene.then(Exchange::patch(&record()).reply(200, archived)).then(hidden());
     let body = json!({"archived_at": null, "name": "ignored"});
     let before = jiff::Timestamp::now();
     let answer = scene.ask("POST", &verb("archive"), Some(body)).await.expect(200);
-    // v1 keeps the day; the instant is the gateway's own.
+    // v1 stores the day; the instant is the gateway's own.
     let instant: jiff::Timestamp = answer.text("archived_at").parse().expect("an instant");
     assert!(instant.as_microsecond() >= before.as_microsecond() && instant <= jiff::Timestamp::now(), "{instant}");
     assert_eq!(answer.calls(), 4);
@@ -47,7 +47,7 @@ async fn unarchive_finds_what_no_read_shows_and_leaves_a_live_item_alone() {
 #[tokio::test]
 async fn unarchive_does_not_show_drafts_and_items_in_triage() {
     let unlisted = json!({"state": "00000000-0000-4000-d000-000000000106"});
-    // v1 lists not every state that shown items are in; the item itself tells.
+    // v1's list lacks some states of items that it shows, so the gateway reads the item itself.
     let gone = json!({"error": "The requested resource does not exist."});
     let asked = || vec![states(), Exchange::get(&format!("{}?fields=id", record())).reply(404, gone.clone())];
     for (changes, asked) in [(json!({"is_draft": true}), Vec::new()), (unlisted, asked())] {

@@ -28,7 +28,7 @@ fn one() -> Exchange {
     Exchange::get(&format!("{}{TWO}/", at_v1()))
 }
 
-/// The work item and what is below it are read side by side, in whatever order; so these scenes have none.
+/// The work item and its comments are read in parallel, in any order; so these scenes do not fix the order.
 async fn scene(then: Vec<Exchange>) -> Scene {
     let mut scene = Scene::in_any_order().await;
     for exchange in then {

@@ -19,7 +19,7 @@ async fn a_page_v1_can_answer_is_one_call_with_one_row_more() {
 
 #[tokio::test]
 async fn an_offset_is_laid_into_one_of_v1s_pages() {
-    // Rows 41 and 42 are wanted and one more on each side: page 10 of four rows holds just these.
+    // Rows 41 and 42 are wanted, with one more on each side: page 10 of four rows holds exactly these.
     let rows: Vec<Value> = (0..3)
         .map(|n| {
             let id = format!("11111111-1111-4111-8111-{n:012}");
@@ -69,7 +69,7 @@ async fn a_number_and_an_external_pair_are_looked_up() {
         .then(Exchange::get(&pair).reply(404, json!({"error": "The requested resource does not exist."})));
     let path = format!("{WEB}/work-items/?external_id=e-1&external_source=tracker");
     let answer = scene.ask("GET", &path, None).await.expect(200);
-    // The states tell that the item is not in triage.
+    // The states show that the item is not in triage.
     assert_eq!((answer.data(), answer.calls()), (&vec![shown(Value::Null)], 4));
     let numbered = scene.ask("GET", &format!("{WEB}/work-items/?sequence_id=7"), None).await.expect(200);
     assert_eq!((numbered.data(), numbered.calls()), (answer.data(), 1));
@@ -121,7 +121,7 @@ async fn a_filter_builds_the_index_and_the_next_costs_nothing() {
     assert_eq!((&below.data()[0]["parent"], below.calls()), (&parent, 0));
     let groups = scene.ask("GET", &format!("{WEB}/work-items/?state_group=unstarted"), None).await.expect(200);
     assert_eq!((groups.data().len(), groups.calls()), (2, 1), "the states tell the groups");
-    // With an index a single item is still read as it is now.
+    // Even with an index, a single item is read from v1.
     scene = scene.then(Exchange::get(&format!("{}?{WHOLE}", record())).reply(200, first()));
     let one = scene.ask("GET", &format!("{WEB}/work-items/{ONE}/"), None).await.expect(200);
     assert_eq!(one.calls(), 1);

@@ -10,11 +10,11 @@ use crate::operations::scene::{ADA, BOB, ONE, P, THEN, TWO, but};
 use crate::support::scripted::Exchange;
 use serde_json::{Value, json};
 
-/// What is asked of v1 for one work item.
+/// The query to v1 for one work item.
 pub const WHOLE: &str = "fields=id,name,sequence_id,priority,state,parent,assignees,labels,start_date,target_date,\
                          is_draft,archived_at,created_at,updated_at,created_by,sort_order,external_id,external_source,\
                          description_html,estimate_point,point";
-/// What is asked of v1 for a page of work items.
+/// The query to v1 for a page of work items.
 pub const FIELDS: &str = "fields=id,name,sequence_id,priority,state,parent,assignees,labels,start_date,target_date,\
                           is_draft,archived_at,created_at,updated_at,created_by,sort_order,external_id,external_source";
 /// A state of the project.
@@ -30,7 +30,7 @@ pub fn first() -> Value {
         "created_by": ADA, "sort_order": 65535.0, "external_id": "e-1", "external_source": "tracker"})
 }
 
-/// Another, below the first.
+/// Another work item, a child of the first.
 pub fn second() -> Value {
     let changes = json!({"id": TWO, "name": "Second", "sequence_id": 8, "parent": ONE, "assignees": [], "labels": [],
         "target_date": null, "external_id": null, "external_source": null,
@@ -38,7 +38,7 @@ pub fn second() -> Value {
     but(&first(), changes)
 }
 
-/// The first as v2 shows it, on its own or in a list.
+/// The first work item as v2 shows it, alone or in a list.
 pub fn shown(custom_fields: Value) -> Value {
     json!({"id": ONE, "name": "First", "identifier": "WEB-7", "sequence_id": 7, "priority": "high", "state_id": UNSTARTED,
         "type_id": null, "assignee_ids": [BOB], "label_ids": [BUG], "parent_id": null, "start_date": null,
@@ -46,17 +46,17 @@ pub fn shown(custom_fields: Value) -> Value {
         "created_by_id": ADA, "custom_fields": custom_fields})
 }
 
-/// v1's path of the first.
+/// v1's path of the first work item.
 pub fn record() -> String {
     format!("{P}/work-items/{ONE}/")
 }
 
-/// The read of the first.
+/// The read of the first work item.
 pub fn read() -> Exchange {
     Exchange::get(&format!("{}?{WHOLE}", record())).reply(200, first())
 }
 
-/// The read of an item v1 does not show.
+/// The read of an item that v1 does not show.
 pub fn hidden() -> Exchange {
     Exchange::get(&format!("{}?{WHOLE}", record()))
         .reply(404, json!({"error": "The requested resource does not exist."}))

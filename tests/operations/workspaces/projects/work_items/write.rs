@@ -15,7 +15,7 @@ fn people() -> Exchange {
     Exchange::get(&format!("{P}/members/")).reply(200, json!([row]))
 }
 
-/// The item as v1 shows it just after it was made.
+/// The item as v1 shows it just after its creation.
 fn made(changes: Value) -> Value {
     but(&but(&first(), json!({"created_at": jiff::Timestamp::now().to_string()})), changes)
 }
@@ -46,7 +46,7 @@ async fn names_become_ids_before_anything_is_written() {
     let answer = scene.ask("POST", &format!("{WEB}/work-items/"), Some(body)).await.expect(201);
     assert_eq!((answer.calls(), &answer.json), (7, &shown(json!({}))));
     let unknown = json!({"name": "x", "state": "nowhere", "labels": ["bug", "nothing"]});
-    // Names that are not found are looked for once more in a fresh read.
+    // Unknown names are looked up once more in a fresh read.
     scene = scene.then(states()).then(labels());
     let refused = scene.ask("POST", &format!("{WEB}/work-items/"), Some(unknown)).await;
     let refused = refused.expect_problem(400, "validation_error");
