@@ -135,8 +135,8 @@ pub struct Crowd {
 }
 
 impl Crowd {
-    /// `size` slow clients in `ways`, from the addresses 127.0.0.2 to 127.0.0.5. Its processor time is not to be
-    /// missed by others, as if it were another machine's.
+    /// Starts `size` slow clients in `ways`, from the addresses 127.0.0.2 to 127.0.0.5. It runs at the lowest priority,
+    /// as if it were on another machine.
     pub fn start(gateway: SocketAddr, size: usize, ways: &[Way]) -> Self {
         let numbers: Vec<String> = ways.iter().map(|way| (*way as usize).to_string()).collect();
         let mut process = Command::new("nice")

@@ -1,5 +1,5 @@
-//! Two gateways on one database, of which one is cut off from it: what the other writes meanwhile is shown whole or not
-//! at all, and what the one that is cut off for a moment writes is told to the other all the same.
+//! Two gateways on one database, one of them cut off from it: writes of the other meanwhile are shown whole or not at
+//! all, and a write of a gateway that is cut off for a moment still reaches the other.
 
 use super::child::Child;
 use super::support::gateway::serve_sandbox;
@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 
 const WEB: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/";
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Longer than the time in which it is noticed that a database does not answer.
+/// Longer than a gateway takes to notice that a database does not answer.
 const LONG_BEFORE: Duration = Duration::from_secs(6);
-/// Longer than an index counts as fresh.
+/// Longer than an index stays fresh.
 const WATCHED: Duration = Duration::from_secs(5);
 
-/// Two gateways before one v1: the other one is by itself, this one reaches the database and v1 by wires.
+/// Two gateways before one v1: the other one is undisturbed, this one reaches the database and v1 through wires.
 struct Pair {
     other: Child,
     this: Child,
@@ -39,14 +39,14 @@ impl Pair {
         Self { other, this, database, v1, client: client(), _created: created }
     }
 
-    /// A write by the other gateway.
+    /// Writes through the other gateway.
     async fn write(&self, method: &str, path: &str, body: Value) -> Value {
         let (status, answer) = send(&self.client, self.other.base(), method, path, Some(body)).await;
         assert!([200, 201].contains(&status), "{method} {path}: {status} {answer}");
         answer
     }
 
-    /// Waits until this gateway says that it is ready, or that it is not because of its store.
+    /// Waits until this gateway reports that it is ready, or that its store makes it not ready.
     async fn until_ready(&self, ready: bool) {
         let began = Instant::now();
         while (self.read("/readyz").await.1["store"] == "ok") != ready {
@@ -55,7 +55,7 @@ impl Pair {
         }
     }
 
-    /// What this gateway answers, and whether it says how old that is.
+    /// Returns the status and body of this gateway's answer, and whether it has an `Age`.
     async fn read(&self, path: &str) -> (u16, Value, bool) {
         let answer = asked(&self.client, self.this.base(), "GET", path, None).await;
         let (status, aged) = (answer.status().as_u16(), answer.headers().contains_key("age"));
@@ -67,7 +67,7 @@ fn id(record: &Value) -> &str {
     record["id"].as_str().expect("an id")
 }
 
-/// Both halves of an item: what v1 has and what the store has.
+/// Returns both halves of an item: the half of v1 and the half of the store.
 fn halves(item: &Value) -> (&Value, &Value) {
     (&item["name"], &item["type_id"])
 }
@@ -118,7 +118,7 @@ async fn a_gateway_that_is_cut_off_shows_no_item_of_now_with_a_type_of_before() 
     }
 }
 
-/// What it has heard is not what it knows any more, and it cannot ask.
+/// Its notifications may be out of date, and it cannot ask the database.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_read_in_the_middle_of_which_the_database_falls_silent_tells_its_age() {
     let pair = Pair::new().await;
@@ -136,7 +136,7 @@ async fn a_read_in_the_middle_of_which_the_database_falls_silent_tells_its_age()
     assert_eq!((status, &shown["description"], aged), (200, &json!("after"), false));
 }
 
-/// Whoever is told that nothing was written would write it twice.
+/// A client that is told that nothing was written would write it twice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_whose_answer_is_lost_is_never_called_undone_and_is_not_made_twice() {
     let pair = Pair::new().await;
@@ -161,7 +161,7 @@ async fn a_commit_whose_answer_is_lost_is_never_called_undone_and_is_not_made_tw
             if status == 201 {
                 break answer;
             }
-            // While nobody knows.
+            // As long as the outcome is unknown.
             assert!(again.elapsed() < PATIENCE && status >= 409, "{name}: {status} {answer}");
             tokio::time::sleep(Duration::from_millis(200)).await;
         };
@@ -173,7 +173,7 @@ async fn a_commit_whose_answer_is_lost_is_never_called_undone_and_is_not_made_tw
     }
 }
 
-/// v1 is not asked for a write that may not have been noted, so nothing may go on counting as begun.
+/// v1 gets no write whose note may be lost, so nothing may stay marked as begun.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_note_whose_commit_was_lost_keeps_no_type_in_use() {
     let pair = Pair::new().await;
@@ -212,7 +212,7 @@ async fn a_write_that_ends_while_the_database_is_away_for_a_moment_shows_in_the_
         let write = send(&pair.client, pair.this.base(), "PATCH", &own, body);
         let trouble = async {
             pair.v1.held().await;
-            // The write was announced; the other keeps what v1 shows before it.
+            // The write was announced; the other gateway caches what v1 shows before it.
             let (status, kept) = send(&pair.client, pair.other.base(), "GET", &own, None).await;
             assert_eq!(status, 200, "{kept}");
             pair.database.cut(true);
@@ -233,6 +233,6 @@ async fn a_write_that_ends_while_the_database_is_away_for_a_moment_shows_in_the_
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
-    // Not always where a busy machine takes longer for a new connection than the answer to the write waits.
+    // Not always: on a busy machine a new connection may take longer than the answer to the write waits.
     assert!(at_once >= 2, "{at_once} of 4 at once");
 }

@@ -1,4 +1,4 @@
-//! `causeway demo` as a person meets it: the link to allow an app ends on a page that shows the finished flow.
+//! `causeway demo` as a person uses it: the link to allow an app ends on a page that shows the finished flow.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -14,7 +14,7 @@ impl Drop for Demo {
     }
 }
 
-/// Starts it; what it prints first.
+/// Starts the demo and returns its first output.
 fn demo() -> (Demo, String) {
     let free = TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("an address");
     let mut process = Command::new(env!("CARGO_BIN_EXE_causeway"))
@@ -37,7 +37,7 @@ fn demo() -> (Demo, String) {
     (Demo(process), text)
 }
 
-/// What stands between `before` and the next quote.
+/// Returns the text between `before` and the next quote.
 fn value<'t>(text: &'t str, before: &str) -> &'t str {
     let rest = text.split_once(before).unwrap_or_else(|| panic!("{before} is not in {text}")).1;
     rest.split('"').next().expect("a value")

@@ -1,4 +1,4 @@
-//! `causeway doctor` on set-ups that are broken, each in one way: the fault is named, with what to do.
+//! `causeway doctor` on set-ups with one fault each: it names the fault and the remedy.
 
 use super::child::Child;
 use super::commands::run;
@@ -49,7 +49,7 @@ impl SetUp {
         self.store()
     }
 
-    /// What the doctor says, with the settings of this set-up unless `changed` names them too.
+    /// Returns the findings of the doctor with the settings of this set-up, unless `changed` names them too.
     async fn examined(&self, changed: &[(&str, &str)], more: &[&str]) -> (i32, Value) {
         let (v1, store) = (self.v1.clone(), self.store());
         let usual = [("upstream.base_url", v1.as_str()), ("store.url", &store), ("listen.address", "127.0.0.1:0")];
@@ -63,7 +63,7 @@ impl SetUp {
         (code, serde_json::from_str(&out).unwrap_or_else(|fault| panic!("{fault}: {out}{err}")))
     }
 
-    /// Asserts that the doctor finds this, in this state, and says this to do.
+    /// Asserts that the doctor reports this finding with this state and this remedy.
     async fn finds(&self, changed: &[(&str, &str)], more: &[&str], [state, found, remedy]: [&str; 3]) {
         let (code, report) = self.examined(changed, more).await;
         let checks = report["checks"].as_array().expect("checks");
@@ -78,7 +78,7 @@ impl SetUp {
     }
 }
 
-/// Writes a certificate that ends in so many days, and its key.
+/// Writes a certificate that ends in `days` days, and its key.
 fn certificate(chain: &str, private: &str, days: i64) {
     let key = rcgen::KeyPair::generate().expect("a key");
     let mut params = rcgen::CertificateParams::new(["localhost".to_owned()]).expect("a name");
@@ -89,7 +89,7 @@ fn certificate(chain: &str, private: &str, days: i64) {
     std::fs::set_permissions(private, std::fs::Permissions::from_mode(0o600)).expect("a mode");
 }
 
-/// Asserts that `causeway check` tells the same, and fails when it is a fault.
+/// Asserts that `causeway check` reports the same, and fails when it is a fault.
 async fn check_says(changed: &[(&str, &str)], [state, found, remedy]: [&str; 3]) {
     let settings: Vec<String> = changed.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let mut arguments = vec!["check", "--set", "store.url=sqlite::memory:"];
@@ -100,7 +100,7 @@ async fn check_says(changed: &[(&str, &str)], [state, found, remedy]: [&str; 3])
     assert_eq!(code != 0, state == "fault", "{out}{err}");
 }
 
-/// A server that answers everything with these bytes.
+/// Starts a server that answers every request with these bytes.
 async fn says(answer: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let base = format!("http://{}", listener.local_addr().expect("an address"));
@@ -269,7 +269,7 @@ async fn broken_stores_are_named() {
     set_up.finds(&[("store.url", &reading)], &[], ["fault", "can only be read", "give the file"]).await;
 }
 
-/// A folder that is mounted read-only until this is dropped, where this machine lets us mount.
+/// A folder that is mounted read-only until this is dropped, on machines that allow mounting.
 struct Mounted(PathBuf);
 
 impl Mounted {
@@ -401,7 +401,7 @@ async fn what_stands_before_the_gateway_is_named() {
     let listening = gateway.base().trim_start_matches("http://").to_owned();
     set_up.finds(&[("listen.address", &listening)], &[], ["fine", "a gateway runs at", ""]).await;
     set_up.finds(&[("public_url", gateway.base())], &[], ["fine", "a gateway that knows its address", ""]).await;
-    // A proxy that does not pass the host on, and one that collects bodies first.
+    // A proxy that does not forward the host, and one that collects bodies first.
     let listening: &'static str = listening.leak();
     let hiding = proxy(listening, Some(("localhost", "elsewhere"))).await.replace("127.0.0.1", "localhost");
     set_up
@@ -415,7 +415,7 @@ async fn what_stands_before_the_gateway_is_named() {
     assert!(own.to_string().contains("is this gateway itself"), "{own:#}");
 }
 
-/// A proxy that changes words of a request's head, or waits for the whole of its body.
+/// A proxy that changes words in a request's head, or waits for its whole body.
 async fn proxy(to: &'static str, change: Option<(&'static str, &'static str)>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let base = format!("http://{}", listener.local_addr().expect("an address"));

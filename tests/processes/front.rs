@@ -1,5 +1,5 @@
-//! The nginx of `deploy/compose.yaml`, where this machine has one: what it sends to another gateway when one stops, and what
-//! it never sends twice.
+//! The nginx of `deploy/compose.yaml`, where this machine has one: the requests that it sends to another gateway when
+//! one stops, and those that it never sends twice.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,10 +13,10 @@ use tempfile::TempDir;
 
 const METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE"];
 
-/// A gateway that answers so many requests of a connection, and breaks it off after it has read the next one.
+/// A gateway that answers some requests of a connection, and breaks the connection off after the next one.
 struct Gateway {
     address: SocketAddr,
-    /// How many requests of each method it has read.
+    /// Number of requests of each method that it has read.
     read: Arc<Mutex<BTreeMap<String, usize>>>,
 }
 
@@ -34,7 +34,7 @@ impl Gateway {
         Self { address, read }
     }
 
-    /// One that has stopped: nobody listens there.
+    /// A stopped gateway: nothing listens at its address.
     fn stopped() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         Self { address: listener.local_addr().expect("an address"), read: Arc::default() }
@@ -58,7 +58,7 @@ fn serve(connection: &TcpStream, answers: usize, read: &Mutex<BTreeMap<String, u
     None
 }
 
-/// The first line of the next message, of which everything is read.
+/// Reads the whole next message and returns its first line.
 fn one_message(reader: &mut impl BufRead) -> Option<String> {
     let (mut first, mut length) = (String::new(), 0);
     reader.read_line(&mut first).ok().filter(|read| *read > 0)?;
@@ -83,7 +83,7 @@ struct Front {
 }
 
 impl Front {
-    /// None where there is no nginx.
+    /// Starts it before these gateways; none where there is no nginx.
     fn before(gateways: &[&Gateway]) -> Option<Self> {
         if !Command::new("nginx").arg("-v").output().is_ok_and(|told| told.status.success()) {
             return None;
@@ -125,7 +125,7 @@ impl Front {
         Some(front)
     }
 
-    /// The status of the answer.
+    /// Returns the status of the answer.
     fn ask(&self, method: &str) -> u16 {
         let mut connection = TcpStream::connect(self.address).expect("nginx");
         connection.set_read_timeout(Some(Duration::from_secs(30))).expect("a time");
@@ -167,7 +167,7 @@ fn what_may_have_been_carried_out_is_not_sent_again() {
     }
 }
 
-/// nginx asks once more by itself when a connection that it has kept breaks.
+/// nginx repeats a request by itself when a kept connection breaks.
 #[test]
 fn nor_over_a_connection_that_was_kept() {
     for method in METHODS.into_iter().filter(|method| !matches!(*method, "GET" | "HEAD")) {

@@ -1,10 +1,10 @@
 //! A history of many clients through three gateways on one database, which are killed and cut off from it meanwhile.
 //!
-//! Every field of a work item is a register: for all that was written of it and read of the item alone there must be an
-//! order (`linear`) in which each answer could have been given, what v1 holds in the end included. A list shows the
-//! last value whose write was answered before the list was asked for, or a later one: until a write is answered, a
+//! Every field of a work item is a register: for all its writes and all reads of the single item there must be an
+//! order (`linear`) in which each answer is possible, with the final value at v1 as the last read. A list shows the
+//! last value whose write was answered before the list was requested, or a later one: until a write is answered, a
 //! gateway may answer lists from its memory. A write whose answer was lost may have been carried out or not; one that
-//! was refused with a time to come again was not. Reads that tell their `Age` may be old and do not count. Names of
+//! was refused with a time to come again was not. Reads with an `Age` may be old and do not count. Names of
 //! labels are unique. `LONG_TESTS=1` runs 100,000 operations.
 
 use super::child::Child;
@@ -22,17 +22,17 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 const WEB: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/";
-/// Longest time a write is at work at v1.
+/// Longest time that v1 takes for a write.
 const LONGEST: Duration = Duration::from_millis(100);
 const GATEWAYS: usize = 3;
 const CLIENTS: usize = 12;
 const ITEMS: usize = 6;
-/// Names of labels, few so that they are wanted by several.
+/// Number of label names, so small that several clients want the same one.
 const NAMES: usize = 6;
 const POSITIONS: usize = 2_000_000;
 const FIELDS: [&str; 2] = ["name", "target_date"];
 
-/// Operations, and the longest pause between two troubles.
+/// Returns the number of operations, and the longest pause between two disturbances.
 fn size() -> (usize, Duration) {
     match std::env::var_os("LONG_TESTS") {
         Some(_) => (100_000, Duration::from_secs(15)),
@@ -40,7 +40,7 @@ fn size() -> (usize, Duration) {
     }
 }
 
-/// What was done to a register.
+/// An operation on a register.
 #[derive(Debug, Clone)]
 enum What {
     Written(String),
@@ -48,7 +48,7 @@ enum What {
     Listed(String),
 }
 
-/// How a request ended.
+/// The outcome of a request.
 enum Ended {
     Done(Value, bool),
     NotDone,
@@ -58,14 +58,14 @@ enum Ended {
 /// A register: one field of one item.
 type Register = (usize, &'static str);
 
-/// A label while it certainly has its name.
+/// A label during the time in which it certainly has its name.
 struct Held {
     name: String,
     from: u64,
     until: u64,
 }
 
-/// Everything that was asked and answered.
+/// All requests and their answers.
 #[derive(Default)]
 struct Record {
     clock: AtomicU64,
@@ -92,7 +92,7 @@ impl Record {
         self.certain.lock().expect("no panic").entry(register).or_default().push(event);
     }
 
-    /// Each field that `shown` has of an item.
+    /// Records a read of each field in `shown`.
     fn read(&self, item: usize, begun: u64, shown: &Value, how: fn(String) -> What) {
         for field in FIELDS {
             self.note((item, field), begun, how(shown[field].as_str().unwrap_or_default().to_owned()));
@@ -100,7 +100,7 @@ impl Record {
     }
 }
 
-/// The gateways, which are replaced when they were killed.
+/// The gateways; a killed gateway is replaced.
 struct Gateways {
     bases: [Mutex<String>; GATEWAYS],
     wires: Vec<PgWire>,
@@ -120,7 +120,7 @@ impl Gateways {
     }
 }
 
-/// One client, which comes to a gateway by chance each time.
+/// One client, which uses a random gateway for each request.
 struct Client {
     gateways: Arc<Gateways>,
     record: Arc<Record>,
@@ -198,7 +198,7 @@ impl Client {
         let (field, number) = (FIELDS[self.random.below(2)], self.record.now());
         let value = match field {
             "name" => format!("n{number}"),
-            // A date of its own for each number.
+            // A different date for each number.
             _ => format!("{}-{:02}-{:02}", 1000 + number / 336 % 9000, 1 + number / 28 % 12, 1 + number % 28),
         };
         let path = format!("work-items/{}/", self.items[item]);
@@ -224,7 +224,7 @@ impl Client {
         }
     }
 
-    /// A list that the index answers.
+    /// Requests a list that the index answers.
     async fn list(&mut self) {
         let (begun, Ended::Done(page, aged)) =
             self.send("GET", "work-items/?priority=high&per_page=100", None).await
@@ -259,7 +259,7 @@ impl Client {
         let (id, name, from) = self.labels.swap_remove(at);
         let until = self.record.now();
         self.record.labels.lock().expect("no panic").push(Held { name, from, until });
-        // Whatever becomes of it, from here on it is not certain that there is the label.
+        // Whatever the outcome, from here on the label may be gone.
         let _ = self.send("DELETE", &format!("labels/{id}/"), None).await;
     }
 }
@@ -267,7 +267,7 @@ impl Client {
 /// Longest wait for an answer.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Kills gateways and cuts them off from the database by turns, until the clients have ended.
+/// Kills gateways and cuts them off from the database in turn, until the clients have ended.
 async fn trouble(
     gateways: Arc<Gateways>,
     mut children: Vec<Option<Child>>,
@@ -307,7 +307,7 @@ async fn trouble(
     children
 }
 
-/// Reads and writes, registers without an order, and lists that show what was over.
+/// Returns the number of reads and writes, the registers without an order, and the lists with outdated values.
 fn judge(record: &Record) -> (usize, Vec<String>, Vec<String>) {
     let certain = std::mem::take(&mut *record.certain.lock().expect("no panic"));
     let mut open = std::mem::take(&mut *record.open.lock().expect("no panic"));
@@ -319,7 +319,7 @@ fn judge(record: &Record) -> (usize, Vec<String>, Vec<String>) {
         let mut history: Vec<_> =
             history.into_iter().filter(|event| !matches!(event.what, What::Listed(_))).collect();
         for (begun, value) in open {
-            // Carried out before somebody saw it; what nobody saw may as well never have been.
+            // A value that was read was written before that read; an unread value may count as never written.
             let seen = history.iter().filter(|event| matches!(&event.what, What::Read(read) if *read == value));
             if let Some(ended) = seen.map(|event| event.ended).min() {
                 history.push(Event { begun, ended, what: What::Written(value) });
@@ -341,7 +341,7 @@ fn judge(record: &Record) -> (usize, Vec<String>, Vec<String>) {
     (events, disorder, over)
 }
 
-/// Lists that show a value although another was written after it, and that was answered before the list was asked for.
+/// Returns lists that show a value although a later write was answered before the list was requested.
 fn overs<'h>(history: &'h [Event<What>], open: &'h [(u64, String)]) -> impl Iterator<Item = String> + 'h {
     let mut written: HashMap<&str, (u64, u64)> = HashMap::new();
     for event in history {
@@ -360,7 +360,7 @@ fn overs<'h>(history: &'h [Event<What>], open: &'h [(u64, String)]) -> impl Iter
     })
 }
 
-/// Names that two labels certainly had at a time.
+/// Returns names that two labels certainly had at the same time.
 fn doubled(record: &Record) -> Vec<String> {
     let mut labels = std::mem::take(&mut *record.labels.lock().expect("no panic"));
     labels.sort_by(|one, other| (&one.name, one.from).cmp(&(&other.name, other.from)));

@@ -14,11 +14,11 @@ use causeway::sandbox::{Config, Sandbox, Seed};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Writers at once.
+/// Number of writers at once.
 const WRITERS: usize = 4;
-/// Rounds of the everyday run, on SQLite and on PostgreSQL.
+/// Number of rounds in the everyday run, on SQLite and on PostgreSQL.
 const ROUNDS: (usize, usize) = (100, 30);
-/// Rounds between two readings of everything; the rounds between look at what the last one wrote.
+/// Rounds between two complete checks; the other rounds check the writes of the last round.
 const FULL: usize = 20;
 
 /// Longest wait for the first acknowledged write of a round.
@@ -64,7 +64,7 @@ async fn survive(store_url: &str, rounds: usize) {
                 tokio::spawn(writer::write(base, kind, number, round, ledger))
             })
             .collect();
-        // However slow the machine is, the kill comes while writes are acknowledged.
+        // Even on a slow machine the kill comes while writes are acknowledged.
         while ledger.lock().expect("a ledger").acknowledged() == before && began.elapsed() < PATIENCE {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }

@@ -1,6 +1,6 @@
 //! `causeway leave` as an operator runs it, and killed on the way again and again.
 //!
-//! Every day twice on each engine with a little of everything; with LONG_TESTS=1 ten times with 40 types, 200
+//! Every day twice on each engine with a few records of each kind; with LONG_TESTS=1 ten times with 40 types, 200
 //! properties, 1,000 options, 50 contexts and 20,000 values, half of them of projects and half of the workspace.
 
 #[path = "../leave/filled.rs"]
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use two::{ACME, HERE, KEY, Side, Two, id};
 use walk::walk;
 
-/// How a command ended: exit code, standard output, standard error.
+/// Result of a command: exit code, standard output, standard error.
 type Ended = (i32, String, String);
 
 fn command(two: &Two, arguments: &[&str]) -> Command {
@@ -44,13 +44,13 @@ async fn ended(mut command: Command) -> Ended {
     (output.status.code().expect("no signal"), text(output.stdout), text(output.stderr))
 }
 
-/// Records of the workspace that are noted as begun or carried.
+/// Returns the records of the workspace that are noted as begun or carried.
 async fn noted(two: &Two) -> Vec<LeaveRecord> {
     let acme = uuid::Uuid::parse_str("00000000-0000-4000-b000-000000000001").expect("an id");
     two.store.leave_records(two.there.base(), acme).await.expect("a store")
 }
 
-/// Begins the command and kills it when so many records were carried, once for each number.
+/// Runs the command once for each number, and kills it when that many records were carried.
 async fn killed(two: &Two, numbers: &[usize]) {
     for number in numbers {
         let mut child: Child =
@@ -77,7 +77,7 @@ async fn survives(two: &Two, numbers: &[usize]) {
     let began = Instant::now();
     let (code, out, err) = ended(command(two, &[])).await;
     assert_eq!(code, 0, "{out}{err}");
-    // What the killed run sent last may still be under way.
+    // The last request of the killed run may still be in flight.
     assert_eq!(err.contains("waiting 3 s"), is_open, "{err}");
     assert!(began.elapsed() >= Duration::from_secs(if is_open { 3 } else { 0 }));
     println!("the last run took {:?}\n{out}", began.elapsed());
@@ -104,7 +104,7 @@ async fn a_killed_run_goes_on_where_it_stopped_on_postgres() {
     let two = Two::large(0, Some(&database.url())).await;
     fill(&two).await;
     survives(&two, &[5, 20]).await;
-    // What was carried is known to whoever restores a backup.
+    // The notes about carried records are in the store, so a restored backup has them too.
     let (url, v1) = two.places();
     let store = Store::open(&url, &v1).await.expect("a store");
     let stats = store.stats(&url).await.expect("its rows");
@@ -112,7 +112,7 @@ async fn a_killed_run_goes_on_where_it_stopped_on_postgres() {
     store.close().await;
 }
 
-/// A second run is told to wait, and the first one is not disturbed.
+/// A second run is refused with the advice to wait, and the first one is not disturbed.
 async fn keeps_others_out(two: &Two) {
     let mut first: Child =
         command(two, &[]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
@@ -123,7 +123,7 @@ async fn keeps_others_out(two: &Two) {
         assert_eq!(first.try_wait().expect("a process"), None, "it ended before it carried anything");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
-    // It stands still in the middle of its work, and so has the lock for as long as the others run.
+    // The run is stopped in the middle of its work, so it holds the lock for as long as the others run.
     signal(&first, rustix::process::Signal::STOP);
     for wish in [&[][..], &["--check"]] {
         let (code, out, err) = ended(command(two, wish)).await;
@@ -137,7 +137,7 @@ async fn keeps_others_out(two: &Two) {
         tokio::task::spawn_blocking(move || first.wait_with_output()).await.expect("a thread").expect("an end");
     let said = String::from_utf8_lossy(&first.stderr);
     if said.contains("the store cannot be used") {
-        // It stood still in a statement, or before one, for longer than its lease of the database.
+        // It was stopped in a statement, or before one, for longer than its lease of the database.
         assert_eq!(first.status.code(), Some(1), "{said}");
         let (code, out, err) = ended(command(two, &[])).await;
         assert_eq!(code, 0, "{out}{err}");
@@ -176,8 +176,8 @@ async fn ten_kills_do_not_keep_a_large_workspace_from_leaving() {
     survives(&two, &numbers).await;
 }
 
-/// 20 types, 100 properties and 500 options of a project and as many of the workspace, there with 50 contexts, and
-/// 2,000 work items with ten values each.
+/// 20 types, 100 properties and 500 options of a project and the same number in the workspace, which also has 50
+/// contexts, and 2,000 work items with ten values each.
 async fn large(two: &Two) {
     let here = Side::here(two);
     let mut kinds = Vec::new();
@@ -197,7 +197,7 @@ async fn large(two: &Two) {
             here.made(&format!("{base}/work-item-types/{kind}/properties/"), json!({"properties": ids})).await;
             if is_workspace {
                 for (place, (property, _)) in properties.iter().enumerate() {
-                    // Each property comes with one context; every second has one more.
+                    // Each property has one context from the start; every second one gets another.
                     if (number * 5 + place) % 2 == 0 {
                         let contexts = format!("{base}/work-item-properties/{}/contexts/", id(property));
                         let options: Vec<Value> = property["options"]
@@ -241,8 +241,8 @@ async fn large(two: &Two) {
     }
 }
 
-/// The first two of five take one value, the others several, so that five have ten or more; the first three are
-/// choices.
+/// The first two of five properties take one value, the others several, so that five have ten or more; the first
+/// three are choices.
 async fn property(here: Side<'_>, base: &str, name: &str, place: usize) -> (Value, usize) {
     let kind = ["OPTION", "OPTION", "OPTION", "TEXT", "DECIMAL"][place];
     let mut body = json!({"display_name": name, "property_type": kind, "is_multi": place > 1});

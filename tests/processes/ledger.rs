@@ -1,4 +1,4 @@
-//! What was acknowledged, and whether it is there.
+//! The acknowledged writes, and the check whether their results are there.
 
 use super::child::Child;
 use super::writer::{ITEMS, KEY, TYPES};
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-/// What may be found at a path.
+/// The allowed results of a read at a path.
 #[derive(Debug, Clone)]
 pub struct Expected {
     /// Values of `description` (types) or of the custom field (items) that may be read; more than one when the
@@ -20,7 +20,7 @@ pub struct Expected {
     pub round: usize,
 }
 
-/// Everything written so far.
+/// All writes so far.
 #[derive(Debug, Default)]
 pub struct Ledger {
     records: BTreeMap<String, Expected>,
@@ -29,12 +29,12 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// How many writes were acknowledged.
+    /// Returns the number of acknowledged writes.
     pub fn acknowledged(&self) -> usize {
         self.acknowledged
     }
 
-    /// A write to `path` is about to be sent that sets `value`, or deletes.
+    /// Notes that a write to `path` is about to be sent, which sets `value` or deletes.
     pub fn about_to(&mut self, path: &str, round: usize, value: Option<&str>) {
         self.latest = round;
         if let Some(expected) = self.records.get_mut(path) {
@@ -46,7 +46,7 @@ impl Ledger {
         }
     }
 
-    /// The write was acknowledged.
+    /// Notes that the write was acknowledged.
     pub fn done(&mut self, path: &str, round: usize, value: Option<&str>) {
         self.acknowledged += 1;
         let gone = value.is_none();
@@ -54,8 +54,8 @@ impl Ledger {
         self.records.insert(path.to_owned(), Expected { values, may_be_gone: gone, gone, round });
     }
 
-    /// Looks whether what should be there is there: what the last round wrote, or everything. What is found
-    /// becomes what is known.
+    /// Checks that the expected records are there: those of the last round, or all. The found values become the
+    /// expected ones.
     pub async fn settle(ledger: &Mutex<Self>, child: &Child, everything: bool) {
         let records: Vec<(String, Expected)> = {
             let ledger = ledger.lock().expect("a ledger");
@@ -90,7 +90,7 @@ impl Ledger {
 fn value_of(path: &str, body: &Value) -> Option<String> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     if path.starts_with(ITEMS) {
-        // Half a truth: the item without the type it was created with.
+        // Half a write: the item without the type it was created with.
         assert!(body["type_id"].is_string(), "{path} has lost its type: {body}");
         return text(&body["custom_fields"]["note"]["value"]);
     }

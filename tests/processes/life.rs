@@ -1,5 +1,5 @@
-//! The life of a process: reloaded by SIGHUP and restarted over a socket that stays open, both under load, and what
-//! systemd is told.
+//! The life of a process: reloaded by SIGHUP and restarted over a socket that stays open, both under load, and the
+//! notifications to systemd.
 
 use super::child::Child;
 use super::support::gateway::{WEB, serve_sandbox};
@@ -18,17 +18,17 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 
-/// Reloads and restarts in one test.
+/// Number of reloads and restarts in one test.
 const RELOADS: usize = 100;
 const RESTARTS: usize = 20;
-/// Longest wait for what has to happen.
+/// Longest wait for an expected event.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 async fn v1() -> String {
     serve_sandbox(&Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() })).await
 }
 
-/// Clients that ask again and again, each request on a connection of its own; every answer has to be a success.
+/// Clients that send requests in a loop, each request on a connection of its own; every answer must be a success.
 struct Load {
     done: Arc<AtomicBool>,
     asked: Arc<AtomicUsize>,
@@ -57,7 +57,7 @@ impl Load {
         Self { done, asked, clients }
     }
 
-    /// Ends it; how many requests there were.
+    /// Ends the load and returns the number of requests.
     async fn end(self) -> usize {
         self.done.store(true, Ordering::Relaxed);
         for client in self.clients {
@@ -101,7 +101,7 @@ async fn a_hundred_reloads_under_load_fail_no_request() {
         child.signal(Signal::HUP);
         until_strict(&client, child.base(), if strict { 400 } else { 200 }).await;
     }
-    // What cannot be used changes nothing, and does not end the process.
+    // An unusable file changes nothing, and does not end the process.
     for bad in ["strict_query = 7\n", "strict_query = \n", "strict_query = false\nstore.late_write = \"31s\"\n"] {
         write(&file, bad);
         child.signal(Signal::HUP);
@@ -115,7 +115,7 @@ async fn a_hundred_reloads_under_load_fail_no_request() {
     assert!(child.ended().success());
 }
 
-/// A pipe at the start is settings like any other; nobody writes to it again.
+/// At the start a pipe works as a settings file; nothing is written to it again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pipe_as_the_settings_file_refuses_reloads_and_holds_nothing_up() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -140,7 +140,7 @@ async fn a_pipe_as_the_settings_file_refuses_reloads_and_holds_nothing_up() {
     assert!(child.ended().success());
 }
 
-/// A process that is given a listening socket as systemd does it.
+/// A process that gets a listening socket in the way of systemd.
 pub struct Handed(std::process::Child);
 
 impl Handed {
@@ -171,7 +171,7 @@ impl Handed {
         kill_process(Pid::from_child(&self.0), signal).expect("a process");
     }
 
-    /// Ends it, and waits for that.
+    /// Ends it, and waits for its end.
     pub fn stop(mut self) {
         kill_process(Pid::from_child(&self.0), Signal::TERM).expect("a process");
         assert!(self.0.wait().expect("an end").success());
@@ -208,7 +208,7 @@ async fn restarts_over_a_socket_that_stays_open_refuse_no_connection() {
     tokio::task::spawn_blocking(move || process.stop()).await.expect("a clean stop");
 }
 
-/// The status of the answer to `path` at `base`, asked for until there is one.
+/// Repeats the request for `path` at `base` until there is an answer, and returns its status.
 async fn status_of(client: &reqwest::Client, base: &str, path: &str) -> u16 {
     let patience = Instant::now() + PATIENCE;
     loop {
@@ -220,8 +220,8 @@ async fn status_of(client: &reqwest::Client, base: &str, path: &str) -> u16 {
     }
 }
 
-/// A successor that is started while the one before still serves waits for what that one has to itself: the store, and
-/// the operators' address.
+/// A successor that is started while the previous process still serves waits for the resources that this process holds
+/// alone: the store, and the operators' address.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_successor_waits_for_the_store_and_the_operators_address() {
     let (v1, folder) = (v1().await, tempfile::tempdir().expect("a folder"));
@@ -243,7 +243,7 @@ async fn a_successor_waits_for_the_store_and_the_operators_address() {
     tokio::task::spawn_blocking(move || after.stop()).await.expect("a clean stop");
 }
 
-/// What was told next, waiting for it.
+/// Waits for the next notification and returns it.
 fn told(socket: &UnixDatagram) -> String {
     let mut buffer = [0; 4096];
     let length = socket.recv(&mut buffer).expect("a message");
@@ -284,13 +284,13 @@ async fn systemd_is_told_of_every_turn() {
 }
 
 impl Handed {
-    /// Waits for an end that was asked for.
+    /// Waits for the end of a process that was told to end.
     fn stop_waiting(mut self) {
         assert!(self.0.wait().expect("an end").success());
     }
 }
 
-/// Reads one answer without a body of unknown length; its head.
+/// Reads one answer, without a body of unknown length, and returns its head.
 fn answer(socket: &mut BufReader<TcpStream>) -> std::io::Result<String> {
     let (mut head, mut length) = (String::new(), 0);
     loop {
@@ -309,8 +309,8 @@ fn answer(socket: &mut BufReader<TcpStream>) -> std::io::Result<String> {
     }
 }
 
-/// The process stands still from before requests arrive on kept connections until after the time in which it waits for
-/// them at its end, as it may on a machine with too little processor time.
+/// The process is stopped from before requests arrive on kept connections until after the time in which it waits for
+/// them at its end, as may happen on a machine with too little processor time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requests_that_arrived_before_the_end_are_answered_by_a_process_that_had_no_time_to_look() {
     const REQUEST: &[u8] = b"GET /api/v2/users/me/ HTTP/1.1\r\nhost: localhost\r\n\r\n";
@@ -331,7 +331,7 @@ async fn requests_that_arrived_before_the_end_are_answered_by_a_process_that_had
             assert!(head.starts_with("HTTP/1.1 401"), "{head}");
         }
         process.signal(Signal::TERM);
-        // Within the 250 ms for the next request of a connection that is kept.
+        // Within the 250 ms for the next request of a kept connection.
         std::thread::sleep(Duration::from_millis(100));
         process.signal(Signal::STOP);
         for socket in &mut kept {
@@ -348,7 +348,7 @@ async fn requests_that_arrived_before_the_end_are_answered_by_a_process_that_had
     tokio::task::spawn_blocking(asking).await.expect("every request is answered");
 }
 
-/// A delete takes several calls of v1. Its client leaves after the first, and the process is told to end then.
+/// A delete takes several calls of v1. Its client leaves after the first call, and then the process is told to end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_whose_client_has_left_is_carried_out_to_its_end_before_the_process_ends() {
     let v1 = v1().await;

@@ -1,6 +1,6 @@
-//! Reloads and restarts under load: over TLS and a listening socket that stays open, with connections that are kept and
-//! new ones, reads and writes of v2 and of the pass-through. Each reload changes settings, mappings and certificate.
-//! Everything that fails is counted, and nothing may.
+//! Reloads and restarts under load: over TLS and a listening socket that stays open, with kept and new connections,
+//! reads and writes of v2 and of the pass-through. Each reload changes settings, mappings and certificate.
+//! Every failure is counted, and there must be none.
 //!
 //! With `LONG_TESTS=1` it is 100 reloads, 20 restarts and 100,000 requests.
 
@@ -23,15 +23,15 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// How large it is: reloads, restarts, requests.
+/// Returns the number of reloads, restarts and requests.
 fn size() -> (usize, usize, usize) {
     if std::env::var_os("LONG_TESTS").is_some() { (100, 20, 100_000) } else { (10, 2, 1_200) }
 }
 
-/// What is in the labels' mapping, and takes the place of it after a reload.
+/// The text of the labels' mapping that a reload replaces.
 const ABOUT: &str = "about = \"Labels of a project, nested by parent_id.\"";
 
-/// A gateway's files, and where it listens.
+/// A gateway's files, and the address of its listener.
 struct Place {
     folder: TempDir,
     issuer: CertifiedIssuer<'static, KeyPair>,
@@ -63,7 +63,7 @@ impl Place {
         format!("https://localhost:{}", self.address().port())
     }
 
-    /// Writes all files as they are to be in this round; answers the new certificate.
+    /// Writes all files for this round and returns the new certificate.
     fn change(&self, round: usize) -> Vec<u8> {
         let write = |name: &str, text: String| std::fs::write(self.path(name), text).expect("written");
         let key = KeyPair::generate().expect("a key");
@@ -94,7 +94,7 @@ impl Place {
         Handed::start(&self.listener, &self.v1, &format!("sqlite:{}", store.display()), &env)
     }
 
-    /// A client that knows the issuer.
+    /// A client that trusts the issuer.
     fn client(&self) -> ClientBuilder {
         drop(super::client());
         let issuer = Certificate::from_pem(self.issuer.pem().as_bytes()).expect("a certificate");
@@ -105,7 +105,7 @@ impl Place {
             .timeout(3 * PATIENCE)
     }
 
-    /// The certificate that a new connection is shown.
+    /// Returns the certificate that a new connection gets.
     async fn shown(&self) -> Vec<u8> {
         let mut roots = RootCertStore::empty();
         roots.add(self.issuer.der().clone()).expect("an issuer");
@@ -116,7 +116,7 @@ impl Place {
         stream.get_ref().1.peer_certificates().expect("a certificate")[0].to_vec()
     }
 
-    /// Waits until everything is as in this round.
+    /// Waits until all changes of this round are in effect.
     async fn until_changed(&self, client: &Client, round: usize, certificate: &[u8]) {
         let (until, base) = (Instant::now() + PATIENCE, self.base());
         let (unknown, document) =
@@ -142,7 +142,7 @@ fn words(round: usize) -> String {
     format!("Labels, as they are told of in round {round}.")
 }
 
-/// Clients that ask again and again, and what became of it.
+/// Clients that send requests in a loop, and the results.
 #[derive(Default)]
 struct Load {
     done: AtomicBool,
@@ -152,7 +152,7 @@ struct Load {
 }
 
 impl Load {
-    /// One client that writes to a label of its own, reads what it has written, and reads other things.
+    /// Runs one client that writes to a label of its own, reads its writes, and reads other records.
     async fn client(self: Arc<Self>, what: &'static str, client: Client, base: String) {
         let labels = format!("{base}{WEB}/labels/");
         let made = self.ask(what, &client, "POST", &labels, Some(json!({"name": unique(what)})), 201).await;
@@ -181,7 +181,7 @@ impl Load {
         }
     }
 
-    /// One request.
+    /// Sends one request.
     async fn ask(
         &self,
         what: &str,
@@ -216,7 +216,7 @@ impl Load {
         self.failed.lock().expect("faults").push(fault);
     }
 
-    /// Waits until there were so many requests.
+    /// Waits until `asked` requests were sent.
     async fn until(&self, asked: usize) {
         let mut until = Instant::now() + PATIENCE;
         let mut before = 0;
@@ -235,7 +235,7 @@ fn unique(what: &str) -> String {
     format!("of {what}")
 }
 
-/// Begins one client of each kind on the load.
+/// Starts one client of each kind on the load.
 fn clients(place: &Place, load: &Arc<Load>) -> Vec<JoinHandle<()>> {
     let kinds: [(&'static str, ClientBuilder); 6] = [
         ("HTTP/1.1, kept", place.client().http1_only()),
@@ -270,8 +270,8 @@ async fn reloads_and_restarts_under_a_mixed_load_fail_no_request() {
         if round % every == 0 {
             tokio::task::spawn_blocking(move || process.stop()).await.expect("a clean stop");
             process = place.start();
-            // As systemd does, which reloads nothing that has not said that it is ready: until then SIGHUP ends a
-            // process.
+            // As systemd does, which reloads a service only after it has reported that it is ready: until then SIGHUP
+            // ends a process.
             place.until_changed(&looking, round, &certificate).await;
         }
     }

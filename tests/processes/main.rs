@@ -1,5 +1,5 @@
 //! Gateways in processes of their own: killed while they write, two of them on one database, before a v1 behind TLS,
-//! reloaded and restarted under load, several that share a Redis, and the commands that look at a running one.
+//! reloaded and restarted under load, several that share a Redis, and the commands that examine a running one.
 
 mod child;
 mod clock;
@@ -36,7 +36,7 @@ mod support;
 use causeway::store::Store;
 use serde_json::Value;
 
-/// The key of whoever asks.
+/// The key of the caller.
 const KEY: &str = "ada";
 
 /// A client of plain HTTP.
@@ -46,8 +46,8 @@ fn client() -> reqwest::Client {
     reqwest::Client::new()
 }
 
-/// The store's own check finds nothing wrong; a write that was interrupted between v1 and the store is no
-/// fault, it waits to be settled.
+/// Asserts that the store's own check finds nothing wrong; a write that was interrupted between v1 and the store is no
+/// fault: it waits to be settled.
 async fn sound(store_url: &str, v1: &str) {
     let store = Store::open(store_url, v1).await.expect("a store that opens");
     let mut findings = store.findings().await.expect("a store that can be read");
@@ -56,14 +56,14 @@ async fn sound(store_url: &str, v1: &str) {
     store.close().await;
 }
 
-/// A request with the key of these tests: its status, and the body as JSON.
+/// Sends a request with the key of these tests and returns the status, and the body as JSON.
 async fn send(client: &reqwest::Client, base: &str, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
     let answer = asked(client, base, method, path, body).await;
     let status = answer.status().as_u16();
     (status, serde_json::from_slice(&answer.bytes().await.expect("a body")).unwrap_or_default())
 }
 
-/// The same, answered as it came.
+/// The same; returns the whole response.
 async fn asked(
     client: &reqwest::Client,
     base: &str,

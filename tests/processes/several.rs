@@ -1,5 +1,5 @@
-//! Three gateways on one PostgreSQL database in front of a v1 that saves whole rows: rules that span records hold, no
-//! field is lost, and one that dies or loses the database holds nobody up.
+//! Three gateways on one PostgreSQL database in front of a v1 that saves whole rows: rules over several records hold,
+//! no field is lost, and a gateway that dies or loses the database does not block the others.
 //!
 //! `LONG_TESTS=1` runs the full numbers.
 
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 const WEB: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/";
-/// Longest time a write is at work at v1.
+/// Longest time that v1 takes for a write.
 const LONGEST: Duration = Duration::from_millis(5);
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -78,7 +78,7 @@ async fn exactly_one_state_is_the_default_whoever_sets_it() {
         for (status, answer) in futures_util::future::join_all(writes).await {
             assert!([200, 201].contains(&status), "round {round}: {status} {answer}");
         }
-        // As v1 itself has it.
+        // Read from v1 itself.
         let (_, page) = three.send(round, "GET", &before_v1, None).await;
         let defaults: Vec<&Value> =
             page["results"].as_array().expect("a page").iter().filter(|row| row["default"] == true).collect();
@@ -123,7 +123,7 @@ async fn a_process_that_dies_between_v1_and_the_store_holds_nobody_up() {
     let v1 = serve_sandbox(&Sandbox::new(config)).await;
     let (wire, database) = (Losing::before(&v1).await, Database::create().await);
     let first = Child::start(wire.base_url(), &database.url()).await;
-    // The same deployment by another way; a store belongs to one.
+    // The same deployment at another address; a store belongs to one deployment.
     let second = Child::start(wire.base_url(), &database.url()).await;
     let client = client();
     let (status, _) = send(&client, first.base(), "POST", &format!("{WEB}work-item-types/enable/"), None).await;
@@ -151,7 +151,7 @@ async fn a_process_that_dies_between_v1_and_the_store_holds_nobody_up() {
         assert_eq!(status, 503, "{list}");
         assert!(killed.elapsed() < PATIENCE, "{list}");
     };
-    // It was 34 s.
+    // It took 34 s before.
     assert!(killed.elapsed() < Duration::from_secs(10), "{:?}", killed.elapsed());
     let row = list["data"].as_array().expect("a page").iter().find(|row| row["id"] == item["id"]).expect("its row");
     assert_eq!((&row["name"], &row["type_id"]), (&json!("whole"), &kind["id"]), "finished by the other: {row}");

@@ -1,5 +1,5 @@
-//! Three gateways on one PostgreSQL database that list work items all the time: v1 is asked as if there were one, and
-//! nobody is shown anything older than the freshness window, or older than a write that was acknowledged.
+//! Three gateways on one PostgreSQL database that list work items all the time: v1 gets as many calls as from one, and
+//! no answer is older than the freshness window, or older than an acknowledged write.
 //!
 //! `LONG_TESTS=1` takes 20,000 work items and runs for longer.
 
@@ -23,7 +23,7 @@ const KEY: &str = "demo-admin-key";
 const SECRET: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
 /// The freshness window of these gateways.
 const FRESH: Duration = Duration::from_secs(1);
-/// Time from one read of a client to the next.
+/// Time between two reads of a client.
 const PAUSE: Duration = Duration::from_millis(25);
 
 fn long<T>(everyday: T, long: T) -> T {
@@ -67,7 +67,7 @@ impl Deployment {
         send(&self.client, method, &url, body).await
     }
 
-    /// The names that a gateway lists for a search.
+    /// Returns the names that a gateway lists for a search.
     async fn names(&self, gateway: &Child, search: &str) -> Vec<String> {
         names(&self.client, gateway.base(), &self.items, search).await
     }
@@ -83,7 +83,7 @@ impl Deployment {
         assert_eq!(answer.status(), 200);
     }
 
-    /// Calls of v1 since the journal was cleared: pages of work items, and all others by what they ask.
+    /// Returns the calls of v1 since the journal was cleared: the pages of work items, and all others by their kind.
     fn calls(&self) -> (usize, BTreeMap<String, usize>) {
         let (mut pages, mut others) = (0, BTreeMap::new());
         for entry in self.sandbox.journal() {
@@ -98,7 +98,7 @@ impl Deployment {
         (pages, others)
     }
 
-    /// Starts three gateways, and then each anew; what that asked of v1, as [`Deployment::calls`] tells it.
+    /// Starts three gateways, restarts each, and returns the calls of v1 in the form of [`Deployment::calls`].
     async fn rolling_restart(&self, start: impl AsyncFn() -> Child) -> (usize, BTreeMap<String, usize>) {
         let mut gateways = [start().await, start().await, start().await];
         let mut expected = Vec::new();
@@ -141,11 +141,11 @@ async fn names(client: &reqwest::Client, base: &str, items: &str, search: &str) 
     names
 }
 
-/// Versions of an item that somebody changes past the gateways, and when each was there at the latest.
+/// Versions of an item that is changed past the gateways, with the latest time from which each was there.
 type Versions = Arc<Mutex<Vec<Instant>>>;
 
-/// Reads from all gateways for some time while somebody writes past them; answers how many pages v1 was asked for, and
-/// how many reads there were.
+/// Reads from all gateways for some time while an item is changed past them; returns the number of pages that v1 was
+/// asked for, and the number of reads.
 async fn read_all_the_time(deployment: &Deployment, gateways: &[Child], time: Duration) -> (usize, usize) {
     let (_, page) = deployment.send(&gateways[0], "GET", "?per_page=1&order_by=id", None).await;
     let id = page["data"][0]["id"].as_str().expect("an item").to_owned();
@@ -168,7 +168,7 @@ async fn read_all_the_time(deployment: &Deployment, gateways: &[Child], time: Du
                     let shown = names(&client, &base, &items, "zebra").await;
                     let shown = shown.first().and_then(|name| name.strip_prefix("zebra "));
                     let shown: usize = shown.expect("the item").parse().expect("a number");
-                    // What was there when the window began, or anything later.
+                    // The version at the beginning of the window, or any later one.
                     let at_least = versions.lock().iter().rposition(|at| *at + FRESH < asked).unwrap_or(0);
                     assert!(shown >= at_least, "version {shown} where {at_least} was there {FRESH:?} ago");
                     reads += 1;
@@ -206,7 +206,7 @@ async fn three_that_are_read_all_the_time_ask_v1_as_often_as_one() {
         );
         pages.push(read);
     }
-    // One for each window, one at the edge, and what a busy machine may cost.
+    // One for each window, one at the edge, and an allowance for a busy machine.
     let most = windows + 2 + windows / 10;
     assert!(pages[0] >= windows / 2, "one process refreshes: {pages:?}");
     assert!(pages.iter().all(|pages| *pages <= most), "{pages:?} pages where {most} are enough");
@@ -265,8 +265,8 @@ async fn a_rolling_restart_of_three_costs_three_calls_at_most() {
     assert!(pages <= 3, "{pages} pages");
 }
 
-/// As it is set up for many keys, with a Redis and the windows that are there by default. Beside the calls that are
-/// counted each process asks once at its start, without a key, whether v1 answers.
+/// Set up as for many keys, with a Redis and the default windows. Besides the counted calls, each process asks once at
+/// its start, without a key, whether v1 answers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_redis_a_rolling_restart_of_three_asks_for_no_proof_again() {
     let (deployment, redis) = (Deployment::new().await, Redis::start());

@@ -19,12 +19,12 @@ struct Three {
     _folder: tempfile::TempDir,
 }
 
-/// What many requests came to.
+/// Results of many requests.
 #[derive(Debug, Default)]
 struct Counted {
     taken: usize,
     refused: usize,
-    /// From the first to the last.
+    /// Time from the first request to the last.
     time: Duration,
 }
 
@@ -36,7 +36,7 @@ impl Three {
         let (url, limit) = (redis.url(), LIMIT.to_string());
         let mut children = Vec::new();
         for number in 0..3 {
-            // Stores of their own: what they share is Redis alone.
+            // A store for each: they share only Redis.
             let store = format!("sqlite:{}", folder.path().join(format!("{number}.db")).display());
             let env = [("CAUSEWAY_SHARED__URL", url.as_str()), ("CAUSEWAY_LIMITS__RATE__API_KEY", &limit)];
             children.push(Child::start_with(&v1, &store, &env).await);
@@ -55,7 +55,7 @@ impl Three {
         answer.headers()["x-ratelimit-remaining"].to_str().expect("a text").parse().expect("a number")
     }
 
-    /// As many requests as `clients` can send at each of the gateways in `of`.
+    /// Sends as many requests as `clients` can to each of the gateways in `of`.
     async fn flood(&self, of: &[usize], clients: usize, time: Duration) -> Counted {
         let counts = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
         let begun = Instant::now();
@@ -81,7 +81,7 @@ impl Three {
     }
 }
 
-/// How many the limit lets through in `time` after a silence.
+/// Returns how many requests the limit lets through in `time` after a pause.
 fn allowed(time: Duration) -> f64 {
     f64::from(LIMIT) * (1.0 + time.as_secs_f64() / 60.0)
 }
@@ -95,7 +95,7 @@ async fn three_processes_with_redis_keep_one_limit() {
     let allowed = allowed(counted.time);
     println!("{counted:?}, {allowed:.0} allowed, {} scripts", redis.scripts_run() - before);
     assert!((counted.taken as f64 - allowed).abs() <= allowed * 0.02, "{counted:?}: {allowed:.0} are allowed");
-    // Few for each request under load; and where a slow machine sends few requests, few in each second all the same.
+    // Few round trips for each request under load; when a slow machine sends few requests, few in each second.
     let (asked, requests) = (redis.scripts_run() - before, counted.taken + counted.refused);
     let in_time = counted.time.as_secs_f64() * 3.0 * 15.0;
     assert!(asked as f64 <= (requests as f64 * 0.05).max(in_time), "{asked} round trips for {requests} requests");
@@ -109,7 +109,7 @@ async fn every_process_tells_what_is_left_of_the_one_limit() {
     for number in 0..90_u32 {
         three.get(number as usize % 3, "ada").await;
     }
-    // What a process has heard is doubted after a second at the latest.
+    // After a second at the latest, a process asks again.
     tokio::time::sleep(Duration::from_millis(1100)).await;
     for (number, which) in [0, 1, 2, 2, 1, 0].into_iter().enumerate() {
         let left = three.remaining(which, "ada").await;
@@ -130,11 +130,11 @@ async fn without_redis_each_process_keeps_the_limit_and_with_it_again_all_do() {
     redis.stop();
     let alone = three.flood(&[2], 4, Duration::from_secs(3)).await;
     let allowed_alone = allowed(alone.time);
-    // The third has let nothing through yet, so that it has all of its own.
+    // The third process has let nothing through yet, so it has its whole limit.
     assert!((alone.taken as f64 - allowed_alone).abs() <= allowed_alone * 0.02, "{alone:?}: {allowed_alone:.0}");
     redis.start_again();
     let patience = Instant::now() + Duration::from_secs(10);
-    // Together again: what one lets through is missing at the other.
+    // Together again: a request through one process reduces the limit of the other.
     loop {
         for _ in 0..20 {
             three.get(0, "bob").await;

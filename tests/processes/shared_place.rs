@@ -1,4 +1,4 @@
-//! How a gateway comes to its Redis: over TLS, as a user with few rights, and what it says when it may not.
+//! The connection of a gateway to its Redis: over TLS, as a user with few rights, and its errors without the rights.
 
 use super::child::Child;
 use super::client;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 const WORD: &str = "a-word-that-is-not-told";
 
-/// A Redis with a user who may do what `docs/several-gateways.md` says.
+/// A Redis with a user that has the rights named in `docs/several-gateways.md`.
 fn with_user() -> Redis {
     let redis = Redis::start();
     let page = include_str!("../../docs/several-gateways.md");

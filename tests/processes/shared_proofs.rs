@@ -1,4 +1,4 @@
-//! Proofs of access through three processes that share a Redis: asked for once, ended at once, readable by nobody.
+//! Proofs of access through three processes that share a Redis: asked for once, ended at once, and unreadable.
 
 use super::child::Child;
 use super::client;
@@ -93,7 +93,7 @@ async fn four_hundred_keys_are_proven_once_whatever_process_they_come_to() {
     assert!(identities + cards <= once + once / 20, "{identities} identities and {cards} cards for {KEYS} keys");
 }
 
-/// A proof that this process had itself is older than one that another process obtained since.
+/// The process has a proof of its own, but another process has obtained a newer one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_another_process_has_proven_is_looked_for_once() {
     let (redis, v1) = (Redis::start(), willing().await);
@@ -113,8 +113,8 @@ async fn what_another_process_has_proven_is_looked_for_once() {
     assert!(run < 30, "{run} scripts were run for 60 requests");
 }
 
-/// Each key reads once in ten seconds, through a process by turns, for longer than the quota counts in a long run.
-/// Proofs are never stretched, so that a small quota is used by them; who finds no room is told when there is some.
+/// Each key reads once in ten seconds, through the processes in turn, in a long run for longer than the quota's window.
+/// Proofs are never stretched, so that they use up a small quota; a caller without room is told when to come again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_keys_together_keep_to_the_total_quota() {
     let long = std::env::var_os("LONG_TESTS").is_some();
@@ -175,7 +175,7 @@ async fn a_refusal_ends_what_the_others_have_proven() {
         assert_eq!(three.get(which, "bob").await, 200);
     }
     assert_eq!(v1.calls(), 3 + 5, "one identity, one card and three lists");
-    // From now on v1 does not take the key any more; the first learns it from the list it wants to read.
+    // From now on v1 refuses the key; the first process learns it from the list that it wants to read.
     let invalid = json!({"detail": "Given API token is not valid"});
     v1.expect(labels().reply(403, invalid.clone()));
     v1.expect(me().reply(403, invalid.clone()).repeated());
@@ -199,7 +199,7 @@ async fn somebody_who_may_no_longer_see_a_project_sees_it_nowhere() {
     let three = Three::with(&redis, &v1, &env).await;
     assert_eq!(three.get(0, "bob").await, 200);
     tokio::time::sleep(Duration::from_millis(1200)).await;
-    // The second has the proof of the first, with its age.
+    // The second process has the proof of the first, with its age.
     assert_eq!(three.get(1, "bob").await, 200);
     let gone = json!({"detail": "gone"});
     v1.expect(get_card().reply(404, gone).repeated());
@@ -209,7 +209,7 @@ async fn somebody_who_may_no_longer_see_a_project_sees_it_nowhere() {
     }
 }
 
-/// The roster of the workspace with ada in it, who asks.
+/// The members of the workspace with ada, the caller, among them.
 fn roster() -> Exchange {
     let ada = json!({"id": "00000000-0000-4000-a000-000000000001", "first_name": "Ada", "last_name": "Admin",
         "email": "ada@acme.test", "avatar": "", "avatar_url": null, "display_name": "ada", "role": 20});
@@ -229,8 +229,7 @@ async fn a_workspace_is_proven_once_and_a_refusal_counts_everywhere() {
     );
     let env = [("CAUSEWAY_SECRETS__KEY", SECRET), ("CAUSEWAY_CACHE__CARD", "8s")];
     let three = Arc::new(Three::with(&redis, &v1, &env).await);
-    // A few keys at a time: whose Redis answers after more than 50 ms, as beside many others on a busy machine, proves for
-    // itself.
+    // A few keys at a time: when Redis takes more than 50 ms, as on a busy machine, a process obtains its own proof.
     for keys in (0..KEYS).collect::<Vec<_>>().chunks(5) {
         let reads: Vec<_> = keys
             .iter()
@@ -247,7 +246,7 @@ async fn a_workspace_is_proven_once_and_a_refusal_counts_everywhere() {
     println!("{} rosters for {KEYS} keys through three processes", calls(&v1, ROSTER));
     assert_eq!(calls(&v1, ROSTER), KEYS);
     assert!(!redis.contents().contains("acme.test"), "what is shared is sealed");
-    // From now on v1 shows the roster to nobody, and no proof is old enough to outlast that.
+    // From now on v1 refuses the list of members, and every proof from before has expired.
     tokio::time::sleep(Duration::from_millis(8_100)).await;
     v1.expect(Exchange::get(ROSTER).recorded("members", "members_workspace_guest").repeated());
     for which in 0..3 {

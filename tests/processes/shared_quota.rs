@@ -1,4 +1,4 @@
-//! v1's quota under three processes that share a Redis, or a database alone: v1 never has to refuse one.
+//! v1's quota under three processes that share a Redis, or only a database: v1 never has to refuse a call.
 
 use super::child::Child;
 use super::client;
@@ -31,15 +31,15 @@ async fn without_redis_the_processes_on_one_database_divide_the_quota() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_redis_a_process_that_uses_a_key_alone_gets_far_more_than_its_even_part() {
-    // The even part is a third; a few calls stay free for the others.
+    // The even part is a third; a few calls stay free for the other processes.
     v1_refuses_nothing(None, 1, 0.8).await;
 }
 
-/// Rounds in which a Redis may be late: on a busy machine it then counts as away for a moment, and each process takes its
-/// even part of the quota beside what all have used.
+/// Rounds in which a Redis may be late: on a busy machine it then counts as away for a moment, and each process takes
+/// its even part of the quota in addition to the calls that all have used.
 const ROUNDS: usize = 4;
 
-/// So many of three processes write; at least this part of the quota is used.
+/// Lets `writing` of three processes write; they must use at least the part `used` of the quota.
 async fn v1_refuses_nothing(redis: Option<&Redis>, writing: usize, used: f64) {
     for _ in 0..ROUNDS {
         if round(redis, writing, used).await {
@@ -49,13 +49,13 @@ async fn v1_refuses_nothing(redis: Option<&Redis>, writing: usize, used: f64) {
     panic!("Redis was late in each of {ROUNDS} rounds");
 }
 
-/// Whether Redis was there all the time; else the round proves nothing.
+/// Runs a round and returns whether Redis was there all the time; else the round proves nothing.
 async fn round(redis: Option<&Redis>, writing: usize, used: f64) -> bool {
     let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: Some(QUOTA), ..Config::default() });
     let v1 = serve_sandbox(&sandbox).await;
     let database = super::support::postgres::Database::create().await;
     let (url, quota) = (redis.map(Redis::url).unwrap_or_default(), QUOTA.to_string());
-    // What fails is told with its cause.
+    // Errors are logged with their cause.
     let log = ("CAUSEWAY_LOG__FILTER", "warn,causeway::cli::serve=info");
     let env = [("CAUSEWAY_SHARED__URL", url.as_str()), ("CAUSEWAY_UPSTREAM__QUOTA", &quota), log];
     let mut children = Vec::new();
@@ -63,7 +63,7 @@ async fn round(redis: Option<&Redis>, writing: usize, used: f64) -> bool {
         children.push(Child::start_with(&v1, &database.url(), &env).await);
     }
     if redis.is_none() {
-        // They hear of each other within moments.
+        // Time for the processes to learn of each other.
         tokio::time::sleep(Duration::from_secs(2)).await;
     }
     let (begun, time) = (Instant::now(), time());
@@ -111,7 +111,7 @@ async fn round(redis: Option<&Redis>, writing: usize, used: f64) -> bool {
         return false;
     }
     assert_eq!(refused, 0, "429 of v1");
-    // The first minute's worth at once, and then as it comes back.
+    // The quota of the first minute at once, and then the calls that become free again.
     let allowed = f64::from(QUOTA) * (minutes.floor() + 1.0);
     assert!(journal.len() as f64 >= allowed * used, "{} of {allowed} calls are used", journal.len());
     true

@@ -1,8 +1,7 @@
-//! Three clients over fourteen days through two gateways on one PostgreSQL store: what `causeway migration` tells is
-//! what they did, to the last call; after a kill in the middle what one process had not written is missing, and nothing
-//! else.
+//! Three clients over fourteen days through two gateways on one PostgreSQL store: the report of `causeway migration` is
+//! exact to the last call; after a kill in the middle only the counts that one process had not written are missing.
 //!
-//! Every day 600 requests a test; with LONG_TESTS=1 50,000. The days go by on a clock that only the gateways have.
+//! Every day 600 requests a test; with LONG_TESTS=1 50,000. The days pass on a clock that only the gateways have.
 
 use super::child::Child;
 use super::clock::Clock;
@@ -19,17 +18,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Days that go by, and the first of them, counted from 1970.
+/// Number of days that pass, and the first of them, counted from 1970.
 const DAYS: i64 = 14;
 const FIRST: i64 = 20_700;
 const LAST: i64 = FIRST + DAYS - 1;
 /// The day on which a process is killed.
 const KILLED: i64 = FIRST + 7;
-/// Days without a call after which the report takes an operation for ready.
+/// Days without a call after which the report counts an operation as ready.
 const QUIET: i64 = 5;
-/// Requests under way at once.
+/// Number of requests in flight at once.
 const WORKERS: usize = 8;
-/// Time from one write of counts to the next, and the longest that a write itself takes here.
+/// Time between two writes of counts, and the longest time of such a write here.
 const FLUSH: Duration = Duration::from_millis(300);
 const WRITE: Duration = Duration::from_millis(700);
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -37,7 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const PROJECT: &str = "workspaces/acme/projects/00000000-0000-4000-c000-000000000001";
 const NO_STATE: &str = "states/00000000-0000-4000-9000-00000000dead/";
 
-/// A thing that clients do: its call of v1 and of v2, each with the name of the operation, and the class of both
+/// An action of clients: its call of v1 and of v2, each with the name of the operation, and the class of both
 /// answers.
 struct Deed {
     v1: (String, &'static str),
@@ -64,8 +63,8 @@ fn deeds() -> Vec<Deed> {
     ]
 }
 
-/// The clients: User-Agent, name in the report, the people whose keys it uses, the deeds it does, and whether it is
-/// done or will never begin.
+/// The clients: User-Agent, name in the report, the people whose keys they use, their actions, and whether the client
+/// has moved or never begins.
 struct Tool {
     agent: &'static str,
     name: &'static str,
@@ -75,7 +74,7 @@ struct Tool {
 }
 
 const TOOLS: [Tool; 3] = [
-    // The last one is no key at all, and so nobody's.
+    // The last key is no key at all, so its calls belong to no person.
     Tool {
         agent: "old-tool/1.0 (Linux)",
         name: "old-tool/1.0",
@@ -99,16 +98,16 @@ const TOOLS: [Tool; 3] = [
     },
 ];
 
-/// What is counted apart from others: day, operation, class of status, person, client.
+/// The key of a count: day, operation, class of status, person, client.
 type Cell = (i64, String, i64, String, String);
 type Cells = BTreeMap<Cell, i64>;
 
 /// A request that was sent.
 struct Sent {
     cell: Cell,
-    /// Number of the process that it was sent to.
+    /// Number of the process that received it.
     process: usize,
-    /// When its answer was there; none when there was none.
+    /// Time of its answer; none when there was none.
     answered: Option<Instant>,
 }
 
@@ -131,18 +130,18 @@ fn wanted(random: &mut Random, deeds: &[Deed], day: i64) -> Wanted {
     Wanted { path: path.clone(), key: person, agent: tool.agent, cell }
 }
 
-/// Requests in one test.
+/// Returns the number of requests in one test.
 fn requests() -> usize {
     if std::env::var_os("LONG_TESTS").is_some() { 50_000 } else { 600 }
 }
 
-/// Two gateways, their clock, and all that was sent.
+/// Two gateways, their clock, and all sent requests.
 struct Simulation {
     clock: Clock,
     database: Database,
     v1: String,
     http: reqwest::Client,
-    /// The gateways that serve, each with its number.
+    /// The running gateways, each with its number.
     serving: Vec<(usize, Child)>,
     begun: usize,
     sent: Arc<Mutex<Vec<Sent>>>,
@@ -172,7 +171,7 @@ impl Simulation {
         self.clock.variables().into_iter().chain([flush]).collect()
     }
 
-    /// Begins a gateway, which then sees a good call of everybody: before that a key that is refused is nobody's.
+    /// Starts a gateway and sends it a valid call of each person: before that, a refused key belongs to no person.
     async fn begin_a_process(&mut self, day: i64) {
         let variables = self.variables();
         let variables: Vec<(&str, &str)> = variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
@@ -195,7 +194,7 @@ impl Simulation {
     }
 
     /// Sends `count` requests of a day, several at once. With `kill`, the first gateway is killed when half of them
-    /// were sent; those that it did not answer are sent again to the other.
+    /// were sent; its unanswered requests are sent again to the other.
     async fn pass(&mut self, random: &mut Random, day: i64, count: usize, kill: bool) -> Option<Instant> {
         self.clock.move_to(day);
         let bases: Vec<(usize, String)> =
@@ -239,7 +238,7 @@ impl Simulation {
         killed
     }
 
-    /// What the command prints.
+    /// Returns the output of the command.
     fn told(&self, arguments: &[&str]) -> String {
         let output = Command::new(env!("CARGO_BIN_EXE_causeway"))
             .arg("migration")
@@ -258,7 +257,7 @@ impl Simulation {
         serde_json::from_str(&self.told(&["--json", "--quiet", &QUIET.to_string()])).expect("JSON")
     }
 
-    /// The report when everybody is known and the last counts were written.
+    /// Returns the report once every person is known and the last counts were written.
     async fn last_report(&self) -> Value {
         let end = Instant::now() + PATIENCE;
         loop {
@@ -266,7 +265,7 @@ impl Simulation {
             let report = self.report();
             let callers = report["callers"].as_array().expect("callers");
             let nameless = callers.iter().filter(|caller| caller["person"] == "").count();
-            // Those without a key have no name.
+            // Callers without a key have no name.
             if nameless == 1 {
                 return report;
             }
@@ -274,7 +273,7 @@ impl Simulation {
         }
     }
 
-    /// What was counted, each count apart.
+    /// Returns all counts.
     fn counted(&self) -> Cells {
         let mut cells = Cells::new();
         for line in self.told(&["--csv"]).lines().skip(1) {
@@ -295,12 +294,12 @@ impl Simulation {
     }
 }
 
-/// What became of a request.
+/// The outcome of a request.
 enum Outcome {
     Answered(Instant),
-    /// There was no answer, and whether it was counted is not known.
+    /// There was no answer, and whether it was counted is unknown.
     Open,
-    /// Nobody listened.
+    /// The connection was refused.
     NeverArrived,
 }
 
@@ -328,7 +327,7 @@ fn cells<'s>(sent: impl IntoIterator<Item = &'s Sent>) -> Cells {
     cells
 }
 
-/// Holds the report against the counts that it was made of.
+/// Compares the report with the counts that it was made of.
 fn tells(report: &Value, cells: &Cells) {
     let is_v1 = |cell: &Cell| cell.1.starts_with("v1_");
     let sum = |of: &dyn Fn(&Cell) -> bool| cells.iter().filter(|(cell, _)| of(cell)).map(|(_, calls)| calls).sum();
@@ -380,13 +379,13 @@ fn tells(report: &Value, cells: &Cells) {
     let mut told: Vec<&str> = report["ready"].as_array().expect("ready").iter().flat_map(Value::as_str).collect();
     told.sort_unstable();
     assert_eq!(told, ready);
-    // What only the moving client called, and has moved long enough ago.
+    // Operations that only the moving client called, and that it moved long enough ago.
     assert_eq!(ready, ["v1_labels_list", "v1_users_me_retrieve"]);
     let never = report["never"].as_array().expect("never");
     assert!(!never.is_empty() && left.iter().all(|line| !never.contains(&line["operation"])));
 }
 
-/// How many requests each day has: not the same on all.
+/// Returns the number of requests of each day; the days differ.
 fn days(random: &mut Random) -> Vec<(i64, usize)> {
     let mut weights: Vec<usize> = (0..DAYS).map(|_| 50 + random.below(100)).collect();
     // The day of the kill has enough before it and after it.
@@ -430,8 +429,8 @@ async fn a_simulated_move_lacks_what_a_dead_process_had_not_written() {
     let killed = killed.expect("a kill");
     let report = simulation.last_report().await;
     let sent = simulation.sent.lock();
-    // What the killed process answered after its last write but one had begun may be lost, and what it did not answer
-    // may be counted.
+    // A request that the killed process answered after the beginning of its last write but one may be lost, and an
+    // unanswered one may be counted.
     let may_be_lost = |sent: &&Sent| {
         sent.process == victim && sent.answered.is_none_or(|answered| answered + FLUSH + WRITE > killed)
     };

@@ -1,5 +1,5 @@
-//! A v1 behind TLS, as nearly every real one is: certificates are verified against those of the system, by calls of the
-//! gateway's own and by the pass-through alike.
+//! A v1 behind TLS, like nearly every real one: the gateway's own calls and the pass-through both verify certificates
+//! against those of the system.
 
 use super::child::Child;
 use super::client;
@@ -13,19 +13,19 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
-/// What v1 and the gateway both show of the demo's admin.
+/// A value of the demo's admin that v1 and the gateway both show.
 const EMAIL: &str = "ada@acme.test";
 const LABELS: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/labels/";
 
-/// Ends TLS for `localhost` before a plain v1; where it listens. The certificate of its issuer is written to `issuer`.
+/// Ends TLS for `localhost` before a plain v1 and returns the port. The issuer's certificate is written to `issuer`.
 pub async fn behind_tls(v1: &str, issuer: &Path) -> u16 {
     behind_tls_noting(v1, issuer, &[], Spoken::default()).await
 }
 
-/// What was agreed on for each connection; empty where nothing was.
+/// The protocol agreed on for each connection; empty where there was none.
 type Spoken = Arc<Mutex<Vec<String>>>;
 
-/// The same, offering these protocols and noting what is spoken.
+/// The same; offers these protocols and records the agreed ones.
 async fn behind_tls_noting(v1: &str, issuer: &Path, protocols: &[&str], spoken: Spoken) -> u16 {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -62,7 +62,7 @@ async fn behind_tls_noting(v1: &str, issuer: &Path, protocols: &[&str], spoken: 
     port
 }
 
-/// Status and e-mail address of the current user, translated and passed through.
+/// Returns status and e-mail address of the current user, translated and passed through.
 async fn me(gateway: &Child) -> [(u16, String); 2] {
     let ask = async |path: &str| {
         let request = client().get(format!("{}{path}", gateway.base())).header("X-Api-Key", "demo-admin-key");
@@ -82,7 +82,7 @@ async fn v1_behind_tls_is_reached_where_its_certificate_is_good_and_nowhere_else
     let issuer = folder.path().join("issuer.pem");
     let port = behind_tls(&serve_sandbox(&sandbox).await, &issuer).await;
     let store = "sqlite::memory:";
-    // The variable that OpenSSL knows too: for a deployment whose certificate an issuer of its own has signed.
+    // The variable of OpenSSL: for a deployment whose certificate is signed by an issuer of its own.
     let trusting = [("SSL_CERT_FILE", issuer.to_str().expect("UTF-8"))];
     let gateway = Child::start_with(&format!("https://localhost:{port}"), store, &trusting).await;
     assert_eq!(me(&gateway).await, [(200, EMAIL.to_owned()), (200, EMAIL.to_owned())]);

@@ -156,7 +156,7 @@ async fn a_write_on_one_is_visible_to_the_next_read_on_the_other() {
     for turn in 0..4 {
         let (here, there) = (turn % 2, (turn + 1) % 2);
         for (path, body) in &collections {
-            // The other one knows the list, as it is before.
+            // The other gateway caches the list as it is before.
             let before = pair.send(there, "GET", path, None).await.1;
             let mut body = body.clone();
             for name in ["name", "display_name"] {

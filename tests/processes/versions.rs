@@ -1,4 +1,4 @@
-//! `If-Match` and `Idempotency-Key` through two gateways on one database: of two writers who saw the same version one
+//! `If-Match` and `Idempotency-Key` through two gateways on one database: of two writers with the same version one
 //! is refused, and a POST that goes through both is carried out once.
 
 use super::child::Child;
@@ -15,7 +15,7 @@ use tokio::sync::Barrier;
 const WEB: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/";
 /// Rounds of two writers, for each kind of record.
 const ROUNDS: usize = 40;
-/// Longest time a write is at work at v1: long beside the time two requests are apart.
+/// Longest time that v1 takes for a write: long compared with the time between two requests.
 const LONGEST: Duration = Duration::from_millis(5);
 
 /// An answer.
@@ -78,7 +78,7 @@ impl Two {
         told
     }
 
-    /// Both read the version, each through a gateway of its own, and then write at once.
+    /// Lets both writers read the version, each through a gateway of its own, and then write at once.
     async fn round(self: &Arc<Self>, path: &str, bodies: [Value; 2]) -> [Outcome; 2] {
         let barrier = Arc::new(Barrier::new(2));
         let writers = [0, 1].map(|which| {
@@ -99,12 +99,12 @@ fn value(round: usize, which: usize) -> String {
     format!("round {round} of {which}")
 }
 
-/// What the two write in this round.
+/// Returns the bodies of the two writers in this round.
 fn bodies(member: &str, round: usize) -> [Value; 2] {
     [0, 1].map(|which| json!({ member: value(round, which) }))
 }
 
-/// Which of the two was told 200, when the other one was told 412.
+/// Returns which of the two got 200, when the other one got 412.
 fn winner(told: &[Outcome; 2]) -> usize {
     let winner = usize::from(told[0].status != 200);
     let statuses = [told[winner].status, told[1 - winner].status];
@@ -113,7 +113,7 @@ fn winner(told: &[Outcome; 2]) -> usize {
     winner
 }
 
-/// In every round one writer is told 200 and the other 412, and both gateways show what the first one wrote.
+/// In every round one writer gets 200 and the other 412, and both gateways show the write of the first.
 async fn one_of_two(two: &Arc<Two>, kind: &str, id: &str, member: &str) {
     let path = format!("{WEB}{kind}/{id}/");
     let mut first = [0, 0];
@@ -148,11 +148,11 @@ async fn of_two_writers_with_the_same_version_one_is_refused() {
     let options = format!("work-item-properties/{property}/options");
     let option = two.made(&format!("{WEB}{options}/"), json!({"name": "start"})).await;
     one_of_two(&two, &options, &option, "name").await;
-    // One writes what v1 keeps of an item, the other what the gateways keep.
+    // One writes the half of an item in v1, the other the half in the gateways' store.
     let path = format!("{WEB}work-items/{item}/");
     for round in 0..ROUNDS {
         let before = two.read(0, &path).await.json;
-        // Another one than it has: a write that changes nothing is in nobody's way.
+        // A different type than the present one: a write that changes nothing conflicts with no other.
         let type_id = if before["type_id"].is_null() { json!(kind) } else { Value::Null };
         let told = two.round(&path, [json!({"name": value(round, 0)}), json!({"type_id": type_id})]).await;
         let won = winner(&told);
@@ -163,7 +163,7 @@ async fn of_two_writers_with_the_same_version_one_is_refused() {
     sound(&database.url(), &two.v1).await;
 }
 
-/// Without a store in common nothing holds the two apart, so the rounds above must fail here.
+/// Without a common store nothing keeps the two writers apart, so the rounds above must fail here.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_store_in_common_both_are_taken() {
     let two = Arc::new(Two::on(["sqlite::memory:", "sqlite::memory:"]).await);

@@ -15,7 +15,7 @@ pub const TYPES: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c00
 /// Path of the project's work items.
 pub const ITEMS: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/work-items/";
 
-/// How long a database may be silent: on a busy machine it gets no processor for a moment.
+/// How long a database may be silent: on a busy machine it gets no processor time for a moment.
 const SILENT: Duration = Duration::from_secs(10);
 
 struct Writer {
@@ -31,7 +31,7 @@ pub async fn write(base: String, kind: String, number: usize, round: usize, ledg
     let _gone = writer.work(&kind, number).await;
 }
 
-/// Makes the type and the property all work items of the test have; id of the type.
+/// Creates the type and the property of all work items in the test, and returns the id of the type.
 pub async fn prepare(base: &str) -> String {
     let writer = Writer { client: super::client(), base: base.into(), round: 0, ledger: Arc::default() };
     writer.type_with_note().await.expect("a gateway that answers")
@@ -92,8 +92,8 @@ impl Writer {
         Some(())
     }
 
-    /// Status and body; none when the gateway is gone, or says that nobody knows what became of the write. What is refused
-    /// because the database is silent was not carried out, so it is sent again; had it been, it would be refused then.
+    /// Returns status and body; none when the gateway is gone, or reports an unknown outcome. A request that is refused
+    /// because the database is silent was not carried out and is sent again; had it been, that would be refused.
     async fn send(&self, method: &str, path: &str, body: Option<&Value>) -> Option<(u16, Value)> {
         let begun = Instant::now();
         loop {

@@ -1,5 +1,5 @@
-//! What an operator is told of a store: where it is and what to do when it cannot be used, what it holds, and how it
-//! moves along with its deployment.
+//! Information for operators about a store: its place and the remedy when it cannot be used, its content, and its move
+//! along with its deployment.
 
 use crate::store::failing::{older_store, store_of_step};
 use crate::store::place::{Place, V1};

@@ -1,4 +1,4 @@
-//! Definitions: what is saved comes back, who sees it when, and that a refused edit leaves nothing.
+//! Definitions: saved ones come back, when each process sees them, and that a refused edit leaves nothing.
 
 use crate::store::place::{PROJECT, Place, V1, WORKSPACE, edit, execute, given, number};
 use causeway::catalogue::Catalogue;
@@ -24,7 +24,7 @@ on_both_engines![
     a_held_catalogue_stays_until_the_write_ends,
 ];
 
-/// A bit of everything.
+/// Creates some definitions of each kind.
 async fn define(store: &Store) -> Arc<Catalogue> {
     let done = store
         .edit(WORKSPACE, |edit| {
@@ -63,7 +63,7 @@ async fn what_was_defined_is_there_after_a_restart(place: Place) {
     let store = place.open().await;
     assert_eq!(*store.catalogue(WORKSPACE).await.unwrap(), *written);
     assert_eq!(written.check(), Vec::<String>::new());
-    // And it can be changed by somebody who has only read it.
+    // A process that has only read it can also change it.
     let option = *written.options.keys().next().unwrap();
     edit(&store, |edit| edit.update_option(option, &given(json!({"name": "renamed"})))).await.unwrap();
     let changed = Store::open(&place.url(), V1).await.unwrap().catalogue(WORKSPACE).await.unwrap();
@@ -95,7 +95,7 @@ async fn deleted_definitions_stay_as_history(place: Place) {
     assert_eq!(number(&store, "SELECT COUNT(*) FROM property_option WHERE deleted_at IS NULL").await, 0);
     assert_eq!(number(&store, "SELECT COUNT(*) FROM property_option").await, 3);
     assert_eq!(number(&store, "SELECT COUNT(*) FROM context_option").await, 0);
-    // The name is free again.
+    // The name can be used again.
     let again = given(json!({"display_name": "Size", "property_type": "TEXT"}));
     edit(&store, |edit| edit.create_property(None, &again)).await.unwrap();
     let names = number(&store, "SELECT COUNT(DISTINCT name) FROM property WHERE project_id IS NULL").await;
@@ -110,7 +110,7 @@ async fn a_write_of_another_process_shows_in_the_next_read(place: Place) {
         edit(&one, |edit| edit.create_type(None, &name)).await.unwrap();
         assert_eq!(other.catalogue(WORKSPACE).await.unwrap().types.len(), round + 1);
     }
-    // And a copy that is still right is not read again: rows changed past the version are not seen.
+    // A copy that is still valid is not read again: rows changed without a new version are not seen.
     execute(&one, "UPDATE work_item_type SET description = 'past the version'").await;
     let kept = other.catalogue(WORKSPACE).await.unwrap();
     assert!(kept.types.values().all(|kind| kind.description.is_empty()));
@@ -182,7 +182,7 @@ async fn an_edit_and_its_audit_entries_are_one(place: Place) {
     let flags = given(json!({"is_wiki_enabled": true}));
     let entries = vec![entry("settings.features_updated"), entry("settings.other")];
     store.edit(WORKSPACE, |edit| Ok((edit.update_features(&flags)?, entries.clone()))).await.unwrap();
-    // A failure is written down although nothing else changed.
+    // A failure is recorded although nothing else changed.
     store.edit(WORKSPACE, |_| Ok(((), vec![entry("settings.refused")]))).await.unwrap();
     let refused = store.edit(WORKSPACE, |edit| {
         let _ = entry("settings.lost");
@@ -204,7 +204,7 @@ async fn a_default_moves_past_the_indices(place: Place) {
     })
     .await
     .unwrap();
-    // Ids are random, so that taking comes before giving up in half of these unless the order is made.
+    // Ids are random, so in half of these cases taking comes before giving up unless the order is fixed.
     for id in types.iter().chain(types.iter().rev()) {
         edit(&store, |edit| edit.mark_default(*id)).await.unwrap();
         let now = place.open().await.catalogue(WORKSPACE).await.unwrap();

@@ -1,5 +1,5 @@
-//! Turns to refresh an index, and what is told in them: one at a time, numbered, told by nobody who has lost the turn,
-//! and gone after a while.
+//! Turns to refresh an index, and the deltas of each: one at a time, numbered, never from a process that has lost the
+//! turn, and deleted after a while.
 
 use crate::store::place::{Place, execute, number};
 use causeway::store::{DeltaTurn, Store, TakenTurn};
@@ -39,7 +39,7 @@ async fn one_has_the_turn_and_the_others_know_for_how_long() {
         }
         TakenTurn::Mine(_) => panic!("one of them has it"),
     }
-    // What another list is for, nobody has.
+    // The turn of another list is free.
     assert!(matches!(two.take_delta_turn("other list").await, Ok(TakenTurn::Mine(_))));
     one.end_delta_turn("list", turn.holder).await.expect("an end");
     assert_eq!(taken(&two).await.number, turn.number, "nothing was told");
@@ -91,7 +91,7 @@ async fn a_turn_that_is_renewed_stays_and_one_that_is_not_ends() {
     assert!(matches!(two.take_delta_turn("list").await, Ok(TakenTurn::Others(_))));
     execute(&one, "UPDATE index_turn SET held_until = held_until - 3000000").await;
     taken(&two).await;
-    // A turn from before the clock was put back by an hour.
+    // A turn from before the clock was set back by an hour.
     execute(&one, "UPDATE index_turn SET held_until = held_until + 3600000000").await;
     taken(&one).await;
 }

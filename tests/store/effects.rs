@@ -1,4 +1,4 @@
-//! What an edit does to the values recorded on work items.
+//! The effects of an edit on the values recorded on work items.
 
 use crate::store::place::{PROJECT, Place, WORKSPACE, edit, execute, given, number};
 use causeway::catalogue::{Catalogue, Edit};
@@ -55,7 +55,7 @@ async fn put_values(store: &Store, number: u128, property: Uuid, options: &[Uuid
     }
 }
 
-/// The values of an item for a property, by position.
+/// Returns the values of an item for a property, by position.
 async fn values(store: &Store, number: u128, property: Uuid) -> Vec<(i64, String)> {
     let rows = sqlx::query(
         "SELECT position, option_id FROM custom_value WHERE work_item_id = $1 AND property_id = $2 ORDER BY position",
@@ -76,7 +76,7 @@ async fn items(store: &Store, project: Uuid) -> i64 {
     number(store, &format!("SELECT COALESCE(MAX(items), 0) FROM project WHERE id = '{project}'")).await
 }
 
-/// A type and a property with four options, attached; of the workspace or of the project.
+/// Creates a type with a property of four options, in the workspace or in the project.
 fn kind(edit: &mut Edit, owner: Option<Uuid>) -> Result<(Uuid, Uuid), causeway::refusal::Refusal> {
     let type_id = edit.create_type(owner, &given(json!({"name": "Bug"})))?;
     let names = ["a", "b", "c", "d"].map(|name| json!({"name": name}));
@@ -163,7 +163,7 @@ async fn a_detached_property_loses_the_values_of_that_type_alone(place: Place) {
     assert_eq!(items(&store, PROJECT).await, 1);
 }
 
-/// Its request had looked before the property was detached.
+/// Its request had read the definitions before the property was detached.
 async fn a_value_that_was_under_way_is_not_stored_for_a_detached_property(place: Place) {
     let store = place.open().await;
     let (type_id, property) = edit(&store, |edit| kind(edit, Some(PROJECT))).await.unwrap();
@@ -192,7 +192,7 @@ async fn a_narrower_context_takes_what_it_no_longer_offers(place: Place) {
     for number in 1..=3 {
         put_values(&store, number, property, &[o[2], o[0], o[1]]).await;
     }
-    // From now on PROJECT offers two choices of its own reckoning.
+    // From now on PROJECT has a context of its own with two options.
     let context = edit(&store, |edit| {
         let body = json!({"name": "here", "project_ids": [PROJECT], "issue_type_ids": [type_id],
             "options": [{"id": o[0]}, {"id": o[1]}]});
@@ -206,7 +206,7 @@ async fn a_narrower_context_takes_what_it_no_longer_offers(place: Place) {
     assert_eq!(values(&store, 2, property).await, placed(&[o[2], o[0], o[1]]));
     assert_eq!(values(&store, 3, property).await, placed(&[o[2], o[0], o[1]]));
     assert_eq!((items(&store, PROJECT).await, items(&store, ELSEWHERE).await), (1, 0));
-    // Without the context that covers everything, ELSEWHERE has none.
+    // Without the context for all projects, ELSEWHERE has none.
     let all = store.catalogue(WORKSPACE).await.unwrap();
     let catch_all = all.contexts_of(property).into_iter().find(|other| other.id != context).unwrap().id;
     edit(&store, |edit| edit.delete_context(catch_all)).await.unwrap();
@@ -228,7 +228,7 @@ async fn a_context_that_covers_what_it_did_takes_nothing(place: Place) {
         Ok(context)
     });
     let context = context.await.unwrap();
-    // An item that has another type just now; its values wait for the type to return.
+    // An item that has another type at present; its values wait for the type to return.
     put_item(&store, 1, PROJECT, None).await;
     put_values(&store, 1, property, &[o[0]]).await;
     let change = |body: serde_json::Value| {
@@ -239,7 +239,7 @@ async fn a_context_that_covers_what_it_did_takes_nothing(place: Place) {
     change(json!({"name": "renamed", "is_required": true, "sort_order": 1})).await.unwrap();
     change(json!({"options": [{"id": o[1]}, {"id": o[0], "is_default": true}]})).await.unwrap();
     assert_eq!(values(&store, 1, property).await, placed(&[o[0]]));
-    // Nor do they go for what happens elsewhere.
+    // Changes for other projects do not remove them either.
     put_item(&store, 2, PROJECT, Some(type_id)).await;
     put_values(&store, 2, property, &[o[0]]).await;
     change(json!({"project_ids": [PROJECT, ELSEWHERE]})).await.unwrap();
@@ -251,7 +251,7 @@ async fn a_context_that_covers_what_it_did_takes_nothing(place: Place) {
     edit(&store, |edit| edit.delete_context(another)).await.unwrap();
     assert_eq!(values(&store, 1, property).await, placed(&[o[0]]));
     assert_eq!(values(&store, 2, property).await, placed(&[o[0]]));
-    // What was covered here and is not any more goes, and what was hidden before still waits.
+    // A value that the context no longer covers is deleted; a value that was hidden before still waits.
     change(json!({"project_ids": [ELSEWHERE]})).await.unwrap();
     assert_eq!(values(&store, 1, property).await, placed(&[o[0]]));
     assert_eq!(values(&store, 2, property).await, []);

@@ -1,4 +1,4 @@
-//! A store that cannot be written: reads go on, writes say so, and nothing is half done.
+//! A store that cannot be written: reads go on, writes report it, and nothing is half done.
 
 use crate::store::place::{Place, V1, WORKSPACE, all_connections, edit, execute, given, is_sqlite, number};
 use crate::support::captured::Captured;
@@ -34,7 +34,7 @@ async fn a_file_that_is_not_where_it_was_takes_no_writes() {
     refuses().await;
     std::fs::write(place.file(), "another one").unwrap();
     refuses().await;
-    // Connections that were made meanwhile may lead to the other one.
+    // Connections opened meanwhile may lead to the other file.
     std::fs::rename(&elsewhere, place.file()).unwrap();
     refuses().await;
     let anew = place.open().await;
@@ -42,7 +42,7 @@ async fn a_file_that_is_not_where_it_was_takes_no_writes() {
     define(&anew, "Task").await.unwrap();
 }
 
-/// In the words of the database alone: the driver adds a line of PostgreSQL's source.
+/// The message has only the words of the database: the driver adds a line of PostgreSQL's source.
 #[tokio::test]
 async fn a_database_that_is_not_there_is_told_with_what_to_do() {
     let place = Place::postgres().await;
@@ -52,7 +52,7 @@ async fn a_database_that_is_not_there_is_told_with_what_to_do() {
     assert!(told.contains("_none\" does not exist; make the database first"), "{told}");
 }
 
-/// As by a setting of the server that is read anew while the gateway runs.
+/// As with a setting of the server that is read again while the gateway runs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sessions_that_may_only_read_from_now_on_are_found_and_replaced() {
     let place = Place::postgres().await;
@@ -70,7 +70,7 @@ async fn sessions_that_may_only_read_from_now_on_are_found_and_replaced() {
     define(&store, "Task").await.unwrap();
 }
 
-/// More than any of these disks has left: something small may still find room in a full one.
+/// More than any of these disks has free: a small write may still find room in a full one.
 const HUGE: usize = 9_000_000;
 
 async fn define(store: &Store, name: &str) -> Result<Uuid, Refusal> {
@@ -107,13 +107,13 @@ async fn a_read_only_store_opens_and_is_read(place: Place) {
     assert_only_read(&read_only, 1).await;
 }
 
-/// Makes a SQLite file look as on a read-only file system, also to root: what a writer makes beside it cannot be
-/// made, because folders of those names are there.
+/// Makes a SQLite file look as on a read-only file system, also to root: the files that a writer creates beside it
+/// cannot be created, because folders of those names exist.
 fn block(place: &Place, blocked: bool) {
     let file = place.file().display().to_string();
     for beside in [format!("{file}-shm"), format!("{file}.{}", std::process::id())] {
         if blocked {
-            // A store that has just been closed may still be looking whether something can be made there.
+            // A store that has just been closed may still be checking whether a file can be created there.
             let begun = std::time::Instant::now();
             while let Err(fault) = std::fs::create_dir(&beside) {
                 assert!(begun.elapsed() < Duration::from_secs(10), "{beside}: {fault}");
@@ -125,7 +125,7 @@ fn block(place: &Place, blocked: bool) {
     }
 }
 
-/// Lets the store only be read, from its next opening on; closes it.
+/// Makes the store read-only from its next opening on, and closes it.
 async fn protect_store(place: &Place, store: Store) {
     if is_sqlite(&store) {
         store.close().await;
@@ -136,7 +136,7 @@ async fn protect_store(place: &Place, store: Store) {
     store.close().await;
 }
 
-/// Lets the store be written again.
+/// Makes the store writable again.
 async fn release_store(place: &Place) {
     if place.url().starts_with("sqlite:") {
         block(place, false);
@@ -152,7 +152,7 @@ async fn release_store(place: &Place) {
     other.close().await;
 }
 
-/// Name of a database.
+/// Returns the name of a database.
 fn name_of(place: &Place) -> String {
     place.url().rsplit('/').next().unwrap().split('?').next().unwrap().to_owned()
 }
@@ -161,7 +161,7 @@ async fn define_when_writable(store: &Store) {
     define_as_soon_as_possible(store, "writable again").await;
 }
 
-/// Defines a type as soon as that is possible; until then it is refused for the time being.
+/// Defines a type as soon as that is possible; until then it is refused as temporarily unavailable.
 async fn define_as_soon_as_possible(store: &Store, name: &str) {
     let begun = std::time::Instant::now();
     while let Err(refused) = define(store, name).await {
@@ -181,10 +181,10 @@ async fn a_store_that_was_read_only_at_start_is_written_once_it_can_be(place: Pl
     let refused = define(&store, "not now").await.unwrap_err();
     assert_eq!((refused.status(), refused.code()), (503, "store_unavailable"), "{refused:?}");
     release_store(&place).await;
-    // No restart; it is looked at again about once a second.
+    // No restart: the store is checked again about once a second.
     define_when_writable(&store).await;
     assert!(!store.is_read_only());
-    // Every connection by now, also several at once.
+    // By now every connection can write, also several at once.
     let writes = (0..6).map(|n| {
         let store = &store;
         async move { define(store, &format!("type {n}")).await }
@@ -197,7 +197,7 @@ async fn a_store_that_was_read_only_at_start_is_written_once_it_can_be(place: Pl
     store.close().await;
 }
 
-/// Two gateways that both write one file would each answer from a memory that knows nothing of the other's writes.
+/// Two gateways that both write one file would each answer from a memory without the other's writes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_that_could_only_be_read_has_one_gateway_as_soon_as_it_is_written() {
     let place = Place::sqlite();
@@ -216,7 +216,7 @@ async fn a_file_that_could_only_be_read_has_one_gateway_as_soon_as_it_is_written
     third.join(&Changes::default(), Duration::ZERO).await.expect("nobody serves it any more");
 }
 
-/// As in a folder that cannot be written at the start of both.
+/// As in a folder that cannot be written when both start.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_gateways_that_began_without_the_lock_one_writes_and_the_others_read_on() {
     let place = Place::sqlite();
@@ -266,14 +266,14 @@ async fn a_lock_that_cannot_be_opened_is_told_as_what_it_is() {
     }
 }
 
-/// A store whose last step is still to come; the number of that step.
+/// Opens a store whose last step is still to come, and returns it with the number of that step.
 pub async fn older_store(place: &Place) -> (Store, i64) {
     let kind = if place.url().starts_with("sqlite") { Kind::Sqlite } else { Kind::Postgres };
     let last = last_step(kind);
     (store_of_step(place, last - 1).await, last)
 }
 
-/// A store that a version made which knew the steps up to this one.
+/// Opens a store made by a version that knew the steps up to this one.
 pub async fn store_of_step(place: &Place, known: i64) -> Store {
     let store = Store::open_for_upkeep(&place.url()).await.unwrap();
     let kind = if is_sqlite(&store) { "sqlite" } else { "postgres" };
@@ -293,7 +293,7 @@ async fn a_read_only_store_of_an_older_version_opens_and_is_brought_up_to_date_o
     assert!(matches!(other, StoreError::OtherDeployment { .. }), "{other:?}");
     let store = place.open().await;
     assert!(store.is_read_only());
-    // Nothing is read from tables that are not those of this version.
+    // Tables that are not those of this version are never read.
     let begun = std::time::Instant::now();
     let refusals = [
         store.catalogue(WORKSPACE).await.map(|_| ()).unwrap_err().into(),
@@ -334,7 +334,7 @@ async fn a_read_only_store_of_a_newer_version_is_refused(place: Place) {
     assert!(matches!(refused, StoreError::Schema(_)), "{refused:?}");
 }
 
-/// A small file system of its own, where this machine lets us have one.
+/// A small file system of its own, on machines that allow one.
 struct Mounted<'p>(&'p Path);
 
 impl<'p> Mounted<'p> {
@@ -344,7 +344,7 @@ impl<'p> Mounted<'p> {
         mount.is_ok_and(|output| output.status.success()).then_some(Self(folder))
     }
 
-    /// The folder itself once more, so that what is opened there from now on can only be read.
+    /// Mounts the folder itself once more as read-only, for all files opened from now on.
     fn read_only(folder: &'p Path) -> Option<Self> {
         let bound = Command::new("mount").arg("--bind").args([folder, folder]).output();
         let mounted = bound.is_ok_and(|output| output.status.success()).then_some(Self(folder))?;
@@ -372,7 +372,7 @@ async fn a_full_disk_stops_writes_and_nothing_else() {
     let store = place.open().await;
     define(&store, "first").await.unwrap();
     if mounted.is_none() {
-        // As on a full disk, the file cannot grow; the limit is each connection's own.
+        // As on a full disk, the file cannot grow; each connection has its own limit.
         let mut connections = Vec::new();
         for _ in 0..4 {
             connections.push(store.engine().pool().acquire().await.unwrap());
@@ -395,7 +395,7 @@ async fn a_full_disk_stops_writes_and_nothing_else() {
         assert_only_read(&store, written).await;
     }
     assert_eq!(store.findings().await.unwrap(), Vec::<String>::new());
-    // Once there is room again it goes on by itself.
+    // When there is room again, the store works again by itself.
     match &mounted {
         Some(mounted) => mounted.remount("size=8m"),
         None => {
@@ -441,7 +441,7 @@ async fn a_read_only_file_system_is_read() {
     store.close().await;
 }
 
-/// It is looked at about once a second.
+/// Waits until the store can be written; it is checked about once a second.
 async fn until_written(store: &Store) {
     let begun = std::time::Instant::now();
     while store.is_read_only() {
@@ -451,13 +451,13 @@ async fn until_written(store: &Store) {
     }
 }
 
-/// A connection that was made meanwhile could only read for as long as it lived.
+/// A connection opened meanwhile could only read for its whole life.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_that_can_only_be_read_for_a_while_is_written_by_every_connection_afterwards() {
     let place = Place::sqlite();
     let store = place.open().await;
     define(&store, "Bug").await.unwrap();
-    // One stays, as in a gateway that is not much used. While others use the machine, opening may have made all there may be.
+    // One stays, as in an idle gateway. On a busy machine, opening the store may have made all connections.
     for connection in all_connections(&store).await.drain(1..) {
         connection.close().await.unwrap();
     }
@@ -484,7 +484,7 @@ async fn a_file_that_can_only_be_read_for_a_while_is_written_by_every_connection
     store.close().await;
 }
 
-/// Also where nobody wants to write.
+/// Even when no request wants to write.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_that_can_only_be_read_from_now_on_is_found() {
     let place = Place::sqlite();

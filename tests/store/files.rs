@@ -1,4 +1,4 @@
-//! What is particular to a file as the store.
+//! Properties of a store that is a file.
 
 use crate::store::place::V1;
 use causeway::store::{Store, StoreError};
@@ -28,7 +28,7 @@ async fn a_new_store_is_for_its_owner_only() {
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
-/// Found beside such a store: an empty file by the encoded name, and a store that everybody may read.
+/// Found with such a store: an empty file of the encoded name beside it, and a store that every user may read.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_name_that_is_encoded_in_the_url_is_that_of_one_file_for_its_owner_only() {
@@ -58,8 +58,8 @@ async fn a_file_that_is_no_store_is_refused() {
     assert!(matches!(nowhere, StoreError::Unavailable(_)), "{nowhere:?}");
 }
 
-/// The locks that keep other processes from taking the file for one that nobody uses are the process's, not the
-/// descriptor's: whoever opens and closes one of SQLite's files beside it ends them.
+/// The locks that show other processes that the file is in use belong to the process, not to the descriptor: opening
+/// and closing one of SQLite's files would release them.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn looking_whether_a_store_can_be_written_ends_no_lock() {
@@ -79,7 +79,7 @@ async fn looking_whether_a_store_can_be_written_ends_no_lock() {
     store.close().await;
 }
 
-/// A store in memory lives as long as its one connection, which a request that is dropped half-way must not take along.
+/// A store in memory lives as long as its one connection, which must survive a request that is dropped half-way.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_in_memory_outlives_whoever_stops_waiting() {
     let store = Store::open("sqlite::memory:", V1).await.expect("a store in memory");

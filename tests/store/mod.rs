@@ -1,4 +1,4 @@
-//! The store on both engines: what it keeps, what it promises under load, and how it fails.
+//! The store on both engines: its content, its guarantees under load, and its failures.
 //!
 //! May use: the public interface of the crate and `tests/support/postgres.rs`.
 

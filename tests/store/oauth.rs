@@ -1,5 +1,5 @@
-//! Clients, grants, codes, tokens and gateway keys: what is used once is used once whoever asks, and what ended
-//! takes along what came of it.
+//! Clients, grants, codes, tokens and gateway keys: single-use ones are used once by all callers together, and the end
+//! of a grant ends everything that was issued for it.
 
 use crate::store::place::{Place, execute, is_sqlite, number};
 use causeway::store::oauth::{
@@ -85,7 +85,7 @@ pub fn key(number: u128, workspace: Option<(Uuid, String)>) -> GatewayKey {
     }
 }
 
-/// Something in every table of the authorization server.
+/// Writes rows into every table of the authorization server.
 pub async fn fill(store: &OAuthStore) {
     store.add_client(&client("app")).await.unwrap();
     let soon = now_micros() + 10 * MINUTE;
@@ -302,7 +302,7 @@ async fn others_write_while_much_is_swept_out(place: Place) {
         between += i64::from(0 < left && left < 6000);
     }
     assert_eq!(sweep.await.expect("no panic"), 6000);
-    // On PostgreSQL writers do not wait for each other, and the sweep may be over before anybody looks.
+    // On PostgreSQL writers do not wait for each other, and the sweep may be over before a write looks.
     assert!(between > 0 || !is_sqlite(&opened), "no write found the sweep half done");
     assert_eq!(number(&opened, "SELECT COUNT(*) FROM oauth_token").await, kept);
 }

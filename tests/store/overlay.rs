@@ -1,4 +1,4 @@
-//! Overlay values, and whose a store is.
+//! Overlay values, and the deployment that a store belongs to.
 
 use crate::store::place::{Place, V1, WORKSPACE, execute};
 use causeway::json::MOST_LEVELS;
@@ -91,7 +91,7 @@ async fn a_change_made_on_v1_is_not_masked(place: Place) {
 
 async fn writers_side_by_side_lose_nothing(place: Place) {
     let path = place.url();
-    // Two handles are two processes as far as the file is concerned.
+    // For the file, two handles are two processes.
     let handles = [Store::open(&path, V1).await.unwrap(), Store::open(&path, V1).await.unwrap()];
     let writers: Vec<_> = (0..40)
         .map(|number| {
@@ -130,8 +130,8 @@ async fn a_store_of_a_newer_version_is_refused(place: Place) {
     assert!(matches!(refused, StoreError::Schema(_)), "{refused:?}");
 }
 
-/// Bodies could once hold JSON in a text, by a name that the reader of JSON gives a meaning, and nest deeper than that
-/// reads.
+/// Bodies could once store JSON under a name that has a special meaning for the JSON reader, or nested deeper than the
+/// reader allows.
 async fn what_was_once_stored_without_being_readable_hides_nothing(place: Place) {
     let store = place.open().await;
     let written = [value("deep", json!(1)), value("named", json!(2)), value("other", json!(3))];

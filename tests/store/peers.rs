@@ -1,5 +1,5 @@
-//! Processes that share a database: what one has written is known to the others when it is acknowledged, whatever
-//! happens to the connection between.
+//! Processes that share a database: an acknowledged write of one is known to the others, whatever happens to the
+//! connection between.
 
 use crate::store::oauth;
 use crate::store::place::{PROJECT, Place, V1, WORKSPACE, all_connections, edit, execute, given};
@@ -14,7 +14,7 @@ use sqlx::Row;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// Longer than any of this takes, even on a busy machine.
+/// Longer than any wait here, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A process of the deployment.
@@ -62,7 +62,7 @@ async fn what_nobody_wrote_is_read_without_a_statement_and_what_somebody_wrote_i
     for _ in 0..500 {
         read().await;
     }
-    // A lease that was lost on a busy machine costs a few.
+    // A lease that was lost on a busy machine costs a few statements.
     let statements = wire.statements() - before;
     assert!(statements < 100, "{statements} statements for 500 reads that nobody wrote between");
     for round in 1..=200 {
@@ -82,7 +82,7 @@ async fn a_revocation_is_known_to_all_when_it_is_answered() {
         let found = two.changes.now();
         one.store.oauth().revoke_key(Uuid::nil(), None).await.expect("told");
         let knows = two.changes.is_void(&[Changed::Credentials], found);
-        // On a machine that is busy for seconds it may have lost its lease; then it asks.
+        // On a machine that is busy for seconds it may have lost its lease; then it asks the database.
         assert!(knows || !two.store.oauth().hears_revocations());
     }
     let found = two.changes.now();
@@ -95,7 +95,7 @@ async fn a_revocation_is_known_to_all_when_it_is_answered() {
     assert!(two.changes.is_void(&[Changed::Credentials], found) || !two.store.oauth().hears_revocations());
 }
 
-/// What is revoked ends everywhere as soon as it is in the database, whoever learns that it is.
+/// A revoked credential ends in every process once the revocation is in the database, whichever process learns of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_revocation_whose_answer_is_lost_is_told_to_all() {
     let place = Place::postgres().await;
@@ -165,7 +165,7 @@ async fn nothing_of_the_authorization_server_waits_for_a_database_that_is_silent
         Box::pin(async { store.reseal(&row, &row.sealed).await.map(drop) }),
     ];
     for (number, outcome) in join_all(asked).await.into_iter().enumerate() {
-        // They were on their way when it was noticed, and the pool would have told something else, much later.
+        // They were in flight when the failure was noticed; the pool alone would give another error, much later.
         let told = outcome.expect_err("it cannot be").to_string();
         assert!(told.contains("the database does not answer"), "{number}: {told}");
     }
@@ -183,7 +183,7 @@ async fn a_process_that_is_cut_off_answers_nothing_old_and_holds_nobody_up_for_l
         let bumped = one.store.bump_epoch(PROJECT, Vec::new(), None, true).await.expect("a bump");
         assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
         assert!(bumped > known);
-        // Acknowledged: from here on the old number is told only as one from before.
+        // The write is acknowledged: from here on the old number may only be returned as outdated.
         match two.store.epoch(PROJECT).await {
             Ok(number) => assert!(number == bumped || two.store.away_since().is_some(), "round {round}: {number}"),
             Err(_) => assert!(two.store.away_since().is_some()),
@@ -214,7 +214,7 @@ async fn what_a_dead_process_left_is_free_at_once() {
     soon("its process is gone", async || !two.store.is_running(&left, hour)).await;
 }
 
-/// Whoever sees the new type of an item must not show v1's half from before beside it.
+/// A reader of an item's new type must not show v1's half from before beside it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_recorded_of_a_write_is_told_with_its_epoch() {
     let place = Place::postgres().await;

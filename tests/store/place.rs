@@ -1,4 +1,4 @@
-//! Where a test's store is, and short ways to use one.
+//! The place of a test's store, and short ways to use one.
 
 use crate::support::postgres::Database;
 use causeway::catalogue::Edit;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use uuid::Uuid;
 
-/// The deployment all these stores belong to.
+/// The deployment of all these stores.
 pub const V1: &str = "https://tracker.example";
 /// The workspace most tests write to.
 pub const WORKSPACE: Uuid = Uuid::from_u128(1);
@@ -58,24 +58,24 @@ impl Place {
         }
     }
 
-    /// The store; a second one is a second process as far as the database is concerned.
+    /// Opens the store; for the database, a second one is a second process.
     pub async fn open(&self) -> Store {
         Store::open(&self.url(), V1).await.expect("the store opens")
     }
 }
 
-/// The single number a statement answers.
+/// Returns the single number that a statement gives.
 pub async fn number(store: &Store, text: &str) -> i64 {
     let row = sqlx::query(AssertSqlSafe(text)).fetch_one(store.engine().pool()).await.expect(text);
     row.try_get(0).expect("a number")
 }
 
-/// Runs a statement past the rules of the store.
+/// Runs a statement without the rules of the store.
 pub async fn execute(store: &Store, text: &str) {
     sqlx::query(AssertSqlSafe(text)).execute(store.engine().pool()).await.expect(text);
 }
 
-/// An edit of [`WORKSPACE`] without audit entries.
+/// Edits [`WORKSPACE`] without audit entries.
 pub async fn edit<T: Send>(
     store: &Store,
     mut change: impl FnMut(&mut Edit) -> Result<T, Refusal> + Send,
@@ -88,12 +88,12 @@ pub fn given(value: Value) -> Map<String, Value> {
     value.as_object().cloned().expect("an object")
 }
 
-/// Whether SQLite holds the store.
+/// Checks whether the store is on SQLite.
 pub fn is_sqlite(store: &Store) -> bool {
     store.engine().kind() == Kind::Sqlite
 }
 
-/// Every connection that the store has open, for as long as what is returned lives.
+/// Takes every open connection of the store, for as long as the returned value lives.
 pub async fn all_connections(store: &Store) -> Vec<PoolConnection<Any>> {
     let mut all = Vec::new();
     while all.len() < store.engine().connections().0 {

@@ -1,4 +1,5 @@
-//! Requests that may be repeated: of many at once one begins, bounds hold, and whoever was killed is taken over from.
+//! Requests that may be repeated: one of many at once begins, limits hold, and another process takes over from a killed
+//! one.
 
 use crate::store::place::{Place, execute, is_sqlite, number};
 use causeway::store::{KeptAnswer, Repeatable, RepeatableBounds, RepeatableRequest, Store};
@@ -105,7 +106,7 @@ async fn an_older_attempt_changes_nothing_any_more(place: Place) {
 async fn what_is_kept_is_summed_up_without_reading_the_answers(place: Place) {
     let store = place.open().await;
     if !is_sqlite(&store) {
-        // PostgreSQL keeps long texts beside the rows and chooses for itself.
+        // PostgreSQL stores long texts beside the rows, and chooses its plan itself.
         return;
     }
     let sums = "EXPLAIN QUERY PLAN SELECT COUNT(*), SUM(size), MIN(expires_at) FROM repeatable_request \
@@ -130,6 +131,6 @@ async fn others_write_while_much_is_swept_out(place: Place) {
         between += i64::from(0 < left && left < 6000);
     }
     assert_eq!(sweep.await.expect("no panic"), 6000);
-    // On PostgreSQL writers do not wait for each other, and the sweep may be over before anybody looks.
+    // On PostgreSQL writers do not wait for each other, and the sweep may be over before a write looks.
     assert!(between > 0 || !is_sqlite(&store), "no write found the sweep half done");
 }

@@ -1,4 +1,4 @@
-//! Many writers of one workspace at once, through two handles that are two processes to the database.
+//! Many writers of one workspace at once, through two handles that are two processes for the database.
 
 use crate::store::place::{PROJECT, Place, WORKSPACE, all_connections, edit, execute, given, number};
 use crate::support::captured::Captured;
@@ -43,7 +43,7 @@ where
     results
 }
 
-/// What must hold of the workspace afterwards, as the rules and as plain SQL see it.
+/// Asserts the rules of the workspace, by the code and by plain SQL.
 async fn assert_sound(place: &Place) {
     let store = place.open().await;
     assert_eq!(store.catalogue(WORKSPACE).await.unwrap().check(), Vec::<String>::new());
@@ -109,7 +109,7 @@ async fn one_of_many_gets_the_name(place: Place) {
 async fn flags_of_everybody_are_kept(place: Place) {
     let stores = two(&place).await;
     let results = crowd(&stores, |store, number| async move {
-        // The first flag provides a default type besides.
+        // The first flag also creates a default type.
         let flag = causeway::catalogue::FLAGS[number % 10];
         edit(&store, |edit| edit.update_features(&given(json!({flag: true})))).await
     });
@@ -151,7 +151,7 @@ async fn a_mixed_load_leaves_a_sound_catalogue(place: Place) {
             });
             let Ok((type_id, property)) = done.await else { return Ok(()) };
             made.fetch_add(1, Ordering::SeqCst);
-            // Half of them undo part of it at once.
+            // Half of the writers undo a part of it at once.
             if number % 2 == 0 {
                 edit(&store, |edit| edit.delete_property(property)).await?;
             } else {
@@ -242,7 +242,7 @@ async fn sequence_numbers_have_no_gaps(place: Place) {
 async fn another_writer_in_the_way_is_tried_again(place: Place) {
     let store = place.open().await;
     edit(&store, |edit| edit.create_type(None, &given(json!({"name": "first"})))).await.unwrap();
-    // A row that only the index sees, as a writer that has no lock would leave it between reading and saving.
+    // A row that only the index sees, as a writer without the lock would leave it between reading and saving.
     execute(
         &store,
         "INSERT INTO work_item_type SELECT 'x', workspace_id, project_id, 'second', description, is_active, \
@@ -291,7 +291,7 @@ async fn the_indices_refuse_what_slips_past_the_lock(place: Place) {
     }
 }
 
-/// The driver sends a rollback behind a commit that is given up. The server has no transaction then, and warns of it.
+/// The driver sends a rollback after a commit that is given up. The server has no transaction then, and warns.
 #[tokio::test]
 async fn a_commit_that_nobody_waits_for_is_followed_by_nothing() {
     let place = Place::postgres().await;

@@ -1,6 +1,6 @@
-//! A file system that takes no more writes after a fault of its disk: the store is read from then on, and says so.
+//! A file system that accepts no more writes after a fault of its disk: the store is then only read, and reports it.
 //!
-//! Such a file system is made where this machine lets us have one: ext4 in a file, and root to mount it.
+//! The test makes such a file system on machines that allow it: ext4 in a file, and root to mount it.
 
 use crate::store::place::{Place, V1, WORKSPACE, edit, given};
 use causeway::fresh::Changes;
@@ -36,13 +36,13 @@ impl<'p> Disk<'p> {
         succeeds(mount.args(["-o", "loop,errors=remount-ro"]).arg(&self.image).arg(self.folder))
     }
 
-    /// Taken away and mounted anew, as an operator does after such a fault.
+    /// Unmounts it and mounts it again, as an operator does after such a fault.
     fn repair(&self) {
         assert!(succeeds(Command::new("umount").arg(self.folder)), "nobody uses it");
         assert!(self.mount(), "mounted anew");
     }
 
-    /// Lets the file system meet a fault; not every machine can.
+    /// Causes a fault of the file system; not every machine can.
     fn fail(&self) -> bool {
         let device =
             Command::new("findmnt").args(["-n", "-o", "SOURCE"]).arg(self.folder).output().expect("findmnt");
@@ -63,8 +63,8 @@ async fn define(store: &Store, name: &str) -> Result<Uuid, Refusal> {
     edit(store, |edit| edit.create_type(None, &body)).await
 }
 
-/// Memory in place of a disk, with little room, where a file system in a file finds its limits late: a system writes to
-/// it first and learns when it wants all to last that some of it has no place.
+/// Memory in place of a disk, with little room. A file system in such a file finds its limit late: the system first
+/// buffers its writes, and learns only when they must be saved that some have no room.
 struct Small<'p>(&'p Path);
 
 impl<'p> Small<'p> {
@@ -103,7 +103,7 @@ async fn a_file_system_that_stops_is_read_and_found_also_by_the_next_start() {
     if !disk.fail() {
         return;
     }
-    // A look finds it, before anybody wants to write; and so it stays.
+    // A check finds it before any write, and it stays so.
     for _ in 0..2 {
         assert_only_read(&store, 2).await;
         tokio::time::sleep(Duration::from_millis(1_100)).await;
@@ -134,7 +134,7 @@ async fn a_write_that_the_disk_does_not_say_it_has_is_not_said_to_be_undone() {
     let Some(_disk) = Disk::at(place.folder(), small.0.join("disk")) else { return };
     let store = place.open().await;
     define(&store, "Bug").await.expect("a type");
-    // No room is left where the disk really is, which the file system on it does not know.
+    // The real place of the disk has no room left, which the file system on it does not know.
     let mut rest = std::fs::File::create(small.0.join("rest")).expect("a file");
     while rest.write_all(&[1; 4096]).is_ok() {}
     let body = given(json!({"name": "Task", "description": "d".repeat(500_000)}));

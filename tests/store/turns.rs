@@ -1,4 +1,4 @@
-//! Turns and epochs: what processes on one store tell each other.
+//! Turns and epochs: the messages between processes on one store.
 
 use crate::store::place::{PROJECT, Place, is_sqlite};
 use causeway::store::{NoTurn, Patience, Store, Turn, Wanted};
@@ -34,7 +34,7 @@ async fn turn(store: &Store, wanted: Vec<Wanted>) -> Turn {
     store.turn(wanted, within(Duration::from_secs(60))).await.unwrap()
 }
 
-/// The store as another process has it; where there can be none, the same.
+/// Opens the store as another process; returns the same store where there can be no other process.
 async fn other_process(place: &Place, store: &Store) -> Store {
     if is_sqlite(store) { store.clone() } else { place.open().await }
 }
@@ -65,7 +65,7 @@ async fn one_has_the_turn_at_a_time(place: Place) {
     let _other = turn(&second, vec![alone("other")]).await;
 }
 
-/// Callers that want overlapping sets, in any order, alone and shared, through two processes.
+/// Callers of two processes that want overlapping sets, in any order, exclusive and shared.
 async fn sets_of_names_never_wait_for_each_other(place: Place) {
     let store = place.open().await;
     let second = other_process(&place, &store).await;
@@ -152,11 +152,11 @@ async fn a_turn_can_grow(place: Place) {
     let _all = turn(&second, vec![alone("rule"), alone("child 1"), alone("child 2")]).await;
 }
 
-/// As when a process dies: its connections end, and with them what it held.
+/// As when a process dies: its connections end, and so do its locks.
 async fn a_store_that_is_gone_holds_nothing(place: Place) {
     let store = place.open().await;
     if is_sqlite(&store) {
-        // Nobody else has the file.
+        // No other process has the file.
         return;
     }
     let dying = place.open().await;
@@ -194,7 +194,7 @@ async fn epochs_grow_for_everybody(place: Place) {
     assert_eq!(store.epoch(PROJECT).await.unwrap(), 0);
     let first = store.bump_epoch(PROJECT, Vec::new(), None, true).await.unwrap();
     if is_sqlite(&store) {
-        // One process has the file to itself: there is nobody to tell.
+        // One process has the file to itself: there is no other process to tell.
         assert_eq!((first, store.epoch(PROJECT).await.unwrap()), (0, 0));
         return;
     }

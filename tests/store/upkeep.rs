@@ -1,4 +1,4 @@
-//! What operators do: copy, restore, export, look through, purge.
+//! The work of operators: copy, restore, export, inspect, purge.
 
 use crate::store::failing::{older_store, store_of_step};
 use crate::store::place::{PROJECT, Place, V1, WORKSPACE, edit, execute, given, is_sqlite, number};
@@ -30,7 +30,7 @@ on_both_engines![
     writes_that_were_settled_long_ago_are_forgotten,
 ];
 
-/// Something in every table that has a writer, with all kinds of values.
+/// Writes rows into every table that has a writer, with all kinds of values.
 async fn fill(store: &Store) -> Arc<Catalogue> {
     edit(store, |edit| {
         let type_id = edit.create_type(None, &given(json!({"name": "Bug \u{1F41E} \"'\\"})))?;
@@ -130,7 +130,7 @@ async fn writes_that_were_settled_long_ago_are_forgotten(place: Place) {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_micros();
     let columns = "id, workspace_id, project_id, kind, user_id, sent, own, state, began_at, settled_at";
     let values = "'w', 'p', 'update', 'u', '{}', '{}', 'done', 1";
-    // More than go at once.
+    // More rows than one batch deletes.
     let many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)";
     execute(&store, &format!("{many} INSERT INTO intent ({columns}) SELECT 'old' || i, {values}, 2 FROM n")).await;
     for (id, settled) in [("lately", now.to_string()), ("never", "NULL".to_owned())] {
@@ -147,7 +147,7 @@ async fn exported(store: &Store) -> Vec<u8> {
     lines
 }
 
-/// The lines without their order, and without the numbers that a restore raises on purpose.
+/// Returns the lines in a fixed order, without the numbers that a restore raises on purpose.
 fn sorted(lines: &[u8]) -> Vec<String> {
     let text = std::str::from_utf8(lines).unwrap();
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -197,7 +197,7 @@ async fn every_table_is_exported(place: Place) {
         if ["process", "index_snapshot", "index_turn", "index_delta", "quota_part", "write_under_way"]
             .contains(&table.as_str())
         {
-            // Which processes live, and what they can build anew.
+            // Rows about living processes, and rows that they can build again.
             continue;
         }
         let count = number(&store, &format!("SELECT COUNT(*) FROM {table}")).await;
@@ -251,7 +251,7 @@ async fn a_broken_dump_changes_nothing(place: Place) {
     }
 }
 
-/// The table would be missing in the one, and keep its rows in the other.
+/// The table would be missing in the export, and would keep its rows in the replaced store.
 async fn a_store_with_a_table_of_a_newer_version_is_neither_exported_nor_replaced(place: Place) {
     let store = place.open().await;
     fill(&store).await;
@@ -333,7 +333,7 @@ async fn tables_are_made_once(place: Place) {
     assert_eq!(store.migrate().await.unwrap(), Vec::<String>::new());
 }
 
-/// Whoever has the new program already makes the backup with that one. Step 8 is the last of version 0.2.0.
+/// An operator with the new program makes the backup with it. Step 8 is the last of version 0.2.0.
 async fn a_store_of_an_older_version_is_exported_before_it_is_brought_up_to_date(place: Place) {
     let older = store_of_step(&place, 8).await;
     execute(&older, &format!("INSERT INTO project (id, items, epoch) VALUES ('{PROJECT}', 4, 9)")).await;
@@ -346,7 +346,7 @@ async fn a_store_of_an_older_version_is_exported_before_it_is_brought_up_to_date
         assert_eq!(other.import(&mut &lines[..], false).await.unwrap(), 2, "the deployment and the project");
         assert_eq!(number(&other, "SELECT epoch FROM project").await, 9);
     }
-    // Nothing at all is no store of an older version, and its backup would be one of nothing.
+    // An empty place is no store of an older version, and its backup would be empty.
     let nothing = Place::sqlite();
     let empty = Store::open_for_upkeep(&nothing.url()).await.unwrap();
     let refused = empty.export(&mut Vec::new()).await.unwrap_err();
@@ -428,18 +428,18 @@ async fn the_command_line_backs_up_restores_and_checks() {
     assert_eq!(*target.open().await.catalogue(WORKSPACE).await.unwrap(), *catalogue);
     let (done, text) = run(&["restore", "--from", &lines], &target.url());
     assert!(!done && text.contains("--force"), "{text}");
-    // The file of a store that is open has a log with what is not in it yet.
+    // The file of an open store has a log with data that is not in the file yet.
     let open = place.url().trim_start_matches("sqlite:").to_owned();
     let (done, text) = run(&["restore", "--from", &open, "--force"], &target.url());
     assert!(!done && text.contains("that is the store of a gateway and no backup"), "{text}");
-    // One that holds no table is of another program, or was copied without its log.
+    // A file without tables belongs to another program, or was copied without its log.
     let stranger = place.folder().join("stranger.db");
     let empty = sqlx::SqlitePool::connect(&format!("sqlite:{}?mode=rwc", stranger.display())).await.unwrap();
     sqlx::query("CREATE TABLE notes (id INTEGER)").execute(&empty).await.unwrap();
     empty.close().await;
     let (done, text) = run(&["restore", "--from", &stranger.display().to_string(), "--force"], &target.url());
     assert!(!done && text.contains("holds no store of a gateway"), "{text}");
-    // A backup of an older version is brought up to date on the way, and stays as it is.
+    // A restore brings a backup of an older version up to date, and leaves the backup itself unchanged.
     let older = Place::sqlite();
     let (opened, _) = older_store(&older).await;
     opened.close().await;
