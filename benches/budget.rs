@@ -1,8 +1,8 @@
-//! Mixed v2 reads a minute over 5,000 items before a v1 that takes 60 calls a minute, without one 429.
+//! Mixed v2 reads a minute over 5,000 items before a v1 that accepts 60 calls a minute, without one 429.
 //!
 //! `cargo bench --bench budget`, about a minute and a half; `-- SECONDS` measures for longer or shorter. With `--admin
 //! ADDRESS` operators are served there, so that a Prometheus may scrape it, and the bench scrapes `/metrics` every five
-//! seconds itself: it tells how many series there are and how long the slowest scrape took.
+//! seconds itself: it reports the number of series and the time of the slowest scrape.
 
 #[path = "../tests/support/gateway.rs"]
 #[allow(dead_code)]
@@ -22,15 +22,15 @@ use tokio::sync::Mutex;
 
 const QUOTA: u32 = 60;
 const ITEMS: usize = 5_000;
-/// What must be sustained.
+/// The rate that must be sustained.
 const FLOOR: f64 = 600.0;
-/// Time in which builds and first reads spend what is free at the start.
+/// Time in which builds and first reads use up the quota that is free at the start.
 const WARM_UP: Duration = Duration::from_secs(10);
 
-/// Time from one scrape to the next.
+/// Time between two scrapes.
 const SCRAPE: Duration = Duration::from_secs(5);
 
-/// What scraping came to.
+/// Results of the scrapes.
 #[derive(Default)]
 struct Scraped {
     scrapes: u32,

@@ -1,5 +1,5 @@
-//! A cold build of 10,000 work items in front of a v1 that is as slow as a real one: what it costs that v1, and how
-//! long another client of it has to wait meanwhile. All times are those of the sandbox's cost model, on a clock that
+//! A cold build of 10,000 work items in front of a v1 that is as slow as a real one: its cost at that v1, and the
+//! waits of another client of it meanwhile. All times are those of the sandbox's cost model, on a clock that
 //! jumps from one timer to the next, so the figures are the same in every run and on every machine.
 //!
 //! `cargo bench --bench build`; with `-- --check` it fails beyond 1.1 times the pages or 1.5 times the wait.
@@ -14,9 +14,9 @@ mod gateway;
 use std::time::Duration;
 
 const ITEMS: usize = 10_000;
-/// Most of v1's time that a build may use, by that of its pages.
+/// Limit of v1's time for a build, divided by that of its pages.
 const MOST_TIME: f64 = 1.1;
-/// Most that the median call of another client may take, by that of a quiet v1.
+/// Limit of the median call of another client, divided by that at a quiet v1.
 const MOST_WAIT: f64 = 1.5;
 
 fn main() {

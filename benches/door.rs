@@ -1,8 +1,9 @@
-//! What the strict door costs for the head of a usual request, beside all that hyper does for the same request: reading
-//! the head, asking a service, writing an answer without a body. Both work on the same bytes in memory, in turns.
+//! The cost of the strict door for the head of a usual request, compared with all of hyper's work for the same request:
+//! reading the head, calling a service, writing an answer without a body. Both work on the same bytes in memory, in
+//! turns.
 //!
 //! `cargo bench --bench door` prints the time and the allocations of one request; with `-- --check` it also fails when
-//! the door costs more than it may.
+//! the door costs more than its limit.
 //!
 //! May use: the public interface of the crate.
 
@@ -28,16 +29,16 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// What `--check` accepts: the time with the door over the time without it, and allocations of the door.
+/// Limits of `--check`: the time with the door divided by the time without it, and allocations of the door.
 const MOST_TIME: f64 = 3.5;
 const MOST_ALLOCATIONS: f64 = 6.5;
 /// Requests of one turn, all on one connection.
 const REQUESTS: u32 = 1_000;
-/// Turns of each of the two, one after the other; the fastest are compared, and they are short so that some are
-/// disturbed by nobody.
+/// Turns of each of the two, one after the other; the fastest are compared, and they are short so that some run
+/// undisturbed.
 const TURNS: usize = 500;
 
-/// As the vendor's SDK sends it through a proxy.
+/// A head as the vendor's SDK sends it through a proxy.
 const HEAD: &str = "GET /api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/work-items/?per_page=50&order_by=-created_at HTTP/1.1\r\n\
     Host: gateway.example.com\r\n\
     User-Agent: python-requests/2.32.3\r\n\
@@ -50,10 +51,10 @@ const HEAD: &str = "GET /api/v2/workspaces/acme/projects/00000000-0000-4000-c000
     X-Forwarded-Proto: https\r\n\
     X-Request-Id: 5b0f6b1e-6a57-4a08-8f3e-6ad2a5a0a9b1\r\n\r\n";
 
-/// A socket on which the next request comes when the last one is answered.
+/// A socket that delivers the next request when the last one is answered.
 struct Feed {
     left: u32,
-    /// How much of the present one was read.
+    /// Bytes of the present request that were read.
     read: usize,
     waiting: bool,
     reader: Option<Waker>,

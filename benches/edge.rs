@@ -1,13 +1,13 @@
-//! What the gateway costs in CPU time beside a bare hyper server: for one uncached `GET states`, against a reverse
+//! The gateway's CPU time compared with a bare hyper server: for one uncached `GET states`, against a reverse
 //! proxy that forwards the same v1 list untouched, and for one new connection. Both run as processes of their own
 //! before the same sandbox, in turns.
 //!
-//! A connection costs what a request on a new one takes beyond the same request on an open one; it asks for a path
-//! where there is nothing, so that nothing else is done. In the gateway that is the accepting thread, the hop from
-//! there to a worker, the places that are counted and the limits of time.
+//! The cost of a connection is the cost of a request on a new one minus that of the same request on an open one; the
+//! path leads to nothing, so that no other work is done. In the gateway that cost is the accepting thread, the hop from
+//! there to a worker, the counted places and the time limits.
 //!
 //! `cargo bench --bench edge` prints microseconds of CPU and their ratios; with `-- --check` it also fails when a ratio
-//! is above what it may be. Linux only: the times are those the kernel keeps in `/proc`.
+//! is above its limit. Linux only: the times are those the kernel keeps in `/proc`.
 //!
 //! May use: the public interface of the crate and the built binary.
 
@@ -32,14 +32,14 @@ use tokio::net::{TcpListener, TcpStream};
 const REQUESTS: u32 = 3_000;
 /// Turns of each of the two, one after the other.
 const TURNS: u32 = 3;
-/// What `--check` accepts: the gateway's time over that of the bare server.
+/// Limits of `--check`: the gateway's time divided by that of the bare server.
 const MOST_REQUEST: f64 = 12.0;
 const MOST_CONNECTION: f64 = 5.0;
-/// Hundredths of a second, in which Linux tells process times on every architecture.
+/// A hundredth of a second, the unit in which Linux reports process times on every architecture.
 const TICK: Duration = Duration::from_millis(10);
-/// The list that is asked for, as v2 names it.
+/// The list that is requested, as v2 names it.
 const STATES: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/states/";
-/// A path at which neither of the two has anything.
+/// A path with nothing behind it in either server.
 const NOTHING: &str = "/nothing/here";
 /// A key of the sandbox.
 const KEY: &str = "demo-admin-key";
@@ -56,7 +56,7 @@ impl Server {
         Self { child: quiet.spawn().expect("a child process"), address }
     }
 
-    /// User and system time of all its threads so far.
+    /// Returns the user and system time of all its threads so far.
     fn cpu(&self) -> Duration {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).expect("Linux with /proc");
         // The name of the program, in parentheses, may hold blanks; user and system time are the 12th and
@@ -85,12 +85,12 @@ impl Server {
             others += u32::from(answer.headers().get("causeway-v1-calls").is_some_and(|calls| calls != "1"));
         }
         let time = self.cpu() - before;
-        // Proofs of access are asked for anew twice a minute.
+        // Proofs of access are requested again twice a minute.
         assert!(others < REQUESTS / 100, "the list is read from v1 for every request, and nothing else is");
         time
     }
 
-    /// CPU time of one turn of requests for nothing, on one connection or each on a new one.
+    /// Returns the CPU time of one turn of requests for nothing, on one connection or each on a new one.
     async fn visits(&self, new: bool) -> Duration {
         let closing = if new { "close" } else { "keep-alive" };
         let request = format!("GET {NOTHING} HTTP/1.1\r\nHost: {}\r\nConnection: {closing}\r\n\r\n", self.address);
@@ -145,7 +145,7 @@ impl Caller {
     }
 }
 
-/// Nothing but forwarding: one connection pool, every request sent on as it came.
+/// Only forwards: one connection pool, every request sent on unchanged.
 async fn proxy(listen: SocketAddr, upstream: String) -> ! {
     let client: Client<_, Incoming> = Client::builder(TokioExecutor::new()).build(HttpConnector::new());
     let listener = TcpListener::bind(listen).await.expect("a free port");
@@ -177,7 +177,7 @@ async fn free() -> SocketAddr {
     listener.local_addr().expect("an address")
 }
 
-/// Prints the figures; whether they are within what `--check` accepts.
+/// Prints the figures and returns whether they are within the limits of `--check`.
 async fn measure() -> bool {
     let sandbox = Sandbox::new(Config { seed: Seed::Demo, ..Config::default() });
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
@@ -189,7 +189,7 @@ async fn measure() -> bool {
     let mut command = Command::new(env!("CARGO_BIN_EXE_causeway"));
     command.args(["serve", "--upstream", &format!("http://{v1}"), "--listen", &here.to_string()]);
     command.args(["--store", "sqlite::memory:", "--set", "cache.collection=0s", "--set", "log.filter=error"]);
-    // More requests than one client may send in a minute, or v1 be asked.
+    // More requests than one client may send, or v1 may get, in a minute.
     for unlimited in ["upstream.quota=0", "limits.rate.api_key=0", "limits.rate.unauthenticated=0"] {
         command.args(["--set", unlimited]);
     }
@@ -225,7 +225,7 @@ async fn measure() -> bool {
         && ratio(ours.connection(), theirs.connection()) <= MOST_CONNECTION
 }
 
-/// CPU times of one of the two.
+/// CPU times of one of the two servers.
 #[derive(Default)]
 struct Measured {
     /// Of requests for the list.
@@ -237,7 +237,7 @@ struct Measured {
 }
 
 impl Measured {
-    /// Of new connections alone.
+    /// Returns the time of a new connection alone.
     fn connection(&self) -> Duration {
         self.new.saturating_sub(self.open)
     }

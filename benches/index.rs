@@ -18,16 +18,16 @@ use uuid::Uuid;
 const ITEMS: usize = 100_000;
 const FEW: usize = 10_000;
 const MANY: usize = 500_000;
-/// The deepest offset that lists take.
+/// The deepest offset that lists accept.
 const DEEP: usize = 10_000;
 const ROUNDS: usize = 101;
-/// Most times what a page costs at [`MANY`] items more than at [`FEW`].
+/// Limit of a page's cost at [`MANY`] items divided by that at [`FEW`].
 const GROWTH: f64 = 8.0;
-/// Most times what a deep page costs more than the first.
+/// Limit of a deep page's cost divided by that of the first.
 const DEPTH: f64 = 10.0;
-/// Most bytes for one item, every order included.
+/// Limit of the bytes for one item, every order included.
 const BYTES: usize = 300;
-/// Most bytes that the process holds with [`ITEMS`] items.
+/// Limit of the memory of the process with [`ITEMS`] items.
 const RESIDENT: usize = 64 << 20;
 const COLUMNS: [Column; 7] = [
     Column::Id,
@@ -39,7 +39,7 @@ const COLUMNS: [Column; 7] = [
     Column::Name,
 ];
 
-/// Even numbers in the sense of chance (splitmix64).
+/// Evenly distributed random numbers (splitmix64).
 struct Chance(u64);
 
 impl Chance {
@@ -96,7 +96,7 @@ fn items(count: usize) -> impl Iterator<Item = Item> {
     })
 }
 
-/// Three filters, search and a semantic order.
+/// A call with three filters, search and a semantic order.
 fn call() -> ListCall {
     let cell = |column| COLUMNS.iter().position(|known| *known == column).expect("a cell");
     let any_of = |column, cells: Vec<Cell>| Condition { cell: cell(column), test: Test::AnyOf(cells) };
@@ -118,7 +118,7 @@ fn lookups() -> Lookups {
     Lookups { group_of_state, ..Lookups::default() }
 }
 
-/// The same page by looking at every item and sorting what matches.
+/// Returns the same page by examining every item and sorting the matches.
 fn plain_scan(items: &[Item], lookups: &Lookups) -> (usize, Vec<Item>) {
     let passes = |item: &&Item| {
         lookups.group_of_state.get(&item.state).is_some_and(|group| *group < 3)
@@ -143,7 +143,7 @@ fn median(mut run: impl FnMut()) -> Duration {
     times[ROUNDS / 2]
 }
 
-/// Resident memory of this process in bytes; 0 where the system does not tell.
+/// Returns the resident memory of this process in bytes; 0 where the system does not report it.
 fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0");
@@ -162,14 +162,14 @@ fn newest(conditions: Vec<Condition>, search: Option<Search>, offset: usize, cou
     }
 }
 
-/// The call with three filters and search, of which one item in a hundred passes, without a total.
+/// Returns the call with three filters and search, which one item in a hundred matches, without a total.
 fn sharp(base: ListCall) -> ListCall {
     let mut call = base;
     call.conditions[2].test = Test::AnyOf((0..3).map(|person| Cell::Id(id(1, person))).collect());
     ListCall { page: PageCall::Offset { offset: 0, per_page: 50, count: false }, ..call }
 }
 
-/// Kinds of pages whose cost is bounded by that of the same at few items.
+/// Kinds of pages whose cost is bounded by that of the same page at few items.
 fn kinds() -> Vec<(&'static str, ListCall)> {
     let sharp_one = sharp(call());
     let by_creation = newest(sharp_one.conditions.clone(), sharp_one.search.clone(), 0, false);
@@ -184,7 +184,7 @@ fn time(index: &Index, call: &ListCall, lookups: &Lookups) -> f64 {
     median(|| drop(black_box(index.select(call, &COLUMNS, lookups)))).as_secs_f64() * 1e6
 }
 
-/// Pages at few and at many items; answers whether each bound holds.
+/// Measures pages at few and at many items, and returns whether each bound holds.
 fn growth(lookups: &Lookups) -> Vec<(String, bool)> {
     let (few, many) = (Index::of(items(FEW)), Index::of(items(MANY)));
     let mut bounds = Vec::new();

@@ -1,11 +1,11 @@
-//! What one request of four kinds allocates in the gateway: one work item, a page of 100 and a list from memory on v2,
+//! The gateway's allocations for one request of four kinds: one work item, a page of 100 and a list from memory on v2,
 //! and a work item that passes through. v1 is a process of its own that answers with fixed bytes, the client a plain
 //! socket, so the counted allocations are those of the gateway.
 //!
 //! `cargo bench --bench request` prints allocations and bytes for each request; with `-- --check` it also fails when
-//! one allocates a tenth more often than was written down. Counts do not depend on the machine. With `-- --serve CASE`
-//! it only sends requests of one kind, `--requests N` twice; `benches/instructions` has them counted so by valgrind.
-//! `--set NAME=VALUE` changes a setting of the gateway, to see what it costs.
+//! a request allocates a tenth more often than recorded here. Counts do not depend on the machine. With
+//! `-- --serve CASE` it only sends requests of one kind, `--requests N` twice; `benches/instructions` counts them with
+//! valgrind. `--set NAME=VALUE` changes a setting of the gateway, to see its cost.
 //!
 //! May use: the public interface of the crate.
 
@@ -21,9 +21,9 @@ use std::process::{Child, Command, ExitCode, Stdio};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// Requests that are counted, after as many that are not; `--requests` says how many others.
+/// Number of requests that are counted, after the same number uncounted; `--requests` sets another number.
 const REQUESTS: usize = 500;
-/// What `--check` accepts beyond what is written down, in per cent.
+/// Tolerance of `--check` above the recorded numbers, in per cent.
 const TOLERANCE: usize = 10;
 /// The cases: name, path behind the project's, allocations for each request.
 const CASES: [(&str, &str, &str, usize); 4] = [
@@ -32,7 +32,7 @@ const CASES: [(&str, &str, &str, usize); 4] = [
     ("states", "v2", "states/", MOST[2]),
     ("pass-through", "v1", "work-items/00000000-0000-4000-8000-000000000100/", MOST[3]),
 ];
-/// Allocations for each request as they were counted last.
+/// Allocations for each request as last counted.
 const MOST: [usize; 4] = [100, 400, 57, 56];
 const PROJECT: &str = "workspaces/acme/projects/00000000-0000-4000-8000-000000000001/";
 
@@ -93,7 +93,7 @@ fn ask(client: &mut BufReader<TcpStream>, request: &str, body: &mut Vec<u8>) {
     client.read_exact(body).expect("the whole body");
 }
 
-/// A gateway with its defaults but limits, in this process.
+/// Starts a gateway in this process with its defaults, except for limits.
 fn gateway(v1: &str) -> SocketAddr {
     let settings = [
         ("upstream.base_url", v1),

@@ -1,8 +1,8 @@
-//! Reads of what only the gateway's own store holds, beside the states list served from memory, in one run.
+//! Reads of records that only the gateway's own store has, beside the states list served from memory, in one run.
 //!
 //! `cargo bench --bench store` prints requests per second of each and their ratio to the states list, on
 //! SQLite; with `--postgres URL` on that database too. One gateway in a process of its own, one sandbox, a few
-//! clients; the lists are asked in turns, so that anything that slows the machine slows all of them.
+//! clients; the lists are read in turns, so that other load on the machine slows all of them.
 //!
 //! May use: the public interface of the crate and the built binary.
 
@@ -71,7 +71,7 @@ impl Gateway {
         answer["id"].as_str().expect("an id").to_owned()
     }
 
-    /// Time that all clients together take for a turn.
+    /// Returns the time that all clients together take for a turn.
     async fn turn(&self, path: &str) -> Duration {
         let began = Instant::now();
         let clients: Vec<_> = (0..CLIENTS)

@@ -1,5 +1,5 @@
-//! How fast v1 pages become v2 records, in bytes of v1 and against a plain `serde_json::Value` round trip of
-//! the same bytes in the same run.
+//! The speed of translating v1 pages into v2 records, in bytes of v1 and against a plain `serde_json::Value` round trip
+//! of the same bytes in the same run.
 //!
 //! `cargo bench --bench translation` prints a table; with `-- --check` it also fails below the floor.
 //!

@@ -1,8 +1,8 @@
-//! What reading an input costs: processor time of the thread, and memory taken while it lasts.
+//! The cost of reading an input: processor time of the thread, and memory allocated meanwhile.
 //!
-//! Both are bounded for each target by the length of the input; more than that is a finding, as a panic is. How dear
-//! an input is, is told to the fuzzer as if it were code that was reached, so that it keeps the dearer ones and
-//! looks on from there. Memory is counted exactly; time is what the kernel says of this thread alone, the least of
+//! Both are bounded for each target by the length of the input; more than that is a finding, like a panic. The fuzzer
+//! gets the cost of an input as if it were reached code, so that it keeps the more expensive inputs and continues
+//! from there. Memory is counted exactly; time is the kernel's figure for this thread alone, the least of
 //! three readings when it matters.
 //!
 //! Only the targets use this, not the tests: it replaces the allocator, and is the only place with unsafe code.
@@ -13,24 +13,24 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
-/// What reading may cost: so much, and so much for each byte of the input. Times are those of an instrumented build
-/// with debug assertions, which is several times slower than a release build.
+/// Limits of the cost of reading: a fixed part, and a part for each byte of the input. Times are those of an
+/// instrumented build with debug assertions, which is several times slower than a release build.
 pub struct Bound {
     /// Nanoseconds of processor time.
     pub nanos: (u64, u64),
-    /// Bytes taken from memory, those given back meanwhile included.
+    /// Bytes allocated, including those freed meanwhile.
     pub bytes: (u64, u64),
 }
 
-/// What most inputs may cost.
+/// Limits for most inputs.
 pub const USUAL: Bound = Bound { nanos: (5_000_000, 2_000), bytes: (1_000_000, 2_000) };
 
-/// What rich text may cost: formatting that is opened again and again takes 2 µs a byte in a release build, the least
-/// text that does 400 µs.
+/// Limits for rich text: formatting that is opened again and again takes 2 µs a byte in a release build, and the
+/// smallest such text 400 µs.
 #[allow(dead_code, reason = "one target's")]
 pub const RICH_TEXT: Bound = Bound { nanos: (10_000_000, 60_000), ..USUAL };
 
-/// Counts what is taken from memory.
+/// An allocator that counts.
 struct Counting;
 
 static BYTES: AtomicU64 = AtomicU64::new(0);
@@ -70,7 +70,7 @@ fn count(size: usize) {
     PIECES.fetch_add(1, Relaxed);
 }
 
-/// Levels of each kind of cost that the fuzzer is told.
+/// Number of levels that the fuzzer sees for each kind of cost.
 const LEVELS: usize = 128;
 
 // SAFETY: the fuzzer reads this section as bytes that it may set to zero, which these are.

@@ -1,5 +1,5 @@
 //! Work items of v1 in the read shape of v2, once by a plain slow reference and once as the gateway does it in one
-//! pass. They have to say the same bytes, or both refuse.
+//! pass. Both must give the same bytes, or both refuse.
 //!
 //! May use: the public interface of the crate.
 
@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 use std::fmt;
 use uuid::Uuid;
 
-/// An answer of v1, whatever it is.
+/// Translates any answer of v1 both ways and compares the results.
 pub fn translated(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     assert_eq!(item(text), reference_item(text), "{text}");
     assert_eq!(page(text), reference_page(text), "{text}");
 }
 
-/// Members of an object as they stand, doubled ones twice.
+/// Members of an object as they stand; a repeated member is here twice.
 pub struct Members(pub Vec<(String, Box<RawValue>)>);
 
 impl<'de> Deserialize<'de> for Members {
@@ -43,21 +43,21 @@ impl<'de> Deserialize<'de> for Members {
 }
 
 impl Members {
-    /// The member `name`; none unless it is there once, in its form.
+    /// Returns the member `name`; none unless it is there exactly once, with the right type.
     fn get<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         let mut found = self.0.iter().filter(|(known, _)| known == name);
         let (Some((_, value)), None) = (found.next(), found.next()) else { return None };
         serde_json::from_str(value.get()).ok()
     }
 
-    /// The same for one that may be missing.
+    /// The same for a member that may be missing.
     fn optional<T: DeserializeOwned>(&self, name: &str) -> Option<Option<T>> {
         let there = self.0.iter().any(|(known, _)| known == name);
         if there { self.get::<Option<T>>(name) } else { Some(None) }
     }
 }
 
-/// The read shape of a v1 record; none when v1 cannot mean it.
+/// Returns the read shape of a v1 record; none when v1 cannot have meant it.
 fn reference(row: &Members) -> Option<Value> {
     let instant = |name: &str| row.get::<String>(name).and_then(|text| time::read_instant(&text));
     let text = |name: &str| row.get::<Option<String>>(name);
@@ -66,7 +66,7 @@ fn reference(row: &Members) -> Option<Value> {
     if !["urgent", "high", "medium", "low", "none"].contains(&priority.as_str()) {
         return None;
     }
-    // Read, though v2 shows none of them.
+    // Checked, although v2 shows none of them.
     instant("updated_at")?;
     row.get::<f64>("sort_order")?;
     text("external_id")?;
@@ -100,7 +100,7 @@ fn reference(row: &Members) -> Option<Value> {
     }))
 }
 
-/// A work item as the reference reads it; none when it refuses.
+/// Returns a work item as the reference reads it; none when it refuses.
 pub fn reference_item(text: &str) -> Option<String> {
     let row: Members = serde_json::from_str(text).ok()?;
     row.optional::<String>("description_html")?;
@@ -108,7 +108,7 @@ pub fn reference_item(text: &str) -> Option<String> {
     reference(&row).map(|shape| shape.to_string())
 }
 
-/// A page of work items, and how many there are, as the reference reads it; none when it refuses.
+/// Returns the number of work items on a page, and the page, as the reference reads it; none when it refuses.
 pub fn reference_page(text: &str) -> Option<(usize, String)> {
     let page: Members = serde_json::from_str(text).ok()?;
     let rows: Vec<Members> = page.get("results")?;
@@ -120,14 +120,14 @@ fn written(item: &work_items::Item, out: &mut Vec<u8>) {
     work_items_text::write(out, item, "W\"B", None, CustomFields::Hidden, &[]);
 }
 
-/// A work item as the gateway reads it; none when it refuses.
+/// Returns a work item as the gateway reads it; none when it refuses.
 pub fn item(text: &str) -> Option<String> {
     let mut out = Vec::new();
     written(&work_items::read(text).ok()?, &mut out);
     Some(String::from_utf8(out).expect("JSON"))
 }
 
-/// A page of work items, and how many there are, as the gateway reads it; none when it refuses.
+/// Returns the number of work items on a page, and the page, as the gateway reads it; none when it refuses.
 pub fn page(text: &str) -> Option<(usize, String)> {
     let Page { total, rows } = work_items::read_page(text).ok()?;
     let mut out = vec![b'['];

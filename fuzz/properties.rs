@@ -1,4 +1,4 @@
-//! What has to hold for every input: one function a target, called by the fuzzer with what it makes up and by
+//! Properties that must hold for every input: one function a target, called by the fuzzer with generated inputs and by
 //! `tests/oauth/corpora.rs` with the corpora. A property that does not hold panics.
 //!
 //! May use: the pure functions of `causeway::oauth::protocol` and `causeway::access::credential`.
@@ -10,12 +10,12 @@ use causeway::oauth::protocol::token::{self, TokenRequest};
 use causeway::oauth::protocol::{authorize, redirect};
 use http::{HeaderMap, HeaderValue};
 
-/// Addresses a client of these properties has registered.
+/// Addresses that the client of these properties has registered.
 const REGISTERED: [&str; 4] =
     ["https://app.example/cb", "https://app.example/cb?a=1", "http://127.0.0.1/cb", "com.example.app:/cb"];
 
-/// The query of an authorization request: nothing is ever answered to an address that is not registered, and each
-/// answer says exactly what was meant.
+/// The query of an authorization request: no answer ever goes to an unregistered address, and each answer contains
+/// exactly the intended values.
 pub fn authorize_query(data: &[u8]) {
     let Ok(query) = std::str::from_utf8(data) else { return };
     let Some(form) = authorize::parse_query(query) else { return };
@@ -48,7 +48,7 @@ pub fn authorize_query(data: &[u8]) {
     }
 }
 
-/// The body of a token request: it is read as it says, in either notation.
+/// The body of a token request: its values are read correctly in either notation.
 pub fn token_form(data: &[u8]) {
     const FORM: &str = "application/x-www-form-urlencoded";
     const JSON: &str = "application/json";
@@ -72,7 +72,7 @@ pub fn token_form(data: &[u8]) {
         let members = pairs.iter().map(|(name, value)| ((*name).to_owned(), serde_json::Value::from(*value)));
         let json = serde_json::Value::Object(members.collect()).to_string();
         assert!(reads_as(JSON, json.as_bytes(), &request));
-        // The replacement character is how bytes that are no UTF-8 arrive in a form, which is refused.
+        // In a form, bytes that are not UTF-8 arrive as the replacement character, which is refused.
         if !pairs.iter().any(|(_, value)| value.contains('\u{fffd}')) {
             let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(&pairs).finish();
             assert!(reads_as(FORM, form.as_bytes(), &request));
@@ -85,7 +85,7 @@ fn reads_as(kind: &str, body: &[u8], expected: &TokenRequest) -> bool {
     Form::body(Some(kind), body).is_ok_and(|form| token::parse(&form).is_ok_and(|again| again == *expected))
 }
 
-/// A registered and a presented address, one a line: they match only when they are the same but for the port of
+/// A registered and a presented address, one a line: they match only when they are the same except for the port of
 /// this machine, and every address that may be registered matches itself.
 pub fn redirect_matching(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
@@ -109,7 +109,7 @@ pub fn redirect_matching(data: &[u8]) {
     assert!(!source.contains([' ', ';', ',', '\'', '"']), "a policy of one source: {source}");
 }
 
-/// The value of an `Authorization` header: a token is taken as it stands, or not at all, and no key of the
+/// The value of an `Authorization` header: a token is accepted unchanged, or not at all, and no key of the
 /// gateway ever becomes a key for v1.
 pub fn bearer_parsing(data: &[u8]) {
     if let Some(token) = bearer_token(data) {
@@ -138,7 +138,7 @@ fn is_own(text: &str) -> bool {
     ["cwa_", "cwr_", "cwc_", "cws_", "cwk_"].iter().any(|prefix| text.starts_with(prefix))
 }
 
-/// An address of this machine without its port; any other as it is.
+/// Returns an address of this machine without its port; any other unchanged.
 fn without_port(uri: &str) -> String {
     for host in ["http://127.0.0.1", "http://[::1]", "http://localhost"] {
         if let Some(rest) = uri.strip_prefix(host) {

@@ -1,6 +1,6 @@
-//! What has to hold for everything that is read of a v2 request, an answer of v1 or a mapping file: one function a
-//! target, called by the fuzzer with what it makes up and by `tests/hostile/corpora.rs` with the corpora. A property
-//! that does not hold panics.
+//! Properties that must hold for everything that is read from a v2 request, an answer of v1 or a mapping file: one
+//! function a target, called by the fuzzer with generated inputs and by `tests/hostile/corpora.rs` with the corpora. A
+//! property that does not hold panics.
 //!
 //! May use: the public interface of the crate.
 
@@ -33,13 +33,13 @@ pub static PLAN: LazyLock<Arc<Plan>> = LazyLock::new(|| compile_plan(None).expec
 /// Resources whose v1 records go through the general translation.
 pub const TRANSLATED: [&str; 5] = ["states", "labels", "cycles", "modules", "work_item_comments"];
 
-/// The first byte chooses one of `all`, the others are the input.
+/// Chooses one of `all` by the first byte; the other bytes are the input.
 pub fn chosen<'a, 'd, T>(all: &'a [T], data: &'d [u8]) -> Option<(&'a T, &'d [u8])> {
     let (first, rest) = data.split_first()?;
     (!all.is_empty()).then(|| (&all[usize::from(*first) % all.len()], rest))
 }
 
-/// A refusal of what a client sent is a 400 that does not grow with it.
+/// A refusal of a client's input is a 400 that does not grow with the input.
 fn is_small(refusal: &Refusal) {
     assert_eq!(refusal.status(), 400, "{refusal:?}");
     if let Refusal::Validation { detail, errors } = refusal {
@@ -92,14 +92,14 @@ pub fn request_body(data: &[u8]) {
     }
 }
 
-/// A cursor is a position, or no token.
+/// A token is read as a position or refused.
 pub fn cursor(data: &[u8]) {
     let Some(position) = std::str::from_utf8(data).ok().and_then(Cursor::decode) else { return };
     assert!(data.len() <= MAX_TOKEN);
     assert_eq!(Cursor::decode(&position.encode()), Some(position));
 }
 
-/// An answer of v1, as a page, a list and a record: an object that is taken for a record has an id and is written as
+/// An answer of v1, as a page, a list and a record: an object that is accepted as a record has an id and is written as
 /// JSON.
 pub fn v1_answer(data: &[u8]) {
     let Some((name, rest)) = chosen(&TRANSLATED, data) else { return };
@@ -116,10 +116,10 @@ pub fn v1_answer(data: &[u8]) {
     }
 }
 
-/// A page in one pass says what its records say one by one, each cut out and then read. It may only refuse more where
-/// the name of a first member holds a brace or begins with a colon, which no name of v1 does.
+/// A page read in one pass gives the same as its records cut out and read one by one. It may only refuse more where
+/// the name of a first member contains a brace or begins with a colon, which no name of v1 does.
 pub fn read_page(shape: &ReadShape, form: Rows, page: &[u8]) {
-    // A list in place of the object of a page would be taken for its members in order.
+    // A list in place of the page's object would be read as its members in order.
     let is_list = page.trim_ascii_start().starts_with(b"[");
     let rows = incoming::rows(form, page).ok().filter(|_| is_list == (form == Rows::Array));
     let one_by_one: Option<Vec<Held>> =
@@ -137,7 +137,7 @@ pub fn read_page(shape: &ReadShape, form: Rows, page: &[u8]) {
 fn read_row(shape: &ReadShape, row: &str) {
     if let Ok(held) = shape.read(row, &[]) {
         let written: serde_json::Value = serde_json::from_slice(&held.record.json).expect("a record is JSON");
-        // v1 writes ids in one form; any other is passed on as it is.
+        // v1 writes ids in one form; any other form is passed on unchanged.
         let digits = |text: &str| text.to_ascii_lowercase().replace('-', "");
         let id = digits(&held.record.id.to_string());
         assert!(written["id"].as_str().is_some_and(|written| digits(written).contains(&id)), "{row}");
@@ -151,7 +151,7 @@ fn read_row(shape: &ReadShape, row: &str) {
     }
 }
 
-/// HTML of a client: the kept part is harmless, stays as it is, and costs no more steps than its length allows.
+/// HTML of a client: the accepted part is harmless, stays unchanged, and costs no more steps than its length allows.
 pub fn sanitised_html(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let _ = html::strip(text);
@@ -175,7 +175,7 @@ pub fn sanitised_html(data: &[u8]) {
     assert_eq!(plain.trim(), plain);
 }
 
-/// A mapping file that an operator laid over an embedded one: it compiles, or every fault is told.
+/// A mapping file that an operator puts in place of an embedded one: it compiles, or every fault is reported.
 pub fn mapping_file(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let (name, text) = text.split_once('\n').unwrap_or(("states.toml", text));
@@ -188,8 +188,8 @@ pub fn mapping_file(data: &[u8]) {
     }
 }
 
-/// The head of a request that passes through: nothing that speaks of one connection goes on, and a stranger's word on
-/// where it came from does not either.
+/// The head of a request that passes through: hop-by-hop headers are not forwarded, and neither is a stranger's
+/// statement about its origin.
 pub fn pass_through_head(data: &[u8]) {
     let mut request = http::Request::builder().uri("/api/v1/users/me/");
     for line in data.split(|byte| *byte == b'\n').take(100) {
@@ -208,7 +208,7 @@ pub fn pass_through_head(data: &[u8]) {
     assert!(headers.get_all("te").iter().all(|value| value == "trailers"));
 }
 
-/// One header with each line as a value, as far as lines can be values.
+/// Builds one header with each line as a value, as far as lines can be values.
 pub fn headers(name: &'static str, data: &[u8]) -> HeaderMap {
     let lines = data.split(|byte| *byte == b'\n').take(100);
     let values = lines.filter_map(|line| HeaderValue::from_bytes(line).ok());
@@ -218,17 +218,17 @@ pub fn headers(name: &'static str, data: &[u8]) -> HeaderMap {
     })
 }
 
-/// What is kept of a request with an `Idempotency-Key`, and the headers that ask for it: only a record that the gateway
-/// keeps is an answer, and it comes back as it was, only to a caller that has the key, and only in its place.
+/// The stored record of a request with an `Idempotency-Key`, and the headers that request it: only a record that the
+/// gateway stored is an answer; it comes back unchanged, only to a caller with the key, and only in its place.
 pub fn idempotency_record(data: &[u8]) {
     let one = |text: &'static str| Key::read(&headers("idempotency-key", text.as_bytes())).ok().flatten();
     let (mine, other) = (one("mine").expect("a key"), one("other").expect("a key"));
     let sealer = answer::Sealer::new(None);
     let open = |kept: &KeptAnswer, key: &Key, place: &str| at_once(sealer.open(kept, key, place));
     let text = String::from_utf8_lossy(data);
-    // The text inside the seal, as the store could hold it after a fault or from another version.
+    // The text inside the seal, as a faulty store or another version could have it.
     let mut answers: Vec<_> = answer::read(&text).into_iter().collect();
-    // And every kind of answer that is kept, with this text in it.
+    // And every kind of stored answer, with this text in it.
     let detail = text.clone().into_owned();
     let (field, message) = text.split_once('\n').unwrap_or((&text, &text));
     answers.extend([
@@ -267,7 +267,7 @@ pub fn idempotency_record(data: &[u8]) {
     }
 }
 
-/// What `work` brings that has nothing to wait for.
+/// Returns the result of `work`, which never has to wait.
 fn at_once<T>(work: impl Future<Output = T>) -> T {
     match pin!(work).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(brought) => brought,

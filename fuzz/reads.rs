@@ -1,4 +1,4 @@
-//! Only the reading of an input, once, for the targets that count what it costs; `reading` has what must hold of it.
+//! Only the reading of an input, once, for the targets that count its cost; `reading` has the properties.
 //!
 //! May use: `reading`, the public interface of the crate.
 
@@ -38,7 +38,7 @@ pub fn cursor(data: &[u8]) {
     black_box(std::str::from_utf8(data).ok().and_then(Cursor::decode));
 }
 
-/// An answer of v1: as a page, else as a record.
+/// An answer of v1: as a page, otherwise as a record.
 pub fn v1_answer(data: &[u8]) {
     let Some((name, rest)) = chosen(&TRANSLATED, data) else { return };
     let Some(resource) = PLAN.resource(name) else { return };
@@ -53,13 +53,13 @@ pub fn v1_answer(data: &[u8]) {
     }
 }
 
-/// Rich text, made harmless and as plain text.
+/// Rich text, sanitised and as plain text.
 pub fn sanitised_html(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let _ = black_box((html::sanitise(text), html::strip(text)));
 }
 
-/// A kept answer, and the headers it is asked for with.
+/// A stored answer, and the headers that request it.
 pub fn idempotency_record(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {
         black_box(answer::read(text));

@@ -11,7 +11,7 @@ mod reading;
 #[allow(dead_code, reason = "each target is one of them")]
 mod reads;
 
-/// Each unknown parameter is compared with all known ones to name the nearest, which takes a build for fuzzing long.
+/// Each unknown parameter is compared with all known ones to name the nearest, which is slow in a fuzzing build.
 const BOUND: cost::Bound = cost::Bound { nanos: (20_000_000, 2_000), ..cost::USUAL };
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

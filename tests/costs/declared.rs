@@ -8,7 +8,7 @@ use causeway::plan::{Operation, Source, Surface};
 /// which the mapping of that list counts.
 fn proofs(operation: &Operation) -> u32 {
     match operation.surface {
-        // The card of the project that the record belongs to.
+        // The card of the project that the human key leads to.
         Surface::Workspace if operation.resource_is_of_items() => 2,
         // The card of the workspace, and the workspace's id, which is the key of the own store.
         Surface::Workspace if PLAN.resource_of(operation).source == Source::Own => 3,

@@ -1,9 +1,9 @@
 //! The gateway is killed at random moments while it writes, over and over, on both engines.
 //!
-//! Each round starts the gateway on the same store, looks whether everything acknowledged so far is there, lets several
-//! writers write, and sends SIGKILL. What was acknowledged must be there afterwards, what was not may be there wholly
-//! or not at all, and the store must be sound. 1,000 rounds for each engine with LONG_TESTS=1. Else 100 on SQLite and
-//! 30 on PostgreSQL, where the first write after each kill waits until v1 must be done with the last one.
+//! Each round starts the gateway on the same store, checks that all acknowledged writes are there, lets several
+//! writers write, and sends SIGKILL. An acknowledged write must be there afterwards, any other write may be there
+//! wholly or not at all, and the store must be sound. 1,000 rounds for each engine with LONG_TESTS=1. Else 100 on
+//! SQLite and 30 on PostgreSQL, where the first write after each kill waits until v1 must be done with the last one.
 
 use super::child::Child;
 use super::ledger::Ledger;

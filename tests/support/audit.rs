@@ -9,13 +9,13 @@ use uuid::Uuid;
 /// Id of the workspace `acme`.
 pub const ACME: Uuid = Uuid::from_u128(0x00000000_0000_4000_b000_000000000001);
 
-/// The project `WEB`, which everybody of the workspace sees.
+/// The project `WEB`, which all members of the workspace see.
 const WEB: Uuid = Uuid::from_u128(0x00000000_0000_4000_c000_000000000001);
 
 const CATEGORIES: [&str; 8] =
     ["auth", "member", "role", "settings", "integration", "webhook", "security", "instance"];
 
-/// An entry that differs from its neighbours in everything lists look at.
+/// An entry that differs from its neighbours in every member that lists use.
 pub fn entry(n: usize) -> AuditEntry {
     let person = n % 4;
     AuditEntry {
@@ -42,7 +42,7 @@ pub fn entry(n: usize) -> AuditEntry {
     }
 }
 
-/// Writes [`entry`] for each number; the ids the entries got, in the same order.
+/// Writes [`entry`] for each number and returns the ids of the entries, in the same order.
 pub async fn written(store: &Store, workspace: Uuid, numbers: Range<usize>) -> Vec<String> {
     let entries: Vec<AuditEntry> = numbers.map(entry).collect();
     store.record(workspace, &entries).await.expect("written");
@@ -51,7 +51,7 @@ pub async fn written(store: &Store, workspace: Uuid, numbers: Range<usize>) -> V
     page.rows.iter().rev().map(|row: &AuditRecord| row.id.to_string()).collect()
 }
 
-/// Everything from the beginning, 200 at a time.
+/// A query for all entries from the beginning, 200 at a time.
 pub fn oldest_first() -> AuditQuery {
     AuditQuery {
         filters: Vec::new(),
@@ -65,7 +65,7 @@ pub fn oldest_first() -> AuditQuery {
     }
 }
 
-/// Many entries at once, three to an instant, written past the interface.
+/// Writes many entries at once, three with the same instant, past the interface.
 pub async fn fill(store: &Store, how_many: usize) {
     let (series, id) = match store.engine().kind() {
         Kind::Sqlite => (

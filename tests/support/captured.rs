@@ -1,4 +1,4 @@
-//! What is logged on a thread, kept to be looked through.
+//! The log of a thread, kept for checks.
 //!
 //! May use: nothing of this folder.
 
@@ -6,21 +6,21 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Everything that is logged on this thread, on which the tests that use it serve too.
+/// Everything that is logged on this thread; the gateways of the tests that use it serve on this thread too.
 #[derive(Clone, Default)]
 pub struct Captured(Arc<Mutex<Vec<u8>>>);
 
-/// Listens until it is dropped.
+/// A capture that lasts until it is dropped.
 pub struct Listening {
     _here: tracing::subscriber::DefaultGuard,
     _elsewhere: tracing::Dispatch,
 }
 
 impl Captured {
-    /// Begins to listen on this thread to everything.
+    /// Begins to capture all events on this thread.
     pub fn listen(&self) -> Listening {
-        // While there is one listener alone, an event that another thread meets first is judged by that thread,
-        // which has none, and is never told again; two of them are both asked.
+        // With a single listener, the first thread that meets an event decides about it, even a thread without a
+        // listener, and the event is then disabled for good. With two listeners both are asked.
         let elsewhere =
             tracing_subscriber::fmt().with_writer(io::sink).with_max_level(tracing::Level::TRACE).finish();
         let elsewhere = tracing::Dispatch::new(elsewhere);
@@ -29,7 +29,7 @@ impl Captured {
         Listening { _here: tracing::subscriber::set_default(here), _elsewhere: elsewhere }
     }
 
-    /// What was logged so far.
+    /// Returns the log so far.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
     }

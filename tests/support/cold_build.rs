@@ -1,6 +1,6 @@
 //! A cold build in front of a v1 that is as slow as a real one, and another client of that v1 beside it.
 //!
-//! The clock is that of the runtime, which is to be paused: it jumps to the next timer, so that all times are those of
+//! The clock is that of the runtime, which must be paused: it jumps to the next timer, so that all times are those of
 //! the cost model and none that of this machine. The other client speaks to v1 past the gateway, which cannot see it.
 
 use super::gateway::serve_sandbox;
@@ -15,37 +15,37 @@ use http::Request;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Rows on a page of a build.
+/// Number of rows on a page of a build.
 const PAGE: usize = 1000;
 /// Time between two calls of the other client.
 const PAUSE: Duration = Duration::from_millis(200);
 /// Calls of the other client before the build.
 const BEFORE: usize = 60;
 
-/// What was measured; times are v1's.
+/// The measurements; times are v1's.
 #[derive(Debug)]
 pub struct Figures {
-    /// Calls the build made.
+    /// Number of calls of the build.
     pub calls: usize,
-    /// What these calls cost v1, each by itself.
+    /// Time that v1 needs for these calls, each by itself.
     pub used: Duration,
-    /// What all pages cost v1, each read once with all columns.
+    /// Time that v1 needs for all pages, each read once with all columns.
     pub pages: Duration,
-    /// How long the build took.
+    /// Duration of the build.
     pub took: Duration,
-    /// Median of the other client's calls before and during the build, and the longest during it.
+    /// Median time of the other client's calls before and during the build, and the longest during it.
     pub before: Duration,
     pub during: Duration,
     pub longest: Duration,
 }
 
 impl Figures {
-    /// v1 time used, by that of the pages.
+    /// Returns the used v1 time divided by that of the pages.
     pub fn of_the_pages(&self) -> f64 {
         self.used.as_secs_f64() / self.pages.as_secs_f64()
     }
 
-    /// How much longer the other client waits during the build.
+    /// Returns how many times longer the other client waits during the build.
     pub fn slower(&self) -> f64 {
         self.during.as_secs_f64() / self.before.as_secs_f64()
     }
@@ -68,7 +68,7 @@ impl World {
         Self { sandbox, scope, key: facts.keys[0].key.clone() }
     }
 
-    /// What a call takes.
+    /// Returns the time of a call.
     async fn time_of(&self, path: &str) -> Duration {
         let request = Request::builder().uri(path).header("X-Api-Key", &self.key).body(Bytes::new());
         let begun = Instant::now();
@@ -77,7 +77,7 @@ impl World {
         begun.elapsed()
     }
 
-    /// The `number`th call of the other client.
+    /// Makes call `number` of the other client and returns its time.
     async fn call_of_another(&self, number: usize) -> Duration {
         let project = self.scope.path.trim_end_matches("work-items/");
         let paths =
@@ -86,7 +86,7 @@ impl World {
         self.time_of(&format!("/api/v1/{}", paths[number % paths.len()])).await
     }
 
-    /// What all pages of the project cost.
+    /// Returns the time of all pages of the project.
     async fn pages(&self, work_items: usize) -> Duration {
         let mut all = Duration::ZERO;
         for number in 0..work_items.div_ceil(PAGE) {
@@ -96,7 +96,7 @@ impl World {
         all
     }
 
-    /// Index calls in the journal, and what they cost, each by itself.
+    /// Returns the number of index calls in the journal, and their time, each by itself.
     async fn index_calls(&self) -> (usize, Duration) {
         let (journal, mut used) = (self.sandbox.journal(), Duration::ZERO);
         let calls: Vec<String> =
@@ -132,7 +132,7 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-/// Builds the index of a project with so many work items.
+/// Builds the index of a project with `work_items` work items and returns the measurements.
 pub async fn measure(work_items: usize) -> Figures {
     let world = World::with(work_items);
     let pages = world.pages(work_items).await;

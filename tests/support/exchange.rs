@@ -1,4 +1,4 @@
-//! One exchange of a script: what is expected and how it is answered.
+//! One exchange of a script: the expected request and its answer.
 //!
 //! May use: the recorded exchanges.
 
@@ -20,7 +20,7 @@ impl Default for Gate {
 }
 
 impl Gate {
-    /// Lets everything through that waits now or comes later.
+    /// Releases all waiting answers and all later ones.
     pub fn open(&self) {
         self.0.send_replace(true);
     }
@@ -30,16 +30,16 @@ impl Gate {
     }
 }
 
-/// How the answer goes over the wire.
+/// The way in which the answer is sent.
 #[derive(Debug, Clone)]
 pub(super) enum Delivery {
-    /// As HTTP wants it.
+    /// As valid HTTP.
     Whole,
-    /// The connection is closed when the request has been read; nothing is answered.
+    /// The connection is closed when the request has been read, without an answer.
     DropAfterReading,
     /// No `Content-Length`; the end of the connection is the end of the body.
     UntilClose,
-    /// `Content-Length` says this many bytes more than are sent, then the connection is closed.
+    /// `Content-Length` is this many bytes larger than the sent body, then the connection is closed.
     ShortBy(usize),
 }
 
@@ -88,7 +88,7 @@ impl Exchange {
         Self { status: 204, headers: Vec::new(), answer: Vec::new(), ..Self::new("DELETE", target) }
     }
 
-    /// Without more words: answered 200 `{}`.
+    /// An exchange that is answered with 200 `{}`.
     fn new(method: &'static str, target: &str) -> Self {
         Self {
             method,
@@ -126,7 +126,7 @@ impl Exchange {
         Self { status, headers: json_type(), answer: body.to_string().into_bytes(), ..self }
     }
 
-    /// Answers what v1 answered in the recorded exchange `name` of `fixtures/v1/{file}.json`.
+    /// Answers with v1's answer of the recorded exchange `name` of `fixtures/v1/{file}.json`.
     pub fn recorded(self, file: &str, name: &str) -> Self {
         let record = recorded(file, name);
         let answer = match record.body {
@@ -143,12 +143,12 @@ impl Exchange {
         Self { status, headers, answer: page.as_bytes().to_vec(), ..self }
     }
 
-    /// Answers with this status and these bytes, said to be JSON.
+    /// Answers with this status and these bytes, declared as JSON.
     pub fn raw(self, status: u16, body: impl Into<Vec<u8>>) -> Self {
         Self { status, headers: json_type(), answer: body.into(), ..self }
     }
 
-    /// Answers with JSON whose last `missing` bytes are cut off, the length of the rest being right: only
+    /// Answers with JSON without its last `missing` bytes and with the correct length of the rest: only
     /// a parser notices.
     pub fn truncated_json(self, status: u16, body: Value, missing: usize) -> Self {
         let mut bytes = body.to_string().into_bytes();
@@ -182,12 +182,12 @@ impl Exchange {
         Self { delivery: Delivery::DropAfterReading, ..self }
     }
 
-    /// Promises `missing` bytes more than are sent, then closes the connection.
+    /// Announces `missing` bytes more than it sends, then closes the connection.
     pub fn wrong_length(self, missing: usize) -> Self {
         Self { delivery: Delivery::ShortBy(missing), ..self }
     }
 
-    /// Sends the body without saying how long it is.
+    /// Sends the body without its length.
     pub fn without_length(self) -> Self {
         Self { delivery: Delivery::UntilClose, ..self }
     }
@@ -197,7 +197,7 @@ impl Exchange {
         Self { uses: Uses::Exactly(times), ..self }
     }
 
-    /// Used any number of times, also never.
+    /// Used any number of times, or never.
     pub fn repeated(self) -> Self {
         Self { uses: Uses::Any, ..self }
     }
@@ -244,12 +244,12 @@ pub struct Seen {
     pub headers: BTreeMap<String, String>,
     /// Body as received.
     pub body: Vec<u8>,
-    /// When it had arrived.
+    /// Time of its arrival.
     pub at: Instant,
 }
 
 impl Seen {
-    /// The body as JSON, if it is.
+    /// Returns the body as JSON, if it is JSON.
     pub fn json(&self) -> Option<Value> {
         serde_json::from_slice(&self.body).ok()
     }

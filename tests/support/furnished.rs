@@ -17,14 +17,14 @@ use tempfile::TempDir;
 /// The compiled plan.
 pub static PLAN: LazyLock<Arc<Plan>> = LazyLock::new(|| compile_plan(None).expect("the embedded mappings compile"));
 
-/// The workspace everything happens in.
+/// The workspace of all tests.
 pub const WORKSPACE: &str = "/api/v2/workspaces/acme";
-/// A project of ada's beside `WEB`.
+/// A second project of ada, besides `WEB`.
 pub const TYPED: &str = "00000000-0000-4000-c000-000000000004";
-/// Another key of ada's, so that nothing is known yet of the one that asks.
+/// Another key of ada, so that the gateway knows nothing yet about the key of the tests.
 const MAKER: &str = "future";
 
-/// The gateway and what there is.
+/// The gateway and its records.
 pub struct Furnished {
     /// The gateway.
     pub gateway: Gateway,
@@ -37,7 +37,7 @@ pub struct Furnished {
 }
 
 impl Furnished {
-    /// With settings.
+    /// The same with settings.
     pub async fn with(settings: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let url = format!("sqlite:{}", folder.path().join("store.db").display());
@@ -53,12 +53,12 @@ impl Furnished {
         furnished
     }
 
-    /// Id of the record of `resource`.
+    /// Returns the id of the record of `resource`.
     pub fn record(&self, resource: &str) -> Option<&str> {
         self.records.get(resource).map(String::as_str)
     }
 
-    /// What a variable in the path of `operation` stands for, where there is such a record.
+    /// Returns the value of a variable in the path of `operation`, where there is such a record.
     pub fn variable(&self, operation: &Operation, name: &str) -> Option<&str> {
         let surface = if operation.path.as_str().contains("/projects/") { "project" } else { "workspace" };
         match name {
@@ -73,7 +73,7 @@ impl Furnished {
         }
     }
 
-    /// Brings the workspace into a mode.
+    /// Switches the workspace to a mode.
     pub async fn set_mode(&self, mode: TypeMode) {
         let body = json!({"is_work_item_types_enabled": mode == TypeMode::Workspace});
         self.gateway.patch(MAKER, &format!("{WORKSPACE}/features/"), body).await.expect(200);
@@ -85,7 +85,7 @@ impl Furnished {
         id
     }
 
-    /// Records at v1, made past the gateway.
+    /// Creates records at v1, past the gateway.
     fn fill_v1(&mut self) {
         let pair = json!({"name": "one", "external_id": "E-1", "external_source": "jira", "color": "#112233",
             "project_id": WEB.rsplit('/').next()});
@@ -101,7 +101,7 @@ impl Furnished {
         self.keep("work_item_comments", &made);
     }
 
-    /// On both surfaces a type, a property with choices on it, and a context of the one of the workspace.
+    /// Creates, on both surfaces, a type and a property with choices on it, and a context of the workspace's property.
     async fn define(&mut self) {
         for (surface, mode) in [("project", TypeMode::Project), ("workspace", TypeMode::Workspace)] {
             self.set_mode(mode).await;

@@ -1,4 +1,4 @@
-//! The gateway as a client meets it: built from settings, served on a free port, asked over HTTP.
+//! The gateway as a client uses it: built from settings, served on a free port, called over HTTP.
 //!
 //! `Gateway::before(&base_url)` stands in front of anything that speaks v1, scripted or sandbox;
 //! `Gateway::sandboxed(seed)` brings its own sandbox.
@@ -25,7 +25,7 @@ use tokio::task::JoinHandle;
 /// Path of the first recorded project (`WEB`), below `/api/v2`.
 pub const WEB: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001";
 
-/// Settings without any limit of requests. All that a test sends at once it may send with one credential.
+/// Settings without any limit of requests: a test may send all its requests at once with one credential.
 pub const UNLIMITED: [(&str, &str); 5] = [
     ("limits.concurrency", "4096"),
     ("upstream.quota", "0"),
@@ -40,28 +40,28 @@ pub struct Gateway {
     operators: String,
     oauth: OAuth,
     reloader: Reloader,
-    /// What it was set to.
+    /// Its settings.
     given: Vec<(String, String)>,
     client: Client<HttpConnector, Full<Bytes>>,
     sandbox: Option<Sandbox>,
-    /// Where its store is, and whose it is.
+    /// The URL of its store, and the deployment that the store belongs to.
     store: (String, String),
     stop: Option<oneshot::Sender<()>>,
     serving: Option<JoinHandle<()>>,
 }
 
-/// What a client gets.
+/// The answer to a client.
 #[derive(Debug, Clone)]
 pub struct Answer {
     /// HTTP status.
     pub status: u16,
-    /// Headers by lower-case name; of repeated ones the last.
+    /// Headers by lower-case name; of a repeated header the last value.
     pub headers: BTreeMap<String, String>,
     /// All headers, repeated ones included.
     pub all_headers: http::HeaderMap,
     /// Bytes of the body.
     pub bytes: Bytes,
-    /// The body as JSON; null when it is none.
+    /// The body as JSON; null when it is not JSON.
     pub json: Value,
 }
 
@@ -117,7 +117,7 @@ impl Answer {
     }
 }
 
-/// An address that no other test gets, and at which nobody answers yet.
+/// Returns an address that no other test gets, and at which nothing listens yet.
 pub fn reserved() -> (TcpSocket, SocketAddr) {
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
@@ -126,13 +126,13 @@ pub fn reserved() -> (TcpSocket, SocketAddr) {
 }
 
 impl Gateway {
-    /// In front of `base_url`, keeping nothing.
+    /// A gateway in front of `base_url` that caches nothing.
     pub async fn before(base_url: &str) -> Self {
         Self::with(base_url, &[]).await
     }
 
-    /// In front of `base_url`, with further settings (dotted name, value). Without them, neither clients nor the
-    /// calls to v1 are limited.
+    /// A gateway in front of `base_url`, with further settings (dotted name, value). By default, neither clients nor
+    /// the calls to v1 are limited.
     pub async fn with(base_url: &str, settings: &[(&str, &str)]) -> Self {
         Self::at(reserved().0, base_url, settings).await
     }
@@ -170,19 +170,19 @@ impl Gateway {
         }
     }
 
-    /// In front of a sandbox of its own.
+    /// A gateway in front of a sandbox of its own.
     pub async fn sandboxed(seed: Seed) -> Self {
         Self::sandboxed_with(seed, &[]).await
     }
 
-    /// In front of a sandbox of its own, with further settings.
+    /// A gateway in front of a sandbox of its own, with further settings.
     pub async fn sandboxed_with(seed: Seed, settings: &[(&str, &str)]) -> Self {
         let sandbox = Sandbox::new(Config { seed, ..Config::default() });
         let base_url = serve_sandbox(&sandbox).await;
         Self { sandbox: Some(sandbox), ..Self::with(&base_url, settings).await }
     }
 
-    /// The sandbox behind.
+    /// Returns the sandbox behind it.
     pub fn sandbox(&self) -> &Sandbox {
         self.sandbox.as_ref().expect("a sandbox")
     }
@@ -193,7 +193,7 @@ impl Gateway {
         Store::open(&self.store.0, &self.store.1).await.expect("the gateway's store")
     }
 
-    /// Where its store is.
+    /// Returns the URL of its store.
     pub fn store_url(&self) -> &str {
         &self.store.0
     }
@@ -208,8 +208,8 @@ impl Gateway {
         &self.base
     }
 
-    /// Serves from now on with further settings on top of those it began with; the names of those that differ from the
-    /// ones before.
+    /// Reloads with further settings in addition to those of the start; returns the names of the settings that differ
+    /// from the ones before.
     pub async fn reload(&self, settings: &[(&str, &str)]) -> Result<Vec<String>, ReloadError> {
         let further = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         self.reloader.reload(loaded(self.given.iter().cloned().chain(further).collect())).await
@@ -225,7 +225,7 @@ impl Gateway {
         self.end().await;
     }
 
-    /// The same, for one that is replaced.
+    /// The same, for a gateway that is replaced.
     pub async fn end(&mut self) {
         drop(self.stop.take());
         if let Some(serving) = self.serving.take() {
@@ -250,7 +250,7 @@ impl Gateway {
         self.sent(Some(key), method, path, body, headers).await
     }
 
-    /// Sends a request without a body, and with no credential but what is in `headers`.
+    /// Sends a request without a body and with no other credential than those in `headers`.
     pub async fn send_bare(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
         self.sent(None, method, path, None, headers).await
     }
@@ -322,7 +322,7 @@ fn loaded(overrides: Vec<(String, String)>) -> Loaded {
     Settings::load_from(LoadArgs { file: None, env: nothing, overrides }).expect("settings")
 }
 
-/// Serves `sandbox` on a free port for the rest of the test; its address.
+/// Serves `sandbox` on a free port for the rest of the test and returns its address.
 pub async fn serve_sandbox(sandbox: &Sandbox) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let base_url = format!("http://{}", listener.local_addr().expect("an address"));

@@ -14,24 +14,24 @@ pub struct Losing {
     wire: Arc<Wire>,
 }
 
-/// What happens on the wire.
+/// The state of the wire.
 struct Wire {
     lose: Mutex<Vec<Loss>>,
     /// The key whose requests are never answered.
     silent_for: Mutex<Option<String>>,
-    /// Answers that wait.
+    /// Counts waiting answers.
     waiting: Semaphore,
-    /// Answers that may go on.
+    /// Counts answers that may go on.
     let_go: Semaphore,
 }
 
-/// A request that is lost.
+/// A request that is lost or delayed.
 #[derive(Clone)]
 struct Loss {
     method: String,
     /// Whether v1 sees it.
     arrives: bool,
-    /// Whether what is asked of v1 to find out is lost as well.
+    /// Whether the gateway's look-ups for the record are lost as well.
     unfound: bool,
     /// Whether its answer is not lost but waits.
     waits: bool,
@@ -41,9 +41,9 @@ struct Loss {
     renames: bool,
 }
 
-/// Reads by which the gateway looks for a write, each tried twice.
+/// Number of reads by which the gateway looks for a write, with two tries each.
 const LOOKS: usize = 6;
-/// What stands before the id in the answer of the sandbox, and an id of no record.
+/// The text before the id in the answer of the sandbox, and an id of no record.
 const ID: &str = "\"id\":\"";
 const NOBODY: &str = "ffffffff-ffff-4fff-8fff-ffffffffffff";
 
@@ -64,17 +64,17 @@ impl Losing {
         Self { base_url: base, wire }
     }
 
-    /// Where the gateway finds v1.
+    /// Returns the address that the gateway uses for v1.
     pub fn base_url(&self) -> &str {
         &self.base_url
     }
 
-    /// The next request with this method is carried out and its answer lost.
+    /// Loses the answer to the next request with this method, which is carried out.
     pub fn lose(&self, method: &str) {
         self.push(Loss::of(method, true));
     }
 
-    /// The same, and the gateway cannot look what became of it either.
+    /// The same; the gateway's look-ups for the record are lost too.
     pub fn lose_unfound(&self, method: &str) {
         self.push(Loss { unfound: true, ..Loss::of(method, true) });
     }
@@ -83,37 +83,37 @@ impl Losing {
         self.wire.lose.lock().expect("a lock").push(loss);
     }
 
-    /// The next request with this method is carried out, and its answer waits until [`Losing::let_go`].
+    /// Delays the answer to the next request with this method until [`Losing::let_go`]; v1 carries the request out.
     pub fn hold(&self, method: &str) {
         self.push(Loss { waits: true, ..Loss::of(method, true) });
     }
 
-    /// The next request with this method waits before v1 sees it until [`Losing::let_go`], and is carried out then.
+    /// Delays the next request with this method until [`Losing::let_go`]; v1 carries it out only then.
     pub fn detain(&self, method: &str) {
         self.push(Loss { waits_before: true, ..Loss::of(method, true) });
     }
 
-    /// The next request with this method is carried out, and its answer has the id of a record that does not exist.
+    /// Puts the id of a missing record into the answer to the next request with this method, which is carried out.
     pub fn rename(&self, method: &str) {
         self.push(Loss { renames: true, ..Loss::of(method, true) });
     }
 
-    /// Waits until a request or an answer waits.
+    /// Waits until a request or an answer is delayed.
     pub async fn held(&self) {
         self.wire.waiting.acquire().await.expect("a wire").forget();
     }
 
-    /// One request or answer that waits goes on.
+    /// Releases one delayed request or answer.
     pub fn let_go(&self) {
         self.wire.let_go.add_permits(1);
     }
 
-    /// From now on no request with this key arrives, and none is answered.
+    /// From now on loses every request with this key.
     pub fn fall_silent_for(&self, key: &str) {
         *self.wire.silent_for.lock().expect("a lock") = Some(key.to_owned());
     }
 
-    /// The next request with this method is lost before v1 sees it.
+    /// Loses the next request with this method before v1 sees it.
     pub fn swallow(&self, method: &str) {
         self.push(Loss::of(method, false));
     }
@@ -132,7 +132,7 @@ impl Loss {
     }
 }
 
-/// One request on its own connection to v1, so that the end of the answer is the end of the connection.
+/// Passes one request over its own connection to v1, so that the end of the answer is the end of the connection.
 async fn pass(mut client: TcpStream, behind: String, wire: Arc<Wire>) -> Option<()> {
     let mut request = Vec::new();
     let head = loop {

@@ -4,7 +4,7 @@
 use super::gateway::Gateway;
 use causeway::sandbox::Sandbox;
 
-/// One project, and who reads it.
+/// One project, and its reader.
 pub struct Reader {
     /// Key of a member.
     pub key: String,
@@ -31,7 +31,7 @@ impl Reader {
         Self { key, workspace, project, identifier: facts.project_identifier, items }
     }
 
-    /// The paths of round `number`; each round looks at other items.
+    /// Returns the paths of round `number`; each round reads other items.
     pub fn round(&self, number: usize) -> Vec<String> {
         let Self { workspace, project, identifier, items, .. } = self;
         let item = |step: usize| &items[(number * 7 + step) % items.len()];

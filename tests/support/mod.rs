@@ -1,4 +1,4 @@
-//! What several integration tests share.
+//! Code that several integration tests share.
 //!
 //! May use: the recorded exchanges in `fixtures/`. Each test file uses a part of it.
 #![allow(dead_code, unused_imports)]

@@ -1,4 +1,4 @@
-//! v1 asked past the gateway, as somebody with another client would.
+//! Calls of v1 past the gateway, as another client would make them.
 //!
 //! May use: the public interface of the crate.
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 /// The recorded project `WEB` at v1.
 pub const V1_WEB: &str = "/api/v1/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/";
 
-/// Status and body of the answer to a request with `key`; `path` begins with `/api/`, and null is no body.
+/// Returns status and body for a request with `key`; `path` begins with `/api/`, and null means no body.
 pub fn ask_v1(sandbox: &Sandbox, key: &str, method: &str, path: &str, body: &Value) -> (u16, Value) {
     let request = Request::builder().method(method).uri(path).header("X-Api-Key", key);
     let bytes = if body.is_null() { Bytes::new() } else { Bytes::from(body.to_string()) };
@@ -19,7 +19,7 @@ pub fn ask_v1(sandbox: &Sandbox, key: &str, method: &str, path: &str, body: &Val
     (answer.status().as_u16(), serde_json::from_slice(answer.body()).unwrap_or_default())
 }
 
-/// What ada gets for a request in the project `WEB`, which has to succeed.
+/// Sends a request of ada in the project `WEB`, which must succeed, and returns the body.
 #[track_caller]
 pub fn in_web(sandbox: &Sandbox, method: &str, path: &str, body: &Value) -> Value {
     let (status, answer) = ask_v1(sandbox, "ada", method, &format!("{V1_WEB}{path}"), body);

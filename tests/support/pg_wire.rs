@@ -1,4 +1,4 @@
-//! A wire between a gateway and PostgreSQL that counts what is asked, can be cut and can fall silent.
+//! A wire between a gateway and PostgreSQL that counts statements, can be cut and can fall silent.
 //!
 //! May use: nothing of the crate.
 
@@ -17,23 +17,23 @@ pub struct PgWire {
 
 #[derive(Default)]
 struct Inner {
-    /// Statements that were carried out (`Execute` and `Query` messages), those of the keeper's connection left out.
+    /// Number of executed statements (`Execute` and `Query` messages), without those of the keeper's connection.
     statements: AtomicU64,
     silent: watch::Sender<bool>,
     cut: watch::Sender<u64>,
     refusing: AtomicBool,
-    /// Whether notifications are kept back, as by a pooler in transaction mode.
+    /// Whether notifications are held back, as by a pooler in transaction mode.
     deaf: AtomicBool,
-    /// Which commit is late or lost, and by how much.
+    /// The commit that is late or lost, and by how much.
     late_commit: Mutex<Option<(String, Late)>>,
 }
 
-/// How late a commit arrives.
+/// Delay of a commit.
 #[derive(Clone, Copy)]
 enum Late {
-    /// So late, and its connection has ended at once.
+    /// The commit arrives after this time; its connection ends at once.
     Lost(Duration),
-    /// So late.
+    /// The commit arrives after this time.
     Slow(Duration),
 }
 
@@ -64,27 +64,27 @@ impl PgWire {
         &self.url
     }
 
-    /// Statements so far, without those of connections that listen.
+    /// Returns the number of statements so far, without those of connections that listen.
     pub fn statements(&self) -> u64 {
         self.inner.statements.load(Ordering::SeqCst)
     }
 
-    /// From now on nothing gets through, and nobody is told; or everything again.
+    /// From now on lets nothing through, without an error; or lets everything through again.
     pub fn silence(&self, silent: bool) {
         self.inner.silent.send_replace(silent);
     }
 
-    /// From now on no notification arrives, as with a pooler in transaction mode; to be called before anybody connects.
+    /// From now on holds notifications back, like a pooler in transaction mode; to be called before any connection.
     pub fn keep_notifications_back(&self) {
         self.inner.deaf.store(true, Ordering::SeqCst);
     }
 
-    /// The commit of the next transaction that has `text` in it arrives so late, and its connection ends at once.
+    /// Delays the commit of the next transaction that contains `text` by `late`, and ends its connection at once.
     pub fn lose_commit_of(&self, text: &str, late: Duration) {
         self.inner.has_late_commit(text, Late::Lost(late));
     }
 
-    /// The commit of the next transaction that has `text` in it arrives so late.
+    /// Delays the commit of the next transaction that contains `text` by `late`.
     pub fn slow_commit_of(&self, text: &str, late: Duration) {
         self.inner.has_late_commit(text, Late::Slow(late));
     }
@@ -101,7 +101,7 @@ impl Inner {
         *self.late_commit.lock().expect("a lock") = Some((text.to_owned(), late));
     }
 
-    /// How late this commit arrives, when it is the one that does; `is_its` tells whether its text has passed.
+    /// Returns the delay of this commit, if it is the chosen one; `is_its` says whether its text has passed.
     fn delays(&self, piece: &[u8], is_its: &mut bool) -> Option<Late> {
         let mut lost = self.late_commit.lock().expect("a lock");
         let (text, late) = lost.clone()?;
@@ -151,7 +151,7 @@ async fn carry(
                 tokio::spawn(async move {
                     tokio::time::sleep(late).await;
                     let _ = to.write_all(&commit).await;
-                    // The server has read it before it sees the end.
+                    // By then the server has read the commit, before it sees the end.
                     tokio::time::sleep(Duration::from_millis(200)).await;
                 });
                 return;
@@ -173,7 +173,7 @@ struct Counting {
 }
 
 impl Counting {
-    /// The messages of a server in `piece` that are no notifications, as far as they are complete.
+    /// Returns the complete messages of a server in `piece`, without notifications.
     fn without_notifications(&mut self, piece: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(piece);
         let mut passed = Vec::new();

@@ -1,5 +1,5 @@
-//! A v2 of the deployment's own for tests: another gateway, behind a wire that notes what it is asked and changes
-//! answers as a test likes.
+//! A v2 of the deployment's own for tests: another gateway, behind a wire that records its requests and changes
+//! answers for a test.
 //!
 //! May use: nothing of the crate.
 
@@ -17,7 +17,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use tokio::net::TcpListener;
 
-/// A request as it came.
+/// A request as it arrived.
 #[derive(Debug, Clone)]
 pub struct Asked {
     pub method: Method,
@@ -27,13 +27,13 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// A header as text; empty without it.
+    /// Returns a header as text; empty without it.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 }
 
-/// Changes an answer: what was asked for with the number of the request, its status and its body.
+/// Changes an answer; gets the request, its number, the status and the body.
 pub type Edit = dyn Fn(&Asked, usize, &mut u16, &mut Value) + Send + Sync;
 
 /// Status, media type and body by path and query.
@@ -50,7 +50,7 @@ struct Wire {
     client: Client<HttpConnector, Full<Bytes>>,
     asked: Mutex<Vec<Asked>>,
     edit: Box<Edit>,
-    /// What was answered, where it is answered again from memory.
+    /// Stored answers, when it answers repeated requests from memory.
     remembered: Option<Mutex<Memory>>,
 }
 
@@ -63,7 +63,7 @@ impl Planting {
         Self::new(behind, Box::new(edit), None).await
     }
 
-    /// A wire that answers from memory what it has passed on once, and so costs next to nothing.
+    /// A wire that answers repeated requests from memory, and so costs next to nothing.
     pub async fn remembering(behind: &str) -> Self {
         Self::new(behind, Box::new(|_, _, _, _| {}), Some(Mutex::default())).await
     }
@@ -96,7 +96,7 @@ impl Planting {
         &self.base_url
     }
 
-    /// What it was asked with a key; the question whether it is a v2 has none.
+    /// Returns the requests with a key; the question whether it is a v2 has none.
     pub fn asked(&self) -> Vec<Asked> {
         let asked = self.wire.asked.lock().expect("no panic");
         asked.iter().filter(|asked| asked.headers.contains_key("x-api-key")).cloned().collect()

@@ -1,5 +1,5 @@
 //! A database on a PostgreSQL server for each test: the server that `TEST_POSTGRES_URL` names, else one on this
-//! machine, else one started for this run. A test that finds none fails and says what it needs.
+//! machine, else one started for this run. A test without any server fails and says what it needs.
 
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor};
@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use tokio::sync::OnceCell;
 use uuid::Uuid;
 
-/// Where the server is, as a URL without a database, and what keeps it running.
+/// The URL of the server without a database, and the handle that keeps it running.
 struct Server {
     url: String,
     /// The throw-away server stops when its input closes, which it does when the run ends.
@@ -44,7 +44,7 @@ impl Database {
         format!("{}{host}/{}?{query}", &base[..scheme], self.name)
     }
 
-    /// Carries a statement out there.
+    /// Runs a statement in this database.
     pub async fn run(&self, statement: &'static str) {
         let mut connection = connect(&self.url()).await.expect("the database of the test");
         connection.execute(statement).await.expect("a statement that is carried out");

@@ -1,4 +1,4 @@
-//! What v1 is asked before anything else, and what it answers about the recorded project `WEB` and a work item in it.
+//! The first calls to v1 for every request, and their answers about the recorded project `WEB` and a work item in it.
 //!
 //! May use: `exchange`, `recorded`.
 
@@ -13,24 +13,24 @@ pub const V1: &str = "workspaces/acme/projects/00000000-0000-4000-c000-000000000
 pub const CARD: &str = "?fields=id,is_member,member_role,identifier,workspace,timezone,archived_at,\
                         default_assignee,estimate,cycle_view,module_view";
 
-/// The question who it is, answered with ada.
+/// The call for the current user, answered with ada.
 pub fn me() -> Exchange {
     let ada =
         json!({"id": "00000000-0000-4000-a000-000000000001", "email": "ada@acme.test", "display_name": "ada"});
     Exchange::get("users/me/").reply(200, ada)
 }
 
-/// The question for the card of the project.
+/// The call for the card of the project.
 pub fn get_card() -> Exchange {
     Exchange::get(&format!("{V1}{CARD}"))
 }
 
-/// Where the card is read with another slug.
+/// Returns the target of the card with another slug.
 pub fn card_target(slug: &str) -> String {
     format!("{}{CARD}", V1.replace("acme", slug))
 }
 
-/// A card of the project for somebody with this role.
+/// Returns a card of the project for a person with this role.
 pub fn card(role: Option<i64>) -> Value {
     json!({"id": "00000000-0000-4000-c000-000000000001", "is_member": role.is_some(), "member_role": role,
         "identifier": "WEB", "workspace": "00000000-0000-4000-b000-000000000001", "timezone": "UTC",
@@ -44,7 +44,7 @@ pub fn item(id: &str, name: &str) -> Value {
     item
 }
 
-/// The read of that work item as a whole.
+/// The read of that whole work item.
 pub fn get_item(id: &str, name: &str) -> Exchange {
     Exchange::get(&format!("{V1}work-items/{id}/?{WHOLE}")).reply(200, item(id, name))
 }

@@ -1,11 +1,11 @@
-//! Numbers that scatter, the same in every run.
+//! Random numbers that are the same in every run.
 
-/// Numbers by seed (SplitMix64).
+/// Random numbers from a seed (SplitMix64).
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 impl Random {
-    /// The row that begins with `seed`.
+    /// The sequence that begins with `seed`.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -23,7 +23,7 @@ impl Random {
         (self.next() % end.max(1) as u64) as usize
     }
 
-    /// True in `percent` of a hundred.
+    /// Returns true with a probability of `percent` percent.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }

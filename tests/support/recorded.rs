@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::path::Path;
 
-/// The answer v1 gave in a recorded exchange.
+/// v1's answer in a recorded exchange.
 #[derive(Debug, Clone)]
 pub struct Recorded {
     /// Method of the request.

@@ -7,7 +7,7 @@ use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Longest start.
+/// Longest time for a start.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The server; it ends with the test.
@@ -63,7 +63,7 @@ impl Redis {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// Where it listens.
+    /// Returns the port of its listener.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -73,12 +73,12 @@ impl Redis {
         Client::open(self.url()).and_then(|client| client.get_connection()).expect("a connection to Redis")
     }
 
-    /// Forgets everything.
+    /// Deletes all its data.
     pub fn flush(&self) {
         redis::cmd("FLUSHALL").exec(&mut self.connection()).expect("an empty Redis");
     }
 
-    /// How many scripts it has run.
+    /// Returns the number of scripts it has run.
     pub fn scripts_run(&self) -> u64 {
         let told: String =
             redis::cmd("INFO").arg("commandstats").query(&mut self.connection()).expect("its figures");
@@ -86,7 +86,7 @@ impl Redis {
         line.and_then(|line| line.split(',').next()?.parse().ok()).unwrap_or_default()
     }
 
-    /// Everything it holds, keys and values, as text.
+    /// Returns all its keys and values as text.
     pub fn contents(&self) -> String {
         let mut connection = self.connection();
         let keys: Vec<String> = redis::cmd("KEYS").arg("*").query(&mut connection).expect("its keys");

@@ -1,9 +1,9 @@
 //! Recorded exchanges: loading them, turning them into requests for another world, and comparing
-//! answers. What is comparable and what is not is said in `fixtures/README.md`. Uses no part of the
+//! answers. `fixtures/README.md` says what can be compared. Uses no part of the
 //! crate, so that any test may replay against anything.
 //!
 //! The caller keeps one [`Replay`] per recordings file and, for each exchange, asks it for the
-//! [`Replay::request`], gets an answer from wherever it likes, and hands it to [`Replay::compare`].
+//! [`Replay::request`], gets an answer from anywhere, and passes it to [`Replay::compare`].
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -38,7 +38,7 @@ const PRESENT_HEADERS: [&str; 2] = ["x-ratelimit-remaining", "x-ratelimit-reset"
 /// A recordings file.
 #[derive(Debug, Deserialize)]
 pub struct Recording {
-    /// What it is about.
+    /// Its subject.
     pub area: String,
     /// When it was recorded.
     #[serde(deserialize_with = "timestamp")]
@@ -57,11 +57,11 @@ fn timestamp<'de, D: Deserializer<'de>>(source: D) -> Result<Timestamp, D::Error
 pub struct Exchange {
     /// Its name, unique over all files.
     pub name: String,
-    /// What was sent.
+    /// The request.
     pub request: RecordedRequest,
-    /// What came back.
+    /// The response.
     pub response: RecordedResponse,
-    /// How long the story waited before it.
+    /// The pause before it.
     #[serde(default)]
     pub after_wait: Option<Wait>,
 }
@@ -82,10 +82,10 @@ pub struct RecordedRequest {
     /// The body.
     #[serde(default)]
     pub body: Value,
-    /// Whether a text body is the bytes themselves, in Latin-1.
+    /// Whether a text body is raw bytes, written as Latin-1.
     #[serde(default)]
     pub body_is_raw: bool,
-    /// How to make a body too large to keep.
+    /// Description of a body that is too large to store.
     #[serde(default)]
     pub body_generated: Option<Generated>,
 }
@@ -119,7 +119,7 @@ pub struct Wait {
 }
 
 impl Exchange {
-    /// The pause before it.
+    /// Returns the pause before it.
     pub fn wait(&self) -> Duration {
         self.after_wait.as_ref().map_or(Duration::ZERO, |wait| Duration::from_secs_f64(wait.seconds))
     }
@@ -137,7 +137,7 @@ pub fn load(area: &str) -> Recording {
     serde_json::from_str(&text).expect("recordings in the known format")
 }
 
-/// The exchanges `fixtures/README.md` excuses, with their reasons: rows of the table that start with
+/// Returns the exchanges that `fixtures/README.md` excuses, with their reasons: rows of the table that start with
 /// a name in backquotes.
 pub fn known_differences() -> BTreeMap<String, String> {
     let text = fs::read_to_string(fixture("README.md")).expect("fixtures/README.md");
@@ -151,7 +151,7 @@ pub fn known_differences() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// One file's replay: which id of this world stands for which recorded one.
+/// The replay of one file: the id of this world for each recorded id.
 #[derive(Debug)]
 pub struct Replay {
     recorded_at: Timestamp,
@@ -164,7 +164,7 @@ impl Replay {
         Self { recorded_at: recording.recorded_at, ids: HashMap::new() }
     }
 
-    /// The request for this world: recorded ids are replaced by the ones that took their place.
+    /// Returns the request for this world: recorded ids are replaced by those of this world.
     pub fn request(&self, exchange: &Exchange) -> Request<Bytes> {
         let recorded = &exchange.request;
         let mut target = self.here(&recorded.path);
@@ -214,12 +214,12 @@ impl Replay {
         out
     }
 
-    /// Compares an answer with the recorded one and learns which ids stand for which. The first
-    /// difference is returned.
+    /// Compares an answer with the recorded one, learns which ids correspond, and returns the first
+    /// difference.
     pub fn compare(&mut self, exchange: &Exchange, response: &Response<Bytes>) -> Result<(), String> {
         let recorded = &exchange.response;
         let body = plain_body(response);
-        // Ids are learned even if something else differs, so that one difference stays one.
+        // Ids are learned even if something else differs, so that one difference does not cause more.
         let parsed: Value = serde_json::from_slice(&body).unwrap_or_else(|_| {
             if body.is_empty() { Value::Null } else { Value::String(String::from_utf8_lossy(&body).into_owned()) }
         });
@@ -272,7 +272,7 @@ impl Replay {
                     let Some(other) = b.get(key) else {
                         return Err(format!("{below} is missing"));
                     };
-                    // A random icon, a clock reading, what was found on the link's page.
+                    // A random icon, a clock reading, the content of a link's page.
                     let free = match key.as_str() {
                         "logo_props" => value.get("icon").is_some() && other.get("icon").is_some(),
                         "epoch" => value.is_number() && other.is_number(),
@@ -323,7 +323,7 @@ impl Replay {
         }
         if let (Some((at, zone)), Some((_, other_zone))) = (instant(there), instant(here)) {
             let seconds = at.duration_since(self.recorded_at).as_secs().abs();
-            // Set by the clock: the value is free, the offset is not.
+            // Set by the clock: any value is accepted, but the offset must agree.
             if seconds < 86_400 {
                 return if zone == other_zone { Ok(()) } else { differ() };
             }
@@ -335,7 +335,7 @@ impl Replay {
     }
 }
 
-/// Ids that are the same in every world: those of the seed, and the one that exists nowhere.
+/// Checks for ids that are the same in every world: those of the seed, and the one that exists nowhere.
 fn is_fixed(id: &str) -> bool {
     id.starts_with("00000000-0000-4000-") || id.starts_with("deadbeef-")
 }

@@ -1,6 +1,6 @@
-//! The read shapes of the contract and of an OpenAPI document, and what is wrong with a value as one of them.
+//! The read shapes of the contract and of an OpenAPI document, and the faults of a value measured by them.
 //!
-//! JSON Schema is `jsonschema`'s affair; this file says what the formats mean, and a format it does not name fails.
+//! `jsonschema` evaluates JSON Schema; this file defines the formats, and a format it does not name fails.
 //! May use: the contract in `fixtures/`.
 
 use jsonschema::Validator;
@@ -24,19 +24,19 @@ pub const ADDED_CODES: &[&str] = &[
     "idempotency_in_progress",
 ];
 
-/// Shapes of `fixtures/contract/resources.json` for what the gateway sends.
+/// Shapes of `fixtures/contract/resources.json` for everything the gateway sends.
 pub static SENT: LazyLock<Shapes> = LazyLock::new(|| Shapes::new(contract(), is_sent_instant));
 
 /// Shapes by name.
 pub struct Shapes {
     definitions: Value,
     is_instant: fn(&str) -> bool,
-    /// What was asked for so far, by its schema.
+    /// Validators used so far, by their schema.
     validators: Mutex<HashMap<Value, Arc<Validator>>>,
 }
 
 impl Shapes {
-    /// From the schemas of an OpenAPI document.
+    /// The shapes of an OpenAPI document.
     pub fn of_a_document(document: &Value) -> Self {
         Self::new(local(&document["components"]["schemas"]), is_instant)
     }
@@ -45,12 +45,12 @@ impl Shapes {
         Self { definitions, is_instant, validators: Mutex::default() }
     }
 
-    /// Faults of `value` as a `name`; empty when it is one.
+    /// Returns the faults of `value` as a `name`; empty when it is valid.
     pub fn faults(&self, name: &str, value: &Value) -> Vec<String> {
         self.faults_as(&json!({"$ref": format!("#/$defs/{name}")}), value)
     }
 
-    /// Faults of `value` as what `schema` says, which may refer to the shapes.
+    /// Returns the faults of `value` by `schema`, which may refer to the shapes.
     pub fn faults_as(&self, schema: &Value, value: &Value) -> Vec<String> {
         let known = self.validators.lock().expect("a lock").get(schema).cloned();
         let validator = known.unwrap_or_else(|| {
@@ -77,7 +77,7 @@ impl Shapes {
             .unwrap_or_else(|fault| panic!("{fault} in {schema}"))
     }
 
-    /// Fails unless `value` is a `name`.
+    /// Fails unless `value` is a valid `name`.
     #[track_caller]
     pub fn assert(&self, name: &str, value: &Value) {
         let faults = self.faults(name, value);
@@ -100,7 +100,7 @@ fn local(part: &Value) -> Value {
     serde_json::from_str(&part.to_string().replace("#/components/schemas/", "#/$defs/")).expect("JSON")
 }
 
-/// Instants leave the gateway in UTC with six digits, whoever asked (trap 42).
+/// Checks the form of all instants that the gateway sends: UTC with six digits, for every caller (trap 42).
 fn is_sent_instant(text: &str) -> bool {
     text.len() == 27 && is_instant(text)
 }

@@ -12,7 +12,7 @@
 //! [`Exchange::repeated`]). [`ScriptedV1::finish`] fails with a readable report when a call came that was
 //! not in the script or an exchange was not used; a double that is dropped without `finish` does the
 //! same. Exchanges may be used in any order, or in the order given with [`ScriptedV1::in_order`].
-//! A call that matches nothing is answered 599, so that the code under test cannot take it for v1.
+//! A call that matches nothing is answered 599, which the code under test cannot take for an answer of v1.
 
 use super::exchange::Delivery;
 pub use super::exchange::{Exchange, Gate, Seen};
@@ -34,7 +34,7 @@ struct Script {
 }
 
 impl Script {
-    /// The exchange for a request, marked as used.
+    /// Returns the exchange for a request and marks it as used.
     fn take(&mut self, seen: Seen) -> Option<Exchange> {
         self.seen.push(seen.clone());
         let in_order = self.in_order;
@@ -104,12 +104,12 @@ impl ScriptedV1 {
         self
     }
 
-    /// The next `connections` connections are closed before anything is read from them.
+    /// Closes the next `connections` connections before anything is read from them.
     pub fn drop_before_reading(&self, connections: u32) {
         self.script().dropped_connections += connections;
     }
 
-    /// Everything that arrived, in order.
+    /// Returns all requests so far, in order.
     pub fn seen(&self) -> Vec<Seen> {
         self.script().seen.clone()
     }
@@ -131,7 +131,7 @@ impl ScriptedV1 {
         assert!(waited.is_ok(), "v1 was called {} times, not {calls}", self.calls());
     }
 
-    /// Fails with a report unless the script was followed to the end.
+    /// Fails with a report unless every exchange of the script was used.
     #[track_caller]
     pub fn finish(self) {
         let report = {
@@ -160,7 +160,7 @@ impl Drop for ScriptedV1 {
     }
 }
 
-/// A base URL at which nobody listens: connections to it are refused.
+/// A base URL at which nothing listens: connections to it are refused.
 pub async fn nobody() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     format!("http://{}", listener.local_addr().expect("an address"))
@@ -198,7 +198,7 @@ async fn serve(mut stream: TcpStream, script: Arc<Mutex<Script>>) {
     }
 }
 
-/// Whether the connection stays open.
+/// Sends the answer and returns whether the connection stays open.
 async fn send(stream: &mut TcpStream, exchange: &Exchange) -> bool {
     let missing = match exchange.delivery {
         Delivery::DropAfterReading => return false,

@@ -11,14 +11,14 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// How v1 is.
+/// The state of v1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Line {
     /// Answers.
     Up,
     /// Refuses connections.
     Refusing,
-    /// Takes requests and answers nothing.
+    /// Accepts requests and never answers.
     Hanging,
     /// A proxy answers every request with this status and a page.
     Failing(u16),
@@ -26,7 +26,7 @@ pub enum Line {
     Poisoned(&'static str),
     /// Only paths that contain this word get no answer.
     HangingFor(&'static str),
-    /// A proxy knows no route for paths that contain this word, and says so with this status in JSON of its own.
+    /// A proxy has no route for paths that contain this word, and answers with this status and JSON of its own.
     Unrouted(u16, &'static str),
 }
 
@@ -61,17 +61,17 @@ impl Switch {
         *self.serving.lock().expect("a lock") = Some(serving);
     }
 
-    /// Where the gateway finds v1.
+    /// Returns the address that the gateway uses for v1.
     pub fn base_url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Requests that arrived so far, answered or not.
+    /// Returns the number of requests so far, answered or not.
     pub fn asked(&self) -> u32 {
         self.asked.load(Ordering::SeqCst)
     }
 
-    /// From now on v1 is so. Open connections that do not fit end.
+    /// Changes the state of v1. Open connections that do not fit it end.
     pub async fn set(&self, line: Line) {
         let before = *self.line.borrow();
         if line == Line::Refusing {
@@ -110,7 +110,7 @@ async fn connection(
         match now {
             Line::Refusing => return None,
             Line::Hanging => {
-                // Until it is switched again, and then broken off.
+                // Waits until the next switch, then breaks off.
                 let _ = line.changed().await;
                 return None;
             }
@@ -148,7 +148,7 @@ async fn ask(behind: &str, head: &str, request: &[u8]) -> Option<Vec<u8>> {
     v1.write_all(&request[first..]).await.ok()?;
     let mut answer = Vec::new();
     v1.read_to_end(&mut answer).await.ok()?;
-    // The connection to the gateway stays open, whatever v1 says of its own.
+    // The connection to the gateway stays open, whatever v1 says about its own connection.
     let end = answer.windows(4).position(|window| window == b"\r\n\r\n")?;
     let head = String::from_utf8_lossy(&answer[..end]);
     let lines: Vec<&str> =
@@ -183,7 +183,7 @@ async fn fill(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// Waits until `done`, with patience for a busy machine.
+/// Waits until `done` returns true, long enough for a busy machine.
 pub async fn until(what: &str, mut done: impl AsyncFnMut() -> bool) {
     let begun = std::time::Instant::now();
     while !done().await {

@@ -1,4 +1,4 @@
-//! Requests as they come over the wire to a test double of v1.
+//! Requests as a test double of v1 receives them.
 //!
 //! May use: nothing of the crate.
 
@@ -17,8 +17,8 @@ pub struct WireRequest {
 }
 
 impl WireRequest {
-    /// The next request, with its body by length; what comes after it stays in `buffer`. None when the connection
-    /// ends, or what comes is no request.
+    /// Reads the next request, with its body by length; later bytes stay in `buffer`. None when the connection
+    /// ends, or when the bytes are no request.
     pub async fn read(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Self> {
         let head_end = loop {
             if let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {

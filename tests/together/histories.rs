@@ -1,10 +1,10 @@
-//! Histories: many writers over the same few work items, recorded and held against a model, in front of a v1 that
+//! Histories: many writers over the same few work items, recorded and compared with a model, in front of a v1 that
 //! loads a row, waits and saves all of it.
 //!
-//! Per item there must be an order in which every answer could have been given (`linear`), the state v1 holds in the
-//! end included, so that no acknowledged write is missing. Across items no two hold one external pair at a time, no
-//! parents form a loop, and no item is below one that is gone. Whether the checks see anything is shown by the same
-//! histories through two gateways that do not know of each other, which is what no lock at all looks like.
+//! For each item there must be an order in which every answer is possible (`linear`), including the final state at
+//! v1, so that no acknowledged write is missing. Across items no two hold one external pair at a time, no
+//! parents form a loop, and no item has a deleted parent. The same histories through two gateways without a common
+//! store prove that the checks find faults: that is the same as having no lock at all.
 
 use crate::support::gateway::{Answer, Gateway, serve_sandbox};
 use crate::support::postgres::Database;
@@ -20,31 +20,31 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Items written to at a time.
+/// Number of items written to at a time.
 const ITEMS: usize = 20;
-/// Values of pairs, few so that they are wanted by several.
+/// Number of values of pairs, so small that several writers want the same one.
 const PAIRS: usize = 12;
-/// Times a writer comes again when it is told to.
+/// Number of times a writer repeats a request when it is told to.
 const PATIENCE: usize = 30;
-/// Positions looked at for one item before the search gives up.
+/// Number of positions examined for one item before the search gives up.
 const POSITIONS: usize = 2_000_000;
 
-/// How large a history is.
+/// The size of a history.
 #[derive(Debug, Clone, Copy)]
 struct Size {
     writers: usize,
     operations: usize,
     seed: u64,
-    /// Whether all writers take turns: those of gateways that do not know of each other do not.
+    /// Whether all writers take turns; those of gateways without a common store do not.
     turns: bool,
 }
 
-/// Everyday and long numbers of operations.
+/// Returns the everyday or the long number of operations.
 fn operations(everyday: usize, long: usize) -> usize {
     if std::env::var_os("LONG_TESTS").is_some() { long } else { everyday }
 }
 
-/// Everything that was asked and answered, by item.
+/// All requests and answers, by item.
 #[derive(Default)]
 struct Record {
     clock: AtomicU64,
@@ -72,7 +72,7 @@ impl Record {
 struct Writer {
     gateway: Arc<Gateway>,
     record: Arc<Record>,
-    /// Ids of the items there are.
+    /// Ids of the existing items.
     items: Arc<Mutex<Vec<String>>>,
     labels: Arc<Vec<String>>,
     random: Random,
@@ -98,8 +98,8 @@ impl Writer {
         }
     }
 
-    /// Sends a request, and again while it is told that nothing was done and to come later: on a machine with much
-    /// else to do the store or a turn may take longer than the gateway waits.
+    /// Sends a request, and again while the answer says that nothing was done and to come later: on a busy machine the
+    /// store or a turn may take longer than the gateway waits.
     async fn send(&self, method: &str, path: &str, body: Option<&Value>) -> (Answer, u64, u64) {
         for _ in 0..PATIENCE {
             let begun = self.record.now();
@@ -150,7 +150,7 @@ impl Writer {
                 self.record.note(id, begun, ended, What::Patched { change, shown });
             }
             404 => self.record.note(id, begun, ended, What::NotLive),
-            // A parent that is not live or leads back, and a pair that another has.
+            // A parent that is not live or leads back, and a pair that another item has.
             400 if matches!(change, Change::Parent(_)) => {}
             409 if matches!(change, Change::Pair(_)) => {}
             _ => panic!("{change:?}: {} {}", answer.status, answer.json),
@@ -176,7 +176,7 @@ impl Writer {
 
     async fn delete(&mut self, slot: usize, id: &str) {
         let (answer, begun, ended) = self.send("DELETE", &format!("work-items/{id}/"), None).await;
-        // Without turns somebody else may have deleted it after what is below it was made top-level.
+        // Without turns another writer may have deleted the item after its children were made top-level.
         let half = !self.turns && answer.status == 502 && answer.json["detail"].to_string().contains("not_found");
         match answer.status {
             204 => self.record.note(id, begun, ended, What::Deleted),
@@ -195,7 +195,7 @@ impl Writer {
         self.items.lock().expect("no panic")[slot] = made;
     }
 
-    /// A new item, with a pair or a parent when it gets them.
+    /// Creates an item, at random with a pair or a parent.
     async fn create(&mut self) -> String {
         let mut body = json!({"name": format!("n{}", self.record.now())});
         let pair = (self.random.below(2) == 0).then(|| format!("p{}", self.random.below(PAIRS)));
@@ -207,7 +207,7 @@ impl Writer {
             body["parent_id"] = json!(self.other());
         }
         let (answer, begun, ended) = self.send("POST", "work-items/", Some(&body)).await;
-        // Without turns somebody else may have deleted its parent at that time, and v1 deletes what is below it.
+        // Without turns another writer may have deleted its parent at that time, and v1 deletes the children.
         let lost = !self.turns
             && body.get("parent_id").is_some()
             && answer.status == 502
@@ -239,22 +239,22 @@ impl Writer {
         self.record.note(id, begun, ended, what);
     }
 
-    /// Keeps the index warm, so that writes go by its rows.
+    /// Keeps the index warm, so that writes use its rows.
     async fn list(&mut self) {
         let (answer, ..) = self.send("GET", "work-items/?priority=high", None).await;
         answer.expect(200);
     }
 }
 
-/// What was found wrong with a history.
+/// The faults of a history.
 #[derive(Debug, Default)]
 struct Found {
     operations: usize,
     items: usize,
     positions: usize,
-    /// Items for whose answers there is no order.
+    /// Items without an order that explains their answers.
     disorder: Vec<String>,
-    /// Rules across items that do not hold.
+    /// Broken rules across items.
     rules: Vec<String>,
 }
 
@@ -264,7 +264,7 @@ impl Found {
     }
 }
 
-/// Runs a history through `gateways`, writers in turn, and judges it.
+/// Runs a history through `gateways`, which the writers use in turn, and checks it.
 async fn history(name: &str, gateways: &[Arc<Gateway>], size: Size) -> Found {
     let began = Instant::now();
     let record = Arc::new(Record { left: AtomicUsize::new(size.operations), ..Record::default() });
@@ -347,7 +347,7 @@ async fn judge(gateway: &Gateway, record: &Record) -> Found {
     found
 }
 
-/// What v1 holds of an item; its PATCH reaches archived ones as well, and without members it changes nothing.
+/// Returns what v1 has of an item; its PATCH reaches archived ones as well, and without members it changes nothing.
 async fn last(gateway: &Gateway, id: &str) -> (Life, Row, Option<String>) {
     let path = format!("{}/work-items/{id}/", WEB.replace("/api/v2/", "/api/v1/"));
     let answer = gateway.patch("ada", &path, json!({})).await;
@@ -359,7 +359,8 @@ async fn last(gateway: &Gateway, id: &str) -> (Life, Row, Option<String>) {
     (life, Row::of_v1(&json), json["external_id"].as_str().map(str::to_owned))
 }
 
-/// Nobody gets a pair while another certainly has it: from the answer that gave it to the request that ends it.
+/// Checks that no item gets a pair while another certainly has it: from the answer that gave it to the request that
+/// ends it.
 fn held_pairs(events: &HashMap<String, Vec<Event<What>>>, rules: &mut Vec<String>) {
     let mut spans: HashMap<&str, Vec<(u64, u64, &str)>> = HashMap::new();
     for (id, history) in events {
@@ -375,7 +376,7 @@ fn held_pairs(events: &HashMap<String, Vec<Event<What>>>, rules: &mut Vec<String
             .collect();
         changes.sort_unstable_by_key(|change| change.0);
         for (at, (_, ended, pair)) in changes.iter().enumerate() {
-            // Certain only while nobody else changes it.
+            // Certain only while no other writer changes it.
             let until = changes.iter().enumerate().filter(|(other, change)| *other != at && change.1 > *ended);
             let until = until.map(|(_, change)| change.0).min().unwrap_or(u64::MAX);
             if let Some(pair) = pair
@@ -393,7 +394,7 @@ fn held_pairs(events: &HashMap<String, Vec<Event<What>>>, rules: &mut Vec<String
     }
 }
 
-/// Going up from any item ends at one without a parent, over items that are there.
+/// Checks that the chain of parents of each item ends at an item without a parent, over existing items.
 fn lines_upwards(parents: &HashMap<String, Option<String>>, rules: &mut Vec<String>) {
     for start in parents.keys() {
         let (mut seen, mut at) = (HashSet::new(), start);
@@ -438,7 +439,7 @@ async fn every_history_through_two_gateways_on_one_store_has_an_order() {
     assert_eq!(found.violations(), 0, "{:#?}", (&found.disorder.first(), &found.rules));
 }
 
-/// Two gateways with a store each have no lock in common, so this is the test without the lock; it must fail.
+/// Two gateways with a store each have no common lock, so this is the test without the lock; it must fail.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_lock_in_common_the_same_histories_have_none() {
     let scene = Scene::with(4, Duration::from_millis(20), &[("index.freshness", "0s")]).await;

@@ -1,5 +1,5 @@
-//! The same POST sent again: carried out once, answered alike, kept apart from other people's, and never repeated
-//! while nobody knows what became of it.
+//! The same POST sent again: carried out once, answered alike, kept apart from other callers' POSTs, and never
+//! repeated while its outcome is unknown.
 
 use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
 use crate::support::losing::Losing;
@@ -21,7 +21,7 @@ async fn post(gateway: &Gateway, who: &str, path: &str, body: &Value, key: &str)
     gateway.send_with(who, "POST", path, Some(body), &[(KEY, key)]).await
 }
 
-/// Labels, or work items, of this name that v1 has.
+/// Returns how many labels, or work items, of this name v1 has.
 async fn rows(gateway: &Gateway, path: &str, name: &str) -> usize {
     let rows = gateway.get("ada", &format!("{path}?per_page=100")).await.expect(200);
     rows.data().iter().filter(|row| row["name"] == name).count()
@@ -104,7 +104,7 @@ async fn the_key_belongs_to_one_request_of_one_person() {
     other.expect_problem(422, "idempotency_key_reused");
     let other = post(&gateway, "ada", &format!("{}?x=1", labels()), &body, "k").await;
     other.expect_problem(422, "idempotency_key_reused");
-    // Somebody else's key is another one, and so is that for another path.
+    // The same key of another caller, or for another path, is a different key.
     let refused = post(&gateway, "bob", &labels(), &body, "k").await;
     assert!(!replayed(&refused));
     refused.expect_problem(409, "conflict");
@@ -114,7 +114,7 @@ async fn the_key_belongs_to_one_request_of_one_person() {
         let refused = post(&gateway, "ada", &labels(), &json!({"name": "x"}), key).await;
         assert_eq!(refused.expect_problem(400, "validation_error").error_fields(), ["Idempotency-Key"]);
     }
-    // What is not there, or may not be written, is told whatever the header says (O2).
+    // A missing record or a missing right is reported whatever the header says (O2).
     let nothing = format!("{WEB}/work-items/deadbeef-0000-4000-8000-00000000dead/comments/");
     let types = format!("{WEB}/work-item-types/");
     for (who, path, status) in [("ada", &nothing, 404), ("bob", &types, 403)] {
@@ -126,7 +126,7 @@ async fn the_key_belongs_to_one_request_of_one_person() {
     let archive = format!("{WEB}/work-items/00000000-0000-4000-e000-000000000001/archive/");
     let refused = post(&gateway, "ada", &archive, &json!({}), "a b").await;
     assert_eq!(refused.expect_problem(400, "validation_error").error_fields(), ["Idempotency-Key"]);
-    // Only POST knows it.
+    // Only POST uses the header.
     let path = format!("{}{}/", labels(), first.text("id"));
     for name in ["two", "three"] {
         let body = json!({ "name": name });
@@ -147,8 +147,8 @@ async fn a_refusal_before_anything_was_written_frees_the_key() {
     assert!(!replayed(&done));
 }
 
-/// The answer of a create is lost on its way: a name that is given once finds the record at once, and where nothing
-/// proves it the repetition finds it; no other one is made.
+/// The answer of a create is lost: with a unique name the gateway finds the record at once, and where nothing proves
+/// it the repetition finds it; no second record is created.
 #[tokio::test]
 async fn after_a_lost_answer_the_record_is_found() {
     let stage = Stage::new(&[]).await;
@@ -173,7 +173,7 @@ async fn after_a_lost_answer_the_record_is_found() {
     }
 }
 
-/// The write goes on, and its answer is kept for who comes again.
+/// The write goes on, and its answer is stored for a repetition.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_hangs_up_while_v1_is_at_the_write_finds_its_answer() {
     let stage = Stage::new(&[]).await;
@@ -207,7 +207,7 @@ async fn who_hangs_up_while_v1_is_at_the_write_finds_its_answer() {
     }
 }
 
-/// A create that v1 never saw: nothing is repeated until v1 cannot carry it out any more, and then it is.
+/// A create that v1 never saw is repeated only when v1 cannot carry it out any more.
 #[tokio::test]
 async fn what_was_never_carried_out_is_repeated_when_that_is_certain() {
     for (late, status) in [("1h", 502), ("0s", 201)] {
@@ -225,7 +225,7 @@ async fn what_was_never_carried_out_is_repeated_when_that_is_certain() {
     }
 }
 
-/// Two that could both be the record prove nothing.
+/// Two records that could both be the result prove nothing.
 #[tokio::test]
 async fn where_looking_proves_nothing_nothing_is_repeated() {
     let stage = Stage::new(&[("store.late_write", "0s")]).await;
@@ -233,7 +233,7 @@ async fn where_looking_proves_nothing_nothing_is_repeated() {
     stage.losing.lose("POST");
     let lost = post(gateway, "ada", &path, &body, "k").await;
     assert!([502, 504].contains(&lost.status));
-    // Of one that this gateway made without a key it would know that it is another.
+    // If this gateway had made it on v2 without a key, it would know that it is another record.
     gateway.post("ada", &path.replacen("/v2/", "/v1/", 1), body.clone()).await.expect(201);
     for _ in 0..2 {
         post(gateway, "ada", &path, &body, "k").await.expect_problem(502, "upstream_error");
@@ -241,7 +241,7 @@ async fn where_looking_proves_nothing_nothing_is_repeated() {
     assert_eq!(rows(gateway, &path, "twin").await, 2);
 }
 
-/// A record that another keyed request is known to have made is not taken for this one's.
+/// A record that was made by another keyed request is not taken for the result of this one.
 #[tokio::test]
 async fn a_record_of_another_key_is_not_taken() {
     let stage = Stage::new(&[("store.late_write", "0s")]).await;
@@ -255,8 +255,8 @@ async fn a_record_of_another_key_is_not_taken() {
     assert_eq!(rows(gateway, &path, "twin").await, 2);
 }
 
-/// A process that was killed leaves a row that says `running`: the key waits until the attempt must be over, and
-/// then the gateway looks first.
+/// A killed process leaves a row with `running`: the key waits until the attempt must be over, and then the gateway
+/// looks for the record first.
 #[tokio::test]
 async fn a_killed_attempt_is_looked_for_when_its_time_is_over() {
     let stage = Stage::new(&[("store.late_write", "0s")]).await;
@@ -269,7 +269,7 @@ async fn a_killed_attempt_is_looked_for_when_its_time_is_over() {
     let found = post(gateway, "ada", &labels(), &body, "k").await;
     alike(&found, &made);
     assert!(replayed(&found));
-    // The same with nothing behind it: the label is gone, so it is made.
+    // The same without a result: the label is gone, so it is created.
     gateway.delete("ada", &format!("{}{}/", labels(), made.text("id"))).await.expect(204);
     stage
         .execute("UPDATE repeatable_request SET state = 'running', ends_at = began_at + 1, record_id = NULL")
@@ -279,7 +279,7 @@ async fn a_killed_attempt_is_looked_for_when_its_time_is_over() {
     assert_ne!(anew.text("id"), made.text("id"));
 }
 
-/// The shape of an option does not tell when it was made.
+/// The shape of an option has no time of creation.
 #[tokio::test]
 async fn an_option_of_a_killed_attempt_is_found() {
     let stage = Stage::new(&[("store.late_write", "0s")]).await;
@@ -348,7 +348,7 @@ async fn answers_outlive_the_process_and_cannot_be_read_from_the_store() {
     }
 }
 
-/// Nothing is looked for by those who may not see the place any more, and answers do not outlive access.
+/// A caller without access to the place causes no search, and stored answers do not outlive access.
 #[tokio::test]
 async fn who_sees_the_project_no_more_gets_no_kept_answer() {
     let gateway = Gateway::sandboxed(Seed::Recorded).await;
@@ -378,7 +378,7 @@ async fn whoever_may_not_do_it_any_more_gets_no_kept_answer() {
     post(&gateway, "kim", &types, &json!({"name": "Other"}), "k1").await.expect_problem(403, "forbidden");
 }
 
-/// A record of the same name is not taken for the lost one when it shows something else, and not when another request
+/// A record of the same name is not taken for the lost one when it differs in another member, or when another request
 /// has made it.
 #[tokio::test]
 async fn a_record_of_somebody_elses_request_is_no_answer() {
@@ -402,7 +402,7 @@ async fn a_record_of_somebody_elses_request_is_no_answer() {
     }
 }
 
-/// A create of several calls that failed on the way, and told so, is no success when it is sent again.
+/// A create of several calls that failed half-way, and reported it, is no success when it is sent again.
 #[tokio::test]
 async fn half_of_what_was_sent_is_no_answer() {
     let stage = Stage::new(&[]).await;
@@ -422,8 +422,8 @@ async fn half_of_what_was_sent_is_no_answer() {
     }
 }
 
-/// A create that was to make a new default was broken off when the old one still had the flag: the repetition takes it
-/// from that one before it calls the create done.
+/// A create of a new default was interrupted while the old default still had the flag: the repetition clears the old
+/// flag before it calls the create done.
 #[tokio::test]
 async fn a_default_is_the_only_one_before_a_create_counts_as_done() {
     let stage = Stage::new(&[]).await;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 const WRITERS: usize = 8;
 const STEPS: usize = 4;
 
-/// Each writer counts `member` of the record up, again and again until it was not in anybody's way.
+/// Increments `member` of the record; repeats until the write does not conflict with another.
 async fn count_up(gateway: &Arc<Gateway>, path: &str, member: &'static str) {
     let written = |number: usize| Value::String(format!("count {number}"));
     gateway.patch("ada", path, json!({ member: written(0) })).await.expect(200);
@@ -74,7 +74,7 @@ async fn no_count_of_a_work_item_is_lost() {
     count_up(&gateway, &path, "name").await;
 }
 
-/// What v2 does not show of a work item is part of its version too, whoever changed it.
+/// Members of a work item that v2 does not show are part of its version too, whoever changed them.
 #[tokio::test]
 async fn a_change_that_v2_does_not_show_makes_another_version() {
     let gateway = Gateway::sandboxed(Seed::Recorded).await;
@@ -99,7 +99,7 @@ async fn a_change_that_v2_does_not_show_makes_another_version() {
     }
 }
 
-/// A write that must not be done on one version is done on any other.
+/// A write that excludes one version is carried out on any other.
 #[tokio::test]
 async fn a_version_that_is_excluded_is_not_changed() {
     let gateway = Gateway::sandboxed(Seed::Recorded).await;
@@ -136,7 +136,7 @@ async fn a_version_that_is_excluded_is_not_changed() {
     }
 }
 
-/// A demand costs one read, and requests without it cost what they did.
+/// A condition costs one read, and requests without it cost as much as before.
 #[tokio::test]
 async fn a_demand_costs_one_call() {
     let gateway = Gateway::sandboxed(Seed::Recorded).await;

@@ -1,9 +1,9 @@
-//! One work item as its writers and readers should see it, whoever they are: the model that histories are held against.
+//! One work item as its writers and readers should see it: the model with which histories are compared.
 
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// What reads show of an item, as far as the histories write it.
+/// The members of an item that the histories write.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Row {
     name: String,
@@ -16,12 +16,12 @@ pub struct Row {
 }
 
 impl Row {
-    /// As v2 shows it.
+    /// Reads the form of v2.
     pub fn of_v2(json: &Value) -> Self {
         Self::read(json, ["state_id", "label_ids", "parent_id"])
     }
 
-    /// As v1 shows it.
+    /// Reads the form of v1.
     pub fn of_v1(json: &Value) -> Self {
         Self::read(json, ["state", "labels", "parent"])
     }
@@ -40,7 +40,7 @@ impl Row {
         }
     }
 
-    /// The item above it.
+    /// Returns the parent of the item.
     pub fn parent(&self) -> Option<&str> {
         self.parent.as_deref()
     }
@@ -89,10 +89,10 @@ impl Change {
     }
 }
 
-/// Whether an item is there.
+/// Whether an item exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Life {
-    /// Not yet, or no more.
+    /// Not yet, or no longer.
     #[default]
     Absent,
     Live,
@@ -107,7 +107,7 @@ pub struct Item {
     pair: Option<String>,
 }
 
-/// What was asked of an item and what was answered. Refused writes are not here: they change nothing.
+/// A request for an item with its answer. Refused writes are not here: they change nothing.
 #[derive(Debug, Clone)]
 pub enum What {
     Created {
@@ -130,11 +130,11 @@ pub enum What {
     NotLive,
     /// 404 to an unarchive.
     NotThere,
-    /// The item above was deleted.
+    /// The parent was deleted.
     Detached {
         from: String,
     },
-    /// What v1 holds in the end.
+    /// The final state at v1.
     Last {
         life: Life,
         row: Row,
@@ -142,7 +142,7 @@ pub enum What {
     },
 }
 
-/// The item after `what`, or none when that could not have been answered.
+/// Returns the item after `what`, or none when that answer is impossible.
 pub fn step(item: &Item, what: &What) -> Option<Item> {
     let live = item.life == Life::Live;
     let when = |may: bool, after: Item| may.then_some(after);

@@ -1,4 +1,4 @@
-//! Writes that cannot begin before their client is told that there was no time: nothing is carried out for them later.
+//! Writes that cannot begin before their client gets a deadline error: they are not carried out later.
 
 use crate::support::gateway::{Answer, Gateway, WEB};
 use crate::support::proofs::{V1, card, get_card, get_item, item, me};
@@ -19,7 +19,7 @@ fn patch() -> Exchange {
     Exchange::patch(&format!("{V1}work-items/{ITEM}/"))
 }
 
-/// A v1 that takes ada's key, and a gateway before it.
+/// A v1 that accepts ada's key, and a gateway before it.
 async fn stage(settings: &[(&str, &str)]) -> (ScriptedV1, Arc<Gateway>) {
     let v1 = ScriptedV1::start().await;
     v1.expect(me().repeated()).expect(get_card().reply(200, card(Some(20))).repeated());
@@ -31,8 +31,8 @@ fn patches(v1: &ScriptedV1) -> usize {
     v1.seen().iter().filter(|call| call.method == "PATCH").count()
 }
 
-/// What a second write of the record is answered, whose turn comes when the first has gone on for `wait`; `reads` is how
-/// it is told what it changes.
+/// Returns the answer to a second write of the record, whose turn comes when the first has gone on for `wait`; `reads`
+/// is its read of the record.
 async fn behind_another(v1: &ScriptedV1, gateway: &Arc<Gateway>, wait: Duration, reads: Exchange) -> Answer {
     let gate = Gate::default();
     v1.expect(get_item(ITEM, "old"))
@@ -52,7 +52,7 @@ async fn behind_another(v1: &ScriptedV1, gateway: &Arc<Gateway>, wait: Duration,
     second
 }
 
-/// The client may have looked for its change by then, found nothing and sent it again.
+/// By then the client may have looked for its change, found nothing and sent it again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_that_has_not_begun_when_its_client_is_told_504_is_not_carried_out_later() {
     let ((v1, gateway), gate) = (stage(&[("limits.deadline", "4s")]).await, Gate::default());
@@ -60,7 +60,7 @@ async fn a_write_that_has_not_begun_when_its_client_is_told_504_is_not_carried_o
     let told = behind_another(&v1, &gateway, Duration::from_millis(1500), reads).await;
     told.expect_problem(504, "deadline_exceeded");
     gate.open();
-    // The next write of the record has its turn when that one has ended.
+    // The next write of the record gets its turn when this one has ended.
     let again = json!({"name": "again"});
     v1.expect(get_item(ITEM, "first")).expect(patch().body(again.clone()).reply(200, item(ITEM, "again")));
     gateway.patch("ada", &one(), again).await.expect(200);

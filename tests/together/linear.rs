@@ -1,7 +1,7 @@
-//! Whether what several clients saw of one record could have come about one after the other.
+//! Whether the answers that several clients got about one record could come from operations one after the other.
 //!
-//! A search in the manner of Wing and Gong: of all operations not yet placed, any that began before the first of them
-//! was answered may come next, when the model takes it with the answer it got. What was tried is remembered, so that
+//! A search in the manner of Wing and Gong: of all operations not yet placed, each that began before the first of them
+//! was answered may come next, when the model accepts it with its answer. Tried positions are remembered, so that
 //! no position is searched twice. It is our own code, because it is one search over a plain list.
 
 use std::collections::HashSet;
@@ -10,32 +10,32 @@ use std::hash::Hash;
 /// An operation with its answer, between two moments of one clock.
 #[derive(Debug, Clone)]
 pub struct Event<O> {
-    /// When it was sent.
+    /// When the request was sent.
     pub begun: u64,
-    /// When its answer was there.
+    /// When its answer arrived.
     pub ended: u64,
-    /// What was asked and answered.
+    /// The request and its answer.
     pub what: O,
 }
 
-/// What the search found.
+/// The result of the search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// There is an order.
+    /// An order exists.
     Fits {
-        /// Positions looked at.
+        /// Number of positions examined.
         positions: usize,
     },
-    /// There is none.
+    /// No order exists.
     Violated {
-        /// Operations that could be placed at most.
+        /// Greatest number of operations that could be placed.
         placed: usize,
     },
     /// More positions than allowed.
     Undecided,
 }
 
-/// Operations placed: all before `base`, and of the others those in `beyond`, in order.
+/// Operations placed: all before `base`, and also those in `beyond`, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Position<S> {
     base: usize,
@@ -43,8 +43,8 @@ struct Position<S> {
     state: S,
 }
 
-/// Searches an order of `history` that begins with `initial` and in which `step` takes every operation; `step` gives
-/// the state afterwards, or none when the answer could not have been given.
+/// Searches an order of `history` that begins with `initial` and in which `step` accepts every operation; `step`
+/// returns the state afterwards, or none when the answer is impossible.
 pub fn check<S: Clone + Eq + Hash, O>(
     initial: S,
     history: &mut [Event<O>],
@@ -65,7 +65,7 @@ pub fn check<S: Clone + Eq + Hash, O>(
         if seen.len() > most {
             return Verdict::Undecided;
         }
-        // What was answered first is tried first, so it is put on top.
+        // The operation that was answered first is tried first, so it is put on top.
         for index in next(history, &at).into_iter().rev() {
             if let Some(state) = step(&at.state, &history[index].what) {
                 waiting.push(after(&at, index, state));
@@ -75,7 +75,7 @@ pub fn check<S: Clone + Eq + Hash, O>(
     Verdict::Violated { placed }
 }
 
-/// Operations that may come next, those answered first in front.
+/// Returns the operations that may come next, the earliest answered first.
 fn next<S, O>(history: &[Event<O>], at: &Position<S>) -> Vec<usize> {
     let mut first_end = u64::MAX;
     let mut found = Vec::new();
@@ -136,11 +136,11 @@ mod tests {
         let fits = |history: &[(u64, u64, Register)]| matches!(verdict(history), Verdict::Fits { .. });
         assert!(fits(&[]));
         assert!(fits(&[(1, 2, Write(1)), (3, 4, Read(1))]));
-        // At once: either order.
+        // At the same time: either order.
         assert!(fits(&[(1, 4, Write(1)), (2, 3, Read(0)), (5, 6, Read(1))]));
         assert!(fits(&[(1, 4, Write(1)), (2, 3, Read(1)), (5, 6, Read(1))]));
         assert!(fits(&[(1, 9, Write(1)), (2, 8, Write(2)), (10, 11, Read(1)), (12, 13, Read(1))]));
-        // One that takes long beside many short ones.
+        // One long operation beside many short ones.
         let mut many = vec![(1, 10_000, Write(7))];
         many.extend((1..500).map(|turn| (turn * 10, turn * 10 + 5, Read(if turn > 300 { 7 } else { 0 }))));
         assert!(fits(&many));

@@ -1,5 +1,5 @@
-//! Many clients at once: writers of the same records, of the same names and pairs, and what tells them of each
-//! other.
+//! Many clients at once: writers of the same records, of the same names and pairs, and the headers that inform them of
+//! each other.
 //!
 //! May use: the public interface of the crate and `tests/support`.
 

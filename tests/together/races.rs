@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often each race is run; one round is lost by luck now and then even without any order.
+/// Number of runs of each race; a single round may pass by luck even without any lock.
 const ROUNDS: u64 = 4;
 
 fn patch(id: &str, body: Value) -> (&'static str, String, Value) {
@@ -87,7 +87,7 @@ async fn an_archive_beside_a_patch_is_not_undone() {
         let answers = at_once(&scene.gateway, requests).await;
         answers[1].clone().expect(200);
         for patched in [&answers[0], &answers[2]] {
-            // An archived item is not there for a PATCH that comes after.
+            // For a later PATCH an archived item does not exist.
             assert!([200, 404].contains(&patched.status), "{}", patched.json);
         }
         assert_eq!(scene.stored("work-items", &id).await.status, 404, "round {round}: v1 shows it again");
@@ -135,7 +135,7 @@ async fn an_external_pair_is_given_once() {
         let pair = json!({"external_source": "tracker", "external_id": format!("p{round}")});
         let answers = at_once(&scene.gateway, ids.iter().map(|id| patch(id, pair.clone())).collect()).await;
         assert_eq!(statuses(&answers), [200, 409, 409, 409], "updates of round {round}");
-        // One half each is a pair in the end.
+        // Two writes of one half each make a pair in the end.
         let halves = ids.iter().map(|id| patch(id, json!({"external_id": format!("h{round}")})));
         at_once(&scene.gateway, halves.collect()).await;
         let sources = ids.iter().map(|id| patch(id, json!({"external_source": "halves"})));
@@ -206,14 +206,14 @@ async fn there_is_always_one_default_state() {
     }
 }
 
-/// A body that is refused anyway waits for nobody: its line is held by a create that v1 does not answer.
+/// A body that is refused anyway does not wait: a create that v1 does not answer holds its line.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_create_that_is_refused_takes_no_turn() {
     let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
     let wire = Switch::before(&serve_sandbox(&sandbox).await).await;
     let gateway = Arc::new(Gateway::with(&wire.base_url(), &[("limits.deadline", "20s")]).await);
     let labels = format!("{WEB}/labels/");
-    // So that it is known who asks.
+    // So that the caller is known.
     gateway.post("ada", &labels, json!({"name": "First"})).await.expect(201);
     wire.set(Line::HangingFor("/labels/")).await;
     let held = tokio::spawn({
@@ -231,7 +231,7 @@ async fn a_create_that_is_refused_takes_no_turn() {
     held.abort();
 }
 
-/// A cycle with dates takes three writes and a read at v1; nobody is shown it without them, or with one of them.
+/// A cycle with dates takes three writes and a read at v1; no read shows it without dates or with only one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_reads_cycles_in_the_middle_of_a_write_is_shown_a_whole_one() {
     let v1 = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });

@@ -1,4 +1,4 @@
-//! A gateway in front of a v1 that loses updates as the real one does, and what several writers at once are told.
+//! A gateway in front of a v1 that loses updates as the real one does, and the answers to several writers at once.
 
 use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
 use causeway::sandbox::{Config, Sandbox, Seed};
@@ -7,7 +7,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Longest time a write is at work at v1; long beside the time two requests are apart.
+/// Longest time that v1 takes for a write; long compared with the time between two requests.
 const LONGEST: Duration = Duration::from_millis(20);
 
 /// The recorded situation behind a v1 that saves whole rows, and a gateway in front of it.
@@ -18,12 +18,12 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// A scene; `seed` decides how long each write takes.
+    /// A scene; `seed` decides the duration of each write.
     pub async fn new(seed: u64) -> Self {
         Self::with(seed, LONGEST, &[]).await
     }
 
-    /// With times up to `longest` and further settings of the gateway.
+    /// A scene with times up to `longest` and further settings of the gateway.
     pub async fn with(seed: u64, longest: Duration, settings: &[(&str, &str)]) -> Self {
         let config = Config { seed: Seed::Recorded, ..Config::default() };
         let sandbox = Sandbox::new(config).saving_whole_rows(seed, longest);
@@ -36,12 +36,12 @@ impl Scene {
         Gateway::with(&self.v1, settings).await
     }
 
-    /// A new record of the collection `kind` of `WEB`.
+    /// Creates a record in the collection `kind` of `WEB`.
     pub async fn made(&self, kind: &str, body: Value) -> String {
         self.gateway.post("ada", &format!("{WEB}/{kind}/"), body).await.expect(201).text("id")
     }
 
-    /// A new work item.
+    /// Creates a work item.
     pub async fn item(&self, name: &str) -> String {
         self.made("work-items", json!({"name": name})).await
     }
@@ -58,7 +58,7 @@ impl Scene {
     }
 }
 
-/// Sends all requests (method, path below `WEB`, body) at once; their answers in the same order.
+/// Sends all requests (method, path below `WEB`, body) at once; returns their answers in the same order.
 pub async fn at_once(gateway: &Arc<Gateway>, requests: Vec<(&str, String, Value)>) -> Vec<Answer> {
     let sent = requests.into_iter().map(|(method, path, body)| {
         let (gateway, method, path) = (Arc::clone(gateway), method.to_owned(), format!("{WEB}/{path}"));
@@ -75,7 +75,7 @@ async fn all<T>(tasks: Vec<impl Future<Output = Result<T, tokio::task::JoinError
     done
 }
 
-/// Statuses in order of size.
+/// Returns the sorted statuses.
 pub fn statuses(answers: &[Answer]) -> Vec<u16> {
     let mut statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
     statuses.sort_unstable();

@@ -1,4 +1,4 @@
-//! Keys, visibility, roles, quotas: what v1 says with one 403, and what it forgets to check.
+//! Keys, visibility, roles, quotas: the cases for which v1 has one 403, and the checks that it forgets.
 
 use crate::support::gateway::{Answer, Gateway, serve_sandbox};
 use crate::support::losing::Losing;
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// The recorded project.
 const WEB_ID: &str = "00000000-0000-4000-c000-000000000001";
-/// Longer than what is known of somebody's rights may be older than an empty list.
+/// A time after which a person's known rights are too old beside an empty list.
 const LONG_AGO: Duration = Duration::from_millis(3200);
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn trap_02_invisible_is_404_and_not_allowed_is_403() {
         gateway.get(key, &path).await.expect_problem(404, "resource_not_found");
         gateway.post(key, &path, json!({})).await.expect_problem(404, "resource_not_found");
     }
-    // A public project of the own workspace that was not joined is visible (O88); so is one's own as a guest.
+    // A public project of the own workspace is visible without joining (O88); so is one's own project as a guest.
     gateway.get("mel", &web("states/")).await.expect_problem(403, "forbidden");
     gateway.get("gil", &web("states/")).await.expect(200);
     let body = json!({"name": "x", "color": "#000"});
@@ -140,7 +140,7 @@ async fn trap_11_both_kinds_of_500_are_502() {
             Exchange::get("").recorded(file, exchange).at(&crate::traps::scene::list_target("states")).repeated(),
         );
         scene.expect(Exchange::post(&format!("{V1}labels/")).recorded(file, exchange));
-        // Nothing is said of the create before it was looked for.
+        // Before the gateway reports the outcome of the create, it looks for the record.
         scene.expect(list("labels", &[]));
         for answer in [scene.get("states/").await, scene.post("labels/", json!({"name": "bug"})).await] {
             let answer = answer.expect_problem(502, "upstream_error");
@@ -185,7 +185,7 @@ async fn trap_13_a_redirect_of_v1_is_502_and_never_followed() {
     let moved = || Exchange::get("").recorded("errors", "errors_slash_missing_get");
     scene.expect(moved().at(&crate::traps::scene::list_target("states")));
     scene.expect(Exchange::post(&format!("{V1}labels/")).recorded("errors", "errors_slash_missing_post"));
-    // A redirect of somebody else may come after the create, which is looked for.
+    // A redirect by a proxy may come after the create, so the gateway looks for the record.
     scene.expect(list("labels", &[]));
     scene.get("states/").await.expect_problem(502, "upstream_error");
     scene.post("labels/", json!({"name": "bug"})).await.expect_problem(502, "upstream_error");
@@ -223,7 +223,7 @@ async fn trap_57_reads_of_people_who_see_the_same_cost_one_call() {
     }
     let lists = journal(&gateway).iter().filter(|call| call.starts_with("GET states/")).count();
     assert_eq!(lists, 1);
-    // Guests share among guests only.
+    // Guests share cached data only with guests.
     gateway.get("gil", &web("states/")).await.expect(200);
     let lists = journal(&gateway).iter().filter(|call| call.starts_with("GET states/")).count();
     assert_eq!(lists, 2);
@@ -238,7 +238,7 @@ async fn trap_58_an_archived_project_is_not_there() {
     for path in ["states/", "labels/", "cycles/", "modules/", "members/"] {
         gateway.get("ada", &web(path)).await.expect_problem(404, "resource_not_found");
     }
-    // v1 would accept these.
+    // v1 would accept these writes.
     let body = json!({"name": "x", "color": "#000"});
     for path in ["states/", "labels/", "cycles/", "modules/"] {
         gateway.post("ada", &web(path), body.clone()).await.expect_problem(404, "resource_not_found");
@@ -253,7 +253,7 @@ async fn trap_59_keys_of_deactivated_accounts_work_and_those_of_inactive_members
     let gateway = Gateway::sandboxed(Seed::Recorded).await;
     assert_eq!(gateway.get("zed", "/api/v2/users/me/").await.expect(200).text("display_name"), "zed");
     gateway.get("zed", &web("states/")).await.expect(200);
-    // The membership switch is what counts.
+    // Only the switch of the membership counts.
     assert_eq!(gateway.get("dan", "/api/v2/users/me/").await.expect(200).text("display_name"), "dan");
     gateway.get("dan", &web("states/")).await.expect_problem(404, "resource_not_found");
     gateway.get("dan", "/api/v2/workspaces/acme/members/").await.expect_problem(404, "resource_not_found");
@@ -295,7 +295,7 @@ async fn trap_58_the_empty_lists_of_a_project_that_was_archived_a_moment_ago_are
     futures_util::future::join_all(shown).await;
 }
 
-/// The index vouches for the work item then, as it was a moment ago.
+/// The index still vouches for the work item as it was a moment ago.
 #[tokio::test]
 async fn trap_58_no_comments_of_a_project_that_was_archived_a_moment_ago_are_404() {
     let gateway = Gateway::sandboxed(Seed::Recorded).await;
@@ -307,7 +307,7 @@ async fn trap_58_no_comments_of_a_project_that_was_archived_a_moment_ago_are_404
     gateway.get("ada", &web(item)).await.expect_problem(404, "resource_not_found");
 }
 
-/// An empty list of a project that is there costs no look at the rights when those were asked for just now.
+/// An empty list of an existing project costs no check of the rights when those were just checked.
 #[tokio::test]
 async fn an_empty_list_beside_new_rights_is_one_call() {
     let gateway = Gateway::sandboxed(Seed::Recorded).await;
@@ -321,7 +321,7 @@ async fn an_empty_list_beside_new_rights_is_one_call() {
     );
 }
 
-/// What bob gets for `path`, and ada, who asks for the same while v1 has not answered him.
+/// Returns the answers to bob for `path`, and to ada, who sends the same request while v1 has not answered him.
 async fn ada_while_bob_reads(gateway: &Gateway, wire: &Losing, path: &str) -> (Answer, Answer) {
     wire.detain("GET");
     let member = async {
@@ -335,7 +335,7 @@ async fn ada_while_bob_reads(gateway: &Gateway, wire: &Losing, path: &str) -> (A
     tokio::join!(gateway.get("bob", path), member)
 }
 
-/// The read of somebody who has left is under way when a member asks for the same list.
+/// The read of a former member is in flight when a member requests the same list.
 #[tokio::test]
 async fn trap_03_a_member_who_waits_for_the_read_of_somebody_who_has_left_gets_the_list() {
     let v1 = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
@@ -352,7 +352,7 @@ async fn trap_03_a_member_who_waits_for_the_read_of_somebody_who_has_left_gets_t
     assert!(member.expect(200).data().is_empty());
 }
 
-/// What v1 answers somebody who left just after their rights were asked for is believed by nobody else.
+/// An answer of v1 to a person who left just after the check of their rights is used for no other caller.
 #[tokio::test]
 async fn trap_03_an_empty_list_beside_new_rights_counts_for_its_reader_alone() {
     let gateway = Gateway::sandboxed(Seed::Recorded).await;
@@ -369,7 +369,7 @@ async fn trap_03_an_empty_list_beside_new_rights_counts_for_its_reader_alone() {
     }
 }
 
-/// Nor does a write build on it.
+/// A write does not rely on it either.
 #[tokio::test]
 async fn trap_03_a_write_beside_the_empty_list_of_somebody_else_shows_the_whole_list() {
     let gateway = Gateway::sandboxed(Seed::Recorded).await;
@@ -392,7 +392,7 @@ async fn the_roster_of_a_project_that_was_deleted_a_moment_ago_is_404() {
     gateway.get("ada", &web("members/")).await.expect_problem(404, "resource_not_found");
 }
 
-/// The read of a cycle by somebody who has left is under way when a member filters by it.
+/// The read of a cycle by a former member is in flight when a member filters by it.
 #[tokio::test]
 async fn a_member_who_waits_for_the_cycle_that_somebody_who_has_left_reads_gets_its_items() {
     let v1 = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });

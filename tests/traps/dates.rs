@@ -1,4 +1,4 @@
-//! Cycles, leads, parents: dates that lose their time, owners that change, ids nobody checks.
+//! Cycles, leads, parents: dates that lose their time, owners that change, ids that v1 does not check.
 
 use crate::support::gateway::Gateway;
 use crate::support::scripted::Exchange;
@@ -71,7 +71,7 @@ async fn trap_26_an_update_leaves_the_owner_alone() {
         json!({"description": "by bob", "start_date": "2099-01-01T01:00:00Z", "end_date": "2099-01-02T01:00:00Z"});
     assert_eq!(gateway.patch("bob", &web(&one), both).await.expect(200).text("owned_by_id"), ADA);
     assert_eq!(stored_one(&gateway, "ada", "cycles", &cycle.text("id")).await["owned_by"], ADA);
-    // Handed over on v1, behind the gateway's back: the present owner counts.
+    // Handed over on v1, past the gateway: the present owner counts.
     gateway.patch("bob", &format!("{THROUGH}{one}"), json!({"description": "mine"})).await.expect(200);
     let updated = gateway.patch("ada", &web(&one), json!({"name": "d"})).await.expect(200);
     assert_eq!(updated.text("owned_by_id"), BOB);
@@ -108,7 +108,7 @@ async fn trap_28_dates_are_compared_with_the_stored_ones() {
         assert_eq!(answer.expect_problem(400, "validation_error").error_fields(), [end]);
         let answer = gateway.patch("ada", &web(&one), json!({start: third})).await;
         assert_eq!(answer.expect_problem(400, "validation_error").error_fields(), [end]);
-        // Moved on v1 meanwhile: the present value counts, not the one kept.
+        // Moved on v1 meanwhile: the present value counts, not the cached one.
         gateway.patch("ada", &format!("{THROUGH}{one}"), json!({end: third})).await.expect(200);
         gateway.patch("ada", &web(&one), json!({start: third})).await.expect(200);
         gateway.patch("ada", &web(&one), json!({end: null})).await.expect(200);
@@ -130,7 +130,7 @@ async fn trap_29_a_lead_is_a_member_of_the_project() {
     let one = format!("{modules}{}/", module.text("id"));
     let answer = gateway.patch("ada", &one, json!({"lead_id": MEL})).await;
     assert_eq!(answer.expect_problem(400, "validation_error").error_fields(), ["lead_id"]);
-    // Who has just joined is found.
+    // A person who has just joined is found.
     gateway.post("ada", &format!("{THROUGH}members/"), json!({"member": MEL, "role": 15})).await.expect(201);
     assert_eq!(gateway.patch("ada", &one, json!({"lead_id": MEL})).await.expect(200).text("lead_id"), MEL);
     assert_eq!(gateway.patch("ada", &one, json!({"lead_id": null})).await.expect(200).json["lead_id"], Value::Null);
@@ -166,7 +166,7 @@ async fn trap_39_labels_below_a_deleted_one_stay() {
     let parent = gateway.post("ada", &labels, json!({"name": "parent"})).await.expect(201).text("id");
     let child =
         gateway.post("ada", &labels, json!({"name": "child", "parent_id": parent})).await.expect(201).text("id");
-    // Nested on v1, behind the gateway's back.
+    // Nested on v1, past the gateway.
     let body = json!({"name": "second", "parent": parent});
     let second = gateway.post("ada", &format!("{THROUGH}labels/"), body).await.expect(201).text("id");
     gateway.sandbox().clear_journal();

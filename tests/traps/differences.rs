@@ -1,5 +1,5 @@
-//! Where v2 deliberately answers otherwise than the general rule of the replay says: exchange, v2's status and
-//! code, and why.
+//! Exchanges for which v2 deliberately differs from the general rule of the replay: exchange, v2's status and
+//! code, and the reason.
 
 /// Name of the exchange, v2's status, its code (empty for a success), the reason.
 pub const TABLE: &[(&str, u16, &str, &str)] = &[

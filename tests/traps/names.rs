@@ -35,13 +35,13 @@ async fn trap_05_clashes_of_names_on_update_are_409() {
         let patch = Exchange::patch(&format!("{V1}{one}")).body(json!({"name": "QA"}));
         scene.expect(patch.recorded(resource, exchange));
         scene.patch(&one, json!({"name": "QA"})).await.expect_problem(409, "conflict");
-        // Nothing was stored, so what is kept stays as it was, without another call.
+        // Nothing was stored, so the cached record stays, without another call.
         assert_eq!(scene.get(&one).await.expect(200).json["name"], row["name"]);
         scene.v1.finish();
     }
 }
 
-/// Where v1 looked for the name and somebody else took it before the module was stored, its database refuses.
+/// v1 looked for the name, then another request took it before the module was stored: the database refuses.
 #[tokio::test]
 async fn trap_05_a_name_of_a_module_that_is_taken_meanwhile_is_409() {
     let scene = Scene::new().await;
@@ -61,7 +61,7 @@ async fn trap_05_names_of_cycles_are_guarded_here() {
     let gateway = Gateway::sandboxed(Seed::Recorded).await;
     let cycles = web("cycles/");
     gateway.get("ada", &cycles).await.expect(200);
-    // Created behind the gateway's back; the list it keeps does not count.
+    // Created past the gateway, whose cached list does not count.
     let body = json!({"name": "C1", "project_id": crate::traps::scene::PROJECT});
     gateway.post("ada", &format!("{THROUGH}cycles/"), body).await.expect(201);
     gateway.post("ada", &cycles, json!({"name": " C1 "})).await.expect_problem(409, "conflict");
@@ -112,7 +112,7 @@ async fn trap_07_a_state_name_whose_slug_is_too_long_is_400_before_anything_is_s
         assert_eq!(answer.error_fields(), ["name"]);
     }
     assert!(!crate::traps::scene::journal(&gateway).iter().any(|call| call.starts_with("POST")));
-    // What does not reach the slug does not count.
+    // The part of a name that does not reach the slug does not count.
     let created = gateway.post("ada", &states, body(&"a".repeat(100))).await.expect(201);
     assert_eq!(created.text("name"), "a".repeat(100));
     let cyrillic = gateway.post("ada", &states, body(&"ж".repeat(255))).await.expect(201);

@@ -7,13 +7,13 @@ fn text(path: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect(path)
 }
 
-/// Names behind `before` in a text, up to the first character that cannot be in one.
+/// Returns the names behind `before` in a text, up to the first character that cannot be in a name.
 fn names(text: &str, before: &str) -> BTreeSet<String> {
     let ends = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
     text.split(before).skip(1).map(|rest| format!("trap_{}", rest.split(ends).next().unwrap_or_default())).collect()
 }
 
-/// All tests that may carry the number of a trap.
+/// Returns the sources of all tests that may have the number of a trap in their names.
 fn sources() -> String {
     let mut sources = String::new();
     for folder in ["traps", "comments", "work_items"] {

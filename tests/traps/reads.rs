@@ -1,4 +1,4 @@
-//! Lists and rosters: what v1 ignores, shifts, repeats and says in other zones.
+//! Lists and members: what v1 ignores, shifts, repeats and writes in other time zones.
 
 use crate::support::gateway::{Gateway, serve_sandbox};
 use crate::support::past_gateway::in_web;
@@ -82,7 +82,7 @@ async fn trap_43_every_page_names_its_size_and_all_rows_are_there() {
 async fn trap_43_a_collection_that_moves_is_read_again_and_never_shown_with_gaps() {
     let first = list_target("labels");
     let second = first.replace("per_page=1000&", "per_page=1000&cursor=1000:1:0&");
-    // A row of the first page went between the pages, so that one of the second slid past unseen.
+    // A row of the first page was deleted between the pages, so that a row of the second slid past unseen.
     let moved = || {
         [
             Exchange::get(&first).reply(200, page(&labels(0..1000), 1002, true)),
@@ -99,7 +99,7 @@ async fn trap_43_a_collection_that_moves_is_read_again_and_never_shown_with_gaps
     assert_eq!(answer.json["total_count"], 1001);
     scene.v1.finish();
 
-    // Counts that no rows ever bear out.
+    // Counts that the rows never confirm.
     let scene = Scene::new().await;
     scene.expect(Exchange::get(&first).reply(200, page(&labels(0..1000), 1500, true)).times(4));
     scene.expect(Exchange::get(&second).reply(200, page(&labels(1001..1002), 1400, false)).times(4));
@@ -187,7 +187,7 @@ async fn trap_41_52_rosters_list_who_left_with_derived_ids_and_the_roles_v1_tell
     assert_eq!((all.data().len(), role(&all, ADA).1), (8, "admin".to_owned()));
     assert_ne!(role(&all, ADA).0, role(&roster, ADA).0, "another roster, another membership");
     gateway.get("gil", workspace).await.expect_problem(403, "forbidden");
-    // Removed on v1: still listed there and here, and no longer let in.
+    // Removed on v1: still listed on both sides, and without access.
     let removed = format!("{THROUGH}members/00000000-0000-4000-9000-000000000102/");
     gateway.delete("ada", &removed).await.expect(204);
     assert_eq!(gateway.get("ada", &web("members/")).await.expect(200).data().len(), 6);
@@ -219,7 +219,7 @@ async fn trap_56_what_a_write_through_v1_may_still_change_is_dropped_once_more()
         .await
         .expect(204);
     let lists = |scene: &Scene| scene.calls().iter().filter(|call| call.starts_with("GET labels/")).count();
-    // Kept for ten seconds otherwise; the second read of v1 comes as soon as the background may be done.
+    // Otherwise cached for ten seconds; the second read of v1 comes as soon as the background task may be done.
     for _ in 0..80 {
         scene.get("labels/").await.expect(200);
         if lists(&scene) == 2 {
@@ -251,7 +251,7 @@ async fn trap_23_a_project_without_a_default_state_shows_the_one_that_v1_takes()
     let item = gateway.post("ada", &web("work-items/"), json!({"name": "without a state"})).await.expect(201);
     let shown = gateway.get("ada", &web("states/?is_default=true")).await.expect(200);
     assert_eq!(shown.column("id"), [item.json["state_id"].clone()]);
-    // One that is asked for becomes the default at v1 as well, and at once.
+    // A state that is made the default becomes the default at v1 as well, and at once.
     let all = gateway.get("ada", &web("states/")).await.expect(200);
     for wanted in [&all.data()[2], &all.data()[0]] {
         let path = format!("states/{}/", id(wanted));

@@ -1,12 +1,12 @@
-//! What a client of v2 would have sent to mean the same as a recorded v1 request, and what v1's record looks
-//! like in v2 words. Written from the contract, not from the mappings, so that the two can disagree.
+//! The v2 request with the meaning of a recorded v1 request, and the v2 form of v1's record. Written from the
+//! contract, not from the mappings, so that the two can disagree.
 //!
 //! May use: nothing but JSON and the clock's types.
 
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// One of the resources both interfaces have.
+/// A resource that both interfaces have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     State,
@@ -18,14 +18,14 @@ pub enum Kind {
     User,
 }
 
-/// How a value of v1 stands in v2.
+/// The form of a v1 value in v2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum As {
     Same,
     Instant,
     Creator,
     Set,
-    /// v1 cannot hold it; what v2 was told last counts.
+    /// v1 cannot store it; the last value sent to v2 counts.
     Kept,
 }
 
@@ -92,7 +92,7 @@ const MODULE: &[Field] = &[
 const USER: &[Field] =
     &[("id", "id", As::Same), ("email", "email", As::Same), ("display_name", "display_name", As::Same)];
 
-/// What v2 calls members of v1 bodies and queries that it names otherwise.
+/// The v2 names of members of v1 bodies and queries that have another name in v2.
 const RENAMED: [(&str, &str); 7] = [
     ("default", "is_default"),
     ("parent", "parent_id"),
@@ -102,7 +102,7 @@ const RENAMED: [(&str, &str); 7] = [
     ("created_by", "created_by_id"),
     ("state", "state_id"),
 ];
-/// Members that v2 only shows: a client that sends them means nothing by it.
+/// Members that v2 only shows: they have no effect in a request.
 const SHOWN_ONLY: [&str; 7] =
     ["id", "is_triage", "owned_by_id", "member_ids", "archived_at", "created_at", "created_by_id"];
 
@@ -134,7 +134,7 @@ impl Kind {
         }
     }
 
-    /// Whether v1 cannot hold the field, so that v2's last word counts.
+    /// Checks whether v1 cannot store the field, so that the last value sent to v2 counts.
     pub fn keeps(self, field: &str) -> bool {
         self.fields().iter().any(|(name, _, kept)| *name == field && *kept == As::Kept)
     }
@@ -182,12 +182,12 @@ pub fn path(v1: &str) -> String {
     v1.replacen("/api/v1/", "/api/v2/", 1).replace("/project-members/", "/members/")
 }
 
-/// The v2 query for a v1 query: what v2 has no word for is left out.
+/// Returns the v2 query for a v1 query, without parameters that v2 lacks.
 pub fn query(kind: Kind, v1: &str) -> String {
     let foreign = ["fields", "expand", "cycle_view"];
     let parts = v1.split('&').filter(|part| !part.is_empty());
     let parts = parts.filter(|part| match part.split_once('=') {
-        // Tokens of v1 are not those of v2; what is a token in neither stays.
+        // Cursors of v1 are not those of v2; a value that is a cursor in neither stays.
         Some(("cursor", token)) => token.split([':', '-']).any(|part| part.parse::<u32>().is_err()),
         Some((name, _)) => !foreign.contains(&name),
         None => true,
@@ -205,7 +205,7 @@ fn renamed(name: &str) -> &str {
     RENAMED.iter().find(|(v1, _)| *v1 == name).map_or(name, |(_, v2)| v2)
 }
 
-/// The v2 body for a v1 body. Members v1 does not know but v2 does were noise in the recording, and are left
+/// Returns the v2 body for a v1 body. Members that v2 knows but v1 does not were noise in the recording, and are left
 /// out; so are ids that v2 takes from the path.
 pub fn body(v1: &Value) -> Value {
     let Value::Object(members) = v1 else { return v1.clone() };
@@ -215,7 +215,7 @@ pub fn body(v1: &Value) -> Value {
     Value::Object(members.map(|(name, value)| (renamed(name).to_owned(), value.clone())).collect())
 }
 
-/// What v2 should show for a v1 record; `kept` tells v2's last word on what v1 cannot hold.
+/// Returns the v2 form of a v1 record; `kept` returns the last value sent to v2 for a field that v1 cannot store.
 pub fn record(kind: Kind, v1: &Value, kept: impl Fn(&str, &str) -> Option<Value>) -> Map<String, Value> {
     let id = v1["id"].as_str().unwrap_or_default();
     let value = |(v2, v1_name, how): &Field| {
@@ -233,7 +233,7 @@ pub fn record(kind: Kind, v1: &Value, kept: impl Fn(&str, &str) -> Option<Value>
     kind.fields().iter().map(value).collect()
 }
 
-/// An instant in the one form v2 knows.
+/// Returns an instant in the one form of v2.
 pub fn instant(value: &Value) -> Value {
     match value.as_str().and_then(|text| text.parse::<jiff::Timestamp>().ok()) {
         Some(at) => json!(format!("{at:.6}")),
@@ -241,7 +241,7 @@ pub fn instant(value: &Value) -> Value {
     }
 }
 
-/// Where a v2 record differs from what it should be.
+/// Returns the differences between a v2 record and the expected one.
 pub fn differences(expected: &Map<String, Value>, shown: &Value) -> Vec<String> {
     let differs = |(name, value): (&String, &Value)| {
         let found = &shown[name.as_str()];
@@ -261,7 +261,7 @@ fn same(expected: &Value, found: &Value) -> bool {
     }
 }
 
-/// Members of a v2 body that the answer does not show as they were meant.
+/// Returns the members of a v2 body whose meaning the answer does not show.
 pub fn unmet(kind: Kind, sent: &Value, shown: &Value) -> Vec<String> {
     let Some(sent) = sent.as_object() else { return Vec::new() };
     let writable = sent.iter().filter(|(name, _)| {
@@ -271,7 +271,7 @@ pub fn unmet(kind: Kind, sent: &Value, shown: &Value) -> Vec<String> {
         let found = &shown[name.as_str()];
         let met = match value {
             Value::String(text) if text.parse::<jiff::Timestamp>().is_ok() => &instant(value) == found,
-            // Bare dates are midnight in the zone of the cycle, times without zone are checked by tests of
+            // A bare date is midnight in the zone of the cycle; times without a zone are checked by tests of
             // their own.
             Value::String(_) if name.ends_with("_date") && kind == Kind::Cycle => found.is_string(),
             Value::String(text) => found.as_str() == Some(text.trim()),

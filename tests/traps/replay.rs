@@ -1,10 +1,10 @@
-//! The recorded exchanges on routes that v2 has too, sent as the v2 request a client that means the same would
-//! send. The rest of each story goes through `/api/v1/` of the same gateway, so that what the gateway keeps
-//! must stay true whatever happens beside it.
+//! The recorded exchanges on routes that v2 has too, sent as the v2 request with the same meaning. The rest of each
+//! story goes through `/api/v1/` of the same gateway, so that the gateway's cache must stay correct whatever happens
+//! on the pass-through.
 //!
-//! What v2 must answer follows from v1's recorded status, the project card and the contract; where v2 differs
-//! on purpose, `differences` says so with the reason. Where v1 carried out what v2 refuses, v1 is asked
-//! afterwards all the same, and what only v2 created is deleted through v1, so that the story goes on as
+//! The expected v2 answer follows from v1's recorded status, the project card and the contract; where v2 differs
+//! on purpose, `differences` says so with the reason. Where v1 carried out a request that v2 refuses, the request is
+//! sent to v1 afterwards, and a record that only v2 created is deleted through v1, so that the story goes on as
 //! recorded.
 
 use crate::support::gateway::{Answer, Gateway};
@@ -19,11 +19,11 @@ use http_body_util::Full;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 
-/// A story being told again.
+/// A story during its replay.
 struct Story {
     gateway: Gateway,
     replay: Replay,
-    /// What v2 was told last of what v1 cannot hold, by record and field.
+    /// The last values sent to v2 that v1 cannot store, by record and field.
     kept: HashMap<(String, String), Value>,
     replayed: usize,
     faults: Vec<String>,
@@ -41,7 +41,7 @@ impl Story {
         self.gateway.request(request.body(Full::new(body)).expect("a request")).await
     }
 
-    /// Learns which ids stand for the recorded ones.
+    /// Learns which ids correspond to the recorded ones.
     fn learn(&mut self, exchange: &Exchange, answer: &Answer) {
         let mut response = Response::new(answer.bytes.clone());
         *response.status_mut() = http::StatusCode::from_u16(answer.status).expect("a status");
@@ -52,7 +52,7 @@ impl Story {
         self.gateway.sandbox().advance(exchange.wait());
         let path = self.replay.here(&exchange.request.path);
         let is_counted = |route: &Route| {
-            // Writes to rosters exist in v1 only.
+            // Only v1 has writes to lists of members.
             !route.kind.is_roster() || exchange.request.method == "GET" || exchange.response.status == 405
         };
         match reference::route(&path).filter(is_counted) {
@@ -117,7 +117,7 @@ impl Story {
         self.gateway.request(request.body(Full::new(bytes)).expect("a request")).await
     }
 
-    /// The general rule.
+    /// Returns the expected answer by the general rule.
     async fn expected(&self, exchange: &Exchange, route: &Route, key: Option<&str>) -> Verdict {
         let says = |status: u16, code: &str| (status, code.to_owned());
         let method = exchange.request.method.as_str();
@@ -132,7 +132,7 @@ impl Story {
             _ => &["GET"],
         };
         if method == "HEAD" {
-            // v2 knows HEAD wherever it knows GET (O7).
+            // v2 has HEAD wherever it has GET (O7).
             return says(200, "");
         }
         if !known.contains(&method) {
@@ -247,7 +247,7 @@ impl Story {
                 if method != "GET" {
                     self.note(route.kind, &answer.text("id"), body, &answer.json);
                     for unmet in reference::unmet(route.kind, body, &answer.json) {
-                        // A new module goes in front, whatever was sent (O59).
+                        // A new module goes to the front, whatever was sent (O59).
                         if !(method == "POST" && route.kind == Kind::Module && unmet.starts_with("sort_order")) {
                             self.fault(exchange, unmet);
                         }
@@ -265,7 +265,7 @@ impl Story {
         }
     }
 
-    /// Remembers what only v2 can hold.
+    /// Remembers values that only v2 can store.
     fn note(&mut self, kind: Kind, id: &str, sent: &Value, shown: &Value) {
         for (name, _) in sent.as_object().into_iter().flatten().filter(|(name, _)| kind.keeps(name)) {
             self.kept.insert((id.to_owned(), name.clone()), shown[name.as_str()].clone());
@@ -288,7 +288,7 @@ fn has_query(exchange: &Exchange) -> bool {
     !reference::query(Kind::State, &exchange.request.query).is_empty()
 }
 
-/// Replays a file; how many exchanges were sent as v2 requests.
+/// Replays a file and returns how many exchanges were sent as v2 requests.
 async fn replay(area: &str) -> usize {
     let recording = load(area);
     let mut story = Story {

@@ -1,4 +1,4 @@
-//! A gateway in front of a scripted v1 that has let the caller in already: the caller's name and the project
+//! A gateway in front of a scripted v1 that has already given the caller access: the caller's name and the project
 //! card are answered from the recordings, everything else is up to the test.
 //!
 //! May use: `tests/support`.
@@ -26,17 +26,17 @@ pub const BOB: &str = "00000000-0000-4000-a000-000000000002";
 pub const EVE: &str = "00000000-0000-4000-a000-000000000003";
 pub const MEL: &str = "00000000-0000-4000-a000-000000000006";
 
-/// v2 path of something in the first recorded project.
+/// v2 path below the first recorded project.
 pub fn web(path: &str) -> String {
     format!("{WEB}/{path}")
 }
 
-/// v2 path of something in another project of the workspace.
+/// v2 path below another project of the workspace.
 pub fn project(id: &str, path: &str) -> String {
     format!("/api/v2/workspaces/acme/projects/{id}/{path}")
 }
 
-/// What v1 showed in a recorded exchange.
+/// Returns v1's answer in a recorded exchange.
 pub fn shown(file: &str, name: &str) -> Value {
     recorded(file, name).body
 }
@@ -50,7 +50,7 @@ pub fn record(file: &str, name: &str, changes: Value) -> Value {
     record
 }
 
-/// Where and how the gateway reads a collection of v1.
+/// Returns the target by which the gateway reads a collection of v1.
 pub fn list_target(resource: &str) -> String {
     let fields = match resource {
         "states" => {
@@ -96,21 +96,21 @@ impl Scene {
         scene
     }
 
-    /// Nobody has been let in yet.
+    /// A gateway that knows no caller yet.
     pub async fn unknown() -> Self {
         let v1 = ScriptedV1::start().await;
         let gateway = Gateway::before(v1.base_url()).await;
         Self { v1, gateway }
     }
 
-    /// One more exchange of the script.
+    /// Adds one exchange to the script.
     pub fn expect(&self, exchange: Exchange) -> &Self {
         self.v1.expect(exchange);
         self
     }
 
-    /// Calls v1 got so far, apart from the caller's name and card, as `METHOD path body`; paths below the
-    /// project without their queries.
+    /// Returns the calls of v1 so far, without those for the caller's name and card, as `METHOD path body`; paths below
+    /// the project without their queries.
     pub fn calls(&self) -> Vec<String> {
         let seen = self.v1.seen().into_iter();
         let counted = seen.filter(|seen| seen.target != "users/me/" && seen.target != format!("{V1}{CARD}"));
@@ -122,7 +122,7 @@ impl Scene {
         counted.map(line).collect()
     }
 
-    /// The calls so far are exactly these, and the whole script was used.
+    /// Asserts that the calls so far are exactly these, and that the whole script was used.
     #[track_caller]
     pub fn finish(self, calls: &[&str]) {
         assert_eq!(self.calls(), calls);
@@ -162,7 +162,7 @@ pub async fn stored_one(gateway: &Gateway, key: &str, resource: &str, id: &str) 
     gateway.get(key, &format!("{THROUGH}{resource}/{id}/")).await.expect(200).json
 }
 
-/// What the gateway asked of its sandbox, without access checks: `METHOD path`, below the project.
+/// Returns the gateway's calls to its sandbox, without access checks: `METHOD path`, below the project.
 pub fn journal(gateway: &Gateway) -> Vec<String> {
     let entries = gateway.sandbox().journal().into_iter();
     let counted = entries.filter(|entry| !entry.path.contains("users/me/") && !entry.path.contains("is_member"));

@@ -1,4 +1,4 @@
-//! Writes that do not do what they seem to: ignored keys, unwanted keys, answers that are not the truth.
+//! Writes with unexpected effects: ignored keys, unwanted keys, answers that are not the truth.
 
 use crate::support::gateway::Gateway;
 use crate::support::scripted::Exchange;
@@ -37,7 +37,7 @@ async fn trap_14_17_18_37_only_named_keys_are_ever_sent() {
         scene.expect(Exchange::post(&format!("{V1}{resource}/")).body(posted.clone()).reply(201, row.clone()));
         scene.expect(Exchange::get(&format!("{V1}{one}")).reply(200, row.clone()));
         scene.post(&format!("{resource}/"), with(sent)).await.expect(201);
-        // An update with nothing else in it sends nothing at all.
+        // An update with no other member sends nothing at all.
         scene.expect(list(resource, std::slice::from_ref(&row)));
         scene.patch(&one, unwanted.clone()).await.expect(200);
         let writes = scene.calls().into_iter().filter(|call| !call.starts_with("GET")).collect::<Vec<_>>();
@@ -153,7 +153,7 @@ async fn trap_22_what_v1_cannot_hold_is_kept_and_a_change_made_on_v1_is_never_ma
     let moved = json!({"timezone": "Europe/London"});
     gateway.patch("ada", &format!("{THROUGH}{one}"), moved).await.expect(200);
     assert_eq!(gateway.get("ada", &web(&one)).await.expect(200).json["timezone"], "Europe/London");
-    // Stored by v1 itself, so no kept value may come back.
+    // Stored by v1 itself, so no value of the overlay may come back.
     gateway.patch("ada", &web(&one), json!({"timezone": "UTC"})).await.expect(200);
     assert_eq!(gateway.get("ada", &web(&one)).await.expect(200).json["timezone"], "UTC");
 }
@@ -218,7 +218,7 @@ async fn defaults(gateway: &Gateway) -> Vec<String> {
     let states = stored(gateway, "ada", "states").await;
     let flagged = states.iter().filter(|state| state["default"] == true);
     let v1: Vec<String> = flagged.map(|state| state["name"].as_str().unwrap().to_owned()).collect();
-    // v2 promises one, also while v1 holds two: the first in its order, which is the one that v1 itself takes.
+    // v2 promises a single default, even while v1 has two: the first in its order, which v1 itself uses.
     let shown = gateway.get("ada", &web("states/?is_default=true")).await.expect(200);
     assert_eq!(shown.column("name"), v1[..1], "{v1:?}");
     let all = gateway.get("ada", &web("states/")).await.expect(200);

@@ -1,4 +1,4 @@
-//! The audit log: what is written, in which order, and how a large one is walked.
+//! The audit log: its entries, their order, and the walk through a large one.
 
 use crate::support::audit::{ACME, entry, fill, oldest_first, written};
 use crate::support::postgres::Database;
@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use uuid::Uuid;
 
 const V1: &str = "https://tracker.example";
-/// Entries that others append during a walk; fewer than it has pages.
+/// Entries that other requests append during a walk; fewer than it has pages.
 const APPENDED: usize = 20;
 
 async fn in_memory() -> Store {
@@ -24,7 +24,7 @@ async fn names_found(store: &Store, search: &str) -> Vec<String> {
     page(store, &query).await.rows.into_iter().map(|row| row.target_display_name).collect()
 }
 
-/// All by cursor, in an order; calls `between` after each page.
+/// Walks through all entries by cursor, in an order; calls `between` after each page.
 async fn walked(store: &Store, query: &AuditQuery, mut between: impl AsyncFnMut(usize)) -> Vec<(Uuid, i64)> {
     let (mut query, mut all) = (query.clone(), Vec::new());
     loop {

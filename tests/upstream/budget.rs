@@ -1,4 +1,4 @@
-//! v1's quota as a budget: pacing by v1's own words, who goes first, what reads make do with.
+//! v1's quota as a budget: pacing by v1's own headers, priorities, and older data for reads.
 
 use crate::support::captured::Captured;
 use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
@@ -66,8 +66,8 @@ async fn who_waits_for_the_quota_is_not_shown_what_was_true_before() {
     let client = paced_in(Duration::from_secs(3), v1.base_url(), 1, 0);
     let (access, clock) = access_in_outages(client, Duration::from_secs(300));
     let bob = caller("bob", 2);
-    // A third of this is shorter than the wait.
-    let ctx = || Context::new("r", Duration::from_secs(6)).with_stale_allowed(true);
+    // A third of this deadline is shorter than the wait.
+    let ctx = || Context::new("r", Duration::from_secs(6)).tolerating(true);
     access.project(&bob, "acme", project_id(), &ctx()).await.expect("a card");
     clock.advance(Duration::from_secs(31));
     let lost = access.project(&bob, "acme", project_id(), &ctx()).await.expect_err("bob has left meanwhile");
@@ -75,8 +75,8 @@ async fn who_waits_for_the_quota_is_not_shown_what_was_true_before() {
     v1.finish();
 }
 
-/// The calls are counted where they arrive, in each window that begins with one of them, while more callers than the
-/// quota allows ask without a pause. A shorter window than v1's minute is the only difference to the real one.
+/// Calls are counted where they arrive, in each window that begins with one of them, while more callers than the
+/// quota allows send calls without a pause. Only the window is shorter than v1's minute.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_window_wherever_it_begins_sees_more_calls_than_the_quota() {
     const WINDOW: Duration = Duration::from_millis(1500);
@@ -90,7 +90,7 @@ async fn no_window_wherever_it_begins_sees_more_calls_than_the_quota() {
         tokio::spawn(async move {
             while Instant::now() < until {
                 let _ = ask(&client, "ada", &context().with_priority(priority)).await;
-                // Not in step with the others.
+                // Out of step with the other callers.
                 tokio::time::sleep(Duration::from_millis(7)).await;
             }
         })
@@ -152,8 +152,8 @@ async fn a_429_is_waited_for_and_sent_again_writes_included() {
     v1.finish();
 }
 
-/// What many requests want to know is asked once for all, with a deadline of its own; it waits for the quota longer
-/// than some of them can.
+/// A call that many requests need is made once for all, with a deadline of its own; it waits for the quota longer
+/// than some of the requests can.
 #[tokio::test]
 async fn who_cannot_wait_for_the_quota_with_the_others_is_told_when_there_is_room() {
     let v1 = ScriptedV1::start().await;
@@ -165,7 +165,7 @@ async fn who_cannot_wait_for_the_quota_with_the_others_is_told_when_there_is_roo
     let hurried = Context::new("req-2", Duration::from_secs(2)).with_priority(Priority::Write);
     let outcome = access.owner_of(&key, &hurried).await;
     let Err(Refusal::RateLimited { retry_after, .. }) = outcome else { panic!("{outcome:?}") };
-    // Of the call that waits, and of one more behind it.
+    // The time for the waiting call and for one more behind it.
     assert!((1..=8).contains(&retry_after), "{retry_after}");
     assert!(begun.elapsed() < Duration::from_millis(1900), "told before its deadline: {:?}", begun.elapsed());
     let patient = access.owner_of(&key, &context()).await;
@@ -177,7 +177,7 @@ async fn who_cannot_wait_for_the_quota_with_the_others_is_told_when_there_is_roo
     v1.finish();
 }
 
-/// Else what had waited for half a minute would be too old as soon as it is there, and be waited for again.
+/// Otherwise a proof that waited half a minute would be too old on arrival, and would be requested again.
 #[tokio::test]
 async fn a_proof_that_waits_for_the_quota_counts_from_when_v1_is_asked() {
     let v1 = ScriptedV1::start().await;
@@ -216,7 +216,7 @@ async fn the_reserve_is_for_writes_and_reads_are_not_held_up_by_the_index() {
     v1.finish();
 }
 
-/// A gateway before a sandbox, both of which know the same quota.
+/// A gateway before a sandbox, both with the same quota.
 async fn gateway(quota: u32, work_items: usize, settings: &[(&str, &str)]) -> (Sandbox, Gateway) {
     let sandbox = Sandbox::new(Config {
         seed: Seed::Recorded,
@@ -232,7 +232,7 @@ async fn gateway(quota: u32, work_items: usize, settings: &[(&str, &str)]) -> (S
     (sandbox, gateway)
 }
 
-/// An operator who has raised v1's limit need not tell the gateway: an empty setting is as good as none.
+/// An operator who has raised v1's limit need not tell the gateway: an empty setting counts as none.
 #[tokio::test]
 async fn without_a_setting_v1s_own_figures_say_how_much_it_takes() {
     let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
@@ -263,8 +263,8 @@ fn several_calls(kind: &str, number: usize) -> serde_json::Value {
     }
 }
 
-/// Writes of several calls each, one after the other until the budget ends: v1 never has more of them than were
-/// answered with success, and no answer says that half of it is done.
+/// Writes of several calls each, one after the other until the budget ends: v1 never has more records than were
+/// answered with success, and no answer says that half of a write is done.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_of_several_calls_is_begun_only_when_it_can_be_ended() {
     for kind in ["states", "labels", "cycles", "work-items"] {
@@ -287,7 +287,7 @@ async fn a_write_of_several_calls_is_begun_only_when_it_can_be_ended() {
     }
 }
 
-/// A write waits for its key's quota before its turn comes: whoever writes to the same collection with another key does not
+/// A write waits for its key's quota before its turn comes: a writer to the same collection with another key does not
 /// wait for that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_key_without_quota_holds_up_no_write_with_another_key() {
@@ -316,8 +316,8 @@ async fn a_key_without_quota_holds_up_no_write_with_another_key() {
     ada.abort();
 }
 
-/// Ten calls a minute cannot build an index of seven pages for its reader; the gateway's own key does, and the reader's
-/// key proves only what its owner may see.
+/// Ten calls a minute cannot build an index of seven pages for its reader; the gateway's own key does it, and the
+/// reader's key only proves the access of its owner.
 #[tokio::test]
 async fn the_service_key_builds_the_index_for_readers_who_could_not() {
     let service = [("upstream.service_key", "service"), ("upstream.service_quota", "60")];
@@ -334,11 +334,11 @@ async fn the_service_key_builds_the_index_for_readers_who_could_not() {
     assert!(pages(&by("service")) >= 7, "{:?}", by("service"));
     assert_eq!(pages(&by("bob")), 0, "{:?}", by("bob"));
     assert!(by("bob").iter().any(|path| path.ends_with("/users/me/")), "bob's own key is proved: {:?}", by("bob"));
-    // Somebody who may not see the project gets nothing out of an index that is there.
+    // A caller without access to the project gets nothing from an existing index.
     gateway.get("eve", &list).await.expect_problem(404, "resource_not_found");
 }
 
-/// What a build leaves to others is not kept from the one who waits for it: a small project is one page.
+/// A build leaves some quota to others, but not when its own caller needs it: a small project is one page.
 #[tokio::test]
 async fn a_list_with_a_condition_takes_the_last_calls_as_one_without_does() {
     let (sandbox, gateway) = gateway(60, 3, &[]).await;
@@ -363,13 +363,13 @@ async fn a_write_goes_through_while_an_index_waits_to_be_built() {
         made.expect(201);
         assert!(sandbox.journal().len() <= 10);
     };
-    // Seven pages cannot be read in time, and who waits for them is told so at once.
+    // Seven pages cannot be read in time, and the waiting caller is refused at once.
     let (answer, ()) = tokio::join!(list, write);
     assert!(answer.headers.contains_key("retry-after"));
     answer.expect_problem(503, "index_building");
 }
 
-/// Uses up what is left for reads, as a pass-through client with the same key would.
+/// Uses up the quota for reads, as a pass-through client with the same key would.
 async fn spend(gateway: &Gateway, calls: u32) {
     for _ in 0..calls {
         gateway.get("ada", "/api/v1/users/me/").await.expect(200);
@@ -406,7 +406,7 @@ async fn reads_make_do_with_older_data_and_say_so_while_the_quota_is_short() {
         missing.expect_problem(404, "resource_not_found").calls() > 0,
         "v1 is asked whether something is missing"
     );
-    // Own writes are seen at once, however short the quota.
+    // Own writes show at once, however short the quota.
     let made = gateway.post("ada", &format!("{WEB}/labels/"), json!({"name": "just made"})).await.expect(201);
     assert_eq!(says_its_age(&made), None);
     let labels = gateway.get("ada", &format!("{WEB}/labels/")).await.expect(200);
@@ -438,8 +438,8 @@ async fn without_anything_kept_a_used_up_quota_is_429_with_the_true_time() {
     gateway.get("bob", &format!("{WEB}/states/")).await.expect(200);
 }
 
-/// The minute passes on a stopped clock. Whatever goes through with a key counts, whatever v1 says to it; what has
-/// no key is nobody's quota.
+/// The minute passes on a stopped clock. Every pass-through call with a key counts, whatever v1 answers; a call
+/// without a key uses no key's quota.
 #[tokio::test]
 async fn once_a_minute_the_log_says_who_spent_the_quota_the_pass_through_included() {
     let captured = Captured::default();

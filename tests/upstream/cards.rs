@@ -1,4 +1,4 @@
-//! Project cards: what they prove, for whom, and for how long.
+//! Project cards: what they prove, for which caller, and for how long.
 
 use crate::support::proofs::{card, card_target, get_card};
 use crate::support::scripted::{Exchange, Gate, ScriptedV1};

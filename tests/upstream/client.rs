@@ -1,4 +1,4 @@
-//! One call to v1: what is sent, what may be repeated, what is refused.
+//! One call to v1: the request, the allowed retries, the refusals.
 
 use crate::support::scripted::{Exchange, Gate, ScriptedV1, nobody};
 use crate::upstream::{LONG, client_of, context};
@@ -148,7 +148,7 @@ async fn the_deadline_ends_a_call() {
     let lost = tokio::time::timeout(LONG, client.call(&key(), read(), &ctx)).await.expect("it ends");
     assert!(matches!(lost, Err(V1Error::Timeout { maybe_done: false })), "{lost:?}");
     assert!(ctx.meter.v1_time() >= Duration::from_millis(200));
-    // A write leaves some of the time for finding out what became of it.
+    // A write leaves some of the time for finding out its outcome.
     let ctx = Context::new("r", Duration::from_millis(400));
     let unknown = tokio::time::timeout(LONG, client.write(&key(), write(), &ctx, None)).await.expect("it ends");
     assert!(matches!(unknown, Outcome::Unknown(Doubt { timed_out: true, .. })), "{unknown:?}");

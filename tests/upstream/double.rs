@@ -5,7 +5,7 @@ use crate::upstream::{client_of, context};
 use causeway::v1::{V1Key, V1Request};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What `finish` says after these calls.
+/// Returns the report of `finish` after these calls.
 async fn report(v1: ScriptedV1, calls: &[&str]) -> String {
     let client = client_of(v1.base_url());
     for path in calls {

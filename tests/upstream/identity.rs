@@ -1,4 +1,4 @@
-//! Credentials: which are taken, how long that is remembered, and how often v1 is asked.
+//! Credentials: which are accepted, how long that is cached, and how often v1 is asked.
 
 use crate::support::gateway::{Gateway, WEB, serve_sandbox};
 use crate::support::proofs::{card, get_card};
@@ -57,7 +57,7 @@ async fn a_key_that_v1_does_not_take_is_401_whatever_v1_calls_it() {
 
 #[tokio::test]
 async fn keys_that_v1_takes_are_taken() {
-    // Trap 59: also those of deactivated accounts; the cards decide what they see.
+    // Trap 59: keys of deactivated accounts are accepted too; the cards decide what they see.
     for (file, name) in [
         ("auth", "auth_future_expiry_key"),
         ("auth", "auth_service_key"),
@@ -105,7 +105,7 @@ async fn a_person_is_remembered_for_a_minute_and_a_refusal_for_five_seconds() {
     v1.finish();
 }
 
-/// A card proves the key as well, but not what its owner is called: reads go on for five minutes, writes do not.
+/// A card proves the key as well, but not its owner's name: reads need the owner every five minutes, writes more often.
 #[tokio::test]
 async fn who_reads_by_cards_is_asked_for_every_five_minutes() {
     let v1 = ScriptedV1::start().await;
@@ -155,7 +155,7 @@ async fn what_somebody_is_called_is_asked_for_where_it_is_told_or_kept() {
     assert_eq!(asked(), 3, "a write, which the audit log tells of");
 }
 
-/// What no card is asked for proves no key, whatever it is answered with.
+/// A request that needs no card proves no key, whatever its answer.
 #[tokio::test]
 async fn reads_without_a_card_ask_for_the_owner_as_often_as_writes() {
     let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
@@ -189,7 +189,7 @@ async fn a_card_that_is_refused_ends_what_is_known_of_the_key() {
         assert!(card().await.is_ok());
         clock.advance(Duration::from_secs(30));
     }
-    // The next card tells that the key is lost, and what was proven with it is void.
+    // The next card shows that the key is invalid, and everything proven with it is invalidated.
     v1.expect(get_card().key("ada").recorded("auth", "auth_wrong_key"));
     v1.expect(me("auth", "auth_wrong_key").key("ada"));
     assert!(card().await.is_err());

@@ -14,7 +14,7 @@ async fn limited(rate: &str) -> Gateway {
     Gateway::sandboxed_with(Seed::Recorded, &[("limits.rate.api_key", rate)]).await
 }
 
-/// `r` and `t` of `RateLimit`.
+/// Returns `r` and `t` of `RateLimit`.
 fn standing(answer: &Answer) -> (u32, u64) {
     let parts: Vec<&str> = answer.headers["ratelimit"].split(';').collect();
     assert_eq!(parts[0], "\"api_key\"");
@@ -112,11 +112,11 @@ async fn failed_attempts_are_limited_by_address_and_cost_v1_nothing_then() {
     gateway.send(None, "GET", ME, None).await.expect_problem(429, "rate_limited");
     assert_eq!(gateway.sandbox().journal().len(), 0, "v1 is not asked about credentials nobody knows");
     gateway.get("ada", ME).await.expect(200);
-    // What a client says of itself is not believed.
+    // The client's own statement about its address is not believed.
     from(&gateway, "guess-5", "203.0.113.1").await.expect_problem(429, "rate_limited");
 }
 
-/// The contract's answer is 401, so a client may well look at each of the 88 operations for it.
+/// The contract's answer is 401, so a client may well try each of the 88 operations for it.
 #[tokio::test]
 async fn by_default_every_operation_can_be_tried_with_nothing_and_with_what_is_no_credential() {
     let rate = Settings::default().limits.rate.unauthenticated.to_string();

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Longer than any test should take; passing it means that something hangs.
+/// Longer than any test should take; a test that takes longer hangs.
 const LONG: Duration = Duration::from_secs(30);
 
 fn context() -> Context {
@@ -43,17 +43,17 @@ fn client_of(base_url: &str) -> Client {
     .expect("a client")
 }
 
-/// Access to a scripted v1 and the clock by which it judges ages.
+/// Access to a scripted v1, and the clock that decides about ages.
 fn access_to(v1: &ScriptedV1) -> (Access, Clock) {
     access_by(client_of(v1.base_url()))
 }
 
-/// The same by way of `client`.
+/// The same through `client`.
 fn access_by(client: Client) -> (Access, Clock) {
     access_in_outages(client, Duration::ZERO)
 }
 
-/// The same with proofs that are older by `outage_grace` while v1 is away.
+/// The same, with proofs that may be older by `outage_grace` while v1 is away.
 fn access_in_outages(client: Client, outage_grace: Duration) -> (Access, Clock) {
     let clock = Clock::stopped();
     let settings = CacheSettings {

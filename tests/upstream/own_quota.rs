@@ -11,24 +11,24 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Calls a minute that each key has.
+/// Calls a minute of each key.
 const QUOTA: u32 = 12;
-/// Lists that are read once for all, and a record that is not on one that is kept, which is then read again.
+/// Lists that are read once for all, and a record that is missing from a cached list, which is then read again.
 const PATHS: [&str; 5] = ["labels/", "modules/", "work-items/?priority=high", "work-items/?search=one", UNKNOWN];
 const UNKNOWN: &str = "states/00000000-0000-4000-8000-00000000dead/";
 
-/// How bob has used up his quota.
+/// The way in which bob has used up his quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Used {
     Here,
-    /// So that v1 alone knows.
+    /// Only v1 knows it.
     PastTheGateway,
 }
 
-/// Bob, who has used up his quota, asks for `path` first and ada, who has not, a moment later.
+/// Bob, without quota, requests `path` first, and ada, who has quota, a moment later.
 async fn ada_does_not_wait_for_bob(path: &'static str, used: Used) {
     let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: Some(QUOTA), ..Config::default() });
-    // An empty list counts for nobody but who read it.
+    // An empty list counts only for its reader.
     in_web(&sandbox, "POST", "labels/", &json!({"name": "bug"}));
     in_web(&sandbox, "POST", "modules/", &json!({"name": "kitchen"}));
     let base = serve_sandbox(&sandbox).await;
@@ -56,7 +56,7 @@ async fn ada_does_not_wait_for_bob(path: &'static str, used: Used) {
     ada.unwrap_or_else(|_| panic!("{path}: no wait for another key")).expect(status);
     let told = tokio::time::timeout(Duration::from_secs(20), bob).await;
     let told = told.unwrap_or_else(|_| panic!("{path}: he has what she read")).expect("no panic");
-    // v1 had to tell him first.
+    // v1 had to refuse his call first.
     assert_eq!(told.calls(), u32::from(used == Used::PastTheGateway), "{path}");
 }
 
@@ -72,7 +72,7 @@ async fn nor_does_one_whose_quota_was_used_up_past_the_gateway() {
     futures_util::future::join_all(PATHS.map(wait)).await;
 }
 
-/// v1's refusal is the first that the gateway hears of it. The list is on the index, as it was a moment ago.
+/// The gateway learns of it only from v1's refusal. The list comes from the index, as it was a moment ago.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_list_on_an_index_that_is_kept_does_not_wait_for_a_quota_that_was_used_up_past_the_gateway() {
     let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: Some(60), ..Config::default() });
@@ -104,7 +104,7 @@ async fn the_callers_own_key_does_the_work_where_v1_does_not_answer_to_that_of_t
     assert!(sandbox.journal().iter().all(|call| call.key.as_deref() == Some("bob")));
 }
 
-/// v1 tells who is in a module one module at a time. With more of them than calls a minute such a read never ended, and spent
+/// v1 lists the items of one module at a time. With more modules than calls a minute such a read never ended, and spent
 /// all of the quota each time that it was sent again.
 #[tokio::test]
 async fn a_filter_that_the_quota_can_never_answer_is_refused_and_spends_nothing() {

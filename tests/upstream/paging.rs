@@ -1,4 +1,4 @@
-//! Whole collections: read in as few calls as possible, and never half.
+//! Whole collections: read in as few calls as possible, and never in part.
 
 use crate::support::scripted::{Exchange, ScriptedV1};
 use crate::upstream::{client_of, context};
@@ -19,7 +19,7 @@ fn target(page: usize) -> String {
     format!("{PATH}?per_page=1000{cursor}&fields=id")
 }
 
-/// A page of v1 with these rows, `total` in all.
+/// A page of v1 with these rows, of `total` in all.
 fn page(number: usize, ids: &[u128], total: usize, more: bool) -> Exchange {
     let rows: Vec<Value> = ids.iter().map(|id| json!({"id": Uuid::from_u128(*id), "name": "x"})).collect();
     let body = json!({"grouped_by": null, "total_count": total, "next_cursor": "1000:1:0", "count": ids.len(),
@@ -48,9 +48,9 @@ async fn an_empty_collection_is_one_call() {
 #[tokio::test]
 async fn a_collection_that_moved_is_read_again() {
     let moved = [
-        // A row went: the second page slid over it.
+        // A row was deleted: a row of the second page slid past unseen.
         vec![page(0, &[1, 2], 4, true), page(1, &[4], 3, false)],
-        // A row came in front: one is seen twice.
+        // A row was added in front: one row is seen twice.
         vec![page(0, &[1, 2], 4, true), page(1, &[2, 3], 4, false)],
         // Fewer rows than v1 counts.
         vec![page(0, &[1, 2], 4, false)],

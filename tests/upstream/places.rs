@@ -96,7 +96,7 @@ async fn a_workspace_card_is_kept_half_a_minute_and_can_be_asked_for_fresher() {
     v1.finish();
 }
 
-/// The roster of a large workspace is long, and all who may read it are given the same one.
+/// The member list of a large workspace is long, and all callers that got the same list share it.
 #[tokio::test]
 async fn a_roster_is_kept_once_for_all_who_were_given_it() {
     let v1 = ScriptedV1::start().await;
@@ -183,7 +183,7 @@ async fn a_write_asks_again_where_the_id_remembered_is_a_stand_in() {
     for _ in 0..2 {
         assert_eq!(access.workspace_id_to_write(&ada, "acme", &ctx).await.unwrap(), workspace_id());
     }
-    // What was asked for within the call is not asked for twice.
+    // A read within this call is not repeated.
     let id = access.workspace_id_to_write(&caller("bob", 2), "acme", &ctx).await.unwrap();
     assert_eq!(id, stand_in);
     v1.finish();

@@ -1,4 +1,4 @@
-//! One quota of v1 for several processes: budgets that share a Redis, and those that know how many they are.
+//! One quota of v1 for several processes: budgets that share a Redis, and budgets that know the number of processes.
 
 use crate::support::redis::Redis;
 use crate::support::scripted::{Exchange, ScriptedV1};
@@ -20,7 +20,7 @@ fn settings(window: Duration, quota: Quota, total: Quota) -> BudgetSettings {
     BudgetSettings { window, quota, service_quota: quota, total, write_reserve: 0, service: None }
 }
 
-/// What three processes have: a connection to Redis, a budget and a client each.
+/// Returns a connection to Redis, a budget and a client for each of three processes.
 async fn three(redis: &Redis, v1: &ScriptedV1, settings: &BudgetSettings) -> Vec<(Shared, Client)> {
     let mut all = Vec::new();
     for _ in 0..3 {
@@ -40,12 +40,12 @@ async fn ask(client: &Client, key: &str, ctx: &Context) -> Result<V1Response, V1
     client.call(&V1Key::new(key), V1Request::get("users/me/", ""), ctx).await
 }
 
-/// Time for a call of which the answer is not waited for.
+/// A context for a call that does not wait for quota.
 fn impatient() -> Context {
     Context::new("req-2", Duration::from_secs(2))
 }
 
-/// Calls that are let through at once.
+/// Makes calls until one would have to wait, and returns their number.
 async fn use_up(client: &Client, key: &str) -> usize {
     let mut made = 0;
     while ask(client, key, &impatient()).await.is_ok() {
@@ -93,9 +93,9 @@ async fn no_window_sees_more_calls_than_the_quota_whoever_makes_them() {
     v1.finish();
 }
 
-/// Redis is asked for the time in whole milliseconds, and v1's window has no such steps. Each round has processes of its
-/// own, so that nothing but Redis knows of the call before. A Redis that is late on a busy machine counts as away and
-/// knows of no call, so such a round says nothing.
+/// Redis is asked for the time in whole milliseconds, and v1's window has no such steps. Each round has processes of
+/// its own, so that only Redis knows of the call before. A Redis that is late on a busy machine counts as away and
+/// knows of no call, so such a round proves nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_counts_to_the_last_part_of_the_last_millisecond() {
     const WINDOW: Duration = Duration::from_millis(20);
@@ -172,7 +172,7 @@ async fn a_429_that_one_gets_holds_all_back() {
     let write = V1Request::write(Method::POST, "labels/", "{}");
     let outcome = all[0].1.write(&V1Key::new("ada"), write, &impatient(), None).await;
     assert!(matches!(outcome, Outcome::NotDone(NotDone::Refused(_))), "{outcome:?}");
-    // Told without being waited for.
+    // The message is sent without waiting for it.
     tokio::time::sleep(Duration::from_millis(100)).await;
     let wait = ask(&all[1].1, "ada", &impatient()).await.map(drop);
     assert!(matches!(wait, Err(V1Error::Limited(wait)) if wait > Duration::from_secs(20)), "{wait:?}");
@@ -233,7 +233,7 @@ async fn the_quota_of_all_keys_holds_for_all_processes() {
         }
     }
     assert_eq!(made, 8);
-    // The first has long made its calls; it hears of the others when somebody reads there.
+    // The first process made its calls long ago; it learns of the others at its next read.
     let (budget, anybody) = (&all[0].1.budget, V1Key::new("anybody").id());
     until("reads make do with what is kept", || budget.is_short(anybody)).await;
     v1.finish();

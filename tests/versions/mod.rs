@@ -1,4 +1,4 @@
-//! Other versions of v1 than the recorded one: what one lacks or does otherwise is told, and never becomes an answer.
+//! Other versions of v1 than the recorded one: a missing or different call is reported, and never becomes an answer.
 //!
 //! May use: the public interface of the crate and `tests/support`.
 
@@ -10,10 +10,10 @@ use crate::support::planting::{Asked, Planting};
 use causeway::sandbox::{Config, Sandbox, Seed};
 use serde_json::{Value, json};
 
-/// Its work items for clients.
+/// Its work items at v2.
 const ITEMS: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/work-items/";
 
-/// The recorded situation behind a v1 that answers otherwise, and a gateway before it.
+/// The recorded situation behind a v1 that answers differently, and a gateway before it.
 struct Scene {
     gateway: Gateway,
     sandbox: Sandbox,
@@ -30,7 +30,7 @@ impl Scene {
         Self { gateway: Gateway::before(wire.base_url()).await, sandbox, wire }
     }
 
-    /// A v1 that has no path with this in it: its router answers, whoever asks (`errors_unknown_path`).
+    /// A v1 without paths that contain `part`: its router answers, for every caller (`errors_unknown_path`).
     async fn without(part: &'static str) -> Self {
         let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
         let lack = move |_: &Sandbox, asked: &Asked, status: &mut u16, body: &mut Value| {

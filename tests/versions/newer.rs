@@ -1,5 +1,5 @@
-//! A v1 that takes fewer orders: since Plane 1.4.0 those that are on no list of its own, `id` among them, become its
-//! default without a word.
+//! A v1 that accepts fewer orders: since Plane 1.4.0 an order that is not on v1's own list, such as `id`, silently
+//! becomes its default.
 
 use super::{ITEMS, Scene};
 use crate::support::furnished::id;
@@ -8,11 +8,11 @@ use crate::support::past_gateway::{ask_v1, in_web};
 use causeway::sandbox::{Config, Sandbox, Seed};
 use serde_json::{Value, json};
 
-/// Names by which that v1 orders work items.
+/// Orders of work items that this v1 accepts.
 const ALLOWED: [&str; 7] =
     ["created_at", "updated_at", "sequence_id", "sort_order", "priority", "state__group", "target_date"];
 
-/// The path with the order that v1 makes of the one asked for.
+/// Returns the path with the order that v1 uses instead of the requested one.
 fn as_taken(path: &str) -> Option<String> {
     let (_, rest) = path.split_once("order_by=")?;
     let asked = rest.split('&').next().unwrap_or_default();
@@ -32,7 +32,7 @@ async fn scene() -> Scene {
     .await
 }
 
-/// Ids of what v1 lists, in its order.
+/// Returns the ids of v1's list, in its order.
 fn ids_at_v1(scene: &Scene, query: &str) -> Vec<String> {
     let page = in_web(&scene.sandbox, "GET", &format!("work-items/?{query}"), &Value::Null);
     page["results"].as_array().expect("rows").iter().map(id).collect()
@@ -56,7 +56,7 @@ async fn a_short_page_by_id_is_not_taken_from_a_v1_that_does_not_order_by_id() {
     assert_eq!(last.column("id"), [json!(ids[ids.len() - 1])]);
 }
 
-/// One call tells it, and no other project pays for it again.
+/// One call shows it, and no other project needs that call again.
 #[tokio::test]
 async fn that_v1_does_not_order_by_id_is_learned_once() {
     let scene = scene().await;
@@ -78,7 +78,7 @@ async fn that_v1_does_not_order_by_id_is_learned_once() {
     assert_eq!((listed.column("id"), by_id()), (made.into_iter().map(Value::from).collect(), 1));
 }
 
-/// Members that tie in the default order come on two pages or on none (trap 44).
+/// Members with the same value in the default order come on two pages or on none (trap 44).
 #[tokio::test]
 async fn a_cycle_of_more_than_one_page_is_read_whole() {
     let scene = scene().await;

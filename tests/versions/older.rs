@@ -1,5 +1,5 @@
-//! A v1 that lacks a call: Plane 1.0.0 has work items below `issues/` only, and its router says so in words that are
-//! v1's own.
+//! A v1 that lacks a call: Plane 1.0.0 has work items below `issues/` only, and its router says so in v1's own
+//! words.
 
 use super::{ITEMS, Scene};
 use crate::support::gateway::WEB;
@@ -24,7 +24,7 @@ async fn what_a_v1_without_work_items_has_no_path_for_is_not_told_as_missing() {
     gateway.delete("ada", &one).await.expect_problem(502, "upstream_error");
     let comment = json!({"comment_html": "<p>c</p>"});
     gateway.post("ada", &format!("{one}comments/"), comment).await.expect_problem(502, "upstream_error");
-    // The rest works as ever.
+    // The rest still works.
     gateway.get("ada", &format!("{WEB}/states/")).await.expect(200);
 }
 

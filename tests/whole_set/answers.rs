@@ -9,7 +9,7 @@ use serde_json::Value;
 async fn every_success_has_the_declared_status_and_shape() {
     let world = World::new().await;
     world.crowd(4).await;
-    // Deletes last, that of the work item after that of its comment, so that the others have something to work on.
+    // Deletes come last, that of the work item after that of its comment, so that the other operations find records.
     let late = |operation: &super::operations::Contract| match operation.id() {
         "work_items_delete" => 5,
         id if id.ends_with("properties_delete") || id.ends_with("types_delete") => 4,

@@ -1,4 +1,4 @@
-//! Bodies of the working writes: every declared member, right and wrong, and bodies that are none.
+//! Bodies of the working writes: every declared member, right and wrong, and malformed bodies.
 
 use super::operations::{Contract, NOWHERE, PLAN, writes_with_body};
 use super::own::is_own;
@@ -30,7 +30,7 @@ impl World {
     }
 }
 
-/// Values that are not of the kind a member wants.
+/// Returns values of the wrong kind for a member.
 fn wrong(input: &Value) -> Vec<Value> {
     match (input["type"].as_str().expect("a type"), input["format"].as_str()) {
         ("any", _) => Vec::new(),
@@ -49,7 +49,7 @@ fn wrong(input: &Value) -> Vec<Value> {
     }
 }
 
-/// Elements that are not of the kind an array wants.
+/// Returns elements of the wrong kind for an array.
 fn wrong_elements(input: &Value) -> Vec<Value> {
     match (input["type"].as_str(), input["format"].as_str()) {
         (Some("array"), Some("uuid")) => vec![json!("x"), json!(5), Value::Null, json!({"id": NOWHERE})],
@@ -59,13 +59,13 @@ fn wrong_elements(input: &Value) -> Vec<Value> {
     }
 }
 
-/// What a project without types, custom properties and estimates never takes.
+/// Checks for members that a project without types, custom properties and estimates never accepts.
 fn switched_off(operation: &Contract, input: &Value) -> bool {
     let name = name_of(input);
     operation.resource() == "work_items" && ["type", "estimate", "estimate_point_id"].contains(&name)
 }
 
-/// A value that will do for a work item of the project `WEB`, when the member is one of its own.
+/// Returns a valid value for a work item of the project `WEB`, when the member is one of its own.
 fn right_of_an_item(world: &World, input: &Value) -> Option<Value> {
     Some(match name_of(input) {
         "state_id" => json!("00000000-0000-4000-d000-000000000102"),
@@ -82,7 +82,7 @@ fn right_of_an_item(world: &World, input: &Value) -> Option<Value> {
     })
 }
 
-/// A body that a member of a definition may stand in, with a value that will do, when the plain ones would not.
+/// Returns a valid body with a member of a definition, when the plain bodies are not enough.
 fn right_of_a_definition(world: &World, operation: &Contract, input: &Value) -> Option<Value> {
     let plain = world.body_for(operation);
     let id = uuid::Uuid::new_v4().to_string();
@@ -117,7 +117,7 @@ fn right_of_a_definition(world: &World, operation: &Contract, input: &Value) -> 
     })
 }
 
-/// A value that will do, another each time where it must be unique.
+/// Returns a valid value, a different one each time where it must be unique.
 fn right(world: &World, operation: &Contract, input: &Value) -> Value {
     if operation.resource() == "work_items"
         && let Some(value) = right_of_an_item(world, input)
@@ -167,7 +167,7 @@ async fn every_member_takes_what_it_should_and_shows_it() {
                 continue;
             }
             let first = operation.method() == "POST" && operation.resource() == "modules";
-            // A new module goes in front, whatever was sent (O59); what is write only is not shown.
+            // A new module goes to the front, whatever was sent (O59); a write-only member is not shown.
             let resource = PLAN.resource(operation.resource()).expect("a resource");
             let field = resource.fields.iter().find(|field| field.name == name_of(input));
             let shown = field.is_none_or(|field| !field.spec.hidden) && answer.json.get(name_of(input)).is_some();
@@ -208,7 +208,7 @@ async fn every_member_refuses_what_it_should_by_name() {
             let planned = super::operations::PLAN.operation(operation.id()).expect("planned");
             let causeway::plan::BodyRule::Members(inputs) = &planned.body else { panic!("no members") };
             let planned = inputs.iter().find(|known| known.name == name).expect("a planned member");
-            // A label may go without a colour (O57), a state may not.
+            // A label may have no colour (O57), a state must have one.
             let must_trim = ["name", "display_name", "comment_html"].contains(&name)
                 || name == "color" && operation.resource() == "states";
             assert_eq!(planned.trim, must_trim, "{} {name} (O9)", operation.id());
@@ -238,12 +238,12 @@ async fn nullable_members_are_cleared_by_null() {
     for operation in writes_with_body() {
         for input in operation.all("body").filter(|input| input["nullable"] == true) {
             let mut body = with(&world.body_for(operation), name_of(input), Value::Null);
-            // A pair is sent whole (15.8).
+            // A pair is sent with both parts (15.8).
             if operation.resource() == "work_item_property_contexts" {
                 body = with(&with(&body, "external_id", Value::Null), "external_source", Value::Null);
             }
             let answer = world.write(operation, &body).await.expect(operation.status());
-            // What is write only shows nothing, which is null here too.
+            // A write-only member shows nothing, which is null here too.
             assert_eq!(answer.json[name_of(input)], Value::Null, "{} {}", operation.id(), name_of(input));
         }
     }
@@ -255,7 +255,7 @@ async fn required_members_are_required_and_every_fault_is_told_at_once() {
     for operation in writes_with_body() {
         let required: Vec<&str> =
             operation.all("body").filter(|input| input["required"] == true).map(name_of).collect();
-        // A context needs a scope, which no single member is.
+        // A context needs a scope, for which a single member is not enough.
         let needs_none = operation.method() == "PATCH" || operation.id() == "work_item_property_contexts_create";
         assert_eq!(required.is_empty(), needs_none, "{}", operation.id());
         if !required.is_empty() {

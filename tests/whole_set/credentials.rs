@@ -1,4 +1,4 @@
-//! Credentials of every condition, all given out by the gateway itself for ada.
+//! Credentials in every condition, all issued by the gateway itself for ada.
 
 use crate::support::gateway::{Answer, Gateway};
 use bytes::Bytes;
@@ -14,7 +14,7 @@ use http_body_util::Full;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Settings of a gateway that can give credentials and limits none.
+/// Settings of a gateway that can issue credentials and has no limits.
 pub const SETTINGS: &[(&str, &str)] = &[
     ("secrets.key", "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="),
     ("limits.rate.oauth", "0"),
@@ -35,7 +35,7 @@ pub enum Credential {
     Key(String),
 }
 
-/// An app that people allow to act for them, and the keys they mint.
+/// An app that people allow to act for them, and the keys they create.
 pub struct Issuer<'g> {
     gateway: &'g Gateway,
     store: OAuthStore,
@@ -59,7 +59,7 @@ impl<'g> Issuer<'g> {
         Self { gateway, store, client: client.id, secret, tokens: BTreeMap::new(), keys: BTreeMap::new() }
     }
 
-    /// A good token for these scopes, the same one each time.
+    /// Returns a valid token for these scopes, the same one each time.
     pub async fn token(&mut self, scopes: &[String]) -> Credential {
         let scope = scopes.join(" ");
         if !self.tokens.contains_key(&scope) {
@@ -69,7 +69,7 @@ impl<'g> Issuer<'g> {
         Credential::Bearer(self.tokens[&scope].clone())
     }
 
-    /// A good gateway key for these scopes, the same one each time.
+    /// Returns a valid gateway key for these scopes, the same one each time.
     pub async fn key(&mut self, scopes: &[String]) -> Credential {
         let scope = scopes.join(" ");
         if !self.keys.contains_key(&scope) {
@@ -79,7 +79,7 @@ impl<'g> Issuer<'g> {
         Credential::Key(self.keys[&scope].clone())
     }
 
-    /// A token for everything whose time is over.
+    /// Returns an expired token for all scopes.
     pub async fn expired_token(&self) -> Credential {
         let code = self.code(&everything().join(" ")).await;
         let token = secret::new("cwa_");
@@ -101,7 +101,7 @@ impl<'g> Issuer<'g> {
         Credential::Bearer(token)
     }
 
-    /// A token for everything that its app gave back.
+    /// Returns a token for all scopes that its app has revoked.
     pub async fn revoked_token(&self) -> Credential {
         let token = self.new_token(&everything().join(" ")).await;
         let form = [("token", &*token), ("client_id", &self.client), ("client_secret", &self.secret)];
@@ -109,13 +109,13 @@ impl<'g> Issuer<'g> {
         Credential::Bearer(token)
     }
 
-    /// A gateway key for everything whose time is over.
+    /// Returns an expired gateway key for all scopes.
     pub async fn expired_key(&self) -> Credential {
         let over = Minting { expires_at: Some(now_micros() - 1), ..Minting::default() };
         Credential::Key(self.new_key(&everything().join(" "), over).await.1)
     }
 
-    /// A gateway key for everything that was revoked.
+    /// Returns a revoked gateway key for all scopes.
     pub async fn revoked_key(&self) -> Credential {
         let (id, key) = self.new_key(&everything().join(" "), Minting::default()).await;
         assert!(self.gateway.oauth().revoke_key(id, None).await.expect("written"));

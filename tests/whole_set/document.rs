@@ -1,5 +1,5 @@
 //! The OpenAPI document against the contract: every shape, every operation, every example. Run with
-//! `BLESS=1` to rewrite `fixtures/openapi.json` after a change that is meant.
+//! `BLESS=1` to rewrite `fixtures/openapi.json` after an intended change.
 
 use super::operations::{Contract, OPERATIONS, PLAN, fixture};
 use crate::support::schema::Shapes;
@@ -17,7 +17,7 @@ fn text() -> String {
     Document::new(Arc::clone(&PLAN)).text(Format::Json, "https://v2.example.com")
 }
 
-/// What the document says of an operation.
+/// Returns the document's description of an operation.
 pub fn described(operation: &Contract) -> &'static Value {
     &DOCUMENT["paths"][operation.text("path")][operation.method().to_ascii_lowercase()]
 }
@@ -30,7 +30,7 @@ pub fn resolved(part: &'static Value) -> &'static Value {
     }
 }
 
-/// A schema without what describes only.
+/// Returns a schema without its descriptions.
 fn bare(schema: &Value) -> Value {
     match schema {
         Value::Object(members) => members
@@ -52,9 +52,9 @@ fn every_shape_is_the_contracts() {
     for (name, theirs) in contract["$defs"].as_object().expect("shapes") {
         let mut theirs = bare(theirs);
         match name.as_str() {
-            // Said once for each kind of row; see the next test.
+            // Defined once for each kind of row; see the next test.
             "OffsetEnvelope" | "CursorEnvelope" => continue,
-            // The gateway has additional codes, and tools cannot read the contract's way to say "only on
+            // The gateway has additional codes, and tools cannot read the contract's way of saying "only on
             // validation_error".
             "Problem" => {
                 let codes: Vec<&str> = codes::TABLE.iter().map(|(_, code)| *code).collect();
@@ -109,7 +109,7 @@ fn every_operation_is_described_as_the_contract_has_it() {
     }
 }
 
-/// The headers that the gateway adds to what the contract says of an operation.
+/// Returns the headers that the gateway adds to the contract's description of an operation.
 fn added_headers(operation: &Contract) -> impl Iterator<Item = &'static str> {
     let conditional = PLAN.showing(operation.planned()).map(|_| "If-Match");
     let repeatable = (operation.method() == "POST").then_some("Idempotency-Key");
@@ -136,7 +136,7 @@ fn parameters_agree(operation: &Contract, ours: &'static Value) {
         let csv = parameter["type"] == "csv";
         let kind = match name {
             _ if csv => json!("string"),
-            // Any value of it is taken; those that do not say false count as true.
+            // Any value is accepted; every value that does not mean false counts as true.
             "count" => json!(["boolean", "string"]),
             _ => parameter["type"].clone(),
         };
@@ -146,7 +146,7 @@ fn parameters_agree(operation: &Contract, ours: &'static Value) {
             false => (&schema["enum"], &schema["format"]),
         };
         assert_eq!(format, &parameter["format"], "{id} {name}");
-        // An unknown value of these is no error, so nothing may be excluded.
+        // An unknown value of these parameters is no error, so no value may be excluded.
         let tolerant = ["order_by", "paginate"].contains(&name);
         let expected = if tolerant { &Value::Null } else { &parameter["enum"] };
         assert_eq!(values, expected, "{id} {name}");
@@ -219,7 +219,7 @@ fn responses_agree(operation: &Contract, ours: &'static Value) {
         let (text, when) = (response["description"].as_str().expect("text"), error["when"].as_str().expect("text"));
         assert!(text.contains(when), "{id}: {text}");
     }
-    // With the added headers come their refusals, and no others.
+    // The added headers bring their refusals, and no others.
     let by_header = |status: &str| match status {
         "412" => added_headers(operation).any(|name| name == "If-Match"),
         _ => added_headers(operation).any(|name| name == "Idempotency-Key"),

@@ -1,4 +1,4 @@
-//! What is decided before an operation is looked at: credential, route, method, slash; and which work at all.
+//! Decisions before an operation runs: credential, route, method, slash; and which operations work at all.
 
 use super::operations::{Contract, OPERATIONS, PLAN};
 use super::world::World;
@@ -119,7 +119,7 @@ async fn what_v2_does_not_have_is_not_found() {
     }
 }
 
-/// The order O2: each request has every fault from its own on, and is answered by the first.
+/// The order O2: each request has one fault and all later ones, and gets the answer for the first.
 #[tokio::test]
 async fn faults_are_told_in_the_fixed_order() {
     let world = World::new().await;

@@ -1,5 +1,5 @@
 //! Every error case the contract declares for a working operation is provoked here, or is in the list of
-//! those that cannot be, with the reason.
+//! impossible ones, with the reason.
 
 use super::operations::{Contract, working};
 use super::own::is_own;
@@ -9,7 +9,7 @@ use crate::support::scripted::{Exchange, ScriptedV1};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Declared, but not to be had in this version.
+/// Returns why a declared error is impossible in this version.
 fn why_not(operation: &Contract, code: &str) -> Option<&'static str> {
     match (operation.id(), code) {
         ("users_me_retrieve", "forbidden") => Some("API keys always pass; see the tests on scopes"),
@@ -69,8 +69,8 @@ async fn provoke(world: &World, operation: &Contract, code: &str) -> Answer {
             world.gateway.get("ada", &format!("{path}?paginate=cursor&order_by={order}")).await
         }
         "unauthorized" => world.ask(None, operation, &path).await,
-        // Guests may not write; who has not joined may not read; guests may not read the workspace's roster.
-        // Guests may comment, but not change what others wrote; who has not joined may not.
+        // Guests may not write; non-members may not read; guests may not read the workspace's members.
+        // Guests may comment, but not change what others wrote; non-members may not comment.
         "forbidden" if operation.id() == "work_item_comments_create" => {
             world.ask(Some("mel"), operation, &path).await
         }
@@ -108,7 +108,7 @@ async fn provoke(world: &World, operation: &Contract, code: &str) -> Answer {
     }
 }
 
-/// v1's own quota is used up; the limit of the credential has its own tests.
+/// Sends an operation when v1's own quota is used up; the limit of the credential has its own tests.
 async fn throttled(operation: &Contract, path: &str) -> Answer {
     let v1 = ScriptedV1::start().await;
     let quota = json!({"error_code": 5900, "error_message": "RATE_LIMIT_EXCEEDED"});
@@ -163,7 +163,7 @@ async fn a_state_that_holds_work_items_is_not_deleted() {
 #[tokio::test]
 async fn a_repeated_external_pair_is_a_conflict() {
     let world = World::new().await;
-    // Comments may repeat a pair, and the verbs of work items take none.
+    // Comments may repeat a pair, and the verbs of work items have no pair.
     let creates = working().filter(|operation| operation.id().ends_with("_create"));
     let unique = |operation: &&Contract| {
         operation.resource() != "work_item_comments"

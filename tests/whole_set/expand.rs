@@ -1,4 +1,4 @@
-//! `expand`: `member` on both rosters, five relations of work items, refused everywhere else.
+//! `expand`: `member` on both lists of members, five relations of work items, refused everywhere else.
 
 use super::operations::{lists, working};
 use super::world::World;
@@ -20,7 +20,7 @@ async fn undeclared_values_are_refused_wherever_there_is_a_body_to_answer() {
             let fields = vec!["expand"; value.split(',').count()];
             let answer = world.refused(answer, &fields);
             let message = answer.json["errors"][0]["message"].as_str().expect("a message").to_owned();
-            // The archive verbs honour the values of a retrieve, although the table declares none (O25).
+            // The archive verbs accept the values of a retrieve, although the table declares none (O25).
             let archives = operation.id().ends_with("archive");
             let first = known.first().and_then(serde_json::Value::as_str).unwrap_or("state");
             let lists_known = archives || !known.is_empty();

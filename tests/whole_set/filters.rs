@@ -6,7 +6,7 @@ use causeway::plan::{FilterTest, ParamRole};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Parameters that do not choose rows.
+/// Parameters that do not select rows.
 const PAGING: &[&str] = &["order_by", "per_page", "offset", "count", "paginate", "cursor", "expand"];
 
 fn encoded(text: &str) -> String {
@@ -23,7 +23,7 @@ fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The values of a field: of a set all, of null none.
+/// Returns the values of a field: all values of a set, none for null.
 fn each(value: &Value) -> &[Value] {
     match value {
         Value::Null => &[],
@@ -32,7 +32,7 @@ fn each(value: &Value) -> &[Value] {
     }
 }
 
-/// Values of a field that occur.
+/// Returns the values of a field that occur.
 fn values_of(rows: &[Value], field: &str) -> Vec<String> {
     let set: BTreeSet<String> = rows.iter().flat_map(|row| each(&row[field])).map(text_of).collect();
     set.into_iter().take(4).collect()
@@ -91,7 +91,7 @@ async fn every_filter_narrows_as_brute_force_says() {
                 let unset = ["true", "1"].contains(&value.as_str());
                 let holds = |row: &&Value| match test {
                     FilterTest::IsNull => each(&row[&field]).is_empty() == unset,
-                    // Dates and instants of one form compare as texts.
+                    // Dates and instants of one form can be compared as texts.
                     FilterTest::AtLeast => each(&row[&field]).iter().any(|at| text_of(at) >= value),
                     FilterTest::AtMost => each(&row[&field]).iter().any(|at| text_of(at) <= value),
                     _ => each(&row[&field]).iter().any(|one| wanted.contains(&text_of(one).as_str())),

@@ -10,7 +10,7 @@ async fn malformed_ids_are_named() {
         for variable in operation.variables().iter().filter(|name| *name != "slug") {
             for bad in ["x", "WEB-7", "0000000000004000c000000000000001", "00000000-0000-4000-c000-00000000000g"] {
                 let answer = world.ask(Some("ada"), operation, &world.path_but(operation, variable, bad)).await;
-                // A human key in the place of a work item's id, and whatever is no human key in the place of one (O3).
+                // A human key in the place of a work item's id, and any other text in the place of a human key (O3).
                 let missing = variable == "identifier"
                     || operation.resource() == "work_items" && variable == "pk" && bad == "WEB-7";
                 match missing {

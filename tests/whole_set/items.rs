@@ -1,4 +1,4 @@
-//! Work items: the two ways a list is answered give the same answer, and expansions are what the ids name.
+//! Work items: the two ways to answer a list give the same answer, and expansions show the records of the ids.
 
 use super::operations::{OPERATIONS, lists};
 use super::world::{SLUG, WEB, World, at_v1, change_at_v1};
@@ -14,7 +14,7 @@ fn collection() -> String {
     format!("/api/v2/workspaces/{SLUG}/projects/{WEB}/work-items/")
 }
 
-/// Queries v1 may answer by itself, and some that look like it.
+/// Returns queries that v1 may answer by itself, and some that look similar.
 fn queries(world: &World) -> Vec<String> {
     let list = lists().find(|list| list.id() == "work_items_list").expect("the list");
     let mut queries = Vec::new();
@@ -76,7 +76,7 @@ fn queries(world: &World) -> Vec<String> {
     queries
 }
 
-/// Items that v1's look-ups find and its lists do not show: archived ones, drafts and those in triage.
+/// Creates items that v1's look-ups find and its lists do not show: archived ones, drafts and those in triage.
 fn hidden(world: &World) -> [String; 2] {
     let sandbox = world.gateway.sandbox();
     let pair = |id: &str| json!({"name": id, "external_id": id, "external_source": "jira"});
@@ -109,7 +109,7 @@ async fn a_fresh_gateway_answers_as_one_with_an_index() {
     assert!(found > 500, "{found}");
 }
 
-/// An ordered walk that begins on a page of v1's and goes on in the index.
+/// An ordered walk that begins on a page of v1 and goes on in the index.
 #[tokio::test]
 async fn a_walk_that_begins_without_an_index_goes_on_with_it() {
     let world = World::new().await;
@@ -166,7 +166,7 @@ async fn what_v1_hides_is_not_there_for_any_route_but_unarchive() {
     world.gateway.get("ada", &format!("{}{archived}/", collection())).await.expect(200);
 }
 
-/// The leaves that the ids of a record name, put together from v1's own records.
+/// The expansions of a record's ids, built from v1's own records.
 struct Leaves {
     states: Vec<Value>,
     labels: Vec<Value>,
@@ -273,7 +273,7 @@ async fn expansions_are_what_the_ids_name_wherever_they_are_honoured() {
     assert_eq!(honoured, 5, "list, get, look-up, create and update");
 }
 
-/// A create or a move that the rules forbid is refused before anything is written, however the state is named.
+/// A create or a move that the rules forbid is refused before any write, in whatever form the state is given.
 #[tokio::test]
 async fn rules_refuse_creates_and_moves() {
     let rules = format!(
@@ -295,6 +295,6 @@ async fn rules_refuse_creates_and_moves() {
     world.gateway.post("ada", &collection(), json!({"name": "plain"})).await.expect(201);
     let moved = world.gateway.patch("ada", &one, json!({"state": "todo"})).await.expect(200);
     assert_eq!(moved.json["state_id"], "00000000-0000-4000-d000-000000000102");
-    // Staying is no move.
+    // Keeping the state is no move.
     world.gateway.patch("ada", &one, json!({"state": "Todo", "name": "stays"})).await.expect(200);
 }

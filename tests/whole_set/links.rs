@@ -1,4 +1,4 @@
-//! A plain new resource in operation: v1's links, from a mapping file laid over the embedded ones.
+//! A plain new resource in operation: v1's links, from a mapping file added to the embedded ones.
 
 use super::world::WEB;
 use crate::support::gateway::Gateway;

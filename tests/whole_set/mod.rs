@@ -1,6 +1,6 @@
-//! The whole set of operations, as the contract and the compiled plan list them, asked over HTTP.
+//! The whole set of operations, as the contract and the compiled plan list them, called over HTTP.
 //!
-//! No list is kept by hand: what is sent and what is expected is read off `fixtures/contract` and the plan.
+//! No list is maintained by hand: requests and expectations are read from `fixtures/contract` and the plan.
 //!
 //! May use: the public interface of the crate and `tests/support`.
 

@@ -1,11 +1,11 @@
-//! What there is to test: the contract's operations beside those of the compiled plan.
+//! The operations to test: those of the contract beside those of the compiled plan.
 
 pub use crate::support::furnished::PLAN;
 use serde_json::Value;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// A path id that names nothing.
+/// An id of no record.
 pub const NOWHERE: &str = "00000000-0000-4000-a000-00000000dead";
 
 /// All operations of the contract.
@@ -38,7 +38,7 @@ pub fn writes_with_body() -> impl Iterator<Item = &'static Contract> {
     working().filter(|operation| operation.0["body"].is_array())
 }
 
-/// One operation as the contract has it.
+/// One operation of the contract.
 pub struct Contract(pub Value);
 
 impl Contract {
@@ -62,7 +62,7 @@ impl Contract {
         self.text("resource")
     }
 
-    /// Success.
+    /// Returns the status of a success.
     pub fn status(&self) -> u16 {
         self.0["success_status"].as_u64().expect("a status") as u16
     }
@@ -77,7 +77,7 @@ impl Contract {
         self.planned().works()
     }
 
-    /// Whether it changes something.
+    /// Checks whether it changes something.
     pub fn writes(&self) -> bool {
         self.method() != "GET"
     }
@@ -87,7 +87,7 @@ impl Contract {
         self.0[name].as_array().into_iter().flatten()
     }
 
-    /// The member a test may change to see a change: each resource has one of its own.
+    /// Returns the member that a test may change to see a change: each resource has one.
     pub fn text_member(&self) -> &'static str {
         match self.resource() {
             "work_items" => "name",
@@ -102,7 +102,7 @@ impl Contract {
         self.resource() == "work_item_comments"
     }
 
-    /// The values `expand` takes.
+    /// Returns the values that `expand` accepts.
     pub fn expands(&self) -> Vec<&str> {
         self.all("expand").filter_map(Value::as_str).collect()
     }
@@ -113,7 +113,7 @@ impl Contract {
         self.text("path").split('/').filter_map(inside).collect()
     }
 
-    /// Its path, each variable replaced by what `value` says.
+    /// Returns its path, with the value from `value` for each variable.
     pub fn path(&self, value: impl Fn(&str) -> String) -> String {
         let mut path = self.text("path").to_owned();
         for name in self.variables() {

@@ -1,4 +1,4 @@
-//! Every allowed order of the working lists, both ways: total, stable, and as brute force says.
+//! Every allowed order of the working lists, both ways: total, stable, and equal to brute force.
 
 use super::operations::{Contract, lists};
 use super::world::World;

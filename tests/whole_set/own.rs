@@ -23,7 +23,7 @@ async fn set_mode(gateway: &Gateway, workspace: bool) {
 }
 
 impl World {
-    /// Brings the workspace into the mode the operation needs, and out of the way what only one can be of.
+    /// Switches the workspace to the mode the operation needs, and removes a record of which only one may exist.
     pub async fn enter(&self, operation: &Contract) {
         if let Some(mode) = operation.0["mode_gate"].as_str() {
             set_mode(&self.gateway, mode == "workspace").await;
@@ -41,24 +41,24 @@ impl World {
         }
     }
 
-    /// Brings the workspace into the mode in which the operation is refused.
+    /// Switches the workspace to the mode in which the operation is refused.
     pub async fn enter_other_mode(&self, operation: &Contract) {
         set_mode(&self.gateway, operation.0["mode_gate"] == "project").await;
     }
 
-    /// The collection a record's path ends in.
+    /// Returns the path of the collection that contains the operation's record.
     pub fn collection(&self, operation: &Contract) -> String {
         let path = self.path(operation);
         let record = self.record(operation.resource());
         path.split(&format!("{record}/")).next().unwrap_or_default().to_owned()
     }
 
-    /// Deletes the context that covers `WEB` whatever the type, so that another one may.
+    /// Deletes the context that covers `WEB` for all types, so that another one may cover it.
     async fn free_scope(&self) {
         let property = self.record("workspace_work_item_properties");
         let path = format!("/api/v2/workspaces/{SLUG}/work-item-properties/{property}/contexts/");
         if self.gateway.get("ada", &path).await.status != 200 {
-            // The property itself was deleted by an operation before.
+            // An earlier operation has deleted the property itself.
             return;
         }
         for context in self.rows(&path, None).await {
@@ -69,7 +69,7 @@ impl World {
         }
     }
 
-    /// Creates many records of the own store on both surfaces, beside the gateway, as another process would.
+    /// Creates many records of the own store on both surfaces, past the gateway, as another process would.
     pub async fn own_crowd(&self, how_many: usize) {
         for (surface, owner) in [("project", Some(WEB.parse().expect("an id"))), ("workspace", None)] {
             let record = |resource: &str| -> Uuid {
@@ -87,7 +87,7 @@ impl World {
     }
 }
 
-/// A type, a property, a choice of `of`, and a context where it is the workspace's; the property.
+/// Creates a type, a property, a choice of `of`, and a context for one of the workspace; returns the property.
 fn define(edit: &mut Edit, n: usize, owner: Option<Uuid>, of: Uuid) -> Result<Uuid, Refusal> {
     let given = |value: Value| value.as_object().expect("members").clone();
     let name = format!("Row {n:03}");
@@ -102,7 +102,7 @@ fn define(edit: &mut Edit, n: usize, owner: Option<Uuid>, of: Uuid) -> Result<Uu
     Ok(property)
 }
 
-/// Reads answer the same in both modes, but for what marks the default of a project (O62).
+/// Reads give the same answers in both modes, except for the mark of a project's default (O62).
 #[tokio::test]
 async fn reads_work_in_both_modes() {
     let world = World::new().await;
@@ -121,7 +121,7 @@ async fn reads_work_in_both_modes() {
     assert_eq!(reads().count(), 20);
 }
 
-/// The mode is told before the record, and the record before the body (O2).
+/// The mode is checked before the record, and the record before the body (O2).
 #[tokio::test]
 async fn a_write_of_the_other_mode_is_refused_before_its_record_is_looked_for() {
     let world = World::new().await;
@@ -135,7 +135,7 @@ async fn a_write_of_the_other_mode_is_refused_before_its_record_is_looked_for() 
             let bad = json!([]);
             let answer = world.gateway.send(Some("ada"), operation.method(), &path, Some(&bad)).await;
             world.problem(answer, 409, code);
-            // The role comes before the mode.
+            // The role is checked before the mode.
             let answer = world.gateway.send(Some("kim"), operation.method(), &path, Some(&bad)).await;
             world.problem(answer, 403, "forbidden");
         }
@@ -143,7 +143,7 @@ async fn a_write_of_the_other_mode_is_refused_before_its_record_is_looked_for() 
     assert_eq!(gated, 29);
 }
 
-/// Without types of the workspace on the plan the flag is stored and shown, and changes nothing else (O31).
+/// Without workspace types on the plan the flag is stored and shown, and changes nothing else (O31).
 #[tokio::test]
 async fn the_plan_decides_whether_the_flag_counts() {
     let gateway =
@@ -158,7 +158,7 @@ async fn the_plan_decides_whether_the_flag_counts() {
     refused.expect_problem(409, "work_item_types_managed_at_project");
 }
 
-/// Whether records of the operation are in the own store and not the log.
+/// Checks whether records of the operation are in the own store, without the log.
 pub fn is_own(operation: &Contract) -> bool {
     let resource = super::operations::PLAN.resource(operation.resource()).expect("a resource");
     resource.source == causeway::plan::Source::Own && resource.name != "audit_logs"

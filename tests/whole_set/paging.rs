@@ -114,7 +114,7 @@ async fn the_edges_of_cursors() {
         for bad in ["x", "%00", "null", "2:1:0", "bm90IGpzb24", &token[1..], &token[..token.len() - 3], &long] {
             world.refused(get(format!("cursor={bad}")).await, &["cursor"]);
         }
-        // The token is a position under any eligible order (O19): what stands after the row it names.
+        // The token is a position in any eligible order (O19): the rows after the row that it names.
         let last = first.column("id")[1].clone();
         let by_id = world.rows(&path, Some("id")).await;
         let after: Vec<Value> =
@@ -130,7 +130,7 @@ async fn the_edges_of_cursors() {
     }
 }
 
-/// A position in instants says nothing about a list that is ordered by ranks.
+/// A position in instants means nothing in a list that is ordered by ranks.
 #[tokio::test]
 async fn a_token_of_a_list_with_other_keys_is_refused() {
     let world = World::new().await;

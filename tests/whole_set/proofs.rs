@@ -1,4 +1,4 @@
-//! What proves a credential for a read: v1's answer about a project or a workspace, never what is remembered of the
+//! The proof of a credential for a read: v1's answer about a project or a workspace, never the cached identity of the
 //! key.
 //!
 //! May use: what this folder may use.
@@ -6,8 +6,8 @@
 use super::operations::working;
 use super::world::World;
 
-/// Reads in a workspace believe for some minutes whose a key is, because none of them shows anything before v1 has
-/// taken the key for a card. With cards that are never used again each read shows that.
+/// Reads in a workspace trust the cached owner of a key for some minutes, because each of them shows data only after v1
+/// has accepted the key for a card. When cards are never used again, each read shows that.
 #[tokio::test]
 async fn no_read_in_a_workspace_is_answered_without_asking_v1_for_a_card() {
     let world = World::with(&[("cache.card", "0s")]).await;

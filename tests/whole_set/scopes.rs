@@ -1,6 +1,6 @@
-//! Who may do what: every operation beside every condition a credential can be in.
+//! Permissions: every operation with a credential in every condition.
 //!
-//! What a sufficient credential gets is other tests' matter; here it must not be stopped at the door.
+//! Other tests check the answers to a sufficient credential; here it only must not be refused.
 
 use super::credentials::{Credential, Issuer, SETTINGS, everything};
 use super::operations::{Contract, NOWHERE, OPERATIONS};
@@ -11,21 +11,21 @@ use http::Request;
 use http_body_util::Full;
 use sqlx::AssertSqlSafe;
 
-/// Challenge to somebody whose token or key is not good.
+/// Challenge for a token or key that is not valid.
 const DEAD: &str = "error=\"invalid_token\"";
 
 impl Contract {
-    /// Scopes of which any one opens it.
+    /// Returns the scopes of which any one allows it.
     fn scopes(&self) -> Vec<String> {
         self.all("scopes_any").filter_map(|scope| scope.as_str().map(str::to_owned)).collect()
     }
 
-    /// The scopes that open this resource alone.
+    /// Returns the scopes that allow only this resource.
     fn fine_scopes(&self) -> Vec<String> {
         self.scopes().into_iter().filter(|scope| scope.contains(':')).collect()
     }
 
-    /// The scopes for the other direction: those for writing on a read, and the other way round.
+    /// Returns the scopes for the other direction: for a read those for writing, and the other way round.
     fn reverse_scopes(&self) -> Vec<String> {
         let (own, other) = if self.writes() { ("write", "read") } else { ("read", "write") };
         let reversed = self.scopes().into_iter().map(|scope| match scope.strip_suffix(own) {
@@ -35,14 +35,14 @@ impl Contract {
         reversed.chain([other.to_owned()]).filter(|scope| everything().contains(scope)).collect()
     }
 
-    /// Everything but what opens it.
+    /// Returns all scopes that do not allow it.
     fn other_scopes(&self) -> Vec<String> {
         everything().into_iter().filter(|scope| !self.scopes().contains(scope)).collect()
     }
 }
 
 impl World {
-    /// Sends an operation with a credential; no preparation.
+    /// Sends an operation with a credential, without preparation.
     async fn knock(&self, credential: &Credential, operation: &Contract, path: &str) -> Answer {
         let mut request =
             Request::builder().method(operation.method()).uri(format!("{}{path}", self.gateway.base()));
@@ -57,7 +57,7 @@ impl World {
         self.gateway.request(request.expect("a request")).await
     }
 
-    /// Asserts 401 with a challenge that says `why`, and that v1 was not asked.
+    /// Asserts a 401 with the challenge `why`, and that v1 got no call.
     #[track_caller]
     fn unknown(&self, answer: Answer, why: &str) {
         let answer = self.problem(answer, 401, "unauthorized");
@@ -68,7 +68,7 @@ impl World {
         self.v1_is_not_asked();
     }
 
-    /// Asserts 403 that names the scopes which would do, and that v1 was not asked.
+    /// Asserts a 403 that names the sufficient scopes, and that v1 got no call.
     #[track_caller]
     fn too_narrow(&self, answer: Answer, operation: &Contract) {
         let answer = self.problem(answer, 403, "forbidden");
@@ -79,7 +79,7 @@ impl World {
         self.v1_is_not_asked();
     }
 
-    /// Asserts that the credential was no obstacle.
+    /// Asserts that the credential was accepted.
     #[track_caller]
     fn let_in(&self, answer: &Answer, operation: &Contract) {
         let (id, text) = (operation.id(), String::from_utf8_lossy(&answer.bytes));
@@ -100,7 +100,7 @@ impl World {
         assert!(journal.is_empty(), "{:?}", journal.first().map(|entry| &entry.path));
     }
 
-    /// Sends an operation to what exists; deletions to what does not, so that all else stays.
+    /// Sends an operation to existing records; a delete to a missing one, so that all records stay.
     async fn enter_with(&self, credential: &Credential, operation: &Contract) -> Answer {
         self.enter(operation).await;
         let path = match operation.method() {
@@ -139,7 +139,7 @@ async fn every_operation_is_opened_by_its_scopes_alone() {
             refused.push((operation, issuer.key(&scopes).await));
         }
     }
-    // Ada's key is known from here on: no refusal has a reason to ask v1.
+    // From here on ada's key is known: no refusal has a reason to call v1.
     let warm = issuer.token(&["read".to_owned()]).await;
     let me = OPERATIONS.iter().find(|operation| operation.id().contains("me_")).expect("the current user");
     world.knock(&warm, me, &world.path(me)).await.expect(200);
@@ -190,7 +190,7 @@ async fn a_key_for_one_workspace_opens_all_of_it_and_nothing_else() {
     let issuer = Issuer::new(&world.gateway).await;
     let (_, own) = issuer.key_of(SLUG).await;
     let (id, other) = issuer.key_of(SLUG).await;
-    // The same person's key for another workspace: what differs is the workspace it is bound to alone.
+    // The same person's key for another workspace: it differs only in its workspace.
     let moved = format!("UPDATE gateway_key SET workspace_id = '{NOWHERE}' WHERE id = '{id}'");
     let store = world.gateway.store().await;
     sqlx::query(AssertSqlSafe(moved)).execute(store.engine().pool()).await.expect("written");

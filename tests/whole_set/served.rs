@@ -1,4 +1,4 @@
-//! The document and its page as they are served, and the answers of the gateway held against the document.
+//! The document and its page as they are served, and the answers of the gateway compared with the document.
 
 use super::document::{DOCUMENT, described, resolved};
 use super::operations::{Contract, NOWHERE, OPERATIONS};
@@ -44,7 +44,7 @@ async fn whatever_is_answered_is_described() {
     world.crowd(4).await;
     let shapes = Shapes::of_a_document(&DOCUMENT);
     let late = |operation: &&Contract| match operation.id() {
-        // What lies below a record goes before the record.
+        // Records below a record are deleted before the record.
         _ if operation.method() == "DELETE" => 100 - operation.text("path").matches('/').count(),
         "work_items_unarchive" => 2,
         "work_items_archive" => 1,
@@ -65,7 +65,7 @@ async fn whatever_is_answered_is_described() {
             }
             is_described(&shapes, operation, &world.ask(Some("ada"), operation, &other).await);
         }
-        // A delete reads no query, so that it would be carried out.
+        // A delete ignores its query, so it would be carried out.
         if operation.method() != "DELETE" {
             is_described(&shapes, operation, &world.ask(Some("ada"), operation, &format!("{path}?x=%FF")).await);
         }

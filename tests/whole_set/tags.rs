@@ -1,5 +1,5 @@
-//! Every answer that shows one record tells its version: a write tells the one that the next read shows, and a change
-//! makes another. What a write demands with `If-Match` is held by every operation on one record.
+//! Every answer with one record has its version: a write returns the version that the next read shows, and a change
+//! makes another one. Every operation on one record obeys a condition in `If-Match`.
 
 use super::operations::{Contract, NOWHERE, PLAN, working};
 use super::world::World;
@@ -7,7 +7,7 @@ use crate::support::gateway::Answer;
 use causeway::plan::Answer as Form;
 use serde_json::{Value, json};
 
-/// Answers one object that has no path of its own: how a type stands to its properties.
+/// Operations that answer one object without a path of its own: the relation of a type to its properties.
 const WITHOUT_A_PATH: [&str; 2] =
     ["project_work_item_type_properties_attach", "workspace_work_item_type_properties_attach"];
 
@@ -23,7 +23,7 @@ fn tag(answer: &Answer, what: &str) -> String {
     tag
 }
 
-/// Verbs that bring the world out of order come last.
+/// Returns the operations; verbs that change the state of the world come last.
 fn in_order() -> Vec<&'static Contract> {
     let late = |operation: &Contract| match operation.id() {
         "work_items_archive" => 1,
@@ -35,7 +35,7 @@ fn in_order() -> Vec<&'static Contract> {
     operations
 }
 
-/// A body that changes something each time.
+/// Returns a body that makes a new change each time.
 fn changed(operation: &Contract, world: &World) -> Value {
     let fresh = format!("fresh {}", uuid::Uuid::new_v4());
     match operation.resource() {
@@ -55,7 +55,7 @@ async fn every_answer_with_one_record_tells_its_version() {
         let (id, path) = (operation.id(), world.path(operation));
         let answer = world.ask(Some("ada"), operation, &path).await.expect(operation.status());
         if !shows_one(operation) {
-            // A list may have a tag of its own; what is neither has none.
+            // A list may have a tag of its own; an answer that is neither list nor record has none.
             let list = operation.planned().answer == Form::Page;
             assert!(list || !answer.headers.contains_key("etag"), "{id} shows no single record");
             continue;
@@ -107,7 +107,7 @@ async fn a_change_makes_another_version() {
     assert_eq!(seen, 14);
 }
 
-/// Every operation on one record holds the demand, and looks at it after the record and before the body.
+/// Every operation on one record obeys the condition, and checks it after the record and before the body.
 #[tokio::test]
 async fn every_write_to_one_record_holds_what_is_demanded() {
     let world = World::new().await;
@@ -139,7 +139,7 @@ async fn every_write_to_one_record_holds_what_is_demanded() {
         if operation.resource() != "workspace_features" {
             let nowhere = world.path_but(operation, "pk", NOWHERE);
             let absent = demand(&nowhere, "\"another\"").await;
-            // Of an archived item nothing can be compared, and v1 does not tell it from one that is not there.
+            // An archived item cannot be compared, and v1 answers as for a missing one.
             let (status, code) = match id {
                 "work_items_unarchive" => (412, "precondition_failed"),
                 _ => (404, "resource_not_found"),
@@ -153,7 +153,7 @@ async fn every_write_to_one_record_holds_what_is_demanded() {
     assert_eq!(held, 33);
 }
 
-/// A delete with the right version is done.
+/// A delete with the right version is carried out.
 #[tokio::test]
 async fn every_delete_of_the_version_that_is_there_is_done() {
     let world = World::new().await;
@@ -174,7 +174,7 @@ async fn every_delete_of_the_version_that_is_there_is_done() {
     }
 }
 
-/// Every POST is carried out once with a key: the same request gets the same answer, another one is refused.
+/// Every POST with a key is carried out once: the same request gets the same answer, another one is refused.
 #[tokio::test]
 async fn every_post_may_be_sent_again_with_a_key() {
     let world = World::new().await;

@@ -1,4 +1,4 @@
-//! `verify` proves a sound gateway, leaves nothing behind, and sees when an answer is wrong.
+//! `verify` proves a sound gateway, leaves nothing behind, and notices a wrong answer.
 
 use super::operations::PLAN;
 use super::world::{SLUG, WEB, World};
@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-/// Verifying asks much in little time.
+/// Settings without limits: `verify` sends many requests in little time.
 const UNLIMITED: [(&str, &str); 2] =
     [("limits.rate.unauthenticated", "1000000"), ("limits.rate.api_key", "1000000")];
 
@@ -36,10 +36,10 @@ async fn a_sound_gateway_passes_without_a_write() {
     let report = verified(world.gateway.base(), wanted).await;
     assert_eq!(report.lines.len(), 88);
     assert!(report.is_good(), "{}", of(&report, &Verdict::Fail));
-    // The first type of this world carries no property; another one does.
+    // The first type of this world has no property; another type has one.
     let skipped = report.lines.iter().filter(|line| line.verdict == Verdict::Skipped);
     assert_eq!(skipped.map(|line| line.operation.as_str()).collect::<Vec<_>>(), Vec::<&str>::new());
-    // A delete of an id that names nothing is v1's to refuse; it refused each.
+    // v1 itself must refuse a delete of a missing id; it refused each.
     let journal = world.gateway.sandbox().journal();
     let written = journal.iter().filter(|entry| entry.method != "GET" && entry.status < 400).count();
     assert_eq!(written, 0, "nothing was written");
@@ -63,14 +63,14 @@ async fn a_sound_gateway_passes_with_every_operation_carried_out() {
     assert_eq!(after.json["total_count"], before.json["total_count"], "no project is left");
     let again = world.gateway.get("ada", "/api/v2/workspaces/acme/features/").await.expect(200);
     assert_eq!(again.json, features.json, "the mode is as it was");
-    // One that is ended on the way puts back what it changed.
+    // A run that is stopped half-way restores what it changed.
     let stop = Arc::new(AtomicBool::new(false));
     let wanted =
         Wanted { workspace: Some(SLUG.to_owned()), write: true, stop: Arc::clone(&stop), ..Wanted::default() };
     let sandbox = world.gateway.sandbox();
     sandbox.clear_journal();
     let ending = async {
-        // Work items are made while the workspace is in the other mode.
+        // Work items are created while the workspace is in the other mode.
         while !sandbox.journal().iter().any(|entry| entry.method == "POST" && entry.path.contains("/work-items/")) {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }

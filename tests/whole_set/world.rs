@@ -1,4 +1,4 @@
-//! A gateway in front of a sandbox whose first project holds something of every working resource.
+//! A gateway in front of a sandbox whose first project has a record of every working resource.
 
 use super::document::DOCUMENT;
 use super::operations::{Contract, NOWHERE};
@@ -11,13 +11,13 @@ use causeway::sandbox::Sandbox;
 use serde_json::{Value, json};
 use std::ops::Deref;
 
-/// The workspace everything happens in.
+/// The workspace of all tests.
 pub const SLUG: &str = "acme";
 /// Project `WEB`: ada is admin, bob and kim are members, gil is a guest, mel sees it without having joined.
 pub const WEB: &str = "00000000-0000-4000-c000-000000000001";
 /// Project `SEC`: private, bob alone.
 pub const SEC: &str = "00000000-0000-4000-c000-000000000002";
-/// Project of the workspace `other`, where none of these people is.
+/// Project of the workspace `other`, which none of these people belongs to.
 pub const FOREIGN: &str = "00000000-0000-4000-c000-000000000005";
 
 /// The gateway, the sandbox behind it, and one record of each resource.
@@ -32,12 +32,12 @@ impl Deref for World {
 }
 
 impl World {
-    /// With a handful of records.
+    /// A world with a few records.
     pub async fn new() -> Self {
         Self::with(&[]).await
     }
 
-    /// With settings.
+    /// The same with settings.
     pub async fn with(settings: &[(&str, &str)]) -> Self {
         Self(Furnished::with(settings).await)
     }
@@ -47,18 +47,18 @@ impl World {
         self.0.record(resource).unwrap_or(NOWHERE)
     }
 
-    /// The path of an operation, naming what exists.
+    /// Returns the path of an operation, with ids of existing records.
     pub fn path(&self, operation: &Contract) -> String {
         self.path_but(operation, "", "")
     }
 
-    /// The same path with one variable of another value.
+    /// Returns the same path with another value of one variable.
     pub fn path_but(&self, operation: &Contract, variable: &str, value: &str) -> String {
         let known = |name: &str| self.variable(operation.planned(), name).unwrap_or(NOWHERE).to_owned();
         operation.path(|name| if name == variable { value.to_owned() } else { known(name) })
     }
 
-    /// Sends an operation to `path` as `key`, with a body that would do for a success if it takes one.
+    /// Sends an operation to `path` as `key`, with a valid body if it has one.
     pub async fn ask(&self, key: Option<&str>, operation: &Contract, path: &str) -> Answer {
         if key.is_some() {
             self.enter(operation).await;
@@ -67,7 +67,7 @@ impl World {
         self.gateway.send(key, operation.method(), path, body.as_ref()).await
     }
 
-    /// A body that creates a record, or changes it, without touching what others look at.
+    /// Returns a body that creates a record, or changes it, without touching records that other tests use.
     pub fn body_for(&self, operation: &Contract) -> Value {
         let name = format!("fresh {}", uuid::Uuid::new_v4());
         if operation.id() == "work_item_property_contexts_create" {
@@ -110,7 +110,7 @@ impl World {
         answer
     }
 
-    /// Creates many records of each resource behind the gateway's back.
+    /// Creates many records of each resource past the gateway.
     pub async fn crowd(&self, how_many: usize) {
         audit::written(&self.store, ACME, 1..1 + how_many).await;
         self.own_crowd(how_many).await;
@@ -122,7 +122,7 @@ impl World {
                 json!({"name": format!("Row {n:03}"), "external_id": format!("X-{n}"), "external_source": "s"});
             let label = at_v1(sandbox, "labels", &with(&pair, "description", "d"));
             if n % 3 == 0 {
-                // Equal numbers, so that the tiebreak has something to do.
+                // Equal numbers, so that the tiebreak is needed.
                 change_at_v1(sandbox, "labels", &label, &json!({"sort_order": 7.0}));
             }
             if n % 4 == 1 {
@@ -154,7 +154,7 @@ impl World {
         }
     }
 
-    /// A work item that differs from its neighbours in everything lists look at.
+    /// A work item that differs from its neighbours in every member that lists use.
     fn varied_item(&self, n: usize, pair: &Value) -> Value {
         let state = format!("00000000-0000-4000-d000-{:012}", 101 + n % 5);
         let people = ["00000000-0000-4000-a000-000000000001", "00000000-0000-4000-a000-000000000002"];
@@ -171,7 +171,7 @@ impl World {
         body
     }
 
-    /// What v1 holds of the rows of a list beyond what v2 shows, for those v2 filters and orders by.
+    /// Returns the rows of a list with the members of v1 by which v2 filters and orders but which it does not show.
     pub fn widened(&self, operation: &Contract, rows: &[Value]) -> Vec<Value> {
         if operation.resource() != "work_items" {
             return rows.to_vec();
@@ -207,7 +207,7 @@ impl World {
         rows.iter().map(widen).collect()
     }
 
-    /// v1 writes the sandbox has answered.
+    /// Returns the number of v1 writes that the sandbox has answered.
     pub fn v1_writes(&self) -> usize {
         self.gateway.sandbox().journal().iter().filter(|entry| entry.method != "GET").count()
     }
@@ -227,14 +227,14 @@ impl World {
     }
 }
 
-/// `body` with one member more.
+/// Returns `body` with one more member.
 pub fn with(body: &Value, name: &str, value: impl Into<Value>) -> Value {
     let mut body = body.clone();
     body[name] = value.into();
     body
 }
 
-/// Creates a record on v1 itself; its id.
+/// Creates a record on v1 itself and returns its id.
 pub fn at_v1(sandbox: &Sandbox, resource: &str, body: &Value) -> String {
     id(&in_web(sandbox, "POST", &format!("{resource}/"), body))
 }

@@ -24,7 +24,7 @@ async fn an_archived_item_is_found_by_unarchive_alone() {
     assert_eq!(gateway.get("bob", &item).await.expect(200).json, made.json);
 }
 
-/// v1 lists an archived item in no cycle or module, and it may have been asked while the item was archived.
+/// v1 lists an archived item in no cycle or module, and the gateway may have read that list while it was archived.
 #[tokio::test]
 async fn an_item_that_comes_back_is_in_its_cycle_and_module_at_once() {
     let gateway = recorded().await;
@@ -91,7 +91,7 @@ async fn expand_is_honoured_and_checked_before_the_write() {
     }
 }
 
-/// v1 shows a parent that was archived past the gateway beside its child alone, and an archived child nowhere.
+/// v1 shows a parent that was archived past the gateway only in its child, and an archived child nowhere.
 #[tokio::test]
 async fn the_answer_to_an_archiving_expands_a_hidden_parent() {
     let gateway = recorded().await;

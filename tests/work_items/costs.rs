@@ -61,7 +61,7 @@ async fn a_create_is_one_post_and_one_read() {
     v1.finish();
 }
 
-/// v1 takes the points of all estimates of the project, and shows which one a point belongs to where it expands it.
+/// v1 accepts the points of all estimates of the project, and shows the estimate of a point where it expands the point.
 #[tokio::test]
 async fn a_point_of_another_estimate_takes_the_item_back() {
     let (point, active, other) = (id('6', 12), id('6', 11), id('6', 1));
@@ -84,7 +84,7 @@ async fn a_point_of_another_estimate_takes_the_item_back() {
         );
         let read = format!("{}?{FIELDS}&expand=estimate_point", record());
         v1.expect(Exchange::get(&read).reply(200, made(shown)));
-        // The active estimate may be another one since the card was read.
+        // The active estimate may have changed since the card was read.
         if let Some(now) = now {
             v1.expect(card(now));
         }

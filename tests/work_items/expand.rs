@@ -71,7 +71,7 @@ async fn a_parent_archived_here_keeps_its_name() {
         assert_eq!(read.json["parent"], told);
         parents.push(told);
     }
-    // As many as are found by one walk through the list.
+    // As many as one walk through the list finds.
     let rows = gateway.get("bob", &format!("{ITEMS}?search=child&order_by=id&expand=parent")).await.expect(200);
     let mut shown = rows.column("parent");
     shown.sort_by_key(|parent| parent["sequence_id"].as_i64());

@@ -1,4 +1,4 @@
-//! Labels made and deleted on v1, past the gateway, while it keeps the list of labels.
+//! Labels created and deleted on v1, past the gateway, while the gateway caches the list of labels.
 
 use crate::support::gateway::Gateway;
 use crate::support::past_gateway::in_web;
@@ -6,7 +6,7 @@ use crate::work_items::world::{ITEMS, new_item, steps};
 use causeway::sandbox::Seed;
 use serde_json::{Value, json};
 
-/// A gateway whose every list asks v1 what has changed; it has the index and the labels, and an item with a label.
+/// A gateway whose every list asks v1 for changes; it has the index and the labels, and an item with a label.
 async fn scene() -> (Gateway, String, String) {
     let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("index.freshness", "0s")]).await;
     let first = label(&gateway, "first");
@@ -41,12 +41,12 @@ async fn one_that_was_just_made_is_shown_and_filtered_by() {
     assert_eq!(found.column("id"), [item]);
 }
 
-/// Rows of the index keep it. It is looked for once.
+/// Rows of the index still have it. The gateway looks for it once.
 #[tokio::test]
 async fn one_that_was_deleted_costs_one_call_at_most() {
     let (gateway, item, first) = scene().await;
     in_web(gateway.sandbox(), "DELETE", &format!("labels/{first}/"), &Value::Null);
-    // A write of labels through the gateway, after which the list of them is read anew.
+    // A write of labels through the gateway, after which their list is read again.
     let labels = ITEMS.replace("work-items", "labels");
     gateway.post("ada", &labels, json!({"name": "third"})).await.expect(201);
     let mut asked = 0;

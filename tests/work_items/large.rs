@@ -1,15 +1,15 @@
-//! Writes in a project that is too large to be read as a whole for each of them.
+//! Writes in a project that is too large for a complete read before each of them.
 
 use crate::support::gateway::{Gateway, WEB, serve_sandbox};
 use crate::support::switch::{Line, Switch};
 use causeway::sandbox::{Config, Sandbox, Seed};
 use serde_json::json;
 
-/// What v1 is asked for when all ids of a project are compared.
+/// The query to v1 that compares all ids of a project.
 const ALL_IDS: &str = "fields=id,updated_at";
 
-/// Items that were deleted at v1 past the gateway make the index compare all ids, which takes long in a large project. A
-/// delete needs to know the children alone, and no child is missed.
+/// Items that were deleted at v1 past the gateway make the index compare all ids, which takes long in a large project.
+/// A delete only needs to know the children, and must miss none.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_delete_does_not_wait_until_all_ids_are_compared() {
     let sandbox = Sandbox::new(Config { seed: Seed::Recorded, work_items: 1_200, ..Config::default() });
@@ -28,7 +28,7 @@ async fn a_delete_does_not_wait_until_all_ids_are_compared() {
         gateway.patch("ada", &format!("{items}{child}/"), body).await.expect(200);
     }
     gateway.get("ada", &format!("{items}?priority=none&per_page=1")).await.expect(200);
-    // Past the gateway: one is deleted, one becomes a child, one is none any more.
+    // Past the gateway: one item is deleted, one becomes a child, one stops being a child.
     let gone = made("G").await;
     let past = serve_sandbox(&sandbox).await;
     let past = Gateway::with(&past, &[]).await;

@@ -1,4 +1,4 @@
-//! The list of work items: look-ups and pages straight from v1, and the index behind everything else.
+//! The list of work items: look-ups and pages straight from v1, and the index for all other lists.
 
 use crate::support::gateway::Gateway;
 use crate::support::past_gateway::{ask_v1, in_web};
@@ -12,7 +12,7 @@ async fn listed(gateway: &Gateway, query: &str) -> Vec<Value> {
     gateway.get("ada", &format!("{ITEMS}?{query}")).await.expect(200).column("name")
 }
 
-/// Ten items whose creation ties in pairs, written through v1, which obeys `created_at` (trap 17).
+/// Creates ten items whose times of creation tie in pairs, through v1, which obeys `created_at` (trap 17).
 async fn tied_items(gateway: &Gateway) {
     for number in 0..10 {
         let body = json!({"name": format!("tied {number}"), "created_at": format!("2001-01-0{}T00:00:00Z", number / 2 + 1)});
@@ -86,7 +86,7 @@ async fn a_row_is_not_in_a_range_that_begins_less_than_a_microsecond_after_it() 
     assert_eq!(found("", "").await, 4);
     assert_eq!(found(".0000001", ".0000001").await, 2);
     assert_eq!(found(".0000000", ".0000000").await, 4);
-    // One that ends less than a microsecond before it.
+    // A range that ends less than a microsecond before it.
     let two = "created_at__gte=2001-01-02&created_at__lte=2001-01-02T23:59:59.9999999Z";
     assert_eq!(listed(&gateway, two).await.len(), 2);
 }
@@ -183,7 +183,7 @@ async fn what_is_written_is_in_the_next_list() {
     assert_eq!(listed(&gateway, query).await, [json!("a needle")]);
     gateway.patch("bob", &one(&made), json!({"name": "the NEEDLE"})).await.expect(200);
     assert_eq!(listed(&gateway, query).await, [json!("the NEEDLE")]);
-    // Past v2, on the pass-through of the same gateway.
+    // On the pass-through of the same gateway.
     gateway.patch("ada", &format!("{V1_WEB}work-items/{made}/"), json!({"name": "no more"})).await.expect(200);
     assert_eq!(listed(&gateway, query).await, Vec::<Value>::new());
     gateway.patch("ada", &format!("{V1_WEB}work-items/{made}/"), json!({"name": "needle 2"})).await.expect(200);
@@ -216,7 +216,7 @@ async fn labels_that_were_deleted_are_on_no_item() {
     assert_eq!(rows.column("label_ids"), [json!([])]);
     assert_eq!(listed(&gateway, &format!("label_id={label}")).await, Vec::<Value>::new());
     assert_eq!(listed(&gateway, "label_id__isnull=true&search=labelled").await, [json!("labelled")]);
-    // The index vouches for the item with the label it had; nothing is asked of v1.
+    // The index still has the item with its label; v1 gets no call.
     assert_eq!(gateway.patch("ada", &one(&item), json!({})).await.expect(200).json["label_ids"], json!([]));
     assert_eq!(at_v1(&gateway, &item).await["labels"], json!([]));
 }
@@ -237,7 +237,7 @@ async fn a_list_shows_no_more_than_a_list_should() {
     assert_eq!(archived.column("sequence_id"), [json!(5), json!(1)]);
 }
 
-/// Deltas v1 was asked for.
+/// Returns the number of deltas that v1 was asked for.
 fn deltas(gateway: &Gateway) -> usize {
     gateway.sandbox().journal().iter().filter(|entry| entry.path.contains("order_by=-updated_at")).count()
 }
@@ -259,7 +259,7 @@ async fn a_project_that_is_read_is_refreshed_ahead_with_the_service_key_where_it
     gateway.get("bob", &format!("{ITEMS}?search=first")).await.expect(200);
     gateway.sandbox().clear_journal();
     assert!(until_deltas(&gateway, 3).await, "no request came, and the index was kept up to date");
-    // eve is no member of the project, so her key is of no use there.
+    // eve is no member of the project, so her key cannot be used there.
     let stranger = Gateway::sandboxed_with(Seed::Recorded, &settings("eve")).await;
     stranger.get("bob", &format!("{ITEMS}?search=first")).await.expect(200);
     stranger.sandbox().clear_journal();
@@ -271,7 +271,7 @@ async fn a_project_that_is_read_is_refreshed_ahead_with_the_service_key_where_it
 async fn trap_54_a_number_is_found_although_the_identifier_changed_on_v1() {
     let gateway = recorded().await;
     assert_eq!(listed(&gateway, "sequence_id=1").await, [json!("First")]);
-    // Behind the gateway's back, so that the project card still has the old identifier.
+    // Past the gateway, so that the project card still has the old identifier.
     in_web(gateway.sandbox(), "PATCH", "", &json!({"identifier": "NEW"}));
     assert_eq!(listed(&gateway, "sequence_id=1").await, [json!("First")]);
 }
@@ -283,13 +283,13 @@ async fn a_module_membership_added_behind_the_gateways_back_is_found_when_the_ke
     let modules = ITEMS.replace("work-items", "modules");
     let set = gateway.post("ada", &modules, json!({"name": "set"})).await.expect(201).text("id");
     assert_eq!(listed(&gateway, &format!("module_id={set}")).await, Vec::<Value>::new());
-    // Not through the gateway; and the item's `updated_at` does not move (trap 56), so no delta tells of it.
+    // Past the gateway; and the item's `updated_at` does not change (trap 56), so no delta shows it.
     in_web(gateway.sandbox(), "POST", &format!("modules/{set}/module-issues/"), &json!({"issues": [item]}));
     assert_eq!(listed(&gateway, &format!("module_id={set}")).await, [json!("late")]);
     assert_eq!(listed(&gateway, "module_id__isnull=true&search=late").await, Vec::<Value>::new());
 }
 
-/// For the age of a card its identifier may be another project's.
+/// As long as a card lives, its identifier may already belong to another project.
 #[tokio::test]
 async fn a_number_is_not_looked_up_in_the_project_that_took_the_identifier_over() {
     let gateway = recorded().await;
@@ -307,7 +307,7 @@ async fn a_number_is_not_looked_up_in_the_project_that_took_the_identifier_over(
     assert_eq!(found.column("id"), [mine.json["id"].clone()]);
 }
 
-/// v1 finds no such number there, which says nothing of this project.
+/// v1 finds no such number there, which proves nothing about this project.
 #[tokio::test]
 async fn a_number_that_is_not_in_the_project_that_took_the_identifier_over_is_found() {
     let gateway = recorded().await;
@@ -316,7 +316,7 @@ async fn a_number_that_is_not_in_the_project_that_took_the_identifier_over_is_fo
     let other = json!({"name": "Other", "identifier": "WEB"});
     let (status, made) = ask_v1(gateway.sandbox(), "ada", "POST", "/api/v1/workspaces/acme/projects/", &other);
     assert_eq!(status, 201, "{made}");
-    // However young the card is that says so: it is from before that.
+    // However young the card with the identifier is: it is from before the change.
     let found = gateway.get("ada", &format!("{ITEMS}?sequence_id=1")).await.expect(200);
     assert_eq!(found.column("id"), [mine.json["id"].clone()]);
 }

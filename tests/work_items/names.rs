@@ -1,4 +1,4 @@
-//! Names and ids in bodies: every pair, none and several hits, both forms together.
+//! Names and ids in bodies: every pair, no and several matches, both forms together.
 
 use crate::support::gateway::Gateway;
 use crate::support::past_gateway::in_web;
@@ -96,7 +96,7 @@ async fn what_names_nothing_or_several_is_refused_before_anything_is_written() {
     assert!(gateway.patch("ada", &one(&id('e', 1)), json!({"label_ids": [a, b]})).await.status == 200);
 }
 
-/// v1 sets no limit to the levels. From 50 reads on the index is made, which knows all parents.
+/// v1 does not limit the levels. From 50 reads on the gateway builds the index, which knows all parents.
 #[tokio::test]
 async fn a_parent_may_have_any_number_of_levels_above_it() {
     let gateway = recorded().await;
@@ -145,19 +145,19 @@ async fn hidden_items_are_no_parents() {
     assert_eq!(gateway.post("ada", ARCHIVED, by_key).await.expect(400).error_fields(), ["parent"]);
 }
 
-/// For the age of a card its identifier may be an old one.
+/// As long as a card lives, its identifier may be an old one.
 #[tokio::test]
 async fn a_parent_is_found_by_a_key_that_it_has_since_a_moment() {
     let gateway = recorded().await;
     gateway.get("ada", &one(&id('e', 1))).await.expect(200);
-    // Behind the gateway's back, so that the project card still has the old identifier.
+    // Past the gateway, so that the project card still has the old identifier.
     in_web(gateway.sandbox(), "PATCH", "", &json!({"identifier": "NEW"}));
     let made = gateway.post("ada", ITEMS, json!({"name": "n", "parent": "NEW-1"})).await.expect(201);
     assert_eq!(made.json["parent_id"], json!(id('e', 1)));
     refused(&gateway, json!({"name": "n", "parent": "WEB-1"}), &["parent"]).await;
 }
 
-/// Whether a key is another project's is asked once, and not for each request that repeats it.
+/// The gateway asks once whether a key belongs to another project, and not for each request with it.
 #[tokio::test]
 async fn a_key_of_another_project_costs_one_look_at_the_project() {
     let gateway = recorded().await;

@@ -109,7 +109,7 @@ async fn every_failed_look_up_is_the_same_404() {
     }
     bodies.dedup();
     assert_eq!(bodies.len(), 1, "{bodies:?}");
-    // A credential is asked for first, whatever stands in the place of the key.
+    // The credential is checked first, whatever stands in the place of the key.
     for form in ["WEB-1%0A", "WEB-1%7F", "WEB%C2%85-1"] {
         gateway.get("ada", &key(form)).await.expect_problem(404, "resource_not_found");
         gateway.send(None, "GET", &key(form), None).await.expect_problem(401, "unauthorized");
@@ -129,7 +129,7 @@ async fn a_key_of_an_archived_project_finds_nothing() {
     gateway.get("ada", &key("WEB-1")).await.expect_problem(404, "resource_not_found");
 }
 
-/// v1's permission for a look-up asks for the identifier as it is now (`updated_old_key_after_identifier_change`).
+/// v1's look-up checks permissions by the current identifier (`updated_old_key_after_identifier_change`).
 #[tokio::test]
 async fn an_item_that_is_found_by_its_new_key_shows_that_key() {
     let gateway = recorded().await;
@@ -141,7 +141,7 @@ async fn an_item_that_is_found_by_its_new_key_shows_that_key() {
     assert_eq!(gateway.get("ada", &one(&id('e', 1))).await.expect(200).text("identifier"), "SITE-1");
 }
 
-/// v1's column of the state takes null, and so it stays when a project has no state to fall back to.
+/// v1's column of the state accepts null, and it stays null when a project has no state to fall back to.
 #[tokio::test]
 async fn an_item_without_a_state_shows_the_nil_id_everywhere() {
     let gateway = recorded().await;
@@ -179,7 +179,7 @@ async fn an_item_without_a_state_shows_the_nil_id_everywhere() {
         gateway.post("ada", &format!("{path}unarchive/"), json!({})).await.expect(200).json["state_id"],
         nil
     );
-    // v1 falls back to a state with the next write, once there is one.
+    // Once there is a state, v1 falls back to it with the next write.
     let states = items.replace("work-items", "states");
     let state = json!({"name": "Todo", "color": "#ffffff", "group": "unstarted"});
     let state = gateway.post("ada", &states, state).await.expect(201).text("id");
@@ -187,7 +187,7 @@ async fn an_item_without_a_state_shows_the_nil_id_everywhere() {
     assert_eq!(patched.text("state_id"), state);
 }
 
-/// What is remembered of an identifier, by which the index could answer, is no proof that the key names nothing.
+/// A cached identifier, by which the index could answer, does not prove that no item has the key.
 #[tokio::test]
 async fn a_key_whose_identifier_went_to_another_project_is_found_while_the_quota_is_short() {
     let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });

@@ -1,5 +1,5 @@
-//! A v1 that answers wrongly in places: nothing wrong goes out, nothing that was done is told as refused, and nobody is
-//! blamed for it.
+//! A v1 with wrong answers in places: no wrong answer is passed on, a write that was carried out is not reported as
+//! refused, and the client is not blamed.
 //!
 //! May use: the public interface of the crate and `tests/support`.
 
@@ -12,7 +12,7 @@ use http::Method;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
-/// What becomes of an answer: the method and path of the call, its status and its body.
+/// Changes an answer: gets the method and path of the call, its status and its body.
 type Spoil = fn(&Method, &str, &mut u16, &mut Value);
 
 /// A gateway before the recorded situation, whose answers are spoiled after [`Scene::answer_with`].
@@ -44,7 +44,7 @@ impl Scene {
     }
 }
 
-/// v1 shows no states any more.
+/// Empties v1's list of states.
 fn no_states(method: &Method, path: &str, status: &mut u16, body: &mut Value) {
     if *method == Method::GET && path.ends_with("/states/") {
         (*status, *body) = (404, json!({"error": "The requested resource does not exist."}));
@@ -64,7 +64,7 @@ async fn what_was_written_is_not_told_as_refused_when_its_answer_cannot_be_made(
         let told = gateway.patch("ada", &expanded, change.clone()).await.expect_problem(502, "upstream_error");
         assert!(told.text("detail").contains("was carried out"), "{change}: {}", told.json);
     }
-    // What is only read is told as it is.
+    // A read reports the fault as it is.
     gateway.get("ada", &expanded).await.expect_problem(404, "resource_not_found");
     let read = gateway.get("ada", &one(&item)).await.expect(200);
     assert_eq!((&read.json["priority"], &read.json["type_id"]), (&json!("urgent"), &json!(bug)));
@@ -173,8 +173,8 @@ async fn a_comment_of_another_item_is_not_shown_as_one_of_this() {
     scene.gateway.get("ada", &format!("{comments}{comment}/")).await.expect_problem(502, "upstream_error");
 }
 
-/// v1's own closing of old items takes the first cancelled state that there is when the project names none, whatever
-/// project that is of.
+/// v1 closes old items itself; when the project names no state for that, v1 takes the first cancelled state of any
+/// project.
 fn closed_elsewhere(_: &Method, _: &str, _: &mut u16, body: &mut Value) {
     let place = |row: &mut Value| {
         if row["external_id"] == "closed" && row.get("state").is_some() {

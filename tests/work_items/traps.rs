@@ -54,7 +54,7 @@ async fn trap_15_an_update_of_which_v1_drops_somebody_is_undone() {
     let body = json!({"name": "n", "assignee_ids": [id('a', 2)], "priority": "low"});
     let made = new_item(&gateway, body).await;
     let item = one(&made.text("id"));
-    // The membership of a:7 ended, which v1 tells nowhere.
+    // The membership of a:7 has ended, which v1 shows nowhere.
     for body in [json!({"assignee_ids": [id('a', 7)]}), json!({"assignees": ["ada@acme.test", "dan@acme.test"]})] {
         let mut with_more = body.clone();
         with_more["name"] = json!("m");
@@ -65,7 +65,7 @@ async fn trap_15_an_update_of_which_v1_drops_somebody_is_undone() {
             assert_eq!(gateway.get("ada", &item).await.expect(200).json, made.json, "{body}");
         }
     }
-    // What was there before is not known of everything.
+    // Not every earlier value is known.
     let body = json!({"assignee_ids": [id('a', 7)], "description_html": "<p>x</p>"});
     let told = gateway.patch("ada", &item, body).await.expect_problem(502, "upstream_error").text("detail");
     let expected = "did not store: assignee_ids. Stored: description_html. assignee_ids is now [].";
@@ -220,7 +220,7 @@ async fn trap_38_a_pair_is_checked_whichever_half_changes() {
     assert_eq!(gateway.get("ada", &item).await.text("name"), "m");
 }
 
-/// Two items that share the pair already make v1 fail when it is looked up (`items_find_by_shared_external_pair`).
+/// Two items that already share the pair make v1's look-up of it fail (`items_find_by_shared_external_pair`).
 #[tokio::test]
 async fn trap_38_a_pair_that_two_items_have_is_taken_too() {
     let gateway = recorded().await;
@@ -262,7 +262,7 @@ async fn trap_39_a_child_archived_here_outlives_its_parent_too() {
         gateway.post("ada", &format!("{}archive/", one(&child)), json!({})).await.expect(200);
         children.push(child);
     }
-    // Brought back and moved by v1's own users, whose word on the parent counts.
+    // Unarchived and moved by v1's own users; their value of the parent counts.
     let path = format!("{V1_WEB}work-items/{}/", children[2]);
     let changed = json!({"archived_at": null, "parent": id('e', 1)});
     gateway.patch("ada", &path, changed).await.expect(200);

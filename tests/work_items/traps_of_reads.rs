@@ -62,7 +62,7 @@ async fn trap_54_the_form_of_a_key_is_checked_before_v1_is_asked() {
     );
 }
 
-/// Two live items of `WEB` with one number, as v1 lets them be written (`items_patch_sequence_id_accepted`).
+/// Creates two live items of `WEB` with one number, which v1 allows (`items_patch_sequence_id_accepted`).
 async fn doubled() -> (Gateway, String, String) {
     let gateway = recorded().await;
     let (first, second) = (id('e', 1), new_item(&gateway, json!({"name": "twin"})).await.text("id"));
@@ -79,17 +79,17 @@ async fn trap_18_a_key_that_two_items_have_shows_the_older() {
     for warm in [false, true] {
         let answer = gateway.get("ada", path).await.expect(200);
         assert_eq!((answer.text("id"), answer.text("identifier")), (first.clone(), "WEB-1".to_owned()));
-        // The list shows both, as it did.
+        // The list still shows both.
         let list = gateway.get("ada", &format!("{ITEMS}?sequence_id=1")).await.expect(200);
         assert_eq!(list.data().len(), 2, "{warm}");
     }
-    // As a reference the key names neither.
+    // As a reference the key means neither item.
     let body = json!({"name": "child", "parent": "WEB-1"});
     let refused = gateway.post("ada", ITEMS, body).await.expect_problem(400, "validation_error");
     assert_eq!(refused.error_fields(), ["parent"]);
-    // Who does not see the project learns nothing.
+    // A caller without access to the project learns nothing.
     gateway.get("eve", path).await.expect_problem(404, "resource_not_found");
-    // Once only one of them is live the key is its own again.
+    // When only one of them is live, the key is unique again.
     gateway.delete("ada", &one(&second)).await.expect(204);
     assert_eq!(gateway.get("ada", path).await.expect(200).text("id"), first);
 }
@@ -100,7 +100,7 @@ async fn trap_18_a_doubled_pair_is_looked_up_in_the_index() {
     let pair = json!({"name": "one", "external_id": "x-1", "external_source": "gh"});
     let one = new_item(&gateway, pair).await.text("id");
     let other = new_item(&gateway, json!({"name": "two", "external_id": "x-1"})).await.text("id");
-    // v1 does not look for a taken pair when only its source changes (trap 38).
+    // v1 does not check for a taken pair when only its source changes (trap 38).
     let source = json!({"external_source": "gh"});
     gateway.patch("ada", &format!("{V1_WEB}work-items/{other}/"), source).await.expect(200);
     let found = gateway.get("ada", &format!("{ITEMS}?external_id=x-1&external_source=gh")).await.expect(200);

@@ -1,13 +1,13 @@
-//! States that v1 shows on work items and lists nowhere, and work items without a state.
+//! States that v1 shows on work items but lists nowhere, and work items without a state.
 //!
-//! v1's flag `is_triage` hides a state from its list (trap 37), but not what is in it; and v1's own closing of old
-//! items takes a state of another project where the project names none.
+//! v1's flag `is_triage` hides a state from its list (trap 37), but not the items in it; and v1, when it closes old
+//! items itself, takes a state of another project where the project names none.
 
 use crate::support::gateway::Gateway;
 use crate::work_items::world::{ITEMS, V1_WEB, at_v1, id, new_item, one, recorded, steps};
 use serde_json::{Value, json};
 
-/// A work item whose state v1 lists no longer, and the state.
+/// Creates a work item whose state v1 no longer lists, and returns both.
 async fn in_unlisted_state(gateway: &Gateway) -> (String, String) {
     let body = json!({"name": "Parked", "color": "#123456", "group": "cancelled"});
     let state = gateway.post("ada", &format!("{V1_WEB}states/"), body).await.expect(200).text("id");
@@ -79,7 +79,7 @@ async fn the_answer_to_its_archiving_expands_it() {
     assert_eq!(gateway.post("ada", &unarchive, json!({})).await.expect(200).json["state"], leaf);
 }
 
-/// v1 takes it back, where it is not one of another project; and it is no change.
+/// v1 accepts it again, unless it belongs to another project; and it is no change.
 #[tokio::test]
 async fn an_update_may_repeat_it() {
     let gateway = recorded().await;
@@ -87,7 +87,7 @@ async fn an_update_may_repeat_it() {
     let body = json!({"state_id": state, "name": "still parked"});
     let update = gateway.patch("ada", &one(&item), body.clone()).await.expect(200);
     assert_eq!((update.text("name"), update.text("state_id")), ("still parked".to_owned(), state.clone()));
-    // A row of the index says which state the item has, and v1 is asked whether it still has it.
+    // The index row has the item's state, and v1 is asked whether it still has it.
     gateway.get("ada", &format!("{ITEMS}?search=parked")).await.expect(200);
     gateway.sandbox().clear_journal();
     gateway.patch("ada", &one(&item), body).await.expect(200);
@@ -102,7 +102,7 @@ async fn an_update_may_repeat_it() {
     gateway.patch("ada", &one(&item), elsewhere).await.expect_problem(400, "validation_error");
 }
 
-/// What `expand` shows may be sent back, and moves no other item there.
+/// A state shown by `expand` may be sent back, but no other item can be moved to it.
 #[tokio::test]
 async fn an_update_may_repeat_its_name() {
     let gateway = recorded().await;

@@ -1,4 +1,4 @@
-//! Names of the recorded situation, and what v1 was asked besides proofs of access.
+//! Names of the recorded situation, and the calls of v1 without proofs of access.
 
 use crate::support::gateway::{Answer, Gateway};
 use causeway::sandbox::Seed;
@@ -22,12 +22,12 @@ pub async fn recorded() -> Gateway {
     Gateway::sandboxed(Seed::Recorded).await
 }
 
-/// A new item of `WEB`, made by ada.
+/// Creates an item of `WEB` as ada.
 pub async fn new_item(gateway: &Gateway, body: Value) -> Answer {
     gateway.post("ada", ITEMS, body).await.expect(201)
 }
 
-/// A new label of `WEB`; its id.
+/// Creates a label of `WEB` and returns its id.
 pub async fn new_label(gateway: &Gateway, name: &str) -> String {
     let labels = ITEMS.replace("work-items", "labels");
     gateway.post("ada", &labels, json!({"name": name})).await.expect(201).text("id")
@@ -38,12 +38,12 @@ pub fn one(item: &str) -> String {
     format!("{ITEMS}{item}/")
 }
 
-/// What v1 shows of an item of `WEB`.
+/// Returns v1's record of an item of `WEB`.
 pub async fn at_v1(gateway: &Gateway, item: &str) -> Value {
     gateway.get("ada", &format!("{V1_WEB}work-items/{item}/")).await.expect(200).json
 }
 
-/// Methods and first path segments of what v1 was asked since the journal was cleared, proofs left out.
+/// Returns methods and first path segments of the calls to v1 since the journal was cleared, without proofs.
 pub fn steps(gateway: &Gateway) -> Vec<String> {
     let is_proof = |path: &str| {
         path.starts_with("/api/v1/users/me/")

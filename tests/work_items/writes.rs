@@ -50,7 +50,7 @@ async fn roles_and_visibility_come_first() {
         gateway.post(who, &format!("{item}archive/"), body.clone()).await.expect_problem(status, code);
         gateway.post(who, &format!("{item}unarchive/"), body.clone()).await.expect_problem(status, code);
     }
-    // An absent record is told before a bad body (O2).
+    // A missing record is reported before a bad body (O2).
     gateway.patch("ada", &one(&id('e', 99)), body).await.expect_problem(404, "resource_not_found");
 }
 
@@ -92,12 +92,12 @@ async fn nothing_to_change_writes_nothing() {
     assert_eq!(steps(&gateway), ["GET work-items"; 3]);
 }
 
-/// A list that is filtered, after which the index vouches for the items.
+/// Requests a filtered list, after which the index vouches for the items.
 async fn index(gateway: &Gateway) {
     gateway.get("ada", &format!("{ITEMS}?priority=none")).await.expect(200);
 }
 
-/// v1 refuses a parent that is archived, also to an item that has it (`items_create_parent_other_project` shows the
+/// v1 refuses an archived parent, even for an item that already has it (`items_create_parent_other_project` shows the
 /// words).
 #[tokio::test]
 async fn the_parent_an_item_has_may_be_sent_when_it_is_archived() {
@@ -115,7 +115,7 @@ async fn the_parent_an_item_has_may_be_sent_when_it_is_archived() {
     assert_eq!(steps(&gateway), ["GET work-items"]);
 }
 
-/// v1 drops whoever has left (trap 15) and shows them until then; sent again, they must not be lost.
+/// v1 drops former members (trap 15) and shows them until then; the other assignees in the same body must not be lost.
 #[tokio::test]
 async fn assignees_that_stay_are_kept_when_one_of_them_has_left() {
     let gateway = recorded().await;
@@ -147,7 +147,7 @@ async fn a_taken_external_pair_is_a_conflict() {
     gateway.patch("ada", &item, json!({"external_source": "gh"})).await.expect(200);
 }
 
-/// v1 stores both halves without the blanks around them and looks for a taken pair with them.
+/// v1 stores both halves without the blanks around them, but looks for a taken pair with the blanks.
 #[tokio::test]
 async fn a_taken_external_pair_is_a_conflict_with_blanks_around_it_too() {
     let gateway = recorded().await;
@@ -165,7 +165,7 @@ async fn a_taken_external_pair_is_a_conflict_with_blanks_around_it_too() {
     ] {
         gateway.patch("ada", &one(&item.text("id")), body).await.expect_problem(409, "conflict");
     }
-    // What was stored without them is found with them.
+    // A value stored without blanks is found when the query has them.
     for (name, value) in [("external_id", "%20k1"), ("external_id", "k1%1F"), ("search", "n%1F")] {
         let found = gateway.get("ada", &format!("{ITEMS}?{name}={value}")).await.expect(200);
         assert!(found.data().iter().any(|row| row["id"] == other_source.json["id"]), "{name}={value}");

@@ -1,4 +1,4 @@
-//! Items that v1 stops showing keep what is recorded of them.
+//! Items that v1 stops showing keep their recorded values.
 
 use super::Place;
 use crate::work_items::world::{ITEMS, one};

@@ -1,4 +1,4 @@
-//! Custom values: forms per type, required and default, contexts, and what hides or removes them.
+//! Custom values: forms per type, required and default, contexts, and the changes that hide or remove them.
 
 use super::{Place, members, web};
 use crate::support::gateway::{Answer, WEB};
@@ -17,7 +17,7 @@ fn relation(name: &str, kind: &str) -> Value {
     json!({"display_name": name, "property_type": "RELATION", "relation_type": kind})
 }
 
-/// The version of an item stays when only the name of an option changes, so what it shows is sent anew.
+/// The version of an item does not change with the name of an option, so its values are sent again.
 #[tokio::test]
 async fn a_read_with_values_is_never_answered_as_known() {
     let place = Place::new().await;
@@ -131,7 +131,7 @@ async fn every_kind_of_value_is_written_and_read_in_its_form() {
     assert_eq!(listed.data()[0]["custom_fields"], Value::Null);
 }
 
-/// What is read back has the digits that were written.
+/// A read returns the written digits.
 #[tokio::test]
 async fn a_number_is_kept_with_all_its_digits_or_refused() {
     let place = Place::new().await;
@@ -178,7 +178,7 @@ async fn a_number_is_kept_with_all_its_digits_or_refused() {
     assert_eq!(kept.json["custom_fields"]["decimal"]["value"], json!(1.1));
 }
 
-/// Nothing that was sent is lost without a word; a text of blanks alone is no value where one is needed.
+/// No sent value is lost silently; a text of blanks is no value where one is required.
 #[tokio::test]
 async fn what_is_empty_is_told_or_clears() {
     let place = Place::new().await;
@@ -230,7 +230,7 @@ async fn several_values_come_and_go_as_a_set() {
     let refused =
         place.gateway.patch("ada", &item, json!({"custom_fields": {"tags": ["a", "z"]}})).await.expect(400);
     assert_eq!(refused.error_fields(), ["custom_fields.tags.1"]);
-    // An option that is deleted takes the values that point at it.
+    // A deleted option takes its values with it.
     place.edit(|edit| edit.delete_option(b)).await.unwrap();
     let read = place.gateway.get("ada", &item).await.expect(200);
     assert_eq!(read.json["custom_fields"]["tags"]["value"], json!(["a"]));
@@ -251,7 +251,7 @@ async fn required_values_and_defaults_are_for_creates_alone() {
     let mut reason = property("reason", "TEXT");
     reason["is_required"] = json!(true);
     place.new_property(task, reason).await;
-    // Nobody can give the value of a formula, so it is not waited for.
+    // No client can set the value of a formula, so it is never required.
     let mut total = property("total", "FORMULA");
     total["is_required"] = json!(true);
     place.new_property(task, total).await;
@@ -267,7 +267,7 @@ async fn required_values_and_defaults_are_for_creates_alone() {
     let item = one(&made.text("id"));
     let changed = gateway.patch("ada", &item, json!({"custom_fields": {"reason": null}})).await.expect(200);
     assert_eq!(changed.json["custom_fields"].as_object().unwrap().len(), 1);
-    // Another type hides the values, and the old one brings them back.
+    // Another type hides the values, and the old type brings them back.
     let hidden = gateway.patch("ada", &item, json!({"type_id": bug})).await.expect(200);
     assert_eq!(hidden.json["custom_fields"], json!({}));
     let refused = gateway.patch("ada", &item, json!({"custom_fields": {"points": 1}})).await.expect(400);
@@ -299,7 +299,7 @@ async fn in_workspace_mode_the_context_says_what_holds() {
     let made = place.gateway.post("ada", ITEMS, json!({"name": "n"})).await.expect(201);
     assert_eq!(made.json["type_id"], json!(kind));
     assert_eq!(made.json["custom_fields"]["severity"]["value"], "here");
-    // Without its own context the project falls to the one for all; without that the values go.
+    // Without its own context the project uses the one for all; without that one the values are deleted.
     place.edit(|edit| edit.delete_context(context)).await.unwrap();
     let item = one(&made.text("id"));
     let read = place.gateway.get("ada", &item).await.expect(200);
@@ -352,7 +352,7 @@ async fn many_work_items_are_looked_up_together() {
     let fields = ["3", "8"].map(|index| format!("custom_fields.blocks.{index}"));
     assert_eq!(refused.error_fields(), fields);
 
-    // Made past this gateway a moment ago: its index does not have it yet.
+    // Created past this gateway a moment ago: its index does not have it yet.
     let other = crate::support::gateway::Gateway::before(place.wire.base_url()).await;
     let own = other.post("ada", ITEMS, json!({"name": "n"})).await.expect(201);
     let late = [own.text("id"), format!("WEB-{}", own.json["sequence_id"])];

@@ -1,4 +1,4 @@
-//! What is left of a project, or of a work item, that was deleted at v1 through the pass-through.
+//! The remaining data of a project, or of a work item, that was deleted at v1 through the pass-through.
 
 use super::Place;
 use crate::support::gateway::Gateway;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const ACME: &str = "/api/v2/workspaces/acme";
 const PROJECTS: &str = "/api/v1/workspaces/acme/projects/";
 
-/// A project that is there to be deleted.
+/// Creates a project for deletion.
 async fn new_project(gateway: &Gateway) -> String {
     gateway.post("ada", PROJECTS, json!({"name": "Short", "identifier": "SHORT"})).await.expect(201).text("id")
 }
@@ -37,7 +37,7 @@ async fn contexts_forget_it_and_what_its_items_had_can_be_swept() {
     let both = json!({"name": "Both", "project_ids": [short, web], "issue_type_ids": [task]});
     let both = gateway.post("ada", &contexts, both).await.expect(201).text("id");
 
-    // Archiving and unarchiving, the latter a DELETE too, end nothing.
+    // Archiving and unarchiving, the latter a DELETE too, delete nothing.
     let project = format!("{PROJECTS}{short}/");
     gateway.post("ada", &format!("{project}archive/"), json!({})).await.expect(204);
     gateway.delete("ada", &format!("{project}archive/")).await.expect(204);

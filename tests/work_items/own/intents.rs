@@ -63,7 +63,7 @@ async fn several_candidates_are_reported_until_a_write_decides() {
     place.gateway.get("ada", &one(&twin)).await.expect_problem(503, "store_unavailable");
     place.gateway.get("ada", ITEMS).await.expect_problem(503, "store_unavailable");
     assert_eq!(open(&place).await, [IntentState::Ambiguous]);
-    // Others are not concerned.
+    // Other items are not affected.
     let other = place.gateway.post("ada", ITEMS, named("other")).await.expect(201);
     place.gateway.get("ada", &one(&other.text("id"))).await.expect(200);
     place.gateway.patch("ada", &one(&twin), json!({"type_id": null})).await.expect(200);
@@ -139,8 +139,8 @@ async fn an_update_that_never_arrived_is_dropped_when_v1_can_no_longer_do_it() {
     assert!(open(&place).await.is_empty());
 }
 
-/// A comment moves the time of an item's last change, and v1 itself does after its answer (trap 56); neither says
-/// anything about a write that v1 never got.
+/// A comment changes the time of an item's last change, and so does v1 itself after its answer (trap 56); neither
+/// proves a write that v1 never got.
 #[tokio::test]
 async fn a_time_that_moves_proves_no_update() {
     for body in [
@@ -173,7 +173,7 @@ async fn a_time_that_moves_proves_no_update() {
     }
 }
 
-/// v1 stores a description in another form than it was sent.
+/// v1 stores a description in another form than the sent one.
 #[tokio::test]
 async fn a_description_that_is_another_than_before_is_the_one_that_was_sent() {
     let place = with_text(&[]).await;

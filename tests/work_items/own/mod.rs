@@ -1,6 +1,6 @@
-//! Types and custom values on work items: what v1 does not have of them.
+//! Types and custom values on work items: the data that v1 does not have.
 //!
-//! Definitions are written into the gateway's store beside it, as another process would.
+//! Definitions are written into the gateway's store past the gateway, as another process would.
 
 mod archived_values;
 mod custom_fields;
@@ -46,7 +46,7 @@ impl Place {
         Self { gateway, sandbox, wire, store, url, settings: settings.to_vec(), _directory: directory }
     }
 
-    /// The gateway ends and another one begins with the same store.
+    /// Ends the gateway and starts another one on the same store.
     async fn restart(&mut self) {
         self.gateway.end().await;
         self.gateway = serve(&self.wire, &self.url, &self.settings).await;
@@ -61,18 +61,18 @@ impl Place {
         edited.map(|(made, _)| made)
     }
 
-    /// A type of `WEB`.
+    /// Creates a type of `WEB`.
     async fn new_type(&self, name: &str) -> Uuid {
         let given = members(serde_json::json!({"name": name}));
         self.edit(|edit| edit.create_type(Some(web()), &given)).await.expect("a type")
     }
 
-    /// Types switched on in `WEB`; the default one.
+    /// Switches types on in `WEB` and returns the default one.
     async fn enabled(&self) -> Uuid {
         self.edit(|edit| edit.enable(web())).await.expect("a type")
     }
 
-    /// A property of `WEB` on a type.
+    /// Creates a property of `WEB` on a type.
     async fn new_property(&self, on: Uuid, given: Value) -> Uuid {
         let given = members(given);
         let made = self.edit(|edit| {

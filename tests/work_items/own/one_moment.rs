@@ -1,5 +1,5 @@
-//! Reads beside a write in two stores: they show the item before it or after it, never v1's half with the other half of
-//! another moment.
+//! Reads beside a write in two stores: they show the item before it or after it, never v1's half with the store's half
+//! of another moment.
 
 use super::{Place, web, workspace};
 use crate::support::gateway::{Answer, Gateway, serve_sandbox};
@@ -15,7 +15,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 const KEY: &str = "/api/v2/workspaces/acme/work-items/";
-/// A process that has a lease and confirms nothing.
+/// A process that has a lease but confirms nothing.
 const NOBODY_HEARS: &str = "INSERT INTO process (id, number, lease_until, beats) \
      VALUES ('00000000-0000-4000-8000-000000000001', 1, (extract(epoch FROM now()) * 1000000)::bigint + 60000000, 0)";
 
@@ -60,7 +60,7 @@ impl Shared {
     }
 }
 
-/// Name and value of the text.
+/// Returns the name and the value of the text.
 fn both(read: &Answer) -> (&str, &str) {
     (
         read.json["name"].as_str().expect("a name"),
@@ -82,7 +82,7 @@ async fn a_change_that_v1_has_not_carried_out_yet_has_not_happened() {
         for _ in 0..3 {
             place.wire.held().await;
         }
-        // Nobody waits for them.
+        // The reads do not wait for the writes.
         for item in &items {
             let read = gateway.get("bob", &one(&item.text("id"))).await.expect(200);
             assert_eq!(both(&read), ("before", "before"));
@@ -125,7 +125,7 @@ async fn a_change_that_v1_shows_is_waited_for() {
     done.expect(200);
 }
 
-/// v1 has answered the read before a change and its answer comes after it, or the read reaches v1 after the change.
+/// Either v1 answers the read before a change and its answer arrives after it, or the read reaches v1 after the change.
 #[tokio::test]
 async fn a_row_is_read_again_where_a_change_has_overtaken_it_and_only_there() {
     for (held_back, calls) in [(true, 2), (false, 1)] {
@@ -148,7 +148,7 @@ async fn a_row_is_read_again_where_a_change_has_overtaken_it_and_only_there() {
     }
 }
 
-/// A key says nothing of the project before v1 has answered, so nothing of it could be noted before that.
+/// Before v1 has answered, a key does not show the project, so no change of it could be noted before that.
 #[tokio::test]
 async fn a_row_of_a_project_that_was_not_met_is_read_again_where_a_change_has_overtaken_it() {
     let (mut place, items) = with_items(1).await;
@@ -192,7 +192,7 @@ async fn a_row_of_a_list_that_a_change_has_overtaken_is_shown_as_it_was() {
 async fn rows_of_a_list_by_type_have_that_type() {
     let (place, items) = with_items(1).await;
     let task = items[0].text("type_id");
-    // So that the next that v1 is asked for is the list.
+    // So that the next call of v1 is the list.
     place.gateway.get("bob", &ITEMS.replace("work-items", "states")).await.expect(200);
     place.wire.hold("GET");
     let by_type = format!("{ITEMS}?type_id={task}");
@@ -208,7 +208,7 @@ async fn rows_of_a_list_by_type_have_that_type() {
     assert_eq!(listed.json["total_count"], listed.data().len());
 }
 
-/// Also before that process has told that the write is over.
+/// Even before that process has announced the end of the write.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_another_process_records_comes_with_its_half_of_v1() {
     let Shared { gateway, other, database: _database, sandbox, made, item, .. } = Shared::new().await;
@@ -227,7 +227,7 @@ async fn what_another_process_records_comes_with_its_half_of_v1() {
     assert_eq!(half(&list().await.expect(200)), (json!("after"), Value::Null));
 }
 
-/// Whoever ends a write that another process has left waits until all have heard of it, and others write meanwhile.
+/// A process that ends another's abandoned write waits until all have confirmed, and others write meanwhile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_recorded_after_a_lost_write_was_ended_comes_with_its_half_of_v1() {
     let Shared { gateway, other, database, sandbox, made, item, .. } = Shared::new().await;
@@ -292,7 +292,7 @@ async fn readers_beside_writers_see_one_moment() {
     tokio::join!(writes, reads);
 }
 
-/// The index shows the new item already, and v1's quota is too short to read it again. What runs is waited for then, too.
+/// The index already has the new item, and v1's quota is too short to read it again. The read waits for the create too.
 #[tokio::test]
 async fn a_create_that_runs_is_waited_for_also_where_the_index_is_older_than_usual() {
     const STALE: Duration = Duration::from_millis(150);
@@ -303,7 +303,7 @@ async fn a_create_that_runs_is_waited_for_also_where_the_index_is_older_than_usu
     let read = async {
         place.wire.held().await;
         tokio::time::sleep(STALE).await;
-        // One that does not show the item has the index read it.
+        // A list without the item makes the index read it.
         gateway.get("bob", &format!("{ITEMS}?search=another")).await.expect(200);
         tokio::time::sleep(STALE).await;
         for _ in 0..40 {
@@ -324,8 +324,8 @@ async fn a_create_that_runs_is_waited_for_also_where_the_index_is_older_than_usu
     assert!(list.headers.contains_key("age"), "{:?}", list.headers);
 }
 
-/// Items are written through one process without a pause and listed through another: a list mostly shows one that is
-/// written again before it is known how the write before has ended.
+/// Items are written through one process without a pause and listed through another: most lists show an item that is
+/// written again before the end of the previous write is known.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn lists_beside_many_changes_through_another_process_are_answered_and_of_one_moment() {
     let shared = Shared::new().await;

@@ -82,7 +82,7 @@ async fn only_active_types_of_the_project_can_be_chosen() {
         let refused = gateway.post("ada", ITEMS, body.clone()).await.expect(400);
         assert_eq!(refused.error_fields(), [field], "{body}");
     }
-    // What the item has already may be said again.
+    // The present type of the item may be sent again.
     let path = one(&kept.text("id"));
     gateway.patch("ada", &path, json!({"type_id": bug, "name": "m"})).await.expect(200);
     let list = gateway.get("ada", &format!("{ITEMS}?type_id={bug}")).await.expect(200);
