@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// The crate that stands alone: an embedded v1.
 const SANDBOX: &str = "crates/sandbox/src";
-/// Where the sources of each crate are.
+/// Folders with the sources of each crate.
 pub const CRATES: [&str; 8] = [
     "src",
     "crates/core/src",
@@ -52,7 +52,7 @@ pub fn module_of(path: &Path) -> String {
     first.trim_end_matches(".rs").to_owned()
 }
 
-/// How many modules deep a file is: 1 for `src/a.rs` and `src/a/mod.rs`.
+/// Returns the depth of a file's module: 1 for `src/a.rs` and `src/a/mod.rs`.
 pub fn depth_of(path: &Path) -> usize {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     path.iter().count() - usize::from(stem == "mod")

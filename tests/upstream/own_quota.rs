@@ -1,5 +1,6 @@
-//! What somebody waits for is never another key: whoever reads first for all has room for it, and the gateway's own key
-//! is waited for a moment only. Nor is it the quota of the own key, where an older answer is at hand.
+//! A caller never waits for another caller's key: the first reader for all must have quota of its own, and the
+//! gateway's own key is waited for only a moment. A caller does not even wait for its own quota when an older answer
+//! is there.
 //!
 //! May use: the public interface of the crate and `tests/support`.
 
