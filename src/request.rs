@@ -389,7 +389,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_a_request_came_from() {
+    fn the_origin_has_the_client_address_and_a_cut_user_agent() {
         let request = http::Request::get("/x").header("user-agent", "é".repeat(600)).body(()).unwrap();
         let (mut head, ()) = request.into_parts();
         assert_eq!(origin(&head).ip, None);

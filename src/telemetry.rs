@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_logged_can_be_changed() {
+    fn the_log_filter_can_be_changed_at_run_time() {
         let captured = Captured::default();
         let writer = captured.clone();
         let settings = LogSettings { format: LogFormat::Json, filter: "warn".into(), ..Settings::default().log };

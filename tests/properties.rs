@@ -65,7 +65,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_no_token_is_refused(text in "\\PC{0,80}", bytes in vec(any::<u8>(), 0..120)) {
+    fn an_invalid_cursor_token_is_refused(text in "\\PC{0,80}", bytes in vec(any::<u8>(), 0..120)) {
         use base64::Engine;
         prop_assert_eq!(Cursor::decode(&text), None);
         let packed = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes);

@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_credential_is_401() {
+    fn invalid_credentials_are_401() {
         let cases: [&[(&str, &[u8])]; 11] = [
             &[],
             &[("x-api-key", b"")],

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_deleted_is_known_by_its_path() {
+    fn the_path_of_a_delete_names_the_deleted_record() {
         let (project, record) = (Uuid::from_u128(7), Uuid::from_u128(8));
         let base = format!("/api/v1/workspaces/acme/projects/{project}/");
         let about = |path: &str| Touched::by(&format!("{base}{path}")).map(|touched| touched.about);

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_left_as_it_is() {
+    fn a_secret_is_not_written_to_a_path_that_is_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let nowhere = folder.path().join("nowhere");
         std::os::unix::fs::symlink("missing", &nowhere).unwrap();

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_names_an_address_the_nearest_known_one_stands() {
+    fn without_a_named_address_the_nearest_known_one_counts() {
         let behind = |lines: &[&str]| client("10.0.0.1:1", lines, &["10.0.0.0/8"]);
         assert_eq!(behind(&[]), "10.0.0.1");
         assert_eq!(behind(&[""]), "10.0.0.1");

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_coded_is_the_same_when_it_is_read_and_has_a_tag_of_its_own() {
+    async fn a_compressed_answer_decodes_to_the_same_bytes_and_has_its_own_tag() {
         let plain = "{\"name\":\"Ada\"},".repeat(10_000).into_bytes();
         let codings = Codings::new(&EdgeSettings { compress: true, ..EdgeSettings::default() });
         for coding in Coding::ALL {
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_modified_has_the_tag_of_the_form_that_the_client_has() {
+    async fn a_304_has_the_tag_of_the_coding_that_the_client_holds() {
         let codings = Codings::new(&EdgeSettings::default());
         let tag_of = async |known: &str| {
             let mut headers = HeaderMap::new();

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn where_all_are_busy_nobody_is_sent_away_for_another() {
+    async fn busy_connections_are_never_closed_for_a_new_one() {
         let (connections, settings) = connections(4);
         let busy = |last| {
             let clock = Clock::start(&settings.listen);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_has_its_share_can_only_replace_its_own() {
+    async fn a_client_at_its_share_can_replace_only_its_own_connections() {
         let (connections, settings) = connections(8);
         let clocks: Vec<_> = (0..5).map(|_| Clock::start(&settings.listen)).collect();
         let lasts = [9, 1, 1, 1, 1];
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_has_its_share_replaces_its_own_only_now_and_then() {
+    async fn a_client_at_its_share_replaces_its_connections_at_a_limited_rate() {
         let (connections, settings) = connections(8);
         let clocks: Vec<_> = (0..4).map(|_| Clock::start(&settings.listen)).collect();
         let mut open: Vec<_> = clocks.iter().map(|clock| connections.admit(from(1), clock)).collect();
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_closed_gives_its_place_back() {
+    async fn a_closed_connection_frees_its_place() {
         let (connections, settings) = connections(1);
         let clock = Clock::start(&settings.listen);
         let open = connections.admit(from(1), &clock).expect("room");

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_speaks_about_one_connection_stays_here() {
+    fn hop_by_hop_headers_are_not_forwarded() {
         let headers = forwarded(
             &[
                 ("connection", "close, X-Private"),

@@ -125,7 +125,7 @@ mod tests {
     impl Watch for Nobody {}
 
     #[tokio::test]
-    async fn what_an_answer_holds_is_given_back_with_its_last_piece() {
+    async fn an_answer_frees_its_resources_with_its_last_piece() {
         let (pool, memory) = (Pool::new(4, Share(50)), Memory::new(1 << 20, Share(50)));
         let size = 3 * PIECE + 1;
         let mut response = Response::new(full(vec![b'x'; size]));

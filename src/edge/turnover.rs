@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_has_not_replaced_any_lately_is_forgotten() {
+    async fn holders_without_recent_replacements_are_forgotten() {
         let mut turnover = Turnover::default();
         for number in 0..5000_u32 {
             tokio::time::advance(GAP).await;

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_real_v1_sent_of_work_items_names_their_project_and_the_rest_does_nothing() {
+    fn recorded_deliveries_about_work_items_name_their_project_and_others_do_not() {
         let recorded: serde_json::Value =
             serde_json::from_str(include_str!("../../fixtures/webhooks.json")).expect("JSON");
         for delivery in recorded["deliveries"].as_array().expect("deliveries") {

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_together_is_sent_together_and_no_list_under_its_flag() {
+    fn related_members_are_sent_together_without_a_list_that_a_flag_replaces() {
         let ours = map(json!({"applies_to_all_projects": true, "project_ids": [], "external_id": "1",
             "external_source": "jira", "name": "a"}));
         let theirs = map(json!({"applies_to_all_projects": false, "project_ids": ["p"], "external_id": null,

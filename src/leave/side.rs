@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_made_is_not_sent_twice_and_what_is_read_is() {
+    async fn creates_are_not_retried_but_reads_and_updates_are() {
         let busy = &["503 Service Unavailable\r\nretry-after: 1", "200 OK"];
         let fault = scripted(busy).await.write(Method::POST, "/x/", &Value::Null).await.unwrap_err();
         assert!(fault.contains("503") && fault.contains("run the command again"), "{fault}");

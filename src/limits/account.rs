@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_old_is_believed_a_little_and_a_refusal_always() {
+    async fn old_counts_are_used_briefly_and_refusals_always() {
         let (mut account, now) = (account(600), Instant::now());
         account.heard(Vec::new(), 0, 0, now);
         assert_eq!(let_through(&mut account, now + Duration::from_millis(500)), 6);

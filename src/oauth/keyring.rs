@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_sealed_opens_only_in_its_place() {
+    async fn a_sealed_secret_opens_only_in_its_own_context() {
         let ring = ring(&Keyring::new_secret());
         let (sealed, with) = ring.seal("a v1 key", "grant 1");
         assert_eq!(ring.unseal(&sealed, &with, "grant 1").await.as_deref(), Some("a v1 key"));

@@ -124,7 +124,7 @@ async fn a_pair_refused_on_update_goes_to_the_overlay_and_the_rest_is_sent_again
 }
 
 #[tokio::test]
-async fn somebody_elses_comment_is_read_and_never_written() {
+async fn another_persons_comment_can_be_read_but_not_written() {
     let (v1, gateway) = v1().await;
     v1.expect(item().times(2));
     v1.expect(Exchange::get(&one()).reply(200, record(BOB, json!({}))).times(2));

@@ -127,7 +127,7 @@ async fn outsiders_see_nothing_and_may_nothing() {
 }
 
 #[tokio::test]
-async fn what_the_overlay_holds_survives_a_restart_and_masks_no_change_made_on_v1() {
+async fn overlay_values_survive_a_restart_and_hide_no_change_made_on_v1() {
     let sandbox = causeway::sandbox::Sandbox::new(causeway::sandbox::Config {
         seed: Seed::Recorded,
         ..causeway::sandbox::Config::default()

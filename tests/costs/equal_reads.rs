@@ -62,7 +62,7 @@ async fn pause() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn those_who_come_during_a_read_share_the_next_one() {
+async fn requests_during_a_read_share_the_next_read() {
     let (scene, gate) = (Scene::new().await, Gate::default());
     scene.v1.expect(reads("old").held(&gate));
     scene.v1.expect(reads("new"));
@@ -220,7 +220,7 @@ async fn a_call_that_hangs_after_an_outage_holds_up_none_that_v1_answers() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn those_who_ask_a_silent_v1_for_the_same_get_older_data_as_soon_as_one_alone() {
+async fn equal_reads_of_a_silent_v1_get_older_data_as_soon_as_a_single_read() {
     let (scene, never) = (Scene::with(&[("limits.deadline", "9s")]).await, Gate::default());
     scene.v1.expect(reads("older"));
     scene.ask(&one("")).await.unwrap().expect(200);

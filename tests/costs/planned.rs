@@ -112,7 +112,7 @@ fn faults_of_a_query_are_told_as_the_list_tells_them() {
 
 /// `explain` shows a request that the gateway refuses before routing with the words of that refusal.
 #[tokio::test]
-async fn what_the_door_refuses_is_told_as_it_refuses_it() {
+async fn explain_shows_the_refusals_of_the_door_in_the_same_words() {
     let place = Place::new().await;
     let at = |path: &str| format!("/api/v2/workspaces/acme/{path}");
     for (method, path) in [

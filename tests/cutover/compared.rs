@@ -38,7 +38,7 @@ fn owned(place: &str, ours: &str, theirs: &str) -> (String, String, String) {
 }
 
 #[test]
-fn what_the_contract_leaves_open_is_no_difference() {
+fn differences_that_the_contract_allows_are_ignored() {
     let ours = json!({"id": "1", "name": "x", "created_at": "2026-11-22T10:00:00.123456Z", "label_ids": ["a", "b"],
         "assignees": [{"id": "1", "email": "x"}, {"id": "2", "email": "y"}], "sort_order": 1});
     let theirs = json!({"sort_order": 1.0, "name": "x", "created_at": "2026-11-22T10:00:00.123Z", "id": "1",

@@ -85,7 +85,7 @@ async fn names_that_are_none_and_tables_that_contradict_each_other_are_refused()
 }
 
 #[tokio::test]
-async fn what_the_store_holds_is_native_only_where_it_has_been_left_and_all_at_once() {
+async fn operations_of_the_store_become_native_together_and_only_after_leaving() {
     let stage = Stage::serving("[{ operations = [\"all\"], mode = \"native\", workspaces = [\"acme\"] }]").await;
     let address = stage.native.base_url();
     let table = |names: &str, more: &str| format!("[{{ operations = {names}, mode = \"native\"{more} }}]");
@@ -128,7 +128,7 @@ fn first_kept() -> &'static str {
 
 /// Derived from the mappings; written out here, so that a change of them is looked at.
 #[test]
-fn what_the_store_holds_is_known_from_the_mappings() {
+fn the_mappings_tell_which_operations_the_store_holds() {
     let kept = |kept: bool| -> BTreeSet<&str> {
         let all = PLAN.operations.iter().filter(|operation| is_kept(&PLAN, operation) == kept);
         all.map(|operation| PLAN.resource_of(operation).name.as_str()).collect()

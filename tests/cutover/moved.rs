@@ -34,7 +34,7 @@ async fn the_most_specific_table_says_who_answers() {
 }
 
 #[tokio::test]
-async fn who_answers_changes_without_a_restart() {
+async fn a_reload_switches_the_answering_side_without_a_restart() {
     let stage = Stage::serving("[]").await;
     let asked = async |serve: &str| {
         let changed = stage.gateway.reload(&[("native.serve", serve)]).await.expect("a reload");
@@ -151,7 +151,7 @@ async fn tokens_of_apps_go_on_working() {
 }
 
 #[tokio::test]
-async fn what_is_written_there_shows_in_the_next_translated_read() {
+async fn a_write_to_the_native_v2_shows_in_the_next_translated_read() {
     let write = "[{ operations = [\"labels_create\", \"labels_delete\"], mode = \"native\" }]";
     let settings = [("native.serve", write), ("cache.collection", "10m")];
     let stage = Stage::with(Seed::Recorded, &settings, |_, _, _, _| {}).await;

@@ -51,7 +51,7 @@ async fn board(stage: &Stage) -> String {
 }
 
 #[tokio::test]
-async fn what_is_sent_there_is_a_read_with_the_callers_key_and_nothing_else() {
+async fn the_shadowed_request_is_the_read_with_the_callers_key_and_nothing_else() {
     let stage = Stage::with(Seed::Recorded, &[ALL], |_, _, _, _| {}).await;
     let headers = [("Cookie", "session=1"), ("X-Secret", "s"), ("User-Agent", "tool/1")];
     let path = format!("{STATES}?group=started");
@@ -83,7 +83,7 @@ async fn redirects_are_not_followed() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_held_against_each_other_is_counted_apart() {
+async fn answers_that_cannot_be_compared_are_counted_separately() {
     let stage = Stage::with(Seed::Recorded, &[ALL, ("native.shadow.rate", "1000")], |asked, _, status, _| {
         if asked.path.contains("/members/") {
             *status = 503;
@@ -168,7 +168,7 @@ async fn scopes_of_a_token_make_no_difference() {
 }
 
 #[tokio::test]
-async fn what_the_other_side_says_is_harmless_where_it_is_shown() {
+async fn texts_of_the_other_side_are_shown_escaped() {
     let settings = [ALL, ("admin.listen", "127.0.0.1:0"), ("native.shadow.values", "true")];
     let stage = Stage::with(Seed::Recorded, &settings, |asked, _, _, json| {
         if asked.path.contains("/states/") {

@@ -309,7 +309,7 @@ async fn own_writes_are_in_what_is_kept_or_void_it() {
 }
 
 #[tokio::test]
-async fn what_was_written_on_the_pass_through_is_not_answered_from_before() {
+async fn after_a_pass_through_write_older_data_is_not_shown() {
     let stage = Stage::with(&[]).await;
     stage.warm("ada", &reads()).await;
     let path = format!("{}/labels/", WEB.replace("/v2/", "/v1/"));

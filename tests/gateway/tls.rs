@@ -237,7 +237,7 @@ fn greeting(version: u8) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn what_is_no_longer_safe_is_refused() {
+async fn outdated_tls_versions_and_suites_are_refused() {
     let files = Files::new();
     let gateway = files.gateway(&[]).await;
     // SSL 3, TLS 1.0, TLS 1.1, and TLS 1.2 with only suites that lack forward secrecy or use SHA-1.
@@ -281,7 +281,7 @@ async fn without_tls_only_the_probe_is_answered() {
 }
 
 #[tokio::test]
-async fn who_does_not_go_on_is_closed_in_the_time_of_a_head() {
+async fn a_stalled_tls_handshake_is_closed_after_the_header_timeout() {
     let files = Files::new();
     let gateway = files.gateway(&[("listen.header_timeout", "1s")]).await;
     let mut socket = plain(&gateway).await;

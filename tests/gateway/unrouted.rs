@@ -7,7 +7,7 @@ use causeway::sandbox::{Config, Sandbox, Seed};
 const ITEM: &str = "00000000-0000-4000-e000-000000000001";
 
 #[tokio::test]
-async fn what_a_proxy_says_in_its_own_words_says_nothing_of_a_record() {
+async fn a_proxys_own_403_and_404_never_mean_a_missing_record() {
     let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
     let v1 = Switch::before(&serve_sandbox(&sandbox).await).await;
     let acme = "/api/v2/workspaces/acme";

@@ -194,7 +194,7 @@ async fn slow_clients_of_a_few_addresses_are_not_noticed_by_others() {
 /// Measures the cost of each way for both sides, for `docs/slow-clients.md`.
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_each_way_costs_is_measured() {
+async fn the_cost_of_each_way_of_being_slow_is_measured() {
     if !long() {
         return;
     }

@@ -61,7 +61,7 @@ async fn a_thousand_at_once_cost_as_many_calls_as_one_also_when_the_first_leaves
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_touches_a_project_ends_the_freshness() {
+async fn a_change_of_the_project_ends_the_freshness_of_its_index() {
     let world = World::with(Seed::Demo, 0).await;
     let indexes = world.indexes(settings());
     world.counted(&indexes).await;

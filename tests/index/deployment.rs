@@ -89,7 +89,7 @@ async fn gateways_that_need_it_at_once_share_one_build() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_damaged_or_of_another_list_is_built_anew() {
+async fn a_damaged_stored_index_is_built_again() {
     let deployment = Deployment::new(1_500).await;
     let first = deployment.gateway().await;
     let (total, _) = deployment.listed(&first).await;

@@ -140,7 +140,7 @@ async fn a_signed_delivery_refreshes_the_index_and_a_flood_of_them_once_a_second
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_not_signed_or_not_understood_does_nothing() {
+async fn unsigned_or_meaningless_hints_do_nothing() {
     let scene = Scene::new().await;
     let body = scene.delivery();
     let signed = signature(SECRET, &body);
@@ -173,7 +173,7 @@ async fn what_is_not_signed_or_not_understood_does_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_leaves_work_items_as_they_are_and_what_another_workspace_signs_costs_no_call() {
+async fn hints_about_other_records_or_of_other_workspaces_cost_no_call() {
     let scene = Scene::with(&[("admin.listen", "127.0.0.1:0")]).await;
     scene.sandbox.clear_journal();
     for event in ["project", "cycle", "module"] {

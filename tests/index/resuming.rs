@@ -59,7 +59,7 @@ async fn after_a_fault_the_same_process_goes_on_too() {
 
 /// A deletion meanwhile shifts the rest: row 2001 slides onto a page that was already read. The count shows it.
 #[tokio::test]
-async fn what_went_while_nobody_read_is_found_out() {
+async fn a_deletion_during_an_interrupted_build_is_detected() {
     let (v1, directory) = (ScriptedV1::start().await, tempfile::tempdir().unwrap());
     let settings = broken_off(&v1, directory.path()).await;
     v1.expect(build_page(2).reply(200, page(rows(2002, 499), 2499, false)));

@@ -71,7 +71,7 @@ async fn a_deadline_that_ends_first_is_told_the_progress_and_the_build_goes_on()
 
 /// 200 pages at 300 ms each are a minute.
 #[tokio::test]
-async fn who_cannot_be_served_in_time_is_told_at_once_and_when_to_come_back() {
+async fn a_list_that_cannot_be_built_in_time_is_refused_with_a_retry_time() {
     let v1 = ScriptedV1::start().await;
     let (first, second) = (Gate::default(), Gate::default());
     v1.expect(build_page(0).reply(200, page(rows(1, 1000), 200_000, true)).held(&first));

@@ -77,7 +77,7 @@ async fn entries_of_a_private_project_name_nothing_of_it() {
 }
 
 #[tokio::test]
-async fn what_is_left_out_cannot_be_found_by_filter_or_search() {
+async fn hidden_parts_of_audit_entries_cannot_be_found_by_filter_or_search() {
     let (gateway, private) = furnished().await;
     for id in &private {
         assert_eq!(
@@ -111,7 +111,7 @@ async fn what_is_left_out_cannot_be_found_by_filter_or_search() {
 }
 
 #[tokio::test]
-async fn who_joins_the_project_sees_the_names_and_who_leaves_does_not() {
+async fn names_in_the_audit_log_show_only_to_members_of_the_project() {
     let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("cache.card", "50ms")]).await;
     let at = format!("{ACME}/projects/{SEC}");
     gateway.post("bob", &format!("{at}/work-item-types/"), json!({"name": WORD})).await.expect(201);

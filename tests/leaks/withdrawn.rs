@@ -47,7 +47,7 @@ async fn refused(gateway: &Gateway, key: &str, project: &str, status: u16) {
 }
 
 #[tokio::test]
-async fn somebody_removed_through_the_gateway_is_out_at_once() {
+async fn a_member_removed_through_the_gateway_loses_access_at_once() {
     let gateway = Gateway::sandboxed(Seed::Recorded).await;
     for key in ["bob", "ada"] {
         warm(&gateway, key, WEB).await;
@@ -60,7 +60,7 @@ async fn somebody_removed_through_the_gateway_is_out_at_once() {
 }
 
 #[tokio::test]
-async fn somebody_removed_behind_the_gateways_back_is_out_when_the_card_is_old() {
+async fn a_member_removed_past_the_gateway_loses_access_when_the_card_expires() {
     let gateway =
         Gateway::sandboxed_with(Seed::Recorded, &[("cache.card", "100ms"), ("cache.collection", "10m")]).await;
     for key in ["bob", "ada"] {
@@ -74,7 +74,7 @@ async fn somebody_removed_behind_the_gateways_back_is_out_when_the_card_is_old()
 }
 
 #[tokio::test]
-async fn somebody_made_a_guest_writes_no_more_and_reads_as_a_guest() {
+async fn a_member_made_a_guest_cannot_write_and_reads_as_a_guest() {
     let gateway =
         Gateway::sandboxed_with(Seed::Recorded, &[("cache.card", "100ms"), ("cache.collection", "10m")]).await;
     for key in ["bob", "ada"] {
@@ -169,7 +169,7 @@ async fn a_key_that_v1_refuses_in_the_middle_of_a_list_ends_nobody_elses() {
 }
 
 #[tokio::test]
-async fn somebody_removed_in_the_middle_of_a_list_ends_nobody_elses() {
+async fn removing_a_member_during_a_list_does_not_end_the_list_of_others() {
     let out =
         labels("ada", &[]).reply(403, json!({"detail": "You do not have permission to perform this action."}));
     one_is_refused_in_the_middle_of_a_list_for_two(out, None, 403).await;

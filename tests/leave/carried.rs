@@ -103,7 +103,7 @@ async fn a_deployment_that_is_given_a_v2_keeps_the_ids_of_what_v1_holds() {
 }
 
 #[tokio::test]
-async fn what_changes_here_after_leaving_is_carried_by_the_next_run() {
+async fn changes_after_leaving_are_carried_by_the_next_run() {
     let two = Two::new().await;
     let filled = fill(&two).await;
     two.run(RunMode::Carry).await.unwrap();

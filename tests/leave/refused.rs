@@ -8,7 +8,7 @@ use causeway::leave::{Class, Outcome, RunMode, text};
 use serde_json::json;
 
 #[tokio::test]
-async fn what_is_there_under_the_same_name_stops_a_run_unless_it_may_be_changed() {
+async fn a_different_record_of_the_same_name_stops_a_run_without_update() {
     let two = Two::new().await;
     fill(&two).await;
     let there = Side::there(&two);
@@ -47,7 +47,7 @@ async fn what_is_there_under_the_same_name_stops_a_run_unless_it_may_be_changed(
 }
 
 #[tokio::test]
-async fn what_is_only_there_counts_as_unlike_unless_it_is_kept() {
+async fn records_only_at_the_target_count_as_unlike_unless_kept() {
     let two = Two::new().await;
     fill(&two).await;
     let there = Side::there(&two);
@@ -74,7 +74,7 @@ async fn a_work_item_of_another_name_is_not_taken_for_ours() {
 }
 
 #[tokio::test]
-async fn what_was_deleted_there_after_it_was_carried_is_a_conflict() {
+async fn a_carried_record_deleted_at_the_target_is_a_conflict() {
     let two = Two::new().await;
     fill(&two).await;
     two.run(RunMode::Carry).await.unwrap();

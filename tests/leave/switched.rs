@@ -6,7 +6,7 @@ use causeway::leave::{Outcome, RunMode};
 use serde_json::json;
 
 #[tokio::test]
-async fn what_has_been_carried_over_is_native_then_and_not_before() {
+async fn a_workspace_can_be_native_only_after_it_was_carried_over() {
     let two = Two::upgraded().await;
     fill(&two).await;
     let serve = "[{ operations = [\"all\"], mode = \"native\", workspaces = [\"acme\"] }]";

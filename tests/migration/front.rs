@@ -48,7 +48,7 @@ async fn each_code_that_a_problem_points_to_has_a_page() {
 }
 
 #[tokio::test]
-async fn where_there_is_nothing_people_get_a_page_and_machines_the_problem() {
+async fn an_unknown_path_gives_people_a_page_and_machines_a_problem() {
     let gateway = Gateway::sandboxed(Seed::Recorded).await;
     let (nothing, text) = page(&gateway, "/no/%3Cscript%3E").await;
     nothing.expect(404);
@@ -59,7 +59,7 @@ async fn where_there_is_nothing_people_get_a_page_and_machines_the_problem() {
 }
 
 #[tokio::test]
-async fn what_only_v1_has_is_pointed_to() {
+async fn paths_that_only_v1_has_are_named_in_the_404() {
     let gateway = Gateway::sandboxed(Seed::Recorded).await;
     let projects = gateway.get("ada", "/api/v2/workspaces/acme/projects/").await;
     let detail = projects.expect_problem(404, "resource_not_found").text("detail");

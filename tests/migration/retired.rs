@@ -96,7 +96,7 @@ async fn a_successor_holds_what_v1_has_in_its_path_and_says_what_it_needs() {
 }
 
 #[tokio::test]
-async fn what_has_ended_says_so_in_a_brownout_too() {
+async fn an_ended_operation_is_reported_as_ended_during_a_brownout() {
     let retirement =
         "[{ operation = \"all\", deprecated = \"2020-01-01\", sunset = \"2020-06-01\", refuse = true }]";
     let brownout = "[{ operation = \"all\", from = \"2020-01-01\", until = \"2999-01-01\" }]";

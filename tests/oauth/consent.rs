@@ -324,7 +324,7 @@ async fn two_pages_of_one_browser_both_work() {
 }
 
 #[tokio::test]
-async fn nobody_who_allows_an_app_waits_for_old_tokens_to_go() {
+async fn allowing_an_app_does_not_wait_for_the_sweep_of_old_tokens() {
     let folder = tempfile::tempdir().expect("a folder");
     let url = format!("sqlite:{}", folder.path().join("store.db").display());
     let stage = Stage::with(&[("store.url", &url)]).await;

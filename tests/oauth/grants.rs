@@ -43,7 +43,7 @@ async fn without_a_key_nothing_is_shown() {
 }
 
 #[tokio::test]
-async fn what_is_taken_back_ends_at_once() {
+async fn a_revoked_grant_ends_at_once() {
     let stage = Stage::new().await;
     let tokens = stage.tokens("read").await;
     stage.call(&tokens.access, ME).await.expect(200);
@@ -57,7 +57,7 @@ async fn what_is_taken_back_ends_at_once() {
 }
 
 #[tokio::test]
-async fn nobody_takes_back_what_others_allowed() {
+async fn a_person_cannot_revoke_the_grants_of_others() {
     let stage = Stage::new().await;
     let tokens = stage.tokens("read").await;
     let (page, _) = shown(&stage, "ada").await;

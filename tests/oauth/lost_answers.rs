@@ -114,7 +114,7 @@ async fn a_code_used_again_ends_its_grant_and_is_told_although_the_answer_is_los
 
 /// A thief need not wait for the answer, and the audit entry is written after the commit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_ends_a_grant_is_told_although_its_sender_leaves_before_it_is_written() {
+async fn the_end_of_a_grant_is_logged_even_if_the_client_leaves_before_the_commit() {
     let cut = Cut::new().await;
     let stage = &cut.stage;
     let leaves = async |endpoint: &str, content: &[(&str, &str)], text: &str| {

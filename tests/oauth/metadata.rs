@@ -30,7 +30,7 @@ async fn the_authorization_server_describes_itself() {
 }
 
 #[tokio::test]
-async fn what_the_document_names_exists() {
+async fn endpoints_named_in_the_metadata_exist() {
     let stage = Stage::new().await;
     let document = stage.get(SERVER, &[]).await.expect(200);
     for (name, value) in document.json.as_object().unwrap() {

@@ -127,7 +127,7 @@ fn an_address_with_an_interface_is_refused_with_what_to_write() {
 }
 
 #[test]
-fn what_a_verification_lacks_is_told_with_what_to_give() {
+fn a_skipped_verification_names_the_missing_argument() {
     let plan = compile_plan(None).expect("a plan");
     let told = "there is nothing for pk".to_owned();
     let line = Line { operation: "workspace_members_retrieve".into(), verdict: Verdict::Skipped, told };

@@ -130,7 +130,7 @@ async fn names_keep_to_the_conventions() {
 }
 
 #[tokio::test]
-async fn what_clients_send_makes_no_new_figures() {
+async fn input_of_clients_creates_no_new_metrics() {
     let gateway = Gateway::sandboxed_with(Seed::Recorded, &[LISTEN]).await;
     let names = |text: &str| samples(text).len();
     let ask = async |round: usize| {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 #[tokio::test]
-async fn what_can_change_changes_and_what_is_kept_stays() {
+async fn a_reload_applies_new_settings_and_keeps_the_caches() {
     let gateway = Gateway::sandboxed(Seed::Recorded).await;
     let states = format!("{WEB}/states/");
     gateway.get("ada", &states).await.expect(200);
@@ -50,7 +50,7 @@ async fn limits_count_on_unless_they_change() {
 }
 
 #[tokio::test]
-async fn what_needs_a_restart_is_named_and_nothing_changes() {
+async fn settings_that_need_a_restart_are_named_and_nothing_changes() {
     let gateway = Gateway::sandboxed(Seed::Recorded).await;
     let wanted = [("strict_query", "false"), ("store.late_write", "31s"), ("listen.max_headers", "50")];
     let refused = gateway.reload(&wanted).await.expect_err("a refusal");
@@ -131,7 +131,7 @@ async fn mappings_are_read_again() {
 }
 
 #[tokio::test]
-async fn what_was_read_anew_is_told() {
+async fn a_reload_reports_the_files_that_changed() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mappings, secrets) = (folder.path().join("mappings"), folder.path().join("secrets"));
     std::fs::create_dir(&mappings).expect("a folder");

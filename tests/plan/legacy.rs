@@ -182,7 +182,7 @@ fn shown(plan: &Plan) -> BTreeMap<String, BTreeSet<String>> {
 }
 
 #[test]
-fn what_v2_does_not_show_of_recorded_records_is_declared() {
+fn members_of_v1_records_that_v2_hides_are_declared() {
     let plan = plan();
     for (name, fields) in shown(&plan).into_iter().filter(|(name, _)| name != "audit_logs") {
         let resource = plan.resource(&name).expect("a resource");

@@ -97,7 +97,7 @@ fn variables_arrive_decoded() {
 }
 
 #[test]
-fn what_cannot_be_a_segment_is_unknown() {
+fn invalid_path_segments_are_unknown_paths() {
     for slug in ["", ".", "..", "%2e%2e", "a%2Fb", "a%2fb", "%", "%4", "%zz", "%ff", "%00", "a%0Ab"] {
         assert_eq!(find("GET", &format!("/api/v2/workspaces/{slug}/members/")), Found::Unknown, "{slug}");
     }

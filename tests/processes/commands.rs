@@ -309,7 +309,7 @@ async fn the_program_tells_its_version_and_teaches_shells_and_man() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_on_the_command_line_is_told_in_words() {
+async fn invalid_command_line_values_are_explained() {
     for (arguments, words) in [
         (vec!["key", "revoke", "report"], "it is no id; ids look like"),
         (

@@ -381,7 +381,7 @@ async fn a_v1_that_lacks_calls_of_the_gateway_is_named_with_its_version() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_stands_before_the_gateway_is_named() {
+async fn the_doctor_names_what_stands_before_the_gateway() {
     let set_up = SetUp::new().await;
     let taken = says(&answer("200 OK", "", "hello")).await;
     let address = taken.trim_start_matches("http://").to_owned();

@@ -157,7 +157,7 @@ fn a_gateway_that_stops_costs_no_read_its_answer_nor_a_write_with_a_body() {
 }
 
 #[test]
-fn what_may_have_been_carried_out_is_not_sent_again() {
+fn a_request_that_may_have_been_carried_out_is_not_sent_again() {
     for method in METHODS {
         let gateways = [(); 2].map(|()| Gateway::start(0));
         let Some(front) = Front::before(&gateways.each_ref()) else { return };

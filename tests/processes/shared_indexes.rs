@@ -213,7 +213,7 @@ async fn three_that_are_read_all_the_time_ask_v1_as_often_as_one() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_one_has_written_all_list_at_once_also_while_others_write_past_them() {
+async fn a_write_shows_in_the_lists_of_all_gateways_at_once() {
     let deployment = Deployment::new().await;
     let gateways = deployment.gateways(3).await;
     for gateway in &gateways {

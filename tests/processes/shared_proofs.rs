@@ -95,7 +95,7 @@ async fn four_hundred_keys_are_proven_once_whatever_process_they_come_to() {
 
 /// The process has a proof of its own, but another process has obtained a newer one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_another_process_has_proven_is_looked_for_once() {
+async fn a_proof_of_another_process_is_looked_up_once() {
     let (redis, v1) = (Redis::start(), willing().await);
     let env = [("CAUSEWAY_SECRETS__KEY", SECRET), ("CAUSEWAY_CACHE__CARD", "3s")];
     let three = Three::with(&redis, &v1, &env).await;
@@ -189,7 +189,7 @@ async fn a_refusal_ends_what_the_others_have_proven() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn somebody_who_may_no_longer_see_a_project_sees_it_nowhere() {
+async fn a_person_who_lost_a_project_sees_it_through_no_process() {
     let (redis, v1) = (Redis::start(), ScriptedV1::start().await);
     // Each process asks at its start whether v1 answers.
     v1.expect(me().times(4));
@@ -256,7 +256,7 @@ async fn a_workspace_is_proven_once_and_a_refusal_counts_everywhere() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_can_read_what_lies_in_redis_and_without_a_secret_nothing_does() {
+async fn proofs_in_redis_are_unreadable_and_absent_without_a_secret() {
     let (redis, v1) = (Redis::start(), willing().await);
     let three = Three::with(&redis, &v1, &[("CAUSEWAY_SECRETS__KEY", SECRET)]).await;
     assert_eq!(three.get(0, "a-key-of-v1").await, 200);

@@ -14,7 +14,7 @@ on_both_engines![
     a_store_moves_with_its_deployment,
     a_store_that_a_gateway_serves_does_not_move_and_is_not_replaced,
     a_gateway_of_another_deployment_leaves_the_tables_as_they_are,
-    what_a_store_holds_is_counted
+    the_rows_of_a_store_are_counted
 ];
 
 async fn a_store_moves_with_its_deployment(place: Place) {
@@ -89,7 +89,7 @@ fn settings(place: &Place, v1: &str) -> Settings {
     Settings::load(LoadArgs { file: None, env: std::iter::empty(), overrides }).unwrap()
 }
 
-async fn what_a_store_holds_is_counted(place: Place) {
+async fn the_rows_of_a_store_are_counted(place: Place) {
     let new = Store::open_for_upkeep(&place.url()).await.unwrap();
     let stats = new.stats(&place.url()).await.unwrap();
     assert_eq!((stats.tables_version, stats.deployment, stats.rows.len()), (0, None, 0));

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 on_both_engines![
-    what_was_defined_is_there_after_a_restart,
+    definitions_survive_a_restart,
     settings_that_were_once_stored_without_being_readable_hide_nothing,
     deleted_definitions_stay_as_history,
     a_write_of_another_process_shows_in_the_next_read,
@@ -53,7 +53,7 @@ async fn define(store: &Store) -> Arc<Catalogue> {
     done.expect("a sound edit").1
 }
 
-async fn what_was_defined_is_there_after_a_restart(place: Place) {
+async fn definitions_survive_a_restart(place: Place) {
     let store = place.open().await;
     let written = define(&store).await;
     assert!(!written.contexts.is_empty() && !written.attachments.is_empty() && !written.imports.is_empty());

@@ -46,7 +46,7 @@ async fn one_has_the_turn_and_the_others_know_for_how_long() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_told_is_numbered_and_as_old_as_its_turn() {
+async fn a_delta_has_the_next_number_and_the_age_of_its_turn() {
     let place = Place::postgres().await;
     let (one, two) = (place.open().await, place.open().await);
     let first = told(&one, b"one").await;
@@ -66,7 +66,7 @@ async fn what_is_told_is_numbered_and_as_old_as_its_turn() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_has_lost_the_turn_tells_nothing() {
+async fn a_process_that_lost_its_turn_cannot_add_a_delta() {
     let place = Place::postgres().await;
     let (one, two) = (place.open().await, place.open().await);
     let lost = taken(&one).await;

@@ -18,7 +18,7 @@ on_both_engines![
     a_lost_answer_is_made_good_once,
     an_access_token_ends_alone_and_a_refresh_token_with_its_grant,
     a_person_ends_only_own_grants,
-    what_expired_long_ago_is_swept_out,
+    rows_that_expired_long_ago_are_swept,
     others_write_while_much_is_swept_out,
     a_gateway_key_is_kept_listed_and_revoked,
     sealed_keys_are_found_and_sealed_anew,
@@ -266,7 +266,7 @@ async fn a_person_ends_only_own_grants(place: Place) {
     assert!(!is_live(&store, "access 1").await && store.grants_of(USER).await.unwrap().is_empty());
 }
 
-async fn what_expired_long_ago_is_swept_out(place: Place) {
+async fn rows_that_expired_long_ago_are_swept(place: Place) {
     let opened = place.open().await;
     let store = opened.oauth();
     fill(&store).await;

@@ -9,12 +9,12 @@ use uuid::Uuid;
 const RECORD: Uuid = Uuid::from_u128(2);
 
 on_both_engines![
-    what_was_written_is_there_after_a_restart,
+    written_overlay_values_survive_a_restart,
     a_store_of_another_deployment_is_refused_with_the_remedy,
     fields_are_replaced_one_by_one_and_deleted_with_their_record,
     workspaces_kinds_and_records_do_not_mix,
     a_change_made_on_v1_is_not_masked,
-    what_was_once_stored_without_being_readable_hides_nothing,
+    unreadable_stored_values_hide_no_others,
     writers_side_by_side_lose_nothing,
     a_store_of_a_newer_version_is_refused,
 ];
@@ -27,7 +27,7 @@ async fn fields(store: &Store) -> Vec<OverlayValue> {
     store.overlay_of(WORKSPACE, "cycle").await.unwrap().remove(&RECORD).unwrap_or_default()
 }
 
-async fn what_was_written_is_there_after_a_restart(place: Place) {
+async fn written_overlay_values_survive_a_restart(place: Place) {
     let path = place.url();
     let written = [
         value("logo_props", json!({"b": 1, "a": [null, "ü"]})),
@@ -132,7 +132,7 @@ async fn a_store_of_a_newer_version_is_refused(place: Place) {
 
 /// Bodies could once store JSON under a name that has a special meaning for the JSON reader, or nested deeper than the
 /// reader allows.
-async fn what_was_once_stored_without_being_readable_hides_nothing(place: Place) {
+async fn unreadable_stored_values_hide_no_others(place: Place) {
     let store = place.open().await;
     let written = [value("deep", json!(1)), value("named", json!(2)), value("other", json!(3))];
     store.put_overlay(WORKSPACE, "cycle", RECORD, &written).await.unwrap();

@@ -46,7 +46,7 @@ async fn flag(store: &Store, on: bool) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_nobody_wrote_is_read_without_a_statement_and_what_somebody_wrote_is_never_old() {
+async fn unchanged_data_is_read_without_statements_and_changes_show_at_once() {
     let place = Place::postgres().await;
     let wire = PgWire::before(&place.url()).await;
     let (one, two) = (Member::at(&place.url()).await, Member::at(wire.url()).await);
@@ -197,7 +197,7 @@ async fn a_process_that_is_cut_off_answers_nothing_old_and_holds_nobody_up_for_l
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_dead_process_left_is_free_at_once() {
+async fn a_write_of_a_dead_process_is_free_at_once() {
     let place = Place::postgres().await;
     let (one, two) = (Member::at(&place.url()).await, Member::at(&place.url()).await);
     soon("they know of each other", async || one.store.processes() == 2 && two.store.processes() == 2).await;
@@ -216,7 +216,7 @@ async fn what_a_dead_process_left_is_free_at_once() {
 
 /// A reader of an item's new type must not show v1's half from before beside it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_recorded_of_a_write_is_told_with_its_epoch() {
+async fn the_outcome_of_a_write_is_announced_with_its_epoch() {
     let place = Place::postgres().await;
     let (one, two) = (Member::at(&place.url()).await, Member::at(&place.url()).await);
     let item = Uuid::from_u128(5);

@@ -12,7 +12,7 @@ on_both_engines![
     bounds_hold_however_many_come_at_once,
     an_attempt_is_taken_over_when_its_time_is_over,
     an_older_attempt_changes_nothing_any_more,
-    what_is_kept_is_summed_up_without_reading_the_answers,
+    stored_answers_are_summed_up_without_reading_them,
     others_write_while_much_is_swept_out,
 ];
 
@@ -103,7 +103,7 @@ async fn an_older_attempt_changes_nothing_any_more(place: Place) {
     assert_eq!(begin(&store, "one").await, Repeatable::Done(answer("second")));
 }
 
-async fn what_is_kept_is_summed_up_without_reading_the_answers(place: Place) {
+async fn stored_answers_are_summed_up_without_reading_them(place: Place) {
     let store = place.open().await;
     if !is_sqlite(&store) {
         // PostgreSQL stores long texts beside the rows, and chooses its plan itself.

@@ -10,7 +10,7 @@ on_both_engines![
     one_has_the_turn_at_a_time,
     many_turns_leave_connections_for_the_work,
     sets_of_names_never_wait_for_each_other,
-    who_shares_a_name_waits_only_for_those_who_want_it_alone,
+    shared_turns_wait_only_for_exclusive_ones,
     a_turn_that_is_not_reached_in_time_leaves_nothing_behind,
     a_full_line_refuses_at_once,
     a_turn_can_grow,
@@ -99,7 +99,7 @@ async fn sets_of_names_never_wait_for_each_other(place: Place) {
     }
 }
 
-async fn who_shares_a_name_waits_only_for_those_who_want_it_alone(place: Place) {
+async fn shared_turns_wait_only_for_exclusive_ones(place: Place) {
     let store = place.open().await;
     let second = other_process(&place, &store).await;
     let one = turn(&store, vec![shared("states")]).await;

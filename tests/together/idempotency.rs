@@ -175,7 +175,7 @@ async fn after_a_lost_answer_the_record_is_found() {
 
 /// The write goes on, and its answer is stored for a repetition.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_hangs_up_while_v1_is_at_the_write_finds_its_answer() {
+async fn a_client_that_hangs_up_during_a_write_finds_its_answer_later() {
     let stage = Stage::new(&[]).await;
     let gateway = &stage.gateway;
     for path in [labels(), format!("{WEB}/modules/"), format!("{WEB}/work-items/")] {
@@ -209,7 +209,7 @@ async fn who_hangs_up_while_v1_is_at_the_write_finds_its_answer() {
 
 /// A create that v1 never saw is repeated only when v1 cannot carry it out any more.
 #[tokio::test]
-async fn what_was_never_carried_out_is_repeated_when_that_is_certain() {
+async fn a_create_that_v1_never_saw_is_repeated_once_that_is_certain() {
     for (late, status) in [("1h", 502), ("0s", 201)] {
         let stage = Stage::new(&[("store.late_write", late)]).await;
         let (gateway, path, body) = (&stage.gateway, format!("{WEB}/work-items/"), json!({"name": "swallowed"}));
@@ -227,7 +227,7 @@ async fn what_was_never_carried_out_is_repeated_when_that_is_certain() {
 
 /// Two records that could both be the result prove nothing.
 #[tokio::test]
-async fn where_looking_proves_nothing_nothing_is_repeated() {
+async fn an_ambiguous_search_result_causes_no_repetition() {
     let stage = Stage::new(&[("store.late_write", "0s")]).await;
     let (gateway, path, body) = (&stage.gateway, format!("{WEB}/work-items/"), json!({"name": "twin"}));
     stage.losing.lose("POST");
@@ -299,7 +299,7 @@ async fn an_option_of_a_killed_attempt_is_found() {
 }
 
 #[tokio::test]
-async fn what_is_kept_expires_and_is_bounded() {
+async fn stored_answers_expire_and_are_limited_for_each_person() {
     let stage = Stage::new(&[("idempotency.per_person", "3")]).await;
     let gateway = &stage.gateway;
     let label = |number: usize| json!({ "name": format!("label {number}") });
@@ -350,7 +350,7 @@ async fn answers_outlive_the_process_and_cannot_be_read_from_the_store() {
 
 /// A caller without access to the place causes no search, and stored answers do not outlive access.
 #[tokio::test]
-async fn who_sees_the_project_no_more_gets_no_kept_answer() {
+async fn an_invalid_key_gets_no_stored_answer() {
     let gateway = Gateway::sandboxed(Seed::Recorded).await;
     let body = json!({"name": "seen"});
     post(&gateway, "ada", &labels(), &body, "k").await.expect(201);
@@ -361,7 +361,7 @@ async fn who_sees_the_project_no_more_gets_no_kept_answer() {
 }
 
 #[tokio::test]
-async fn whoever_may_not_do_it_any_more_gets_no_kept_answer() {
+async fn a_caller_who_lost_the_right_to_write_gets_no_stored_answer() {
     let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("cache.card", "1s")]).await;
     let made = json!({"name": "Kim", "identifier": "KIM"});
     let project = gateway.post("bob", "/api/v1/workspaces/acme/projects/", made).await.expect(201).text("id");

@@ -132,7 +132,7 @@ mod tests {
     use Register::{Read, Write};
 
     #[test]
-    fn what_could_have_been_fits() {
+    fn a_possible_history_has_an_order() {
         let fits = |history: &[(u64, u64, Register)]| matches!(verdict(history), Verdict::Fits { .. });
         assert!(fits(&[]));
         assert!(fits(&[(1, 2, Write(1)), (3, 4, Read(1))]));
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_have_been_does_not() {
+    fn an_impossible_history_has_no_order() {
         let violated = |history: &[(u64, u64, Register)]| matches!(verdict(history), Verdict::Violated { .. });
         assert!(violated(&[(1, 2, Write(1)), (3, 4, Read(0))]), "lost");
         assert!(violated(&[(1, 2, Write(1)), (3, 4, Read(2))]), "from nowhere");

@@ -233,7 +233,7 @@ async fn a_create_that_is_refused_takes_no_turn() {
 
 /// A cycle with dates takes three writes and a read at v1; no read shows it without dates or with only one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_reads_cycles_in_the_middle_of_a_write_is_shown_a_whole_one() {
+async fn a_list_during_a_write_shows_the_cycle_with_both_dates() {
     let v1 = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
     let wire = Losing::before(&serve_sandbox(&v1).await).await;
     let gateway = Gateway::before(wire.base_url()).await;

@@ -59,7 +59,7 @@ async fn no_more_calls_are_sent_than_the_quota_allows_each_key() {
 }
 
 #[tokio::test]
-async fn who_waits_for_the_quota_is_not_shown_what_was_true_before() {
+async fn a_proof_that_waits_for_the_quota_is_not_replaced_by_an_older_one() {
     let v1 = ScriptedV1::start().await;
     v1.expect(get_card().reply(200, card(Some(20))));
     v1.expect(get_card().recorded("projects", "projects_get_private_by_non_member"));
@@ -109,7 +109,7 @@ async fn no_window_wherever_it_begins_sees_more_calls_than_the_quota() {
 }
 
 #[tokio::test]
-async fn what_v1_says_is_left_is_believed() {
+async fn the_remaining_quota_reported_by_v1_is_believed() {
     let v1 = ScriptedV1::start().await;
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a clock").as_secs();
     let says = |left: u32, reset: u64| {
@@ -155,7 +155,7 @@ async fn a_429_is_waited_for_and_sent_again_writes_included() {
 /// A call that many requests need is made once for all, with a deadline of its own; it waits for the quota longer
 /// than some of the requests can.
 #[tokio::test]
-async fn who_cannot_wait_for_the_quota_with_the_others_is_told_when_there_is_room() {
+async fn a_caller_with_a_short_deadline_learns_when_the_quota_has_room() {
     let v1 = ScriptedV1::start().await;
     v1.expect(me().repeated());
     let client = paced_in(Duration::from_secs(4), v1.base_url(), 1, 0);

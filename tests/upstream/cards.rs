@@ -45,7 +45,7 @@ async fn a_card_tells_role_and_switches() {
 }
 
 #[tokio::test]
-async fn what_v1_does_not_show_is_not_there() {
+async fn a_project_that_v1_does_not_show_is_not_found() {
     for (file, name) in [
         ("projects", "projects_get_private_by_non_member"),
         ("projects", "projects_get_outsider"),

@@ -290,7 +290,7 @@ async fn calls_of_one_key_that_hang_do_not_hold_up_another_key() {
 }
 
 #[tokio::test]
-async fn who_leaves_before_a_call_has_its_place_has_used_none_of_the_quota() {
+async fn leaving_before_a_call_has_a_place_uses_no_quota() {
     let (v1, gate) = (ScriptedV1::start().await, Gate::default());
     v1.expect(Exchange::get(READ).held(&gate)).expect(Exchange::get(READ).times(2));
     let (window, quota, total) = (Duration::from_secs(60), Quota::Fixed(3), Quota::Unlimited);

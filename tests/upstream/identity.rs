@@ -107,7 +107,7 @@ async fn a_person_is_remembered_for_a_minute_and_a_refusal_for_five_seconds() {
 
 /// A card proves the key as well, but not its owner's name: reads need the owner every five minutes, writes more often.
 #[tokio::test]
-async fn who_reads_by_cards_is_asked_for_every_five_minutes() {
+async fn the_identity_of_a_reader_with_cards_is_asked_for_every_five_minutes() {
     let v1 = ScriptedV1::start().await;
     v1.expect(me("users", "users_me_admin").key("ada").times(3));
     v1.expect(get_card().key("ada").reply(200, card(Some(20))).times(10));
@@ -132,7 +132,7 @@ async fn who_reads_by_cards_is_asked_for_every_five_minutes() {
 }
 
 #[tokio::test]
-async fn what_somebody_is_called_is_asked_for_where_it_is_told_or_kept() {
+async fn the_name_of_a_caller_is_asked_for_only_where_it_is_shown_or_recorded() {
     let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
     let base = serve_sandbox(&sandbox).await;
     let gateway = Gateway::with(&base, &[("cache.identity", "3s"), ("cache.card", "2s")]).await;
@@ -244,7 +244,7 @@ async fn a_thousand_first_uses_are_one_call_also_when_the_first_client_leaves() 
 }
 
 #[tokio::test]
-async fn who_waits_for_shared_work_keeps_the_own_deadline() {
+async fn waiting_for_shared_work_keeps_the_callers_own_deadline() {
     let (v1, gate) = (ScriptedV1::start().await, Gate::default());
     v1.expect(me("users", "users_me_admin").held(&gate));
     let (access, _) = access_to(&v1);

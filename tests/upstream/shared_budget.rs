@@ -152,7 +152,7 @@ async fn one_process_may_use_all_of_it_and_each_key_has_its_own() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_one_process_learns_of_the_quota_the_others_know() {
+async fn a_quota_learned_by_one_process_is_known_to_all() {
     let (redis, v1) = (Redis::start(), ScriptedV1::start().await);
     v1.expect(me().header("x-ratelimit-remaining", "599").repeated());
     let all = three(&redis, &v1, &settings(MINUTE, Quota::AtLeast(5), Quota::Unlimited)).await;

@@ -8,7 +8,7 @@ use serde_json::json;
 const ITEM: &str = "00000000-0000-4000-e000-000000000001";
 
 #[tokio::test]
-async fn what_a_v1_without_work_items_has_no_path_for_is_not_told_as_missing() {
+async fn a_path_that_v1_lacks_is_not_reported_as_a_missing_record() {
     let scene = Scene::without("/work-items/").await;
     let (gateway, one) = (&scene.gateway, format!("{ITEMS}{ITEM}/"));
     let by_key = "/api/v2/workspaces/acme/work-items/WEB-1/";
@@ -29,7 +29,7 @@ async fn what_a_v1_without_work_items_has_no_path_for_is_not_told_as_missing() {
 }
 
 #[tokio::test]
-async fn nobody_is_taken_for_a_guest_because_v1_has_no_rosters() {
+async fn a_v1_without_member_lists_makes_no_caller_a_guest() {
     let scene = Scene::without("/members/").await;
     for path in ["/api/v2/workspaces/acme/members/", "/api/v2/workspaces/acme/features/"] {
         scene.gateway.get("ada", path).await.expect_problem(502, "upstream_error");

@@ -77,7 +77,7 @@ async fn head_is_get_without_a_body() {
 }
 
 #[tokio::test]
-async fn what_is_pending_says_so_and_nothing_else_does() {
+async fn only_pending_operations_are_501() {
     let world = World::new().await;
     for operation in OPERATIONS.iter() {
         let answer = world.ask(Some("ada"), operation, &world.path(operation)).await;
@@ -107,7 +107,7 @@ async fn the_list_of_operations_tells_what_is_served() {
 }
 
 #[tokio::test]
-async fn what_v2_does_not_have_is_not_found() {
+async fn paths_that_v2_lacks_are_404() {
     let world = World::new().await;
     let project = OPERATIONS.iter().find(|operation| operation.id() == "states_list").map(|list| world.path(list));
     let project = project.expect("states").replace("states/", "");

@@ -41,7 +41,7 @@ async fn a_key_of_any_form_is_no_id() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_and_what_is_not_shown_is_the_same_404() {
+async fn missing_and_invisible_records_get_the_same_404() {
     let world = World::new().await;
     let mut checked = 0;
     for operation in working() {

@@ -133,7 +133,7 @@ async fn a_walk_that_begins_without_an_index_goes_on_with_it() {
 }
 
 #[tokio::test]
-async fn what_v1_hides_is_not_there_for_any_route_but_unarchive() {
+async fn hidden_items_are_404_on_every_route_but_unarchive() {
     let world = World::new().await;
     let [archived, draft] = hidden(&world);
     let triaged = {

@@ -39,7 +39,7 @@ fn is_described(shapes: &Shapes, operation: &Contract, answer: &Answer) {
 }
 
 #[tokio::test]
-async fn whatever_is_answered_is_described() {
+async fn the_document_describes_every_answer() {
     let world = World::new().await;
     world.crowd(4).await;
     let shapes = Shapes::of_a_document(&DOCUMENT);

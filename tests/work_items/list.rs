@@ -158,7 +158,7 @@ async fn trap_44_cycle_and_module_filters_follow_the_membership() {
 }
 
 #[tokio::test]
-async fn nobody_is_in_a_deleted_cycle_or_module() {
+async fn no_item_is_in_a_deleted_cycle_or_module() {
     let gateway = recorded().await;
     let item = new_item(&gateway, json!({"name": "in"})).await.text("id");
     for kind in ["cycle", "module"] {
@@ -175,7 +175,7 @@ async fn nobody_is_in_a_deleted_cycle_or_module() {
 }
 
 #[tokio::test]
-async fn what_is_written_is_in_the_next_list() {
+async fn every_write_shows_in_the_next_list() {
     let gateway = recorded().await;
     let query = "search=needle&order_by=sequence_id";
     assert_eq!(listed(&gateway, query).await, Vec::<Value>::new());

@@ -65,7 +65,7 @@ async fn both_of_a_pair_name_both() {
 }
 
 #[tokio::test]
-async fn what_names_nothing_or_several_is_refused_before_anything_is_written() {
+async fn unknown_and_ambiguous_references_are_refused_before_any_write() {
     let gateway = recorded().await;
     let (a, b) = (new_label(&gateway, "twin").await, new_label(&gateway, "Twin").await);
     gateway.sandbox().clear_journal();

@@ -35,7 +35,7 @@ async fn an_item_has_the_read_shape_and_nothing_more() {
 }
 
 #[tokio::test]
-async fn what_is_invisible_is_not_there() {
+async fn invisible_items_are_404() {
     let gateway = recorded().await;
     for number in [12, 13, 14, 16, 99] {
         let path = format!("{ARCHIVED}{}/", id('e', number));

@@ -52,7 +52,7 @@ fn no_states(method: &Method, path: &str, status: &mut u16, body: &mut Value) {
 }
 
 #[tokio::test]
-async fn what_was_written_is_not_told_as_refused_when_its_answer_cannot_be_made() {
+async fn a_write_whose_answer_fails_is_not_reported_as_refused() {
     let scene = Scene::new().await;
     let gateway = &scene.gateway;
     let item = gateway.post("ada", ITEMS, json!({"name": "n"})).await.expect(201).text("id");

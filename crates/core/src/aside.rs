@@ -65,7 +65,7 @@ mod tests {
     use std::sync::mpsc::channel;
 
     #[tokio::test]
-    async fn what_hangs_is_waited_for_no_longer_than_said() {
+    async fn a_hanging_task_is_waited_for_only_until_its_deadline() {
         assert_eq!(aside("test", READING, || 7).await, Some(7));
         let (hold, held) = channel::<()>();
         assert_eq!(aside("test", Duration::from_millis(20), move || held.recv()).await, None);
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_hangs_is_left_alone_and_nothing_is_begun_beside_it() {
+    async fn a_hanging_task_keeps_running_and_blocks_a_second_one() {
         let (alone, short) = (ExclusiveThread::default(), Duration::from_millis(50));
         let (go_on, waits) = channel::<()>();
         assert_eq!(alone.aside("test", short, move || waits.recv().is_ok()).await, None);

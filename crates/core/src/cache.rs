@@ -110,7 +110,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn what_was_put_in_is_found_by_an_equal_key_and_by_no_other() {
+    fn an_entry_is_found_only_by_an_equal_key() {
         let cache = Cache::<(String, u8), Arc<str>>::new(Bounds::of(10));
         let key = |text: &str, number| (text.to_owned(), number);
         cache.insert(key("a", 1), "one".into());

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_waited_for_an_equal_request_waits_for_v1_as_long_as_the_others() {
+    fn time_spent_waiting_for_an_equal_request_reduces_the_patience() {
         let second = Duration::from_secs(1);
         let alone = Context::new("r", 30 * second);
         assert!(is_about(alone.patience(), 10 * second));

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nests_too_deep_is_null() {
+    fn a_value_that_nests_too_deep_becomes_null() {
         let nested = |inside: &str, levels: usize| format!("{}{inside}{}", "[".repeat(levels), "]".repeat(levels));
         assert_eq!(
             read(&nested("[]", MOST_LEVELS - 1)).expect("a value").to_string(),
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_a_fault() {
+    fn invalid_json_is_rejected() {
         for text in ["", "{", "[1,]", "{\"a\":1e999}", "{} {}"] {
             assert!(read(text).is_err() && members(text.as_bytes()).is_err(), "{text}");
         }

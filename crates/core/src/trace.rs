@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_not_believed() {
+    fn an_invalid_traceparent_is_ignored() {
         for bad in [
             "",
             "00",
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_on_is_of_the_same_trace() {
+    fn the_outgoing_header_continues_the_same_trace() {
         let trace = Trace::new(Parent::read(GOOD, None), false, true);
         assert_eq!(&trace.header(0xab), b"00-4bf92f3577b34da6a3ce929d0e0e4736-00000000000000ab-00");
         assert!(Trace::new(None, true, false).header(1).ends_with(b"-0000000000000001-01"));

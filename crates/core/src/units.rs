@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_long_can_still_be_added_to_an_instant() {
+    fn the_longest_durations_can_still_be_added_to_an_instant() {
         assert_eq!(micros(Duration::from_millis(3)), 3_000);
         assert_eq!(millis(Duration::from_secs(3)), 3_000);
         for longest in [micros(Duration::MAX), millis(Duration::MAX)] {

@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_depends_on_no_buffer() {
+    fn the_passed_bytes_do_not_depend_on_buffer_sizes() {
         let post = b"POST /1 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
         let put = [&b"PUT /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\n"[..], &[b'x'; 5000]].concat();
         let bad = b"GET /3 HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx";

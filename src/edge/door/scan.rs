@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_is_refused_however_its_bytes_arrive() {
+    fn a_bad_request_is_refused_however_its_bytes_are_split() {
         let bad = b"GET /5 HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\nmore";
         let bytes = [REQUESTS, bad].concat();
         for piece in 1..bytes.len() {

@@ -73,7 +73,7 @@ mod tests {
     use std::time::Duration;
 
     #[tokio::test]
-    async fn what_has_only_waited_was_not_carried_out() {
+    async fn a_request_that_only_waited_was_not_carried_out() {
         for (method, waits, begins, told) in [
             ("GET", false, false, false),
             ("POST", false, false, true),

@@ -80,7 +80,7 @@ async fn a_body_nobody_reads_does_not_cost_the_connection() {
 }
 
 #[tokio::test]
-async fn who_sends_far_too_much_before_reading_gets_to_read_the_refusal() {
+async fn a_client_that_sends_far_too_much_can_still_read_the_refusal() {
     let gateway = Gateway::start(|_| {}).await;
     for (path, status) in [("/api/v2/nothing/", 404), ("/api/v2/echo/", 400)] {
         let mut socket = gateway.connect().await;
@@ -93,7 +93,7 @@ async fn who_sends_far_too_much_before_reading_gets_to_read_the_refusal() {
 }
 
 #[tokio::test]
-async fn who_waits_to_be_told_to_go_on_is_not_told_after_a_refusal() {
+async fn a_refused_request_gets_no_100_continue() {
     let gateway = Gateway::start(|_| {}).await;
     let mut socket = gateway.connect().await;
     let head = "POST /api/v2/nothing/ HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n";
@@ -188,7 +188,7 @@ async fn a_client_that_does_not_read_its_answer_is_closed() {
 
 /// Bytes held for clients without a complete request count as well: large unfinished heads, and connections of HTTP/2.
 #[tokio::test]
-async fn what_connections_hold_counts_against_the_memory() {
+async fn bytes_buffered_for_connections_count_as_memory() {
     const BUDGET: usize = 1024 * 1024;
     let gateway = Gateway::start(|settings| settings.limits.memory = BUDGET).await;
     let large = format!("GET /api/v2/ok/ HTTP/1.1\r\nHost: x\r\nX-Slow: {}", "x".repeat(60_000));

@@ -63,7 +63,7 @@ async fn a_body_that_keeps_its_pace_has_its_time_and_one_that_passes_through_all
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_for_a_body_holds_no_place_of_those_that_are_served() {
+async fn a_request_waiting_for_its_body_holds_no_serving_place() {
     let stages = stages();
     let holding = served(&stages);
     let body = taken_in(dripping(2, 5, Duration::from_secs(1)), holding.clone(), Manner::Collected, patience());

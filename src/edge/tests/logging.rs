@@ -106,7 +106,7 @@ async fn causes_are_logged_under_the_request_id() {
 }
 
 #[tokio::test]
-async fn what_failed_or_took_long_is_a_warning() {
+async fn failed_and_slow_requests_are_logged_as_warnings() {
     let (log, _guard) = Log::begin();
     Gateway::start(|_| {}).await.ask("GET", "/api/v2/panic/", "").await;
     let line = log.line("request").await;

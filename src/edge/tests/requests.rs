@@ -79,7 +79,7 @@ async fn the_deadline_ends_what_hangs() {
 }
 
 #[tokio::test]
-async fn what_is_too_much_at_once_is_refused_but_health_is_not() {
+async fn requests_beyond_the_concurrency_are_refused_but_health_checks_are_not() {
     let gateway = Gateway::start(|settings| settings.limits.concurrency = 1).await;
     let waiting = async {
         let answer = gateway.get("/api/v2/wait/").await;

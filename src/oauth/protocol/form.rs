@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_form_is_refused() {
+    fn invalid_forms_are_refused() {
         let many = "a=1&".repeat(65);
         for (kind, body) in [
             (FORM, "a=1&a=2"),

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_be_registered() {
+    fn safe_redirect_addresses_can_be_registered_and_unsafe_ones_cannot() {
         for fine in [
             "https://app.example.com/cb",
             "https://app.example.com/cb?tenant=1",

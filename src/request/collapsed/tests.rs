@@ -98,7 +98,7 @@ async fn equal_reads_at_once_are_two_and_the_second_is_for_all_who_came_during_t
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_carried_out_for_all_goes_on_when_its_client_leaves() {
+async fn a_shared_read_continues_when_its_first_client_leaves() {
     let (world, gate) = (World::default(), Arc::new(Semaphore::new(0)));
     let first = world.read("/x", 0, &gate);
     settle().await;
@@ -119,7 +119,7 @@ async fn what_is_carried_out_for_all_goes_on_when_its_client_leaves() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_carried_out_for_all_ends_when_they_have_left() {
+async fn a_shared_read_ends_when_all_its_clients_have_left() {
     let (world, gate, now) = (World::default(), Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(1)));
     seen(world.read("/x", 0, &now).await.unwrap());
     let first = world.read("/x", 0, &gate);
@@ -267,7 +267,7 @@ async fn one_that_hangs_beside_another_takes_the_answer_of_that() {
 
 /// Thirty requests at once. Each alone would use older data after ten seconds, or fail when there is none.
 #[tokio::test(start_paused = true)]
-async fn nobody_waits_longer_for_a_v1_that_is_silent_than_alone() {
+async fn sharing_a_read_of_a_silent_v1_never_lengthens_the_wait() {
     const ALONE: Duration = Duration::from_secs(10);
     for older in [true, false] {
         let (world, begun) = (World::default(), tokio::time::Instant::now());
@@ -369,7 +369,7 @@ async fn older_data_because_of_a_failure_is_for_the_one_alone() {
 
 /// Thousands of reads of three paths: they take time, some fail, and some clients leave.
 #[tokio::test(start_paused = true)]
-async fn nobody_gets_what_was_read_before_the_request_came() {
+async fn no_request_gets_data_read_before_it_came() {
     for seed in 0..20 {
         let (world, mut random) = (World::default(), Rng::with_seed(seed));
         let mut reads = Vec::new();

@@ -185,7 +185,7 @@ mod tests {
 
     /// A body may be a piece of a large buffer, and hold a part of the memory of requests.
     #[tokio::test]
-    async fn what_is_kept_of_an_answer_holds_nothing_else() {
+    async fn a_cached_answer_does_not_keep_its_buffer_alive() {
         let answers = Answers::new(Duration::from_secs(60), &Changes::default());
         let buffer: Arc<[u8]> = Arc::from(b"{\"id\": 1} and what came after it".as_slice());
         let body = Bytes::from_owner(Arc::clone(&buffer)).slice(..9);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_written_during_a_read_voids_its_answer() {
+    async fn a_write_during_a_read_invalidates_its_answer() {
         let answers = Answers::new(Duration::from_secs(60), &Changes::default());
         let reading = async {
             answers.changes.tell(Changed::Written(Uuid::nil()));

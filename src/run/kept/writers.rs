@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_reads_while_a_write_is_half_done_waits_for_its_end() {
+    async fn a_read_during_a_half_done_write_waits_for_its_end() {
         let writers = Writers::new();
         assert_eq!(read(&writers, 1).await, 1, "nobody has ever written");
         let waits = write(&writers, false).await;
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_read_beside_a_whole_write_is_read_again() {
+    async fn a_read_beside_a_whole_write_is_repeated() {
         let (writers, reads) = (Writers::new(), AtomicU64::new(0));
         let load = || async {
             let read = reads.fetch_add(1, Ordering::SeqCst);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_reads_while_v1_hangs_in_a_write_waits_a_second() {
+    async fn a_read_during_a_hanging_write_waits_at_most_a_second() {
         let writers = Writers::new();
         let _hangs = write(&writers, true).await;
         let begun = Instant::now();

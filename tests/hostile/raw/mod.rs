@@ -177,7 +177,7 @@ async fn underscores_can_be_dropped_instead() {
 }
 
 #[tokio::test]
-async fn what_a_trusted_proxy_says_is_used_and_no_more() {
+async fn headers_of_a_trusted_proxy_are_used_but_not_forwarded() {
     let v1 = Recorder::start().await;
     let gateway = Gateway::with(v1.base(), &[("trusted_proxies", "127.0.0.0/8")]).await;
     all_hold(&gateway, &v1, &trusted::cases()).await;

@@ -124,7 +124,7 @@ async fn the_bounds_of_time_are_inclusive() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_meant_is_refused_by_name() {
+async fn invalid_parameters_are_refused_by_name() {
     let log = Log::new().await;
     for (query, fields) in [
         ("?category=work_items", vec!["category"]),

@@ -32,7 +32,7 @@ async fn the_roster_is_the_card_and_ids_come_from_the_workspace() {
 }
 
 #[tokio::test]
-async fn who_may_not_read_it_is_told_so_whatever_is_asked() {
+async fn a_guest_gets_403_for_the_members_whatever_the_query() {
     let gateway = Gateway::sandboxed(Seed::Recorded).await;
     for query in ["", "?per_page=x", "?role=nobody", "?expand=nothing"] {
         gateway.get("gil", &format!("{ACME}/members/{query}")).await.expect_problem(403, "forbidden");

@@ -72,7 +72,7 @@ async fn many_listed_projects_are_proven_by_one_list() {
 }
 
 #[tokio::test]
-async fn what_was_read_can_be_written_back_after_a_project_was_archived() {
+async fn a_context_can_be_written_back_after_one_of_its_projects_was_archived() {
     let gateway = Gateway::sandboxed(Seed::Recorded).await;
     let on = json!({"is_work_item_types_enabled": true});
     gateway.patch("ada", &format!("{ACME}/features/"), on).await.expect(200);

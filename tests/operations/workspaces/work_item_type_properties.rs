@@ -4,7 +4,7 @@ use crate::operations::scene::{ACME, Scene, WEB, card};
 use serde_json::json;
 
 #[tokio::test]
-async fn what_a_type_carries_shows_in_the_projects_that_import_it() {
+async fn properties_of_a_type_show_in_the_projects_that_import_it() {
     let mut scene = Scene::in_workspace_mode().await;
     scene.expect(card());
     let kind = scene.made(&format!("{ACME}/work-item-types/"), json!({"name": "Bug"})).await;

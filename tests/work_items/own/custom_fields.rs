@@ -180,7 +180,7 @@ async fn a_number_is_kept_with_all_its_digits_or_refused() {
 
 /// No sent value is lost silently; a text of blanks is no value where one is required.
 #[tokio::test]
-async fn what_is_empty_is_told_or_clears() {
+async fn empty_values_are_refused_or_clear_the_field() {
     let place = Place::new().await;
     let gateway = &place.gateway;
     let task = place.enabled().await;

@@ -63,7 +63,7 @@ async fn contexts_forget_it_and_what_its_items_had_can_be_swept() {
 }
 
 #[tokio::test]
-async fn what_it_defined_itself_goes_with_it() {
+async fn definitions_of_a_deleted_project_are_deleted_with_it() {
     let place = Place::new().await;
     let gateway = &place.gateway;
     let short = new_project(gateway).await;

@@ -210,7 +210,7 @@ async fn rows_of_a_list_by_type_have_that_type() {
 
 /// Even before that process has announced the end of the write.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_another_process_records_comes_with_its_half_of_v1() {
+async fn a_record_of_another_process_shows_together_with_its_v1_half() {
     let Shared { gateway, other, database: _database, sandbox, made, item, .. } = Shared::new().await;
     let path = format!("{ITEMS}?order_by=priority");
     let list = || gateway.get("bob", &path);
@@ -229,7 +229,7 @@ async fn what_another_process_records_comes_with_its_half_of_v1() {
 
 /// A process that ends another's abandoned write waits until all have confirmed, and others write meanwhile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_recorded_after_a_lost_write_was_ended_comes_with_its_half_of_v1() {
+async fn a_record_after_the_end_of_a_lost_write_shows_together_with_its_v1_half() {
     let Shared { gateway, other, database, sandbox, made, item, .. } = Shared::new().await;
     let task = Uuid::parse_str(&made.text("type_id")).expect("a type");
     let rename = |name: &str| in_web(&sandbox, "PATCH", &format!("work-items/{item}/"), &json!({"name": name}));

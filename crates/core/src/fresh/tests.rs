@@ -73,7 +73,7 @@ fn kept(numbers: &Numbers) -> Vec<u32> {
 }
 
 #[test]
-fn what_was_used_longest_ago_goes_first() {
+fn the_least_recently_used_entry_is_evicted_first() {
     let changes = Changes::default();
     let numbers = Numbers::new(&changes, 10).weighing(|_, value| *value);
     for key in 0..5 {
@@ -94,7 +94,7 @@ fn what_was_used_longest_ago_goes_first() {
 }
 
 #[test]
-fn what_is_of_no_use_goes_when_there_are_twice_as_many() {
+fn useless_entries_are_swept_when_the_cache_has_doubled() {
     let clock = Clock::stopped();
     let changes = Changes::new(clock.clone());
     let numbers = Numbers::new(&changes, 1_000_000).useless_after(Duration::from_secs(60));
@@ -172,7 +172,7 @@ async fn a_thousand_share_one_read_even_when_the_first_leaves() {
 }
 
 #[test]
-fn what_was_read_elsewhere_is_void_after_changes_since_and_not_before() {
+fn a_read_from_elsewhere_is_void_only_after_a_later_change() {
     let clock = Clock::stopped();
     let changes = Changes::new(clock.clone());
     let (this, other) = (Changed::Project(Uuid::from_u128(1)), Changed::Project(Uuid::from_u128(2)));
@@ -193,7 +193,7 @@ fn what_was_read_elsewhere_is_void_after_changes_since_and_not_before() {
 }
 
 #[test]
-fn what_was_read_after_something_else_is_neither_older_nor_void_sooner() {
+fn a_later_read_is_never_older_or_void_sooner_than_an_earlier_one() {
     let clock = Clock::stopped();
     let changes = Changes::new(clock.clone());
     let this = Changed::Project(Uuid::from_u128(1));

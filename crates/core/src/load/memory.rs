@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_much_leaves_room_for_others() {
+    fn a_large_holder_leaves_room_for_others() {
         let memory = memory(1000);
         let mut much = memory.reserve(from(1), 500).unwrap();
         assert_eq!(much.grow(1), Err(Refusal::Overloaded), "half is taken, by this one");
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_nothing_yet_is_refused_only_without_room() {
+    fn a_new_holder_is_refused_only_without_room() {
         let memory = memory(1000);
         let _much = memory.reserve(from(1), 800).unwrap();
         assert!(memory.reserve(from(2), 201).is_err());
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_in_particular_may_have_all() {
+    fn unidentified_holders_may_use_the_whole_budget() {
         let memory = memory(1000);
         let held: Vec<_> = (0..10).map(|_| memory.reserve(nobody(), 100).unwrap()).collect();
         drop(held);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_reserved_comes_back() {
+    fn dropping_a_reservation_frees_its_memory() {
         let memory = memory(10);
         let mut first = memory.reserve(nobody(), 6).unwrap();
         assert_eq!(memory.reserve(nobody(), 5).unwrap_err(), Refusal::Overloaded);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_already_counts_beyond_the_budget() {
+    fn forced_growth_counts_beyond_the_budget() {
         let memory = memory(10);
         let mut late = memory.reservation(nobody());
         late.grow_anyway(20);

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_keeps_the_pace_lives_for_ever() {
+    async fn a_connection_that_keeps_the_pace_never_expires() {
         assert!(life(1024, Duration::from_secs(1)).await >= Duration::from_secs(3600));
         assert!(life(9 * 1024, Duration::from_secs(9)).await >= Duration::from_secs(3600));
     }

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_in_particular_may_have_all_places() {
+    fn unidentified_callers_may_take_all_places() {
         let pool = Pool::new(8, Share(25));
         let nobody = Asker::default();
         let all = fill(&pool, nobody);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_comes_again_waits_and_goes_before_newcomers() {
+    async fn a_returning_request_waits_and_precedes_newcomers() {
         let pool = Pool::new(1, Share(25));
         let place = pool.enter(from(1)).unwrap();
         let waiting = tokio::spawn({
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_gives_up_waiting_is_in_nobodys_way() {
+    async fn a_cancelled_waiter_blocks_no_other_request() {
         let pool = Pool::new(1, Share(25));
         let place = pool.enter(from(1)).unwrap();
         let waiting = tokio::time::timeout(Duration::from_millis(10), pool.enter_again(from(2))).await;
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_begun_may_exceed_the_size() {
+    fn requests_already_begun_may_exceed_the_pool_size() {
         let pool = Pool::new(1, Share(25));
         let places = [pool.enter_anyway(from(1)), pool.enter_anyway(from(1))];
         assert!(!pool.has_room_for(from(2)));

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_very_long_is_cut() {
+    fn long_field_errors_are_cut() {
         let error = FieldError::new("é".repeat(400), "x".repeat(100_000));
         assert_eq!((error.field.chars().count(), error.message.chars().count()), (301, 1001));
         assert!(error.message.ends_with('…'));

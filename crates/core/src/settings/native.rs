@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_on_the_machine_is_known() {
+    fn loopback_addresses_are_recognised() {
         let stays = |address: &str| HttpAddress::parse(address).unwrap().is_on_this_machine();
         assert!(stays("http://127.0.0.1:8080") && stays("http://[::1]:8080") && stays("http://localhost"));
         for elsewhere in ["http://v2.example.com", "http://10.0.0.1", "http://localhost.example.com"] {

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_passed_is_told() {
+    fn expired_brownouts_and_sunsets_are_reported() {
         let at = |day: i64| Timestamp::from_second(day * 86_400).unwrap();
         let window = |operation: &str, until| Brownout {
             operation: operation.into(),

@@ -113,7 +113,7 @@ fn all_faults_are_reported_at_once_with_their_origin() {
 }
 
 #[test]
-fn what_would_silence_the_log_or_show_a_password_or_contradicts_another_is_refused() {
+fn settings_that_silence_the_log_show_a_password_or_contradict_are_refused() {
     for misspelt in ["inof", "info,loud", "causeway=loud"] {
         assert!(faults("", &[], &[("log.filter", misspelt)])[0].contains(misspelt), "{misspelt}");
     }

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_waits_for_another_process_hears_early_that_it_takes_too_long() {
+    async fn waiting_for_a_slow_build_of_another_process_is_refused_early() {
         let place = SharedPlace { deployment: Arc::new(Busy::default()), identity: "one".into() };
         let (here, there, begun) = (Progress::default(), Progress::default(), Instant::now());
         there.begin(0, true);

@@ -104,7 +104,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn what_is_not_known_whole_is_not_told() {
+    fn an_incomplete_log_of_local_writes_is_not_returned() {
         let (mut log, begun) = (LocalWriteLog::default(), Instant::now());
         let at = |number: usize| begun + Duration::from_secs(number as u64);
         (0..=MOST).for_each(|number| log.note(at(number), LocalWrite::Gone(id(7, number as u128))));
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_back_is_not_removed() {
+    fn an_item_written_after_its_removal_is_not_removed() {
         let at = Instant::now();
         let changed = |number| LocalWrite::of(&plain_item(id(7, number)));
         let writes = [LocalWrite::Gone(id(7, 1)), LocalWrite::Gone(id(7, 2)), changed(1), changed(3)]

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_else_asks_v1_keeps_it_at_one() {
+    fn other_callers_of_v1_keep_the_parallelism_at_one() {
         let read = Pace::default().begin();
         assert_eq!(after(&read, 100, PAGE, true), 1);
         assert_eq!(after(&read, 10, PAGE, false), 2);

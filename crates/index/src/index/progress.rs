@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_another_process_says_counts_until_this_one_reads() {
+    async fn progress_of_another_process_counts_until_this_one_reads() {
         let (here, there) = (Progress::default(), Progress::default());
         there.begin(0, true);
         assert_eq!(there.told(), None);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_cannot_be_served_in_time_hears_it_after_the_first_page() {
+    async fn a_caller_without_enough_time_is_refused_after_the_first_page() {
         let (progress, begun) = (Progress::default(), Instant::now());
         progress.begin(0, true);
         let too_long = progress.will_outlast(begun + Duration::from_secs(29));
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_can_be_served_in_time_is_not_sent_away() {
+    async fn a_caller_with_enough_time_is_not_refused() {
         let (progress, begun) = (Progress::default(), Instant::now());
         progress.begin(0, true);
         tokio::select! {

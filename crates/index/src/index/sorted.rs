@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sought_is_found_at_its_rank() {
+    fn a_search_finds_the_rank_of_a_value() {
         let sorted = Sorted::of(&(0..5000).map(|number| number * 2).collect::<Vec<_>>());
         for wanted in [0, 1, 2, 1023, 1024, 5000, 9998, 9999, 20_000] {
             assert_eq!(sorted.seek(|slot| slot < wanted), (wanted as usize).div_ceil(2).min(5000));

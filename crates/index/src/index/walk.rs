@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_still_changes_or_grows_is_proven_without_a_sweep() {
+    fn unchanged_changed_or_added_rows_are_proven_without_a_sweep() {
         let walk = still();
         assert_eq!((walk.rows.len(), walk.trail.progress()), (6, (3, 3)));
         assert!(holds(&walk, 6, &[]));
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_went_is_never_proven() {
+    fn a_walk_with_missing_rows_is_never_proven() {
         let walk = still();
         assert!(!holds(&walk, 5, &[]), "one row too many");
         assert!(!holds(&walk, 6, &[(9, 10 * HOUR)]), "one went and one was made");
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_and_went_is_dropped() {
+    fn a_row_created_and_deleted_during_the_walk_is_dropped() {
         let mut walk = Walk::new(1, 10 * HOUR);
         walk.take(0, page(3, vec![item(0, 5 * HOUR)]), true);
         walk.take(1, page(3, vec![item(1, 10 * HOUR)]), true);

@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_change_left_decides_what_became_of_it() {
+    fn the_item_after_a_change_decides_the_outcome_of_the_change() {
         let row = |name: &str, description: &str| row(name, Some(Uuid::from_u128(1)), description);
         let was = shown(&row("old", "<p>old</p>"));
         let with = |name: &str, people: Value, item: Item| {

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_as_a_whole_is_judged_by_whoever_reads_it() {
+    fn an_unreadable_query_is_refused_only_when_it_is_judged() {
         let many = |count: usize| vec!["a=1"; count].join("&");
         for query in ["a=%FF", "%FF", &many(MOST + 1)] {
             let parameters = Parameters::parse(query);

@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_the_usual_form_is_read_as_before() {
+    fn instants_in_unusual_forms_are_read_by_the_general_parser() {
         let usual = "2024-02-29T23:59:59.630235Z";
         for end in 0..usual.len() {
             let short = format!("{}Z", &usual[..end]);

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_stored_before_is_still_shown() {
+    fn values_stored_under_looser_rules_are_still_shown() {
         assert!(reads_as_url("http://:80") && reads_as_email("<a@b.c>"));
         assert!(!reads_as_url("https://") && !reads_as_email("nobody"));
     }

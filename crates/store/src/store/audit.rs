@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_searched_may_have_been_put_into_small_letters_before() {
+    fn folding_gives_the_same_result_for_lower_case_text() {
         for text in ["ΟΔΟΣ", "İzmir", "Straße", "ÅSE", "ﬁn"] {
             assert_eq!(folded(&text.to_lowercase()), folded(text));
         }

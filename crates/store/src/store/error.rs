@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_is_503_and_what_is_our_fault_is_500() {
+    fn temporary_store_errors_are_503_and_own_faults_are_500() {
         // Extended codes too: 1032 is "read-only, moved", 266 "input/output error, read".
         for (code, expected) in [
             ("5", "store_unavailable"),

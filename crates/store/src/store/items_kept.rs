@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_since_is_known_as_long_as_all_of_it_is() {
+    fn recent_writes_are_known_as_long_as_the_list_is_complete() {
         let (item, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
         let own = OwnWrite::default();
         let update = Intent::new(IntentKind::Update, (other, other), Some(item), other, json!({}), own.clone());

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn those_who_wait_enter_in_the_order_in_which_they_came() {
+    async fn waiters_enter_in_the_order_of_their_arrival() {
         let (lines, log) = (Lines::default(), Arc::default());
         let first = lines.enter("a", false, MANY).await.unwrap();
         let mut waiting = Vec::new();
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn those_who_share_are_inside_together_and_nobody_passes_one_who_wants_it_alone() {
+    async fn shared_holders_enter_together_and_never_overtake_an_exclusive_waiter() {
         let (lines, log) = (Lines::default(), Arc::default());
         let one = lines.enter("a", true, MANY).await.unwrap();
         let other = lines.enter("a", true, MANY).await.unwrap();
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_leaves_the_line_holds_nobody_up() {
+    async fn a_waiter_that_leaves_the_line_does_not_block_others() {
         let (lines, log) = (Lines::default(), Arc::default());
         let first = lines.enter("a", false, MANY).await.unwrap();
         let leaving = waiter(&lines, false, 1, &log);

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_else_writes_to_the_file_shows() {
+    fn writes_of_other_processes_to_the_file_are_noticed() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("store.db");
         let (log, writes) = (Log::of(&format!("sqlite://{}?mode=rwc", file.display())), Writes::default());

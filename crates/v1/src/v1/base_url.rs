@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_place_is_refused_without_repeating_a_password() {
+    fn an_invalid_base_url_is_refused_without_showing_a_password() {
         for given in ["tracker.example", "ftp://h", "http://h/?a=1", "http://h/#x", "/api/v1"] {
             assert!(BaseUrl::parse(given).is_err(), "{given}");
         }

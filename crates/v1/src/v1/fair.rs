@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn who_wants_little_gets_it_and_the_others_the_same() {
+    fn small_demands_are_met_and_the_rest_is_shared_evenly() {
         assert_eq!(by_demand(60, &[5, 100, 40]), [5, 28, 27]);
         assert_eq!(by_demand(60, &[5, 10]), [5, 10]);
         assert_eq!(by_demand(2, &[9, 9, 9]), [0, 1, 1]);

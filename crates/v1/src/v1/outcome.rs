@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_sent_was_not_done() {
+    fn an_unsent_write_was_not_carried_out() {
         let unsent = Outcome::of(&Method::POST, Err(V1Error::Unreachable("x".into())));
         assert!(matches!(unsent, Outcome::NotDone(NotDone::Refused(Refusal::UpstreamUnavailable { .. }))));
         let unsent = Outcome::of(&Method::POST, Err(V1Error::Timeout { maybe_done: false }));

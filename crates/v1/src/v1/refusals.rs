@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_depends_on_the_operation_is_left_to_the_caller() {
+    fn operation_specific_statuses_are_left_to_the_caller() {
         for (status, body) in
             [(200, "{}"), (200, "[]"), (204, ""), (400, "{}"), (404, GONE), (405, "{}"), (409, "{}")]
         {
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_of_a_read_changes_nothing() {
+    fn lost_reads_are_reported_as_upstream_errors() {
         for (lost, code) in [
             (V1Error::Broken("reset".into()), "upstream_unavailable"),
             (V1Error::Unreachable("x".into()), "upstream_unavailable"),

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_for_whole_was_the_collection_at_one_instant() {
+    fn an_accepted_collection_existed_at_one_instant() {
         let (found, given_up) = (Cell::new(0), Cell::new(0));
         let mut runner = runner(3_000);
         runner
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_still_costs_each_page_once() {
+    fn an_unchanging_collection_costs_one_call_a_page() {
         for rows in 0..30 {
             let mut model = Model::of(rows);
             let (found, calls) = read(&mut model, &[], WALKS);

@@ -84,7 +84,7 @@ async fn update_judges_one_date_against_the_stored_other() {
 }
 
 #[tokio::test]
-async fn what_v1_cannot_hold_costs_no_call_and_is_shown_until_v1_changes() {
+async fn overlay_values_cost_no_call_and_show_until_v1_changes() {
     let moved = but(&login(), json!({"sort_order": 12.0}));
     let mut scene = Scene::in_project().await.then(list("modules", FIELDS, &[&login()])).then(list(
         "modules",

@@ -177,7 +177,7 @@ async fn a_type_in_use_stays() {
 }
 
 #[tokio::test]
-async fn who_may_change_types_of_a_project() {
+async fn only_admins_of_a_project_may_change_its_types() {
     let gateway = Gateway::sandboxed(Seed::Recorded).await;
     let types = format!("{WEB}/work-item-types/");
     for key in ["bob", "kim", "gil", "mel"] {

@@ -55,7 +55,7 @@ proptest! {
     /// The main property: rows that were proven without a sweep are exactly those of v1, for any writes between the
     /// calls.
     #[test]
-    fn what_is_proven_is_the_truth(
+    fn a_proven_build_equals_the_rows_of_v1(
         items in 0..70_usize, before in writes(6), rests in any::<bool>(), during in writes(16)
     ) {
         run(async {
@@ -72,7 +72,7 @@ proptest! {
 
     /// A build that ends before its last page is continued, whatever happened between and happens from then on.
     #[test]
-    fn what_is_proven_after_a_break_is_the_truth(
+    fn a_proven_build_after_an_interruption_equals_the_rows_of_v1(
         items in 5..40_usize, first in writes(5), broken in 1..8_usize, between in writes(6), then in writes(10)
     ) {
         run(async {

@@ -90,7 +90,7 @@ async fn refreshed(source: &impl Source, base: Verified, clock: &(dyn Fn() -> In
 }
 
 #[test]
-fn what_is_told_in_order_is_all_that_another_needs() {
+fn deltas_in_order_keep_another_process_up_to_date() {
     run(async {
         let (mut teller, mut hearer) = Teller::new(14).await;
         // A change, a new item, a removal found by a sweep, and a removal with a creation that leaves the count the
@@ -133,7 +133,7 @@ fn a_gap_that_does_not_matter_costs_nothing() {
 }
 
 #[test]
-fn what_comes_twice_or_late_changes_nothing() {
+fn repeated_and_late_deltas_change_nothing() {
     run(async {
         let (mut teller, mut hearer) = Teller::new(14).await;
         let first = teller.reads(&[Write::Update(3, 0)], &[]).await;
@@ -146,7 +146,7 @@ fn what_comes_twice_or_late_changes_nothing() {
 }
 
 #[test]
-fn what_was_read_while_this_process_read_is_not_taken_in() {
+fn a_delta_from_during_an_own_read_is_not_applied() {
     run(async {
         let (mut teller, hearer) = Teller::new(14).await;
         let sent = teller.reads(&[], &[]).await;
@@ -203,7 +203,7 @@ fn own_writes_stay_over_what_was_read_before_them() {
 }
 
 #[test]
-fn what_the_teller_removed_itself_needs_no_comparison_of_ids() {
+fn an_own_removal_is_told_without_comparing_all_ids() {
     run(async {
         let (mut teller, mut hearer) = Teller::new(14).await;
         let gone = teller.model.truth()[4].id;
@@ -271,7 +271,7 @@ fn a_whole_index_takes_the_place_of_what_is_known() {
 }
 
 #[test]
-fn where_there_is_too_much_the_index_is_kept_and_only_that_one_is_believed() {
+fn a_change_too_large_for_a_delta_is_passed_on_as_the_whole_index() {
     run(async {
         let (mut teller, hearer) = Teller::new(14).await;
         let memory = Memory::new(teller.clock.clone());

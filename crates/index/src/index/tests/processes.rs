@@ -353,7 +353,7 @@ proptest! {
     #![proptest_config(cases(1500))]
 
     #[test]
-    fn whatever_processes_tell_each_other_no_answer_is_older_than_it_may_be(items in 0..12_usize, steps in steps()) {
+    fn deltas_between_processes_never_make_an_answer_too_old(items in 0..12_usize, steps in steps()) {
         run(async {
             let mut world = World::new(items).await;
             for step in steps {

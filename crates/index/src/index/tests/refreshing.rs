@@ -151,7 +151,7 @@ proptest! {
 
     /// Rows that exist unchanged throughout a refresh are in its result.
     #[test]
-    fn nobody_gets_a_part(items in 0..14_usize, during in writes(10)) {
+    fn a_refresh_never_returns_a_partial_index(items in 0..14_usize, during in writes(10)) {
         run(async {
             let model = Model::of(items);
             let base = built(&model).await.unwrap();

@@ -43,7 +43,7 @@ fn rich_text_stays_and_what_runs_goes() {
 }
 
 #[test]
-fn what_cannot_be_sanitised_is_said_to_the_client() {
+fn unsanitisable_html_is_refused_with_the_reason() {
     for (sent, why) in [
         ("a\0b".to_owned(), "NUL byte"),
         ("x".repeat(MAX_BYTES + 1), "1 MiB"),
@@ -60,7 +60,7 @@ fn what_cannot_be_sanitised_is_said_to_the_client() {
 }
 
 #[test]
-fn what_is_closed_again_does_not_nest() {
+fn closed_elements_do_not_count_as_nesting() {
     let flat = "<p>a<br>b<img src=\"https://a.test/x\"></p>".repeat(MAX_DEPTH);
     let deep = format!("{}x{}", "<div>".repeat(MAX_DEPTH), "</div>".repeat(MAX_DEPTH));
     assert!(sanitise(&flat).is_ok() && sanitise(&deep).as_deref() == Ok(&deep));

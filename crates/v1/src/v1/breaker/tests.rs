@@ -118,7 +118,7 @@ async fn one_call_at_a_time_finds_out_and_a_good_answer_closes_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_passes_through_is_never_held_back_and_closes_it_too() {
+async fn pass_through_calls_are_never_held_back_and_close_the_breaker() {
     let breaker = opened();
     breaker.observe().ended(Ended::Answered);
     assert!(breaker.admit(1).is_err(), "it may have begun before");

@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_others_spend_is_learned_from_v1_and_given_back_when_v1_says_so() {
+    async fn calls_of_others_are_learned_from_v1_and_given_back_as_v1_reports() {
         let (mut window, now) = (Window::new(Quota::Fixed(60), LENGTH), Instant::now());
         call(&mut window, &told(40), now);
         assert_eq!(window.used(), 20, "one own and nineteen of others");
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_others_spend_counts_until_the_reset_that_v1_names() {
+    async fn calls_of_others_count_until_the_reset_of_v1() {
         let (mut window, now) = (Window::new(Quota::Fixed(10), LENGTH), Instant::now());
         let soon = QuotaNotice { reset: Some(Duration::from_secs(5)), ..told(0) };
         call(&mut window, &soon, now);

@@ -203,7 +203,7 @@ async fn index_work_alone_is_not_urgent() {
 }
 
 #[tokio::test]
-async fn who_leaves_the_queue_waits_no_longer() {
+async fn a_caller_that_leaves_the_queue_is_no_longer_counted() {
     let limit = of(1, 1);
     let held = limit.enter(Priority::Read, 0).await;
     for key in [0, 1, 1] {
@@ -222,7 +222,7 @@ async fn who_leaves_the_queue_waits_no_longer() {
 }
 
 #[tokio::test]
-async fn who_leaves_the_queue_loses_nobody_a_place() {
+async fn leaving_the_queue_keeps_the_places_of_the_others() {
     let limit = of(1, 1);
     let held = limit.enter(Priority::Read, 0).await;
     let gone = tokio::time::timeout(MS, limit.enter(Priority::Write, 0)).await;

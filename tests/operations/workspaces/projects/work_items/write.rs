@@ -55,7 +55,7 @@ async fn names_become_ids_before_anything_is_written() {
 }
 
 #[tokio::test]
-async fn somebody_v1_drops_takes_the_new_item_back() {
+async fn an_assignee_dropped_by_v1_undoes_the_create() {
     let stored = made(json!({"assignees": []}));
     let mut scene = Scene::in_project()
         .await
@@ -70,7 +70,7 @@ async fn somebody_v1_drops_takes_the_new_item_back() {
 }
 
 #[tokio::test]
-async fn nobody_means_nobody_where_the_project_has_a_default() {
+async fn an_empty_list_of_assignees_overrides_the_default_of_the_project() {
     let stored = made(json!({"assignees": [BOB]}));
     let mended = but(&first(), json!({"assignees": []}));
     let mut scene = Scene::in_project()

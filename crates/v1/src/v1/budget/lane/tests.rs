@@ -107,7 +107,7 @@ async fn a_waiter_whose_client_leaves_gives_its_place_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_cannot_be_served_in_time_is_told_at_once() {
+async fn a_call_without_room_before_its_deadline_is_refused_at_once() {
     let lane = lane(2, 0);
     use_up(&lane, Priority::Read).await;
     let waiting: Vec<_> = (0..2)
@@ -185,7 +185,7 @@ async fn v1_never_counts_more_than_the_quota_in_any_window() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_request_has_kept_room_for_is_its_own() {
+async fn reserved_quota_belongs_to_its_request() {
     let (lane, meter) = (lane(5, 0), Arc::default());
     call(&lane, Priority::Write, 0).await.unwrap();
     let room = lane.keep(3, Priority::Write, within(0), &meter).await.unwrap().expect("room");

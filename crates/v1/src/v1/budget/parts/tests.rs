@@ -373,7 +373,7 @@ fn worlds() -> u64 {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whatever_comes_late_the_quota_is_not_passed() {
+async fn late_messages_never_exceed_the_quota() {
     let (mut made, mut full) = (0, 0);
     for seed in 0..worlds() {
         let (calls, most) = live(seed).await;
@@ -411,7 +411,7 @@ impl World {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_uses_a_key_alone_has_nearly_all_of_it() {
+async fn a_process_that_uses_a_key_alone_gets_nearly_the_whole_quota() {
     let mut world = three(60).await;
     world.busy(&[1], Duration::from_secs(10)).await;
     assert!(world.processes[1].used(0) >= 54, "{}", world.processes[1].used(0));
