@@ -67,7 +67,7 @@ async fn a_proof_that_waits_for_the_quota_is_not_replaced_by_an_older_one() {
     let (access, clock) = access_in_outages(client, Duration::from_secs(300));
     let bob = caller("bob", 2);
     // A third of this deadline is shorter than the wait.
-    let ctx = || Context::new("r", Duration::from_secs(6)).tolerating(true);
+    let ctx = || Context::new("r", Duration::from_secs(6)).with_stale_allowed(true);
     access.project(&bob, "acme", project_id(), &ctx()).await.expect("a card");
     clock.advance(Duration::from_secs(31));
     let lost = access.project(&bob, "acme", project_id(), &ctx()).await.expect_err("bob has left meanwhile");

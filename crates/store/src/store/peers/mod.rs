@@ -11,8 +11,8 @@
 //! 2. **A write is announced** with a note (`NOTIFY`) in its own transaction, which names the counters and all other
 //!    data that changed (`fresh::Changed`). A process that receives it invalidates its cache entries and confirms.
 //! 3. **A write is acknowledged** to its client when every process that had a lease after the commit has confirmed, or
-//!    two seconds have passed. After two seconds a process has either lost its lease, or renewed it after the commit and
-//!    so has received the note. So no process with a lease returns data older than the acknowledged writes.
+//!    two seconds have passed. After two seconds a process has either lost its lease, or renewed it after the commit
+//!    and so has received the note. So no process with a lease returns data older than the acknowledged writes.
 //! 4. **Without a lease** every counter is read from the database, as before there were leases. When the database does
 //!    not respond at all, reads use the data in memory, marked with `Age`; writes are rejected.
 //! 5. **A process that has missed notes** (its connection was lost) treats no earlier counter as known.
