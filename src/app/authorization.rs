@@ -24,8 +24,8 @@ pub async fn open_oauth(settings: &Settings) -> Result<(OAuth, Store), StartErro
     Ok((oauth, store))
 }
 
-/// Builds the authorization server on an open store that is not in use yet, the access checks that know its credentials,
-/// and the store with its settings.
+/// Builds the authorization server on an open store that is not in use yet, the access checks that know its
+/// credentials, and the store with its settings.
 pub(super) fn authorization(
     settings: &Settings,
     keyring: Option<Keyring>,

@@ -111,7 +111,7 @@ async fn trap_18_a_doubled_pair_is_looked_up_in_the_index() {
     assert_eq!(ids, wanted);
 }
 
-/// The identifier `WEB` goes to a new project past the gateway, which has the card and the list of projects from before; the
+/// Moves the identifier `WEB` to a new project past the gateway, which still has the older card and list of projects. The
 /// number 1 of the new project has two items. Returns the first of them.
 fn key_given_away(gateway: &Gateway) -> String {
     let at_v1 = |method: &str, path: &str, body: Value| {

@@ -59,8 +59,8 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens the store as [`Store::open`] does, for a gateway that will serve it ([`Store::join`]). Takes the lock of a SQLite
-    /// file before it changes a table, because another process that serves the file may be of an older version.
+    /// Opens the store as [`Store::open`] does, for a gateway that will serve it ([`Store::join`]). Takes the lock of a
+    /// SQLite file before it changes a table, because another process that serves the file may be of an older version.
     ///
     /// # Errors
     /// Errors of [`Store::open`] and [`Store::join`]; waits up to `patience` for the end of another process first.

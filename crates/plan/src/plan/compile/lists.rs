@@ -1,4 +1,6 @@
-//! Rules of lists: order, paging, search, expansion and, in `filters`, their parameters. May use: `mapping`, this folder.
+//! Rules of lists: order, paging, search, expansion and, in `filters`, their parameters.
+//!
+//! May use: `mapping`, this folder.
 
 use super::draft::{Case, Draft};
 use super::filters;

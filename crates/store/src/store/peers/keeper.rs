@@ -105,8 +105,8 @@ impl Engine {
     /// Takes the lock of a SQLite file for a gateway that will serve it, unless this process has the lock already.
     ///
     /// # Errors
-    /// [`StoreError::Served`] when another process still has it after `patience`, [`StoreError::NoLock`] when the lock file
-    /// cannot be opened.
+    /// [`StoreError::Served`] when another process still has it after `patience`, [`StoreError::NoLock`] when the lock
+    /// file cannot be opened.
     pub(in crate::store) async fn lock_to_serve(&self, patience: Duration) -> Result<(), StoreError> {
         let Some(file) = self.file_on_disk() else { return Ok(()) };
         if !matches!(*self.serving.lock(), Serving::No) {
