@@ -10,13 +10,13 @@ mod beside;
 mod collapsed;
 mod schema;
 
-use crate::access::{Access, Caller, Named, Origin, PrincipalKind, Standing, Waiting, gate, presented_id};
+use crate::access::{Access, Caller, Origin, OwnerAge, PrincipalKind, ProvenAccess, Waiting, gate, presented_id};
 use crate::context::{Context, Priority, Spender};
 use crate::describe::openapi::Document;
 use crate::edge::{ClientAddress, V2Answer, client_agent};
 use crate::idempotency::{Idempotency, Key};
 use crate::limits::{Class, CredentialId, Limits};
-use crate::plan::routes::{Found, Routes};
+use crate::plan::routes::{RouteMatch, Routes};
 use crate::plan::{BodyRule, Extent, Method, Operation, OwnRecords, Plan, Surface, V1Found, V1Operation};
 use crate::refusal::Refusal;
 use crate::run::{Call, Job, Runner};
@@ -27,7 +27,7 @@ use crate::v2::{Demand, IfNoneMatch, Parameters, Reply};
 pub(crate) use beside::Beside;
 use beside::Route;
 use bytes::Bytes;
-use collapsed::{Asked, Collapsed};
+use collapsed::{Collapsed, RequestKey};
 use http::HeaderValue;
 use http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH};
 use http::request::Parts;
@@ -46,7 +46,7 @@ pub struct V2 {
     idempotency: Idempotency,
     usage: Option<Usage>,
     beside: Beside,
-    reads: Collapsed<(Caller, Standing)>,
+    reads: Collapsed<(Caller, ProvenAccess)>,
 }
 
 impl V2 {
@@ -91,8 +91,8 @@ impl V2 {
             plan.operations[route.operation].surface != Surface::User && gate::are_ids(&route.variables)
         };
         let named = match read && route.as_ref().is_ok_and(by_card) {
-            true => Named::RelaxedAge,
-            false => Named::Lately,
+            true => OwnerAge::Relaxed,
+            false => OwnerAge::Recent,
         };
         let caller = self.proven(&head, credential, named, &ctx).await?;
         let by_key = caller.kind == PrincipalKind::ApiKey;
@@ -129,7 +129,7 @@ impl V2 {
         if let Err(refusal) = gate::check_scope(operation, &caller) {
             // No card, which would prove the key, has been requested at this point.
             let credential = presented_id(&head.headers);
-            Box::pin(self.access.identify(&head.headers, credential, Named::Lately, &ctx)).await?;
+            Box::pin(self.access.identify(&head.headers, credential, OwnerAge::Recent, &ctx)).await?;
             Box::pin(self.note_out_of_scope(&route, &caller, &head)).await;
             return Err(refusal);
         }
@@ -244,7 +244,7 @@ impl V2 {
             return job.run().await;
         };
         let call = &job.call;
-        let asked = Asked {
+        let asked = RequestKey {
             key: call.caller.key.id(),
             credential: call.caller.credential,
             path_and_query: path_and_query.clone(),
@@ -259,7 +259,7 @@ impl V2 {
         &self,
         head: &Parts,
         credential: Option<CredentialId>,
-        named: Named,
+        named: OwnerAge,
         ctx: &Context,
     ) -> Result<Caller, Refusal> {
         let attempts = &self.limits.attempts;
@@ -332,12 +332,12 @@ impl V2 {
 
     fn route(&self, head: &Parts) -> Result<Route, Refusal> {
         match self.routes.find(head.method.as_str(), head.uri.path()) {
-            Found::Operation { operation, variables } => Ok(Route { operation, variables }),
-            Found::WrongMethod { allow } => Err(Refusal::MethodNotAllowed { allow }),
-            Found::MissingSlash { right } => {
+            RouteMatch::Operation { operation, variables } => Ok(Route { operation, variables }),
+            RouteMatch::WrongMethod { allow } => Err(Refusal::MethodNotAllowed { allow }),
+            RouteMatch::MissingSlash { right } => {
                 Err(Refusal::NotFound { detail: format!("Every path ends with a slash; the right URL is {right}") })
             }
-            Found::Unknown => Err(Refusal::NotFound { detail: self.no_such_path(head) }),
+            RouteMatch::Unknown => Err(Refusal::NotFound { detail: self.no_such_path(head) }),
         }
     }
 }

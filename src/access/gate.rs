@@ -12,14 +12,14 @@ use uuid::Uuid;
 
 /// Proven access of the caller to the place that a path names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum ProvenAccess {
     /// Nothing but the person. A look-up by human key proves access to its result itself.
     Person,
     Workspace(WorkspaceRole),
     Project(Arc<ProjectCard>),
 }
 
-impl Standing {
+impl ProvenAccess {
     /// Checks whether reads may show less with this standing than with `before`.
     pub fn sees_less_than(&self, before: &Self) -> bool {
         let above_guests = |card: &ProjectCard| card.role.is_some_and(Role::is_above_guest);
@@ -93,18 +93,20 @@ pub async fn check_visible(
     caller: &Caller,
     variables: &[(String, String)],
     ctx: &Context,
-) -> Result<Standing, Refusal> {
+) -> Result<ProvenAccess, Refusal> {
     let variable = |name: &str| variables.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value);
     if operation.surface != Surface::User {
         check_workspace(access, caller, variable("slug"), ctx).await?;
     }
     match operation.surface {
-        Surface::User => Ok(Standing::Person),
+        Surface::User => Ok(ProvenAccess::Person),
         // A look-up by human key proves access to the project that it finds, and answers 404 in all other cases.
-        Surface::Workspace if operation.path.variables().any(|name| name == "identifier") => Ok(Standing::Person),
+        Surface::Workspace if operation.path.variables().any(|name| name == "identifier") => {
+            Ok(ProvenAccess::Person)
+        }
         Surface::Workspace => {
             let card = access.workspace(caller, variable("slug"), ctx).await?;
-            Ok(Standing::Workspace(card.role))
+            Ok(ProvenAccess::Workspace(card.role))
         }
         Surface::Project => {
             let project = Uuid::try_parse(variable("project_id")).map_err(Refusal::internal)?;
@@ -113,7 +115,7 @@ pub async fn check_visible(
             if operation.method.writes() && !operation.guests_may_write {
                 card.require_writer()?;
             }
-            Ok(Standing::Project(card))
+            Ok(ProvenAccess::Project(card))
         }
     }
 }

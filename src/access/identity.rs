@@ -15,12 +15,12 @@ use std::sync::Arc;
 
 /// Greatest age of v1's answer about the owner of a key and their name.
 #[derive(Debug, Clone, Copy)]
-pub enum Named {
+pub enum OwnerAge {
     /// At most `identity_ttl`.
-    Lately,
+    Recent,
     /// Five times as old, for a read that is not about the person. Nothing may be shown before v1 has accepted the key
     /// for a card, which [`Access::project`] and [`Access::workspace`] prove.
-    RelaxedAge,
+    Relaxed,
 }
 
 impl Access {
@@ -35,7 +35,7 @@ impl Access {
         &self,
         headers: &HeaderMap,
         id: Option<[u8; 32]>,
-        named: Named,
+        named: OwnerAge,
         ctx: &Context,
     ) -> Result<Caller, Refusal> {
         match presented(headers, id)? {
@@ -54,7 +54,7 @@ impl Access {
         }
     }
 
-    async fn identify_own(&self, presented: Presented, named: Named, ctx: &Context) -> Result<Caller, Refusal> {
+    async fn identify_own(&self, presented: Presented, named: OwnerAge, ctx: &Context) -> Result<Caller, Refusal> {
         let Some(credentials) = &self.credentials else { return Err(Refusal::invalid_token()) };
         let acting = credentials.resolve(presented).await?;
         let user = self.owner_within(&acting.key, named, ctx).await.map_err(|refusal| match refusal {
@@ -71,14 +71,14 @@ impl Access {
 
     /// Returns the owner of a v1 key, at most `identity_ttl` old.
     pub async fn owner_of(&self, key: &V1Key, ctx: &Context) -> Result<Arc<User>, Refusal> {
-        self.owner_within(key, Named::Lately, ctx).await
+        self.owner_within(key, OwnerAge::Recent, ctx).await
     }
 
-    async fn owner_within(&self, key: &V1Key, named: Named, ctx: &Context) -> Result<Arc<User>, Refusal> {
+    async fn owner_within(&self, key: &V1Key, named: OwnerAge, ctx: &Context) -> Result<Arc<User>, Refusal> {
         let (inner, voids) = (&self.inner, [Changed::Identity(key.id().0)]);
         let max_age = match named {
-            Named::Lately => inner.identity_ttl,
-            Named::RelaxedAge => inner.identity_ttl * OWNER_LASTS,
+            OwnerAge::Recent => inner.identity_ttl,
+            OwnerAge::Relaxed => inner.identity_ttl * OWNER_LASTS,
         };
         let ask = |ctx| owner::owner(inner.client.clone(), key.clone(), ctx);
         let share = || {

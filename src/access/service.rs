@@ -65,7 +65,7 @@ pub(super) struct Inner {
     pub(super) identity_ttl: Duration,
     pub(super) identities: Remembered<(), Arc<User>>,
     projects: Remembered<(Arc<str>, Uuid), Arc<ProjectCard>>,
-    workspaces: Remembered<Arc<str>, workspace_card::Seen>,
+    workspaces: Remembered<Arc<str>, workspace_card::CardAnswer>,
     rosters: Rosters,
     visible: Remembered<Arc<str>, Arc<VisibleProjects>>,
     ids: Remembered<Arc<str>, KnownId>,
@@ -221,7 +221,7 @@ impl Access {
                 let slug = place.1.to_string();
                 let verdict =
                     workspace_asked::ask(inner.client.clone(), key, user, slug, &inner.rosters, ctx).await?;
-                if let Ok(workspace_card::Seen { projects: Some(page), .. }) = &verdict {
+                if let Ok(workspace_card::CardAnswer { projects: Some(page), .. }) = &verdict {
                     let known = inner.known_id(*page, &place.1);
                     inner.ids.learn(&place, known, began);
                 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct SharedProof {
     /// v1's answer.
     pub proof: String,
     /// Lower bound of the time since its read began.
@@ -26,7 +26,7 @@ pub struct Found {
 pub trait SharedProofs: Send + Sync {
     /// Returns the proof with the name `of`, read with `key` and younger than `max_age`. Waits briefly for another
     /// process that is asking v1 for it. When it returns none, this process asks v1 and must report the result.
-    fn look(&self, key: KeyId, of: &str, max_age: Duration) -> BoxFuture<'static, Option<Found>>;
+    fn look(&self, key: KeyId, of: &str, max_age: Duration) -> BoxFuture<'static, Option<SharedProof>>;
 
     /// Stores a proof that is `age` old and valid for `lasts`.
     fn keep(&self, key: KeyId, of: &str, proof: &str, age: Duration, lasts: Duration);

@@ -7,15 +7,15 @@ use super::paths;
 use super::projects_page::ProjectsPage;
 use super::remembered::Verdict;
 use super::rosters::Rosters;
-use super::workspace_card::{Seen, WorkspaceRole};
+use super::workspace_card::{CardAnswer, WorkspaceRole};
 use crate::context::Context;
 use crate::refusal::Refusal;
 use crate::v1::{Client, Object, V1Key, V1Request};
 use serde::Deserialize;
 use uuid::Uuid;
 
-pub(super) fn guest(page: ProjectsPage) -> Seen {
-    Seen { role: WorkspaceRole::Guest, roster: None, projects: Some(page) }
+pub(super) fn guest(page: ProjectsPage) -> CardAnswer {
+    CardAnswer { role: WorkspaceRole::Guest, roster: None, projects: Some(page) }
 }
 
 /// Asks v1. "Not visible" is a verdict.
@@ -26,7 +26,7 @@ pub(super) async fn ask(
     slug: String,
     rosters: &Rosters,
     ctx: Context,
-) -> Result<Verdict<Seen>, Refusal> {
+) -> Result<Verdict<CardAnswer>, Refusal> {
     let path = paths::workspace(&slug, paths::ROSTER)?;
     let answer = client.ask(&key, V1Request::get(path, ""), &ctx).await?;
     match answer.status {
@@ -40,7 +40,7 @@ pub(super) async fn ask(
 }
 
 /// Reads the role in the caller's own row. A person who is not on the roster is not a member, so sees nothing.
-pub(super) fn own_row(roster: &[u8], user: Uuid, rosters: &Rosters) -> Result<Verdict<Seen>, Refusal> {
+pub(super) fn own_row(roster: &[u8], user: Uuid, rosters: &Rosters) -> Result<Verdict<CardAnswer>, Refusal> {
     #[derive(Deserialize)]
     struct Row {
         id: Uuid,
@@ -56,7 +56,7 @@ pub(super) fn own_row(roster: &[u8], user: Uuid, rosters: &Rosters) -> Result<Ve
         || Err(Refusal::not_found()),
         |row| {
             let role = WorkspaceRole::of(Role(row.role));
-            Ok(Seen { role, roster: Some(rosters.keep(roster)), projects: None })
+            Ok(CardAnswer { role, roster: Some(rosters.keep(roster)), projects: None })
         },
     ))
 }

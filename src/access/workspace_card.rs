@@ -42,13 +42,13 @@ pub struct WorkspaceCard {
 
 /// Content of v1's answer: the card, and for guests also the workspace's id.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
+pub(super) struct CardAnswer {
     pub(super) role: WorkspaceRole,
     pub(super) roster: Option<Roster>,
     pub(super) projects: Option<ProjectsPage>,
 }
 
-pub(super) fn weight(seen: &Seen) -> u32 {
+pub(super) fn weight(seen: &CardAnswer) -> u32 {
     let roster = seen.roster.as_ref().map_or(0, Roster::weight);
     u32::try_from(roster).unwrap_or(u32::MAX).saturating_add(200)
 }

@@ -5,7 +5,7 @@
 use super::projects_page::ProjectsPage;
 use super::rosters::Rosters;
 use super::workspace_asked::{guest, own_row};
-use super::workspace_card::Seen;
+use super::workspace_card::CardAnswer;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -22,7 +22,7 @@ enum SharedAnswer {
 }
 
 /// Writes the shared form; returns none when it is too large.
-pub(super) fn told(seen: &Seen) -> Option<String> {
+pub(super) fn told(seen: &CardAnswer) -> Option<String> {
     let told = match (&seen.roster, &seen.projects) {
         (Some(roster), _) => {
             let roster = roster.bytes().filter(|roster| roster.len() <= LARGEST_SHARED)?;
@@ -35,7 +35,7 @@ pub(super) fn told(seen: &Seen) -> Option<String> {
 }
 
 /// Reads the shared form that another process wrote with the same key, whose owner is `user`.
-pub(super) fn heard(told: &str, user: Uuid, rosters: &Rosters) -> Option<Seen> {
+pub(super) fn heard(told: &str, user: Uuid, rosters: &Rosters) -> Option<CardAnswer> {
     match serde_json::from_str(told).ok()? {
         SharedAnswer::Roster(roster) => own_row(roster.as_bytes(), user, rosters).ok()?.ok(),
         SharedAnswer::Projects(workspace) => Some(guest(ProjectsPage { workspace })),
@@ -65,6 +65,6 @@ mod tests {
         assert_eq!(known.projects.unwrap().workspace, page.workspace);
         assert!(heard("{}", ada, &rosters).is_none());
         let large = rosters.keep(&vec![b' '; LARGEST_SHARED + 1]);
-        assert!(told(&Seen { role: WorkspaceRole::Admin, roster: Some(large), projects: None }).is_none());
+        assert!(told(&CardAnswer { role: WorkspaceRole::Admin, roster: Some(large), projects: None }).is_none());
     }
 }

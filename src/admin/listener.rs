@@ -52,12 +52,12 @@ pub enum AdminError {
 /// The listener; it ends when dropped.
 pub struct Admin {
     address: SocketAddr,
-    shown: Shown,
+    shown: CurrentSite,
     _accepting: AbortOnDropHandle<()>,
 }
 
 /// The present rules and pages; they may change while the listener runs.
-type Shown = Arc<RwLock<Arc<Site>>>;
+type CurrentSite = Arc<RwLock<Arc<Site>>>;
 
 struct Site {
     door: Door,
@@ -77,7 +77,7 @@ impl Admin {
         let unusable = |cause| AdminError::Listen { address, cause };
         let listener = bound(address, patience).await.map_err(unusable)?;
         let address = listener.local_addr().map_err(unusable)?;
-        let shown: Shown = Arc::new(RwLock::new(Arc::new(Site { door, pages: Vec::new() })));
+        let shown: CurrentSite = Arc::new(RwLock::new(Arc::new(Site { door, pages: Vec::new() })));
         let _accepting = AbortOnDropHandle::new(tokio::spawn(accept(listener, shown.clone())));
         Ok(Some(Self { address, shown, _accepting }))
     }
@@ -110,7 +110,7 @@ async fn bound(address: SocketAddr, patience: Duration) -> io::Result<TcpListene
     }
 }
 
-async fn accept(listener: TcpListener, shown: Shown) {
+async fn accept(listener: TcpListener, shown: CurrentSite) {
     let places = Arc::new(Semaphore::new(CONNECTIONS));
     let mut connections = JoinSet::new();
     loop {
@@ -134,7 +134,7 @@ async fn accept(listener: TcpListener, shown: Shown) {
     }
 }
 
-async fn converse(socket: TcpStream, shown: Shown) {
+async fn converse(socket: TcpStream, shown: CurrentSite) {
     let service = hyper::service::service_fn(move |request| {
         let site = Arc::clone(&shown.read());
         async move { Ok::<_, Infallible>(answer(&site, request).await.map(Full::new)) }

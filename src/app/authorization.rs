@@ -6,7 +6,7 @@ use super::derived::client_settings;
 use super::start::StartError;
 use crate::access::Access;
 use crate::fresh::Changes;
-use crate::oauth::{Audited, Keyring, OAuth, What};
+use crate::oauth::{Audited, EventKind, Keyring, OAuth};
 use crate::settings::Settings;
 use crate::store::Store;
 use crate::tally::Counter;
@@ -41,7 +41,7 @@ pub(super) fn authorization(
 
 /// Creates the counters of all events, by the event's number.
 pub(super) fn counters() -> Arc<[Counter]> {
-    What::VARIANTS.iter().map(|_| Counter::default()).collect()
+    EventKind::VARIANTS.iter().map(|_| Counter::default()).collect()
 }
 
 /// Does the same on an open store, for an `access` that does not know the gateway's credentials yet.
@@ -53,7 +53,7 @@ pub(super) fn authorization_on(
     counters: &Arc<[Counter]>,
 ) -> (OAuth, Access) {
     let counters = Arc::clone(counters);
-    let count = move |what: What| {
+    let count = move |what: EventKind| {
         if let Some(counter) = counters.get(what.number()) {
             counter.add(1);
         }

@@ -6,7 +6,7 @@ use super::background::until_dropped;
 use super::foreign_writes::ForeignWrites;
 use super::start::StartError;
 use crate::edge::{PassThrough, WriteObserver};
-use crate::native::probe::{self, Found};
+use crate::native::probe::{self, ProbeResult};
 use crate::native::{Modes, Native};
 use crate::plan::Plan;
 use crate::settings::{Mode, Settings};
@@ -30,8 +30,8 @@ pub(super) async fn look(
 ) -> Result<Vec<LeftWorkspace>, StartError> {
     let Some(address) = &settings.native.base_url else { return Ok(Vec::new()) };
     match probe::ask(address, &client.instance).await.map_err(StartError::Native)? {
-        Found::V2 => {}
-        Found::Silence(cause) => tracing::warn!(
+        ProbeResult::V2 => {}
+        ProbeResult::Silence(cause) => tracing::warn!(
             address = address.as_str(),
             cause,
             "the deployment's own v2 (native.base_url) does not answer; what it has to answer is 503 until it does"

@@ -28,7 +28,7 @@ pub(super) struct ForeignWrites {
 
 impl ForeignWrites {
     fn tell(changes: &Changes, path: &str) {
-        for changed in Touched::by(path).iter().flat_map(Touched::changes) {
+        for changed in TouchedRecords::by(path).iter().flat_map(TouchedRecords::changes) {
             changes.tell(changed);
         }
     }
@@ -46,17 +46,17 @@ impl WriteObserver for ForeignWrites {
         runtime.spawn(async move {
             tokio::time::sleep(BACKGROUND).await;
             Self::tell(&changes, &path);
-            announce(&runner, Touched::by(&path), true).await;
+            announce(&runner, TouchedRecords::by(&path), true).await;
         });
     }
 
     fn announce(&self, path: &str, done: bool) -> BoxFuture<'static, ()> {
-        let (runner, touched) = (Arc::clone(&self.runner), Touched::by(path));
+        let (runner, touched) = (Arc::clone(&self.runner), TouchedRecords::by(path));
         Box::pin(async move { announce(&runner, touched, done).await })
     }
 
     fn deleted(&self, path: &str) -> BoxFuture<'static, ()> {
-        let about = Touched::by(path).and_then(|touched| Some((touched.project?, touched.about)));
+        let about = TouchedRecords::by(path).and_then(|touched| Some((touched.project?, touched.about)));
         let runner = Arc::clone(&self.runner);
         // A task of its own, which continues when the client leaves: v1 will not report the deletion again.
         let noted = about.map(|(project, about)| {
@@ -75,16 +75,16 @@ impl WriteObserver for ForeignWrites {
     }
 }
 
-async fn note_end(runner: &Runner, project: Uuid, about: About) -> Result<(), Refusal> {
+async fn note_end(runner: &Runner, project: Uuid, about: WriteTarget) -> Result<(), Refusal> {
     match about {
-        About::Project => runner.project_deleted(project).await,
-        About::Record(id) => runner.record_deleted(project, id).await,
-        About::Other => Ok(()),
+        WriteTarget::Project => runner.project_deleted(project).await,
+        WriteTarget::Record(id) => runner.record_deleted(project, id).await,
+        WriteTarget::Other => Ok(()),
     }
 }
 
 /// Repeats for about a quarter of an hour, while the store cannot be written.
-async fn note_end_later(runner: Arc<Runner>, project: Uuid, about: About) {
+async fn note_end_later(runner: Arc<Runner>, project: Uuid, about: WriteTarget) {
     for pause in (0..TRIES).map(|tries| FIRST_PAUSE * 2_u32.pow(tries)) {
         tokio::time::sleep(pause).await;
         match note_end(&runner, project, about).await {
@@ -99,7 +99,7 @@ async fn note_end_later(runner: Arc<Runner>, project: Uuid, about: About) {
 }
 
 /// Announces to other gateway processes what a write can change.
-async fn announce(runner: &Arc<Runner>, touched: Option<Touched>, done: bool) {
+async fn announce(runner: &Arc<Runner>, touched: Option<TouchedRecords>, done: bool) {
     let Some(touched) = touched else { return };
     let changes = touched.changes();
     match touched.project {
@@ -116,18 +116,18 @@ async fn announce(runner: &Arc<Runner>, touched: Option<Touched>, done: bool) {
 
 /// Records that a write to a v1 path can change.
 #[derive(Debug, PartialEq, Eq)]
-struct Touched {
+struct TouchedRecords {
     workspace: String,
     project: Option<Uuid>,
     /// Whether the write can be seen outside the project: it changes the project itself or its members,
     /// or the workspace.
     beyond_project: bool,
-    about: About,
+    about: WriteTarget,
 }
 
 /// Target of a path within a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum About {
+enum WriteTarget {
     /// The project itself and nothing in it.
     Project,
     /// One record of any kind that belongs to the project.
@@ -135,7 +135,7 @@ enum About {
     Other,
 }
 
-impl Touched {
+impl TouchedRecords {
     /// Parses a path. The client wrote it, so it is decoded before it is compared, as v1 decodes it.
     fn by(path: &str) -> Option<Self> {
         let path = percent_decode_str(path).decode_utf8_lossy();
@@ -147,9 +147,9 @@ impl Touched {
         let beyond_project =
             project.is_none() || matches!(inner, None | Some("archive" | "members" | "project-members"));
         let about = match (project, inner, parts.next().map(Uuid::try_parse), parts.next()) {
-            (Some(_), None, ..) => About::Project,
-            (Some(_), Some(_), Some(Ok(record)), None) => About::Record(record),
-            _ => About::Other,
+            (Some(_), None, ..) => WriteTarget::Project,
+            (Some(_), Some(_), Some(Ok(record)), None) => WriteTarget::Record(record),
+            _ => WriteTarget::Other,
         };
         Some(Self { workspace, project, beyond_project, about })
     }
@@ -171,7 +171,7 @@ mod tests {
     fn a_write_is_known_by_its_path() {
         let project = Uuid::from_u128(7);
         let base = format!("/api/v1/workspaces/ac%20me/projects/{project}/");
-        let touched = |path: &str| Touched::by(path).map(|t| (t.workspace, t.project, t.beyond_project));
+        let touched = |path: &str| TouchedRecords::by(path).map(|t| (t.workspace, t.project, t.beyond_project));
         assert_eq!(touched(&format!("{base}states/")), Some(("ac me".into(), Some(project), false)));
         assert_eq!(touched(&base), Some(("ac me".into(), Some(project), true)));
         assert_eq!(touched(&format!("{base}members/")), Some(("ac me".into(), Some(project), true)));
@@ -184,11 +184,11 @@ mod tests {
     fn the_path_of_a_delete_names_the_deleted_record() {
         let (project, record) = (Uuid::from_u128(7), Uuid::from_u128(8));
         let base = format!("/api/v1/workspaces/acme/projects/{project}/");
-        let about = |path: &str| Touched::by(&format!("{base}{path}")).map(|touched| touched.about);
-        assert_eq!(about(""), Some(About::Project));
-        assert_eq!(about(&format!("labels/{record}/")), Some(About::Record(record)));
+        let about = |path: &str| TouchedRecords::by(&format!("{base}{path}")).map(|touched| touched.about);
+        assert_eq!(about(""), Some(WriteTarget::Project));
+        assert_eq!(about(&format!("labels/{record}/")), Some(WriteTarget::Record(record)));
         for other in ["archive/", "labels/", "labels/x/", &format!("labels/{record}/more/")] {
-            assert_eq!(about(other), Some(About::Other), "{other}");
+            assert_eq!(about(other), Some(WriteTarget::Other), "{other}");
         }
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! May use: `access`, `fresh`, `oauth` (the keyring), `shared`, `units`, `v1`; it is composition.
 
-use crate::access::{Found, SharedProofs};
+use crate::access::{SharedProof, SharedProofs};
 use crate::fresh::{Changed, Changes};
 use crate::oauth::Keyring;
 use crate::shared::{Call, Script, Shared};
@@ -42,7 +42,7 @@ pub(super) struct Proofs {
 
 /// A proof as it is stored in Redis.
 #[derive(Serialize, Deserialize)]
-struct Written {
+struct StoredProof {
     proof: String,
     /// When v1 was asked, in milliseconds of the Unix time.
     asked: u64,
@@ -50,7 +50,7 @@ struct Written {
 
 /// Message to all processes about a refusal.
 #[derive(Serialize, Deserialize)]
-struct Refused {
+struct RefusalMessage {
     by: Uuid,
     key: [u8; 32],
     /// Whether the key itself was refused.
@@ -84,25 +84,25 @@ impl Proofs {
     pub(super) async fn listen(self, changes: Changes) {
         let mut news = self.shared.listen(REFUSALS);
         while let Some(message) = news.next().await {
-            let refused: Option<Refused> = self.unseal(&message, REFUSALS).await;
+            let refused: Option<RefusalMessage> = self.unseal(&message, REFUSALS).await;
             // This process has reported its own refusals to `changes` already, before it asked v1 again.
-            if let Some(Refused { key, all, .. }) = refused.filter(|refused| refused.by != self.process) {
+            if let Some(RefusalMessage { key, all, .. }) = refused.filter(|refused| refused.by != self.process) {
                 changes.tell(if all { Changed::Identity(key) } else { Changed::KeyAccess(key) });
             }
         }
     }
 
-    async fn find(self, key: String, of: String, max_age: Duration) -> Option<Found> {
+    async fn find(self, key: String, of: String, max_age: Duration) -> Option<SharedProof> {
         let patience = Instant::now() + ASKING;
         loop {
             let look = LOOK.on([&key]).text(&of).number(millis(ASKING)).number(millis(max_age));
             let told = self.shared.run_one(look).await.ok()?;
             match told.number(0)? {
                 1 => {
-                    let written: Written = self.unseal(told.text(2)?, &of).await?;
+                    let written: StoredProof = self.unseal(told.text(2)?, &of).await?;
                     let by_redis = Duration::from_millis(u64::try_from(told.number(1)?).ok()?);
                     let by_clock = Duration::from_millis(unix_millis().saturating_sub(written.asked));
-                    return Some(Found { proof: written.proof, age: by_redis.max(by_clock) });
+                    return Some(SharedProof { proof: written.proof, age: by_redis.max(by_clock) });
                 }
                 2 if Instant::now() < patience => tokio::time::sleep(LOOK_AGAIN).await,
                 _ => return None,
@@ -112,7 +112,7 @@ impl Proofs {
 }
 
 impl SharedProofs for Proofs {
-    fn look(&self, key: KeyId, of: &str, max_age: Duration) -> BoxFuture<'static, Option<Found>> {
+    fn look(&self, key: KeyId, of: &str, max_age: Duration) -> BoxFuture<'static, Option<SharedProof>> {
         let (key, of) = self.place(key, of);
         Box::pin(self.clone().find(key, of, max_age))
     }
@@ -121,7 +121,7 @@ impl SharedProofs for Proofs {
         // The age at which the proof arrives in Redis.
         let (age, (key, of)) = (age + SENDING, self.place(key, of));
         let asked = unix_millis().saturating_sub(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
-        let Some(sealed) = self.keyring.seal_value(&Written { proof: proof.to_owned(), asked }, &of) else {
+        let Some(sealed) = self.keyring.seal_value(&StoredProof { proof: proof.to_owned(), asked }, &of) else {
             return;
         };
         self.send(KEEP.on([&key]).text(&of).number(millis(age)).number(millis(lasts)).text(sealed));
@@ -134,7 +134,7 @@ impl SharedProofs for Proofs {
 
     fn refused(&self, key: KeyId, of: Option<&str>) {
         let (place, name) = self.place(key, of.unwrap_or_default());
-        let told = Refused { by: self.process, key: key.0, all: of.is_none() };
+        let told = RefusalMessage { by: self.process, key: key.0, all: of.is_none() };
         let Some(message) = self.keyring.seal_value(&told, REFUSALS) else { return };
         let name = if of.is_some() { name } else { String::new() };
         let call = REFUSE.on([&place]).text(name).number(millis(REMEMBERED));

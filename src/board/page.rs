@@ -3,7 +3,7 @@
 //! May use: `migration`, `printable`, `shadow`, `board::chart`.
 
 use super::chart::chart;
-use crate::migration::{Left, Report, Wanted, date, moved};
+use crate::migration::{CountSelection, RemainingOperation, Report, date, moved};
 use crate::printable::printable;
 use crate::shadow::{self, Line, ReportedDifference};
 use askama::Template;
@@ -61,16 +61,20 @@ pub(super) struct Page<'r> {
     pub(super) today: String,
     pub(super) clients: Vec<Row>,
     pub(super) callers: Vec<Row>,
-    pub(super) left: Vec<Left>,
+    pub(super) left: Vec<RemainingOperation>,
     pub(super) ready: Vec<String>,
     pub(super) days: Vec<(i64, bool)>,
     pub(super) compared: shadow::Report,
 }
 
 impl<'r> Page<'r> {
-    pub(super) fn of(report: &'r Report, wanted: &Wanted, compared: &shadow::Report) -> Self {
+    pub(super) fn of(report: &'r Report, wanted: &CountSelection, compared: &shadow::Report) -> Self {
         let last = |day: Option<i64>| day.map_or_else(|| "never".to_owned(), date);
-        let left = |left: &Left| Left { does: printable(&left.does), call: printable(&left.call), ..left.clone() };
+        let left = |left: &RemainingOperation| RemainingOperation {
+            does: printable(&left.does),
+            call: printable(&left.call),
+            ..left.clone()
+        };
         let clients = report.clients.iter().take(MOST).map(|line| Row {
             name: printable(&line.client),
             about: String::new(),
@@ -119,14 +123,14 @@ impl<'r> Page<'r> {
 }
 
 /// Returns all filters but the days.
-fn asked(wanted: &Wanted) -> Vec<(&'static str, &String)> {
+fn asked(wanted: &CountSelection) -> Vec<(&'static str, &String)> {
     let all = [("client", &wanted.client), ("caller", &wanted.caller), ("operation", &wanted.operation)];
     all.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?))).collect()
 }
 
 /// Returns the form's field for a client, and the hidden values, so that another choice of days keeps the filter. A
 /// client whose name the field would show differently is a hidden value too, until another client is entered.
-fn fields(wanted: &Wanted) -> (String, Vec<(&'static str, String)>) {
+fn fields(wanted: &CountSelection) -> (String, Vec<(&'static str, String)>) {
     let shown = |name: &str, value: &str| name == "client" && printable(value) == value;
     let (client, kept): (Vec<_>, Vec<_>) = asked(wanted).into_iter().partition(|(name, value)| shown(name, value));
     let client = client.first().map(|(_, value)| (*value).clone()).unwrap_or_default();
@@ -150,7 +154,7 @@ fn link(name: &str, value: &str, days: Option<i64>) -> String {
 }
 
 /// Returns the query for the same filter.
-fn query(wanted: &Wanted) -> String {
+fn query(wanted: &CountSelection) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     if let Some(days) = wanted.days {
         query.append_pair("days", &days.to_string());

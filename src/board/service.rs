@@ -4,7 +4,7 @@
 
 use super::page::Page;
 use crate::admin::{AdminPage, rendered, text};
-use crate::migration::{Counts, QUIET, Report, Wanted, csv};
+use crate::migration::{CountSelection, Counts, QUIET, Report, csv};
 use crate::plan::Plan;
 use crate::shadow;
 use crate::store::{Store, StoreError};
@@ -83,8 +83,8 @@ fn table(csv: String) -> Response<Bytes> {
     response
 }
 
-fn wanted(query: &str) -> Result<Wanted, String> {
-    let mut wanted = Wanted::default();
+fn wanted(query: &str) -> Result<CountSelection, String> {
+    let mut wanted = CountSelection::default();
     for (name, value) in form_urlencoded::parse(query.as_bytes()).filter(|(_, value)| !value.is_empty()) {
         match &*name {
             "days" => match value.parse() {

@@ -28,7 +28,7 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
     }
     let mut faults = Vec::new();
     let plan = check_mappings(&settings, &mut faults);
-    let wanted = doctor::Wanted { key: args.key.clone(), through: None };
+    let wanted = doctor::CheckInputs { key: args.key.clone(), through: None };
     block_on(async {
         faults.extend(look(&settings, plan.as_ref(), &wanted).await);
         if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
@@ -50,7 +50,7 @@ fn check_mappings(settings: &Settings, faults: &mut Vec<String>) -> Option<Arc<P
 }
 
 /// Checks the certificate, the parts beside the program, and v1. Prints the results and returns the faults.
-async fn look(settings: &Settings, plan: Option<&Arc<Plan>>, wanted: &doctor::Wanted) -> Vec<String> {
+async fn look(settings: &Settings, plan: Option<&Arc<Plan>>, wanted: &doctor::CheckInputs) -> Vec<String> {
     let (mut report, mut faults) = (Report::default(), Vec::new());
     doctor::certificate(settings, &mut report);
     doctor::beside(settings, plan, &mut report).await;

@@ -2,7 +2,7 @@
 
 use super::arguments::{Outcome, SettingArgs, block_on, print_out, say, server, with_store};
 use crate::app;
-use crate::leave::{self, Place, RunMode, Wanted};
+use crate::leave::{self, Place, RunMode, RunParameters};
 use crate::plan::Plan;
 use crate::settings::{HttpAddress, Settings};
 use crate::store::{LeavingLock, Store, in_words};
@@ -77,7 +77,7 @@ pub(super) fn run(args: &LeaveArgs) -> Result<ExitCode, String> {
         (_, true) => RunMode::Check,
         _ => RunMode::Carry,
     };
-    let wanted = Wanted {
+    let wanted = RunParameters {
         run_mode,
         workspaces: args.workspace.clone(),
         update: args.update,
@@ -114,7 +114,7 @@ async fn carried(
     store: &Store,
     v1: &Place,
     target: &Place,
-    wanted: &Wanted,
+    wanted: &RunParameters,
     json: bool,
 ) -> Result<bool, String> {
     is_ready(store, v1.address.as_str()).await?;

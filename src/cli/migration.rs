@@ -2,7 +2,7 @@
 
 use super::arguments::{Outcome, SettingArgs, block_on, print_out, say, with_current_store};
 use crate::app;
-use crate::migration::{self, Counts, Report, Wanted};
+use crate::migration::{self, CountSelection, Counts, Report};
 use crate::plan::Plan;
 use crate::store::Store;
 use crate::usage::today;
@@ -76,7 +76,8 @@ fn of_client(args: &MigrationArgs, name: &str, settings: &SettingArgs) -> Outcom
     if let Some((switch, _)) = given.iter().find(|(_, is_given)| *is_given) {
         return Err(format!("{switch} is for the report of all; `migration client` takes --days and --json"));
     }
-    let wanted = Wanted { days: args.shape.days, client: Some(name.to_owned()), ..Wanted::default() };
+    let wanted =
+        CountSelection { days: args.shape.days, client: Some(name.to_owned()), ..CountSelection::default() };
     let (plan, counts) = counted(settings, &wanted, today().into())?;
     if counts.rows.is_empty() {
         return Err(format!("no call of a client {name} was counted; `causeway migration` lists all"));
@@ -92,7 +93,7 @@ fn of_client(args: &MigrationArgs, name: &str, settings: &SettingArgs) -> Outcom
 fn of_all(args: &MigrationArgs) -> Outcome {
     let (client, caller, operation) = (args.client.clone(), args.caller.clone(), args.operation.clone());
     let is_part = client.is_some() || caller.is_some() || operation.is_some();
-    let (wanted, today) = (Wanted { days: args.shape.days, client, caller, operation }, today().into());
+    let (wanted, today) = (CountSelection { days: args.shape.days, client, caller, operation }, today().into());
     let (plan, counts) = counted(&args.settings, &wanted, today)?;
     if is_part && counts.rows.is_empty() {
         return Err("no call that fits was counted; `causeway migration` lists all".to_owned());
@@ -110,7 +111,7 @@ fn of_all(args: &MigrationArgs) -> Outcome {
 }
 
 /// Reads the wanted counts, and the plan that describes their operations.
-fn counted(settings: &SettingArgs, wanted: &Wanted, today: i64) -> Result<(Arc<Plan>, Counts), String> {
+fn counted(settings: &SettingArgs, wanted: &CountSelection, today: i64) -> Result<(Arc<Plan>, Counts), String> {
     let settings = settings.load()?;
     let plan = app::compile_plan(settings.mappings.as_deref()).map_err(|fault| fault.to_string())?;
     let is_unknown = |id: &&str| plan.operation(id).is_none() && plan.v1.by_id(id).is_none();

@@ -4,7 +4,7 @@ use super::arguments::{block_on, id, say, server, slug, stop_signal};
 use crate::amount::amount;
 use crate::app;
 use crate::settings::HttpAddress;
-use crate::verify::{self, Gateway, Proof, Verdict, Wanted};
+use crate::verify::{self, Gateway, Proof, Verdict, VerificationParameters};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
@@ -56,7 +56,8 @@ pub(super) fn run(args: VerifyArgs) -> Result<ExitCode, String> {
     let plan = app::compile_plan(args.mappings.as_deref()).map_err(|fault| fault.to_string())?;
     let gateway = Gateway::new(args.against.as_str(), Some(args.key))?;
     let (project, stop) = (args.project.map(|id| id.to_string()), Arc::new(AtomicBool::new(false)));
-    let wanted = Wanted { workspace: args.workspace, project, write: args.write, stop: Arc::clone(&stop) };
+    let wanted =
+        VerificationParameters { workspace: args.workspace, project, write: args.write, stop: Arc::clone(&stop) };
     let report = block_on(async {
         if wanted.write {
             tokio::spawn(put_back_at_a_signal(Arc::clone(&stop)));

@@ -21,7 +21,7 @@ mod stored;
 mod upstream;
 
 pub(crate) use listening::certificate;
-pub use report::{Report, State, Wanted};
+pub use report::{CheckInputs, Report, State};
 pub(crate) use rights::index_trouble;
 pub use stored::look as store;
 pub(crate) use upstream::look as upstream;
@@ -33,7 +33,7 @@ use crate::settings::Settings;
 use std::sync::Arc;
 
 /// Checks everything that `settings` name.
-pub async fn examine(settings: &Settings, wanted: &Wanted) -> Report {
+pub async fn examine(settings: &Settings, wanted: &CheckInputs) -> Report {
     let mut report = Report::default();
     report.fine("settings", "can be used");
     for warning in settings.warnings() {

@@ -6,7 +6,7 @@
 use super::report::Report;
 use crate::hop::Instance;
 use crate::native::Modes;
-use crate::native::probe::{Found, ask};
+use crate::native::probe::{ProbeResult, ask};
 use crate::plan::Plan;
 use crate::settings::Settings;
 use crate::shared::Shared;
@@ -23,8 +23,8 @@ pub(super) async fn look(settings: &Settings, plan: &Arc<Plan>, report: &mut Rep
         return report.fault(PART, fault, remedy);
     }
     match ask(address, &Instance::default()).await {
-        Ok(Found::V2) => report.fine(PART, format!("{} is a v2", address.as_str())),
-        Ok(Found::Silence(cause)) => report.warn(
+        Ok(ProbeResult::V2) => report.fine(PART, format!("{} is a v2", address.as_str())),
+        Ok(ProbeResult::Silence(cause)) => report.warn(
             PART,
             format!("{} does not answer: {cause}", address.as_str()),
             "see whether it runs, and whether scheme, host and port are right",

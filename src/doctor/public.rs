@@ -4,7 +4,7 @@
 //! May use: `outgoing`, `settings`, `asking`, `report`.
 
 use super::asking::{ask, client};
-use super::report::{Report, Wanted};
+use super::report::{CheckInputs, Report};
 use crate::outgoing::Answer;
 use crate::settings::Settings;
 use bytes::Bytes;
@@ -17,7 +17,7 @@ const AT_ONCE: Duration = Duration::from_secs(3);
 /// Path of the document that shows the gateway's own idea of its address.
 const ISSUER: &str = "/.well-known/oauth-authorization-server";
 
-pub(super) async fn look(settings: &Settings, wanted: &Wanted, report: &mut Report) {
+pub(super) async fn look(settings: &Settings, wanted: &CheckInputs, report: &mut Report) {
     let set = settings.public.url.as_ref().map(|url| url.as_str().to_owned());
     let has_secrets = settings.secrets.key.is_some() || settings.secrets.key_file.is_some();
     let Some(address) = wanted.through.clone().or(set) else {

@@ -8,7 +8,7 @@ use std::fmt;
 
 /// Inputs of the checks besides the settings.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct CheckInputs {
     /// A v1 key for requests to v1; without it, the service key of the settings is used.
     pub key: Option<String>,
     /// The address that clients use, when it is not in the settings.

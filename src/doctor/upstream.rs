@@ -4,7 +4,7 @@
 
 use super::asking::{ask, client};
 use super::calls;
-use super::report::{Report, Wanted};
+use super::report::{CheckInputs, Report};
 use crate::access::paths;
 use crate::amount::amount;
 use crate::outgoing::Answer;
@@ -19,7 +19,7 @@ const NOBODY: &str = "causeway-doctor-no-such-key";
 /// Largest accepted difference of the clocks, in seconds. Times and expiry of keys are wrong by this difference.
 const CLOCKS: u64 = 30;
 
-pub async fn look(settings: &Settings, plan: Option<&Plan>, wanted: &Wanted, report: &mut Report) {
+pub async fn look(settings: &Settings, plan: Option<&Plan>, wanted: &CheckInputs, report: &mut Report) {
     let Some(base) = &settings.upstream.base_url else {
         return report.fault(PART, "no v1 deployment is named", "set upstream.base_url, or give --upstream URL");
     };

@@ -105,7 +105,7 @@ pub(super) async fn begun(mut body: Body) -> Result<Body, Refusal> {
     if read.is_empty() {
         return Ok(empty());
     }
-    Ok(Begun { read, rest: body }.boxed_unsync())
+    Ok(PartlyReadBody { read, rest: body }.boxed_unsync())
 }
 
 fn too_large(limit: usize) -> Refusal {
@@ -133,12 +133,12 @@ pub(super) struct BodyLate;
 struct BodyRefused(Refusal);
 
 /// A body of which the first frames were already read. It reports the size of the whole body.
-struct Begun {
+struct PartlyReadBody {
     read: VecDeque<Frame<Bytes>>,
     rest: Body,
 }
 
-impl http_body::Body for Begun {
+impl http_body::Body for PartlyReadBody {
     type Data = Bytes;
     type Error = BodyError;
 

@@ -27,11 +27,11 @@ use tokio::time::{Instant, Sleep};
 pub(super) struct Holding {
     stages: Stages,
     asker: Asker,
-    held: Mutex<Held>,
+    held: Mutex<HeldForBody>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct HeldForBody {
     place: Option<Place>,
     memory: Reservation,
 }
@@ -55,7 +55,7 @@ impl Holding {
     }
 
     fn new(stages: &Stages, asker: Asker, place: Place, memory: Reservation) -> Arc<Self> {
-        let held = Mutex::new(Held { place: Some(place), memory });
+        let held = Mutex::new(HeldForBody { place: Some(place), memory });
         Arc::new(Self { stages: stages.clone(), asker, held })
     }
 
@@ -84,14 +84,14 @@ impl Holding {
         self.held().memory.grow(bytes)
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, HeldForBody> {
         self.held.lock()
     }
 }
 
 /// Manner of reading a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Manner {
+pub(super) enum ReadingMode {
     /// Read completely before it is used, in limited time.
     Collected,
     /// Forwarded piece by piece, as long as it arrives fast enough.
@@ -114,7 +114,7 @@ impl Patience {
 }
 
 /// Returns `body` with its memory counted in `holding`. It fails when its time limits in `patience` are over.
-pub(super) fn taken_in(body: Body, holding: Arc<Holding>, manner: Manner, patience: Patience) -> Body {
+pub(super) fn taken_in(body: Body, holding: Arc<Holding>, manner: ReadingMode, patience: Patience) -> Body {
     if body.is_end_stream() {
         return body;
     }
@@ -138,7 +138,7 @@ enum State {
 struct Intake {
     body: Body,
     holding: Arc<Holding>,
-    manner: Manner,
+    manner: ReadingMode,
     patience: Patience,
     pace: Pace,
     begun: Option<Instant>,
@@ -152,7 +152,7 @@ impl Intake {
         self.timer = None;
         let data = read.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref().map(Bytes::len)).unwrap_or(0);
         self.pace.passed(data);
-        if self.manner == Manner::Collected {
+        if self.manner == ReadingMode::Collected {
             self.holding.grow(data)?;
         }
         Ok(read)
@@ -170,8 +170,8 @@ impl Intake {
             self.pace.wait();
             let by_pace = self.pace.over_at().unwrap_or(now);
             let over = match self.manner {
-                Manner::Collected => by_pace.min(now + self.patience.pause).min(begun + self.patience.total),
-                Manner::Streamed => by_pace,
+                ReadingMode::Collected => by_pace.min(now + self.patience.pause).min(begun + self.patience.total),
+                ReadingMode::Streamed => by_pace,
             };
             self.timer = Some(Box::pin(tokio::time::sleep_until(over)));
         }
@@ -198,12 +198,12 @@ impl Intake {
                 return Poll::Ready(Ok(read));
             }
             match (&self.state, self.manner) {
-                (_, Manner::Streamed) => {
+                (_, ReadingMode::Streamed) => {
                     self.holding.passed();
                     self.state = State::Settled;
                     return Poll::Ready(Ok(read));
                 }
-                (State::Waiting, Manner::Collected) => {
+                (State::Waiting, ReadingMode::Collected) => {
                     let place = Box::pin(Arc::clone(&self.holding).go_on());
                     self.state = State::Returning(place, Some(read));
                 }
@@ -219,7 +219,7 @@ impl Intake {
     fn poll_missing(&mut self, cx: &mut Context<'_>) -> Poll<Result<Read, Refusal>> {
         if matches!(self.state, State::Unasked) {
             self.state = State::Waiting;
-            if self.manner == Manner::Collected {
+            if self.manner == ReadingMode::Collected {
                 self.holding.wait()?;
             }
         }

@@ -40,7 +40,7 @@ struct Problem<'a> {
 }
 
 /// The parts of a refusal for the client, and its cause for the log.
-struct Shown<'a> {
+struct ClientProblem<'a> {
     title: &'static str,
     detail: std::borrow::Cow<'a, str>,
     errors: Option<&'a [FieldError]>,
@@ -50,17 +50,19 @@ struct Shown<'a> {
 }
 
 /// Returns a refusal with a title and a detail only.
-fn plain<'a>(title: &'static str, detail: impl Into<std::borrow::Cow<'a, str>>) -> Shown<'a> {
-    Shown { title, detail: detail.into(), errors: None, retry_after: None, allow: &[], cause: None }
+fn plain<'a>(title: &'static str, detail: impl Into<std::borrow::Cow<'a, str>>) -> ClientProblem<'a> {
+    ClientProblem { title, detail: detail.into(), errors: None, retry_after: None, allow: &[], cause: None }
 }
 
 /// Decides for each refusal what a client sees; the only place that does.
-fn shown(refusal: &Refusal) -> Shown<'_> {
+fn shown(refusal: &Refusal) -> ClientProblem<'_> {
     match refusal {
         Refusal::Validation { detail, errors } => {
-            Shown { errors: Some(errors), ..plain("Validation Error", detail) }
+            ClientProblem { errors: Some(errors), ..plain("Validation Error", detail) }
         }
-        Refusal::HeadTooLarge { detail } => Shown { errors: Some(&[]), ..plain("Validation Error", detail) },
+        Refusal::HeadTooLarge { detail } => {
+            ClientProblem { errors: Some(&[]), ..plain("Validation Error", detail) }
+        }
         Refusal::OrderingNotCursorEligible { ordering } => plain(
             "Ordering Not Cursor Eligible",
             format!("Cursor pagination is not possible with order_by={ordering}."),
@@ -72,7 +74,7 @@ fn shown(refusal: &Refusal) -> Shown<'_> {
         Refusal::Forbidden { detail } | Refusal::WorkflowDenied { detail } => plain("Forbidden", detail),
         Refusal::NotFound { detail } => plain("Not Found", detail),
         Refusal::MethodNotAllowed { allow } => {
-            Shown { allow, ..plain("Method Not Allowed", "The path does not know this method; see Allow.") }
+            ClientProblem { allow, ..plain("Method Not Allowed", "The path does not know this method; see Allow.") }
         }
         Refusal::Conflict { detail } => plain("Conflict", detail),
         Refusal::ManagedAtWorkspace => plain(
@@ -137,12 +139,12 @@ fn shown(refusal: &Refusal) -> Shown<'_> {
     }
 }
 
-fn again(seconds: u64, shown: Shown<'_>) -> Shown<'_> {
-    Shown { retry_after: Some(seconds.max(1)), ..shown }
+fn again(seconds: u64, shown: ClientProblem<'_>) -> ClientProblem<'_> {
+    ClientProblem { retry_after: Some(seconds.max(1)), ..shown }
 }
 
-fn because<'a>(cause: &'a str, shown: Shown<'a>) -> Shown<'a> {
-    Shown { cause: Some(cause), ..shown }
+fn because<'a>(cause: &'a str, shown: ClientProblem<'a>) -> ClientProblem<'a> {
+    ClientProblem { cause: Some(cause), ..shown }
 }
 
 /// Builds the answer for `refusal`, with problem types under `base`. Logs its cause under `request_id`.
@@ -164,7 +166,7 @@ pub fn respond(refusal: &Refusal, base: &PublicBase, request_id: &str) -> Respon
     response
 }
 
-fn written(refusal: &Refusal, shown: &Shown<'_>, base: &PublicBase) -> Vec<u8> {
+fn written(refusal: &Refusal, shown: &ClientProblem<'_>, base: &PublicBase) -> Vec<u8> {
     let problem = Problem {
         r#type: format!("{base}/errors/{}", refusal.code()),
         title: shown.title,
@@ -176,7 +178,7 @@ fn written(refusal: &Refusal, shown: &Shown<'_>, base: &PublicBase) -> Vec<u8> {
     serde_json::to_vec(&problem).expect("texts and numbers are always JSON")
 }
 
-fn add_headers(response: &mut Response<Body>, shown: &Shown<'_>) {
+fn add_headers(response: &mut Response<Body>, shown: &ClientProblem<'_>) {
     let not_allowed = response.status() == StatusCode::METHOD_NOT_ALLOWED;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));

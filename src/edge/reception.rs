@@ -156,7 +156,7 @@ async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
 }
 
 /// Kind of a connection, by its first bytes.
-enum Wish {
+enum ConnectionKind {
     Health,
     Other,
     /// Something other than `/healthz`, without the TLS that it needs.
@@ -165,25 +165,25 @@ enum Wish {
     Nothing,
 }
 
-async fn wish(socket: &TcpStream, clock: &Clock, needs_tls: bool) -> Wish {
+async fn wish(socket: &TcpStream, clock: &Clock, needs_tls: bool) -> ConnectionKind {
     let mut beginning = [0; 16];
     let mut pause = FIRST_PAUSE;
     loop {
         let peeked = tokio::select! {
-            () = clock.expired() => return Wish::Nothing,
+            () = clock.expired() => return ConnectionKind::Nothing,
             peeked = socket.peek(&mut beginning) => peeked.unwrap_or(0),
         };
         match &beginning[..peeked] {
-            [] => return Wish::Nothing,
-            bytes if BEGINNINGS.iter().any(|health| bytes.starts_with(health)) => return Wish::Health,
+            [] => return ConnectionKind::Nothing,
+            bytes if BEGINNINGS.iter().any(|health| bytes.starts_with(health)) => return ConnectionKind::Health,
             // This may still become a request for `/healthz`: some clients send the line in pieces. `peek` leaves the
             // bytes in the socket, so nothing signals more bytes, and only a timer can help.
             bytes if pause < LAST_PAUSE && BEGINNINGS.iter().any(|health| health.starts_with(bytes)) => {
                 tokio::time::sleep(pause).await;
                 pause *= 2;
             }
-            bytes if needs_tls && !is_tls(bytes) => return Wish::Unprotected,
-            _ => return Wish::Other,
+            bytes if needs_tls && !is_tls(bytes) => return ConnectionKind::Unprotected,
+            _ => return ConnectionKind::Other,
         }
     }
 }
@@ -192,28 +192,28 @@ async fn welcome(desk: Arc<AcceptorState>, socket: TcpStream, peer: SocketAddr, 
     let (open, told) = (Some(open), desk.ending.listener());
     match wish(&socket, &clock, desk.ways.needs_tls).await {
         // Served on this thread, also after the gateway has stopped accepting.
-        Wish::Health => {
+        ConnectionKind::Health => {
             let arrival = Arrival { socket, peer, clock, open, told };
             drop(tokio::spawn((desk.ways.healthy)(arrival)));
         }
-        Wish::Other => match socket.into_std() {
+        ConnectionKind::Other => match socket.into_std() {
             Ok(socket) => desk.ways.workers.take(Arrival { socket, peer, clock, open, told }),
             Err(error) => tracing::warn!({ field::CAUSE } = %error, "a connection could not be handed over"),
         },
-        Wish::Unprotected => say(&socket, (desk.ways.unprotected)().as_bytes()),
-        Wish::Nothing => {}
+        ConnectionKind::Unprotected => say(&socket, (desk.ways.unprotected)().as_bytes()),
+        ConnectionKind::Nothing => {}
     }
 }
 
 /// Handles a connection beyond the limit: it is closed unless it asks for `/healthz`.
 async fn beyond(desk: Arc<AcceptorState>, socket: TcpStream, peer: SocketAddr, clock: Clock, place: Place) {
     match tokio::time::timeout(SPARE_TIME, wish(&socket, &clock, desk.ways.needs_tls)).await {
-        Ok(Wish::Health) => {
+        Ok(ConnectionKind::Health) => {
             let told = desk.ending.listener();
             (desk.ways.healthy)(Arrival { socket, peer, clock, open: None, told }).await;
         }
-        Ok(Wish::Other | Wish::Unprotected) => desk.turn_away(&socket),
-        Ok(Wish::Nothing) | Err(_) => {}
+        Ok(ConnectionKind::Other | ConnectionKind::Unprotected) => desk.turn_away(&socket),
+        Ok(ConnectionKind::Nothing) | Err(_) => {}
     }
     drop(place);
 }

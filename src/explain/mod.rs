@@ -17,7 +17,7 @@ mod place;
 mod query;
 mod text;
 
-pub use before::{Lost, Replacement, Successor};
+pub use before::{NoEquivalent, Replacement, Successor};
 pub use calls::ToldCall;
 pub(crate) use explanation::{Explanation, Variable};
 pub use place::path_of;

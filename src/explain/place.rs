@@ -3,7 +3,7 @@
 
 use super::explanation::told;
 use crate::edge::door;
-use crate::plan::routes::{Found, Routes};
+use crate::plan::routes::{RouteMatch, Routes};
 use crate::plan::{Operation, Plan};
 
 /// Fails for a request line that the gateway rejects as ambiguous before it looks for a route.
@@ -22,15 +22,15 @@ pub(super) type Addressed<'p> = (&'p Operation, Vec<(String, String)>);
 pub(super) fn find<'p>(plan: &'p Plan, method: &str, path: &str) -> Result<Addressed<'p>, String> {
     let routes = Routes::new(plan);
     match routes.find(method, path) {
-        Found::Operation { operation, variables } => Ok((&plan.operations[operation], variables)),
-        Found::MissingSlash { right } => {
+        RouteMatch::Operation { operation, variables } => Ok((&plan.operations[operation], variables)),
+        RouteMatch::MissingSlash { right } => {
             Err(format!("{path} is answered with 404 resource_not_found: the path ends with a slash, {right}"))
         }
-        Found::WrongMethod { allow } => Err(format!(
+        RouteMatch::WrongMethod { allow } => Err(format!(
             "{method} {path} is answered with 405 method_not_allowed: the path knows {}",
             allow.join(", ")
         )),
-        Found::Unknown => Err(format!(
+        RouteMatch::Unknown => Err(format!(
             "{path} is answered with 404 resource_not_found: no operation has this path. {} \
              `causeway operations` lists all",
             routes.no_such_path(path)

@@ -26,7 +26,7 @@ pub(super) struct Code<'a> {
 
 #[derive(Template)]
 #[template(path = "nothing.html")]
-pub(super) struct Nothing<'a> {
+pub(super) struct NotFoundPage<'a> {
     pub(super) base: &'a str,
     /// The requested path, as the client wrote it.
     pub(super) path: &'a str,

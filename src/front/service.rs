@@ -3,7 +3,7 @@
 //! May use: `context`, `edge`, `plan` (the codes), `refusal`, `front::codes`, `front::page`.
 
 use super::codes::meaning;
-use super::page::{Code, Home, Nothing, as_answer};
+use super::page::{Code, Home, NotFoundPage, as_answer};
 use crate::context::Context;
 use crate::edge::{Body, Pages, PublicBase, empty, full};
 use crate::plan::codes::status_of;
@@ -64,7 +64,7 @@ fn answer(request: &Request<Body>) -> Result<Response<Body>, Refusal> {
             let told = json!({"code": meaning.code, "status": status, "means": meaning.means, "do": meaning.todo});
             Ok(document(&told))
         }
-        _ if person => as_answer(StatusCode::NOT_FOUND, &Nothing { base, path }),
+        _ if person => as_answer(StatusCode::NOT_FOUND, &NotFoundPage { base, path }),
         _ => Err(Refusal::NotFound { detail: "There is nothing at this path.".into() }),
     }
 }

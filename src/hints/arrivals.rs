@@ -15,10 +15,10 @@ const MOST: usize = 64;
 
 /// The deliveries whose bodies are awaited.
 #[derive(Default)]
-pub(super) struct Arrivals(Mutex<Waiting>);
+pub(super) struct Arrivals(Mutex<PendingDeliveries>);
 
 #[derive(Default)]
-struct Waiting {
+struct PendingDeliveries {
     /// Number of the last delivery; grows with each delivery.
     last: u64,
     /// Senders by the number of the delivery. Dropping a sender gives its delivery up.

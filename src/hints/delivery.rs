@@ -16,19 +16,19 @@ struct Delivery {
 #[derive(Deserialize)]
 struct Data {
     /// An id, or the record with its id.
-    project: Option<Named>,
-    project_id: Option<Named>,
+    project: Option<HintedRecord>,
+    project_id: Option<HintedRecord>,
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Named {
+enum HintedRecord {
     Id(Uuid),
     Record { id: Uuid },
     Unknown(IgnoredAny),
 }
 
-impl Named {
+impl HintedRecord {
     fn id(self) -> Option<Uuid> {
         match self {
             Self::Id(id) | Self::Record { id } => Some(id),
@@ -41,6 +41,6 @@ impl Named {
 /// be read, which is no error.
 pub(super) fn project_of(body: &[u8]) -> Option<Uuid> {
     let Delivery { event, data } = serde_json::from_slice(body).ok()?;
-    let project = data.project.and_then(Named::id).or_else(|| data.project_id.and_then(Named::id));
+    let project = data.project.and_then(HintedRecord::id).or_else(|| data.project_id.and_then(HintedRecord::id));
     project.filter(|_| !OF_OTHERS.contains(&&*event))
 }

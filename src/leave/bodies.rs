@@ -1,7 +1,7 @@
 //! Request bodies that create a record in the target, or make it equal to ours. May use: this folder.
 
 use super::differences::Difference;
-use super::fields::How::Written;
+use super::fields::Correction::Written;
 use super::fields::table;
 use super::ids::Kind;
 use serde_json::{Map, Value};

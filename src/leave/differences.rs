@@ -1,7 +1,7 @@
 //! Differences between two records in the carried fields. Both sides are compared in the read shape of v2. May use:
 //! `store` (equality of values), this folder.
 
-use super::fields::{How, table};
+use super::fields::{Correction, table};
 use super::ids::Kind;
 use crate::store::overlay_wins;
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Difference {
     pub(super) field: &'static str,
-    pub(super) how: How,
+    pub(super) how: Correction,
     pub(super) ours: Value,
     pub(super) theirs: Value,
 }

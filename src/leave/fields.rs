@@ -7,15 +7,15 @@ use super::ids::Kind;
 
 /// How a differing field can be corrected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum Correction {
     Written,
     /// The field is set from something else when the record is made, and cannot be changed.
     Made,
 }
 
-use How::{Made, Written};
+use Correction::{Made, Written};
 
-const FEATURES: [(&str, How); 11] = [
+const FEATURES: [(&str, Correction); 11] = [
     ("is_work_item_types_enabled", Written),
     ("work_item_type_default_level", Written),
     ("is_workitem_hierarchy_enabled", Written),
@@ -29,10 +29,10 @@ const FEATURES: [(&str, How); 11] = [
     ("is_pi_enabled", Written),
 ];
 /// The owner's default type is changed by a separate operation. The external pair is never returned by reads.
-const TYPE: [(&str, How); 5] =
+const TYPE: [(&str, Correction); 5] =
     [("name", Written), ("description", Written), ("is_active", Written), ("is_epic", Made), ("level", Made)];
 /// Options are not in the table, because they are separate records.
-const PROPERTY: [(&str, How); 13] = [
+const PROPERTY: [(&str, Correction); 13] = [
     ("name", Made),
     ("display_name", Written),
     ("description", Written),
@@ -48,7 +48,7 @@ const PROPERTY: [(&str, How); 13] = [
     ("external_source", Written),
 ];
 /// For an option of the workspace, its context decides `is_default`.
-const OPTION: [(&str, How); 5] = [
+const OPTION: [(&str, Correction); 5] = [
     ("name", Written),
     ("description", Written),
     ("is_default", Written),
@@ -56,7 +56,7 @@ const OPTION: [(&str, How); 5] = [
     ("external_source", Written),
 ];
 /// `is_default` is not in the table: it only marks the context that came with the property.
-const CONTEXT: [(&str, How); 13] = [
+const CONTEXT: [(&str, Correction); 13] = [
     ("name", Written),
     ("applies_to_all_projects", Written),
     ("project_ids", Written),
@@ -72,7 +72,7 @@ const CONTEXT: [(&str, How); 13] = [
     ("options", Written),
 ];
 
-pub(super) fn table(kind: Kind) -> &'static [(&'static str, How)] {
+pub(super) fn table(kind: Kind) -> &'static [(&'static str, Correction)] {
     match kind {
         Kind::Features => &FEATURES,
         Kind::Type => &TYPE,

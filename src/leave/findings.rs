@@ -127,7 +127,7 @@ pub enum RunMode {
 
 /// Parameters of a run.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct RunParameters {
     /// Task of the run.
     pub run_mode: RunMode,
     /// Slugs of the workspaces.
@@ -181,7 +181,7 @@ pub struct Report {
 }
 
 impl Report {
-    pub(super) fn new(target: &str, wanted: &Wanted) -> Self {
+    pub(super) fn new(target: &str, wanted: &RunParameters) -> Self {
         let (workspaces, others) = (Vec::new(), Vec::new());
         Self { target: target.to_owned(), run_mode: wanted.run_mode, workspaces, others, fault: None }
     }

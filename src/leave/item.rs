@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 /// Wanted value of one property.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Wanted {
+pub(super) struct WantedValue {
     pub(super) name: String,
     /// Elements of the value; one element unless the property takes several.
     pub(super) elements: Vec<Value>,
@@ -37,7 +37,7 @@ pub(super) struct Job {
     pub(super) is_type_there: bool,
     /// Id of the type that the target's list shows for the item.
     pub(super) type_there: Option<String>,
-    pub(super) values: Vec<Wanted>,
+    pub(super) values: Vec<WantedValue>,
     /// Fingerprint of the recorded type and values.
     pub(super) digest: String,
     /// Whether this content was carried completely before.
@@ -118,26 +118,26 @@ pub(super) async fn settle(target: &Side, job: &Job, doing: PassKind) -> Result<
 
 /// A difference: the type (no name), or the value of a property.
 #[derive(Debug, Clone, PartialEq)]
-struct Unlike {
+struct PropertyDifference {
     name: Option<String>,
     /// The wanted value, in the form in which it is written.
     wanted: Value,
     there: Value,
 }
 
-fn told(unlike: &[Unlike]) -> String {
-    let one = |one: &Unlike| {
+fn told(unlike: &[PropertyDifference]) -> String {
+    let one = |one: &PropertyDifference| {
         let name = one.name.as_deref().map_or("type_id".to_owned(), |name| format!("custom_fields.{name}"));
         format!("{name} is {} here and {} there", short(&one.wanted), short(&one.there))
     };
     unlike.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
-fn unlike(job: &Job, there: &Map<String, Value>) -> Vec<Unlike> {
+fn unlike(job: &Job, there: &Map<String, Value>) -> Vec<PropertyDifference> {
     let mut unlike = Vec::new();
     let type_there = there.get("type_id").cloned().unwrap_or_default();
     if type_there != json!(job.type_id) {
-        unlike.push(Unlike { name: None, wanted: json!(job.type_id), there: type_there });
+        unlike.push(PropertyDifference { name: None, wanted: json!(job.type_id), there: type_there });
     }
     let empty = Map::new();
     let fields = there.get("custom_fields").and_then(Value::as_object).unwrap_or(&empty);
@@ -149,11 +149,15 @@ fn unlike(job: &Job, there: &Map<String, Value>) -> Vec<Unlike> {
             (false, None) => Value::Null,
         };
         if !overlay_wins(&written, &shown) {
-            unlike.push(Unlike { name: Some(wanted.name.clone()), wanted: written, there: shown });
+            unlike.push(PropertyDifference { name: Some(wanted.name.clone()), wanted: written, there: shown });
         }
     }
     for (name, entry) in fields.iter().filter(|(name, _)| !job.values.iter().any(|wanted| wanted.name == **name)) {
-        unlike.push(Unlike { name: Some(name.clone()), wanted: Value::Null, there: shown(entry, false) });
+        unlike.push(PropertyDifference {
+            name: Some(name.clone()),
+            wanted: Value::Null,
+            there: shown(entry, false),
+        });
     }
     unlike
 }
@@ -171,7 +175,7 @@ fn shown(entry: &Value, are_records: bool) -> Value {
 mod tests {
     use super::*;
 
-    fn job(values: Vec<Wanted>) -> Job {
+    fn job(values: Vec<WantedValue>) -> Job {
         Job {
             own: Uuid::nil(),
             own_type: None,
@@ -190,7 +194,7 @@ mod tests {
 
     #[test]
     fn records_are_compared_by_id_and_the_rest_by_value() {
-        let of = |name: &str, elements: Value, is_multi, are_records| Wanted {
+        let of = |name: &str, elements: Value, is_multi, are_records| WantedValue {
             name: name.into(),
             elements: elements.as_array().cloned().unwrap_or_default(),
             is_multi,

@@ -18,7 +18,7 @@ use uuid::Uuid;
 const BROUGHT_BACK: &str = "brought back";
 
 /// State in the target of a work item that is archived here.
-enum There {
+enum TargetState {
     Live(Uuid),
     /// Not live, or missing.
     Not,
@@ -83,12 +83,12 @@ impl Work<'_> {
             self.findings.tell(Class::Changed, "archived_at of archived work items: the target keeps its own");
             let project = items.project.clone();
             let there = match self.live_there(&items, item).await? {
-                There::Live(there) => there,
-                There::Not => {
+                TargetState::Live(there) => there,
+                TargetState::Not => {
                     self.findings.of(Kind::Archive).alike += 1;
                     continue;
                 }
-                There::Doubtful(words) => {
+                TargetState::Doubtful(words) => {
                     self.findings.never(Kind::Archive, 1, words);
                     continue;
                 }
@@ -122,22 +122,24 @@ impl Work<'_> {
 
     /// Finds the live work item in the target that is archived here. Where the ids differ, its number and name identify
     /// it, because v1 shows an archived work item in no list.
-    async fn live_there(&self, items: &Items, item: &RecordedItem) -> Result<There, String> {
+    async fn live_there(&self, items: &Items, item: &RecordedItem) -> Result<TargetState, String> {
         if items.project.is_same() {
-            return Ok(items.theirs(item.id).map_or(There::Not, There::Live));
+            return Ok(items.theirs(item.id).map_or(TargetState::Not, TargetState::Live));
         }
         let Some((number, name)) = item.archived_number.zip(item.archived_name.as_deref()) else {
             let words = "archive marks of work items whose numbers were not kept when they were archived";
-            return Ok(There::Doubtful(words.to_owned()));
+            return Ok(TargetState::Doubtful(words.to_owned()));
         };
         let key = format!("{}-{number}", items.project.identifier);
         let path = self.scope.v2("work_items_retrieve_by_identifier", None, Some(&key))?;
         let answer = self.target.get(&path).await?;
         let (status, record) = (answer.status, answer.record());
         Ok(match (status, id(&record)) {
-            (200, Some(there)) if text(&record, "name") == name => There::Live(there),
-            (200, _) => There::Doubtful(format!("archive mark of {key}: there it is a work item of another name")),
-            _ => There::Not,
+            (200, Some(there)) if text(&record, "name") == name => TargetState::Live(there),
+            (200, _) => {
+                TargetState::Doubtful(format!("archive mark of {key}: there it is a work item of another name"))
+            }
+            _ => TargetState::Not,
         })
     }
 

@@ -25,7 +25,7 @@ mod types;
 mod values;
 mod work;
 
-pub use findings::{Class, Outcome, Report, RunMode, Wanted};
+pub use findings::{Class, Outcome, Report, RunMode, RunParameters};
 pub use ids::Kind;
 pub use text::text;
 
@@ -36,7 +36,7 @@ use crate::store::Store;
 use findings::{Findings, WorkspaceReport};
 use ids::Ids;
 use scope::Scope;
-use seen::Seen;
+use seen::TargetDefinitions;
 use side::Side;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
@@ -64,7 +64,7 @@ pub async fn leave(
     store: &Store,
     v1: &Place,
     target: &Place,
-    wanted: &Wanted,
+    wanted: &RunParameters,
     tell: Tell<'_>,
 ) -> Result<Report, String> {
     let (v1, target) = sides(v1, target, wanted).await?;
@@ -92,7 +92,7 @@ pub async fn leave(
 }
 
 /// Opens both services, and checks that each is the expected service.
-async fn sides(v1: &Place, target: &Place, wanted: &Wanted) -> Result<(Side, Side), String> {
+async fn sides(v1: &Place, target: &Place, wanted: &RunParameters) -> Result<(Side, Side), String> {
     let address = target.address.as_str();
     if target.address.is_plain() && !target.address.is_on_this_machine() {
         return Err(format!(
@@ -126,7 +126,7 @@ struct Run<'r> {
     v1: &'r Side,
     target: &'r Side,
     scope: &'r Scope<'r>,
-    wanted: &'r Wanted,
+    wanted: &'r RunParameters,
     tell: Tell<'r>,
 }
 
@@ -186,7 +186,7 @@ impl Run<'_> {
         let workspace = self.scope.workspace;
         let catalogue = self.store.catalogue(workspace).await?;
         let ids = Ids::load(self.store, self.target.base(), workspace).await?;
-        let seen = Seen::read(self.target, self.scope).await?;
+        let seen = TargetDefinitions::read(self.target, self.scope).await?;
         let own = self.store.ids_ever_given(workspace).await?;
         let same = |name: &str| seen.features.get(name) == shapes::features(&catalogue.features).get(name);
         if seen.has_any(&own) || catalogue.version > 0 && same("id") && same("created_at") {

@@ -26,7 +26,7 @@ pub(super) struct Owned {
 
 /// All definitions in the target.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Seen {
+pub(super) struct TargetDefinitions {
     pub(super) features: Record,
     /// Definitions by owner: `None` is the workspace, else the project's id here.
     pub(super) owned: BTreeMap<Option<Uuid>, Owned>,
@@ -34,7 +34,7 @@ pub(super) struct Seen {
     pub(super) contexts: HashMap<String, Vec<Record>>,
 }
 
-impl Seen {
+impl TargetDefinitions {
     pub(super) async fn read(target: &Side, scope: &Scope<'_>) -> Result<Self, String> {
         let mut seen = Self::default();
         let base = scope.there(None);

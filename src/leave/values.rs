@@ -5,7 +5,7 @@
 //! `catalogue`, `store`, this folder.
 
 use super::ids::{Carried, Kind, digest};
-use super::item::{self, Job, Outcome, Wanted};
+use super::item::{self, Job, Outcome, WantedValue};
 use super::scope::{Items, text};
 use super::work::Work;
 use crate::catalogue::values::{ValueKind, plain, record};
@@ -209,7 +209,7 @@ impl Work<'_> {
                 continue;
             }
             let kind = ValueKind::of(&one.property);
-            values.push(Wanted {
+            values.push(WantedValue {
                 name: self.name_there(one),
                 elements: readable,
                 is_multi: one.is_multi,

@@ -5,11 +5,11 @@
 
 use super::bodies::{create, update};
 use super::differences::{Difference, differences};
-use super::fields::How;
+use super::fields::Correction;
 use super::findings::{Class, Findings};
 use super::ids::{Carried, Ids, Kind, digest};
 use super::scope::{Items, Scope, text};
-use super::seen::{Record, Seen};
+use super::seen::{Record, TargetDefinitions};
 use super::side::Side;
 use crate::catalogue::values::ValueKind;
 use crate::catalogue::{Catalogue, Property, shapes};
@@ -43,7 +43,7 @@ pub(super) struct Work<'w> {
     pub(super) scope: &'w Scope<'w>,
     pub(super) catalogue: Arc<Catalogue>,
     pub(super) ids: Ids<'w>,
-    pub(super) seen: Seen,
+    pub(super) seen: TargetDefinitions,
     pub(super) doing: PassKind,
     /// Whether records of the same name in the target are made equal to ours.
     pub(super) update: bool,
@@ -138,7 +138,7 @@ impl Work<'_> {
 
     /// Counts and reports fields that stay different because no operation writes them.
     pub(super) fn leave_unwritable(&mut self, kind: Kind, name: &str, unlike: &[Difference]) {
-        for one in unlike.iter().filter(|one| one.how == How::Made) {
+        for one in unlike.iter().filter(|one| one.how == Correction::Made) {
             self.findings.leave(kind, 1, format!("{name}: {}, and no operation writes that", one.told()));
         }
     }

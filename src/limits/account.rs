@@ -31,7 +31,7 @@ pub(super) struct Shape {
 pub(super) type Granted = Result<u32, Duration>;
 
 /// Result of taking a slot.
-pub(super) enum Taken {
+pub(super) enum SlotResult {
     /// The request is let through; this many slots are left afterwards.
     Go(u32),
     /// The request is refused; the next slot is free after this time.
@@ -66,17 +66,17 @@ impl Account {
         (heard - passed).max(0) + (self.owed + self.charging) * self.shape.interval
     }
 
-    pub fn take(&mut self, now: Instant) -> Taken {
+    pub fn take(&mut self, now: Instant) -> SlotResult {
         self.used = now;
-        let Some((heard, at)) = self.heard else { return Taken::Ask };
+        let Some((heard, at)) = self.heard else { return SlotResult::Ask };
         let debt = self.debt(heard, at, now);
         match self.shape.left(debt) {
-            Err(wait) => Taken::Refused(wait),
+            Err(wait) => SlotResult::Refused(wait),
             Ok(left) if self.owed + self.charging < self.credit(left.into(), at, now) => {
                 self.owed += 1;
-                Taken::Go(left - 1)
+                SlotResult::Go(left - 1)
             }
-            Ok(_) => Taken::Ask,
+            Ok(_) => SlotResult::Ask,
         }
     }
 
@@ -152,7 +152,7 @@ mod tests {
     }
 
     fn let_through(account: &mut Account, now: Instant) -> usize {
-        (0..10_000).take_while(|_| matches!(account.take(now), Taken::Go(_))).count()
+        (0..10_000).take_while(|_| matches!(account.take(now), SlotResult::Go(_))).count()
     }
 
     #[tokio::test(start_paused = true)]
@@ -177,15 +177,15 @@ mod tests {
         account.charge();
         account.heard(Vec::new(), 0, 60 * SECOND, now);
         let later = now + Duration::from_millis(99);
-        assert!(matches!(account.take(later), Taken::Refused(wait) if wait == Duration::from_millis(1)));
-        assert!(matches!(account.take(now + Duration::from_millis(100)), Taken::Ask));
+        assert!(matches!(account.take(later), SlotResult::Refused(wait) if wait == Duration::from_millis(1)));
+        assert!(matches!(account.take(now + Duration::from_millis(100)), SlotResult::Ask));
     }
 
     #[tokio::test(start_paused = true)]
     async fn small_limits_have_no_credit() {
         let (mut account, now) = (account(3), Instant::now());
         account.heard(Vec::new(), 0, 0, now);
-        assert!(matches!(account.take(now), Taken::Ask));
-        assert!(matches!(account.take(now + Duration::from_secs(9)), Taken::Ask));
+        assert!(matches!(account.take(now), SlotResult::Ask));
+        assert!(matches!(account.take(now + Duration::from_secs(9)), SlotResult::Ask));
     }
 }

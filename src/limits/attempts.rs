@@ -7,7 +7,7 @@
 //! `cache`, `network`, `refusal`, `tally`, `buckets`, `together`.
 
 use super::buckets::{Buckets, CredentialId, limited};
-use super::together::Together;
+use super::together::SharedBuckets;
 use crate::cache::{Bounds, Cache};
 use crate::network::network;
 use crate::refusal::Refusal;
@@ -28,7 +28,7 @@ pub struct Attempts {
     proven: Cache<CredentialId, ()>,
     within: Counter,
     beyond: Counter,
-    together: Option<Together>,
+    together: Option<SharedBuckets>,
 }
 
 impl Attempts {
@@ -45,7 +45,7 @@ impl Attempts {
     }
 
     /// Counts the attempts of all processes together.
-    pub(super) fn counted_in(self, together: Together) -> Self {
+    pub(super) fn counted_in(self, together: SharedBuckets) -> Self {
         Self { together: Some(together), ..self }
     }
 

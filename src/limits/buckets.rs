@@ -71,7 +71,7 @@ impl Class {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Left {
+pub(super) struct RemainingQuota {
     pub remaining: u32,
     /// Time until the bucket is full again.
     pub reset: Duration,
@@ -112,12 +112,12 @@ impl<K: Hash + Eq + Clone> Buckets<K> {
     }
 
     /// Returns the state of a bucket in which `remaining` slots are left.
-    pub(super) fn left(&self, remaining: u32) -> Left {
-        Left { remaining, reset: self.interval() * self.limit.get().saturating_sub(remaining) }
+    pub(super) fn left(&self, remaining: u32) -> RemainingQuota {
+        RemainingQuota { remaining, reset: self.interval() * self.limit.get().saturating_sub(remaining) }
     }
 
     /// Takes one slot of the bucket of `key`; an error is the time to the next slot.
-    pub(super) fn take(&self, key: &K) -> Result<Left, Duration> {
+    pub(super) fn take(&self, key: &K) -> Result<RemainingQuota, Duration> {
         self.drop_idle();
         match self.limiter.check_key(key) {
             Ok(state) => Ok(self.left(state.remaining_burst_capacity())),

@@ -16,13 +16,13 @@ mod together;
 pub use attempts::Attempts;
 pub use buckets::{Class, CredentialId};
 
-use crate::context::Standing;
+use crate::context::LimitState;
 use crate::refusal::Refusal;
 use crate::settings::RateSettings;
 use crate::shared::Shared;
 use crate::tally::Counter;
 use buckets::{Buckets, limited};
-use together::Together;
+use together::SharedBuckets;
 
 /// The limits of all classes, and of attempts without a valid credential.
 pub struct Limits {
@@ -31,7 +31,7 @@ pub struct Limits {
     refused: [Counter; Class::ALL.len()],
     /// Attempts without a valid credential.
     pub attempts: Attempts,
-    together: Option<Together>,
+    together: Option<SharedBuckets>,
 }
 
 impl Limits {
@@ -53,7 +53,7 @@ impl Limits {
     /// Counts together with all processes that use `shared`.
     #[must_use]
     pub fn shared_in(mut self, shared: Shared) -> Self {
-        let together = Together::new(shared);
+        let together = SharedBuckets::new(shared);
         self.attempts = self.attempts.counted_in(together.clone());
         Self { together: Some(together), ..self }
     }
@@ -66,10 +66,10 @@ impl Limits {
         &self,
         class: Class,
         credential: CredentialId,
-    ) -> Result<Option<Standing>, (Refusal, Standing)> {
+    ) -> Result<Option<LimitState>, (Refusal, LimitState)> {
         let Some(buckets) = &self.classes[class as usize] else { return Ok(None) };
         let limit = buckets.limit();
-        let standing = |remaining, reset| Standing { policy: class.name(), limit, remaining, reset };
+        let standing = |remaining, reset| LimitState { policy: class.name(), limit, remaining, reset };
         let of_all = match &self.together {
             Some(together) => together.take((class.name(), credential), limit).await,
             None => None,

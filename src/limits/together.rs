@@ -4,7 +4,7 @@
 //! after at most [`GATHER`], or at once when a request waits. So the number of round trips does not grow with the
 //! number of requests. While Redis is away, each process counts alone. May use: `account`, `buckets`, `shared`.
 
-use super::account::{Account, Granted, Shape, Taken};
+use super::account::{Account, Granted, Shape, SlotResult};
 use super::buckets::CredentialId;
 use crate::shared::{Call, Script, Shared};
 use parking_lot::Mutex;
@@ -30,7 +30,7 @@ type Place = (&'static str, CredentialId);
 
 /// The buckets of all processes; cheap to clone.
 #[derive(Clone)]
-pub(super) struct Together(Arc<Inner>);
+pub(super) struct SharedBuckets(Arc<Inner>);
 
 struct Inner {
     shared: Shared,
@@ -53,7 +53,7 @@ struct SentBucket {
     waiting: Vec<oneshot::Sender<Option<Granted>>>,
 }
 
-impl Together {
+impl SharedBuckets {
     /// Counts in `shared`.
     pub fn new(shared: Shared) -> Self {
         let inner = Arc::new(Inner { shared, state: Mutex::default(), some: Notify::new(), urgent: Notify::new() });
@@ -82,9 +82,9 @@ impl Inner {
         let State { accounts, queue } = &mut *state;
         let account = accounts.entry(place).or_insert_with(|| Account::new(Shape::of(limit), now));
         let taken = match account.take(now) {
-            Taken::Refused(wait) => return Ok(Err(wait)),
-            Taken::Go(left) => Ok(Ok(left)),
-            Taken::Ask => {
+            SlotResult::Refused(wait) => return Ok(Err(wait)),
+            SlotResult::Go(left) => Ok(Ok(left)),
+            SlotResult::Ask => {
                 let (tell, told) = oneshot::channel();
                 account.waiting.push(tell);
                 Err(told)

@@ -7,7 +7,7 @@ use crate::edge::{Stack, Tls};
 use crate::hints::HintTally;
 use crate::limits::Limits;
 use crate::load::Memory;
-use crate::oauth::What;
+use crate::oauth::EventKind;
 use crate::retirement::Retirement;
 use crate::shadow::Tally;
 use crate::tally::{Counter, Requests};
@@ -85,7 +85,7 @@ pub(super) fn limits(limits: &Limits) -> Vec<Family> {
 pub(super) fn events(events: &[Counter]) -> Vec<Family> {
     let family =
         Family::new(Kind::Counter, "causeway_oauth_events", "What happened to grants, tokens and gateway keys");
-    let named = What::VARIANTS.iter().zip(events);
+    let named = EventKind::VARIANTS.iter().zip(events);
     vec![family.by("event", named.map(|(name, count)| (*name, count.get() as f64)))]
 }
 

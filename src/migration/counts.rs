@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Selection of counts.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct CountSelection {
     /// Number of last days, today included; all days when absent.
     pub days: Option<i64>,
     /// Only this client.
@@ -35,7 +35,7 @@ pub struct Counts {
 
 impl Counts {
     /// Reads the selected counts.
-    pub async fn read(store: &Store, plan: &Plan, wanted: &Wanted, today: i64) -> Result<Self, StoreError> {
+    pub async fn read(store: &Store, plan: &Plan, wanted: &CountSelection, today: i64) -> Result<Self, StoreError> {
         let since = wanted.days.map_or(0, |days| today - days + 1);
         let callers = store.usage_callers().await?.into_iter().map(|caller| (caller.fingerprint.clone(), caller));
         let mut counts = Self { rows: store.usage(0).await?, callers: callers.collect(), ..Self::default() };

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// A v1 operation that is still called.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Left {
+pub struct RemainingOperation {
     /// Its name.
     pub operation: String,
     /// Method and path.
@@ -27,7 +27,7 @@ pub struct Left {
     pub reason: Option<String>,
 }
 
-impl Left {
+impl RemainingOperation {
     /// Returns the date of the last call.
     pub fn last_date(&self) -> String {
         date(self.last)
@@ -58,23 +58,24 @@ pub fn successors(plan: &Plan, row: &V1Operation) -> Vec<String> {
 }
 
 /// Returns the v1 operations in `counts`, the most called first.
-pub fn left(plan: &Plan, counts: &Counts) -> Vec<Left> {
+pub fn left(plan: &Plan, counts: &Counts) -> Vec<RemainingOperation> {
     let mut calls: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
     for row in counts.rows.iter().filter(|row| counts.is_v1(&row.operation)) {
         let (sum, last) = calls.entry(&row.operation).or_default();
         *sum += row.calls;
         *last = row.day.max(*last);
     }
-    let mut all: Vec<Left> = calls.into_iter().map(|(id, (calls, last))| one(plan, id, calls, last)).collect();
+    let mut all: Vec<RemainingOperation> =
+        calls.into_iter().map(|(id, (calls, last))| one(plan, id, calls, last)).collect();
     all.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.operation.cmp(&b.operation)));
     all
 }
 
-fn one(plan: &Plan, id: &str, calls: i64, last: i64) -> Left {
+fn one(plan: &Plan, id: &str, calls: i64, last: i64) -> RemainingOperation {
     let Some(row) = plan.v1.by_id(id) else {
         let reason = Some("It is no public operation of v1 that is known here.".into());
         let (operation, call, does) = (id.into(), id.into(), "not known".into());
-        return Left { operation, call, does, calls, last, v2: Vec::new(), reason };
+        return RemainingOperation { operation, call, does, calls, last, v2: Vec::new(), reason };
     };
     let reason = match &row.extent {
         Extent::All => None,
@@ -82,5 +83,13 @@ fn one(plan: &Plan, id: &str, calls: i64, last: i64) -> Left {
         Extent::None(why) => Some(why.clone()),
     };
     let call = format!("{} /api/v1/{}", row.method, row.path);
-    Left { operation: id.into(), call, does: row.does.clone(), calls, last, v2: successors(plan, row), reason }
+    RemainingOperation {
+        operation: id.into(),
+        call,
+        does: row.does.clone(),
+        calls,
+        last,
+        v2: successors(plan, row),
+        reason,
+    }
 }

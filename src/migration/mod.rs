@@ -12,9 +12,9 @@ mod report;
 mod text;
 
 pub use counts::date;
-pub use counts::{Counts, Wanted};
+pub use counts::{CountSelection, Counts};
 pub use csv::csv;
-pub use left::Left;
+pub use left::RemainingOperation;
 pub(crate) use left::left;
 pub use report::{CallerLine, ClientLine, Report};
 pub(crate) use report::{QUIET, moved};

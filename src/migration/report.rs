@@ -3,7 +3,7 @@
 //! May use: `plan`, this folder.
 
 use super::counts::{Counts, as_date, as_date_or_null};
-use super::left::{Left, left};
+use super::left::{RemainingOperation, left};
 use crate::plan::Plan;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -72,7 +72,7 @@ pub struct Report {
     /// Calls by credential, in the same order.
     pub callers: Vec<CallerLine>,
     /// Operations of v1 that are called.
-    pub left: Vec<Left>,
+    pub left: Vec<RemainingOperation>,
     /// v1 operations that were called before, but by nobody in the last `quiet` days, whatever the selection.
     pub ready: Vec<String>,
     /// Number of days without a call that makes an operation `ready`.

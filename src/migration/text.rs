@@ -3,7 +3,7 @@
 //! May use: `amount`, `printable`, this folder.
 
 use super::counts::date;
-use super::left::Left;
+use super::left::RemainingOperation;
 use super::report::{Report, moved};
 use crate::amount::amount;
 use crate::printable::{cut, printable};
@@ -90,7 +90,7 @@ fn more(text: &mut String, lines: usize) {
 }
 
 /// Lists the v1 operations that one client still calls, each with its replacement.
-pub fn client_text(client: &str, left: &[Left]) -> String {
+pub fn client_text(client: &str, left: &[RemainingOperation]) -> String {
     if left.is_empty() {
         return format!("{} calls nothing of v1.\n", printable(client));
     }

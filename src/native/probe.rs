@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const LARGEST: usize = 64 * 1024;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum ProbeResult {
     V2,
     /// No answer, or an answer of a server that is failing at present: nothing is known.
     Silence(String),
@@ -29,11 +29,11 @@ pub enum Found {
 ///
 /// # Errors
 /// A sentence with advice: there is no v2, or it is the gateway itself.
-pub async fn ask(address: &HttpAddress, instance: &Instance) -> Result<Found, String> {
+pub async fn ask(address: &HttpAddress, instance: &Instance) -> Result<ProbeResult, String> {
     match tokio::time::timeout(PATIENCE, asked(address, instance)).await {
         Ok(Ok((status, body))) => judge(address, status, &body),
-        Ok(Err(cause)) => Ok(Found::Silence(cause)),
-        Err(_) => Ok(Found::Silence("it does not answer in time".into())),
+        Ok(Err(cause)) => Ok(ProbeResult::Silence(cause)),
+        Err(_) => Ok(ProbeResult::Silence("it does not answer in time".into())),
     }
 }
 
@@ -50,15 +50,15 @@ async fn asked(address: &HttpAddress, instance: &Instance) -> Result<(u16, Value
     Ok((head.status.as_u16(), serde_json::from_slice(&body).unwrap_or_default()))
 }
 
-fn judge(address: &HttpAddress, status: u16, body: &Value) -> Result<Found, String> {
+fn judge(address: &HttpAddress, status: u16, body: &Value) -> Result<ProbeResult, String> {
     let (address, text) = (address.as_str(), |name: &str| body[name].as_str().unwrap_or_default());
     match status {
-        401 if text("code") == "unauthorized" => Ok(Found::V2),
+        401 if text("code") == "unauthorized" => Ok(ProbeResult::V2),
         502 if text("detail").contains("leads back to this gateway") => Err(format!(
             "native.base_url: {address} is this gateway itself; name the address of the deployment's own v2, not the one that \
              clients use"
         )),
-        429 | 500..=599 => Ok(Found::Silence(format!("it answers {status}"))),
+        429 | 500..=599 => Ok(ProbeResult::Silence(format!("it answers {status}"))),
         _ => Err(format!(
             "native.base_url: {address} has no v2: GET {ASKED} without a credential was answered {status}, and v2 answers 401 \
              `unauthorized`; name the address of the deployment's own v2, without /api/v2"

@@ -2,7 +2,7 @@
 //!
 //! May use: `context`, `plan`, `refusal`, `units`, `v1`, this folder, `access`, `store`.
 
-use super::events::{Event, What};
+use super::events::{Event, EventKind};
 use super::keyring::Keyring;
 use super::protocol::registration::Registrable;
 use super::protocol::{authorize, scope, secret};
@@ -152,7 +152,7 @@ impl OAuth {
             revoked: false,
         };
         self.inner.store.add_key(&row).await?;
-        self.tell(Event::of_key(What::KeyMinted, &row)).await;
+        self.tell(Event::of_key(EventKind::KeyMinted, &row)).await;
         Ok((row, secret))
     }
 
@@ -169,7 +169,7 @@ impl OAuth {
         self.complete_when_disconnected(async move |oauth| {
             let done = oauth.inner.store.revoke_key(key, user).await?;
             if let (true, Some(row)) = (done, known) {
-                oauth.tell(Event::of_key(What::KeyRevoked, &row)).await;
+                oauth.tell(Event::of_key(EventKind::KeyRevoked, &row)).await;
             }
             Ok(done)
         })
@@ -187,7 +187,7 @@ impl OAuth {
         self.complete_when_disconnected(async move |oauth| {
             let done = oauth.inner.store.revoke_grant_of(user, grant).await?;
             if let (true, Some(title)) = (done, known) {
-                let what = What::GrantRevoked;
+                let what = EventKind::GrantRevoked;
                 oauth.tell(Event { what, id: grant, title, user, client: None, workspace: None }).await;
             }
             Ok(done)

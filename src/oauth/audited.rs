@@ -4,7 +4,7 @@
 //! this process has seen the person. Events of a key for one workspace go to that workspace. Entries that cannot be
 //! written to an audit log are still in the log of the process. May use: `access`, `store`, this folder.
 
-use super::events::{Event, What};
+use super::events::{Event, EventKind};
 use crate::access::{Access, Origin};
 use crate::store::{AuditActor, AuditEntry, Store};
 use serde_json::json;
@@ -18,12 +18,12 @@ const ANONYMOUS: &str = "anonymous";
 pub struct Audited {
     store: Store,
     access: Access,
-    count: Box<dyn Fn(What) + Send + Sync>,
+    count: Box<dyn Fn(EventKind) + Send + Sync>,
 }
 
 impl Audited {
     /// `access` knows the workspaces in which people were seen; `count` is called with every event.
-    pub fn new(store: Store, access: Access, count: impl Fn(What) + Send + Sync + 'static) -> Self {
+    pub fn new(store: Store, access: Access, count: impl Fn(EventKind) + Send + Sync + 'static) -> Self {
         Self { store, access, count: Box::new(count) }
     }
 
@@ -32,8 +32,8 @@ impl Audited {
     pub async fn report_event(&self, event: &Event, from: Option<&Origin>) {
         (self.count)(event.what);
         match event.what {
-            What::CodeMisused | What::RefreshReused => tracing::warn!(?event, "access"),
-            What::CredentialRefused(_) => tracing::debug!(?event, "access"),
+            EventKind::CodeMisused | EventKind::RefreshReused => tracing::warn!(?event, "access"),
+            EventKind::CredentialRefused(_) => tracing::debug!(?event, "access"),
             _ => tracing::info!(?event, "access"),
         }
         self.record(event, from).await;
@@ -70,14 +70,16 @@ impl Audited {
 /// Builds the audit entry of an event, without the details of the request.
 fn told(event: &Event) -> Option<AuditEntry> {
     let (event_name, category, by, reason) = match event.what {
-        What::Granted => ("oauth_grant.created", "auth", "user", ""),
-        What::GrantRevoked => ("oauth_grant.revoked", "auth", "user", ""),
-        What::TokenRevoked => ("oauth_grant.token_revoked", "auth", "api_token", ""),
-        What::CodeMisused => ("oauth_grant.code_misused", "security", ANONYMOUS, "code_misused"),
-        What::RefreshReused => ("oauth_grant.refresh_token_reused", "security", ANONYMOUS, "refresh_token_reused"),
-        What::KeyMinted => ("gateway_key.created", "security", "user", ""),
-        What::KeyRevoked => ("gateway_key.revoked", "security", "user", ""),
-        What::CredentialRefused(_) => return None,
+        EventKind::Granted => ("oauth_grant.created", "auth", "user", ""),
+        EventKind::GrantRevoked => ("oauth_grant.revoked", "auth", "user", ""),
+        EventKind::TokenRevoked => ("oauth_grant.token_revoked", "auth", "api_token", ""),
+        EventKind::CodeMisused => ("oauth_grant.code_misused", "security", ANONYMOUS, "code_misused"),
+        EventKind::RefreshReused => {
+            ("oauth_grant.refresh_token_reused", "security", ANONYMOUS, "refresh_token_reused")
+        }
+        EventKind::KeyMinted => ("gateway_key.created", "security", "user", ""),
+        EventKind::KeyRevoked => ("gateway_key.revoked", "security", "user", ""),
+        EventKind::CredentialRefused(_) => return None,
     };
     Some(AuditEntry {
         event_name,

@@ -16,7 +16,7 @@ pub enum RejectionReason {
 /// Kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "snake_case")]
-pub enum What {
+pub enum EventKind {
     /// A person allowed a client.
     Granted,
     /// A person ended a grant.
@@ -36,7 +36,7 @@ pub enum What {
 /// An event of a grant or a gateway key; never holds a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    pub what: What,
+    pub what: EventKind,
     /// Id of the grant or the key.
     pub id: Uuid,
     /// Name of the grant's client, or purpose of the key.
@@ -50,18 +50,18 @@ pub struct Event {
 
 impl Event {
     /// Builds an event of a grant, caused by this client or about it.
-    pub(super) fn of_grant(what: What, id: Uuid, user: Uuid, client: &Client) -> Self {
+    pub(super) fn of_grant(what: EventKind, id: Uuid, user: Uuid, client: &Client) -> Self {
         let (title, client) = (client.name.clone(), Some(client.id.clone()));
         Self { what, id, title, user, client, workspace: None }
     }
 
-    pub(super) fn of_key(what: What, key: &GatewayKey) -> Self {
+    pub(super) fn of_key(what: EventKind, key: &GatewayKey) -> Self {
         let workspace = key.workspace.as_ref().map(|(id, _)| *id);
         Self { what, id: key.id, title: key.title.clone(), user: key.user, client: None, workspace }
     }
 }
 
-impl What {
+impl EventKind {
     /// Returns the position of the event's name in its [`VariantNames`]. Figures use these names for events.
     pub fn number(self) -> usize {
         let name = <&str>::from(self);

@@ -22,7 +22,7 @@ mod tokens;
 pub(crate) use admin::unopened_keys;
 pub use admin::{AdminError, Minting, Rotation};
 pub(crate) use audited::Audited;
-pub(crate) use events::What;
+pub(crate) use events::EventKind;
 pub(crate) use http::OAuthPages;
 pub use keyring::Keyring;
 pub(crate) use keyring::{KeyringError, opened_by, sealed_by};

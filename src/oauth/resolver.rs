@@ -7,12 +7,12 @@
 //! May use: `fresh`, `refusal`, `units`, `v1`, `access` (the interface), `store`, `keyring`, `events`, `audited`.
 
 use super::audited::Audited;
-use super::events::{Event, RejectionReason, What};
+use super::events::{Event, EventKind, RejectionReason};
 use super::keyring::Keyring;
 use super::protocol::secret;
 use crate::access::credential::{ACCESS_TOKEN, GATEWAY_KEY};
 use crate::access::{CredentialData, Credentials, Presented, PrincipalKind};
-use crate::fresh::{Changed, Changes, Figures, Fresh, Lost};
+use crate::fresh::{Changed, Changes, Figures, Fresh, ReadLost};
 use crate::refusal::{EndedCredential, Refusal};
 use crate::store::oauth::{OAuthStore, Sealed, Token, TokenKind};
 use crate::units::now_micros;
@@ -26,7 +26,7 @@ use uuid::Uuid;
 const CAPACITY: u64 = 100_000;
 
 #[derive(Clone)]
-struct Found {
+struct CachedCredential {
     acting: CredentialData,
     expires_at: i64,
 }
@@ -40,7 +40,7 @@ pub struct Resolver {
     delay: Duration,
     /// Channel on which the store announces revocations.
     changes: Changes,
-    found: Fresh<String, Found, Lost>,
+    found: Fresh<String, CachedCredential, ReadLost>,
 }
 
 impl Resolver {
@@ -73,7 +73,7 @@ impl Resolver {
             Presented::Bearer(_) => self.token(&hash).await?,
             _ => self.key(&hash).await?,
         };
-        self.found.put(&hash, Found { acting: acting.clone(), expires_at }, began);
+        self.found.put(&hash, CachedCredential { acting: acting.clone(), expires_at }, began);
         Ok(acting)
     }
 
@@ -115,7 +115,7 @@ impl Resolver {
             return Ok(());
         }
         let why = if ended { RejectionReason::Revoked } else { RejectionReason::Expired };
-        let (what, id, user) = (What::CredentialRefused(why), known.id, known.user);
+        let (what, id, user) = (EventKind::CredentialRefused(why), known.id, known.user);
         let refused = Event { what, id, title: String::new(), user, client: None, workspace: None };
         self.events.report_event(&refused, None).await;
         Err(Refusal::ended_credential(known))

@@ -7,7 +7,7 @@
 
 use super::attempts::Attempts;
 use super::audited::Audited;
-use super::events::{Event, What};
+use super::events::{Event, EventKind};
 use super::keyring::Keyring;
 use super::protocol::authorize::Authorization;
 use super::protocol::client_auth::ClientClaim;
@@ -165,7 +165,7 @@ impl OAuth {
             challenge: asked.challenge.clone(),
             expires_at: after(self.inner.settings.code),
         };
-        let granted = Event::of_grant(What::Granted, id, user, client);
+        let granted = Event::of_grant(EventKind::Granted, id, user, client);
         self.complete_when_disconnected(async move |oauth| {
             oauth.inner.store.add_grant(&grant, &new_code).await?;
             oauth.tell(granted).await;

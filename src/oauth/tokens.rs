@@ -2,7 +2,7 @@
 //!
 //! May use: `context`, `refusal`, `settings`, `store`, `units`, `access` (how secrets begin), this folder.
 
-use super::events::{Event, What};
+use super::events::{Event, EventKind};
 use super::protocol::error::OAuthError;
 use super::protocol::token::{TokenAnswer, TokenRequest};
 use super::protocol::{pkce, scope, secret};
@@ -64,7 +64,7 @@ impl OAuth {
             Exchange::Done(found) => Ok(pair.answer(found.scopes)),
             Exchange::Refused => Err(OAuthError::invalid_grant()),
             Exchange::Ended(found, ended) => {
-                let misused = Event::of_grant(What::CodeMisused, found.grant, found.user, client);
+                let misused = Event::of_grant(EventKind::CodeMisused, found.grant, found.user, client);
                 self.tell_misuse(ended, misused).await
             }
         }
@@ -110,7 +110,7 @@ impl OAuth {
             Refresh::Done { .. } => Ok(pair.answer(narrow)),
             Refresh::Refused => Err(OAuthError::invalid_grant()),
             Refresh::Reused(ended) => {
-                let reused = Event::of_grant(What::RefreshReused, found.grant, found.user, client);
+                let reused = Event::of_grant(EventKind::RefreshReused, found.grant, found.user, client);
                 self.tell_misuse(ended, reused).await
             }
         }
@@ -149,7 +149,7 @@ impl OAuth {
         if found.client_id != client.id {
             return Err(OAuthError::new("unauthorized_client", "The token was not given to this client."));
         }
-        let revoked = Event::of_grant(What::TokenRevoked, found.grant, found.user, client);
+        let revoked = Event::of_grant(EventKind::TokenRevoked, found.grant, found.user, client);
         self.complete_when_disconnected(async move |oauth| {
             if oauth.inner.store.revoke_token(&hash, &found).await? {
                 oauth.tell(revoked).await;

@@ -57,7 +57,7 @@ impl<T> Default for Collapsed<T> {
 
 /// The requested path and query, with the credential.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct RequestKey {
     /// The key that v1 sees.
     pub(super) key: KeyId,
     /// The grant or the gateway key in front of the v1 key.
@@ -65,7 +65,7 @@ pub(super) struct Asked {
     pub(super) path_and_query: PathAndQuery,
 }
 
-impl Hash for Asked {
+impl Hash for RequestKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.key, self.credential).hash(state);
         self.path_and_query.as_str().hash(state);
@@ -76,10 +76,10 @@ impl Hash for Asked {
 struct Entries<T> {
     /// Number of the last reading or group.
     last: u64,
-    by_key: HashMap<Asked, Entry<T>, foldhash::fast::RandomState>,
+    by_key: HashMap<RequestKey, Entry<T>, foldhash::fast::RandomState>,
 }
 
-/// The reading under way and the waiting group of one [`Asked`].
+/// The reading under way and the waiting group of one [`RequestKey`].
 #[derive(Debug)]
 struct Entry<T> {
     /// The reading under way; none when it has ended and the next one has not begun.
@@ -108,7 +108,7 @@ struct Group<T> {
     /// Held by the reading that the other members wait for.
     turn: Arc<Semaphore>,
     /// The result of the first reading of the group; none when it is for one request alone.
-    found: SetOnce<Option<Found>>,
+    found: SetOnce<Option<SharedResult>>,
     readings: Mutex<Vec<AbortHandle>>,
 }
 
@@ -119,7 +119,7 @@ impl<T> Drop for Group<T> {
 }
 
 #[derive(Debug)]
-struct Found {
+struct SharedResult {
     answer: Result<Reply, Refusal>,
     /// Tells how old the answer is.
     meter: Arc<Meter>,
@@ -232,7 +232,7 @@ fn ended(outcome: Result<Result<Reply, Refusal>, JoinError>) -> Result<Reply, Re
     }
 }
 
-impl Found {
+impl SharedResult {
     /// Returns this answer for the request of `ctx`, which may be the request that was carried out.
     fn answer_to(&self, ctx: &Context) -> Result<Reply, Refusal> {
         if self.meter.number() != ctx.meter.number() {
@@ -244,7 +244,7 @@ impl Found {
 
 impl<T: Eq> Collapsed<T> {
     /// Checks whether an equal request is under way. `terms` are the proven facts of this request.
-    pub(super) fn join(&self, asked: Asked, terms: impl FnOnce() -> T) -> Part<T> {
+    pub(super) fn join(&self, asked: RequestKey, terms: impl FnOnce() -> T) -> Part<T> {
         let mut entries = self.entries.lock();
         let number = entries.number();
         let Some(entry) = entries.by_key.get_mut(&asked) else {
@@ -274,7 +274,7 @@ impl<T> Collapsed<T> {
     /// Begins the reading of a group. Requests that arrive from now on wait for the next one. None when a reading of
     /// this group began earlier, and either takes long or lost its client: requests that came meanwhile wait for that
     /// reading.
-    fn begin(&self, asked: &Asked, group: u64) -> Option<Reading<T>> {
+    fn begin(&self, asked: &RequestKey, group: u64) -> Option<Reading<T>> {
         let mut entries = self.entries.lock();
         match entries.by_key.get(asked) {
             Some(entry) if !entry.is_next(group) => None,
@@ -282,7 +282,7 @@ impl<T> Collapsed<T> {
         }
     }
 
-    fn begin_in(&self, entries: &mut Entries<T>, asked: Asked) -> Reading<T> {
+    fn begin_in(&self, entries: &mut Entries<T>, asked: RequestKey) -> Reading<T> {
         let (number, over) = (entries.number(), Arc::<SetOnce<()>>::default());
         let entry = Entry { running: Some(number), began: Instant::now(), over: Arc::clone(&over), next: None };
         entries.by_key.insert(asked.clone(), entry);
@@ -297,7 +297,7 @@ impl<T> Entries<T> {
     }
 
     /// Changes the entry of `asked`, and removes it when nothing runs and no request waits.
-    fn change(&mut self, asked: &Asked, change: impl FnOnce(&mut Entry<T>)) {
+    fn change(&mut self, asked: &RequestKey, change: impl FnOnce(&mut Entry<T>)) {
         let Some(entry) = self.by_key.get_mut(asked) else { return };
         change(entry);
         if entry.running.is_none() && entry.next.is_none() {
@@ -316,7 +316,7 @@ impl<T> Entry<T> {
 #[derive(Debug)]
 pub(super) struct Reading<T> {
     all: Collapsed<T>,
-    asked: Asked,
+    asked: RequestKey,
     number: u64,
     over: Arc<SetOnce<()>>,
 }
@@ -336,7 +336,7 @@ impl<T> Drop for Reading<T> {
 #[derive(Debug)]
 pub(super) struct Member<T> {
     all: Collapsed<T>,
-    asked: Asked,
+    asked: RequestKey,
     group: Arc<Group<T>>,
     came: Instant,
 }
@@ -358,13 +358,13 @@ impl<T> Drop for Member<T> {
 
 /// Returns an answer in the form that equal requests share. None for a deadline, a limit, a failure, or older data
 /// because of a failure; unless its client has waited `long`: alone, the others would have learned no more.
-fn found(answer: &Result<Reply, Refusal>, meter: &Arc<Meter>, long: bool) -> Option<Found> {
+fn found(answer: &Result<Reply, Refusal>, meter: &Arc<Meter>, long: bool) -> Option<SharedResult> {
     let (is_for_all, failed) = match answer {
         Ok(_) => (!meter.uses_older_data(), meter.uses_older_data()),
         Err(refusal) => (matches!(refusal.status(), 400 | 403 | 404 | 409), refusal.is_upstream_failure()),
     };
     let is_failure_after_long_wait = long && failed;
-    (is_for_all || is_failure_after_long_wait).then(|| Found {
+    (is_for_all || is_failure_after_long_wait).then(|| SharedResult {
         answer: answer.clone(),
         meter: Arc::clone(meter),
         is_failure_after_long_wait,

@@ -7,7 +7,7 @@
 use super::kept::collection::Collection;
 use super::kept::shelf::{Audience, Place, Write};
 use super::runner::Runner;
-use crate::access::{Caller, Origin, ProjectCard, Standing, User, Waiting, WorkspaceRole};
+use crate::access::{Caller, Origin, ProjectCard, ProvenAccess, User, Waiting, WorkspaceRole};
 use crate::catalogue::Catalogue;
 use crate::context::Context;
 use crate::heavy::{self, Input};
@@ -36,7 +36,7 @@ pub struct Call {
     pub parameters: Parameters,
     pub caller: Caller,
     /// The role of the caller at the place in the path.
-    pub standing: Standing,
+    pub standing: ProvenAccess,
     pub content_type: Option<String>,
     /// The body, or why it could not be read; checked only when the addressed record is known to exist (O2).
     pub body: Result<Bytes, Refusal>,
@@ -49,8 +49,8 @@ impl Call {
     /// Returns the project card; none outside of projects.
     pub fn card(&self) -> Option<&Arc<ProjectCard>> {
         match &self.standing {
-            Standing::Project(card) => Some(card),
-            Standing::Person | Standing::Workspace(_) => None,
+            ProvenAccess::Project(card) => Some(card),
+            ProvenAccess::Person | ProvenAccess::Workspace(_) => None,
         }
     }
 
@@ -198,9 +198,9 @@ impl Job {
 
     pub(super) fn audience(&self) -> Result<Audience, Refusal> {
         let above_guests = match &self.call.standing {
-            Standing::Project(card) => card.require_member()?.is_above_guest(),
-            Standing::Workspace(role) => *role != WorkspaceRole::Guest,
-            Standing::Person => return Err(Refusal::internal("what one person sees is not kept for others")),
+            ProvenAccess::Project(card) => card.require_member()?.is_above_guest(),
+            ProvenAccess::Workspace(role) => *role != WorkspaceRole::Guest,
+            ProvenAccess::Person => return Err(Refusal::internal("what one person sees is not kept for others")),
         };
         Ok(if above_guests { Audience::Members } else { Audience::Guests })
     }
@@ -350,7 +350,7 @@ pub(super) struct Inside {
 
 impl Inside {
     pub(super) fn new(runner: Arc<Runner>, call: Call, card: Arc<ProjectCard>) -> Self {
-        let call = Call { standing: Standing::Project(Arc::clone(&card)), ..call };
+        let call = Call { standing: ProvenAccess::Project(Arc::clone(&card)), ..call };
         Self { job: Job::new(runner, call), card }
     }
 

@@ -6,7 +6,7 @@
 use super::job::Job;
 use super::kept::collection::Collection;
 use super::kept::shelf::Write;
-use crate::access::{Role, Standing, WorkspaceRole, gate};
+use crate::access::{ProvenAccess, Role, WorkspaceRole, gate};
 use crate::plan::{CollectionRule, Feature, Field, May, OnCreate, Required, Resource, Source};
 use crate::refusal::Refusal;
 use crate::store::OverlayValue;
@@ -82,7 +82,7 @@ impl Job {
     ///
     /// # Errors
     /// When the caller has lost access to the place, or the key is invalid.
-    pub(super) async fn prove_again(&self) -> Result<Option<Standing>, Refusal> {
+    pub(super) async fn prove_again(&self) -> Result<Option<ProvenAccess>, Refusal> {
         let (call, access) = (&self.call, &self.runner.access);
         let proof = gate::check_visible(access, self.operation(), &call.caller, &call.variables, &call.ctx);
         match tokio::time::timeout(SECOND_PROOF, proof).await {

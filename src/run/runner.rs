@@ -7,7 +7,7 @@ use super::kept::collection::Collection;
 use super::kept::losses::Losses;
 use super::kept::shelf::{Audience, Shelf};
 use super::own::kept_lists::KeptLists;
-use crate::access::{Access, Caller, Named, ProjectCard};
+use crate::access::{Access, Caller, OwnerAge, ProjectCard};
 use crate::cache::{Bounds, Cache};
 use crate::context::Context;
 use crate::fresh::{Changes, Figures};
@@ -203,7 +203,7 @@ impl Runner {
     pub(super) async fn prove(&self, key: &V1Key, ctx: &Context) -> Result<Caller, Refusal> {
         let key = HeaderValue::from_str(key.expose()).map_err(|_| Refusal::internal("an odd key"))?;
         let headers = HeaderMap::from_iter([(HeaderName::from_static("x-api-key"), key)]);
-        self.access.identify(&headers, None, Named::Lately, ctx).await
+        self.access.identify(&headers, None, OwnerAge::Recent, ctx).await
     }
 
     /// Remembers which project an identifier belongs to.

@@ -32,6 +32,6 @@ pub use report::{Line, Report};
 pub(crate) use tally::Tally;
 pub use text::text;
 pub use walk::Rules;
-pub use words::Words;
+pub use words::MemberNames;
 pub(crate) use work::Work;
 pub(crate) use writer::Writer;

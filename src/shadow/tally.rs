@@ -21,19 +21,19 @@ pub struct Tally(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<PendingCounts>,
     all: [Counter; Outcome::VARIANTS.len()],
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct PendingCounts {
     counts: HashMap<(i64, Arc<str>, Outcome), i64>,
-    differences: HashMap<(Arc<str>, Difference), Seen>,
+    differences: HashMap<(Arc<str>, Difference), Sightings>,
 }
 
 /// Number of sightings of a difference, and their times in microseconds since 1970.
 #[derive(Debug, Clone, Copy)]
-struct Seen {
+struct Sightings {
     requests: i64,
     first: i64,
     last: i64,
@@ -55,7 +55,7 @@ impl Tally {
                     seen.last = now;
                 }
                 None if room => {
-                    waiting.differences.insert(key, Seen { requests: 1, first: now, last: now });
+                    waiting.differences.insert(key, Sightings { requests: 1, first: now, last: now });
                 }
                 None => {}
             }
@@ -69,7 +69,7 @@ impl Tally {
 
     /// Removes and returns everything that is not written yet.
     pub(super) fn take(&self) -> (Vec<ShadowCount>, Vec<ShadowDifference>) {
-        let Waiting { counts, differences } = std::mem::take(&mut *self.0.waiting.lock());
+        let PendingCounts { counts, differences } = std::mem::take(&mut *self.0.waiting.lock());
         let counts = counts.into_iter().map(|((day, operation, outcome), requests)| ShadowCount {
             day,
             operation: operation.to_string(),

@@ -4,7 +4,7 @@
 
 use super::found::Difference;
 use super::values::{exact, kinds, same};
-use super::words::Words;
+use super::words::MemberNames;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ const MOST: usize = 20;
 #[derive(Debug, Clone, Copy)]
 pub struct Rules<'r> {
     /// Names that may be shown.
-    pub words: &'r Words,
+    pub words: &'r MemberNames,
     /// The field by which the rows of a list are ordered; none without a list or an order.
     pub order: Option<&'r str>,
     /// Whether values are shown themselves.

@@ -12,9 +12,9 @@ const ENVELOPE: [&str; 9] =
 
 /// Names of the members in the contract.
 #[derive(Debug, Default)]
-pub struct Words(HashSet<String>);
+pub struct MemberNames(HashSet<String>);
 
-impl Words {
+impl MemberNames {
     /// Collects the names of the plan's fields and shapes.
     pub fn of(plan: &Plan) -> Self {
         let mut words: HashSet<String> = ENVELOPE.map(str::to_owned).into();

@@ -7,7 +7,7 @@ use super::found::{Difference, Outcome};
 use super::offer::{Offer, Shadow};
 use super::tally::Tally;
 use super::walk::Rules;
-use super::words::Words;
+use super::words::MemberNames;
 use crate::hop::{Hop, HopSettings, Instance, Versions};
 use crate::plan::Plan;
 use crate::settings::{HttpAddress, ShadowSettings};
@@ -44,12 +44,12 @@ const TROUBLE: [u16; 5] = [408, 429, 502, 503, 504];
 
 pub struct Work {
     queue: mpsc::Receiver<Offer>,
-    doing: Arc<Doing>,
+    doing: Arc<Comparer>,
 }
 
-struct Doing {
-    asking: Asking,
-    words: Arc<Words>,
+struct Comparer {
+    asking: OtherSideClient,
+    words: Arc<MemberNames>,
     values: bool,
     tally: Tally,
     /// Time until a difference is checked once more: by then the cached data of v1 have expired.
@@ -69,9 +69,9 @@ impl Work {
         connect_timeout: Duration,
         pause: Duration,
     ) -> io::Result<(Shadow, Self)> {
-        let asking = Asking::new(address, instance, connect_timeout)?;
+        let asking = OtherSideClient::new(address, instance, connect_timeout)?;
         let (shadow, queue) = Shadow::new(plan, settings, tally);
-        let doing = Doing {
+        let doing = Comparer {
             asking,
             words: Arc::clone(&shadow.words),
             values: shadow.settings.values,
@@ -103,7 +103,7 @@ impl Work {
     }
 }
 
-impl Doing {
+impl Comparer {
     /// Reads the other side's answer and compares it with `ours`.
     async fn look(&self, offer: &Offer, ours: Side) -> (Outcome, Vec<Difference>) {
         let failed = (Outcome::Failed, Vec::new());
@@ -137,13 +137,13 @@ impl Doing {
 
 /// Client for the other side. It sends only to the configured address: redirects are not followed.
 #[derive(Clone)]
-pub(super) struct Asking {
+pub(super) struct OtherSideClient {
     hop: Hop<Empty<Bytes>>,
     address: HttpAddress,
     instance: Instance,
 }
 
-impl Asking {
+impl OtherSideClient {
     pub(super) fn new(address: HttpAddress, instance: Instance, connect_timeout: Duration) -> io::Result<Self> {
         let scheme = if address.is_plain() { Scheme::HTTP } else { Scheme::HTTPS };
         let settings = HopSettings { connect_timeout, pool_size: KEPT, idle: IDLE, versions: Versions::Http1 };

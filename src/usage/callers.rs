@@ -32,18 +32,18 @@ const AGAIN: Duration = Duration::from_secs(3600);
 /// All credentials of this process.
 pub(super) struct Callers {
     mac: Hmac<Sha256>,
-    known: RwLock<Known>,
+    known: RwLock<KnownCredentials>,
 }
 
 #[derive(Default)]
-struct Known {
+struct KnownCredentials {
     numbers: HashMap<u64, u32, RandomState>,
     /// Tokens by the numbers of their grants.
     tokens: HashMap<u64, u32, RandomState>,
     all: Vec<Arc<Credential>>,
 }
 
-impl Known {
+impl KnownCredentials {
     fn number(&self, credential: u64) -> Option<u32> {
         self.tokens.get(&credential).or_else(|| self.numbers.get(&credential)).copied()
     }
@@ -127,7 +127,7 @@ impl Callers {
             Arc::new(Credential { fingerprint: fingerprint.into(), proven, named, ..Credential::default() })
         };
         let all = vec![fixed("unproven"), fixed(crate::store::OTHER)];
-        Self { mac, known: RwLock::new(Known { all, ..Known::default() }) }
+        Self { mac, known: RwLock::new(KnownCredentials { all, ..KnownCredentials::default() }) }
     }
 
     fn fingerprint(&self, credential: u64) -> String {

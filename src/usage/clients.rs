@@ -27,7 +27,7 @@ thread_local! {
 #[derive(Debug, Default)]
 pub(super) struct Clients {
     hasher: RandomState,
-    known: RwLock<Known>,
+    known: RwLock<KnownClients>,
 }
 
 impl Clients {
@@ -71,12 +71,12 @@ impl Clients {
 }
 
 #[derive(Debug)]
-struct Known {
+struct KnownClients {
     by_text: HashMap<u64, u32, RandomState>,
     names: Vec<Arc<str>>,
 }
 
-impl Default for Known {
+impl Default for KnownClients {
     fn default() -> Self {
         Self { by_text: HashMap::default(), names: vec![crate::store::OTHER.into()] }
     }

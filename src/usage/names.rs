@@ -17,17 +17,17 @@ const UNKNOWN_V2: &str = "unknown";
 
 /// All names that were ever counted.
 #[derive(Debug, Default)]
-pub(super) struct Names(RwLock<All>);
+pub(super) struct Names(RwLock<NameTable>);
 
 #[derive(Debug, Default)]
-struct All {
+struct NameTable {
     names: Vec<String>,
     numbers: HashMap<String, u32>,
     /// Number of names that are unknown paths.
     unknown: usize,
 }
 
-impl All {
+impl NameTable {
     fn number(&mut self, name: &str) -> u32 {
         if let Some(&number) = self.numbers.get(name) {
             return number;

@@ -18,14 +18,14 @@ mod writes;
 
 pub use client::Gateway;
 pub(crate) use proof::Proof;
-pub use report::{Line, Report, Verdict, Wanted};
+pub use report::{Line, Report, Verdict, VerificationParameters};
 
 use crate::plan::{Operation, Plan};
 use place::Place;
 use report::Checked;
 
 /// Verifies `gateway`.
-pub async fn verify(plan: &Plan, gateway: &Gateway, wanted: &Wanted) -> Result<Report, String> {
+pub async fn verify(plan: &Plan, gateway: &Gateway, wanted: &VerificationParameters) -> Result<Report, String> {
     let me = gateway.send("GET", "/api/v2/users/me/", None).await?;
     if !me.is_of_a_gateway() {
         let answered = me.brief().lines().next().unwrap_or_default().to_owned();

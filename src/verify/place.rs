@@ -2,7 +2,7 @@
 //! `plan`, this folder.
 
 use super::client::Gateway;
-use super::report::{Finding, Wanted};
+use super::report::{Finding, VerificationParameters};
 use crate::plan::{Known, Operation, Plan, Surface};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -22,7 +22,11 @@ const RECORDS: [&str; 4] = ["pk", "work_item_id", "property_id", "type_id"];
 
 impl Place {
     /// Finds a project, unless one is named, and one record of each resource.
-    pub(super) async fn found(plan: &Plan, gateway: &Gateway, wanted: &Wanted) -> Result<Self, String> {
+    pub(super) async fn found(
+        plan: &Plan,
+        gateway: &Gateway,
+        wanted: &VerificationParameters,
+    ) -> Result<Self, String> {
         let mut place =
             Self { workspace: wanted.workspace.clone(), project: wanted.project.clone(), ..Self::default() };
         if let (Some(slug), None) = (&place.workspace, &place.project) {
@@ -141,7 +145,7 @@ impl Place {
 
 /// Checks that the named workspace and project exist for this key, so that the fault is reported once and not for every
 /// operation.
-pub(super) async fn exists(plan: &Plan, gateway: &Gateway, wanted: &Wanted) -> Result<(), String> {
+pub(super) async fn exists(plan: &Plan, gateway: &Gateway, wanted: &VerificationParameters) -> Result<(), String> {
     let place = Place { workspace: wanted.workspace.clone(), project: wanted.project.clone(), ..Place::default() };
     for (surface, named, flag) in
         [(Surface::Workspace, &place.workspace, "workspace"), (Surface::Project, &place.project, "project")]

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 /// Parameters of a verification.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct VerificationParameters {
     /// Slug of the workspace.
     pub workspace: Option<String>,
     /// Id of the project to read; when absent, the first one that the key's owner is a member of.

@@ -7,7 +7,7 @@
 
 use super::client::Gateway;
 use super::place::{self, Place};
-use super::report::{Checked, Finding, Report, Wanted};
+use super::report::{Checked, Finding, Report, VerificationParameters};
 use super::{bodies, doors, reads};
 use crate::plan::{Answer as Form, BodyRule, Method, Operation, OwnRecords, Plan, Special, Step, TypeMode};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ const SWITCHED: &str = "is_work_item_types_enabled";
 pub(super) async fn verify(
     plan: &Plan,
     gateway: &Gateway,
-    wanted: &Wanted,
+    wanted: &VerificationParameters,
     report: &mut Report,
 ) -> Result<(), String> {
     let slug = wanted.workspace.as_deref().ok_or("--write needs --workspace, to make a project in")?;

@@ -2,7 +2,7 @@
 
 use crate::support::furnished::PLAN;
 use bytes::Bytes;
-use causeway::shadow::{Difference, Outcome, Rules, Side, Words, compare};
+use causeway::shadow::{Difference, MemberNames, Outcome, Rules, Side, compare};
 use serde_json::{Value, json};
 
 type Compared = (Outcome, Vec<Difference>);
@@ -16,7 +16,7 @@ fn side(status: u16, body: &Value) -> Side {
 }
 
 fn found(order: Option<&str>, ours: &Value, theirs: &Value) -> Compared {
-    let words = Words::of(&PLAN);
+    let words = MemberNames::of(&PLAN);
     compare(Rules { words: &words, order, values: false }, &side(200, ours), &side(200, theirs))
 }
 
@@ -56,7 +56,7 @@ fn differences_that_the_contract_allows_are_ignored() {
     let other = [row("1", "x"), row("3", "x")];
     assert_eq!(found(Some("name"), &page(&one, json!(2)), &page(&other, json!(2))), equal());
     // Prose of errors.
-    let words = Words::of(&PLAN);
+    let words = MemberNames::of(&PLAN);
     let problem = |detail: &str| side(404, &json!({"code": "resource_not_found", "detail": detail}));
     let rules = Rules { words: &words, order: None, values: false };
     assert_eq!(compare(rules, &problem("no"), &problem("not here")), equal());
@@ -102,7 +102,7 @@ fn each_difference_is_told_by_place_and_kind() {
 
 #[test]
 fn status_media_type_and_code_count() {
-    let words = Words::of(&PLAN);
+    let words = MemberNames::of(&PLAN);
     let rules = Rules { words: &words, order: None, values: false };
     let both = |ours: Side, theirs: Side| differences(compare(rules, &ours, &theirs));
     let empty = json!({});
@@ -118,7 +118,7 @@ fn status_media_type_and_code_count() {
 
 #[test]
 fn values_are_told_where_that_is_set() {
-    let words = Words::of(&PLAN);
+    let words = MemberNames::of(&PLAN);
     let rules = Rules { words: &words, order: None, values: true };
     let (ours, theirs) = (json!({"custom_fields": {"Shoe": "42"}}), json!({"custom_fields": {"Shoe": "43"}}));
     let found = differences(compare(rules, &side(200, &ours), &side(200, &theirs)));

@@ -189,7 +189,7 @@ async fn a_loop_that_nobody_could_see_ends_at_its_first_turn() {
 async fn the_doctor_looks_at_it() {
     let told = async |settings: &[(&str, &str)]| {
         let settings = load(settings).expect("readable");
-        let report = doctor::examine(&settings, &doctor::Wanted::default()).await;
+        let report = doctor::examine(&settings, &doctor::CheckInputs::default()).await;
         let native = report.checks.into_iter().find(|check| check.part == "native");
         native.map(|check| (check.state, check.found))
     };

@@ -111,7 +111,7 @@ async fn a_target_that_is_none_is_refused_with_a_word_of_what_to_do() {
         assert!(fault.contains(words), "{to}: {fault}");
     }
     for (slug, words) in [("elsewhere", "answered GET"), ("../x", "that is no slug")] {
-        let change = |wanted: &mut causeway::leave::Wanted| wanted.workspaces = vec![slug.into()];
+        let change = |wanted: &mut causeway::leave::RunParameters| wanted.workspaces = vec![slug.into()];
         let fault = two.run_to(RunMode::DryRun, two.there.base(), change).await.unwrap_err();
         assert!(fault.contains(words), "{slug}: {fault}");
     }

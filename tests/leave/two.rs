@@ -3,7 +3,7 @@
 
 use crate::support::furnished::PLAN;
 use crate::support::gateway::{Answer, Gateway, serve_sandbox};
-use causeway::leave::{Place, Report, RunMode, Wanted, leave};
+use causeway::leave::{Place, Report, RunMode, RunParameters, leave};
 use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::settings::HttpAddress;
 use causeway::store::Store;
@@ -104,7 +104,7 @@ impl Two {
     }
 
     /// Runs the command with other options.
-    pub async fn run_with(&self, run_mode: RunMode, change: impl FnOnce(&mut Wanted)) -> Report {
+    pub async fn run_with(&self, run_mode: RunMode, change: impl FnOnce(&mut RunParameters)) -> Report {
         self.run_to(run_mode, self.there.base(), change).await.expect("a run")
     }
 
@@ -113,7 +113,7 @@ impl Two {
         &self,
         run_mode: RunMode,
         to: &str,
-        change: impl FnOnce(&mut Wanted),
+        change: impl FnOnce(&mut RunParameters),
     ) -> Result<Report, String> {
         self.run_as(KEY, run_mode, to, change).await
     }
@@ -124,11 +124,11 @@ impl Two {
         key: &str,
         run_mode: RunMode,
         to: &str,
-        change: impl FnOnce(&mut Wanted),
+        change: impl FnOnce(&mut RunParameters),
     ) -> Result<Report, String> {
         let place =
             |address: &str| Place { address: HttpAddress::parse(address).expect("an address"), key: key.into() };
-        let mut wanted = Wanted {
+        let mut wanted = RunParameters {
             run_mode,
             workspaces: vec!["acme".into()],
             update: false,

@@ -167,7 +167,8 @@ async fn nothing_is_left_with_the_key_of_somebody_who_is_no_administrator() {
     let fault = two.run_as("bob", RunMode::Carry, two.there.base(), |_| {}).await.unwrap_err();
     assert!(fault.contains("is not that of an administrator of the workspace acme"), "{fault}");
     // The report still has the results of the workspaces before the one that fails.
-    let change = |wanted: &mut causeway::leave::Wanted| wanted.workspaces = vec!["acme".into(), "elsewhere".into()];
+    let change =
+        |wanted: &mut causeway::leave::RunParameters| wanted.workspaces = vec!["acme".into(), "elsewhere".into()];
     let report = two.run_with(RunMode::Carry, change).await;
     expect(&report, Outcome::Alike);
     assert!(report.fault.as_ref().is_some_and(|fault| fault.contains("answered GET")), "{:?}", report.fault);

@@ -5,7 +5,7 @@ use crate::support::furnished::PLAN;
 use crate::support::gateway::{Gateway, WEB, serve_sandbox};
 use crate::support::postgres::Database;
 use crate::support::random::Random;
-use causeway::migration::{Counts, Report, Wanted, csv, text};
+use causeway::migration::{CountSelection, Counts, Report, csv, text};
 use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::store::{Store, UsageRow};
 use causeway::usage::today;
@@ -16,7 +16,7 @@ use uuid::Uuid;
 const V1: &str = "/api/v1/workspaces/acme/projects/00000000-0000-4000-c000-000000000001";
 
 async fn counts(store: &Store) -> Counts {
-    Counts::read(store, &PLAN, &Wanted::default(), today().into()).await.expect("counts")
+    Counts::read(store, &PLAN, &CountSelection::default(), today().into()).await.expect("counts")
 }
 
 /// Returns the calls by operation and client, with the class of the status.
@@ -77,7 +77,7 @@ async fn calls_of_both_interfaces_are_counted_without_what_they_hold() {
     assert!(shown.lines().all(|line| line.chars().count() <= 110), "{shown}");
     // An operation that others call is neither never called nor ready, also when one client or one day is selected.
     for (client, days) in [(Some("unreadable".to_owned()), None), (None, Some(1))] {
-        let wanted = Wanted { client, days, ..Wanted::default() };
+        let wanted = CountSelection { client, days, ..CountSelection::default() };
         for (later, is_ready) in [(0, false), (13, false), (14, true)] {
             let day = i64::from(today()) + later;
             let part = Counts::read(&store, &PLAN, &wanted, day).await.expect("counts");

@@ -129,7 +129,7 @@ impl Story {
             assert!(matches!(v2.status, 400 | 403 | 404 | 502), "{}: {} {}", exchange.name, v2.status, v2.json);
             return self.note("refused", &exchange.name);
         }
-        let narrows = |lost: &causeway::explain::Lost| {
+        let narrows = |lost: &causeway::explain::NoEquivalent| {
             lost.place == "query"
                 && !["fields", "order_by"].contains(&lost.name.as_str())
                 && !lost.why.starts_with("v1 ignores")

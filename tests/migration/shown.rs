@@ -1,6 +1,6 @@
 //! The report as it is printed: days as dates, also in JSON, and numbers with words that fit them.
 
-use causeway::migration::{CallerLine, ClientLine, Left, Report, client_text, text};
+use causeway::migration::{CallerLine, ClientLine, RemainingOperation, Report, client_text, text};
 use serde_json::{Value, json};
 
 /// 2026-11-22, and the day after it.
@@ -10,7 +10,7 @@ fn report() -> Report {
     let client = ClientLine { client: "tool/1".into(), v1: 1, last_v1: Some(DAY), days: vec![(1, 0)], v2: 0 };
     let moved = ClientLine { client: "tool/2".into(), ..ClientLine::default() };
     let caller = CallerLine { fingerprint: "ab".into(), v1: 1, last_v1: Some(DAY), ..CallerLine::default() };
-    let left = Left {
+    let left = RemainingOperation {
         operation: "v1_states_list".into(),
         call: "GET /api/v1/…".into(),
         does: "states of a project".into(),
@@ -49,7 +49,7 @@ fn days_are_dates_in_json() {
 #[test]
 fn no_line_is_wider_than_a_terminal() {
     let long = "x".repeat(200);
-    let left = Left { operation: long.clone(), v2: vec![long.clone()], ..report().left[0].clone() };
+    let left = RemainingOperation { operation: long.clone(), v2: vec![long.clone()], ..report().left[0].clone() };
     let client = ClientLine { client: long.clone(), ..report().clients[0].clone() };
     let caller =
         CallerLine { person: long.clone(), title: long, kind: "v1 key".into(), ..report().callers[0].clone() };

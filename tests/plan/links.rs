@@ -3,7 +3,7 @@
 
 use crate::plan::support::{compiled, plan as without_links};
 use causeway::mapping::Texts;
-use causeway::plan::routes::{Found, Routes};
+use causeway::plan::routes::{RouteMatch, Routes};
 use causeway::plan::{Plan, Special, Step};
 use std::path::Path;
 
@@ -27,7 +27,7 @@ fn its_paths_and_fields_reach_v1() {
     let v1 = plan.resource("links").expect("links").v1.as_ref().expect("behind v1");
     assert_eq!(v1.list_query, "fields=id,title,url,issue,created_at,created_by");
     let path = "/api/v2/workspaces/acme/projects/p/work-items/w/links/l/";
-    let Found::Operation { operation, variables } = Routes::new(&plan).find("PATCH", path) else {
+    let RouteMatch::Operation { operation, variables } = Routes::new(&plan).find("PATCH", path) else {
         panic!("{path} is not found");
     };
     assert_eq!(plan.operations[operation].id, "links_update");
@@ -39,5 +39,5 @@ fn its_paths_and_fields_reach_v1() {
 #[test]
 fn without_the_file_there_are_no_links() {
     let found = Routes::new(&without_links()).find("GET", "/api/v2/workspaces/acme/projects/p/work-items/w/links/");
-    assert_eq!(found, Found::Unknown);
+    assert_eq!(found, RouteMatch::Unknown);
 }

@@ -1,7 +1,7 @@
 //! The route table finds every operation, and says exactly why it finds none.
 
 use crate::plan::support::plan;
-use causeway::plan::routes::{Found, Routes};
+use causeway::plan::routes::{RouteMatch, Routes};
 use causeway::plan::{Plan, Segment};
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -19,14 +19,14 @@ static LITERALS: LazyLock<HashSet<String>> = LazyLock::new(|| {
         .collect()
 });
 
-fn find(method: &str, path: &str) -> Found {
+fn find(method: &str, path: &str) -> RouteMatch {
     ROUTES.find(method, path)
 }
 
 /// Id of the operation found, with its variables.
 fn id(method: &str, path: &str) -> Option<(&'static str, Vec<(String, String)>)> {
     match find(method, path) {
-        Found::Operation { operation, variables } => Some((&PLAN.operations[operation].id, variables)),
+        RouteMatch::Operation { operation, variables } => Some((&PLAN.operations[operation].id, variables)),
         _ => None,
     }
 }
@@ -65,7 +65,7 @@ fn a_literal_goes_before_a_variable() {
     let types = "/api/v2/workspaces/acme/projects/p/work-item-types";
     assert_eq!(id("POST", &format!("{types}/enable/")).expect("found").0, "project_work_item_types_enable");
     assert_eq!(id("GET", &format!("{types}/other/")).expect("found").0, "project_work_item_types_retrieve");
-    assert_eq!(find("PATCH", &format!("{types}/enable/")), Found::WrongMethod { allow: vec!["POST"] });
+    assert_eq!(find("PATCH", &format!("{types}/enable/")), RouteMatch::WrongMethod { allow: vec!["POST"] });
     let (schema, variables) = id("GET", &format!("{types}/enable/schema/")).expect("found");
     assert_eq!(schema, "project_work_item_types_schema");
     assert_eq!(variables[2], ("pk".into(), "enable".into()));
@@ -75,19 +75,19 @@ fn a_literal_goes_before_a_variable() {
 fn head_reads_like_get() {
     let path = "/api/v2/users/me/";
     assert_eq!(find("HEAD", path), find("GET", path));
-    assert_eq!(find("POST", path), Found::WrongMethod { allow: vec!["GET", "HEAD"] });
+    assert_eq!(find("POST", path), RouteMatch::WrongMethod { allow: vec!["GET", "HEAD"] });
 }
 
 #[test]
 fn put_is_a_wrong_method_wherever_there_is_a_path() {
     let found = find("PUT", "/api/v2/workspaces/acme/projects/p/labels/l/");
-    assert_eq!(found, Found::WrongMethod { allow: vec!["GET", "HEAD", "PATCH", "DELETE"] });
+    assert_eq!(found, RouteMatch::WrongMethod { allow: vec!["GET", "HEAD", "PATCH", "DELETE"] });
 }
 
 #[test]
 fn a_missing_slash_is_told() {
-    assert_eq!(find("GET", "/api/v2/users/me"), Found::MissingSlash { right: "/api/v2/users/me/".into() });
-    assert_eq!(find("GET", "/api/v2/users/you"), Found::Unknown);
+    assert_eq!(find("GET", "/api/v2/users/me"), RouteMatch::MissingSlash { right: "/api/v2/users/me/".into() });
+    assert_eq!(find("GET", "/api/v2/users/you"), RouteMatch::Unknown);
 }
 
 #[test]
@@ -99,11 +99,11 @@ fn variables_arrive_decoded() {
 #[test]
 fn invalid_path_segments_are_unknown_paths() {
     for slug in ["", ".", "..", "%2e%2e", "a%2Fb", "a%2fb", "%", "%4", "%zz", "%ff", "%00", "a%0Ab"] {
-        assert_eq!(find("GET", &format!("/api/v2/workspaces/{slug}/members/")), Found::Unknown, "{slug}");
+        assert_eq!(find("GET", &format!("/api/v2/workspaces/{slug}/members/")), RouteMatch::Unknown, "{slug}");
     }
     for path in
         ["", "/", "api/v2/users/me/", "//api/v2/users/me/", "/api/v2/users/me//", "/api/v2/", "/api/v1/users/me/"]
     {
-        assert_eq!(find("GET", path), Found::Unknown, "{path}");
+        assert_eq!(find("GET", path), RouteMatch::Unknown, "{path}");
     }
 }

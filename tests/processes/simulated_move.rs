@@ -112,14 +112,14 @@ struct Sent {
 }
 
 /// A request to be sent.
-struct Wanted {
+struct VerificationParameters {
     path: String,
     key: &'static str,
     agent: &'static str,
     cell: Cell,
 }
 
-fn wanted(random: &mut Random, deeds: &[Deed], day: i64) -> Wanted {
+fn wanted(random: &mut Random, deeds: &[Deed], day: i64) -> VerificationParameters {
     let tool = &TOOLS[random.below(TOOLS.len())];
     let deed = &deeds[tool.deeds[random.below(tool.deeds.len())]];
     let person = tool.people[random.below(tool.people.len())];
@@ -127,7 +127,7 @@ fn wanted(random: &mut Random, deeds: &[Deed], day: i64) -> Wanted {
     let (path, operation) = if has_moved { &deed.v2 } else { &deed.v1 };
     let class = if person == "nobody" { 4 } else { deed.class };
     let cell = (day, (*operation).to_owned(), class, person.to_owned(), tool.name.to_owned());
-    Wanted { path: path.clone(), key: person, agent: tool.agent, cell }
+    VerificationParameters { path: path.clone(), key: person, agent: tool.agent, cell }
 }
 
 /// Returns the number of requests in one test.
@@ -184,7 +184,7 @@ impl Simulation {
                 let deed = &deeds()[0];
                 let (path, operation) = if tool.has_moved == Some(true) { &deed.v2 } else { &deed.v1 };
                 let cell = (day, (*operation).to_owned(), 2, (*person).to_owned(), tool.name.to_owned());
-                let wanted = Wanted { path: path.clone(), key: person, agent: tool.agent, cell };
+                let wanted = VerificationParameters { path: path.clone(), key: person, agent: tool.agent, cell };
                 let Outcome::Answered(at) = send(&self.http, &base, &wanted).await else {
                     panic!("a gateway that has just begun does not answer")
                 };
@@ -303,7 +303,7 @@ enum Outcome {
     NeverArrived,
 }
 
-async fn send(http: &reqwest::Client, base: &str, wanted: &Wanted) -> Outcome {
+async fn send(http: &reqwest::Client, base: &str, wanted: &VerificationParameters) -> Outcome {
     let sending = http.get(format!("{base}{}", wanted.path));
     let sending = sending.header("X-Api-Key", wanted.key).header("User-Agent", wanted.agent);
     let answer = match sending.send().await {

@@ -1,7 +1,7 @@
 //! Turns and epochs: the messages between processes on one store.
 
 use crate::store::place::{PROJECT, Place, is_sqlite};
-use causeway::store::{NoTurn, Patience, Store, Turn, Wanted};
+use causeway::store::{NoTurn, Patience, Store, Turn, TurnName};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -18,19 +18,19 @@ on_both_engines![
     epochs_grow_for_everybody,
 ];
 
-fn alone(name: &str) -> Wanted {
-    Wanted { name: name.to_owned(), shared: false }
+fn alone(name: &str) -> TurnName {
+    TurnName { name: name.to_owned(), shared: false }
 }
 
-fn shared(name: &str) -> Wanted {
-    Wanted { name: name.to_owned(), shared: true }
+fn shared(name: &str) -> TurnName {
+    TurnName { name: name.to_owned(), shared: true }
 }
 
 fn within(time: Duration) -> Patience {
     Patience { waiting: 1_000, until: Instant::now() + time }
 }
 
-async fn turn(store: &Store, wanted: Vec<Wanted>) -> Turn {
+async fn turn(store: &Store, wanted: Vec<TurnName>) -> Turn {
     store.turn(wanted, within(Duration::from_secs(60))).await.unwrap()
 }
 
@@ -77,7 +77,7 @@ async fn sets_of_names_never_wait_for_each_other(place: Place) {
             tokio::spawn(async move {
                 let names = [number % 5, (number * 3 + 1) % 5, (number * 2 + 2) % 5];
                 let shares = |name: usize| (number + name).is_multiple_of(3);
-                let wanted = |name: &usize| Wanted { name: format!("name {name}"), shared: shares(*name) };
+                let wanted = |name: &usize| TurnName { name: format!("name {name}"), shared: shares(*name) };
                 let held = turn(&store, names.iter().map(wanted).collect()).await;
                 for name in names.iter().filter(|name| !shares(**name)) {
                     inside[*name].fetch_add(1, Ordering::SeqCst);

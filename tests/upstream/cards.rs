@@ -3,7 +3,7 @@
 use crate::support::proofs::{card, card_target, get_card};
 use crate::support::scripted::{Exchange, Gate, ScriptedV1};
 use crate::upstream::{access_to, caller, context, project_id, workspace_id};
-use causeway::access::{Access, Caller, Named, ProjectCard, Role};
+use causeway::access::{Access, Caller, OwnerAge, ProjectCard, Role};
 use causeway::fresh::Changed;
 use causeway::refusal::Refusal;
 use http::{HeaderMap, HeaderValue};
@@ -210,9 +210,9 @@ async fn a_key_lost_between_two_requests_is_401_and_forgotten() {
     let (access, _) = access_to(&v1);
     let headers: HeaderMap =
         [("x-api-key".parse().unwrap(), HeaderValue::from_static("ada"))].into_iter().collect();
-    let ada = access.identify(&headers, None, Named::Lately, &context()).await.unwrap();
+    let ada = access.identify(&headers, None, OwnerAge::Recent, &context()).await.unwrap();
     assert_eq!(code(&access, &ada).await, Some("unauthorized"));
-    let again = access.identify(&headers, None, Named::Lately, &context()).await.unwrap_err();
+    let again = access.identify(&headers, None, OwnerAge::Recent, &context()).await.unwrap_err();
     assert_eq!(again.code(), "unauthorized");
     v1.finish();
 }

@@ -5,7 +5,7 @@ use crate::support::proofs::{card, get_card};
 use crate::support::recorded::recorded;
 use crate::support::scripted::{Exchange, Gate, ScriptedV1};
 use crate::upstream::{LONG, access_to, context, project_id};
-use causeway::access::{Access, Caller, Named, PrincipalKind};
+use causeway::access::{Access, Caller, OwnerAge, PrincipalKind};
 use causeway::context::Context;
 use causeway::refusal::Refusal;
 use causeway::sandbox::{Config, Sandbox, Seed};
@@ -24,7 +24,7 @@ fn me(file: &str, name: &str) -> Exchange {
 }
 
 async fn identify(access: &Access, key: &str) -> Result<Caller, Refusal> {
-    access.identify(&headers(key), None, Named::Lately, &context()).await
+    access.identify(&headers(key), None, OwnerAge::Recent, &context()).await
 }
 
 async fn code(access: &Access, key: &str) -> Option<&'static str> {
@@ -78,7 +78,7 @@ async fn without_a_credential_v1_is_not_asked() {
     let mut both = headers("ada");
     both.insert("authorization", HeaderValue::from_static("Bearer ada"));
     for headers in [HeaderMap::new(), headers(""), both] {
-        let refused = access.identify(&headers, None, Named::Lately, &context()).await.unwrap_err();
+        let refused = access.identify(&headers, None, OwnerAge::Recent, &context()).await.unwrap_err();
         assert_eq!(refused.code(), "unauthorized", "{headers:?}");
     }
     assert_eq!(v1.calls(), 0);
@@ -114,7 +114,7 @@ async fn the_identity_of_a_reader_with_cards_is_asked_for_every_five_minutes() {
     let (access, clock) = access_to(&v1);
     let read = async || {
         let ctx = context();
-        let caller = access.identify(&headers("ada"), None, Named::RelaxedAge, &ctx).await?;
+        let caller = access.identify(&headers("ada"), None, OwnerAge::Relaxed, &ctx).await?;
         access.project(&caller, "acme", project_id(), &ctx).await
     };
     let asked = || v1.seen().iter().filter(|call| call.target.contains("users/me/")).count();
@@ -123,7 +123,7 @@ async fn the_identity_of_a_reader_with_cards_is_asked_for_every_five_minutes() {
         clock.advance(Duration::from_secs(30));
     }
     assert_eq!(asked(), 1, "within five minutes");
-    assert!(access.identify(&headers("ada"), None, Named::RelaxedAge, &context()).await.is_ok());
+    assert!(access.identify(&headers("ada"), None, OwnerAge::Relaxed, &context()).await.is_ok());
     assert_eq!(asked(), 2, "after them");
     clock.advance(Duration::from_secs(60));
     assert!(identify(&access, "ada").await.is_ok());
@@ -182,7 +182,7 @@ async fn a_card_that_is_refused_ends_what_is_known_of_the_key() {
     v1.expect(get_card().key("ada").reply(200, card(Some(20))).times(3));
     let (access, clock) = access_to(&v1);
     let ctx = context();
-    let reader = async || access.identify(&headers("ada"), None, Named::RelaxedAge, &ctx).await;
+    let reader = async || access.identify(&headers("ada"), None, OwnerAge::Relaxed, &ctx).await;
     let caller = reader().await.unwrap();
     let card = async || access.project(&caller, "acme", project_id(), &ctx).await;
     for _ in 0..3 {
@@ -249,7 +249,7 @@ async fn waiting_for_shared_work_keeps_the_callers_own_deadline() {
     v1.expect(me("users", "users_me_admin").held(&gate));
     let (access, _) = access_to(&v1);
     let hurried = Context::new("r", Duration::from_millis(200));
-    let refused = tokio::time::timeout(LONG, access.identify(&headers("ada"), None, Named::Lately, &hurried))
+    let refused = tokio::time::timeout(LONG, access.identify(&headers("ada"), None, OwnerAge::Recent, &hurried))
         .await
         .expect("it ends");
     assert_eq!(refused.unwrap_err().code(), "upstream_timeout");

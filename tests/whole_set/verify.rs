@@ -2,7 +2,7 @@
 
 use super::operations::PLAN;
 use super::world::{SLUG, WEB, World};
-use causeway::verify::{Gateway, Report, Verdict, Wanted, verify};
+use causeway::verify::{Gateway, Report, Verdict, VerificationParameters, verify};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -18,7 +18,7 @@ fn of(report: &Report, verdict: &Verdict) -> String {
     lines.map(|line| format!("{}: {}\n", line.operation, line.told)).collect()
 }
 
-async fn verified(base: &str, wanted: Wanted) -> Report {
+async fn verified(base: &str, wanted: VerificationParameters) -> Report {
     let gateway = Gateway::new(base, Some("ada".to_owned())).expect("a client");
     verify(&PLAN, &gateway, &wanted).await.expect("a report")
 }
@@ -27,11 +27,11 @@ async fn verified(base: &str, wanted: Wanted) -> Report {
 async fn a_sound_gateway_passes_without_a_write() {
     let world = World::with(&UNLIMITED).await;
     world.gateway.sandbox().clear_journal();
-    let wanted = Wanted {
+    let wanted = VerificationParameters {
         workspace: Some(SLUG.to_owned()),
         project: Some(WEB.to_owned()),
         write: false,
-        ..Wanted::default()
+        ..VerificationParameters::default()
     };
     let report = verified(world.gateway.base(), wanted).await;
     assert_eq!(report.lines.len(), 88);
@@ -43,7 +43,7 @@ async fn a_sound_gateway_passes_without_a_write() {
     let journal = world.gateway.sandbox().journal();
     let written = journal.iter().filter(|entry| entry.method != "GET" && entry.status < 400).count();
     assert_eq!(written, 0, "nothing was written");
-    let nothing_named = verified(world.gateway.base(), Wanted::default()).await;
+    let nothing_named = verified(world.gateway.base(), VerificationParameters::default()).await;
     assert_eq!(nothing_named.count(&Verdict::Pass), 1, "who one is needs no workspace");
     assert_eq!(nothing_named.count(&Verdict::Skipped), 87);
 }
@@ -54,7 +54,12 @@ async fn a_sound_gateway_passes_with_every_operation_carried_out() {
     let projects = "/api/v1/workspaces/acme/projects/";
     let before = world.gateway.get("ada", projects).await.expect(200);
     let features = world.gateway.get("ada", "/api/v2/workspaces/acme/features/").await.expect(200);
-    let wanted = Wanted { workspace: Some(SLUG.to_owned()), project: None, write: true, ..Wanted::default() };
+    let wanted = VerificationParameters {
+        workspace: Some(SLUG.to_owned()),
+        project: None,
+        write: true,
+        ..VerificationParameters::default()
+    };
     let report = verified(world.gateway.base(), wanted).await;
     assert!(report.is_good(), "{}", of(&report, &Verdict::Fail));
     assert_eq!(of(&report, &Verdict::Skipped), "");
@@ -65,8 +70,12 @@ async fn a_sound_gateway_passes_with_every_operation_carried_out() {
     assert_eq!(again.json, features.json, "the mode is as it was");
     // A run that is stopped half-way restores what it changed.
     let stop = Arc::new(AtomicBool::new(false));
-    let wanted =
-        Wanted { workspace: Some(SLUG.to_owned()), write: true, stop: Arc::clone(&stop), ..Wanted::default() };
+    let wanted = VerificationParameters {
+        workspace: Some(SLUG.to_owned()),
+        write: true,
+        stop: Arc::clone(&stop),
+        ..VerificationParameters::default()
+    };
     let sandbox = world.gateway.sandbox();
     sandbox.clear_journal();
     let ending = async {
@@ -94,8 +103,12 @@ async fn a_place_that_is_not_there_is_told_once() {
         ("nope", None, true, "--workspace"),
         (SLUG, nowhere, false, "--project"),
     ] {
-        let wanted =
-            Wanted { workspace: Some(workspace.to_owned()), project: project.clone(), write, ..Wanted::default() };
+        let wanted = VerificationParameters {
+            workspace: Some(workspace.to_owned()),
+            project: project.clone(),
+            write,
+            ..VerificationParameters::default()
+        };
         let fault = verify(&PLAN, &gateway, &wanted).await.expect_err("it is not there");
         let named = project.as_deref().unwrap_or(workspace);
         assert!(fault.contains(named) && fault.contains(name) && fault.lines().count() == 1, "{fault}");
@@ -117,16 +130,16 @@ async fn wrong_answers_are_told() {
             });
         }
     });
-    let wanted = Wanted {
+    let wanted = VerificationParameters {
         workspace: Some(SLUG.to_owned()),
         project: Some(WEB.to_owned()),
         write: false,
-        ..Wanted::default()
+        ..VerificationParameters::default()
     };
     let report = verified(&base, wanted).await;
     assert_eq!(report.count(&Verdict::Fail), 88, "{report}");
     assert!(report.to_string().contains("FAIL    labels_list"), "{report}");
     let nobody = Gateway::new("http://127.0.0.1:9", None).expect("a client");
-    let fault = verify(&PLAN, &nobody, &Wanted::default()).await.expect_err("nobody listens");
+    let fault = verify(&PLAN, &nobody, &VerificationParameters::default()).await.expect_err("nobody listens");
     assert!(fault.contains("--against"), "{fault}");
 }

@@ -4,7 +4,7 @@
 
 mod meter;
 
-pub use meter::{MOST_IGNORED, Meter, Note, RequestNumber, Spender, Standing};
+pub use meter::{LimitState, MOST_IGNORED, Meter, Note, RequestNumber, Spender};
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -54,14 +54,14 @@ pub struct Context {
     pub tolerant: bool,
     /// Its cost at v1.
     pub meter: Arc<Meter>,
-    sent: Option<Sent>,
+    sent: Option<FirstCall>,
 }
 
 /// The instant of the first v1 call that a caller waits for; cheap to clone, all clones are the same.
 #[derive(Debug, Clone, Default)]
-pub struct Sent(Arc<OnceLock<Instant>>);
+pub struct FirstCall(Arc<OnceLock<Instant>>);
 
-impl Sent {
+impl FirstCall {
     /// Returns the time from `since` to that call; zero while no call was sent, or when it was sent before `since`.
     pub fn after(&self, since: Instant) -> Duration {
         self.0.get().map_or(Duration::ZERO, |at| at.saturating_duration_since(since))
@@ -111,8 +111,8 @@ impl Context {
 
     /// Returns the same context, and the value that tells when its first v1 call was sent.
     #[must_use]
-    pub fn with_sent_time(self) -> (Self, Sent) {
-        let sent = Sent::default();
+    pub fn with_sent_time(self) -> (Self, FirstCall) {
+        let sent = FirstCall::default();
         (Self { sent: Some(sent.clone()), ..self }, sent)
     }
 
@@ -124,7 +124,7 @@ impl Context {
 
     /// Records that a v1 call is sent at this instant.
     pub fn sends(&self, at: Instant) {
-        if let Some(Sent(first)) = &self.sent {
+        if let Some(FirstCall(first)) = &self.sent {
             let _ = first.set(at);
         }
     }

@@ -21,7 +21,7 @@ pub struct LiteralJson(pub Value);
 
 impl<'de> Deserialize<'de> for LiteralJson {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Below(0).deserialize(from).map(Self)
+        DepthReader(0).deserialize(from).map(Self)
     }
 }
 
@@ -45,7 +45,7 @@ pub fn cut_to_max_depth(text: &str) -> serde_json::Result<Option<String>> {
         return Ok(None);
     }
     let mut reader = serde_json::Deserializer::from_str(text);
-    let value = Below(1).deserialize(&mut reader)?;
+    let value = DepthReader(1).deserialize(&mut reader)?;
     reader.end()?;
     Ok(Some(value.to_string()))
 }
@@ -71,9 +71,9 @@ impl<'de> Deserialize<'de> for Members {
 }
 
 /// Reads a value that has this number of arrays and objects around it.
-struct Below(usize);
+struct DepthReader(usize);
 
-impl<'de> DeserializeSeed<'de> for Below {
+impl<'de> DeserializeSeed<'de> for DepthReader {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Value, D::Error> {
@@ -81,7 +81,7 @@ impl<'de> DeserializeSeed<'de> for Below {
     }
 }
 
-impl<'de> Visitor<'de> for Below {
+impl<'de> Visitor<'de> for DepthReader {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -122,7 +122,7 @@ impl<'de> Visitor<'de> for Below {
             return Ok(Value::Null);
         }
         let mut array = Vec::new();
-        while let Some(one) = given.next_element_seed(Below(self.0 + 1))? {
+        while let Some(one) = given.next_element_seed(DepthReader(self.0 + 1))? {
             array.push(one);
         }
         Ok(Value::Array(array))
@@ -140,7 +140,7 @@ impl<'de> Visitor<'de> for Below {
 fn object<'de, A: MapAccess<'de>>(mut given: A, level: usize) -> Result<Map<String, Value>, A::Error> {
     let mut members = Map::new();
     while let Some(name) = given.next_key::<String>()? {
-        members.insert(name, given.next_value_seed(Below(level))?);
+        members.insert(name, given.next_value_seed(DepthReader(level))?);
     }
     Ok(members)
 }

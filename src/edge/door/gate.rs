@@ -10,9 +10,9 @@
 //!
 //! May use: `edge::door`, `load`, `refusal`.
 
-use super::head::Refused;
+use super::head::BadHead;
 use super::limits::Limits;
-use super::scan::{Scan, Then};
+use super::scan::{NextAction, Scan};
 use crate::load::Reservation;
 use crate::refusal::Refusal;
 use bytes::{Buf, BytesMut};
@@ -68,7 +68,7 @@ impl Verdicts {
 enum Mode {
     Passing,
     /// A request was refused: later bytes are thrown away, this many so far.
-    Refused(usize),
+    BadHead(usize),
     Broken(&'static str, usize),
 }
 
@@ -124,23 +124,27 @@ impl<S> Gate<S> {
     }
 
     /// Carries out the next action after the good bytes.
-    fn go_on(&mut self, then: Then) {
+    fn go_on(&mut self, then: NextAction) {
         let then = match (then, self.account()) {
-            (Then::More, Err(_)) if self.scan.is_http2() => Then::Break("there is no memory for the connection"),
-            (Then::More, Err(refusal)) => Then::Refuse(Refused { refusal, stand_in: STAND_IN.to_vec() }),
+            (NextAction::More, Err(_)) if self.scan.is_http2() => {
+                NextAction::Break("there is no memory for the connection")
+            }
+            (NextAction::More, Err(refusal)) => {
+                NextAction::Refuse(BadHead { refusal, stand_in: STAND_IN.to_vec() })
+            }
             (then, _) => then,
         };
         match then {
-            Then::More => {}
-            Then::Break(why) => {
+            NextAction::More => {}
+            NextAction::Break(why) => {
                 self.held.truncate(self.ready);
                 self.mode = Mode::Broken(why, 0);
             }
-            Then::Refuse(refused) => {
+            NextAction::Refuse(refused) => {
                 self.held.truncate(self.ready);
                 self.held.extend_from_slice(&refused.stand_in);
                 self.ready = self.held.len();
-                self.mode = Mode::Refused(0);
+                self.mode = Mode::BadHead(0);
                 self.verdicts.told().refused = Some((self.scan.heads + 1, refused.refusal));
             }
         }
@@ -161,7 +165,7 @@ impl<S> Gate<S> {
 impl<S: AsyncRead + Unpin> Gate<S> {
     /// Throws away bytes after a refusal; is ready when no more bytes come, or after too many.
     fn poll_discard(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let (Mode::Refused(discarded) | Mode::Broken(_, discarded)) = &mut self.mode else {
+        let (Mode::BadHead(discarded) | Mode::Broken(_, discarded)) = &mut self.mode else {
             return Poll::Ready(());
         };
         let mut scratch = [0; 4096];
@@ -188,7 +192,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Gate<S> {
             match this.mode {
                 Mode::Passing => {}
                 Mode::Broken(why, _) => return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, why))),
-                Mode::Refused(_) => {
+                Mode::BadHead(_) => {
                     // Do not report the end of the stream, because that would end the answer as well.
                     let _ = this.poll_discard(cx);
                     return Poll::Pending;

@@ -25,7 +25,7 @@ fn judged(request: &Parts) -> Result<(), &'static str> {
     }
     let (version, uri) = (request.version, &request.uri);
     let needed = version == Version::HTTP_11 || version > Version::HTTP_11 && uri.authority().is_none();
-    let named = |text: &str| Named::parse(text).ok_or("The host of the request is malformed.");
+    let named = |text: &str| HostAndPort::parse(text).ok_or("The host of the request is malformed.");
     let header = header.map(|value| named(value.to_str().unwrap_or_default())).transpose()?;
     let address = uri.authority().map(|authority| named(authority.as_str())).transpose()?;
     match (header, address) {
@@ -37,12 +37,12 @@ fn judged(request: &Parts) -> Result<(), &'static str> {
     }
 }
 
-struct Named {
+struct HostAndPort {
     host: String,
     port: Option<u16>,
 }
 
-impl Named {
+impl HostAndPort {
     fn parse(text: &str) -> Option<Self> {
         let end = match text.strip_prefix('[') {
             Some(rest) => rest.find(']')? + 2,

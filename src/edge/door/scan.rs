@@ -3,7 +3,7 @@
 //! May use: `edge::door`.
 
 use super::chunks::{Chunks, Step};
-use super::head::{Refused, Search};
+use super::head::{BadHead, Search};
 use super::length::Body;
 use super::limits::Limits;
 
@@ -23,10 +23,10 @@ enum Part {
 
 /// Next action after the good bytes.
 #[derive(Debug)]
-pub(super) enum Then {
+pub(super) enum NextAction {
     More,
     /// Send this refusal and read no further.
-    Refuse(Refused),
+    Refuse(BadHead),
     /// End the connection: a body is broken.
     Break(&'static str),
 }
@@ -57,11 +57,11 @@ impl Scan {
 
     /// Returns how many of `bytes` are good, and the next action. The other bytes must be passed again, with more
     /// bytes.
-    pub(super) fn over(&mut self, bytes: &[u8]) -> (usize, Then) {
+    pub(super) fn over(&mut self, bytes: &[u8]) -> (usize, NextAction) {
         let mut good = 0;
         loop {
             match self.step(&bytes[good..]) {
-                Ok(0) => return (good, Then::More),
+                Ok(0) => return (good, NextAction::More),
                 Ok(step) => good += step,
                 Err(then) => return (good, then),
             }
@@ -69,7 +69,7 @@ impl Scan {
     }
 
     /// Returns how many bytes at the beginning of `bytes` are good, or fewer; 0 when more bytes are needed.
-    fn step(&mut self, bytes: &[u8]) -> Result<usize, Then> {
+    fn step(&mut self, bytes: &[u8]) -> Result<usize, NextAction> {
         if bytes.is_empty() {
             return Ok(0);
         }
@@ -84,7 +84,7 @@ impl Scan {
                 self.step(bytes)
             }
             Part::Http2 => Ok(bytes.len()),
-            Part::Head(search) => match search.head(bytes, self.limits).map_err(Then::Refuse)? {
+            Part::Head(search) => match search.head(bytes, self.limits).map_err(NextAction::Refuse)? {
                 None => Ok(0),
                 Some((length, body)) => {
                     self.heads += 1;
@@ -100,7 +100,7 @@ impl Scan {
                 }
                 Ok(here)
             }
-            Part::Chunks(chunks) => match chunks.step(bytes, self.limits).map_err(Then::Break)? {
+            Part::Chunks(chunks) => match chunks.step(bytes, self.limits).map_err(NextAction::Break)? {
                 Step::More => Ok(0),
                 Step::Passed(here) => Ok(here),
                 Step::Ended(here) => {
@@ -130,18 +130,18 @@ mod tests {
           POST /3 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n\r\n\r\n0\r\n\r\nGET /4 HTTP/1.1\r\n\r\n";
 
     /// Returns the number of good bytes, the heads, and the action when `bytes` arrive in pieces of `piece` bytes.
-    fn over(bytes: &[u8], piece: usize) -> (usize, u64, Then) {
+    fn over(bytes: &[u8], piece: usize) -> (usize, u64, NextAction) {
         let (mut scan, mut held, mut good) = (Scan::new(LIMITS), Vec::new(), 0);
         for new in bytes.chunks(piece) {
             held.extend_from_slice(new);
             let (passed, then) = scan.over(&held);
             held.drain(..passed);
             good += passed;
-            if !matches!(then, Then::More) {
+            if !matches!(then, NextAction::More) {
                 return (good, scan.heads, then);
             }
         }
-        (good, scan.heads, Then::More)
+        (good, scan.heads, NextAction::More)
     }
 
     #[test]
@@ -149,7 +149,7 @@ mod tests {
         for piece in 1..REQUESTS.len() {
             let (good, heads, then) = over(REQUESTS, piece);
             assert!(
-                good == REQUESTS.len() && heads == 4 && matches!(then, Then::More),
+                good == REQUESTS.len() && heads == 4 && matches!(then, NextAction::More),
                 "{piece}: {good} {heads} {then:?}"
             );
         }
@@ -161,7 +161,7 @@ mod tests {
         let bytes = [REQUESTS, bad].concat();
         for piece in 1..bytes.len() {
             let (good, heads, then) = over(&bytes, piece);
-            let Then::Refuse(refused) = then else { panic!("{piece}: {then:?}") };
+            let NextAction::Refuse(refused) = then else { panic!("{piece}: {then:?}") };
             assert_eq!((good, heads, refused.refusal.status()), (REQUESTS.len(), 4, 400), "{piece}");
             assert_eq!(refused.stand_in, b"GET /5 HTTP/1.1\r\nconnection: close\r\nHost: a\r\n\r\n");
         }
@@ -172,20 +172,26 @@ mod tests {
         let bytes = [HTTP2_PREFACE, b"\0\0\0\x04\0\0\0\0\0GET / nonsense\n\n"].concat();
         for piece in 1..bytes.len() {
             let (good, heads, then) = over(&bytes, piece);
-            assert!(good == bytes.len() && heads == 0 && matches!(then, Then::More), "{piece}: {then:?}");
+            assert!(good == bytes.len() && heads == 0 && matches!(then, NextAction::More), "{piece}: {then:?}");
         }
     }
 
     #[test]
     fn a_head_without_an_end_is_too_large_at_some_time() {
         let (good, _, then) = over(&[&b"GET / HTTP/1.1\r\nx: "[..], &[b'x'; 9000]].concat(), 100);
-        assert!(good == 0 && matches!(&then, Then::Refuse(refused) if refused.refusal.status() == 431), "{then:?}");
+        assert!(
+            good == 0 && matches!(&then, NextAction::Refuse(refused) if refused.refusal.status() == 431),
+            "{then:?}"
+        );
     }
 
     #[test]
     fn empty_lines_before_a_head_cost_their_length_alone() {
         let (good, _, then) = over(&b"\r\n".repeat(LIMITS.head), 1);
-        assert!(good == 0 && matches!(&then, Then::Refuse(refused) if refused.refusal.status() == 431), "{then:?}");
+        assert!(
+            good == 0 && matches!(&then, NextAction::Refuse(refused) if refused.refusal.status() == 431),
+            "{then:?}"
+        );
     }
 
     /// Generates streams of parts of good and bad requests.
@@ -220,7 +226,7 @@ mod tests {
             prop_assert_eq!((whole.0, whole.1), (parts.0, parts.1), "{:?}", (&whole.2, &parts.2));
             // A head that arrives in one piece is checked at once; one that arrives slowly is checked when it is
             // complete.
-            let waits = matches!((&whole.2, &parts.2), (Then::Refuse(_), Then::More));
+            let waits = matches!((&whole.2, &parts.2), (NextAction::Refuse(_), NextAction::More));
             let same = std::mem::discriminant(&whole.2) == std::mem::discriminant(&parts.2);
             prop_assert!(same || waits, "{:?}", (&whole.2, &parts.2));
         }

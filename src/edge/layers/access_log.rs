@@ -45,7 +45,7 @@ impl Line {
             Counted { counting, arrived, done: false }
         });
         Self(Box::new(Ending {
-            asked: (told || recorded).then(|| Asked {
+            asked: (told || recorded).then(|| LoggedRequest {
                 method: request.method().clone(),
                 path: path.to_owned(),
                 peer: request.extensions().get().copied(),
@@ -82,14 +82,14 @@ struct Counted {
 }
 
 /// Method, path and peer of a request; kept only when the log or a trace needs them.
-struct Asked {
+struct LoggedRequest {
     method: Method,
     path: String,
     peer: Option<Peer>,
 }
 
 struct Ending {
-    asked: Option<Asked>,
+    asked: Option<LoggedRequest>,
     told: bool,
     /// Time to the answer from which a request is logged as a warning; zero for never.
     slow: Duration,
@@ -185,7 +185,7 @@ impl Drop for Ending {
 }
 
 impl Ending {
-    fn tell(&self, asked: &Asked, sender: &Sender, status: u16, source: Source, took: Duration) {
+    fn tell(&self, asked: &LoggedRequest, sender: &Sender, status: u16, source: Source, took: Duration) {
         let peer = asked.peer.map(|peer| peer.0.ip().to_string()).unwrap_or_default();
         let meter = &self.context.meter;
         macro_rules! tell {

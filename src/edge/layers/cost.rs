@@ -3,7 +3,7 @@
 //! this folder.
 
 use super::companion::Companion;
-use crate::context::{Context, MOST_IGNORED, Meter, Standing};
+use crate::context::{Context, LimitState, MOST_IGNORED, Meter};
 use crate::edge::body::Body;
 use crate::edge::pools::is_v2;
 use crate::edge::problem;
@@ -133,10 +133,10 @@ fn push_milliseconds(text: &mut String, time: Duration) {
 /// Writes the state of the credential's limit: `RateLimit` and `RateLimit-Policy` as structured fields
 /// (draft-ietf-httpapi-ratelimit-headers-10), and the older `X-RateLimit-*` with the reset as a Unix second, as v1
 /// writes it.
-fn add_standing(headers: &mut HeaderMap, standing: &Standing) {
+fn add_standing(headers: &mut HeaderMap, standing: &LimitState) {
     let seconds = standing.reset.as_secs_f64().ceil() as u64;
     let reset = (since_1970() + standing.reset).as_secs_f64().ceil() as u64;
-    let Standing { policy, limit, remaining, .. } = standing;
+    let LimitState { policy, limit, remaining, .. } = standing;
     for (name, text) in [
         (RATE_LIMIT, format!("\"{policy}\";r={remaining};t={seconds}")),
         (POLICY, format!("\"{policy}\";q={limit};w=60")),
@@ -169,7 +169,7 @@ mod tests {
     fn the_headers_are_those_of_the_draft_and_the_older_ones() {
         let mut written = http::HeaderMap::new();
         let reset = Duration::from_millis(29_200);
-        add_standing(&mut written, &Standing { policy: "oauth", limit: 600, remaining: 42, reset });
+        add_standing(&mut written, &LimitState { policy: "oauth", limit: 600, remaining: 42, reset });
         let text = |name: &str| written[name].to_str().unwrap();
         assert_eq!(text("ratelimit"), "\"oauth\";r=42;t=30");
         assert_eq!(text("ratelimit-policy"), "\"oauth\";q=600;w=60");

@@ -3,7 +3,7 @@
 
 use crate::edge::body::Body;
 use crate::edge::client_address::ClientAddress;
-use crate::edge::intake::{Holding, Manner, Patience, taken_in};
+use crate::edge::intake::{Holding, Patience, ReadingMode, taken_in};
 use crate::edge::outgoing::Load;
 use crate::edge::pools::{Kind, Pools};
 use crate::load::Asker;
@@ -41,10 +41,10 @@ impl Permit {
             Kind::PassThrough => {
                 let has_body = !request.body().is_end_stream();
                 let stages = pools.of(Kind::PassThrough);
-                (Holding::passing(stages, asker, has_body, &pools.memory, PASSING)?, Manner::Streamed)
+                (Holding::passing(stages, asker, has_body, &pools.memory, PASSING)?, ReadingMode::Streamed)
             }
             Kind::V2 | Kind::OAuth | Kind::Pages | Kind::Hints => {
-                (Holding::served(pools.of(kind), asker, &pools.memory)?, Manner::Collected)
+                (Holding::served(pools.of(kind), asker, &pools.memory)?, ReadingMode::Collected)
             }
         };
         let permit =

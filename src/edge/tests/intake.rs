@@ -32,7 +32,7 @@ fn served(stages: &Stages) -> Arc<Holding> {
     Holding::served(stages, Asker::default(), &Memory::new(1 << 20, Share(50))).unwrap()
 }
 
-async fn time_of(body: Body, manner: Manner) -> (Result<Bytes, Refusal>, u64) {
+async fn time_of(body: Body, manner: ReadingMode) -> (Result<Bytes, Refusal>, u64) {
     let (stages, began) = (stages(), Instant::now());
     let body = taken_in(body, served(&stages), manner, patience());
     (read_body(body, 1 << 20).await, began.elapsed().as_secs())
@@ -41,13 +41,13 @@ async fn time_of(body: Body, manner: Manner) -> (Result<Bytes, Refusal>, u64) {
 #[tokio::test(start_paused = true)]
 async fn a_body_that_stops_arriving_is_refused() {
     let stalled = StreamBody::new(stream::pending::<Result<Frame<Bytes>, BodyError>>()).boxed_unsync();
-    let (read, seconds) = time_of(stalled, Manner::Collected).await;
+    let (read, seconds) = time_of(stalled, ReadingMode::Collected).await;
     assert_eq!((read, seconds), (Err(Refusal::invalid("The request body did not arrive in time.")), 10));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_byte_each_four_seconds_buys_nothing() {
-    for manner in [Manner::Collected, Manner::Streamed] {
+    for manner in [ReadingMode::Collected, ReadingMode::Streamed] {
         let (read, seconds) = time_of(dripping(1000, 1, Duration::from_secs(4)), manner).await;
         assert!(read.is_err() && seconds <= 10, "{manner:?}: {seconds} s");
     }
@@ -56,9 +56,9 @@ async fn a_byte_each_four_seconds_buys_nothing() {
 #[tokio::test(start_paused = true)]
 async fn a_body_that_keeps_its_pace_has_its_time_and_one_that_passes_through_all_it_wants() {
     let steady = || dripping(100, 2048, Duration::from_secs(2));
-    let (read, seconds) = time_of(steady(), Manner::Collected).await;
+    let (read, seconds) = time_of(steady(), ReadingMode::Collected).await;
     assert!(read.is_err() && seconds == 20, "{seconds} s");
-    let (read, seconds) = time_of(steady(), Manner::Streamed).await;
+    let (read, seconds) = time_of(steady(), ReadingMode::Streamed).await;
     assert!(read.is_ok() && seconds >= 200, "{seconds} s");
 }
 
@@ -66,7 +66,8 @@ async fn a_body_that_keeps_its_pace_has_its_time_and_one_that_passes_through_all
 async fn a_request_waiting_for_its_body_holds_no_serving_place() {
     let stages = stages();
     let holding = served(&stages);
-    let body = taken_in(dripping(2, 5, Duration::from_secs(1)), holding.clone(), Manner::Collected, patience());
+    let body =
+        taken_in(dripping(2, 5, Duration::from_secs(1)), holding.clone(), ReadingMode::Collected, patience());
     assert_eq!((stages.served.taken(), stages.bodies.taken()), (1, 0));
     let reading = tokio::spawn(read_body(body, 1 << 20));
     tokio::time::sleep(Duration::from_millis(1500)).await;
@@ -86,12 +87,12 @@ async fn a_body_beyond_the_places_or_the_memory_is_refused() {
     let stages = stages();
     let waiting = || dripping(2, 600, Duration::from_secs(1));
     let all = [stages.bodies.enter(Asker::default()).unwrap(), stages.bodies.enter(Asker::default()).unwrap()];
-    let body = taken_in(waiting(), served(&stages), Manner::Collected, patience());
+    let body = taken_in(waiting(), served(&stages), ReadingMode::Collected, patience());
     assert_eq!(read_body(body, 1 << 20).await, Err(Refusal::Overloaded));
     drop(all);
     let memory = Memory::new(1000, Share(50));
     let holding = Holding::served(&stages, Asker::default(), &memory).unwrap();
-    let body = taken_in(waiting(), holding, Manner::Collected, patience());
+    let body = taken_in(waiting(), holding, ReadingMode::Collected, patience());
     assert_eq!(read_body(body, 1 << 20).await, Err(Refusal::Overloaded));
     assert_eq!(memory.used(), 0);
 }
@@ -100,7 +101,7 @@ async fn a_body_beyond_the_places_or_the_memory_is_refused() {
 async fn a_body_that_is_there_changes_nothing() {
     let (stages, memory) = (stages(), Memory::new(100, Share(50)));
     let holding = Holding::served(&stages, Asker::default(), &memory).unwrap();
-    let body = taken_in(full("abc"), holding.clone(), Manner::Collected, patience());
+    let body = taken_in(full("abc"), holding.clone(), ReadingMode::Collected, patience());
     assert_eq!(read_body(body, 10).await.unwrap(), "abc");
     assert_eq!((stages.served.taken(), stages.bodies.taken(), memory.used()), (1, 0, 3));
 }

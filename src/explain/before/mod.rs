@@ -11,7 +11,7 @@ mod query;
 mod request;
 mod told;
 
-pub use told::{Lost, Replacement, Successor};
+pub use told::{NoEquivalent, Replacement, Successor};
 
 use crate::plan::{Plan, V1Found};
 use request::Call;

@@ -16,7 +16,7 @@ pub struct Renamed {
 
 /// A part without an equivalent in v2.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Lost {
+pub struct NoEquivalent {
     /// Place of the part: `path`, `query`, `body` or `answer`.
     pub place: &'static str,
     /// Name in v1.
@@ -56,7 +56,7 @@ pub struct Replacement {
     /// Names that differ.
     pub renamed: Vec<Renamed>,
     /// Parts without an equivalent.
-    pub lost: Vec<Lost>,
+    pub lost: Vec<NoEquivalent>,
     /// Other differences of the answer.
     pub changes: Vec<String>,
 }
@@ -74,6 +74,6 @@ impl Replacement {
 
     /// Reports a part without an equivalent in v2.
     pub(super) fn lose(&mut self, place: &'static str, name: impl Into<String>, why: impl Into<String>) {
-        self.lost.push(Lost { place, name: name.into(), why: why.into() });
+        self.lost.push(NoEquivalent { place, name: name.into(), why: why.into() });
     }
 }

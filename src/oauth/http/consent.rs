@@ -8,7 +8,7 @@
 
 use super::page::{Page, STYLE, ScopeLine, failure, lines, redirect, redirect_after_form, stale};
 use super::proof::{FormCookie, Unproven, is_cross_site, with_form};
-use super::{Asked, OAuthPages};
+use super::{OAuthPages, ParsedRequest};
 use crate::edge::Body;
 use crate::oauth::OAuth;
 use crate::oauth::protocol::authorize::{self, Authorization, Target};
@@ -43,7 +43,7 @@ struct ConsentPage<'a> {
 
 /// A request as the page showed it. It is sealed into the form, so that the person decides about exactly this request.
 #[derive(Serialize, Deserialize)]
-struct Shown {
+struct ConsentRequest {
     #[serde(flatten)]
     target: Target,
     state: Option<String>,
@@ -53,7 +53,7 @@ struct Shown {
 
 impl OAuthPages {
     /// `GET`: shows the app's request.
-    pub(super) async fn ask(&self, asked: &Asked) -> Page {
+    pub(super) async fn ask(&self, asked: &ParsedRequest) -> Page {
         if !self.oauth.is_set_up() {
             return Err(failure(503, TITLE, NOT_SET_UP));
         }
@@ -65,7 +65,7 @@ impl OAuthPages {
         let public = client.secret_hash.is_none();
         let judged = authorize::judge(&form, public, |scope| OAuth::may_ask(&client, scope));
         Ok(match (state, judged) {
-            (Ok(state), Ok(wanted)) => self.show(asked, &client, Shown { target, state, wanted }, None),
+            (Ok(state), Ok(wanted)) => self.show(asked, &client, ConsentRequest { target, state, wanted }, None),
             (state, judged) => {
                 let error = state.as_ref().err().or(judged.as_ref().err()).cloned();
                 let error = error.unwrap_or_else(|| OAuthError::invalid_request("The request is not valid."));
@@ -75,12 +75,12 @@ impl OAuthPages {
     }
 
     /// `POST`: carries out the person's decision.
-    pub(super) async fn decide(&self, asked: &Asked) -> Page {
+    pub(super) async fn decide(&self, asked: &ParsedRequest) -> Page {
         if !self.oauth.is_set_up() {
             return Err(failure(503, TITLE, NOT_SET_UP));
         }
         let form = sent_form(asked).ok_or_else(|| stale(TITLE))?;
-        let shown = self.open_form::<Shown>(PURPOSE, asked, form.get("request")).await;
+        let shown = self.open_form::<ConsentRequest>(PURPOSE, asked, form.get("request")).await;
         let shown = shown.ok_or_else(|| stale(TITLE))?;
         let client = self.known_client(&shown.target).await?;
         let (uri, state) = (shown.target.redirect_uri.as_str(), shown.state.as_deref());
@@ -113,7 +113,13 @@ impl OAuthPages {
         Ok(client)
     }
 
-    fn show(&self, asked: &Asked, client: &Client, shown: Shown, unproven: Option<&Unproven>) -> Response<Body> {
+    fn show(
+        &self,
+        asked: &ParsedRequest,
+        client: &Client,
+        shown: ConsentRequest,
+        unproven: Option<&Unproven>,
+    ) -> Response<Body> {
         let cookie = FormCookie::of(asked);
         let Some(request) = self.seal_form(PURPOSE, &cookie, &shown) else {
             return failure(503, TITLE, NOT_SET_UP);
@@ -143,7 +149,13 @@ impl OAuthPages {
 }
 
 /// Sends the error of a request back to the app; a self-registered app gets none, and the person sees a page instead.
-fn back(asked: &Asked, client: &Client, uri: &str, error: &OAuthError, state: Option<&str>) -> Response<Body> {
+fn back(
+    asked: &ParsedRequest,
+    client: &Client,
+    uri: &str,
+    error: &OAuthError,
+    state: Option<&str>,
+) -> Response<Body> {
     if client.self_registered {
         return failure(400, TITLE, &format!("The app asked for something impossible. {}", error.description));
     }
@@ -151,7 +163,7 @@ fn back(asked: &Asked, client: &Client, uri: &str, error: &OAuthError, state: Op
 }
 
 /// Reads a form; `None` when no page of the gateway can have sent it.
-pub(super) fn sent_form(asked: &Asked) -> Option<Form> {
+pub(super) fn sent_form(asked: &ParsedRequest) -> Option<Form> {
     let form_type = asked.text_header("content-type").unwrap_or_default();
     if is_cross_site(asked) || !form_type.starts_with("application/x-www-form-urlencoded") {
         return None;

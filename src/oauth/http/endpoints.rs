@@ -2,7 +2,7 @@
 //!
 //! May use: `edge`, `plan`, `store`, this folder, `protocol`, `service`.
 
-use super::{Asked, OAuthPages, json};
+use super::{OAuthPages, ParsedRequest, json};
 use crate::edge::{Body, full};
 use crate::oauth::protocol::error::OAuthError;
 use crate::oauth::protocol::form::Form;
@@ -15,14 +15,14 @@ use serde_json::{Value, json as object};
 
 impl OAuthPages {
     /// The token endpoint (RFC 6749, 3.2).
-    pub(super) async fn token(&self, asked: &Asked) -> Result<Response<Body>, OAuthError> {
+    pub(super) async fn token(&self, asked: &ParsedRequest) -> Result<Response<Body>, OAuthError> {
         let (form, client) = self.authenticated(asked).await?;
         let request = token::parse(&form)?;
         Ok(json(200, &self.oauth.token(&client, request, &asked.context).await?))
     }
 
     /// The revocation endpoint (RFC 7009).
-    pub(super) async fn revoke(&self, asked: &Asked) -> Result<Response<Body>, OAuthError> {
+    pub(super) async fn revoke(&self, asked: &ParsedRequest) -> Result<Response<Body>, OAuthError> {
         let (form, client) = self.authenticated(asked).await?;
         self.oauth.revoke(&client, form.need("token")?).await?;
         let mut response = Response::new(full(""));
@@ -31,7 +31,7 @@ impl OAuthPages {
     }
 
     /// The introspection endpoint (RFC 7662). It requires a client secret, so that nobody can guess tokens here.
-    pub(super) async fn introspect(&self, asked: &Asked) -> Result<Response<Body>, OAuthError> {
+    pub(super) async fn introspect(&self, asked: &ParsedRequest) -> Result<Response<Body>, OAuthError> {
         let (form, client) = self.authenticated(asked).await?;
         if client.secret_hash.is_none() {
             return Err(OAuthError::invalid_client());
@@ -42,7 +42,7 @@ impl OAuthPages {
 
     /// Registers the calling app (RFC 7591), when registration is enabled. Registrations count like attempts to prove a
     /// key, so that nobody can fill the store.
-    pub(super) async fn register(&self, asked: &Asked) -> Result<Response<Body>, OAuthError> {
+    pub(super) async fn register(&self, asked: &ParsedRequest) -> Result<Response<Body>, OAuthError> {
         if !self.oauth.inner.attempts.take(asked.address) {
             let too_many = "Too many registrations came from this address; wait a minute.";
             return Err(OAuthError { status: 429, ..OAuthError::new("temporarily_unavailable", too_many) });
@@ -70,19 +70,19 @@ impl OAuthPages {
         Ok(json(201, &answer))
     }
 
-    pub(super) fn authorization_server(&self, asked: &Asked) -> Response<Body> {
+    pub(super) fn authorization_server(&self, asked: &ParsedRequest) -> Response<Body> {
         let scopes: Vec<&str> = scopes::all().collect();
         document(&metadata::authorization_server(&asked.base, &scopes, self.oauth.inner.settings.registration))
     }
 
-    pub(super) fn protected_resource(&self, asked: &Asked) -> Response<Body> {
+    pub(super) fn protected_resource(&self, asked: &ParsedRequest) -> Response<Body> {
         let scopes: Vec<&str> = scopes::all().collect();
         document(&metadata::protected_resource(&asked.base, &scopes, self.oauth.is_set_up()))
     }
 
     /// Returns the body of a request and the client that sent it. Parameters in the address are rejected, because
     /// addresses end up in logs (RFC 6749, 2.3.1).
-    async fn authenticated(&self, asked: &Asked) -> Result<(Form, Client), OAuthError> {
+    async fn authenticated(&self, asked: &ParsedRequest) -> Result<(Form, Client), OAuthError> {
         if !asked.query().is_empty() {
             return Err(OAuthError::invalid_request("Parameters belong into the body, not into the address."));
         }
@@ -97,7 +97,7 @@ impl OAuthPages {
     }
 }
 
-impl Asked {
+impl ParsedRequest {
     pub(super) fn bytes(&self) -> Result<&[u8], OAuthError> {
         let unreadable = |_| OAuthError::invalid_request("The body is too large or cannot be read.");
         self.body.as_deref().map_err(unreadable)

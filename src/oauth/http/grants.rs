@@ -5,7 +5,7 @@
 use super::consent::sent_form;
 use super::page::{Page, STYLE, ScopeLine, failure, lines, stale};
 use super::proof::{FormCookie, Unproven, with_form};
-use super::{Asked, OAuthPages};
+use super::{OAuthPages, ParsedRequest};
 use crate::edge::Body;
 use crate::oauth::service::NOT_SET_UP;
 use crate::store::StoreError;
@@ -53,7 +53,7 @@ struct Proven {
 
 impl OAuthPages {
     /// `GET` asks for a key; `POST` shows the list or revokes an entry.
-    pub(super) async fn grants(&self, asked: &Asked) -> Page {
+    pub(super) async fn grants(&self, asked: &ParsedRequest) -> Page {
         if !self.oauth.is_set_up() {
             return Err(failure(503, TITLE, NOT_SET_UP));
         }
@@ -98,7 +98,7 @@ impl OAuthPages {
 
     async fn listed(
         &self,
-        asked: &Asked,
+        asked: &ParsedRequest,
         proven: &Proven,
         done: Option<&'static str>,
     ) -> Result<Response<Body>, StoreError> {
@@ -130,7 +130,7 @@ impl OAuthPages {
         Ok(with_form(&cookie, &page, "", None))
     }
 
-    fn asking(&self, asked: &Asked, unproven: Option<&Unproven>) -> Response<Body> {
+    fn asking(&self, asked: &ParsedRequest, unproven: Option<&Unproven>) -> Response<Body> {
         let cookie = FormCookie::of(asked);
         let page = GrantsPage {
             style: STYLE,

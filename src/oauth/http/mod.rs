@@ -44,7 +44,7 @@ impl OAuthPages {
 }
 
 /// A parsed request.
-struct Asked {
+struct ParsedRequest {
     parts: Parts,
     body: Result<Bytes, Refusal>,
     context: Context,
@@ -53,7 +53,7 @@ struct Asked {
     address: IpAddr,
 }
 
-impl Asked {
+impl ParsedRequest {
     fn header(&self, name: &str) -> Option<&[u8]> {
         self.parts.headers.get(name).map(HeaderValue::as_bytes)
     }
@@ -103,13 +103,13 @@ impl Pages for OAuthPages {
             }
             let base = parts.extensions.get::<PublicBase>().map(ToString::to_string).unwrap_or_default();
             let address = client.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-            pages.route(Asked { parts, body, context, base, address }).await
+            pages.route(ParsedRequest { parts, body, context, base, address }).await
         })
     }
 }
 
 impl OAuthPages {
-    async fn route(&self, asked: Asked) -> Result<Response<Body>, Refusal> {
+    async fn route(&self, asked: ParsedRequest) -> Result<Response<Body>, Refusal> {
         let path = asked.parts.uri.path().to_owned();
         let prefix = asked.public_path("");
         if is_document(&path, AUTHORIZATION_SERVER, &prefix) && self.oauth.is_set_up() {
@@ -145,7 +145,7 @@ impl OAuthPages {
 
     async fn endpoint(
         &self,
-        asked: &Asked,
+        asked: &ParsedRequest,
         answer: impl Future<Output = Result<Response<Body>, OAuthError>>,
     ) -> Result<Response<Body>, Refusal> {
         only(asked, &["POST"])?;
@@ -153,7 +153,7 @@ impl OAuthPages {
     }
 }
 
-fn only(asked: &Asked, methods: &[&'static str]) -> Result<(), Refusal> {
+fn only(asked: &ParsedRequest, methods: &[&'static str]) -> Result<(), Refusal> {
     match methods.contains(&asked.parts.method.as_str()) {
         true => Ok(()),
         false => Err(Refusal::MethodNotAllowed { allow: methods.to_vec() }),

@@ -6,7 +6,7 @@
 //! May use: `edge`, `units`, `v1`, this folder, `keyring`, `attempts`, `access`.
 
 use super::page::as_answer;
-use super::{Asked, OAuthPages};
+use super::{OAuthPages, ParsedRequest};
 use crate::access::User;
 use crate::edge::Body;
 use crate::oauth::admin::usable;
@@ -63,13 +63,13 @@ pub(super) struct FormCookie {
 
 impl FormCookie {
     /// Returns the browser's cookie, or a new one.
-    pub(super) fn of(asked: &Asked) -> Self {
+    pub(super) fn of(asked: &ParsedRequest) -> Self {
         Self::sent(asked)
             .unwrap_or_else(|| Self { value: URL_SAFE_NO_PAD.encode(secret::random()), secure: asked.is_secure() })
     }
 
     /// Returns the browser's cookie, if the browser sent one.
-    pub(super) fn sent(asked: &Asked) -> Option<Self> {
+    pub(super) fn sent(asked: &ParsedRequest) -> Option<Self> {
         let (secure, name) = (asked.is_secure(), name(asked.is_secure()));
         let lines = asked.parts.headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
         let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
@@ -109,7 +109,7 @@ impl OAuthPages {
     pub(super) async fn open_form<T: DeserializeOwned>(
         &self,
         purpose: &str,
-        asked: &Asked,
+        asked: &ParsedRequest,
         form: Option<&str>,
     ) -> Option<T> {
         let cookie = FormCookie::sent(asked)?;
@@ -120,7 +120,7 @@ impl OAuthPages {
 
     /// Returns the person whose v1 key was typed in. v1 checks the key, and each address has a limited number of
     /// attempts.
-    pub(super) async fn person(&self, asked: &Asked, typed: &str) -> Result<(V1Key, Arc<User>), Unproven> {
+    pub(super) async fn person(&self, asked: &ParsedRequest, typed: &str) -> Result<(V1Key, Arc<User>), Unproven> {
         let attempts = &self.oauth.inner.attempts;
         if !attempts.take(asked.address) {
             return Err(Unproven {
@@ -157,6 +157,6 @@ fn place(purpose: &str, cookie: &FormCookie) -> String {
 }
 
 /// Checks whether the browser says that a form came from a page of another site. Older browsers say nothing.
-pub(super) fn is_cross_site(asked: &Asked) -> bool {
+pub(super) fn is_cross_site(asked: &ParsedRequest) -> bool {
     asked.text_header("sec-fetch-site").is_some_and(|site| !matches!(site, "same-origin" | "none"))
 }

@@ -18,9 +18,9 @@ struct World {
     carried_out: Arc<AtomicU64>,
 }
 
-fn asked(path: &str) -> Asked {
+fn asked(path: &str) -> RequestKey {
     let path_and_query = path.parse().unwrap();
-    Asked { key: KeyId::of(b"ada"), credential: None, path_and_query }
+    RequestKey { key: KeyId::of(b"ada"), credential: None, path_and_query }
 }
 
 fn ctx() -> Context {

@@ -294,12 +294,12 @@ struct Row {
     name: String,
     #[serde(default)]
     sequence_id: i64,
-    parent: Option<Above>,
+    parent: Option<ExpandedParent>,
 }
 
 /// An expanded parent; null becomes an object without id (trap 49, `items_get_expand_nulls`).
 #[derive(Deserialize)]
-struct Above {
+struct ExpandedParent {
     id: Option<Uuid>,
     sequence_id: Option<i64>,
 }

@@ -36,7 +36,7 @@ pub(in crate::run) fn wanted(resource: &Resource, call: &ListCall) -> Option<Dir
     }
 }
 
-pub(in crate::run) enum Found {
+pub(in crate::run) enum LookupResult {
     /// The one matching live item.
     Item(Box<Item>),
     /// There is no such live item.
@@ -46,7 +46,7 @@ pub(in crate::run) enum Found {
 }
 
 /// Looks up the one matching live item.
-pub(in crate::run) async fn find(job: &InProject<'_>, direct: &Direct) -> Result<Found, Refusal> {
+pub(in crate::run) async fn find(job: &InProject<'_>, direct: &Direct) -> Result<LookupResult, Refusal> {
     let request = match direct {
         Direct::Pair(id, source) => job.pair_request(id, source)?,
         Direct::Number(number) => job.request_by_key(&format!("{}-{number}", job.card.identifier))?,
@@ -56,7 +56,7 @@ pub(in crate::run) async fn find(job: &InProject<'_>, direct: &Direct) -> Result
     // Two items that share the pair or the number are a 500 (traps 18 and 47,
     // `items_find_by_shared_external_pair`, `items_key_of_shared_number`).
     if answer.status == 500 {
-        return Ok(Found::Unclear);
+        return Ok(LookupResult::Unclear);
     }
     if let Some(refusal) = crate::v1::refusal_of_status(&answer) {
         return Err(job.after_refused_read(refusal).await);
@@ -67,27 +67,27 @@ pub(in crate::run) async fn find(job: &InProject<'_>, direct: &Direct) -> Result
             // In an archived project no number is found (trap 58), and another project may have the identifier by
             // now. Not for pairs: import programs look for one before each create, and would pay for this read too.
             if matches!(direct, Direct::Number(_)) && !job.has_kept_its_identifier().await? {
-                return Ok(Found::Unclear);
+                return Ok(LookupResult::Unclear);
             }
-            Ok(Found::Nothing)
+            Ok(LookupResult::Nothing)
         }
         // An identifier that changed meanwhile is refused like an unknown one
         // (`updated_old_key_after_identifier_change`), and so is a lost right: the index asks without an
         // identifier and can distinguish the two.
-        403 => Ok(Found::Unclear),
+        403 => Ok(LookupResult::Unclear),
         status => Err(Refusal::upstream("The work item could not be looked up.", format!("status {status}"))),
     }
 }
 
 /// Returns the item that v1 found, if it is the requested one.
-async fn of_direct(job: &InProject<'_>, direct: &Direct, body: &[u8]) -> Result<Found, Refusal> {
+async fn of_direct(job: &InProject<'_>, direct: &Direct, body: &[u8]) -> Result<LookupResult, Refusal> {
     let found = match direct {
         Direct::Pair(..) => live(job, body).await?,
         // The look-up by number shows live items only (trap 53). When another project has the identifier by now, the
         // answer says nothing about this project.
         Direct::Number(_) => match of_this_project(job, body)? {
             Some(item) => Some(item),
-            None => return Ok(Found::Unclear),
+            None => return Ok(LookupResult::Unclear),
         },
     };
     let is_meant = |item: &Item| match direct {
@@ -98,8 +98,8 @@ async fn of_direct(job: &InProject<'_>, direct: &Direct, body: &[u8]) -> Result<
     };
     match found {
         Some(item) if !is_meant(&item) => Err(another(format!("v1 answered {direct:?} with {}", item.id))),
-        Some(item) => Ok(Found::Item(Box::new(item))),
-        None => Ok(Found::Nothing),
+        Some(item) => Ok(LookupResult::Item(Box::new(item))),
+        None => Ok(LookupResult::Nothing),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::run::job::{InProject, Job};
 use crate::run::kept::shelf::Audience;
 use crate::run::members::bad_data;
 use crate::run::reads::load::AT_ONCE;
-use crate::run::reads::outage::{Answered, Seen};
+use crate::run::reads::outage::{Answered, ItemAnswer};
 use crate::run::writes::write::same_record;
 use crate::translate::work_items::{self, Item};
 use crate::v1::{Doubt, V1Request, V1Response, refusal_of_status};
@@ -28,12 +28,12 @@ const FOR_AN_INDEX: f64 = 0.25;
 #[derive(Deserialize)]
 struct Changed {
     total_count: usize,
-    results: Vec<Moved>,
+    results: Vec<ParentChange>,
 }
 
 /// Parent of an item, and time of its last change.
 #[derive(Deserialize)]
-struct Moved {
+struct ParentChange {
     id: Uuid,
     #[serde(deserialize_with = "crate::v1::present")]
     parent: Option<Uuid>,
@@ -89,12 +89,12 @@ impl InProject<'_> {
         let request = V1Request::get(path, work_items::WHOLE);
         let seen = self.explain_refused_read(self.ask_item(request, id).await).await?;
         let answer = match seen {
-            Seen::Answer(Answered::Read(item)) => {
+            ItemAnswer::Answer(Answered::Read(item)) => {
                 same_record(item.id, id)?;
                 return Ok(*item);
             }
-            Seen::Answer(Answered::Otherwise(answer)) => answer,
-            Seen::Row(item) => return Box::pin(self.with_live_labels(*item)).await,
+            ItemAnswer::Answer(Answered::Otherwise(answer)) => answer,
+            ItemAnswer::Row(item) => return Box::pin(self.with_live_labels(*item)).await,
         };
         match answer.status {
             // The project exists, as its card said; the item does not (`items_get_random`, `archived_get`).

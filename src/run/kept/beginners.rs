@@ -12,21 +12,21 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A v1 path to read, and the key for it.
-type What = (Arc<str>, KeyId);
+type PathRead = (Arc<str>, KeyId);
 
 /// Keys that wait for room to begin a read.
 #[derive(Default, Clone)]
-pub(in crate::run) struct Beginners(Arc<Mutex<HashSet<What>>>);
+pub(in crate::run) struct Beginners(Arc<Mutex<HashSet<PathRead>>>);
 
 /// Waits on behalf of all requests that would read the same with the same key; ends when dropped.
 pub(in crate::run) struct Waiting {
     among: Beginners,
-    what: What,
+    what: PathRead,
 }
 
 impl Beginners {
     /// Begins to wait; none if another request already waits for the same.
-    pub(in crate::run) fn wait_for(&self, what: &What) -> Option<Waiting> {
+    pub(in crate::run) fn wait_for(&self, what: &PathRead) -> Option<Waiting> {
         self.0.lock().insert(what.clone()).then(|| Waiting { among: self.clone(), what: what.clone() })
     }
 }

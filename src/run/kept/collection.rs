@@ -28,7 +28,7 @@ pub struct Collection {
     /// Records of its kind that v1 does not list and shows elsewhere, in v1's members.
     beside: Mutex<HashMap<Uuid, Arc<Map<String, Value>>>>,
     /// Pages of the collection that were answered.
-    pub(in crate::run) ready: Ready,
+    pub(in crate::run) ready: AnswerStore,
     /// The only key for which the collection is valid. A list without rows is valid for the key that read it: its
     /// owner's rights were proven a moment before, and others may see more (`empty_lists`).
     only_for: Option<KeyId>,
@@ -55,7 +55,7 @@ impl Collection {
     pub fn new(rows: Vec<Arc<Held>>) -> Self {
         let by_id = rows.iter().enumerate().map(|(index, held)| (held.record.id, index)).collect();
         let size = rows.iter().map(|held| held.record.json.len()).sum();
-        let (by_name, beside, ready) = (OnceLock::new(), Mutex::default(), Ready::beside(size));
+        let (by_name, beside, ready) = (OnceLock::new(), Mutex::default(), AnswerStore::beside(size));
         Self { rows, by_id, size, by_name, beside, ready, only_for: None }
     }
 
@@ -122,21 +122,21 @@ const LEAST: usize = 8 * 1024;
 const ENTRY: usize = 256;
 
 /// An operation, by its index in the plan, and its parameters.
-type Asked = (usize, Parameters);
+type AnswerKey = (usize, Parameters);
 
 #[derive(Debug)]
-pub(in crate::run) struct Ready {
-    kept: Mutex<Kept>,
+pub(in crate::run) struct AnswerStore {
+    kept: Mutex<EncodedAnswers>,
     pub(in crate::run) most: usize,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
-    answers: HashMap<Asked, (Bytes, String)>,
+struct EncodedAnswers {
+    answers: HashMap<AnswerKey, (Bytes, String)>,
     bytes: usize,
 }
 
-impl Ready {
+impl AnswerStore {
     /// Creates an empty store of answers for a collection whose records have `size` bytes.
     pub(in crate::run) fn beside(size: usize) -> Self {
         Self { kept: Mutex::default(), most: (size * TIMES).clamp(LEAST, MOST) }
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_found_by_all_that_was_asked_and_not_kept_without_room() {
-        let ready = Ready::beside(MOST);
+        let ready = AnswerStore::beside(MOST);
         let asked = |query: &str| Parameters::parse(query);
         let first = ready.answer(1, &asked("order_by=name"), b"[1]".to_vec());
         assert_eq!(ready.get(1, &asked("order_by=name")), Some(first));
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn an_answer_that_is_made_twice_and_a_long_query_take_the_room_they_need() {
-        let (ready, asked) = (Ready::beside(0), Parameters::parse("search=x"));
+        let (ready, asked) = (AnswerStore::beside(0), Parameters::parse("search=x"));
         ready.answer(1, &asked, b"[]".to_vec());
         let once = ready.kept.lock().bytes;
         ready.answer(1, &asked, b"[]".to_vec());

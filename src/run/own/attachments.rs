@@ -4,7 +4,7 @@ use super::call::{OwnCall, Surface, found};
 use super::lists::Row;
 use super::properties::rows;
 use super::types::ids;
-use super::verbs::{Records, Sent};
+use super::verbs::{CheckedBody, Records};
 use crate::catalogue::{Catalogue, Edit, shapes};
 use crate::refusal::Refusal;
 use crate::v2::Reply;
@@ -46,13 +46,13 @@ impl Records for Attachments {
         catalogue.writable_type(call.project, call.variable(TYPE)?).map(|_| ())
     }
 
-    fn create(call: &OwnCall<'_>, edit: &mut Edit, sent: &Sent) -> Result<Uuid, Refusal> {
+    fn create(call: &OwnCall<'_>, edit: &mut Edit, sent: &CheckedBody) -> Result<Uuid, Refusal> {
         let type_id = call.variable(TYPE)?;
         edit.attach(type_id, &ids(sent.given.get("properties")))?;
         Ok(type_id)
     }
 
-    fn update(_: &OwnCall<'_>, _: &mut Edit, _: Uuid, _: &Sent) -> Result<(), Refusal> {
+    fn update(_: &OwnCall<'_>, _: &mut Edit, _: Uuid, _: &CheckedBody) -> Result<(), Refusal> {
         Err(Refusal::internal("a place on a type is not changed"))
     }
 

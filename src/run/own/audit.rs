@@ -27,7 +27,7 @@ const ATTACHED: &str = "work_item_type_property.attached";
 const ATTACHMENT: Events = [ATTACHED, ATTACHED, "work_item_type_property.detached"];
 
 /// A record in the form of the log: its name, its project, its values.
-type Shown = Option<(String, Option<Uuid>, Map<String, Value>)>;
+type AuditForm = Option<(String, Option<Uuid>, Map<String, Value>)>;
 
 /// Returns entries for all differences between the two catalogues.
 pub(super) fn entries(job: &Job, workspace: Uuid, before: &Catalogue, after: &Catalogue) -> Vec<AuditEntry> {
@@ -184,7 +184,7 @@ impl Differences<'_> {
         }
     }
 
-    fn push(&mut self, [created, updated, deleted]: Events, id: Uuid, old: Shown, new: Shown) {
+    fn push(&mut self, [created, updated, deleted]: Events, id: Uuid, old: AuditForm, new: AuditForm) {
         let Some((name, project, _)) = new.as_ref().or(old.as_ref()) else { return };
         let target = Target { id, name: name.clone(), project: *project };
         let event = match (&old, &new) {
@@ -192,7 +192,7 @@ impl Differences<'_> {
             (_, None) => deleted,
             _ => updated,
         };
-        let value = |shown: Shown| shown.map(|(_, _, shape)| Value::Object(shape));
+        let value = |shown: AuditForm| shown.map(|(_, _, shape)| Value::Object(shape));
         let (old, new) = (value(old), value(new));
         if old != new {
             self.entries.push(changed(self.actor.clone(), event, target, old, new));

@@ -4,7 +4,7 @@
 
 use super::call::{OwnCall, Surface, found};
 use super::lists::Row;
-use super::verbs::{Records, Sent};
+use super::verbs::{CheckedBody, Records};
 use crate::catalogue::{Catalogue, Context, Edit, EntryForm, named_projects, shapes};
 use crate::refusal::Refusal;
 use crate::v2::body::Given;
@@ -49,17 +49,17 @@ impl Records for Contexts {
         id.map_or(Ok(()), |id| found(catalogue.context_of(property, id)).map(|_| ()))
     }
 
-    async fn sent(call: &OwnCall<'_>) -> Result<Sent, Refusal> {
+    async fn sent(call: &OwnCall<'_>) -> Result<CheckedBody, Refusal> {
         let given = call.given_definition(EntryForm::IN_CONTEXT)?;
         let projects = visible(call, &given).await?;
-        Ok(Sent { given, projects })
+        Ok(CheckedBody { given, projects })
     }
 
-    fn create(call: &OwnCall<'_>, edit: &mut Edit, sent: &Sent) -> Result<Uuid, Refusal> {
+    fn create(call: &OwnCall<'_>, edit: &mut Edit, sent: &CheckedBody) -> Result<Uuid, Refusal> {
         edit.create_context(call.variable(PROPERTY)?, &sent.given, &sent.projects)
     }
 
-    fn update(_: &OwnCall<'_>, edit: &mut Edit, id: Uuid, sent: &Sent) -> Result<(), Refusal> {
+    fn update(_: &OwnCall<'_>, edit: &mut Edit, id: Uuid, sent: &CheckedBody) -> Result<(), Refusal> {
         edit.update_context(id, &sent.given, &sent.projects)
     }
 

@@ -21,7 +21,7 @@ pub(super) struct Key {
 }
 
 #[derive(Clone)]
-pub(super) struct Kept {
+pub(super) struct KeptRows {
     /// Version of the definitions from which the rows were built.
     pub(super) version: i64,
     pub(super) rows: Arc<[Record]>,
@@ -31,11 +31,11 @@ pub(super) struct Kept {
 
 /// The cached lists; clones are the same.
 #[derive(Clone)]
-pub struct KeptLists(pub(super) Cache<Key, Kept>);
+pub struct KeptLists(pub(super) Cache<Key, KeptRows>);
 
 impl Default for KeptLists {
     fn default() -> Self {
-        let weight = |_: &Key, kept: &Kept| u32::try_from(kept.rows.len() + 1).unwrap_or(u32::MAX);
+        let weight = |_: &Key, kept: &KeptRows| u32::try_from(kept.rows.len() + 1).unwrap_or(u32::MAX);
         Self(Cache::weighed(Bounds::of(CAPACITY).while_used_within(IDLE), weight))
     }
 }

@@ -3,7 +3,7 @@
 //! so it is heavy work. May use: what `run` may use.
 
 use super::call::{OwnCall, Surface};
-use super::kept_lists::{Kept, Key};
+use super::kept_lists::{KeptRows, Key};
 use crate::catalogue::Catalogue;
 use crate::heavy::{Input, SMALL};
 use crate::plan::{Field, Kind, Resource, ValueType};
@@ -39,7 +39,7 @@ impl OwnCall<'_> {
     }
 
     /// Returns the cached list for these definitions, or builds it.
-    async fn kept(&self, within: Option<Uuid>, rows: Rows) -> Result<Kept, Refusal> {
+    async fn kept(&self, within: Option<Uuid>, rows: Rows) -> Result<KeptRows, Refusal> {
         let job = self.job;
         let resource = job.operation().resource;
         let key = Key { resource, workspace: self.workspace, project: self.project, within };
@@ -53,7 +53,7 @@ impl OwnCall<'_> {
             let rows: Arc<[Record]> =
                 rows(surface, &of, within).into_iter().map(|row| record(resource, row)).collect();
             let size = rows.iter().map(|row| row.json.len()).sum();
-            Kept { version: of.version, rows, size }
+            KeptRows { version: of.version, rows, size }
         };
         // The size is not known yet. The build may run on another thread; it happens once for each edit.
         let kept = job.runner.heavy.run(Input::Own, SMALL + 1, &job.call.ctx, build).await?;

@@ -2,7 +2,7 @@
 
 use super::call::{OwnCall, Surface, found};
 use super::lists::Row;
-use super::verbs::{Records, Sent};
+use super::verbs::{CheckedBody, Records};
 use crate::catalogue::{Catalogue, Edit, PropertyOption, shapes};
 use crate::refusal::Refusal;
 use crate::v2::record::Cell;
@@ -55,11 +55,11 @@ impl Records for Options {
         id.map_or(Ok(()), |id| found(catalogue.option_of(property, id)).map(|_| ()))
     }
 
-    fn create(call: &OwnCall<'_>, edit: &mut Edit, sent: &Sent) -> Result<Uuid, Refusal> {
+    fn create(call: &OwnCall<'_>, edit: &mut Edit, sent: &CheckedBody) -> Result<Uuid, Refusal> {
         edit.create_option(call.variable(PROPERTY)?, &sent.given)
     }
 
-    fn update(_: &OwnCall<'_>, edit: &mut Edit, id: Uuid, sent: &Sent) -> Result<(), Refusal> {
+    fn update(_: &OwnCall<'_>, edit: &mut Edit, id: Uuid, sent: &CheckedBody) -> Result<(), Refusal> {
         edit.update_option(id, &sent.given)
     }
 

@@ -2,7 +2,7 @@
 
 use super::call::{OwnCall, Surface, found};
 use super::lists::Row;
-use super::verbs::{Records, Sent};
+use super::verbs::{CheckedBody, Records};
 use crate::catalogue::{Catalogue, Edit, EntryForm, Property, shapes};
 use crate::plan::Step;
 use crate::refusal::Refusal;
@@ -46,16 +46,16 @@ impl Records for Properties {
         id.map_or(Ok(()), |id| catalogue.writable_property(call.project, id).map(|_| ()))
     }
 
-    async fn sent(call: &OwnCall<'_>) -> Result<Sent, Refusal> {
+    async fn sent(call: &OwnCall<'_>) -> Result<CheckedBody, Refusal> {
         let form = EntryForm::inline(call.project, call.job.operation().step == Step::Create);
-        Ok(Sent { given: call.given_definition(form)?, projects: HashSet::new() })
+        Ok(CheckedBody { given: call.given_definition(form)?, projects: HashSet::new() })
     }
 
-    fn create(call: &OwnCall<'_>, edit: &mut Edit, sent: &Sent) -> Result<Uuid, Refusal> {
+    fn create(call: &OwnCall<'_>, edit: &mut Edit, sent: &CheckedBody) -> Result<Uuid, Refusal> {
         edit.create_property(call.project, &sent.given)
     }
 
-    fn update(_: &OwnCall<'_>, edit: &mut Edit, id: Uuid, sent: &Sent) -> Result<(), Refusal> {
+    fn update(_: &OwnCall<'_>, edit: &mut Edit, id: Uuid, sent: &CheckedBody) -> Result<(), Refusal> {
         edit.update_property(id, &sent.given)
     }
 

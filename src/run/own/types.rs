@@ -2,7 +2,7 @@
 
 use super::call::{OwnCall, Surface, found};
 use super::lists::Row;
-use super::verbs::{Records, Sent};
+use super::verbs::{CheckedBody, Records};
 use crate::amount::amount;
 use crate::catalogue::{Catalogue, Edit, WorkItemType, shapes};
 use crate::refusal::Refusal;
@@ -60,11 +60,11 @@ impl Records for Types {
         id.map_or(Ok(()), |id| catalogue.writable_type(call.project, id).map(|_| ()))
     }
 
-    fn create(call: &OwnCall<'_>, edit: &mut Edit, sent: &Sent) -> Result<Uuid, Refusal> {
+    fn create(call: &OwnCall<'_>, edit: &mut Edit, sent: &CheckedBody) -> Result<Uuid, Refusal> {
         edit.create_type(call.project, &sent.given)
     }
 
-    fn update(_: &OwnCall<'_>, edit: &mut Edit, id: Uuid, sent: &Sent) -> Result<(), Refusal> {
+    fn update(_: &OwnCall<'_>, edit: &mut Edit, id: Uuid, sent: &CheckedBody) -> Result<(), Refusal> {
         edit.update_type(id, &sent.given)
     }
 

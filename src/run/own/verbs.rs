@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use std::collections::HashSet;
 use uuid::Uuid;
 
-pub(super) struct Sent {
+pub(super) struct CheckedBody {
     /// The body, valid by its declaration.
     pub(super) given: Given,
     /// Projects that the body names and the caller sees.
@@ -45,14 +45,14 @@ pub(super) trait Records: 'static {
     fn may_write(call: &OwnCall<'_>, catalogue: &Catalogue, id: Option<Uuid>) -> Result<(), Refusal>;
 
     /// Reads the body of a create or an update.
-    async fn sent(call: &OwnCall<'_>) -> Result<Sent, Refusal> {
-        Ok(Sent { given: call.job.given()?, projects: HashSet::new() })
+    async fn sent(call: &OwnCall<'_>) -> Result<CheckedBody, Refusal> {
+        Ok(CheckedBody { given: call.job.given()?, projects: HashSet::new() })
     }
 
     /// Creates a record and returns its id.
-    fn create(call: &OwnCall<'_>, edit: &mut Edit, sent: &Sent) -> Result<Uuid, Refusal>;
+    fn create(call: &OwnCall<'_>, edit: &mut Edit, sent: &CheckedBody) -> Result<Uuid, Refusal>;
 
-    fn update(call: &OwnCall<'_>, edit: &mut Edit, id: Uuid, sent: &Sent) -> Result<(), Refusal>;
+    fn update(call: &OwnCall<'_>, edit: &mut Edit, id: Uuid, sent: &CheckedBody) -> Result<(), Refusal>;
 
     fn delete(call: &OwnCall<'_>, edit: &mut Edit, id: Uuid) -> Result<(), Refusal>;
 

@@ -61,7 +61,7 @@ pub async fn keep_ahead(runner: Arc<Runner>, key: V1Key) {
     loop {
         tokio::time::sleep(pause).await;
         for scope in runner.indexes.in_use(IN_USE, |_| true) {
-            if let Err(refusal) = renew(&runner, &key, &scope, Why::Ahead).await {
+            if let Err(refusal) = renew(&runner, &key, &scope, RefreshReason::Ahead).await {
                 tracing::debug!(project = %scope.project, code = refusal.code(), "not refreshed ahead");
             }
         }
@@ -70,7 +70,7 @@ pub async fn keep_ahead(runner: Arc<Runner>, key: V1Key) {
 
 /// Reason for refreshing an index that no request waits for.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::run) enum Why {
+pub(in crate::run) enum RefreshReason {
     /// Requests would soon have to wait for it.
     Ahead,
     /// v1 has hinted at a change at this time.
@@ -80,8 +80,13 @@ pub(in crate::run) enum Why {
 }
 
 /// Refreshes the index of `scope`; after a hint of v1, regardless of its age.
-pub(in crate::run) async fn renew(runner: &Runner, key: &V1Key, scope: &Scope, why: Why) -> Result<(), Refusal> {
-    let what = if matches!(why, Why::Ahead) { "refresh-ahead" } else { "refresh-hinted" };
+pub(in crate::run) async fn renew(
+    runner: &Runner,
+    key: &V1Key,
+    scope: &Scope,
+    why: RefreshReason,
+) -> Result<(), Refusal> {
+    let what = if matches!(why, RefreshReason::Ahead) { "refresh-ahead" } else { "refresh-hinted" };
     let ctx = Context::new(what, runner.settings.limits.deadline).with_priority(Priority::Index);
     // Requests share a read under way, so this read must not wait for quota.
     if runner.client.budget.is_short(key.id()) || !runner.sees_the_same(key, scope, &ctx).await? {
@@ -89,8 +94,8 @@ pub(in crate::run) async fn renew(runner: &Runner, key: &V1Key, scope: &Scope, w
     }
     let indexes = &runner.indexes;
     match why {
-        Why::Ahead => indexes.renew(indexes.settings().freshness / 2, scope, key, &ctx).await,
-        Why::Hinted(at) => indexes.renew(at.elapsed(), scope, key, &ctx).await,
-        Why::PassedOn => indexes.follow(scope, key, &ctx).await,
+        RefreshReason::Ahead => indexes.renew(indexes.settings().freshness / 2, scope, key, &ctx).await,
+        RefreshReason::Hinted(at) => indexes.renew(at.elapsed(), scope, key, &ctx).await,
+        RefreshReason::PassedOn => indexes.follow(scope, key, &ctx).await,
     }
 }

@@ -9,7 +9,7 @@
 
 use crate::fresh::Changed;
 use crate::run::runner::Runner;
-use crate::store::{Noted, StoreError};
+use crate::store::{HeldNames, StoreError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
@@ -44,7 +44,7 @@ impl Runner {
         &self,
         project: Uuid,
         changed: Vec<Changed>,
-        turn: Option<&Noted>,
+        turn: Option<&HeldNames>,
     ) -> Result<(), StoreError> {
         let epoch = self.store.bump_epoch(project, changed, turn, false).await?;
         self.reached(project, epoch, 1);
@@ -53,7 +53,7 @@ impl Runner {
 
     /// Announces a write that was answered; waits until all processes that answer from memory know of it. When the
     /// announcement fails, it is tried again after the answer: the write cannot be undone.
-    pub async fn announce_done(self: &Arc<Self>, project: Uuid, changed: Vec<Changed>, turn: Option<&Noted>) {
+    pub async fn announce_done(self: &Arc<Self>, project: Uuid, changed: Vec<Changed>, turn: Option<&HeldNames>) {
         let (began, mut pauses) = (Instant::now(), ANNOUNCE_PAUSES.iter());
         let fault = loop {
             let fault = match self.store.bump_epoch(project, changed.clone(), turn, true).await {
@@ -72,7 +72,7 @@ impl Runner {
         tokio::spawn(async move { runner.announce_late(project, changed, turn).await });
     }
 
-    async fn announce_late(&self, project: Uuid, changed: Vec<Changed>, turn: Option<Noted>) {
+    async fn announce_late(&self, project: Uuid, changed: Vec<Changed>, turn: Option<HeldNames>) {
         for _ in 0..LATE_ATTEMPTS {
             tokio::time::sleep(AGAIN).await;
             if let Ok(epoch) = self.store.bump_epoch(project, changed.clone(), turn.as_ref(), true).await {

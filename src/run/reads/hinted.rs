@@ -5,7 +5,7 @@
 //! several gateway processes, each hint reaches only one of them and is passed on: that process reads v1, and the
 //! others use v1's answer to it. May use: what `run` may use.
 
-use super::ahead::{IN_USE, Why, renew};
+use super::ahead::{IN_USE, RefreshReason, renew};
 use crate::index::Scope;
 use crate::run::runner::Runner;
 use crate::store::Hint;
@@ -22,11 +22,11 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// Projects that are being read because of a hint, with the last hint that arrived meanwhile.
 #[derive(Debug, Default)]
-pub struct Hints(Mutex<HashMap<Uuid, Option<Why>>>);
+pub struct Hints(Mutex<HashMap<Uuid, Option<RefreshReason>>>);
 
 impl Hints {
     /// Notes a hint; returns whether no task reads the project yet.
-    fn begin(&self, project: Uuid, why: Why) -> bool {
+    fn begin(&self, project: Uuid, why: RefreshReason) -> bool {
         let mut looking = self.0.lock();
         match looking.get_mut(&project) {
             Some(again) => {
@@ -41,7 +41,7 @@ impl Hints {
     }
 
     /// Returns the last hint since the last read; without one, the reading ends.
-    fn again(&self, project: Uuid) -> Option<Why> {
+    fn again(&self, project: Uuid) -> Option<RefreshReason> {
         let mut looking = self.0.lock();
         let again = looking.get_mut(&project).and_then(Option::take);
         if again.is_none() {
@@ -54,7 +54,7 @@ impl Hints {
 /// Handles v1's hint to this process about work items.
 pub fn touched(runner: &Arc<Runner>, hints: &Arc<Hints>, key: &V1Key, hint: Hint) {
     if runner.store.is_for_many() || !scopes(runner, &hint).is_empty() {
-        keep_looking(runner, hints, key, hint, Why::Hinted(Instant::now()));
+        keep_looking(runner, hints, key, hint, RefreshReason::Hinted(Instant::now()));
     }
 }
 
@@ -63,13 +63,13 @@ pub async fn follow_hints(runner: Arc<Runner>, key: V1Key, mut passed_on: Receiv
     let hints = Arc::new(Hints::default());
     while let Some(hint) = passed_on.recv().await {
         if !scopes(&runner, &hint).is_empty() {
-            keep_looking(&runner, &hints, &key, hint, Why::PassedOn);
+            keep_looking(&runner, &hints, &key, hint, RefreshReason::PassedOn);
         }
     }
 }
 
 /// Reads now, and then once a second while hints arrive; does nothing if a task already does so.
-fn keep_looking(runner: &Arc<Runner>, hints: &Arc<Hints>, key: &V1Key, hint: Hint, why: Why) {
+fn keep_looking(runner: &Arc<Runner>, hints: &Arc<Hints>, key: &V1Key, hint: Hint, why: RefreshReason) {
     if !hints.begin(hint.project, why) {
         return;
     }
@@ -79,7 +79,7 @@ fn keep_looking(runner: &Arc<Runner>, hints: &Arc<Hints>, key: &V1Key, hint: Hin
         while let Some(why) = next {
             look(&runner, &key, &hint, why).await;
             // Passed on only now, so that the other processes find the result of the read.
-            if matches!(why, Why::Hinted(_))
+            if matches!(why, RefreshReason::Hinted(_))
                 && let Err(fault) = runner.store.pass_on(hint.clone()).await
             {
                 tracing::debug!(project = %hint.project, %fault, "a hint was not passed on");
@@ -97,7 +97,7 @@ fn scopes(runner: &Runner, hint: &Hint) -> Vec<Scope> {
     runner.indexes.in_use(lately, hinted)
 }
 
-async fn look(runner: &Runner, key: &V1Key, hint: &Hint, why: Why) {
+async fn look(runner: &Runner, key: &V1Key, hint: &Hint, why: RefreshReason) {
     for scope in scopes(runner, hint) {
         if let Err(refusal) = renew(runner, key, &scope, why).await {
             tracing::debug!(project = %scope.project, code = refusal.code(), "not refreshed after a hint");
@@ -112,11 +112,13 @@ mod tests {
     #[test]
     fn a_flood_of_hints_is_one_look_and_one_more() {
         let (hints, project) = (Hints::default(), Uuid::from_u128(7));
-        let comes = || hints.begin(project, Why::Hinted(Instant::now()));
+        let comes = || hints.begin(project, RefreshReason::Hinted(Instant::now()));
         assert!(comes());
         assert!((0..1000).all(|_| !comes()));
         let all = Instant::now();
-        let Some(Why::Hinted(came)) = hints.again(project) else { panic!("what came meanwhile is looked at once") };
+        let Some(RefreshReason::Hinted(came)) = hints.again(project) else {
+            panic!("what came meanwhile is looked at once")
+        };
         assert!(came <= all, "and by what is read after the last of it");
         assert!(hints.again(project).is_none());
         assert!(comes(), "and then it begins anew");

@@ -2,7 +2,7 @@
 //!
 //! May use: what `run` may use.
 
-use crate::access::{Origin, Standing};
+use crate::access::{Origin, ProvenAccess};
 use crate::context::Context;
 use crate::refusal::Refusal;
 use crate::run::items::fields::settle_all;
@@ -49,7 +49,7 @@ async fn listing(runner: &Arc<Runner>, key: &V1Key, project: Uuid, slug: &str) -
         variables: vec![("slug".into(), slug.into()), ("project_id".into(), project.to_string())],
         parameters: Parameters::default(),
         caller,
-        standing: Standing::Person,
+        standing: ProvenAccess::Person,
         content_type: None,
         body: Ok(Bytes::new()),
         origin: Origin::default(),

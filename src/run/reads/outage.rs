@@ -35,7 +35,7 @@ pub(in crate::run) enum Answered<T> {
     Otherwise(V1Response),
 }
 
-pub(in crate::run) enum Seen {
+pub(in crate::run) enum ItemAnswer {
     Answer(Answered<Box<Item>>),
     /// A row of the index, during an outage.
     Row(Box<Item>),
@@ -256,7 +256,7 @@ impl Job {
 impl InProject<'_> {
     /// Returns the work item `id`: v1's answer or, during an outage, the newer one of its row in the index and
     /// v1's last answer.
-    pub(in crate::run) async fn ask_item(&self, request: V1Request, id: Uuid) -> Result<Seen, Refusal> {
+    pub(in crate::run) async fn ask_item(&self, request: V1Request, id: Uuid) -> Result<ItemAnswer, Refusal> {
         let (question, about) = (Question::new(Shown::Class(self.audience()?), &request), self.about(Some(id)));
         let scope = self.index_scope()?;
         let read = |answer: &V1Response| self.item_in(answer).map(Box::new);
@@ -266,16 +266,16 @@ impl InProject<'_> {
                 // An item that the newer index does not show is not shown, although v1 may have it.
                 (Some((_, read_at)), Some((index, newer))) if newer > read_at => Some((index, newer)),
                 (Some((answer, read_at)), _) => {
-                    return Some((Seen::Answer(Answered::Read(read(&answer).ok()?)), read_at));
+                    return Some((ItemAnswer::Answer(Answered::Read(read(&answer).ok()?)), read_at));
                 }
                 (None, index) => index,
             }
-            .and_then(|(index, read_at)| Some((Seen::Row(Box::new(index.get(id)?)), read_at)))
+            .and_then(|(index, read_at)| Some((ItemAnswer::Row(Box::new(index.get(id)?)), read_at)))
         };
         let asking = async {
             let answered =
                 self.ask_and_read(&question, request, read, |item| (item.id == id).then_some(about)).await;
-            answered.map(Seen::Answer)
+            answered.map(ItemAnswer::Answer)
         };
         or_older(&self.call.ctx, || self.is_queued(), older, pin!(asking)).await
     }

@@ -17,7 +17,7 @@ use crate::run::members::SKEW;
 use crate::translate::comments;
 use crate::units::now_micros;
 use crate::v2::body::Given;
-use crate::v2::time::{self, Micros, Written};
+use crate::v2::time::{self, ClientInstant, Micros};
 use crate::v2::value::trimmed;
 use crate::v2::{Parameters, Reply};
 use serde_json::{Value, json};
@@ -263,7 +263,7 @@ fn is_shown_as(sent: &Value, shown: &Value) -> bool {
             let (sent, shown) = (trimmed(sent), trimmed(shown));
             match (time::read(sent), time::read(shown)) {
                 // A day is shown as the instant of its beginning in a time zone.
-                (Some(Written::Day(_)), Some(Written::Instant(_))) => true,
+                (Some(ClientInstant::Day(_)), Some(ClientInstant::Instant(_))) => true,
                 (Some(sent), Some(shown)) => sent == shown,
                 _ => sent == shown,
             }

@@ -11,7 +11,7 @@
 
 use crate::plan::{Known, Special, Step};
 use crate::refusal::Refusal;
-use crate::run::items::fields::{Looking, settle_open_writes};
+use crate::run::items::fields::{ItemSource, settle_open_writes};
 use crate::run::job::{InProject, Job};
 use crate::run::reads::list;
 use crate::run::rules;
@@ -71,7 +71,7 @@ impl Job {
 impl InProject<'_> {
     async fn item_version_now(&self) -> Result<Option<String>, Refusal> {
         let item = self.read_item(self.pk()?).await?;
-        let recorded = settle_open_writes(self, std::slice::from_ref(&item), Looking::Read).await?;
+        let recorded = settle_open_writes(self, std::slice::from_ref(&item), ItemSource::Read).await?;
         let values = self.own_values(item.id, &recorded).await?;
         self.item_version(&item, &recorded, &values)
     }

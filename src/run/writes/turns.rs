@@ -12,7 +12,7 @@ use crate::context::Priority;
 use crate::plan::{BodyRule, Turn as Declared, TurnTarget};
 use crate::refusal::Refusal;
 use crate::run::job::Job;
-use crate::store::{InLine, NoTurn, Patience, Turn, Wanted};
+use crate::store::{InLine, NoTurn, Patience, Turn, TurnName};
 use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -65,7 +65,7 @@ impl Job {
         &self,
         ids: impl IntoIterator<Item = Uuid>,
     ) -> Result<(), Refusal> {
-        let wanted = ids.into_iter().map(|id| Wanted { name: record(&id.to_string()), shared: false }).collect();
+        let wanted = ids.into_iter().map(|id| TurnName { name: record(&id.to_string()), shared: false }).collect();
         let mut held = self.turn.lock().await;
         let turn = held.as_mut().ok_or_else(|| Refusal::internal("a write without its turn"))?;
         turn.also(wanted, self.patience()).await.map_err(refusal)?;
@@ -80,7 +80,7 @@ impl Job {
         Patience { waiting: self.runner.settings.limits.writers_waiting, until }
     }
 
-    fn wanted(&self) -> Vec<Wanted> {
+    fn wanted(&self) -> Vec<TurnName> {
         let sent = self.members_sent();
         let touched = |turn: &&Declared| match &sent {
             Some(sent) => turn.members.is_empty() || turn.members.iter().any(|member| sent.contains_key(member)),
@@ -88,7 +88,7 @@ impl Job {
             None => true,
         };
         let turns = self.operation().turns.iter().filter(touched);
-        turns.map(|turn| Wanted { name: self.name_of(&turn.of), shared: turn.shared }).collect()
+        turns.map(|turn| TurnName { name: self.name_of(&turn.of), shared: turn.shared }).collect()
     }
 
     /// Returns the names of the body's members; none for a body that is not an object.

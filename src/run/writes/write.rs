@@ -10,7 +10,7 @@ use crate::store::OverlayValue;
 use crate::translate::outgoing::Outgoing;
 use crate::translate::{Held, confirm, refusal};
 use crate::units::now_micros;
-use crate::v1::{Doubt, Looking, Method, NotDone, Outcome, Room, V1Error, V1Request, V1Response};
+use crate::v1::{Doubt, Method, NotDone, Outcome, PreSendCheckFuture, Room, V1Error, V1Request, V1Response};
 use serde_json::Value;
 use std::sync::atomic::Ordering;
 use uuid::Uuid;
@@ -164,7 +164,7 @@ impl Job {
         }
         // The turn may have come long ago, and the write may wait for v1 now. A write already begun is finished,
         // though. A client that got a timeout may have looked for the record by now, and have sent the write again.
-        let look = || -> Looking<'_> {
+        let look = || -> PreSendCheckFuture<'_> {
             Box::pin(async {
                 if !self.touched.load(Ordering::SeqCst) {
                     if self.call.ctx.is_past_asker_deadline() {

@@ -41,7 +41,7 @@ impl Default for RequestNumber {
 struct AnswerNotes {
     notes: Vec<Note>,
     oldest: Option<Instant>,
-    standing: Option<Standing>,
+    standing: Option<LimitState>,
     replayed: bool,
     ignored: Vec<String>,
     equal_asked: bool,
@@ -100,7 +100,7 @@ impl Note {
 
 /// The state of a credential's limit, for the headers of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct LimitState {
     /// Name of the limit.
     pub policy: &'static str,
     /// Requests a minute.
@@ -242,12 +242,12 @@ impl Meter {
     }
 
     /// Records the state of the limit of this request's credential.
-    pub fn stand(&self, standing: Standing) {
+    pub fn stand(&self, standing: LimitState) {
         self.told().standing = Some(standing);
     }
 
     /// Returns the state of the credential's limit; `None` when the credential was not proven or is not limited.
-    pub fn standing(&self) -> Option<Standing> {
+    pub fn standing(&self) -> Option<LimitState> {
         self.told().standing
     }
 

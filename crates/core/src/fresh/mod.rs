@@ -17,7 +17,7 @@
 //!    enough waits for it. A caller that finds one that began too early waits until it has ended and shares the next
 //!    one with all other waiting callers. So no caller waits for more than two reads.
 //! 5. **A read is a task of its own.** It continues when all waiting callers have left, and its value is kept.
-//!    When it panics or is dropped, the waiting callers get [`Lost`], and the next caller that asks begins another.
+//!    When it panics or is dropped, the waiting callers get [`ReadLost`], and the next caller that asks begins another.
 //! 6. **A failure is told to the callers that could have used the value**, and is not kept. Callers that came too late
 //!    for that read continue with the next one.
 //! 7. **A value is replaced only by one that began later.** A write of the gateway itself can be carried into it
@@ -50,5 +50,5 @@ pub use changed::Changed;
 pub use changes::{Changes, Moment, Need};
 pub use clock::Clock;
 pub use older::or_older;
-pub use shared::{Fresh, Lost, Reading};
-pub use table::{Figures, Kept, Key, Landed, Value};
+pub use shared::{Fresh, ReadLost, Reading};
+pub use table::{Figures, Kept, Key, ReadEnded, Value};

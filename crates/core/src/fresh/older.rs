@@ -2,7 +2,7 @@
 //!
 //! May use: `context`, `refusal`, this folder.
 
-use super::shared::Lost;
+use super::shared::ReadLost;
 use crate::context::{Context, Note};
 use crate::refusal::Refusal;
 use std::time::{Duration, Instant};
@@ -64,8 +64,8 @@ async fn answered_within<T>(
     }
 }
 
-impl From<Lost> for Refusal {
-    fn from(_: Lost) -> Self {
+impl From<ReadLost> for Refusal {
+    fn from(_: ReadLost) -> Self {
         Self::internal("a shared read ended without an outcome")
     }
 }

@@ -4,7 +4,7 @@
 
 use super::changes::{Changes, Moment, Need};
 use super::sync::{Mutex, spawn};
-use super::table::{Bounds, Figures, Kept, Key, Landed, Table, Value};
+use super::table::{Bounds, Figures, Kept, Key, ReadEnded, Table, Value};
 use futures_util::FutureExt;
 use futures_util::future::Shared;
 use std::fmt;
@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 /// The read ended without an outcome: it panicked, or the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lost;
+pub struct ReadLost;
 
 type Outcome<V, E> = Result<Kept<V>, E>;
 type Waiting<V, E> = Shared<oneshot::Receiver<Outcome<V, E>>>;
@@ -38,8 +38,8 @@ impl<K, V, E> fmt::Debug for Fresh<K, V, E> {
     }
 }
 
-/// A read under way. When it is dropped before it has landed or failed, it is [`Lost`].
-pub struct Reading<K: Key, V: Value, E: Value + From<Lost>> {
+/// A read under way. When it is dropped before it has landed or failed, it is [`ReadLost`].
+pub struct Reading<K: Key, V: Value, E: Value + From<ReadLost>> {
     of: Fresh<K, V, E>,
     key: K,
     began: Moment,
@@ -47,13 +47,13 @@ pub struct Reading<K: Key, V: Value, E: Value + From<Lost>> {
     fault: Option<E>,
 }
 
-enum Asked<K: Key, V: Value, E: Value + From<Lost>> {
+enum ReadStart<K: Key, V: Value, E: Value + From<ReadLost>> {
     Kept(Kept<V>),
     UnderWay(Moment, Waiting<V, E>),
     Begun(Reading<K, V, E>, Waiting<V, E>),
 }
 
-impl<K: Key, V: Value, E: Value + From<Lost>> Fresh<K, V, E> {
+impl<K: Key, V: Value, E: Value + From<ReadLost>> Fresh<K, V, E> {
     /// Creates a cache of at most `capacity` values, in the order of events of `changes`.
     pub fn new(changes: &Changes, capacity: u64) -> Self {
         let bounds = Bounds {
@@ -132,46 +132,49 @@ impl<K: Key, V: Value, E: Value + From<Lost>> Fresh<K, V, E> {
     /// continues.
     ///
     /// # Errors
-    /// The error of the read, or [`Lost`].
+    /// The error of the read, or [`ReadLost`].
     pub async fn get<F>(&self, key: &K, need: Need, read: impl FnOnce(Reading<K, V, E>) -> F) -> Outcome<V, E>
     where
         F: Future<Output = ()> + Send + 'static,
     {
         let (reading, waiting) = loop {
             match self.ask(key, &need) {
-                Asked::Kept(kept) => return Ok(kept),
-                Asked::UnderWay(began, waiting) => match outcome_of(waiting).await {
+                ReadStart::Kept(kept) => return Ok(kept),
+                ReadStart::UnderWay(began, waiting) => match outcome_of(waiting).await {
                     Ok(kept) if self.table.lock().meets(&need, &kept) => return Ok(kept),
                     Err(fault) if need.is_met(began) => return Err(fault),
                     _ => {}
                 },
-                Asked::Begun(reading, waiting) => break (reading, waiting),
+                ReadStart::Begun(reading, waiting) => break (reading, waiting),
             }
         };
         spawn(read(reading));
         outcome_of(waiting).await
     }
 
-    fn ask(&self, key: &K, need: &Need) -> Asked<K, V, E> {
+    fn ask(&self, key: &K, need: &Need) -> ReadStart<K, V, E> {
         let mut table = self.table.lock();
         if let Some(kept) = table.kept(key, need) {
-            return Asked::Kept(kept);
+            return ReadStart::Kept(kept);
         }
         if let Some((began, waiting)) = table.under_way(key) {
-            return Asked::UnderWay(began, waiting);
+            return ReadStart::UnderWay(began, waiting);
         }
         let (tell, told) = oneshot::channel();
         let (began, waiting) = (self.changes.now(), told.shared());
         table.begin(key, began, waiting.clone());
-        Asked::Begun(Reading { of: self.clone(), key: key.clone(), began, tell: Some(tell), fault: None }, waiting)
+        ReadStart::Begun(
+            Reading { of: self.clone(), key: key.clone(), began, tell: Some(tell), fault: None },
+            waiting,
+        )
     }
 }
 
-async fn outcome_of<V: Value, E: Value + From<Lost>>(waiting: Waiting<V, E>) -> Outcome<V, E> {
-    waiting.await.unwrap_or_else(|_| Err(Lost.into()))
+async fn outcome_of<V: Value, E: Value + From<ReadLost>>(waiting: Waiting<V, E>) -> Outcome<V, E> {
+    waiting.await.unwrap_or_else(|_| Err(ReadLost.into()))
 }
 
-impl<K: Key, V: Value, E: Value + From<Lost>> Reading<K, V, E> {
+impl<K: Key, V: Value, E: Value + From<ReadLost>> Reading<K, V, E> {
     /// Returns when the read began.
     pub fn began(&self) -> Moment {
         self.began
@@ -187,7 +190,7 @@ impl<K: Key, V: Value, E: Value + From<Lost>> Reading<K, V, E> {
     }
 
     /// Ends the read with a value that includes everything up to `began`, which is not before the start of the read.
-    pub fn land(mut self, value: V, began: Moment) -> Landed<K, V> {
+    pub fn land(mut self, value: V, began: Moment) -> ReadEnded<K, V> {
         let landed = self.of.table.lock().land(&self.key, value, began);
         // Perhaps no caller waits for it any more.
         self.tell.take().map(|tell| tell.send(Ok(landed.now.clone())));
@@ -200,12 +203,12 @@ impl<K: Key, V: Value, E: Value + From<Lost>> Reading<K, V, E> {
     }
 }
 
-impl<K: Key, V: Value, E: Value + From<Lost>> Drop for Reading<K, V, E> {
+impl<K: Key, V: Value, E: Value + From<ReadLost>> Drop for Reading<K, V, E> {
     fn drop(&mut self) {
         if let Some(tell) = self.tell.take() {
             // The read is removed first, so that a caller that gets its outcome does not find it again.
             self.of.table.lock().over(&self.key);
-            let _ = tell.send(Err(self.fault.take().unwrap_or_else(|| Lost.into())));
+            let _ = tell.send(Err(self.fault.take().unwrap_or_else(|| ReadLost.into())));
         }
     }
 }

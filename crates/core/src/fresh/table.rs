@@ -34,7 +34,7 @@ pub struct Kept<V> {
 }
 
 /// The result of a read that brought a value.
-pub struct Landed<K, V> {
+pub struct ReadEnded<K, V> {
     /// The value, with all changes that were carried into it meanwhile.
     pub now: Kept<V>,
     /// The value that was kept before.
@@ -151,14 +151,14 @@ impl<K: Key, V: Value, W: Clone> Table<K, V, W> {
     }
 
     /// Ends the read under way with a value.
-    pub fn land(&mut self, key: &K, mut value: V, began: Moment) -> Landed<K, V> {
+    pub fn land(&mut self, key: &K, mut value: V, began: Moment) -> ReadEnded<K, V> {
         let read = self.slots.get_mut(key).and_then(|slot| slot.read.take());
         for amendment in read.iter().flat_map(|read| &read.amendments) {
             amendment(&mut value);
         }
         let now = Kept { value, began };
         let (before, evicted) = self.keep(key, now.clone());
-        Landed { now, before, evicted }
+        ReadEnded { now, before, evicted }
     }
 
     /// Ends the read under way without a value.

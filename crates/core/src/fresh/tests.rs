@@ -1,6 +1,6 @@
 //! Tests of single rules; `model` tests all of them together. May use: this folder.
 
-use super::{Changed, Changes, Clock, Fresh, Lost};
+use super::{Changed, Changes, Clock, Fresh, ReadLost};
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -58,13 +58,13 @@ type Numbers = Fresh<u32, u64, Failed>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Failed {
-    Lost,
+    ReadLost,
     Read(u64),
 }
 
-impl From<Lost> for Failed {
-    fn from(_: Lost) -> Self {
-        Self::Lost
+impl From<ReadLost> for Failed {
+    fn from(_: ReadLost) -> Self {
+        Self::ReadLost
     }
 }
 
@@ -124,7 +124,7 @@ async fn a_failure_is_not_kept_and_a_panic_is_a_failure() {
     let failed = numbers.get(&1, need(), |reading| async { reading.end(Err(Failed::Read(1))) }).await;
     assert_eq!(failed.unwrap_err(), Failed::Read(1));
     let lost = numbers.get(&1, need(), |reading| async move { panic!("{:?}", reading.began()) }).await;
-    assert_eq!(lost.unwrap_err(), Failed::Lost);
+    assert_eq!(lost.unwrap_err(), Failed::ReadLost);
     let read = numbers.get(&1, need(), |reading| async { reading.end(Ok(3)) }).await;
     assert_eq!(read.unwrap().value, 3);
     let kept = numbers.get(&1, need(), |reading| async { reading.end(Err(Failed::Read(4))) }).await;

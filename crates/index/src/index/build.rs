@@ -48,7 +48,7 @@ pub(super) struct Build<'b, S> {
 }
 
 /// A page that was read.
-struct Got {
+struct PageRead {
     number: usize,
     page: Page<Item>,
     took: Duration,
@@ -73,7 +73,7 @@ impl<S: Source> Build<'_, S> {
                 under_way.push(self.page(&read, number, at_once, under_way.is_empty()));
             }
             let Some(got) = under_way.next().await else { return Ok(walk) };
-            let Got { number, page, took, alone } = got?;
+            let PageRead { number, page, took, alone } = got?;
             if page.rows.len() == self.sizes.page {
                 read.took(took, self.source.is_urgent());
             }
@@ -85,14 +85,14 @@ impl<S: Source> Build<'_, S> {
         }
     }
 
-    async fn page(&self, read: &Read, number: usize, at_once: usize, alone: bool) -> Result<Got, Refusal> {
+    async fn page(&self, read: &Read, number: usize, at_once: usize, alone: bool) -> Result<PageRead, Refusal> {
         let cut = Cut { number, size: self.sizes.page };
         let one = || async {
             // Released while this page waits for v1's quota, because other keys may have quota left.
             let _turn = read.turn(at_once).await;
             let begun = Instant::now();
             let page = self.source.items(cut).await?;
-            Ok(Got { number, page, took: begun.elapsed(), alone })
+            Ok(PageRead { number, page, took: begun.elapsed(), alone })
         };
         patiently(self.progress, one).await
     }

@@ -5,7 +5,7 @@
 
 use super::chunk::{Chunk, ROWS};
 use super::chunk_writer::Writer;
-use super::moves::{Moves, Then};
+use super::moves::{Moves, SlotChange};
 use super::pool::Pools;
 use super::row::Row;
 use std::collections::BTreeSet;
@@ -79,8 +79,8 @@ impl Chunks {
             let mut writer = Writer::default();
             for slot in (number * ROWS..).take(rows_in(number)) {
                 match moves.then(slot as u32) {
-                    Then::Item(item) => writer.add(item, pools),
-                    Then::Row(from) => {
+                    SlotChange::Item(item) => writer.add(item, pools),
+                    SlotChange::Row(from) => {
                         let (chunk, row) = before.at(from);
                         writer.keep(row, chunk);
                     }

@@ -103,11 +103,11 @@ pub(super) struct Recorder<'r, S> {
     /// Start of the turn of this process.
     since: Instant,
     most: usize,
-    noted: Mutex<Noted>,
+    noted: Mutex<RecordedAnswers>,
 }
 
 #[derive(Default)]
-struct Noted {
+struct RecordedAnswers {
     answers: Vec<Answer>,
     bytes: usize,
 }
@@ -130,7 +130,7 @@ impl<'r, S: Source> Recorder<'r, S> {
 
     /// Returns the recorded answers; none when they were too large.
     pub fn delta(self, sweep: bool, gone: Vec<Uuid>, gone_meanwhile: Vec<Uuid>) -> Option<Delta> {
-        let Noted { answers, bytes } = self.noted.into_inner();
+        let RecordedAnswers { answers, bytes } = self.noted.into_inner();
         (bytes <= self.most).then_some(Delta { sweep, gone, gone_meanwhile, answers })
     }
 }
@@ -183,7 +183,7 @@ impl Delta {
     /// tell which removals v1 had counted when it answered.
     pub async fn replay(self, base: Verified, sizes: Sizes, began: Instant) -> Option<Refreshed<Instant>> {
         let (progress, pace, sweep) = (&Progress::default(), &Pace::default(), self.sweep);
-        let replay = Replay(Mutex::new(Left::of(self.answers)));
+        let replay = Replay(Mutex::new(ReplayState::of(self.answers)));
         let clock = || began + replay.0.lock().after();
         let refresh =
             Refresh { source: &replay, sizes, progress, pace, patient: false, sweep, proof: None, clock: &clock };
@@ -192,9 +192,9 @@ impl Delta {
 }
 
 /// A source that returns the recorded answers in place of v1.
-struct Replay(Mutex<Left>);
+struct Replay(Mutex<ReplayState>);
 
-struct Left {
+struct ReplayState {
     answers: Vec<Option<Answer>>,
     /// Position of the first answer that may still be used; the answers before it came too early.
     from: usize,
@@ -212,7 +212,7 @@ enum Kind {
     Record,
 }
 
-impl Left {
+impl ReplayState {
     fn of(answers: Vec<Answer>) -> Self {
         Self { answers: answers.into_iter().map(Some).collect(), from: 0, next: 0, last: Kind::Items }
     }

@@ -64,7 +64,7 @@ pub enum Turn {
 }
 
 /// Result of a search for an index that is not in memory.
-pub(super) enum Found {
+pub(super) enum SearchResult {
     /// An index that another process has built.
     Index(Verified),
     /// No index: this process builds it. No other process does so while the lock is held.
@@ -86,18 +86,18 @@ impl SharedPlace {
 
     /// Returns the index that another process has built, or tells that this process is to build it. Waits while another
     /// process builds, and notes the reports of that process in `progress`.
-    pub async fn find(&self, progress: &Progress) -> Found {
+    pub async fn find(&self, progress: &Progress) -> SearchResult {
         loop {
             if let Some(verified) = self.load().await {
-                return Found::Index(verified);
+                return SearchResult::Index(verified);
             }
             match self.deployment.alone(self.name()).await {
                 // Another process may have finished just before.
                 Turn::Mine(alone) => match self.load().await {
-                    Some(verified) => return Found::Index(verified),
-                    None => return Found::Nothing(Some(alone)),
+                    Some(verified) => return SearchResult::Index(verified),
+                    None => return SearchResult::Nothing(Some(alone)),
                 },
-                Turn::Unknown => return Found::Nothing(None),
+                Turn::Unknown => return SearchResult::Nothing(None),
                 Turn::Others => {
                     progress.hear(self.heard().await);
                     tokio::time::sleep(LOOK).await;

@@ -22,7 +22,7 @@ use std::time::Instant;
 
 /// The rows that v1 showed, without the local writes that came after.
 #[derive(Debug, Clone)]
-pub(super) struct Shown {
+pub(super) struct RowsFromV1 {
     pub verified: Verified,
     /// The number under which all processes know these rows, if they do.
     pub number: Option<i64>,
@@ -31,8 +31,8 @@ pub(super) struct Shown {
 }
 
 /// An index that is being brought up to date.
-pub(super) struct Known {
-    pub shown: Shown,
+pub(super) struct IndexInProgress {
+    pub shown: RowsFromV1,
     /// The index as it was found, with the local writes until then.
     found: Verified,
     /// Whether a read of another process was applied.
@@ -51,15 +51,15 @@ pub(super) struct ReceivedRead<T> {
     pub what: T,
 }
 
-impl Known {
+impl IndexInProgress {
     /// Takes an index in memory: with local writes (`found`), as v1 showed it (`shown`), and the start of its read.
-    pub fn kept(found: Verified, shown: Shown, began: Moment, swept: Option<Instant>) -> Self {
+    pub fn kept(found: Verified, shown: RowsFromV1, began: Moment, swept: Option<Instant>) -> Self {
         Self { shown, found, has_applied: false, began, swept }
     }
 
     /// Takes an index that was found elsewhere by `now` and that may have been read long ago.
     pub fn found(verified: Verified, now: Moment) -> Self {
-        let shown = Shown { verified: verified.clone(), number: None, ended: now.at };
+        let shown = RowsFromV1 { verified: verified.clone(), number: None, ended: now.at };
         Self::kept(verified, shown, now, Some(now.at))
     }
 
@@ -110,13 +110,13 @@ impl Known {
     }
 
     fn reached(&mut self, verified: Verified, number: i64, began: Moment, now: Instant) {
-        self.shown = Shown { verified, number: Some(number), ended: now };
+        self.shown = RowsFromV1 { verified, number: Some(number), ended: now };
         (self.has_applied, self.began) = (true, began);
     }
 
     /// Returns the known rows with these local writes, which are all that came after the read; and the rows without
     /// them.
-    pub fn with(&self, local: Vec<(Instant, LocalWrite)>) -> (Verified, Shown) {
+    pub fn with(&self, local: Vec<(Instant, LocalWrite)>) -> (Verified, RowsFromV1) {
         let mut verified = self.shown.verified.clone();
         write(&mut verified, local);
         (verified, self.shown.clone())
@@ -138,7 +138,7 @@ impl Known {
 }
 
 /// Result of a read.
-pub(super) struct Got {
+pub(super) struct ReadResult {
     /// The rows, with all local writes before the read.
     pub verified: Verified,
     /// All changes up to this moment are in the rows.
@@ -146,12 +146,12 @@ pub(super) struct Got {
     /// When all ids were last compared, if known.
     pub swept: Option<Instant>,
     /// The rows that v1 showed, without local writes; only where processes share their reads.
-    pub shown: Option<Shown>,
+    pub shown: Option<RowsFromV1>,
 }
 
-impl Got {
+impl ReadResult {
     /// Builds the result of a read of v1. `swept` is when all ids were last compared before the read.
-    pub fn of(refreshed: Refreshed<Moment>, swept: Option<Instant>, shown: Option<Shown>) -> Self {
+    pub fn of(refreshed: Refreshed<Moment>, swept: Option<Instant>, shown: Option<RowsFromV1>) -> Self {
         let Refreshed { verified, mark, swept: is_swept } = refreshed;
         Self { verified, mark, swept: if is_swept { Some(mark.at) } else { swept }, shown }
     }

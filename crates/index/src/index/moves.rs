@@ -20,7 +20,7 @@ pub(super) struct Moves {
 }
 
 /// Content of a slot after a change.
-pub(super) enum Then<'m> {
+pub(super) enum SlotChange<'m> {
     /// A new row.
     Item(&'m Item),
     /// The row that had this slot before the change.
@@ -85,8 +85,8 @@ impl Moves {
     }
 
     /// Returns the content of a slot after the change.
-    pub fn then(&self, slot: u32) -> Then<'_> {
-        let moved = || Then::Row(self.moved.get(&slot).copied().unwrap_or(slot));
-        self.put.get(&slot).map_or_else(moved, Then::Item)
+    pub fn then(&self, slot: u32) -> SlotChange<'_> {
+        let moved = || SlotChange::Row(self.moved.get(&slot).copied().unwrap_or(slot));
+        self.put.get(&slot).map_or_else(moved, SlotChange::Item)
     }
 }

@@ -36,11 +36,11 @@ struct Places {
 #[derive(Debug)]
 pub(super) struct Read {
     pace: Pace,
-    learnt: Mutex<Learnt>,
+    learnt: Mutex<PaceState>,
 }
 
 #[derive(Debug)]
-struct Learnt {
+struct PaceState {
     at_once: usize,
     most: usize,
     quickest: f64,
@@ -54,7 +54,7 @@ pub(super) struct Turn(Pace);
 impl Pace {
     /// Begins a read, with one page at a time.
     pub fn begin(&self) -> Read {
-        let learnt = Learnt { at_once: 1, most: MOST, quickest: f64::INFINITY, quick: 0 };
+        let learnt = PaceState { at_once: 1, most: MOST, quickest: f64::INFINITY, quick: 0 };
         Read { pace: self.clone(), learnt: Mutex::new(learnt) }
     }
 

@@ -1,7 +1,7 @@
 //! The index of one project, and its answers to lists. May use: `plan`, `translate`, `v2`, this folder.
 
 use super::build;
-use super::known::Shown;
+use super::known::RowsFromV1;
 use super::local_write::LocalWrite;
 use super::lookups::Lookups;
 use super::order::{self, Order};
@@ -25,7 +25,7 @@ pub struct Index {
     pub(super) bytes: usize,
     pub(super) scan: bool,
     /// The rows that v1 showed, without later local writes; kept where processes share their reads.
-    pub(super) shown: Option<Shown>,
+    pub(super) shown: Option<RowsFromV1>,
     /// The states that items are in, each with one of these items; computed at the first use.
     pub(super) in_states: OnceLock<Vec<(Uuid, Uuid)>>,
     /// The labels that items have; computed at the first use.

@@ -25,7 +25,7 @@ pub(super) struct Row {
     pub created: Micros,
     pub updated: Micros,
     pub sort_order: f64,
-    rare: Option<Box<Rare>>,
+    rare: Option<Box<RareValues>>,
     /// Start of the name in the text of the chunk.
     pub name_at: u32,
     pub name_len: u32,
@@ -43,7 +43,7 @@ pub(super) struct Row {
 
 /// Values that few work items have.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Rare {
+pub(super) struct RareValues {
     external_id: Option<Box<str>>,
     external_source: Option<Box<str>>,
     archived_at: Option<Box<str>>,
@@ -51,7 +51,7 @@ pub(super) struct Rare {
     target: Option<Box<str>>,
 }
 
-impl Rare {
+impl RareValues {
     fn bytes(&self) -> usize {
         let texts = [&self.external_id, &self.external_source, &self.archived_at, &self.start, &self.target];
         size_of::<Self>()
@@ -65,7 +65,7 @@ impl Row {
         let (start, odd_start) = day_number(item.start_date.as_deref());
         let (target, odd_target) = day_number(item.target_date.as_deref());
         let boxed = |text: &Option<String>| text.as_deref().map(Box::from);
-        let rare = Rare {
+        let rare = RareValues {
             external_id: boxed(&item.external_id),
             external_source: boxed(&item.external_source),
             archived_at: boxed(&item.archived_at),
@@ -81,7 +81,7 @@ impl Row {
             created: item.created_at,
             updated: item.updated_at,
             sort_order: item.sort_order,
-            rare: (rare != Rare::default()).then(|| Box::new(rare)),
+            rare: (rare != RareValues::default()).then(|| Box::new(rare)),
             name_at: 0,
             name_len: 0,
             lower_len: NONE,
@@ -124,7 +124,7 @@ impl Row {
         }
     }
 
-    fn rare(&self) -> Option<&Rare> {
+    fn rare(&self) -> Option<&RareValues> {
         self.rare.as_deref()
     }
 
@@ -164,7 +164,7 @@ impl Row {
 
     /// Bytes outside of the row itself and the text.
     pub fn boxed_bytes(&self) -> usize {
-        self.rare().map_or(0, Rare::bytes)
+        self.rare().map_or(0, RareValues::bytes)
     }
 }
 

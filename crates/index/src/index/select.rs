@@ -49,7 +49,7 @@ pub(super) struct Selected {
 /// Selects the page of `call`.
 pub(super) fn select(rows: &Rows, call: &ListCall, columns: &[Column], lookups: &Lookups) -> Selected {
     let view = View { pools: rows.pools(), lookups };
-    let looking = Looking::of(rows, call, columns, view);
+    let looking = PreparedCall::of(rows, call, columns, view);
     let found = looking.find();
     let last = found.page.last().filter(|_| found.has_more);
     let selection = Selection {
@@ -73,7 +73,7 @@ pub(super) fn effort(rows: &Rows, call: &ListCall, columns: &[Column], lookups: 
 }
 
 /// A call prepared for the selection.
-struct Looking<'s> {
+struct PreparedCall<'s> {
     rows: &'s Rows,
     filter: Filter<'s>,
     order: Order,
@@ -88,7 +88,7 @@ struct Looking<'s> {
 }
 
 /// Result of a selection, by slots.
-struct Found {
+struct SelectedSlots {
     /// The rows of the page, in order.
     page: Vec<u32>,
     has_more: bool,
@@ -96,7 +96,7 @@ struct Found {
     looked_at: usize,
 }
 
-impl<'s> Looking<'s> {
+impl<'s> PreparedCall<'s> {
     fn of(rows: &'s Rows, call: &'s ListCall, columns: &[Column], view: View<'s>) -> Self {
         let (skipped, per_page) = (call.page.offset(), call.page.per_page());
         let after = match &call.page {
@@ -109,7 +109,7 @@ impl<'s> Looking<'s> {
         Self { rows, filter, order, descending: call.order.descending, after, skipped, per_page, counts }
     }
 
-    fn find(&self) -> Found {
+    fn find(&self) -> SelectedSlots {
         if self.filter.is_empty() {
             return self.cut();
         }
@@ -149,7 +149,7 @@ impl<'s> Looking<'s> {
     }
 
     /// Cuts the page out of the order, when every row passes.
-    fn cut(&self) -> Found {
+    fn cut(&self) -> SelectedSlots {
         let sorted = self.rows.sorted(&self.order);
         let begin = self.begin(&sorted);
         let follow = if self.descending { begin } else { sorted.len() - begin };
@@ -163,11 +163,11 @@ impl<'s> Looking<'s> {
             }
             if page.len() < size { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
-        Found { looked_at: page.len(), has_more: follow > skipped + size, page, total: sorted.len() }
+        SelectedSlots { looked_at: page.len(), has_more: follow > skipped + size, page, total: sorted.len() }
     }
 
     /// Walks along the order until the page is full. When it gives up, returns the number of rows it has looked at.
-    fn walk(&self) -> Result<Found, usize> {
+    fn walk(&self) -> Result<SelectedSlots, usize> {
         let sorted = self.rows.sorted(&self.order);
         let passes = |slot| self.filter.passes(slot, self.rows.at(slot).0);
         let (found, gave_up) = self.fill(&sorted, sorted.len() / PART, passes);
@@ -175,7 +175,7 @@ impl<'s> Looking<'s> {
     }
 
     /// Walks along the order until the page is full of slots that pass. Returns true if it gave up after `most` rows.
-    fn fill(&self, sorted: &Sorted, most: usize, passes: impl Fn(u32) -> bool) -> (Found, bool) {
+    fn fill(&self, sorted: &Sorted, most: usize, passes: impl Fn(u32) -> bool) -> (SelectedSlots, bool) {
         let (mut page, mut passed, mut looked_at, mut gave_up) = (Vec::new(), 0, 0, false);
         self.along(sorted, self.begin(sorted), |slot| {
             if looked_at == most {
@@ -191,11 +191,11 @@ impl<'s> Looking<'s> {
             }
             if passed > self.end() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        (Found { page, has_more: passed > self.end(), total: passed, looked_at }, gave_up)
+        (SelectedSlots { page, has_more: passed > self.end(), total: passed, looked_at }, gave_up)
     }
 
     /// Filters all chunks and takes the page from the passing rows.
-    fn filter_all(&self, walked: usize) -> Found {
+    fn filter_all(&self, walked: usize) -> SelectedSlots {
         let mut passing = Bits::none(self.rows.len());
         for (number, chunk) in self.rows.chunks().iter().enumerate() {
             passing.set(number, &self.filter.mask(number, chunk));
@@ -205,7 +205,7 @@ impl<'s> Looking<'s> {
             Some(sorted) => self.pick(&sorted, &passing),
             None => self.part(&passing),
         };
-        Found { looked_at: looked_at + found.looked_at, ..found }
+        SelectedSlots { looked_at: looked_at + found.looked_at, ..found }
     }
 
     /// The order, if walking along it is less work than sorting the passing rows.
@@ -222,13 +222,13 @@ impl<'s> Looking<'s> {
     }
 
     /// Finds the page of the passing rows by walking along the order.
-    fn pick(&self, sorted: &Sorted, passing: &Bits) -> Found {
+    fn pick(&self, sorted: &Sorted, passing: &Bits) -> SelectedSlots {
         let (found, _) = self.fill(sorted, usize::MAX, |slot| passing.has(slot));
-        Found { total: passing.count(), ..found }
+        SelectedSlots { total: passing.count(), ..found }
     }
 
     /// Finds the page of the passing rows by sorting as many of them as needed.
-    fn part(&self, passing: &Bits) -> Found {
+    fn part(&self, passing: &Bits) -> SelectedSlots {
         let place = |slot: u32| (self.place(slot), slot);
         let follows = |(place, _): &(Place, u32)| {
             self.after.is_none_or(|after| if self.descending { *place < after } else { *place > after })
@@ -242,7 +242,7 @@ impl<'s> Looking<'s> {
             false => part(&mut places, range, |place| *place),
         };
         let page = page.iter().map(|(_, slot)| *slot).collect();
-        Found { page, has_more, total: passing.count(), looked_at: passing.count() }
+        SelectedSlots { page, has_more, total: passing.count(), looked_at: passing.count() }
     }
 }
 

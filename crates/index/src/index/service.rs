@@ -12,13 +12,13 @@ use super::deployment::Deployment;
 use super::entry::Entry;
 use super::figures::{Figures, Reads};
 use super::files::Files;
-use super::known::{Got, Known, Shown};
+use super::known::{IndexInProgress, ReadResult, RowsFromV1};
 use super::local_write::LocalWrite;
 use super::pace::Pace;
 use super::project_index::Index;
 use super::v1_source::V1Source;
 use crate::context::{Context, Priority};
-use crate::fresh::{Changed, Changes, Fresh, Kept, Landed, Lost, Moment, Need, Reading};
+use crate::fresh::{Changed, Changes, Fresh, Kept, Moment, Need, ReadEnded, ReadLost, Reading};
 use crate::refusal::Refusal;
 use crate::translate::work_items::Item;
 use crate::v1::{Client, KeyId, V1Key};
@@ -86,7 +86,7 @@ struct Inner {
     client: Client,
     settings: IndexSettings,
     entries: Mutex<HashMap<Scope, Arc<Entry>>>,
-    indexes: Fresh<Scope, Arc<Index>, Trouble>,
+    indexes: Fresh<Scope, Arc<Index>, ReadFailure>,
     changes: Changes,
     /// Places for pages in flight, shared by all builds and sweeps.
     pace: Pace,
@@ -97,18 +97,18 @@ struct Inner {
 
 /// The error of a failed read, and the key of the read. The error may concern only that key.
 #[derive(Clone)]
-struct Trouble {
+struct ReadFailure {
     refusal: Refusal,
     key: Option<KeyId>,
 }
 
-impl From<Lost> for Trouble {
-    fn from(lost: Lost) -> Self {
+impl From<ReadLost> for ReadFailure {
+    fn from(lost: ReadLost) -> Self {
         Self { refusal: lost.into(), key: None }
     }
 }
 
-impl Trouble {
+impl ReadFailure {
     /// Checks whether the error may concern only the key of the read, so that the key `own` may succeed.
     fn concerns_another_key(&self, own: KeyId) -> bool {
         let of_a_key = matches!(
@@ -361,7 +361,7 @@ impl Inner {
     /// One read, as a future that does not depend on the request.
     fn read(
         self: Arc<Self>,
-        reading: Reading<Scope, Arc<Index>, Trouble>,
+        reading: Reading<Scope, Arc<Index>, ReadFailure>,
         scope: &Scope,
         entry: &Arc<Entry>,
         (key, ctx): (&V1Key, &Context),
@@ -387,7 +387,7 @@ impl Inner {
                     }
                     self.landed(&scope, &entry, landed);
                 }
-                Err(refusal) => reading.fail(Trouble { refusal, key: Some(id) }),
+                Err(refusal) => reading.fail(ReadFailure { refusal, key: Some(id) }),
             }
         }
     }
@@ -407,13 +407,15 @@ impl Inner {
         let source = V1Source { client, key, path, ctx, first, allowed };
         let known = match self.indexes.any(scope) {
             Some(kept) => Some(self.known_as(kept, swept)),
-            None => with_files(entry, Entry::load).await.map(|verified| Known::found(verified, self.changes.now())),
+            None => with_files(entry, Entry::load)
+                .await
+                .map(|verified| IndexInProgress::found(verified, self.changes.now())),
         };
         let got = match known {
             Some(known) => self.up_to_date(self.shared(scope), known, (&source, entry), need).await?,
             None => self.first(scope, entry, source, need).await?,
         };
-        let Got { verified, mark, swept, shown } = got;
+        let ReadResult { verified, mark, swept, shown } = got;
         if let Some(swept) = swept {
             entry.note_sweep(swept);
         }
@@ -423,15 +425,15 @@ impl Inner {
     }
 
     /// Describes an index in memory, whose ids were all compared at `swept`.
-    fn known_as(&self, kept: Kept<Arc<Index>>, swept: Option<Instant>) -> Known {
+    fn known_as(&self, kept: Kept<Arc<Index>>, swept: Option<Instant>) -> IndexInProgress {
         let (verified, now) = (kept.value.verified.clone(), self.changes.now());
         let shown = kept.value.shown.clone();
-        let shown = shown.unwrap_or_else(|| Shown { verified: verified.clone(), number: None, ended: now.at });
-        Known::kept(verified, shown, kept.began, swept)
+        let shown = shown.unwrap_or_else(|| RowsFromV1 { verified: verified.clone(), number: None, ended: now.at });
+        IndexInProgress::kept(verified, shown, kept.began, swept)
     }
 
     /// Schedules the writes of a new index, and writes the indices that were evicted for it.
-    fn landed(self: Arc<Self>, scope: &Scope, entry: &Arc<Entry>, landed: Landed<Scope, Arc<Index>>) {
+    fn landed(self: Arc<Self>, scope: &Scope, entry: &Arc<Entry>, landed: ReadEnded<Scope, Arc<Index>>) {
         for (scope, index) in landed.evicted {
             if let Some(entry) = self.known(&scope).filter(|entry| entry.take_unsaved()) {
                 let inner = Arc::clone(&self);

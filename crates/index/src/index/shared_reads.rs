@@ -10,7 +10,7 @@
 
 use super::delta::{Delta, MOST, RefreshMessage, of_bytes, to_bytes};
 use super::deployment::SharedPlace;
-use super::known::{Known, ReceivedRead};
+use super::known::{IndexInProgress, ReceivedRead};
 use super::verified::Verified;
 use crate::store::{DeltaTurn, TakenTurn};
 use std::convert::Infallible;
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 const BEAT: Duration = Duration::from_secs(1);
 
 /// Content of a message of another process.
-pub(super) enum What {
+pub(super) enum MessageContent {
     /// The answers of v1 to that process.
     Answers(Delta),
     /// The whole index of that process.
@@ -29,7 +29,7 @@ pub(super) enum What {
 
 impl SharedPlace {
     /// Returns the messages that `known` may lack, in order; none when the storage does not respond. `asked` is now.
-    pub async fn told(&self, known: &Known, asked: Instant) -> Option<Vec<ReceivedRead<What>>> {
+    pub async fn told(&self, known: &IndexInProgress, asked: Instant) -> Option<Vec<ReceivedRead<MessageContent>>> {
         let within = match known.shown.number {
             Some(_) => Duration::MAX,
             None => asked.saturating_duration_since(known.shown.ended),
@@ -41,11 +41,15 @@ impl SharedPlace {
             let number = delta.number;
             match of_bytes(&self.identity, &delta.bytes) {
                 Ok(RefreshMessage::Answers(answers)) => {
-                    heard.push(ReceivedRead { number, at, what: What::Answers(answers) })
+                    heard.push(ReceivedRead { number, at, what: MessageContent::Answers(answers) })
                 }
                 Ok(RefreshMessage::Whole(checksum)) => {
                     let whole = self.load_this(checksum).await;
-                    heard.extend(whole.map(|whole| ReceivedRead { number, at, what: What::Whole(whole) }));
+                    heard.extend(whole.map(|whole| ReceivedRead {
+                        number,
+                        at,
+                        what: MessageContent::Whole(whole),
+                    }));
                 }
                 Err(fault) => tracing::warn!(fault, number, "what another process has read of v1 cannot be used"),
             }

@@ -50,7 +50,7 @@ pub(super) async fn sweep(
     progress.begin(0, false);
     let first = sweeping.page(0, 1).await?;
     let pages = first.total.div_ceil(sizes.page).max(1);
-    let mut found = Found { marks: HashMap::new(), total: first.total, fell: false, ended: false };
+    let mut found = PagesSoFar { marks: HashMap::new(), total: first.total, fell: false, ended: false };
     found.take(first);
     progress.note_pages(1, pages);
     sweeping.middle(pages, &mut found).await?;
@@ -66,7 +66,7 @@ pub(super) async fn sweep(
 }
 
 /// Result of the pages read so far.
-struct Found {
+struct PagesSoFar {
     marks: HashMap<Uuid, Micros>,
     /// v1's last count, and whether the count ever fell.
     total: usize,
@@ -75,7 +75,7 @@ struct Found {
     ended: bool,
 }
 
-impl Found {
+impl PagesSoFar {
     fn take(&mut self, page: Page<Mark>) {
         self.ended |= !page.more;
         self.fell |= page.total < self.total;
@@ -86,7 +86,7 @@ impl Found {
 
 impl<S: Source> Sweeping<'_, S> {
     /// Reads the pages between the first and the last.
-    async fn middle(&self, pages: usize, found: &mut Found) -> Result<(), Refusal> {
+    async fn middle(&self, pages: usize, found: &mut PagesSoFar) -> Result<(), Refusal> {
         let (mut next, mut done, mut under_way) = (1, 1, FuturesUnordered::new());
         loop {
             let at_once = self.read.at_once(self.source.is_urgent());

@@ -4,7 +4,7 @@
 
 use crate::refusal::Refusal;
 use crate::v2::body::Given;
-use crate::v2::time::{self, Written};
+use crate::v2::time::{self, ClientInstant};
 use serde_json::{Map, Value};
 
 /// The zone of a cycle when none is given (O58).
@@ -34,8 +34,8 @@ pub fn settle_dates(given: &mut Given, stored_zone: Option<&str>) -> Result<(), 
 
 fn settle(text: &str, zone: &str) -> Option<time::Micros> {
     let micros = match time::read(text)? {
-        Written::Instant(micros) => micros,
-        Written::Day(day) => time::day_begins(day, zone)?,
+        ClientInstant::Instant(micros) => micros,
+        ClientInstant::Day(day) => time::day_begins(day, zone)?,
     };
     SHOWN_EVERYWHERE.contains(&micros).then_some(micros)
 }

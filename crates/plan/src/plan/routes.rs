@@ -16,7 +16,7 @@ use std::borrow::Cow;
 
 /// The result of looking up a method and a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum RouteMatch {
     /// An operation.
     Operation {
         /// Index in the plan.
@@ -58,23 +58,23 @@ impl Routes {
     }
 
     /// Looks up `method` on `path` (raw, as sent, without the query).
-    pub fn find(&self, method: &str, path: &str) -> Found {
+    pub fn find(&self, method: &str, path: &str) -> RouteMatch {
         let inner = path.strip_suffix('/').unwrap_or(path);
-        let Some(parts) = inner.strip_prefix('/').and_then(decoded) else { return Found::Unknown };
+        let Some(parts) = inner.strip_prefix('/').and_then(decoded) else { return RouteMatch::Unknown };
         let mut values = Vec::new();
-        let Some(node) = self.root.descend(Some(&parts), Some(&mut values)) else { return Found::Unknown };
+        let Some(node) = self.root.descend(Some(&parts), Some(&mut values)) else { return RouteMatch::Unknown };
         if !path.ends_with('/') {
-            return Found::MissingSlash { right: format!("{path}/") };
+            return RouteMatch::MissingSlash { right: format!("{path}/") };
         }
         match node.find(if method == "HEAD" { "GET" } else { method }) {
             Some(operation) => {
                 let values = values.into_iter().map(str::to_owned);
-                Found::Operation {
+                RouteMatch::Operation {
                     operation,
                     variables: self.names[operation].iter().cloned().zip(values).collect(),
                 }
             }
-            None => Found::WrongMethod { allow: allow(node) },
+            None => RouteMatch::WrongMethod { allow: allow(node) },
         }
     }
 }

@@ -21,8 +21,8 @@ impl IfMatch {
     /// `validation_error` for anything but `*` or a list of entity tags.
     pub fn read<'v>(values: impl Iterator<Item = &'v [u8]>) -> Result<Option<Self>, Refusal> {
         Ok(read("If-Match", values)?.map(|named| match named {
-            Named::Star => Self::Any,
-            Named::Tags(tags) => {
+            NamedTags::Star => Self::Any,
+            NamedTags::Tags(tags) => {
                 Self::OneOf(tags.into_iter().filter(|tag| !tag.weak).map(|tag| tag.text).collect())
             }
         }))
@@ -54,8 +54,8 @@ impl IfNoneMatch {
     /// As [`IfMatch::read`].
     pub fn read<'v>(values: impl Iterator<Item = &'v [u8]>) -> Result<Option<Self>, Refusal> {
         Ok(read("If-None-Match", values)?.map(|named| match named {
-            Named::Star => Self::Any,
-            Named::Tags(tags) => Self::OneOf(tags.into_iter().map(|tag| tag.text).collect()),
+            NamedTags::Star => Self::Any,
+            NamedTags::Tags(tags) => Self::OneOf(tags.into_iter().map(|tag| tag.text).collect()),
         }))
     }
 
@@ -105,7 +105,7 @@ impl Demand {
 }
 
 /// The tags that a header names.
-enum Named {
+enum NamedTags {
     Star,
     Tags(Vec<Tag>),
 }
@@ -117,17 +117,17 @@ struct Tag {
 }
 
 /// Reads the values of the header `name`; `None` when it was not sent.
-fn read<'v>(name: &str, values: impl Iterator<Item = &'v [u8]>) -> Result<Option<Named>, Refusal> {
+fn read<'v>(name: &str, values: impl Iterator<Item = &'v [u8]>) -> Result<Option<NamedTags>, Refusal> {
     let lines: Vec<&[u8]> = values.collect();
     if lines.is_empty() {
         return Ok(None);
     }
     let text = lines.join(&b", "[..]);
     if text.trim_ascii() == b"*" {
-        return Ok(Some(Named::Star));
+        return Ok(Some(NamedTags::Star));
     }
     match tags(&text) {
-        Some(tags) => Ok(Some(Named::Tags(tags))),
+        Some(tags) => Ok(Some(NamedTags::Tags(tags))),
         None => Err(Refusal::field(name, "is neither * nor a list of entity tags such as \"abc\"")),
     }
 }

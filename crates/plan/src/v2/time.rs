@@ -24,7 +24,7 @@ static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundl
 
 /// A value that a client wrote where an instant is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Written {
+pub enum ClientInstant {
     /// A timestamp. Without an offset it is read as UTC (O23). Of more than six fraction digits the first six count.
     Instant(Micros),
     /// A bare date.
@@ -33,9 +33,9 @@ pub enum Written {
 
 /// Reads a timestamp or a bare date; `None` for any other text. A timestamp with an annotation (`[Europe/Berlin]`) is
 /// refused: the annotation could contradict it and is not part of ISO 8601.
-pub fn read(text: &str) -> Option<Written> {
+pub fn read(text: &str) -> Option<ClientInstant> {
     if let Some(day) = read_date(text) {
-        return Some(Written::Day(day));
+        return Some(ClientInstant::Day(day));
     }
     if text.len() < 16 || !text.is_ascii() || text.contains('[') || leaps(text) || has_fractional_offset(text) {
         return None;
@@ -43,16 +43,16 @@ pub fn read(text: &str) -> Option<Written> {
     let micros = read_instant(text).or_else(|| in_pieces(text, Some(0)))?;
     // jiff accepts offsets of a day and more, which no clock shows.
     let offset = Pieces::parse(text).ok()?.to_numeric_offset();
-    offset.is_none_or(|offset| offset.seconds().abs() < DAY).then_some(Written::Instant(micros))
+    offset.is_none_or(|offset| offset.seconds().abs() < DAY).then_some(ClientInstant::Instant(micros))
 }
 
 /// Reads the lower bound of a range. As [`read`], but an instant between two microseconds is rounded up, because the
 /// lower microsecond lies before the range.
-pub fn read_not_before(text: &str) -> Option<Written> {
+pub fn read_not_before(text: &str) -> Option<ClientInstant> {
     let fraction = text.split(['.', ',']).nth(1).unwrap_or_default();
     let is_cut = fraction.bytes().take_while(u8::is_ascii_digit).skip(6).any(|digit| digit != b'0');
     Some(match read(text)? {
-        Written::Instant(micros) if is_cut => Written::Instant(micros + 1),
+        ClientInstant::Instant(micros) if is_cut => ClientInstant::Instant(micros + 1),
         written => written,
     })
 }
@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn lenient_forms_of_clients() {
         assert_eq!(read("2026-01-05T08:00:00"), read("2026-01-05T08:00:00Z"));
-        assert!(matches!(read("2026-01-05"), Some(Written::Day(_))));
+        assert!(matches!(read("2026-01-05"), Some(ClientInstant::Day(_))));
         for bad in [
             "soon",
             "2026-13-01",
@@ -332,8 +332,8 @@ mod tests {
             ("9999-12-31T23:59:59.9999999Z", "9999-12-31T23:59:59.999999Z", 1),
         ] {
             let micros = read_instant(read_as).unwrap();
-            assert_eq!(read(text), Some(Written::Instant(micros)), "{text}");
-            assert_eq!(read_not_before(text), Some(Written::Instant(micros + begins)), "{text}");
+            assert_eq!(read(text), Some(ClientInstant::Instant(micros)), "{text}");
+            assert_eq!(read_not_before(text), Some(ClientInstant::Instant(micros + begins)), "{text}");
         }
         assert_eq!(read_not_before("2026-01-05"), read("2026-01-05"));
         assert_eq!(read("2026-01-05T08:00:00.1234567891Z"), None, "too many digits");
@@ -348,7 +348,7 @@ mod tests {
             ("9999-12-31T12:00:00", "9999-12-31T12:00:00.000000Z"),
             ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000000Z"),
         ] {
-            let Some(Written::Instant(micros)) = read(text) else { panic!("{text}") };
+            let Some(ClientInstant::Instant(micros)) = read(text) else { panic!("{text}") };
             assert_eq!((write(micros).as_str(), read_instant(utc)), (utc, Some(micros)));
         }
         let last = read_date("9999-12-31").unwrap();

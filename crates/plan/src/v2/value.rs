@@ -48,10 +48,10 @@ pub fn read_lower_bound(kind: Kind, allowed: &[String], text: &str) -> Result<Ce
 }
 
 /// Returns the instant of a timestamp range. A bare date means its first instant in UTC (O23).
-fn first_instant(written: Option<time::Written>) -> Option<time::Micros> {
+fn first_instant(written: Option<time::ClientInstant>) -> Option<time::Micros> {
     match written? {
-        time::Written::Instant(micros) => Some(micros),
-        time::Written::Day(day) => time::day_begins(day, "UTC"),
+        time::ClientInstant::Instant(micros) => Some(micros),
+        time::ClientInstant::Day(day) => time::day_begins(day, "UTC"),
     }
 }
 

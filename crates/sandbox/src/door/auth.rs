@@ -35,15 +35,15 @@ pub(crate) fn identify<'w, 'h>(headers: &'h HeaderMap, world: &'w World) -> Resu
 /// Permissions to read, create and change the records of a path. They are checked before the path's methods
 /// (`errors_405_by_outsider_is_403`).
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct May {
-    read: Who,
-    create: Who,
-    change: Who,
+pub(crate) struct Permissions {
+    read: CallerGroup,
+    create: CallerGroup,
+    change: CallerGroup,
 }
 
 /// A group of callers with a key.
 #[derive(Debug, Clone, Copy)]
-enum Who {
+enum CallerGroup {
     Everybody,
     Nobody,
     /// Active in the workspace, guests included.
@@ -63,30 +63,38 @@ enum Who {
     InProjectOfKey,
 }
 
-const fn may(read: Who, create: Who, change: Who) -> May {
-    May { read, create, change }
+const fn may(read: CallerGroup, create: CallerGroup, change: CallerGroup) -> Permissions {
+    Permissions { read, create, change }
 }
 
 /// No check at all, not even of the workspace (`search_by_workspace_outsider`, `attachments_by_workspace_outsider`).
-pub(crate) const EVERYBODY: May = may(Who::Everybody, Who::Everybody, Who::Everybody);
+pub(crate) const EVERYBODY: Permissions =
+    may(CallerGroup::Everybody, CallerGroup::Everybody, CallerGroup::Everybody);
 /// Paths for members of the workspace only.
-pub(crate) const WORKSPACE_MEMBERS: May = may(Who::WorkspaceMember, Who::WorkspaceMember, Who::WorkspaceMember);
+pub(crate) const WORKSPACE_MEMBERS: Permissions =
+    may(CallerGroup::WorkspaceMember, CallerGroup::WorkspaceMember, CallerGroup::WorkspaceMember);
 /// Projects.
-pub(crate) const PROJECTS: May = may(Who::InWorkspace, Who::WorkspaceMember, Who::EitherAdmin);
+pub(crate) const PROJECTS: Permissions =
+    may(CallerGroup::InWorkspace, CallerGroup::WorkspaceMember, CallerGroup::EitherAdmin);
 /// Labels. Reads and creates do not check the project in the path (`labels_list_random_project_is_empty`,
 /// `labels_create_in_foreign_project_accepted`).
-pub(crate) const LABELS: May = may(Who::InSomeProject, Who::WorkspaceMember, Who::ProjectMember);
+pub(crate) const LABELS: Permissions =
+    may(CallerGroup::InSomeProject, CallerGroup::WorkspaceMember, CallerGroup::ProjectMember);
 /// Project rosters. Reads do not check the project in the path (`members_private_project_by_outsider`).
-pub(crate) const ROSTERS: May = may(Who::InSomeProject, Who::ProjectAdmin, Who::ProjectAdmin);
+pub(crate) const ROSTERS: Permissions =
+    may(CallerGroup::InSomeProject, CallerGroup::ProjectAdmin, CallerGroup::ProjectAdmin);
 /// Guests may comment, and may change comments of others (`comments_patch_of_others_by_guest_accepted`).
-pub(crate) const MEMBERS_AND_GUESTS: May = may(Who::InProject, Who::InProject, Who::InProject);
+pub(crate) const MEMBERS_AND_GUESTS: Permissions =
+    may(CallerGroup::InProject, CallerGroup::InProject, CallerGroup::InProject);
 /// Keys of work items. Methods other than reads are forbidden before v1 finds that they do not exist
 /// (`items_key_patch`).
-pub(crate) const KEY_HOLDERS: May = may(Who::InProjectOfKey, Who::Nobody, Who::Nobody);
+pub(crate) const KEY_HOLDERS: Permissions =
+    may(CallerGroup::InProjectOfKey, CallerGroup::Nobody, CallerGroup::Nobody);
 /// All other records of a project.
-pub(crate) const RECORDS: May = may(Who::InProject, Who::ProjectMember, Who::ProjectMember);
+pub(crate) const RECORDS: Permissions =
+    may(CallerGroup::InProject, CallerGroup::ProjectMember, CallerGroup::ProjectMember);
 
-impl May {
+impl Permissions {
     /// Checks whether the person may use a method on a path.
     pub(crate) fn permits(self, method: &str, world: &World, user: Id, place: &Place) -> bool {
         let who = match method {
@@ -98,7 +106,7 @@ impl May {
     }
 }
 
-impl Who {
+impl CallerGroup {
     fn includes(self, world: &World, user: Id, place: &Place) -> bool {
         let slug = place.slug.as_str();
         let in_workspace = world.workspace_role(slug, user);

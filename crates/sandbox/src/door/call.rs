@@ -11,7 +11,7 @@ use crate::door::body::{Body, Datum};
 use crate::door::http::{Query, Reply};
 use crate::door::route::Place;
 use crate::forms::fields::{Row, Shape, View};
-use crate::forms::validate::{Form, Sent, Text};
+use crate::forms::validate::{Form, SentValue, Text};
 use crate::forms::values;
 use crate::records::clock::Clock;
 use crate::records::kinds::External;
@@ -77,8 +77,8 @@ impl Call<'_> {
 
 /// The external pair of a body.
 pub(crate) struct SentExternal {
-    source: Sent<String>,
-    id: Sent<String>,
+    source: SentValue<String>,
+    id: SentValue<String>,
 }
 
 impl SentExternal {

@@ -4,7 +4,7 @@
 use percent_encoding::percent_decode_str;
 
 use crate::door::auth::{
-    EVERYBODY, KEY_HOLDERS, LABELS, MEMBERS_AND_GUESTS, May, PROJECTS, RECORDS, ROSTERS, WORKSPACE_MEMBERS,
+    EVERYBODY, KEY_HOLDERS, LABELS, MEMBERS_AND_GUESTS, PROJECTS, Permissions, RECORDS, ROSTERS, WORKSPACE_MEMBERS,
 };
 use crate::door::call::Call;
 use crate::door::costs::{self, Cost};
@@ -49,7 +49,7 @@ const fn delete(view: fn(&Call<'_>, &mut World) -> Answer) -> Method {
 /// A group of paths with the same rules.
 pub(crate) struct Routes {
     /// The permissions.
-    pub(crate) may: May,
+    pub(crate) may: Permissions,
     /// The time of calls at a real v1.
     pub(crate) cost: Cost,
     /// The rows that writes load and save as a whole, when writes take time.

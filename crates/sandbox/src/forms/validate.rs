@@ -13,7 +13,7 @@ use crate::records::table::Id;
 
 /// The value that was sent for a field.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Sent<T> {
+pub(crate) enum SentValue<T> {
     /// The key was left out (or rejected; the form keeps the reason).
     Absent,
     /// Null, where that is allowed.
@@ -22,7 +22,7 @@ pub(crate) enum Sent<T> {
     Is(T),
 }
 
-impl<T> Sent<T> {
+impl<T> SentValue<T> {
     /// The value, if one was sent.
     pub(crate) fn value(self) -> Option<T> {
         match self {
@@ -32,11 +32,11 @@ impl<T> Sent<T> {
     }
 
     /// Replaces the value, if one was sent.
-    fn map<U>(self, change: impl FnOnce(T) -> U) -> Sent<U> {
+    fn map<U>(self, change: impl FnOnce(T) -> U) -> SentValue<U> {
         match self {
-            Self::Is(value) => Sent::Is(change(value)),
-            Self::Null => Sent::Null,
-            Self::Absent => Sent::Absent,
+            Self::Is(value) => SentValue::Is(change(value)),
+            Self::Null => SentValue::Null,
+            Self::Absent => SentValue::Absent,
         }
     }
 
@@ -143,22 +143,22 @@ impl<'b> Form<'b> {
         }
     }
 
-    fn fetch(&mut self, name: &str, required: bool, null: bool) -> Sent<&'b Datum> {
+    fn fetch(&mut self, name: &str, required: bool, null: bool) -> SentValue<&'b Datum> {
         match self.body.get(name) {
             None => {
                 if required && !self.partial {
                     self.refuse(name, "This field is required.");
                 }
-                Sent::Absent
+                SentValue::Absent
             }
             Some(Datum::Json(Value::Null)) => {
                 if null {
-                    return Sent::Null;
+                    return SentValue::Null;
                 }
                 self.refuse(name, NOT_NULL);
-                Sent::Absent
+                SentValue::Absent
             }
-            Some(datum) => Sent::Is(datum),
+            Some(datum) => SentValue::Is(datum),
         }
     }
 
@@ -169,20 +169,20 @@ impl<'b> Form<'b> {
         required: bool,
         null: bool,
         value: impl FnOnce(&Datum) -> Result<T, String>,
-    ) -> Sent<T> {
+    ) -> SentValue<T> {
         match self.fetch(name, required, null).map(value) {
-            Sent::Is(Ok(value)) => Sent::Is(value),
-            Sent::Is(Err(message)) => {
+            SentValue::Is(Ok(value)) => SentValue::Is(value),
+            SentValue::Is(Err(message)) => {
                 self.refuse(name, &message);
-                Sent::Absent
+                SentValue::Absent
             }
-            Sent::Null => Sent::Null,
-            Sent::Absent => Sent::Absent,
+            SentValue::Null => SentValue::Null,
+            SentValue::Absent => SentValue::Absent,
         }
     }
 
     /// Reads a text, trimmed at both ends; numbers count as text (`states_create_number_name`).
-    pub(crate) fn text(&mut self, name: &str, rules: Text) -> Sent<String> {
+    pub(crate) fn text(&mut self, name: &str, rules: Text) -> SentValue<String> {
         let sent = self.read(name, rules.required, rules.null, |datum| {
             let text = match datum {
                 Datum::Json(Value::String(text)) => values::stripped(text).to_owned(),
@@ -196,7 +196,7 @@ impl<'b> Form<'b> {
             }
             Ok(text)
         });
-        let Sent::Is(text) = &sent else {
+        let SentValue::Is(text) = &sent else {
             return sent;
         };
         let too_long = rules.max.filter(|&max| text.chars().count() > max);
@@ -207,11 +207,11 @@ impl<'b> Form<'b> {
         if has_nul {
             self.refuse(name, "Null characters are not allowed.");
         }
-        if too_long.is_some() || has_nul { Sent::Absent } else { sent }
+        if too_long.is_some() || has_nul { SentValue::Absent } else { sent }
     }
 
     /// Reads one of several texts, case-sensitive (`items_create_priority_upper`).
-    pub(crate) fn choice(&mut self, name: &str, choices: &[&'static str]) -> Sent<&'static str> {
+    pub(crate) fn choice(&mut self, name: &str, choices: &[&'static str]) -> SentValue<&'static str> {
         self.read(name, false, false, |datum| {
             let text = datum.text();
             let choice = choices.iter().find(|choice| **choice == text);
@@ -220,7 +220,7 @@ impl<'b> Form<'b> {
     }
 
     /// Reads a time zone that v1 knows; abbreviations are rejected (`cycles_create_abbreviated_timezone`).
-    pub(crate) fn zone(&mut self, name: &str) -> Sent<String> {
+    pub(crate) fn zone(&mut self, name: &str) -> SentValue<String> {
         self.read(name, false, false, |datum| {
             let text = datum.text();
             let known = include_str!("zones.txt").lines().any(|zone| zone == text);
@@ -229,7 +229,7 @@ impl<'b> Form<'b> {
     }
 
     /// Reads a boolean.
-    pub(crate) fn flag(&mut self, name: &str) -> Sent<bool> {
+    pub(crate) fn flag(&mut self, name: &str) -> SentValue<bool> {
         self.read(name, false, false, |datum| match datum.text().to_ascii_lowercase().as_str() {
             "true" | "t" | "yes" | "y" | "on" | "1" => Ok(true),
             "false" | "f" | "no" | "n" | "off" | "0" => Ok(false),
@@ -239,7 +239,7 @@ impl<'b> Form<'b> {
 
     /// Reads a number with a fraction. Infinity is accepted, as in v1
     /// (`errors_poison_float_overflow`).
-    pub(crate) fn float(&mut self, name: &str) -> Sent<f64> {
+    pub(crate) fn float(&mut self, name: &str) -> SentValue<f64> {
         self.read(name, false, false, |datum| {
             let number = match datum {
                 Datum::Json(Value::Number(number)) => number.as_f64(),
@@ -254,7 +254,7 @@ impl<'b> Form<'b> {
     }
 
     /// Reads a whole number within bounds.
-    pub(crate) fn whole(&mut self, name: &str, null: bool, least: i64, most: i64) -> Sent<i64> {
+    pub(crate) fn whole(&mut self, name: &str, null: bool, least: i64, most: i64) -> SentValue<i64> {
         self.read(name, false, null, |datum| {
             let text = datum.text();
             let digits = text
@@ -279,7 +279,7 @@ impl<'b> Form<'b> {
     }
 
     /// Reads a calendar day; instants are rejected (`items_create_datetime_as_date`).
-    pub(crate) fn day(&mut self, name: &str) -> Sent<Date> {
+    pub(crate) fn day(&mut self, name: &str) -> SentValue<Date> {
         self.read(name, false, true, |datum| {
             let text = written(datum).and_then(|text| values::day(&text));
             text.ok_or_else(|| DATE_FORMAT.to_owned())
@@ -288,7 +288,7 @@ impl<'b> Form<'b> {
 
     /// Reads an instant. Without an offset it is in the caller's zone
     /// (`cycles_patch_naive_date_by_kim`).
-    pub(crate) fn instant(&mut self, name: &str, zone: &TimeZone) -> Sent<Timestamp> {
+    pub(crate) fn instant(&mut self, name: &str, zone: &TimeZone) -> SentValue<Timestamp> {
         self.read(name, false, true, |datum| {
             let instant = written(datum).and_then(|text| values::instant(&text, zone));
             instant.ok_or_else(|| DATETIME_FORMAT.to_owned())
@@ -302,14 +302,14 @@ impl<'b> Form<'b> {
         required: bool,
         null: bool,
         exists: impl Fn(Id) -> bool,
-    ) -> Sent<Id> {
+    ) -> SentValue<Id> {
         self.read(name, required, null, |datum| key(datum, exists))
     }
 
     /// Reads a list of ids of other records; messages are keyed by position (`errors_400_nested_field`).
-    pub(crate) fn relations(&mut self, name: &str, exists: impl Fn(Id) -> bool) -> Sent<Vec<Id>> {
-        let Sent::Is(datum) = self.fetch(name, false, false) else {
-            return Sent::Absent;
+    pub(crate) fn relations(&mut self, name: &str, exists: impl Fn(Id) -> bool) -> SentValue<Vec<Id>> {
+        let SentValue::Is(datum) = self.fetch(name, false, false) else {
+            return SentValue::Absent;
         };
         let entries: Vec<Datum> = match datum {
             Datum::Json(Value::Array(list)) => list.iter().cloned().map(Datum::Json).collect(),
@@ -321,7 +321,7 @@ impl<'b> Form<'b> {
                     _ => "str",
                 };
                 self.refuse(name, &format!("Expected a list of items but got type \"{kind}\"."));
-                return Sent::Absent;
+                return SentValue::Absent;
             }
         };
         let mut ids = Vec::new();
@@ -336,10 +336,10 @@ impl<'b> Form<'b> {
             }
         }
         if wrong.is_empty() {
-            return Sent::Is(ids);
+            return SentValue::Is(ids);
         }
         self.errors.insert(name.to_owned(), Value::Object(wrong));
-        Sent::Absent
+        SentValue::Absent
     }
 }
 

@@ -13,9 +13,9 @@ pub(crate) fn mixed(number: u64) -> u64 {
 
 /// A sequence of such numbers.
 #[derive(Debug)]
-pub(crate) struct Chance(u64);
+pub(crate) struct RandomNumbers(u64);
 
-impl Chance {
+impl RandomNumbers {
     /// Creates the sequence that begins at a number.
     pub(crate) fn new(start: u64) -> Self {
         Self(start)

@@ -8,7 +8,7 @@ use jiff::{Timestamp, ToSpan};
 use uuid::Uuid;
 
 use crate::door::auth::MEMBER;
-use crate::records::chance::Chance;
+use crate::records::chance::RandomNumbers;
 use crate::records::kinds::{CycleItem, External, Item, ModuleItem, Stamp};
 use crate::records::store::World;
 use crate::records::table::Id;
@@ -87,7 +87,7 @@ fn whole(number: usize) -> i64 {
 
 /// The values of a project that its work items are generated from.
 struct Maker {
-    chance: Chance,
+    chance: RandomNumbers,
     project: Id,
     workspace: Id,
     people: Vec<Id>,
@@ -111,7 +111,7 @@ impl Maker {
             *order = order.max(item.sort_order);
         }
         Self {
-            chance: Chance::new(0x5eed),
+            chance: RandomNumbers::new(0x5eed),
             project,
             workspace: world.projects.any(project).map(|project| project.workspace).unwrap_or_default(),
             people: members.map(|member| member.user).collect(),
@@ -223,7 +223,7 @@ impl Maker {
 }
 
 /// Returns up to two entries of a list, in the list's order.
-fn some(chance: &mut Chance, list: &[Id]) -> Vec<Id> {
+fn some(chance: &mut RandomNumbers, list: &[Id]) -> Vec<Id> {
     let mut picked: Vec<usize> =
         (0..chance.below(3)).filter(|_| !list.is_empty()).map(|_| chance.below(list.len())).collect();
     picked.sort_unstable();

@@ -9,7 +9,7 @@ use crate::door::call::{Call, SentExternal, pair_holder, pair_taken, sent_create
 use crate::door::http::{Answer, Reply};
 use crate::forms::fields::{FULL, Row};
 use crate::forms::item_shape::full;
-use crate::forms::validate::{Form, Sent, Text};
+use crate::forms::validate::{Form, SentValue, Text};
 use crate::forms::values;
 use crate::lists::paging::paginate;
 use crate::records::kinds::{Comment, External, Stamp};
@@ -84,8 +84,8 @@ pub(crate) fn read(call: &Call<'_>, world: &World) -> Answer {
 }
 
 struct Fields {
-    html: Sent<String>,
-    access: Sent<&'static str>,
+    html: SentValue<String>,
+    access: SentValue<&'static str>,
     external: SentExternal,
 }
 
@@ -104,7 +104,7 @@ fn fields(mut form: Form<'_>) -> Result<Fields, Reply> {
 fn apply(fields: Fields, comment: &mut Comment) {
     fields.html.store(&mut comment.html);
     fields.external.store(&mut comment.external);
-    if let Sent::Is(access) = fields.access {
+    if let SentValue::Is(access) = fields.access {
         access.clone_into(&mut comment.access);
     }
 }

@@ -11,7 +11,7 @@ use crate::door::body::Body;
 use crate::door::call::{Call, SentExternal, pair_holder, pair_taken};
 use crate::door::http::{Answer, Reply};
 use crate::forms::fields::{FULL, Row};
-use crate::forms::validate::{Form, Sent, Text};
+use crate::forms::validate::{Form, SentValue, Text};
 use crate::forms::values;
 use crate::lists::paging::paginate;
 use crate::records::kinds::{Cycle, External, Stamp};
@@ -144,12 +144,12 @@ pub(crate) fn read(call: &Call<'_>, world: &World) -> Answer {
 }
 
 struct Fields {
-    name: Sent<String>,
-    description: Sent<String>,
-    start_date: Sent<Timestamp>,
-    end_date: Sent<Timestamp>,
-    timezone: Sent<String>,
-    owned_by: Sent<Id>,
+    name: SentValue<String>,
+    description: SentValue<String>,
+    start_date: SentValue<Timestamp>,
+    end_date: SentValue<Timestamp>,
+    timezone: SentValue<String>,
+    owned_by: SentValue<Id>,
     external: SentExternal,
 }
 
@@ -190,7 +190,7 @@ fn check(
         let message = "Cycles are not enabled for this project";
         return Err(Reply::non_field(message));
     }
-    if let (Sent::Is(start), Sent::Is(end)) = (&fields.start_date, &fields.end_date) {
+    if let (SentValue::Is(start), SentValue::Is(end)) = (&fields.start_date, &fields.end_date) {
         if start > end {
             return Err(Reply::non_field("Start date cannot exceed end date"));
         }
@@ -209,8 +209,8 @@ fn check(
             at(*start, Time::constant(0, 0, 1, 0))
         };
         let last = at(*end, Time::constant(23, 59, 0, 0));
-        fields.start_date = Sent::Is(first);
-        fields.end_date = Sent::Is(last);
+        fields.start_date = SentValue::Is(first);
+        fields.end_date = SentValue::Is(last);
     }
     Ok(fields)
 }

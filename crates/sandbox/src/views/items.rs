@@ -11,7 +11,7 @@ use crate::door::http::{Answer, Reply};
 use crate::forms::fields::FULL;
 use crate::forms::html;
 use crate::forms::item_shape::render;
-use crate::forms::validate::{Form, Sent, Text};
+use crate::forms::validate::{Form, SentValue, Text};
 use crate::records::kinds::{External, Item, Stamp};
 use crate::records::store::World;
 use crate::records::table::Id;
@@ -43,25 +43,25 @@ pub(crate) fn read(call: &Call<'_>, world: &World) -> Answer {
 }
 
 struct Fields {
-    name: Sent<String>,
-    description_html: Sent<String>,
-    priority: Sent<&'static str>,
-    point: Sent<i64>,
-    start_date: Sent<Date>,
-    target_date: Sent<Date>,
-    sequence_id: Sent<i64>,
-    sort_order: Sent<f64>,
-    completed_at: Sent<Timestamp>,
-    archived_at: Sent<Date>,
-    deleted_at: Sent<Timestamp>,
-    is_draft: Sent<bool>,
-    created_by: Sent<Id>,
-    parent: Sent<Id>,
-    state: Sent<Id>,
-    estimate_point: Sent<Id>,
-    type_id: Sent<Id>,
-    assignees: Sent<Vec<Id>>,
-    labels: Sent<Vec<Id>>,
+    name: SentValue<String>,
+    description_html: SentValue<String>,
+    priority: SentValue<&'static str>,
+    point: SentValue<i64>,
+    start_date: SentValue<Date>,
+    target_date: SentValue<Date>,
+    sequence_id: SentValue<i64>,
+    sort_order: SentValue<f64>,
+    completed_at: SentValue<Timestamp>,
+    archived_at: SentValue<Date>,
+    deleted_at: SentValue<Timestamp>,
+    is_draft: SentValue<bool>,
+    created_by: SentValue<Id>,
+    parent: SentValue<Id>,
+    state: SentValue<Id>,
+    estimate_point: SentValue<Id>,
+    type_id: SentValue<Id>,
+    assignees: SentValue<Vec<Id>>,
+    labels: SentValue<Vec<Id>>,
     external: SentExternal,
 }
 
@@ -77,7 +77,7 @@ fn fields(mut form: Form<'_>, call: &Call<'_>, world: &World) -> Result<Fields, 
     let type_id = form.relation("type_id", false, true, a_type);
     let type_key = form.relation("type", false, true, a_type);
     let fields = Fields {
-        type_id: if type_key == Sent::Absent { type_id } else { type_key },
+        type_id: if type_key == SentValue::Absent { type_id } else { type_key },
         name: form.text("name", Text::REQUIRED),
         description_html: form.text("description_html", Text::BLANK.long()),
         priority: form.choice("priority", &PRIORITIES),
@@ -110,15 +110,15 @@ fn fields(mut form: Form<'_>, call: &Call<'_>, world: &World) -> Result<Fields, 
 /// (`items_patch_dates_start_after_stored_target_accepted`). People and labels that do not belong to the project
 /// are dropped silently (`items_create_assignee_guest`, `items_create_label_other_project`).
 fn check(fields: &mut Fields, world: &World, project: Id) -> Result<(), Reply> {
-    if let (Sent::Is(start), Sent::Is(target)) = (&fields.start_date, &fields.target_date)
+    if let (SentValue::Is(start), SentValue::Is(target)) = (&fields.start_date, &fields.target_date)
         && start > target
     {
         return Err(Reply::non_field("Start date cannot exceed target date"));
     }
-    if let Sent::Is(text) = &mut fields.description_html {
+    if let SentValue::Is(text) = &mut fields.description_html {
         *text = html::clean(text).ok_or_else(|| Reply::non_field("Invalid HTML passed"))?;
     }
-    if let Sent::Is(assignees) = &mut fields.assignees {
+    if let SentValue::Is(assignees) = &mut fields.assignees {
         *assignees = world
             .project_members
             .of(project)
@@ -126,7 +126,7 @@ fn check(fields: &mut Fields, world: &World, project: Id) -> Result<(), Reply> {
             .map(|m| m.user)
             .collect();
     }
-    if let Sent::Is(labels) = &mut fields.labels {
+    if let SentValue::Is(labels) = &mut fields.labels {
         labels.retain(|&id| {
             let label = world.labels.get(id);
             label.is_some_and(|label| label.project == Some(project))
@@ -237,7 +237,7 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     let stamp = Stamp::new(call.user, call.now());
     let mut item = blank(world, project, state, &stamp)?;
     let author = fields.created_by.as_ref().copied();
-    let born_deleted = matches!(fields.deleted_at, Sent::Is(_));
+    let born_deleted = matches!(fields.deleted_at, SentValue::Is(_));
     apply(fields, &mut item);
     complete(world, &mut item, call.now());
     fill_defaults(world, &mut item);
@@ -292,13 +292,13 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     }
     let now = call.now();
     match fields.state {
-        Sent::Is(state) => item.state = state,
+        SentValue::Is(state) => item.state = state,
         // Null means the default state (`items_patch_state_null`); so does an item that has no state.
-        Sent::Null => item.state = default_state(world, item.project),
-        Sent::Absent if item.state.is_nil() => item.state = default_state(world, item.project),
-        Sent::Absent => {}
+        SentValue::Null => item.state = default_state(world, item.project),
+        SentValue::Absent if item.state.is_nil() => item.state = default_state(world, item.project),
+        SentValue::Absent => {}
     }
-    if fields.state != Sent::Absent {
+    if fields.state != SentValue::Absent {
         complete(world, &mut item, now);
     }
     fields.completed_at.clone().store_optional(&mut item.completed_at);

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::door::call::{Call, SentExternal, name_taken, pair_holder, pair_taken};
 use crate::door::http::{Answer, Reply};
 use crate::forms::fields::{FULL, Row};
-use crate::forms::validate::{Form, Sent, Text};
+use crate::forms::validate::{Form, SentValue, Text};
 use crate::lists::paging::paginate;
 use crate::records::kinds::{External, Label, Stamp};
 use crate::records::store::World;
@@ -61,11 +61,11 @@ pub(crate) fn read(call: &Call<'_>, world: &World) -> Answer {
 }
 
 struct Fields {
-    name: Sent<String>,
-    description: Sent<String>,
-    color: Sent<String>,
-    sort_order: Sent<f64>,
-    parent: Sent<Id>,
+    name: SentValue<String>,
+    description: SentValue<String>,
+    color: SentValue<String>,
+    sort_order: SentValue<f64>,
+    parent: SentValue<Id>,
     external: SentExternal,
 }
 
@@ -81,7 +81,7 @@ fn fields(mut form: Form<'_>, world: &World) -> Result<Fields, Reply> {
         parent: form.relation("parent", false, true, |id| world.labels.get(id).is_some()),
         external: SentExternal::read(&mut form),
     };
-    if let Sent::Is(name) = &fields.name
+    if let SentValue::Is(name) = &fields.name
         && world.labels.iter().any(|label| label.project.is_none() && label.name == *name)
     {
         form.refuse("name", "Label with this name already exists.");

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::door::call::Call;
 use crate::door::http::{Answer, Reply};
 use crate::forms::fields::{FULL, Row};
-use crate::forms::validate::{Form, Sent, Text};
+use crate::forms::validate::{Form, SentValue, Text};
 use crate::lists::paging::paginate;
 use crate::records::kinds::{Link, Stamp};
 use crate::records::store::World;
@@ -55,8 +55,8 @@ pub(crate) fn read(call: &Call<'_>, world: &World) -> Answer {
 
 /// Checks an address: first its form, then its scheme (`links_create_javascript`,
 /// `links_create_bad_scheme`).
-fn check_url(form: &mut Form<'_>, url: &Sent<String>) {
-    let Sent::Is(url) = url else { return };
+fn check_url(form: &mut Form<'_>, url: &SentValue<String>) {
+    let SentValue::Is(url) = url else { return };
     let host = url.split_once("://").map(|(scheme, rest)| {
         let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
         (scheme, host)
@@ -134,7 +134,7 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     check_url(&mut form, &url);
     form.finish()?;
     let mut others = world.links.of(link.item).filter(|l| l.id != link.id);
-    if let Sent::Is(url) = &url
+    if let SentValue::Is(url) = &url
         && others.any(|other| other.url == *url)
     {
         return Err(duplicate());

@@ -8,7 +8,7 @@ use crate::door::auth::{ADMIN, GUEST};
 use crate::door::call::Call;
 use crate::door::http::{Answer, Reply};
 use crate::forms::fields::person;
-use crate::forms::validate::{Form, Sent};
+use crate::forms::validate::{Form, SentValue};
 use crate::records::kinds::ProjectMember;
 use crate::records::store::World;
 use crate::records::table::Id;
@@ -93,13 +93,13 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     let role = role(&mut form).unwrap_or(GUEST);
     let project = world.project_in(&call.place.slug, call.place.project).ok_or_else(Reply::not_found)?;
     let (project, workspace) = (project.id, project.workspace);
-    if let Sent::Is(user) = member
+    if let SentValue::Is(user) = member
         && !world.workspace_members.of(workspace).any(|m| m.user == user)
     {
         form.refuse("member", "Member not found in workspace");
     }
     form.finish()?;
-    let Sent::Is(user) = member else {
+    let SentValue::Is(user) = member else {
         return Err(Reply::crash());
     };
     if world.project_members.of(project).any(|m| m.user == user) {

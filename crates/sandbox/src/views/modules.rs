@@ -10,7 +10,7 @@ use crate::door::auth::ADMIN;
 use crate::door::call::{Call, SentExternal, pair_holder, pair_taken};
 use crate::door::http::{Answer, Reply};
 use crate::forms::fields::{FULL, Row, person};
-use crate::forms::validate::{Form, Sent, Text};
+use crate::forms::validate::{Form, SentValue, Text};
 use crate::lists::paging::paginate;
 use crate::records::kinds::{External, Module, Stamp};
 use crate::records::store::World;
@@ -129,13 +129,13 @@ pub(crate) fn read(call: &Call<'_>, world: &World) -> Answer {
 }
 
 struct Fields {
-    name: Sent<String>,
-    description: Sent<String>,
-    status: Sent<&'static str>,
-    start_date: Sent<Date>,
-    target_date: Sent<Date>,
-    lead: Sent<Id>,
-    members: Sent<Vec<Id>>,
+    name: SentValue<String>,
+    description: SentValue<String>,
+    status: SentValue<&'static str>,
+    start_date: SentValue<Date>,
+    target_date: SentValue<Date>,
+    lead: SentValue<Id>,
+    members: SentValue<Vec<Id>>,
     external: SentExternal,
 }
 
@@ -159,12 +159,12 @@ fn fields(mut form: Form<'_>, world: &World, project: Id) -> Result<Fields, Repl
         let message = "Modules are not enabled for this project";
         return Err(Reply::non_field(message));
     }
-    if let (Sent::Is(start), Sent::Is(target)) = (&fields.start_date, &fields.target_date)
+    if let (SentValue::Is(start), SentValue::Is(target)) = (&fields.start_date, &fields.target_date)
         && start > target
     {
         return Err(Reply::non_field("Start date cannot exceed target date"));
     }
-    if let Sent::Is(members) = &mut fields.members {
+    if let SentValue::Is(members) = &mut fields.members {
         members.retain(|&user| world.project_members.of(project).any(|m| m.user == user));
     }
     Ok(fields)
@@ -177,12 +177,12 @@ fn apply(fields: Fields, module: &mut Module) {
     fields.target_date.store_optional(&mut module.target_date);
     fields.lead.store_optional(&mut module.lead);
     fields.external.store(&mut module.external);
-    if let Sent::Is(status) = fields.status {
+    if let SentValue::Is(status) = fields.status {
         status.clone_into(&mut module.status);
     }
     // Removed memberships are still shown, so a list only adds people
     // (`modules_get_after_members_empty`, `modules_get_after_members_again`).
-    if let Sent::Is(members) = fields.members {
+    if let SentValue::Is(members) = fields.members {
         module.members.extend(members);
     }
 }
@@ -254,7 +254,7 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     if pair_taken(&body, &module.external, others().map(|m| (m.id, &m.external))) {
         return Err(Reply::external_taken("Module", module.id));
     }
-    if let Sent::Is(name) = &fields.name
+    if let SentValue::Is(name) = &fields.name
         && others().any(|m| m.name == *name)
     {
         return Err(Reply::error(400, "Module with this name already exists"));

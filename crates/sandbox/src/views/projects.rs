@@ -11,7 +11,7 @@ use crate::door::auth::ADMIN;
 use crate::door::call::{Call, SentExternal};
 use crate::door::http::{Answer, Reply};
 use crate::forms::fields::{FULL, Row, Shape};
-use crate::forms::validate::{Form, Sent, Text};
+use crate::forms::validate::{Form, SentValue, Text};
 use crate::lists::paging::paginate;
 use crate::records::kinds::{External, Project, Stamp};
 use crate::records::store::World;
@@ -198,7 +198,7 @@ fn apply(mut form: Form<'_>, call: &Call<'_>, world: &World, project: &mut Proje
     let identifier = plain_fields(&mut form, project);
     let assignee = related_fields(&mut form, world, project);
     form.finish()?;
-    if let Sent::Is(text) = identifier {
+    if let SentValue::Is(text) = identifier {
         // `projects_create_special_identifier`
         if text.contains(|c| SPECIAL.contains(c)) {
             return Err(Reply::non_field("Project identifier cannot contain special characters."));
@@ -224,7 +224,7 @@ fn apply(mut form: Form<'_>, call: &Call<'_>, world: &World, project: &mut Proje
 }
 
 /// Reads the fields that refer to no other record. The identifier is checked later.
-fn plain_fields(form: &mut Form<'_>, project: &mut Project) -> Sent<String> {
+fn plain_fields(form: &mut Form<'_>, project: &mut Project) -> SentValue<String> {
     form.text("name", Text::REQUIRED).store(&mut project.name);
     let identifier = form.text("identifier", Text::REQUIRED.max(12));
     form.text("description", Text::BLANK.long()).store(&mut project.description);
@@ -241,7 +241,7 @@ fn plain_fields(form: &mut Form<'_>, project: &mut Project) -> Sent<String> {
 }
 
 /// Reads the fields that refer to other records. The default assignee is checked later.
-fn related_fields(form: &mut Form<'_>, world: &World, project: &mut Project) -> Sent<Id> {
+fn related_fields(form: &mut Form<'_>, world: &World, project: &mut Project) -> SentValue<Id> {
     let exists = |user: Id| world.users.get(user).is_some();
     let lead = form.relation("project_lead", false, true, exists);
     if lead.as_ref().is_some_and(|&user| !belongs(world, project.workspace, user)) {

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use crate::door::call::{Call, SentExternal, name_taken, pair_holder, pair_taken};
 use crate::door::http::{Answer, Reply};
 use crate::forms::fields::{FULL, Row};
-use crate::forms::validate::{Form, Sent, Text};
+use crate::forms::validate::{Form, SentValue, Text};
 use crate::forms::values::slug;
 use crate::lists::paging::paginate;
 use crate::records::kinds::{External, Stamp, State};
@@ -126,13 +126,13 @@ pub(crate) fn read(call: &Call<'_>, world: &World) -> Answer {
 }
 
 struct Fields {
-    name: Sent<String>,
-    description: Sent<String>,
-    color: Sent<String>,
-    group: Sent<&'static str>,
-    sequence: Sent<f64>,
-    is_triage: Sent<bool>,
-    default: Sent<bool>,
+    name: SentValue<String>,
+    description: SentValue<String>,
+    color: SentValue<String>,
+    group: SentValue<&'static str>,
+    sequence: SentValue<f64>,
+    is_triage: SentValue<bool>,
+    default: SentValue<bool>,
     external: SentExternal,
 }
 
@@ -152,7 +152,7 @@ fn fields(mut form: Form<'_>) -> Result<Fields, Reply> {
 }
 
 fn no_triage(fields: &Fields) -> Result<(), Reply> {
-    if fields.group == Sent::Is("triage") {
+    if fields.group == SentValue::Is("triage") {
         return Err(Reply::non_field("Cannot create triage state"));
     }
     Ok(())
@@ -165,7 +165,7 @@ fn apply(fields: Fields, state: &mut State) -> Result<(), Reply> {
     fields.is_triage.store(&mut state.is_triage);
     fields.default.store(&mut state.default);
     fields.external.store(&mut state.external);
-    if let Sent::Is(group) = fields.group {
+    if let SentValue::Is(group) = fields.group {
         group.clone_into(&mut state.group);
     }
     state.slug = slug(&state.name);
@@ -179,7 +179,7 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     let project = call.place.project;
     // A new default clears the other defaults before anything else can be rejected
     // (`states_list_defaults_after_failed_create`).
-    if fields.default == Sent::Is(true) {
+    if fields.default == SentValue::Is(true) {
         world.states.change_of(project, |state| state.default = false);
     }
     no_triage(&fields)?;

@@ -2,7 +2,7 @@
 //!
 //! A value is kept raw, one JSON scalar for each element. Each read interprets it with the current kind of the
 //! property, because the kind may change (O67). A value that stands for a record (an option, a person, a work item) is
-//! kept as its id. The caller must find such records, so [`written`] returns them as a [`Wish`]. May use: `v2`, this
+//! kept as its id. The caller must find such records, so [`written`] returns them as a [`ValueReference`]. May use: `v2`, this
 //! folder.
 
 use super::choices::{Choices, Named};
@@ -10,7 +10,7 @@ use super::decimals;
 use super::model::{Property, PropertyType, RelationType};
 use super::resolution::Applicable;
 use super::text_forms::{is_email, is_url, reads_as_email, reads_as_url};
-use crate::v2::time::{self, Written};
+use crate::v2::time::{self, ClientInstant};
 use crate::v2::value::{read_uuid, trimmed};
 use serde_json::{Number, Value};
 use std::collections::HashSet;
@@ -73,7 +73,7 @@ impl ValueKind {
 
 /// One element as written, before its record is looked up.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Wish {
+pub enum ValueReference {
     /// Kept as it is.
     Plain(Value),
     /// An option of the property.
@@ -91,7 +91,10 @@ pub enum Wish {
 ///
 /// # Errors
 /// The messages, each with the index of the faulty element if there is one.
-pub fn written(applicable: &Applicable, value: &Value) -> Result<Vec<Wish>, Vec<(Option<usize>, String)>> {
+pub fn written(
+    applicable: &Applicable,
+    value: &Value,
+) -> Result<Vec<ValueReference>, Vec<(Option<usize>, String)>> {
     let kind = ValueKind::of(&applicable.property);
     if kind == ValueKind::Formula {
         return Err(vec![(None, "is computed and cannot be written".into())]);
@@ -119,7 +122,7 @@ pub fn written(applicable: &Applicable, value: &Value) -> Result<Vec<Wish>, Vec<
 }
 
 /// Returns the elements of an item whose request gives none; skips default texts that cannot be read.
-pub fn defaults(applicable: &Applicable) -> Vec<Wish> {
+pub fn defaults(applicable: &Applicable) -> Vec<ValueReference> {
     let kind = ValueKind::of(&applicable.property);
     let texts = applicable.default_value.iter().map(|text| Value::String(text.clone()));
     let choices = choices(kind, applicable);
@@ -132,16 +135,16 @@ fn choices(kind: ValueKind, applicable: &Applicable) -> Choices {
     Choices::of(options.iter().map(|offered| &*offered.option))
 }
 
-fn stands_for_a_record(wish: &Wish) -> bool {
-    matches!(wish, Wish::Option(_) | Wish::Person(_) | Wish::Item(_))
+fn stands_for_a_record(wish: &ValueReference) -> bool {
+    matches!(wish, ValueReference::Option(_) | ValueReference::Person(_) | ValueReference::Item(_))
 }
 
-fn one(kind: ValueKind, choices: &Choices, value: &Value) -> Result<Wish, String> {
+fn one(kind: ValueKind, choices: &Choices, value: &Value) -> Result<ValueReference, String> {
     match kind {
         ValueKind::Option => option(choices, text(value)?),
-        ValueKind::Person => Ok(Wish::Person(trimmed(text(value)?).to_owned())),
-        ValueKind::Item => Ok(Wish::Item(trimmed(text(value)?).to_owned())),
-        ValueKind::Html => Ok(Wish::Html(text(value)?.to_owned())),
+        ValueKind::Person => Ok(ValueReference::Person(trimmed(text(value)?).to_owned())),
+        ValueKind::Item => Ok(ValueReference::Item(trimmed(text(value)?).to_owned())),
+        ValueKind::Html => Ok(ValueReference::Html(text(value)?.to_owned())),
         ValueKind::Formula => Err("is computed and cannot be written".into()),
         ValueKind::Text | ValueKind::Url | ValueKind::Email | ValueKind::Reference | ValueKind::Release => {
             let text = text(value)?;
@@ -150,12 +153,12 @@ fn one(kind: ValueKind, choices: &Choices, value: &Value) -> Result<Wish, String
                 ValueKind::Email => is_email(text),
                 _ => true,
             };
-            plain(kind, value).filter(|_| is_good).map(Wish::Plain).ok_or_else(|| form(kind).into())
+            plain(kind, value).filter(|_| is_good).map(ValueReference::Plain).ok_or_else(|| form(kind).into())
         }
         ValueKind::Decimal | ValueKind::Boolean | ValueKind::Datetime => {
             let too_long = || kind == ValueKind::Decimal && value.as_str().is_some_and(decimals::is_number);
             let why = || if too_long() { decimals::TOO_LONG } else { form(kind) };
-            plain(kind, value).map(Wish::Plain).ok_or_else(|| why().into())
+            plain(kind, value).map(ValueReference::Plain).ok_or_else(|| why().into())
         }
     }
 }
@@ -171,12 +174,16 @@ fn text(value: &Value) -> Result<&str, String> {
     Ok(text)
 }
 
-fn option(choices: &Choices, text: &str) -> Result<Wish, String> {
+fn option(choices: &Choices, text: &str) -> Result<ValueReference, String> {
     if let Some(id) = read_uuid(text) {
-        return if choices.has(id) { Ok(Wish::Option(id)) } else { Err(format!("{id} is no option offered here")) };
+        return if choices.has(id) {
+            Ok(ValueReference::Option(id))
+        } else {
+            Err(format!("{id} is no option offered here"))
+        };
     }
     match choices.named(text) {
-        Named::One(id) => Ok(Wish::Option(id)),
+        Named::One(id) => Ok(ValueReference::Option(id)),
         Named::Nothing => Err(format!("{text:?} is no option offered here; use the id of an option")),
         Named::Several(_) => Err(format!("{text:?} names several options; use the id")),
     }
@@ -244,8 +251,8 @@ fn flag(raw: &Value) -> Option<bool> {
 /// Converts to UTC; a bare date becomes its first instant (O23).
 fn instant(text: &str) -> Option<String> {
     let micros = match time::read(text.trim())? {
-        Written::Instant(micros) => micros,
-        Written::Day(day) => time::day_begins(day, "UTC")?,
+        ClientInstant::Instant(micros) => micros,
+        ClientInstant::Day(day) => time::day_begins(day, "UTC")?,
     };
     Some(time::write(micros))
 }

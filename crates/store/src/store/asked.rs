@@ -6,7 +6,7 @@
 //!
 //! May use: `fresh`.
 
-use crate::fresh::{Changes, Fresh, Lost, Value};
+use crate::fresh::{Changes, Fresh, ReadLost, Value};
 use uuid::Uuid;
 
 pub(super) type Answers<T> = Fresh<Uuid, T, QueryFailed>;
@@ -18,8 +18,8 @@ const KEYS: u64 = 100_000;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct QueryFailed;
 
-impl From<Lost> for QueryFailed {
-    fn from(_: Lost) -> Self {
+impl From<ReadLost> for QueryFailed {
+    fn from(_: ReadLost) -> Self {
         Self
     }
 }

@@ -8,7 +8,7 @@
 //! its row. May use: `fresh`, `tally`, this folder.
 
 use super::error::{StoreError, is_undone};
-use super::file_log::{Ending, Log, Seen, Writes};
+use super::file_log::{Ending, Log, LogState, Writes};
 use super::file_mode::{READ_ONLY, creating, is_only_read, mode_is_automatic};
 use super::in_place::InPlace;
 pub use super::kind::Kind;
@@ -269,7 +269,7 @@ impl Engine {
     }
 
     /// Returns the present state of a SQLite store's log; none for PostgreSQL, where others may write at any time.
-    pub(super) fn seen(&self) -> Option<Seen> {
+    pub(super) fn seen(&self) -> Option<LogState> {
         (self.kind == Kind::Sqlite).then(|| self.log.look(&self.writes))
     }
 

@@ -8,7 +8,7 @@ use super::kind::Kind;
 use super::peers::NOTES;
 use super::rows::{query, sql, value};
 use super::service::Store;
-use super::under_way::{Noted, begins, ends};
+use super::under_way::{HeldNames, begins, ends};
 use crate::fresh::Changed;
 use sqlx::Row;
 use uuid::Uuid;
@@ -35,7 +35,7 @@ impl Store {
         &self,
         project: Uuid,
         mut changed: Vec<Changed>,
-        turn: Option<&Noted>,
+        turn: Option<&HeldNames>,
         heard: bool,
     ) -> Result<i64, StoreError> {
         if self.engine.kind() == Kind::Sqlite {

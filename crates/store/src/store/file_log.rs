@@ -49,11 +49,11 @@ impl Log {
     }
 
     /// Returns the present state. Call it before reading a counter. A missing log was never written to.
-    pub(super) fn look(&self, writes: &Writes) -> Seen {
+    pub(super) fn look(&self, writes: &Writes) -> LogState {
         let writes = writes.so_far();
         let log = self.0.as_ref().and_then(|file| file.metadata());
         let (size, changed) = log.map_or((0, None), |log| (log.len(), log.modified().ok()));
-        Seen { writes, size, changed }
+        LogState { writes, size, changed }
     }
 }
 
@@ -85,7 +85,7 @@ impl LogFile {
 
 /// State of a log at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Seen {
+pub(super) struct LogState {
     writes: u64,
     size: u64,
     changed: Option<SystemTime>,

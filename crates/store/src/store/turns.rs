@@ -15,7 +15,7 @@ use super::lines::Inside;
 use super::rows::query;
 use super::service::Store;
 use super::session::Session;
-use super::under_way::{AT_WORK, Noted};
+use super::under_way::{AT_WORK, HeldNames};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,7 +25,7 @@ use uuid::Uuid;
 
 /// A name that a writer must hold exclusively, or may share with writers that also only share it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct TurnName {
     /// Its name; names are taken in the order of their texts.
     pub name: String,
     /// Whether other writers that share it may hold it at the same time.
@@ -77,7 +77,7 @@ impl Store {
     ///
     /// # Errors
     /// [`NoTurn`]; then no names are held.
-    pub async fn turn(&self, wanted: Vec<Wanted>, patience: Patience) -> Result<Turn, NoTurn> {
+    pub async fn turn(&self, wanted: Vec<TurnName>, patience: Patience) -> Result<Turn, NoTurn> {
         let mut turn = Turn {
             held: None,
             connection: None,
@@ -120,9 +120,9 @@ impl Turn {
     /// # Errors
     /// [`NoTurn`]; then the names held before are still held, but a turn shared by several processes is useless from
     /// then on.
-    pub async fn also(&mut self, wanted: Vec<Wanted>, patience: Patience) -> Result<(), NoTurn> {
+    pub async fn also(&mut self, wanted: Vec<TurnName>, patience: Patience) -> Result<(), NoTurn> {
         let mut modes: BTreeMap<String, bool> = BTreeMap::new();
-        for Wanted { name, shared } in wanted.into_iter().filter(|one| !self.here.contains_key(&one.name)) {
+        for TurnName { name, shared } in wanted.into_iter().filter(|one| !self.here.contains_key(&one.name)) {
             let both = modes.entry(name).or_insert(shared);
             *both = *both && shared;
         }
@@ -137,9 +137,9 @@ impl Turn {
     }
 
     /// Returns the names that this turn holds exclusively among the processes; none where one process has the store.
-    pub fn noted(&self) -> Option<Noted> {
+    pub fn noted(&self) -> Option<HeldNames> {
         let names: Vec<&str> = self.alone.iter().map(String::as_str).collect();
-        (!names.is_empty()).then(|| Noted::new(self.id, &names))
+        (!names.is_empty()).then(|| HeldNames::new(self.id, &names))
     }
 
     /// Checks that the turn is still this writer's; must be called before each request to v1. A lost connection loses
@@ -152,7 +152,7 @@ impl Turn {
         if self.held.is_none() {
             return Ok(());
         }
-        let noted = self.noted().unwrap_or_else(|| Noted::new(self.id, &[]));
+        let noted = self.noted().unwrap_or_else(|| HeldNames::new(self.id, &[]));
         let (engine, until) = (&self.store.engine, self.since + AT_WORK);
         let Some(held) = &mut self.held else { return Ok(()) };
         if !engine.unless_unavailable(noted.finds_another(held)).await? || self.settled {

@@ -6,7 +6,7 @@
 //! With PostgreSQL other processes may write at any time, so no counter is known without a query. May use:
 //! `store::file_log`.
 
-use super::file_log::Seen;
+use super::file_log::LogState;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,20 +25,20 @@ pub(super) struct Unchanged(Arc<Mutex<HashMap<Uuid, Counter>>>);
 #[derive(Debug)]
 struct Counter {
     value: i64,
-    seen: Seen,
+    seen: LogState,
     at: Instant,
 }
 
 impl Unchanged {
     /// Returns the counter of `key` if nothing was written since it was read; the log is now as `seen`.
-    pub(super) fn get(&self, key: Uuid, seen: Seen) -> Option<i64> {
+    pub(super) fn get(&self, key: Uuid, seen: LogState) -> Option<i64> {
         let counters = self.0.lock();
         let counter = counters.get(&key)?;
         (counter.seen == seen && counter.at.elapsed() < LASTING).then_some(counter.value)
     }
 
     /// Keeps the counter of `key`, which was read after the log was `seen` at the time `at`.
-    pub(super) fn saw(&self, key: Uuid, value: i64, seen: Seen, at: Instant) {
+    pub(super) fn saw(&self, key: Uuid, value: i64, seen: LogState, at: Instant) {
         let mut counters = self.0.lock();
         if counters.len() >= MOST {
             counters.clear();

@@ -24,7 +24,7 @@ const OLD: i64 = 24 * 60 * 60 * 1_000_000;
 
 /// The names that a turn holds exclusively.
 #[derive(Debug, Clone)]
-pub struct Noted {
+pub struct HeldNames {
     pub(super) turn: Uuid,
     /// The names as a JSON list, because all drivers support text.
     pub(super) names: String,
@@ -43,7 +43,7 @@ pub(super) fn ends(turn: &str) -> String {
     format!("DELETE FROM write_under_way WHERE turn = {turn}")
 }
 
-impl Noted {
+impl HeldNames {
     /// Creates the list of names that `turn` holds exclusively.
     pub(super) fn new(turn: Uuid, names: &[&str]) -> Self {
         Self { turn, names: serde_json::to_string(names).unwrap_or_default() }
@@ -61,12 +61,12 @@ impl Noted {
 
 impl Store {
     /// Records more names of a turn, before it writes to them.
-    pub async fn note_more(&self, noted: &Noted) -> Result<(), StoreError> {
+    pub async fn note_more(&self, noted: &HeldNames) -> Result<(), StoreError> {
         self.engine.change(query(sql(begins("$1", "$2")), &[&noted.turn, &noted.names])).await.map(drop)
     }
 
     /// Removes the records that other turns left on the names of `noted`, and old records.
-    pub(super) async fn forget_others(&self, noted: &Noted) -> Result<(), StoreError> {
+    pub(super) async fn forget_others(&self, noted: &HeldNames) -> Result<(), StoreError> {
         let text = format!(
             "DELETE FROM write_under_way WHERE begun_at < {DATABASE_NOW} - {OLD} \
              OR turn <> $1 AND name IN (SELECT jsonb_array_elements_text($2::jsonb))"

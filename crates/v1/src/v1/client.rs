@@ -80,9 +80,9 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("causeway/", env!("CARGO_PKG_VERSION")));
 
 /// Last check before a write is sent, made after every wait.
-pub type Look<'l> = &'l (dyn Fn() -> Looking<'l> + Send + Sync);
+pub type Look<'l> = &'l (dyn Fn() -> PreSendCheckFuture<'l> + Send + Sync);
 /// Result of a [`Look`]: the error is the reason why the write must not be sent.
-pub type Looking<'l> = Pin<Box<dyn Future<Output = Result<(), Refusal>> + Send + 'l>>;
+pub type PreSendCheckFuture<'l> = Pin<Box<dyn Future<Output = Result<(), Refusal>> + Send + 'l>>;
 
 /// The client; cheap to clone, all clones share the connections.
 #[derive(Debug, Clone)]

@@ -109,7 +109,7 @@ pub struct Slot {
 }
 
 /// An entry in a queue; dropping it removes the entry.
-struct Waiting<'c> {
+struct QueueEntry<'c> {
     all: &'c Concurrency,
     priority: Priority,
     key: u64,
@@ -117,7 +117,7 @@ struct Waiting<'c> {
     until_now: bool,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for QueueEntry<'_> {
     fn drop(&mut self) {
         if self.until_now {
             self.receiver.close();
@@ -166,7 +166,7 @@ impl Concurrency {
                 let (sender, receiver) = oneshot::channel();
                 state.queues[priority as usize].push_back(key, sender);
                 state.note_peak();
-                Waiting { all: self, priority, key, receiver, until_now: true }
+                QueueEntry { all: self, priority, key, receiver, until_now: true }
             };
             let slot = (&mut waiting.receiver).await;
             waiting.until_now = false;

@@ -26,7 +26,7 @@ pub use base_url::{BaseUrl, BaseUrlError};
 pub use breaker::{Breaker, Ended, Health, Pass};
 pub use budget::{Budget, BudgetSettings, Figures as BudgetFigures, Ledger, Processes, Quota, Room};
 pub use budget::{Change as PartsChange, Seen as PartsSeen};
-pub use client::{Client, ClientError, ClientSettings, Look, Looking, told};
+pub use client::{Client, ClientError, ClientSettings, Look, PreSendCheckFuture, told};
 pub use clock::Clock;
 pub use concurrency::{Concurrency, ConcurrencySettings, Figures as ConcurrencyFigures, Measured};
 pub use http::Method;

@@ -21,7 +21,7 @@ use uuid::Uuid;
 
 /// The first and the last call that showed a row.
 #[derive(Debug, Clone, Copy)]
-struct Seen {
+struct RowCalls {
     first: usize,
     last: usize,
 }
@@ -42,7 +42,7 @@ struct Walk {
 pub(super) struct Looks {
     /// v1's row counts, by call.
     totals: Vec<usize>,
-    seen: HashMap<Uuid, Seen>,
+    seen: HashMap<Uuid, RowCalls>,
     walk: Walk,
 }
 
@@ -69,7 +69,7 @@ impl Looks {
         walk.last_total = total;
         walk.pages += 1;
         for id in ids {
-            self.seen.entry(*id).or_insert(Seen { first: call, last: call }).last = call;
+            self.seen.entry(*id).or_insert(RowCalls { first: call, last: call }).last = call;
         }
     }
 
@@ -84,7 +84,7 @@ impl Looks {
             return Some(self.walk.ids.clone());
         }
         let call = self.proven_call()?;
-        let there = |seen: &Seen| seen.first <= call && call <= seen.last;
+        let there = |seen: &RowCalls| seen.first <= call && call <= seen.last;
         Some(self.seen.iter().filter(|(_, seen)| there(seen)).map(|(id, _)| *id).collect())
     }
 

@@ -1,9 +1,9 @@
 //! Type and custom values in the body of a work item, checked before anything is written (O34–O39). May use: what `run`
 //! may use.
 
-use super::digits::Sent;
+use super::digits::BodyFields;
 use super::{records, types};
-use crate::catalogue::values::{self, Wish};
+use crate::catalogue::values::{self, ValueReference};
 use crate::catalogue::{Applicable, Catalogue};
 use crate::refusal::{FieldError, FieldErrors, Refusal};
 use crate::run::job::InProject;
@@ -38,11 +38,11 @@ impl Asked {
 }
 
 /// A value being checked: its property and its wanted elements.
-struct Wished {
+struct CheckedValue {
     property: Arc<Applicable>,
     /// Whether the client sent it; otherwise it is a default, which is left out if it is not valid any more.
     sent: bool,
-    wishes: Vec<Wish>,
+    wishes: Vec<ValueReference>,
 }
 
 /// Checks the sent type and values: for a create when `stored` is none, else for the item with that type.
@@ -106,13 +106,13 @@ fn wished(
     applicable: &[Arc<Applicable>],
     (fields, body): (Option<&Map<String, Value>>, &[u8]),
     asked: &mut Asked,
-) -> Vec<Wished> {
+) -> Vec<CheckedValue> {
     let Some(fields) = fields.filter(|fields| !fields.is_empty()) else { return Vec::new() };
     if catalogue.types_on_project(project).is_empty() {
         asked.errors.add("custom_fields", "custom properties are not switched on in this project");
         return Vec::new();
     }
-    let (mut wished, sent) = (Vec::new(), Sent::of(body));
+    let (mut wished, sent) = (Vec::new(), BodyFields::of(body));
     let by_name: HashMap<&str, &Arc<Applicable>> =
         applicable.iter().rev().map(|one| (one.property.name.as_str(), one)).collect();
     for (name, value) in fields {
@@ -126,7 +126,7 @@ fn wished(
             continue;
         };
         match values::written(property, &sent.with_digits(property, value)) {
-            Ok(wishes) => wished.push(Wished { property: Arc::clone(property), sent: true, wishes }),
+            Ok(wishes) => wished.push(CheckedValue { property: Arc::clone(property), sent: true, wishes }),
             Err(faults) => {
                 asked.faulty.insert(property.property.id);
                 asked.errors.extend(faults.into_iter().map(|(index, message)| match index {
@@ -143,39 +143,43 @@ fn wished(
 fn omitted<'a>(
     applicable: &'a [Arc<Applicable>],
     fields: Option<&'a Map<String, Value>>,
-) -> impl Iterator<Item = Wished> + 'a {
+) -> impl Iterator<Item = CheckedValue> + 'a {
     let sent = move |one: &Arc<Applicable>| fields.is_some_and(|fields| fields.contains_key(&one.property.name));
     let silent = applicable.iter().filter(move |one| !sent(one));
-    let default =
-        |one: &Arc<Applicable>| Wished { property: Arc::clone(one), sent: false, wishes: values::defaults(one) };
+    let default = |one: &Arc<Applicable>| CheckedValue {
+        property: Arc::clone(one),
+        sent: false,
+        wishes: values::defaults(one),
+    };
     silent.map(default).filter(|wished| !wished.wishes.is_empty())
 }
 
 /// Returns the work items that a value names.
-fn items_of(wished: &Wished) -> Vec<&str> {
+fn items_of(wished: &CheckedValue) -> Vec<&str> {
     let named = wished.wishes.iter().filter_map(|wish| match wish {
-        Wish::Item(named) => Some(named.as_str()),
+        ValueReference::Item(named) => Some(named.as_str()),
         _ => None,
     });
     named.collect()
 }
 
 /// Looks up the records that values name, and stores the elements in `asked`.
-async fn keep(job: &InProject<'_>, wished: Vec<Wished>, asked: &mut Asked) -> Result<(), Refusal> {
+async fn keep(job: &InProject<'_>, wished: Vec<CheckedValue>, asked: &mut Asked) -> Result<(), Refusal> {
     let named = wished.iter().flat_map(|one| &one.wishes).filter_map(|wish| match wish {
-        Wish::Person(named) => Some(named.clone()),
+        ValueReference::Person(named) => Some(named.clone()),
         _ => None,
     });
     let people = records::people(job, &named.collect::<Vec<_>>()).await?;
     let people = records::Named::of(&people);
-    let (sent, defaults): (Vec<&Wished>, Vec<&Wished>) = wished.iter().partition(|one| one.sent);
+    let (sent, defaults): (Vec<&CheckedValue>, Vec<&CheckedValue>) = wished.iter().partition(|one| one.sent);
     let [sent, defaults] = [sent, defaults].map(|some| some.into_iter().flat_map(items_of).collect());
     let items = records::items_named(job, sent, defaults).await?;
-    for Wished { property, sent, wishes } in wished {
+    for CheckedValue { property, sent, wishes } in wished {
         let mut seen = HashSet::new();
         let mut elements: Vec<Element> = Vec::with_capacity(wishes.len());
         for (index, wish) in wishes.into_iter().enumerate() {
-            let is_record = matches!(wish, Wish::Option(_) | Wish::Person(_) | Wish::Item(_));
+            let is_record =
+                matches!(wish, ValueReference::Option(_) | ValueReference::Person(_) | ValueReference::Item(_));
             match element(job, wish, property.is_multi, (&people, &items)).await? {
                 Granted::Element(element) => {
                     // The same record, sent by id and by name, counts once.
@@ -205,20 +209,20 @@ enum Granted {
 /// Checks one element; `people` and `items` are the records already looked up.
 async fn element(
     job: &InProject<'_>,
-    wish: Wish,
+    wish: ValueReference,
     is_multi: bool,
     (people, items): (&records::Named<'_>, &HashMap<String, Uuid>),
 ) -> Result<Granted, Refusal> {
     let record = |id: Uuid, option| Granted::Element(Element { value: id.to_string().into(), option });
     Ok(match wish {
-        Wish::Plain(value) => Granted::Element(Element { value, option: None }),
-        Wish::Option(id) => record(id, Some(id)),
-        Wish::Html(text) => rich_text(job, text, is_multi).await?,
-        Wish::Person(named) => match people.find(&named) {
+        ValueReference::Plain(value) => Granted::Element(Element { value, option: None }),
+        ValueReference::Option(id) => record(id, Some(id)),
+        ValueReference::Html(text) => rich_text(job, text, is_multi).await?,
+        ValueReference::Person(named) => match people.find(&named) {
             Some(person) => record(person.id, None),
             None => Granted::Fault(format!("names no member of this project: {named}")),
         },
-        Wish::Item(named) => match items.get(named.as_str()) {
+        ValueReference::Item(named) => match items.get(named.as_str()) {
             Some(id) => record(*id, None),
             None => Granted::Fault(format!("names no live work item of this project: {named}")),
         },

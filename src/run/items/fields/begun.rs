@@ -14,9 +14,9 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 /// A write under way; none is noted when it stores nothing.
-pub(in crate::run) struct Begun(Option<RunningIntent>);
+pub(in crate::run) struct WriteUnderWay(Option<RunningIntent>);
 
-impl Begun {
+impl WriteUnderWay {
     /// Notes a create that stores `own`. A create that stores nothing is also noted when a similar one is open, so that
     /// its item is never taken for the result of the other one.
     ///

@@ -10,12 +10,12 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 
 /// The custom fields of a body in their original text; parsed on first use.
-pub(super) struct Sent<'b> {
+pub(super) struct BodyFields<'b> {
     body: &'b [u8],
     fields: OnceCell<HashMap<String, &'b RawValue>>,
 }
 
-impl<'b> Sent<'b> {
+impl<'b> BodyFields<'b> {
     pub(super) fn of(body: &'b [u8]) -> Self {
         Self { body, fields: OnceCell::new() }
     }

@@ -17,9 +17,9 @@ mod shown;
 mod types;
 
 pub(in crate::run) use asked::{Asked, ask};
-pub(in crate::run) use begun::Begun;
+pub(in crate::run) use begun::WriteUnderWay;
 pub(in crate::run) use missing::mark_absences;
 pub(in crate::run) use pairing::Pairing;
-pub(in crate::run) use settle::{Looking, Newest, newest, note_absence, settle_all, settle_open_writes};
+pub(in crate::run) use settle::{ItemSource, Newest, newest, note_absence, settle_all, settle_open_writes};
 pub(in crate::run) use shown::custom_fields;
 pub(in crate::run) use types::expanded;

@@ -5,7 +5,7 @@
 //! between, it reads again. A write under way has not happened yet for the reader, as long as v1 does not show it. May
 //! use: what `run` may use.
 
-use super::settle::{Looking, PATIENCE, Reading, settled};
+use super::settle::{ItemSource, PATIENCE, Reading, settled};
 use crate::fresh::Changed;
 use crate::refusal::Refusal;
 use crate::run::Runner;
@@ -48,7 +48,7 @@ impl Pairing {
     /// # Errors
     /// `store_unavailable` while a write about it is not settled, or when the item keeps changing.
     pub async fn holds(&mut self, job: &InProject<'_>, item: &Item) -> Result<Option<Arc<ProjectItems>>, Refusal> {
-        self.hold(job, std::slice::from_ref(item), Looking::Read, false).await
+        self.hold(job, std::slice::from_ref(item), ItemSource::Read, false).await
     }
 
     /// Returns the same for the rows of a list, which shows their types but no values.
@@ -56,7 +56,7 @@ impl Pairing {
         &mut self,
         job: &InProject<'_>,
         rows: &[Item],
-        looking: Looking,
+        looking: ItemSource,
     ) -> Result<Option<Arc<ProjectItems>>, Refusal> {
         self.hold(job, rows, looking, true).await
     }
@@ -65,7 +65,7 @@ impl Pairing {
         &mut self,
         job: &InProject<'_>,
         items: &[Item],
-        looking: Looking,
+        looking: ItemSource,
         types_alone: bool,
     ) -> Result<Option<Arc<ProjectItems>>, Refusal> {
         let ctx = &job.call.ctx;
@@ -75,7 +75,7 @@ impl Pairing {
         let recorded = settled(job, items, looking, Some(reading), patience).await?;
         if recorded.is_none() {
             let older = ctx.meter.is_stale();
-            if looking == Looking::Indexed && job.runner.store.processes() > 1 && !older {
+            if looking == ItemSource::Indexed && job.runner.store.processes() > 1 && !older {
                 // The write may be by another process, and this process may not have the new row yet.
                 job.runner.changes.tell(Changed::WorkItems(job.card.id));
             }
@@ -99,7 +99,7 @@ impl Pairing {
         if written == recorded.written_at(item) {
             return Ok(Some(values));
         }
-        self.again(job, Looking::Read).await?;
+        self.again(job, ItemSource::Read).await?;
         Ok(None)
     }
 
@@ -107,9 +107,9 @@ impl Pairing {
     ///
     /// # Errors
     /// `store_unavailable` when they were read often enough.
-    pub async fn again(&mut self, job: &InProject<'_>, looking: Looking) -> Result<(), Refusal> {
+    pub async fn again(&mut self, job: &InProject<'_>, looking: ItemSource) -> Result<(), Refusal> {
         let now = Instant::now();
-        let most = if looking == Looking::Indexed { ROUNDS_OF_INDEX } else { ROUNDS };
+        let most = if looking == ItemSource::Indexed { ROUNDS_OF_INDEX } else { ROUNDS };
         if self.rounds >= most || now > *self.until.get_or_insert_with(|| now + job.call.ctx.patience()) {
             return Err(Refusal::WriteUndecided);
         }

@@ -78,10 +78,10 @@ pub(super) async fn items_named(
         if let Some(id) = read_uuid(name) {
             match job.item_in_fresh_index(id) {
                 Some(item) => drop(found.insert(name.to_owned(), item.id)),
-                None => unknown.push((name, Wanted::Id(id))),
+                None => unknown.push((name, RecordReference::Id(id))),
             }
         } else if let Some(key) = keys.get(name).filter(|key| key.project == identifier) {
-            unknown.push((name, Wanted::Key(key)));
+            unknown.push((name, RecordReference::Key(key)));
         }
     }
     let single_reads = match job.runner.indexes.is_built(&job.index_scope()?) {
@@ -96,17 +96,20 @@ pub(super) async fn items_named(
     Ok(found)
 }
 
-enum Wanted<'k> {
+enum RecordReference<'k> {
     Id(Uuid),
     Key(&'k HumanKey),
 }
 
-async fn one_by_one(job: &InProject<'_>, wanted: &[(&str, Wanted<'_>)]) -> Result<Vec<Option<Uuid>>, Refusal> {
+async fn one_by_one(
+    job: &InProject<'_>,
+    wanted: &[(&str, RecordReference<'_>)],
+) -> Result<Vec<Option<Uuid>>, Refusal> {
     let mut ids = Vec::with_capacity(wanted.len());
     for (_, wanted) in wanted {
         let read = match wanted {
-            Wanted::Id(id) => Box::pin(job.read_item(*id)).await,
-            Wanted::Key(key) => Box::pin(job.own_item_by_key(key)).await,
+            RecordReference::Id(id) => Box::pin(job.read_item(*id)).await,
+            RecordReference::Key(key) => Box::pin(job.own_item_by_key(key)).await,
         };
         ids.push(if_live(read)?.map(|item| item.id));
     }
@@ -118,22 +121,22 @@ async fn one_by_one(job: &InProject<'_>, wanted: &[(&str, Wanted<'_>)]) -> Resul
 async fn by_index(
     job: &InProject<'_>,
     identifier: &str,
-    wanted: &[(&str, Wanted<'_>)],
+    wanted: &[(&str, RecordReference<'_>)],
 ) -> Result<Vec<Option<Uuid>>, Refusal> {
     let index = job.runner.indexes.newest(&job.index_scope()?, job.key(), &job.call.ctx).await;
     let index = job.explain_refused_read(index).await?;
     let numbers = wanted.iter().filter_map(|(_, wanted)| match wanted {
-        Wanted::Key(key) => Some(i64::from(key.number)),
-        Wanted::Id(_) => None,
+        RecordReference::Key(key) => Some(i64::from(key.number)),
+        RecordReference::Id(_) => None,
     });
     let numbered = index.by_sequences(&numbers.collect());
-    let has_keys = wanted.iter().any(|(_, wanted)| matches!(wanted, Wanted::Key(_)));
+    let has_keys = wanted.iter().any(|(_, wanted)| matches!(wanted, RecordReference::Key(_)));
     let is_of_keys = has_keys && job.is_identifier_now(identifier).await?;
-    let id = |wanted: &Wanted<'_>| match wanted {
-        Wanted::Id(id) => index.get(*id).map(|item| item.id),
-        Wanted::Key(_) if !is_of_keys => None,
+    let id = |wanted: &RecordReference<'_>| match wanted {
+        RecordReference::Id(id) => index.get(*id).map(|item| item.id),
+        RecordReference::Key(_) if !is_of_keys => None,
         // A number that several items have identifies none of them.
-        Wanted::Key(key) => match numbered.get(&i64::from(key.number))?.as_slice() {
+        RecordReference::Key(key) => match numbered.get(&i64::from(key.number))?.as_slice() {
             [item] => Some(item.id),
             _ => None,
         },

@@ -32,7 +32,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// The source of the items at hand, and their purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::run) enum Looking {
+pub(in crate::run) enum ItemSource {
     Read,
     /// Rows of an index, which may be a little older.
     Indexed,
@@ -65,9 +65,9 @@ impl Newest {
 pub(in crate::run) async fn settle_open_writes(
     job: &InProject<'_>,
     items: &[Item],
-    looking: Looking,
+    source: ItemSource,
 ) -> Result<Arc<ProjectItems>, Refusal> {
-    let recorded = settled(job, items, looking, None, PATIENCE).await?;
+    let recorded = settled(job, items, source, None, PATIENCE).await?;
     recorded.ok_or_else(|| Refusal::internal("what is recorded was held against nothing"))
 }
 
@@ -89,7 +89,7 @@ pub(super) struct Reading<'r> {
 pub(super) async fn settled(
     job: &InProject<'_>,
     items: &[Item],
-    looking: Looking,
+    source: ItemSource,
     reading: Option<Reading<'_>>,
     patience: Duration,
 ) -> Result<Option<Arc<ProjectItems>>, Refusal> {
@@ -99,16 +99,16 @@ pub(super) async fn settled(
     let mut pause = FIRST_PAUSE;
     loop {
         let recorded = store.project_items(project).await?;
-        if is_written_elsewhere(job, items, looking, &recorded) {
+        if is_written_elsewhere(job, items, source, &recorded) {
             return Err(store_is_away());
         }
         let mut earlier = Vec::new();
         for item in items {
             let Some(reading) = reading else { break };
             match fits(item, reading.before, &recorded) {
-                Fits::Now => {}
-                Fits::Before if reading.types_alone => earlier.push(item.id),
-                Fits::Before | Fits::NotKnown => return Ok(None),
+                ItemMoment::Now => {}
+                ItemMoment::Before if reading.types_alone => earlier.push(item.id),
+                ItemMoment::Before | ItemMoment::NotKnown => return Ok(None),
             }
         }
         let shown = |recorded: Arc<ProjectItems>| match reading.filter(|_| !earlier.is_empty()) {
@@ -142,7 +142,7 @@ pub(super) async fn settled(
         if !decides {
             return Err(Refusal::WriteUndecided);
         }
-        if !end(job, &open, items, looking, &recorded, &mut listed).await? {
+        if !end(job, &open, items, source, &recorded, &mut listed).await? {
             return Ok(Some(shown(recorded)));
         }
     }
@@ -154,7 +154,7 @@ async fn end(
     job: &InProject<'_>,
     open: &[&Intent],
     items: &[Item],
-    looking: Looking,
+    source: ItemSource,
     recorded: &ProjectItems,
     listed: &mut Listed,
 ) -> Result<bool, Refusal> {
@@ -162,17 +162,17 @@ async fn end(
     for intent in open {
         let item = items.iter().find(|item| Some(item.id) == intent.item);
         let settled = match item {
-            Some(item) => settle_change(job, intent, item, looking == Looking::Indexed).await?,
+            Some(item) => settle_change(job, intent, item, source == ItemSource::Indexed).await?,
             None => settle_create(job, intent, recorded, listed).await?,
         };
-        match (looking, intent.state) {
+        match (source, intent.state) {
             _ if settled && item.is_none() => return Ok(true),
             _ if settled => {}
             // The client sets the values now: the older write is obsolete, or belongs to another item.
-            (Looking::Deciding, IntentState::Conflicting) => {
+            (ItemSource::Deciding, IntentState::Conflicting) => {
                 job.runner.store.settle_left(intent, Settled::Dropped).await?;
             }
-            (Looking::Deciding, IntentState::Ambiguous) => tolerated += 1,
+            (ItemSource::Deciding, IntentState::Ambiguous) => tolerated += 1,
             _ => return Err(Refusal::WriteUndecided),
         }
     }
@@ -181,7 +181,7 @@ async fn end(
 
 /// The moment to which an item belongs that was read after some data were recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fits {
+enum ItemMoment {
     /// The present recorded data: nothing about it was written in between, or it shows the last change sent to v1.
     Now,
     /// The data recorded before it was read: it shows nothing of later writes.
@@ -189,24 +189,24 @@ enum Fits {
     NotKnown,
 }
 
-fn fits(item: &Item, before: &ProjectItems, recorded: &ProjectItems) -> Fits {
+fn fits(item: &Item, before: &ProjectItems, recorded: &ProjectItems) -> ItemMoment {
     if recorded.agrees_about(item.id, before) {
-        return Fits::Now;
+        return ItemMoment::Now;
     }
     // An item without recorded data any more was deleted.
     if !recorded.knows(item.id) {
-        return Fits::NotKnown;
+        return ItemMoment::NotKnown;
     }
     match recorded.written_since(item.id, before) {
-        WrittenSince::NotKnown => Fits::NotKnown,
-        WrittenSince::StoreOnly => Fits::Now,
+        WrittenSince::NotKnown => ItemMoment::NotKnown,
+        WrittenSince::StoreOnly => ItemMoment::Now,
         WrittenSince::Updates { last, .. }
             if item.updated_at > updated_before(last) && of_update(last, item) == Evidence::Done =>
         {
-            Fits::Now
+            ItemMoment::Now
         }
-        WrittenSince::Updates { first, .. } if is_as_before(first, item) => Fits::Before,
-        WrittenSince::Updates { .. } => Fits::NotKnown,
+        WrittenSince::Updates { first, .. } if is_as_before(first, item) => ItemMoment::Before,
+        WrittenSince::Updates { .. } => ItemMoment::NotKnown,
     }
 }
 
@@ -234,12 +234,12 @@ fn is_as_before(update: &Intent, item: &Item) -> bool {
 /// responded: v1 shows that the item was created or changed, and the known store data do not include it. The former
 /// number of processes proves nothing, because one may have joined since. A project without recorded data is assumed
 /// not to get its first types during the outage.
-fn is_written_elsewhere(job: &InProject<'_>, items: &[Item], looking: Looking, recorded: &ProjectItems) -> bool {
+fn is_written_elsewhere(job: &InProject<'_>, items: &[Item], source: ItemSource, recorded: &ProjectItems) -> bool {
     let Some(since) = job.runner.store.away_since() else { return false };
     let known_until = job.runner.client.clock.at(now_micros() - micros(since.elapsed()));
     let is_ours = |item: &Item| recorded.knows(item.id) || job.runner.plain.contains(&item.id);
     // An index in use was read earlier, whatever v1's clock shows.
-    let changed_until = if looking == Looking::Indexed { known_until } else { known_until - SKEW };
+    let changed_until = if source == ItemSource::Indexed { known_until } else { known_until - SKEW };
     items.iter().any(|item| {
         item.created_at > known_until - SKEW && !is_ours(item)
             || item.updated_at > changed_until && !recorded.is_nothing()

@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
 /// Records behind the values of one item.
-struct Behind {
+struct ValueRecords {
     people: HashMap<Uuid, Person>,
     items: HashMap<Uuid, Item>,
     identifier: String,
@@ -63,7 +63,11 @@ fn entry(one: &Applicable, read: Vec<(Value, Value)>) -> Option<Value> {
 }
 
 /// Looks up the records that the values refer to: all people at once and all work items at once.
-async fn behind(job: &InProject<'_>, applicable: &[Applicable], values: &ItemValues) -> Result<Behind, Refusal> {
+async fn behind(
+    job: &InProject<'_>,
+    applicable: &[Applicable],
+    values: &ItemValues,
+) -> Result<ValueRecords, Refusal> {
     let ids = |wanted: ValueKind| -> HashSet<Uuid> {
         let of_kind = applicable.iter().filter(|one| ValueKind::of(&one.property) == wanted);
         let elements = of_kind.filter_map(|one| values.get(&one.property.id)).flatten();
@@ -72,7 +76,7 @@ async fn behind(job: &InProject<'_>, applicable: &[Applicable], values: &ItemVal
     let wanted = ids(ValueKind::Person);
     let people = records::people(job, &wanted.iter().map(Uuid::to_string).collect::<Vec<_>>()).await?;
     let people = people.iter().filter(|person| wanted.contains(&person.id));
-    Ok(Behind {
+    Ok(ValueRecords {
         people: people.map(|person| (person.id, person.clone())).collect(),
         items: records::items(job, &ids(ValueKind::Item)).await?,
         identifier: job.card.identifier.clone(),
@@ -85,7 +89,7 @@ fn read(
     one: &Applicable,
     options: &HashMap<Uuid, &PropertyOption>,
     element: &Element,
-    behind: &Behind,
+    behind: &ValueRecords,
 ) -> Option<(Value, Value)> {
     let kind = ValueKind::of(&one.property);
     let detail = |id: Uuid, name: &str, logo: Value| json!({"id": id, "name": name, "logo_props": logo});

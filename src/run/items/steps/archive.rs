@@ -7,7 +7,7 @@
 //! May use: what `run` may use.
 
 use crate::refusal::Refusal;
-use crate::run::items::fields::{Looking, settle_open_writes};
+use crate::run::items::fields::{ItemSource, settle_open_writes};
 use crate::run::items::{expansions, unlisted_states};
 use crate::run::job::InProject;
 use crate::store::ArchivedItem;
@@ -21,7 +21,7 @@ use uuid::Uuid;
 pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let id = job.pk()?;
     let live = job.live_item(id).await?;
-    let recorded = settle_open_writes(job, std::slice::from_ref(&live), Looking::Indexed).await?;
+    let recorded = settle_open_writes(job, std::slice::from_ref(&live), ItemSource::Indexed).await?;
     let _room = job.room_for(&[], expansions::calls(job)?).await?;
     // An error here is reported after the write, like every other error of the answer.
     let added = expansions::asked_for(job, &live, &recorded).await.ok();
@@ -67,7 +67,7 @@ pub(in crate::run) async fn unarchive_item(job: &InProject<'_>) -> Result<Reply,
         }
         Err(refusal) => return Err(refusal),
     };
-    let recorded = settle_open_writes(job, std::slice::from_ref(&item), Looking::Read).await?;
+    let recorded = settle_open_writes(job, std::slice::from_ref(&item), ItemSource::Read).await?;
     if recorded.archived.contains(&item.id) {
         let card = job.card;
         job.runner.store.mark_archived(card.workspace_id, card.id, item.id, None).await?;

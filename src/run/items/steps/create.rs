@@ -13,7 +13,7 @@
 
 use crate::plan::{Extra, WriteKind};
 use crate::refusal::{FieldError, Refusal};
-use crate::run::items::fields::Begun;
+use crate::run::items::fields::WriteUnderWay;
 use crate::run::items::names::{self, Resolved};
 use crate::run::items::{expansions, workflow};
 use crate::run::job::InProject;
@@ -44,9 +44,9 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     // Room for correcting or deleting the item when v1 drops a person.
     let _room = job.room_for(&[(Extra::DroppedSet, 1)], expansions::calls(job)?).await?;
     let is_plain = own.is_empty();
-    let begun = Begun::create(job, &body, own).await?;
+    let begun = WriteUnderWay::create(job, &body, own).await?;
     let began = now_micros();
-    let Made { id, stored, estimate, checked } = match make(job, &given, &body, is_plain).await {
+    let CreatedItem { id, stored, estimate, checked } = match make(job, &given, &body, is_plain).await {
         Ok(made) => made,
         Err(refusal) => {
             begun.settle_failed(job, &refusal).await;
@@ -80,7 +80,7 @@ async fn post(job: &InProject<'_>, given: &Given, body: &Members) -> Result<Uuid
 }
 
 /// The item that v1 has created.
-struct Made<'j> {
+struct CreatedItem<'j> {
     id: Uuid,
     /// The item as v1 shows it.
     stored: Members,
@@ -101,7 +101,7 @@ async fn make<'j>(
     given: &Given,
     body: &Members,
     is_plain: bool,
-) -> Result<Made<'j>, Refusal> {
+) -> Result<CreatedItem<'j>, Refusal> {
     let resource = job.resource();
     let id = post(job, given, body).await?;
     if is_plain {
@@ -121,7 +121,7 @@ async fn make<'j>(
     if !checked.missing.is_empty() || !find_out::are_sets(resource, &checked.lost) {
         checked.confirm(resource).map_err(created_but(id))?;
     }
-    Ok(Made { id, stored, estimate, checked })
+    Ok(CreatedItem { id, stored, estimate, checked })
 }
 
 /// Corrects, undoes or reports the difference between the stored and the sent members.

@@ -10,7 +10,7 @@
 use crate::access::Role;
 use crate::plan::Extra;
 use crate::refusal::Refusal;
-use crate::run::items::fields::{Begun, Looking, settle_open_writes};
+use crate::run::items::fields::{ItemSource, WriteUnderWay, settle_open_writes};
 use crate::run::job::InProject;
 use crate::run::writes::write::half_deleted;
 use crate::store::Settled;
@@ -31,7 +31,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     if is_parent && !may_delete(job, &item)? {
         return Err(Refusal::Forbidden { detail: "Only admin or creator can delete the work item.".into() });
     }
-    let recorded = settle_open_writes(job, std::slice::from_ref(&item), Looking::Indexed).await?;
+    let recorded = settle_open_writes(job, std::slice::from_ref(&item), ItemSource::Indexed).await?;
     let below = [(Extra::Child, children.len()), (Extra::ArchivedChild, archived.len())];
     let _room = job.room_for(&below, 0).await?;
     let mut detached = 0;
@@ -46,7 +46,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
             detached += 1;
         }
     }
-    let begun = Begun::delete(job, id, recorded.knows(id)).await?;
+    let begun = WriteUnderWay::delete(job, id, recorded.knows(id)).await?;
     if let Err(refusal) = job.delete(job.resource(), id, true).await {
         begun.settle_failed(job, &refusal).await;
         return Err(half_deleted("item", detached)(refusal));

@@ -10,8 +10,8 @@ use crate::heavy::Input;
 use crate::index::{Index, Lookups, Memberships, Needs, Selection, SetNeeds};
 use crate::plan::Known;
 use crate::refusal::Refusal;
-use crate::run::items::fields::{Looking, Pairing, mark_absences, settle_all};
-use crate::run::items::lookup::{self, Direct, Found};
+use crate::run::items::fields::{ItemSource, Pairing, mark_absences, settle_all};
+use crate::run::items::lookup::{self, Direct, LookupResult};
 use crate::run::items::sets::SetKind;
 use crate::run::items::{expansions, page as direct_page, unlisted_states};
 use crate::run::job::InProject;
@@ -46,16 +46,16 @@ async fn read(job: &InProject<'_>, call: &ListCall, pairing: &mut Pairing) -> Re
     let built = job.runner.indexes.is_built(&scope);
     if !built && let Some(direct) = lookup::wanted(job.resource(), call) {
         match lookup::find(job, &direct).await? {
-            Found::Item(item) => return one(job, call, &direct, *item, pairing).await,
-            Found::Nothing => return Ok(Some(Reply::json(200, page::answer(std::iter::empty(), call)))),
-            Found::Unclear => {}
+            LookupResult::Item(item) => return one(job, call, &direct, *item, pairing).await,
+            LookupResult::Nothing => return Ok(Some(Reply::json(200, page::answer(std::iter::empty(), call)))),
+            LookupResult::Unclear => {}
         }
     } else if !built
         && direct_page::is_possible(call)
         && let Some(page) = direct_page::read(job, call).await?
     {
         job.begin_index(&scope, page.total);
-        return match pairing.holds_rows(job, &page.rows, Looking::Read).await? {
+        return match pairing.holds_rows(job, &page.rows, ItemSource::Read).await? {
             Some(recorded) => envelope(job, call, &page, &recorded).await.map(Some),
             None => Ok(None),
         };
@@ -76,7 +76,7 @@ async fn one(
         // A condition on sets, groups or labels beside the look-up needs the index.
         return indexed(job, call, pairing).await;
     }
-    let Some(recorded) = pairing.holds_rows(job, std::slice::from_ref(&item), Looking::Read).await? else {
+    let Some(recorded) = pairing.holds_rows(job, std::slice::from_ref(&item), ItemSource::Read).await? else {
         return Ok(None);
     };
     if let Direct::Pair(id, source) = direct {
@@ -103,11 +103,13 @@ async fn indexed(job: &InProject<'_>, call: &ListCall, pairing: &mut Pairing) ->
     job.call.ctx.meter.note(note(&index));
     mark_absences(job, &index);
     let mut selection = select(job, index, call.clone(), lookups).await?;
-    let Some(recorded) = pairing.holds_rows(job, &selection.rows, Looking::Indexed).await? else { return Ok(None) };
+    let Some(recorded) = pairing.holds_rows(job, &selection.rows, ItemSource::Indexed).await? else {
+        return Ok(None);
+    };
     let is_chosen_so = |item: &Item| recorded.types.get(&item.id) == types.get(&item.id);
     if needs.types && !selection.rows.iter().all(is_chosen_so) {
         // A type was written since it was used to choose the rows.
-        pairing.again(job, Looking::Indexed).await?;
+        pairing.again(job, ItemSource::Indexed).await?;
         return Ok(None);
     }
     if !needs.labels && selection.rows.iter().any(|item| !item.labels.is_empty()) {

@@ -48,7 +48,7 @@ pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
 
 async fn read(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> {
     if job.is_short()
-        && let Some(found) = in_index(job, key, Because::Short).await?
+        && let Some(found) = in_index(job, key, NoCallReason::Short).await?
     {
         return Ok(found);
     }
@@ -58,7 +58,7 @@ async fn read(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> {
     }
     match live(job, key).await {
         Err(refusal) if refusal.is_upstream_failure() && job.call.ctx.tolerant => {
-            in_index(job, key, Because::Trouble).await?.ok_or(refusal)
+            in_index(job, key, NoCallReason::Trouble).await?.ok_or(refusal)
         }
         outcome => outcome,
     }
@@ -115,7 +115,7 @@ async fn owner_of(job: &Job, key: &HumanKey) -> Result<Inside, Refusal> {
 
 /// Reason for not asking v1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Because {
+enum NoCallReason {
     /// v1's quota is short.
     Short,
     /// v1 is unreachable or failing.
@@ -123,7 +123,7 @@ enum Because {
 }
 
 /// Returns the item in the index of the project that last had this identifier, if its card still has it.
-async fn in_index(job: &Job, key: &HumanKey, because: Because) -> Result<Option<(Item, Inside)>, Refusal> {
+async fn in_index(job: &Job, key: &HumanKey, because: NoCallReason) -> Result<Option<(Item, Inside)>, Refusal> {
     let Some(project) = job.runner.project_with(job.slug(), &key.project) else { return Ok(None) };
     let inside = match in_project(job, project).await {
         // A project that is gone or invisible to this caller proves nothing: another one can have the identifier now.
@@ -139,8 +139,8 @@ async fn in_index(job: &Job, key: &HumanKey, because: Because) -> Result<Option<
         found.pop().filter(|_| found.is_empty())
     };
     let item = match because {
-        Because::Short => within.item_in_shortage(find).await?,
-        Because::Trouble => within.item_in_outage(find).await?,
+        NoCallReason::Short => within.item_in_shortage(find).await?,
+        NoCallReason::Trouble => within.item_in_outage(find).await?,
     };
     Ok(item.map(|item| (item, inside)))
 }

@@ -9,7 +9,7 @@
 use crate::fresh::Changed;
 use crate::plan::{Extra, WriteKind};
 use crate::refusal::Refusal;
-use crate::run::items::fields::{Begun, Looking, settle_open_writes};
+use crate::run::items::fields::{ItemSource, WriteUnderWay, settle_open_writes};
 use crate::run::items::key::is_pair;
 use crate::run::items::names::{self, Resolved};
 use crate::run::items::{expansions, workflow};
@@ -36,9 +36,9 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     };
     let given = job.given_with(|given| work_items_write::faults_between(given).into())?;
     let looking = match (decides(&given), read_now) {
-        (true, _) => Looking::Deciding,
-        (false, true) => Looking::Read,
-        (false, false) => Looking::Indexed,
+        (true, _) => ItemSource::Deciding,
+        (false, true) => ItemSource::Read,
+        (false, false) => ItemSource::Indexed,
     };
     let recorded = settle_open_writes(job, std::slice::from_ref(&stored), looking).await?;
     let type_id = recorded.types.get(&id).copied();
@@ -67,7 +67,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     } else {
         let undone = usize::from(work_items_write::may_drop(job.resource(), &body));
         let _room = job.room_for(&[(Extra::DroppedSet, undone)], expanding).await?;
-        let begun = Begun::update(job, &stored, &body, own).await?;
+        let begun = WriteUnderWay::update(job, &stored, &body, own).await?;
         stored = patch(job, &given, &stored, &body, begun).await?;
     }
     let recorded = job.runner.store.project_items(job.card.id).await?;
@@ -95,7 +95,7 @@ async fn patch(
     given: &Given,
     stored: &Item,
     body: &Members,
-    begun: Begun,
+    begun: WriteUnderWay,
 ) -> Result<Item, Refusal> {
     let (resource, id) = (job.resource(), stored.id);
     let answer = match job.patch_raw(resource, id, body).await {

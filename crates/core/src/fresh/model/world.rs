@@ -4,7 +4,7 @@
 use super::changed::Changed;
 use super::changes::Changes;
 use super::clock::Clock;
-use super::shared::{Fresh, Lost, Reading};
+use super::shared::{Fresh, ReadLost, Reading};
 use super::sync;
 use shuttle::future::yield_now;
 use std::sync::Arc;
@@ -25,14 +25,14 @@ pub struct Value {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    Lost,
+    ReadLost,
     /// The source has refused the read with this number in the order of events.
     Refused(u64),
 }
 
-impl From<Lost> for Fault {
-    fn from(_: Lost) -> Self {
-        Self::Lost
+impl From<ReadLost> for Fault {
+    fn from(_: ReadLost) -> Self {
+        Self::ReadLost
     }
 }
 
@@ -128,7 +128,7 @@ impl World {
         let need = self.changes.need(&voids(), max_age);
         let kept = match self.fresh.get(&KEY, need, |reading| Arc::clone(&self).read(reading)).await {
             Ok(kept) => kept,
-            Err(Fault::Lost) => return,
+            Err(Fault::ReadLost) => return,
             Err(Fault::Refused(number)) => {
                 assert!(number > told_at, "the failure of a read that began before a change");
                 return;

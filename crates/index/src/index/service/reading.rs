@@ -6,10 +6,10 @@ use super::super::build::{Build, SIZES};
 use super::super::delta::{MOST, Recorder};
 use super::super::deployment::SharedPlace;
 use super::super::entry::Entry;
-use super::super::known::{Got, Known, ReceivedRead, Shown};
+use super::super::known::{IndexInProgress, ReadResult, ReceivedRead, RowsFromV1};
 use super::super::local_write::removed;
 use super::super::refresh::{Refresh, Refreshed};
-use super::super::shared_reads::What;
+use super::super::shared_reads::MessageContent;
 use super::super::source::Source;
 use super::super::v1_source::V1Source;
 use super::super::verified::Verified;
@@ -30,11 +30,11 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const LOOKS: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(200));
 
 /// The source of a read, and the state of its scope.
-type Asking<'r> = (&'r V1Source, &'r Entry);
+type ReadContext<'r> = (&'r V1Source, &'r Entry);
 
 /// Why a process refreshes for itself alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Why {
+enum AloneReason {
     /// Indices are not shared.
     NoOthers,
     /// The shared storage does not respond.
@@ -84,21 +84,21 @@ impl Inner {
     pub(super) async fn up_to_date(
         &self,
         place: Option<SharedPlace>,
-        mut known: Known,
-        asking: Asking<'_>,
+        mut known: IndexInProgress,
+        asking: ReadContext<'_>,
         need: Need,
-    ) -> Result<Got, Refusal> {
-        let Some(place) = place else { return self.refresh_alone(&known, asking, Why::NoOthers).await };
+    ) -> Result<ReadResult, Refusal> {
+        let Some(place) = place else { return self.refresh_alone(&known, asking, AloneReason::NoOthers).await };
         let (begun, mut pause) = (Instant::now(), LOOKS.0);
         loop {
             let Some(last) = self.hear(&place, &mut known, asking.1).await else {
-                return self.refresh_alone(&known, asking, Why::NoAnswer).await;
+                return self.refresh_alone(&known, asking, AloneReason::NoAnswer).await;
             };
             if let Some(got) = self.result_from_others(&known, asking.1, need) {
                 return Ok(got);
             }
             match place.refresher().await {
-                None => return self.refresh_alone(&known, asking, Why::NoAnswer).await,
+                None => return self.refresh_alone(&known, asking, AloneReason::NoAnswer).await,
                 Some(TakenTurn::Mine(turn)) => {
                     // Another process may have published a read just before.
                     if turn.number > last
@@ -113,7 +113,7 @@ impl Inner {
                 // Also waits for a turn that began too early to be of use here, as within one process: all waiting
                 // callers then share the next read, which begins with what that turn has found.
                 Some(TakenTurn::Others(for_so_long)) if for_so_long.max(begun.elapsed()) >= PATIENCE => {
-                    return self.refresh_alone(&known, asking, Why::TooSlow).await;
+                    return self.refresh_alone(&known, asking, AloneReason::TooSlow).await;
                 }
                 Some(TakenTurn::Others(_)) => {}
             }
@@ -124,17 +124,17 @@ impl Inner {
 
     /// Applies the reads of other processes. Returns the number of the last one; None when the storage does not
     /// respond.
-    async fn hear(&self, place: &SharedPlace, known: &mut Known, entry: &Entry) -> Option<i64> {
+    async fn hear(&self, place: &SharedPlace, known: &mut IndexInProgress, entry: &Entry) -> Option<i64> {
         let mut last = known.shown.number.unwrap_or(0);
         for ReceivedRead { number, at, what } in place.told(known, self.changes.now().at).await? {
             last = last.max(number);
             let Some(local) = entry.local_writes_since(known.began.at) else { break };
             let (changes, now) = (&self.changes, self.changes.now().at);
             let fits = match what {
-                What::Answers(what) => {
+                MessageContent::Answers(what) => {
                     known.follow(ReceivedRead { number, at, what }, &local, SIZES, changes, now).await
                 }
-                What::Whole(what) => known.replace(ReceivedRead { number, at, what }, changes, now),
+                MessageContent::Whole(what) => known.replace(ReceivedRead { number, at, what }, changes, now),
             };
             tracing::trace!(number, fits, "what another process has read");
         }
@@ -142,13 +142,13 @@ impl Inner {
     }
 
     /// Returns the index from the reads of other processes, with the local writes that came after, if it meets `need`.
-    fn result_from_others(&self, known: &Known, entry: &Entry, need: Need) -> Option<Got> {
+    fn result_from_others(&self, known: &IndexInProgress, entry: &Entry, need: Need) -> Option<ReadResult> {
         if !known.has_applied || !need.is_met(known.began) || self.is_sweep_due(known.swept) {
             return None;
         }
         let (verified, shown) = known.with(entry.local_writes_since(known.began.at)?);
         self.reads.heard.add(1);
-        Some(Got { verified, mark: known.began, swept: known.swept, shown: Some(shown) })
+        Some(ReadResult { verified, mark: known.began, swept: known.swept, shown: Some(shown) })
     }
 
     /// Asks v1 in the turn of this process, and publishes v1's answers for the others.
@@ -156,9 +156,9 @@ impl Inner {
         &self,
         place: &SharedPlace,
         turn: DeltaTurn,
-        known: &Known,
-        (source, entry): Asking<'_>,
-    ) -> Result<Got, Refusal> {
+        known: &IndexInProgress,
+        (source, entry): ReadContext<'_>,
+    ) -> Result<ReadResult, Refusal> {
         let (since, clock) = (Instant::now(), &Instant::now);
         let local = entry.restart_read(known.began.at);
         let gone = local.iter().flat_map(removed).collect();
@@ -179,28 +179,33 @@ impl Inner {
         let gone_meanwhile = entry.local_writes_since(since).iter().flat_map(removed).collect();
         let delta = recorder.delta(sweep, gone, gone_meanwhile);
         let number = place.tell_read(turn, delta, &refreshed.verified).await;
-        let shown = Shown { verified: refreshed.verified.clone(), number, ended };
-        Ok(Got::of(refreshed, known.swept, Some(shown)))
+        let shown = RowsFromV1 { verified: refreshed.verified.clone(), number, ended };
+        Ok(ReadResult::of(refreshed, known.swept, Some(shown)))
     }
 
     /// Asks v1 for this process alone. When another process refreshes at the same time, all ids are not compared,
     /// because the other process may be comparing them.
-    async fn refresh_alone(&self, known: &Known, (source, entry): Asking<'_>, why: Why) -> Result<Got, Refusal> {
-        let others = why == Why::TooSlow;
-        if why != Why::NoOthers {
+    async fn refresh_alone(
+        &self,
+        known: &IndexInProgress,
+        (source, entry): ReadContext<'_>,
+        why: AloneReason,
+    ) -> Result<ReadResult, Refusal> {
+        let others = why == AloneReason::TooSlow;
+        if why != AloneReason::NoOthers {
             tracing::debug!(?why, "an index is refreshed for this process alone");
         }
         let local = self.deployment.get().and_then(|_| entry.restart_read(known.began.at));
         let (base, sweep) = (known.base(local), self.is_sweep_due(known.swept));
         let refreshed = self.refresh(source, entry, base, sweep && !others).await?;
         let shown = self.shown(&refreshed.verified);
-        Ok(Got::of(refreshed, known.swept, shown))
+        Ok(ReadResult::of(refreshed, known.swept, shown))
     }
 
     /// The rows that v1 has just shown, where processes share their reads.
-    pub(super) fn shown(&self, verified: &Verified) -> Option<Shown> {
+    pub(super) fn shown(&self, verified: &Verified) -> Option<RowsFromV1> {
         self.deployment.get()?;
-        Some(Shown { verified: verified.clone(), number: None, ended: Instant::now() })
+        Some(RowsFromV1 { verified: verified.clone(), number: None, ended: Instant::now() })
     }
 
     fn is_sweep_due(&self, swept: Option<Instant>) -> bool {

@@ -3,9 +3,9 @@
 //!
 //! May use: what `service` may use.
 
-use super::super::deployment::{Found, SharedPlace};
+use super::super::deployment::{SearchResult, SharedPlace};
 use super::super::entry::Entry;
-use super::super::known::{Got, Known};
+use super::super::known::{IndexInProgress, ReadResult};
 use super::super::v1_source::V1Source;
 use super::{Indexes, Inner, Scope};
 use crate::context::Priority;
@@ -70,18 +70,18 @@ impl Inner {
         entry: &Arc<Entry>,
         source: V1Source,
         need: Need,
-    ) -> Result<Got, Refusal> {
+    ) -> Result<ReadResult, Refusal> {
         let place = self.shared(scope);
         let found = match &place {
             Some(place) => place.find(&entry.progress).await,
-            None => Found::Nothing(None),
+            None => SearchResult::Nothing(None),
         };
         let alone = match found {
-            Found::Index(verified) => {
-                let known = Known::found(verified, self.changes.now());
+            SearchResult::Index(verified) => {
+                let known = IndexInProgress::found(verified, self.changes.now());
                 return self.up_to_date(place, known, (&source, entry), need).await;
             }
-            Found::Nothing(alone) => alone,
+            SearchResult::Nothing(alone) => alone,
         };
         // A build takes long and has the lowest priority. A refresh has the priority of the caller that waits for it.
         let ctx = source.ctx.clone().with_priority(Priority::Index);
@@ -98,6 +98,6 @@ impl Inner {
             place.save(built.verified.clone(), Duration::ZERO).await;
         }
         let shown = self.shown(&built.verified);
-        Ok(Got::of(built, None, shown))
+        Ok(ReadResult::of(built, None, shown))
     }
 }

@@ -7,13 +7,13 @@ use super::{building, id, plain_item};
 use crate::fresh::{Changes, Clock, Moment};
 use crate::index::delta::{Delta, MOST, Recorder, RefreshMessage, of_bytes, to_bytes};
 use crate::index::deployment::SharedPlace;
-use crate::index::known::{Known, ReceivedRead, Shown};
+use crate::index::known::{IndexInProgress, ReceivedRead, RowsFromV1};
 use crate::index::local_write::LocalWrite;
 use crate::index::local_write::removed;
 use crate::index::pace::Pace;
 use crate::index::progress::Progress;
 use crate::index::refresh::Refresh;
-use crate::index::shared_reads::What;
+use crate::index::shared_reads::MessageContent;
 use crate::index::source::Source;
 use crate::index::verified::Verified;
 use crate::store::TakenTurn;
@@ -32,7 +32,7 @@ struct Teller {
 
 /// A process that receives the reads.
 struct Hearer {
-    known: Known,
+    known: IndexInProgress,
     local: Vec<(Instant, LocalWrite)>,
 }
 
@@ -47,8 +47,8 @@ impl Teller {
         let clock = Clock::stopped();
         let changes = Changes::new(clock.clone());
         let began: Moment = changes.now();
-        let shown = Shown { verified: verified.clone(), number: Some(7), ended: clock.now() };
-        let known = Known::kept(verified.clone(), shown, began, Some(began.at));
+        let shown = RowsFromV1 { verified: verified.clone(), number: Some(7), ended: clock.now() };
+        let known = IndexInProgress::kept(verified.clone(), shown, began, Some(began.at));
         (Self { model, clock, changes, verified, number: 7 }, Hearer { known, local: Vec::new() })
     }
 
@@ -154,8 +154,8 @@ fn a_delta_from_during_an_own_read_is_not_applied() {
         let verified = refreshed(&teller.model, teller.verified.clone(), &|| teller.clock.now()).await;
         // A read that the other process does not know: it begins before the other read and ends after it.
         let began = hearer.known.began;
-        let shown = Shown { verified: verified.clone(), number: None, ended: teller.clock.now() };
-        let mut hearer = Hearer { known: Known::kept(verified, shown, began, None), local: Vec::new() };
+        let shown = RowsFromV1 { verified: verified.clone(), number: None, ended: teller.clock.now() };
+        let mut hearer = Hearer { known: IndexInProgress::kept(verified, shown, began, None), local: Vec::new() };
         assert!(!teller.takes(&mut hearer, &sent).await, "it would take a change back");
         let later = teller.reads(&[], &[]).await;
         assert!(teller.takes(&mut hearer, &later).await && teller.is_known(&hearer));
@@ -280,14 +280,16 @@ fn a_change_too_large_for_a_delta_is_passed_on_as_the_whole_index() {
         let Some(TakenTurn::Mine(turn)) = place.refresher().await else { panic!("nobody else") };
         assert_eq!(place.tell_read(turn, None, &teller.verified).await, Some(1));
         let mut hearer = Hearer { local: Vec::new(), ..hearer };
-        hearer.known = Known::found(hearer.known.base(None), Changes::new(teller.clock.clone()).now());
+        hearer.known = IndexInProgress::found(hearer.known.base(None), Changes::new(teller.clock.clone()).now());
         // Only turns that began after the end of the known read are returned; here there are none.
         assert_eq!(place.told(&hearer.known, teller.clock.now()).await.map(|told| told.len()), Some(0));
         teller.clock.advance(Duration::from_secs(1));
         let Some(TakenTurn::Mine(turn)) = place.refresher().await else { panic!("nobody else") };
         assert_eq!(place.tell_read(turn, None, &teller.verified).await, Some(2));
         let told = place.told(&hearer.known, teller.clock.now()).await.expect("an answer");
-        let [ReceivedRead { number: 2, what: What::Whole(whole), .. }] = &told[..] else { panic!("an index") };
+        let [ReceivedRead { number: 2, what: MessageContent::Whole(whole), .. }] = &told[..] else {
+            panic!("an index")
+        };
         assert_eq!(content(whole), teller.model.truth());
         place.save(Verified::default(), Duration::ZERO).await.expect("kept");
         let told = place.told(&hearer.known, teller.clock.now()).await;

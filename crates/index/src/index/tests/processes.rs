@@ -12,13 +12,13 @@ use super::{building, cases};
 use crate::fresh::{Changed, Changes, Clock, Moment};
 use crate::index::delta::{MOST, Recorder};
 use crate::index::deployment::SharedPlace;
-use crate::index::known::{Known, ReceivedRead, Shown};
+use crate::index::known::{IndexInProgress, ReceivedRead, RowsFromV1};
 use crate::index::local_write::LocalWrite;
 use crate::index::local_write::{LocalWriteLog, removed};
 use crate::index::pace::Pace;
 use crate::index::progress::Progress;
 use crate::index::refresh::{Refresh, Refreshed};
-use crate::index::shared_reads::What;
+use crate::index::shared_reads::MessageContent;
 use crate::index::verified::Verified;
 use crate::store::{DeltaTurn, TakenTurn};
 use crate::translate::work_items::Item;
@@ -110,7 +110,7 @@ struct Process {
 #[derive(Clone)]
 struct Kept {
     whole: Verified,
-    shown: Shown,
+    shown: RowsFromV1,
     began: Moment,
     swept: Option<Instant>,
 }
@@ -233,14 +233,14 @@ impl World {
             return self.judge(which, &kept, asked);
         }
         let mut known = match process.kept.clone() {
-            Some(Kept { whole, shown, began, swept }) => Known::kept(whole, shown, began, swept),
-            None => Known::found(self.kept.clone(), changes.now()),
+            Some(Kept { whole, shown, began, swept }) => IndexInProgress::kept(whole, shown, began, swept),
+            None => IndexInProgress::found(self.kept.clone(), changes.now()),
         };
         let due = |swept: Option<Instant>| swept.is_none_or(|at| self.clock.now() - at >= SWEEP);
         let told = self.place.told(&known, changes.now().at).await;
         for ReceivedRead { number, at, what } in told.into_iter().flatten() {
             let Some(local) = process.log.since(known.began.at) else { break };
-            let What::Answers(what) = what else { panic!("not so much") };
+            let MessageContent::Answers(what) = what else { panic!("not so much") };
             known.follow(ReceivedRead { number, at, what }, &local, SMALL, &changes, changes.now().at).await;
         }
         if known.has_applied && need.is_met(known.began) && !due(known.swept) {
@@ -289,7 +289,7 @@ impl World {
             Some((delta, turn)) => self.place.tell_read(turn, Some(delta), &verified).await,
             None => None,
         };
-        let shown = Shown { verified: verified.clone(), number, ended };
+        let shown = RowsFromV1 { verified: verified.clone(), number, ended };
         let mut whole = verified;
         amendments.into_iter().for_each(|local| _ = local.apply(&mut whole.rows));
         let before = process.kept.as_ref().and_then(|kept| kept.swept);

@@ -43,14 +43,14 @@ pub enum Format {
 #[derive(Debug)]
 pub struct Document {
     plan: Arc<Plan>,
-    json: OnceLock<Written>,
+    json: OnceLock<JsonForm>,
     yaml: OnceLock<String>,
-    last: Mutex<Option<Sent>>,
+    last: Mutex<Option<LastAnswer>>,
 }
 
 /// The content of the last answer. The next answer of the same format for the same address sends it again.
 #[derive(Debug)]
-struct Sent {
+struct LastAnswer {
     format: Format,
     base: String,
     text: Bytes,
@@ -58,7 +58,7 @@ struct Sent {
 
 /// The JSON form and its digest.
 #[derive(Debug)]
-struct Written {
+struct JsonForm {
     text: String,
     digest: String,
 }
@@ -69,10 +69,10 @@ impl Document {
         Self { plan, json: OnceLock::new(), yaml: OnceLock::new(), last: Mutex::default() }
     }
 
-    fn json(&self) -> &Written {
+    fn json(&self) -> &JsonForm {
         self.json.get_or_init(|| {
             let text = format!("{:#}\n", document(&self.plan));
-            Written { digest: short(&Sha256::digest(text.as_bytes())), text }
+            JsonForm { digest: short(&Sha256::digest(text.as_bytes())), text }
         })
     }
 
@@ -93,7 +93,7 @@ impl Document {
             return sent.text.clone();
         }
         let text = Bytes::from(self.text(format, base));
-        *self.last.lock() = Some(Sent { format, base: base.to_owned(), text: text.clone() });
+        *self.last.lock() = Some(LastAnswer { format, base: base.to_owned(), text: text.clone() });
         text
     }
 

@@ -10,7 +10,7 @@ use super::super::service::Store;
 use super::alone::{FileLock, NotTaken, SERVES, Serving};
 use super::confirm::DATABASE_NOW;
 use super::lease::LEASE;
-use super::note::{HEARD, HINTS, Heard, NOTES, Note};
+use super::note::{HEARD, HINTS, NOTES, Note, ReceivedNotes};
 use super::state::Peers;
 use crate::fresh::{Changed, Changes};
 use crate::units::shared_clock_showed;
@@ -49,7 +49,7 @@ pub struct Joined {
 
 /// Reason why the keeper must connect again.
 #[derive(Debug, thiserror::Error)]
-enum Lost {
+enum ReconnectReason {
     #[error("no answer within {WAIT:?}")]
     Silent,
     #[error("the connection was closed")]
@@ -58,7 +58,7 @@ enum Lost {
     Failed(#[from] sqlx::Error),
 }
 
-impl Lost {
+impl ReconnectReason {
     /// Checks whether the database responded at all.
     fn was_answered(&self) -> bool {
         matches!(self, Self::Failed(sqlx::Error::Database(_)))
@@ -256,7 +256,7 @@ impl Keeper {
     }
 
     /// Runs one connection, for as long as it lasts.
-    async fn session(&mut self) -> Result<std::convert::Infallible, Lost> {
+    async fn session(&mut self) -> Result<std::convert::Infallible, ReconnectReason> {
         let pool = PgPoolOptions::new()
             .max_connections(1)
             .acquire_timeout(WAIT)
@@ -289,7 +289,7 @@ impl Keeper {
                 _ = beats.tick() => {
                     if sent.len() > 3 {
                         // Statements are answered, but notes do not arrive.
-                        return Err(Lost::Silent);
+                        return Err(ReconnectReason::Silent);
                     }
                     let begun = Instant::now();
                     let number = self.beat(&mut listener, number).await?;
@@ -297,7 +297,7 @@ impl Keeper {
                     self.look(&mut listener).await?;
                     None
                 }
-                note = listener.try_recv() => Some(note?.ok_or(Lost::Closed)?),
+                note = listener.try_recv() => Some(note?.ok_or(ReconnectReason::Closed)?),
             };
             let mut heard = HashMap::new();
             for note in first.into_iter().chain(std::iter::from_fn(|| listener.next_buffered())) {
@@ -308,7 +308,7 @@ impl Keeper {
     }
 
     /// Renews the lease in the database, with a note to this process itself.
-    async fn beat(&self, listener: &mut PgListener, number: i32) -> Result<u64, Lost> {
+    async fn beat(&self, listener: &mut PgListener, number: i32) -> Result<u64, ReconnectReason> {
         let (note_number, note) = self.peers.note(Vec::new());
         let renewal = format!(
             "WITH renewed AS (INSERT INTO process (id, number, lease_until, beats, word) \
@@ -324,7 +324,7 @@ impl Keeper {
     }
 
     /// Reads the living processes, the text that each publishes about itself, and the version that the tables need.
-    async fn look(&self, listener: &mut PgListener) -> Result<(), Lost> {
+    async fn look(&self, listener: &mut PgListener) -> Result<(), ReconnectReason> {
         let at = Instant::now();
         let living = format!(
             "SELECT p.id, {DATABASE_NOW}, s.min_writer, p.word FROM service s LEFT JOIN process p ON EXISTS (SELECT 1 FROM pg_locks l \
@@ -360,7 +360,7 @@ impl Keeper {
     fn take(&self, note: &PgNotification, sent: &mut HashMap<u64, Instant>, heard: &mut HashMap<Uuid, Vec<u64>>) {
         match note.channel() {
             HEARD => {
-                let Ok(told) = serde_json::from_str::<Heard>(note.payload()) else { return };
+                let Ok(told) = serde_json::from_str::<ReceivedNotes>(note.payload()) else { return };
                 if told.of == self.peers.me {
                     self.peers.was_heard(&told);
                 }
@@ -396,8 +396,12 @@ impl Keeper {
         }
     }
 
-    async fn confirm(&self, listener: &mut PgListener, heard: HashMap<Uuid, Vec<u64>>) -> Result<(), Lost> {
-        let messages = heard.iter().flat_map(|(of, numbers)| Heard::messages(self.peers.me, *of, numbers));
+    async fn confirm(
+        &self,
+        listener: &mut PgListener,
+        heard: HashMap<Uuid, Vec<u64>>,
+    ) -> Result<(), ReconnectReason> {
+        let messages = heard.iter().flat_map(|(of, numbers)| ReceivedNotes::messages(self.peers.me, *of, numbers));
         for text in messages {
             let told = sqlx::query("SELECT pg_notify($1, $2)").bind(HEARD).bind(text);
             within(told.execute(&mut *listener)).await?;
@@ -406,6 +410,6 @@ impl Keeper {
     }
 }
 
-async fn within<T>(work: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, Lost> {
-    Ok(timeout(WAIT, work).await.map_err(|_| Lost::Silent)??)
+async fn within<T>(work: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, ReconnectReason> {
+    Ok(timeout(WAIT, work).await.map_err(|_| ReconnectReason::Silent)??)
 }

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 /// The channel of [`Note`]s.
 pub(in crate::store) const NOTES: &str = "causeway";
-/// The channel of [`Heard`]s.
+/// The channel of [`ReceivedNotes`]s.
 pub(super) const HEARD: &str = "causeway_heard";
 
 /// The channel of passed-on [`Hint`]s. It is separate, so that processes of older versions never receive them.
@@ -52,7 +52,7 @@ pub(super) struct PassedOn {
 /// Confirmation that notes of the process `of` were received. Each note is named, because a note gets its number before
 /// its transaction ends: a note with a higher number may arrive before one with a lower number.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Heard {
+pub(super) struct ReceivedNotes {
     pub by: Uuid,
     pub of: Uuid,
     /// The highest of the numbers; older versions send and read only this one.
@@ -61,7 +61,7 @@ pub(super) struct Heard {
     pub numbers: Vec<u64>,
 }
 
-impl Heard {
+impl ReceivedNotes {
     /// Builds the confirmations of `by` for notes of `of`: one message, or several when it would be too long.
     pub fn messages(by: Uuid, of: Uuid, numbers: &[u64]) -> impl Iterator<Item = String> {
         numbers.chunks(AT_ONCE).map(move |numbers| {
@@ -109,9 +109,9 @@ mod tests {
     fn a_message_that_notes_were_heard_is_never_too_long_and_may_be_of_an_older_version() {
         let (by, of) = (Uuid::from_u128(1), Uuid::from_u128(2));
         let numbers: Vec<u64> = (0..1_000).map(|low| u64::MAX - low).collect();
-        let messages: Vec<String> = Heard::messages(by, of, &numbers).collect();
+        let messages: Vec<String> = ReceivedNotes::messages(by, of, &numbers).collect();
         assert!(messages.iter().all(|text| text.len() <= MOST), "{}", messages[0].len());
-        let read = |text: &String| serde_json::from_str::<Heard>(text).expect("a message");
+        let read = |text: &String| serde_json::from_str::<ReceivedNotes>(text).expect("a message");
         let heard: Vec<u64> = messages.iter().flat_map(|text| read(text).notes().to_vec()).collect();
         assert_eq!(heard, numbers);
         let older = format!("{{\"by\":\"{by}\",\"of\":\"{of}\",\"number\":7}}");

@@ -3,7 +3,7 @@
 //! May use: `fresh`, `v2` (times), this folder.
 
 use super::lease::Lease;
-use super::note::{Heard, Hint, Note};
+use super::note::{Hint, Note, ReceivedNotes};
 use crate::fresh::{Changed, Changes};
 use crate::v2::time::Micros;
 use parking_lot::Mutex;
@@ -43,7 +43,7 @@ pub(in crate::store) struct Peers {
     undecided: Mutex<BTreeSet<u64>>,
     /// Notified of each confirmation.
     pub heard: Notify,
-    living: Mutex<Option<Living>>,
+    living: Mutex<Option<LivingProcesses>>,
     /// Number of living processes, this one included.
     count: AtomicUsize,
     /// Text that this process publishes about itself with each renewal of its lease.
@@ -54,7 +54,7 @@ pub(in crate::store) struct Peers {
 
 /// Processes that lived at the last query of the database.
 #[derive(Debug)]
-struct Living {
+struct LivingProcesses {
     /// The text that each process publishes about itself; older versions have none.
     words: HashMap<Uuid, Option<String>>,
     /// Time of the query by the clock of the database.
@@ -154,7 +154,7 @@ impl Peers {
     }
 
     /// Records that another process has confirmed notes of this one.
-    pub(super) fn was_heard(&self, told: &Heard) {
+    pub(super) fn was_heard(&self, told: &ReceivedNotes) {
         let mut awaited = self.awaited.lock();
         for number in told.notes() {
             if let Some(by) = awaited.get_mut(number) {
@@ -167,7 +167,7 @@ impl Peers {
 
     pub fn living_are(&self, words: HashMap<Uuid, Option<String>>, asked_at: Micros, at: Instant) {
         self.count.store(words.len().max(1), Ordering::Relaxed);
-        *self.living.lock() = Some(Living { words, asked_at, at });
+        *self.living.lock() = Some(LivingProcesses { words, asked_at, at });
     }
 }
 
@@ -181,7 +181,7 @@ mod tests {
         let (first, _) = peers.awaited_note(Vec::new());
         let (second, _) = peers.awaited_note(Vec::new());
         let heard = |by, number| {
-            peers.was_heard(&Heard { by, of: peers.me, number, numbers: vec![number] });
+            peers.was_heard(&ReceivedNotes { by, of: peers.me, number, numbers: vec![number] });
         };
         // The transaction of the second note has ended first.
         heard(other, second.number);

@@ -160,7 +160,7 @@ impl Lane {
             let by_all = self.others.is_pool_up();
             match self.turn(&place, calls, deadline) {
                 Turn::Go => {
-                    let sent = Sent { lane: self, calls };
+                    let sent = ProvisionalCalls { lane: self, calls };
                     match self.reserve(calls, priority, by_all, &mut asked).await {
                         Ok(ticket) => {
                             sent.for_good();
@@ -434,18 +434,18 @@ impl Drop for Room {
 }
 
 /// Calls that already count while the pool is asked whether they may be made; dropping it takes them back.
-struct Sent<'l> {
+struct ProvisionalCalls<'l> {
     lane: &'l Lane,
     calls: usize,
 }
 
-impl Sent<'_> {
+impl ProvisionalCalls<'_> {
     fn for_good(mut self) {
         self.calls = 0;
     }
 }
 
-impl Drop for Sent<'_> {
+impl Drop for ProvisionalCalls<'_> {
     fn drop(&mut self) {
         self.lane.state().window.take_back(self.calls);
     }

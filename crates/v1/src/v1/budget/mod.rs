@@ -19,7 +19,7 @@ mod window;
 
 pub use lane::Processes;
 pub use parts::{Change, Ledger, Members, Seen};
-pub use spent::{Share, Spent};
+pub use spent::{Share, SpentCalls};
 pub use window::{Quota, QuotaNotice};
 
 use super::key::KeyId;
@@ -71,7 +71,7 @@ struct Inner {
     /// The lane of all keys.
     total: Option<Arc<Lane>>,
     lanes: Mutex<PrunedMap<KeyId, Arc<Lane>>>,
-    spent: Spent,
+    spent: SpentCalls,
     /// The gateway's own key, if any.
     service: Mutex<Option<KeyId>>,
     /// Time of the last call that a client made through the gateway.
@@ -146,7 +146,7 @@ impl Budget {
             parts,
             total: None,
             lanes: Mutex::new(PrunedMap::new(MANY)),
-            spent: Spent::default(),
+            spent: SpentCalls::default(),
             foreign: Mutex::default(),
         };
         if inner.settings.total != Quota::Unlimited {
@@ -311,7 +311,7 @@ impl Budget {
     }
 
     /// Returns the calls that each credential has used.
-    pub fn spent(&self) -> &Spent {
+    pub fn spent(&self) -> &SpentCalls {
         &self.inner.spent
     }
 }

@@ -12,7 +12,7 @@ const MOST: usize = 10_000;
 
 /// Calls made since the last report, by credential and operation.
 #[derive(Debug, Default)]
-pub struct Spent(Mutex<HashMap<Spender, u64>>);
+pub struct SpentCalls(Mutex<HashMap<Spender, u64>>);
 
 /// Calls of one credential for one operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Share {
     pub calls: u64,
 }
 
-impl Spent {
+impl SpentCalls {
     /// Counts a call of the gateway itself.
     pub(super) fn add(&self, spender: Option<&Spender>, priority: Priority) {
         let spender = spender.cloned().unwrap_or_else(|| {
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn calls_are_counted_by_credential_and_operation_and_reported_once() {
-        let spent = Spent::default();
+        let spent = SpentCalls::default();
         for operation in ["states_list", "labels_list", "states_list"] {
             spent.add(Some(&ada(operation)), Priority::Read);
         }
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn the_table_is_bounded() {
-        let spent = Spent::default();
+        let spent = SpentCalls::default();
         for credential in 0..2 * MOST as u64 {
             spent.add(Some(&Spender { credential, ..ada("x") }), Priority::Read);
         }

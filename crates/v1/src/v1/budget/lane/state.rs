@@ -21,7 +21,7 @@ pub(super) struct State {
     pub window: Window,
     pub queues: [VecDeque<Arc<Notify>>; KINDS],
     /// Calls for which requests have reserved room and that are not made yet; the window already counts them.
-    pub kept: HashMap<RequestNumber, Kept>,
+    pub kept: HashMap<RequestNumber, ReservedRoom>,
     /// Time when the pool will have room again, by its last answer.
     pub pool_opens: Option<Instant>,
     /// Counted calls of the other processes, and the time of this figure.
@@ -36,7 +36,7 @@ pub(super) struct State {
 
 /// Room that a request has reserved.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct ReservedRoom {
     pub calls: usize,
     /// Number of rooms that it still holds.
     pub rooms: usize,

@@ -4,7 +4,7 @@
 
 use super::held::Held;
 use super::ledger::{Change, Members, Seen};
-use super::row::{Demand, Looking, Row};
+use super::row::{Demand, Row, RowReader};
 use crate::units::micros;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(super) struct Divider {
     hold: Duration,
     held: Arc<Held>,
     stage: Stage,
-    rows: HashMap<String, Known>,
+    rows: HashMap<String, KnownRow>,
     /// Time since which some other process does not announce that it divides.
     unmarked: Option<Instant>,
     /// Last time shown by the table's clock, and when it was received. A time computed from it is a little behind.
@@ -72,7 +72,7 @@ enum From {
 }
 
 #[derive(Debug)]
-struct Known {
+struct KnownRow {
     version: i64,
     row: Row,
     written: Instant,
@@ -232,7 +232,7 @@ impl Divider {
     ) -> Vec<Planned> {
         let Some((then, at)) = self.clock else { return Vec::new() };
         let (me, now_there) = (self.me, then.saturating_add(micros(now - at)));
-        let looking = Looking { me, living: &members.living, now: now_there, hold: self.hold };
+        let looking = RowReader { me, living: &members.living, now: now_there, hold: self.hold };
         let planned = names.filter_map(|name| {
             let demand = demands.get(name).copied().unwrap_or_default();
             self.planned(name, demand, &looking, members.all_divide, &used, now)
@@ -250,7 +250,7 @@ impl Divider {
         &self,
         name: &str,
         demand: Demand,
-        looking: &Looking<'_>,
+        looking: &RowReader<'_>,
         all_divide: bool,
         used: impl Fn(&str) -> usize,
         now: Instant,
@@ -309,7 +309,7 @@ impl Divider {
                         self.held.set(&name, limit);
                         more.push(name.clone());
                     }
-                    self.rows.insert(name, Known { version: *version, row, written: now });
+                    self.rows.insert(name, KnownRow { version: *version, row, written: now });
                 }
                 None => {
                     again = true;
@@ -337,7 +337,7 @@ impl Divider {
             self.held.set(&name, 0);
         }
         let written = self.rows.get(&name).map_or(now, |known| known.written);
-        self.rows.insert(name, Known { version, row, written });
+        self.rows.insert(name, KnownRow { version, row, written });
     }
 
     fn lost(&mut self, name: &str) {
