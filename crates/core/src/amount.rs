@@ -4,7 +4,7 @@
 
 use std::fmt::Display;
 
-/// Writes a count with its noun, of which `one` is the singular.
+/// Returns a count with its noun, of which `one` is the singular.
 pub fn amount(count: impl Display, one: &str) -> String {
     let count = count.to_string();
     let end = if count == "1" { "" } else { "s" };

@@ -2,7 +2,7 @@
 //!
 //! The store does not interpret the content of a delta: it keeps bytes under a name and a number that grows by one. A
 //! turn is a lease by the clock of the database, because a lease needs no connection of its own. A process that has
-//! lost its turn can write no more deltas, so the turns of one name never overlap in time. All ages are also by the
+//! lost its turn can write no more deltas, so the deltas of one name never overlap in time. All ages are also by the
 //! clock of the database. Only with PostgreSQL; a SQLite file belongs to one process.
 //!
 //! May use: `units`, this folder.

@@ -24,7 +24,7 @@ pub struct GatewayKey {
     pub user_name: String,
     /// Scopes that it opens.
     pub scopes: Vec<String>,
-    /// The only workspace that it opens: its id and its slug at that time; `None` for all.
+    /// The only workspace that it opens: its id, and its slug when the key was created; `None` for all.
     pub workspace: Option<(Uuid, String)>,
     /// The person's v1 key; empty when revoked.
     pub sealed: Sealed,
