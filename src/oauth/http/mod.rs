@@ -1,6 +1,6 @@
 //! The HTTP side of the authorization server, for browsers and apps: paths, methods and handlers.
 //!
-//! Pages for people are HTML. Endpoints for apps answer JSON with the error codes of the RFCs. Both send a
+//! Pages for people are HTML. Endpoints for apps answer JSON in the words of the RFCs. Both send a
 //! problem document only for paths and methods that do not exist.
 //!
 //! May use: this folder, `access`, `edge` (bodies, addresses), `context`, `refusal`, `settings` (addresses).
