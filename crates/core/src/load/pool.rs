@@ -1,8 +1,8 @@
 //! A bounded number of places, shared fairly.
 //!
 //! Any [`Holder`] may take places until half of them are taken. Then a holder gets no further place when it has its
-//! [`Share`] of the places that are still free. So the fuller the pool, the less a holder of many places gets. Even many clients
-//! that take as much as they can leave room for a client that has no place.
+//! [`Share`] of the places that are still free. So the fuller the pool, the less a holder of many places gets. Even
+//! many clients that take as much as they can leave room for a client that has no place.
 //!
 //! May use: `refusal`, `load::asker`.
 
