@@ -1,7 +1,8 @@
 //! The cost of one hostile request: its answer stays small, and it never blocks the thread that serves other requests.
 //!
-//! The gateway runs on a runtime of one worker thread, whose processor time the kernel reports; clients and v1 have
-//! other threads. The everyday run checks sizes and statuses; the long run (built for release) measures and prints.
+//! The gateway runs on one thread, which also carries the connections, and whose processor time the kernel reports.
+//! Clients, v1 and the pool for heavy work have other threads. The everyday run checks sizes and statuses; the long run
+//! (built for release) measures and prints. Both check that this thread has answered.
 
 use crate::support::gateway::{Gateway, UNLIMITED, WEB, serve_sandbox};
 use bytes::Bytes;
@@ -14,6 +15,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
+use tokio::sync::oneshot;
 
 /// Limit of the processor time of one request on a worker.
 const MOST: Duration = Duration::from_millis(50);
@@ -212,9 +214,10 @@ fn corpus(plan: &Plan) -> Vec<Hostile> {
     corpus
 }
 
-/// A gateway on a runtime of one worker, and the kernel's file with that thread's processor time.
+/// A gateway on one thread, and the kernel's file with that thread's processor time.
 pub struct Watched {
-    runtime: Option<tokio::runtime::Runtime>,
+    /// Ends the thread when dropped.
+    _release: oneshot::Sender<()>,
     /// The gateway.
     pub gateway: Gateway,
     schedstat: PathBuf,
@@ -225,22 +228,30 @@ impl Watched {
     pub async fn start() -> Self {
         let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
         let base = serve_sandbox(&sandbox).await;
-        let runtime =
-            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
-        let began = runtime.spawn(async move {
-            let thread = std::fs::read_link("/proc/thread-self").expect("the kernel's name of this thread");
-            let mut settings = UNLIMITED.to_vec();
-            settings.push(("limits.deadline", "120s"));
-            (Gateway::with(&base, &settings).await, PathBuf::from("/proc").join(thread).join("schedstat"))
+        let (begun, started) = oneshot::channel();
+        let (_release, released) = oneshot::channel();
+        std::thread::spawn(move || {
+            // On a runtime of several threads the gateway would start others for the connections.
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            runtime.block_on(async {
+                let thread = std::fs::read_link("/proc/thread-self").expect("the kernel's name of this thread");
+                let mut settings = UNLIMITED.to_vec();
+                settings.push(("limits.deadline", "120s"));
+                let gateway = Gateway::with(&base, &settings).await;
+                drop(begun.send((gateway, PathBuf::from("/proc").join(thread).join("schedstat"))));
+                let _ = released.await;
+            });
+            runtime.shutdown_background();
         });
-        let (gateway, schedstat) = began.await.expect("a gateway");
-        Self { runtime: Some(runtime), gateway, schedstat }
+        let (gateway, schedstat) = started.await.expect("a gateway");
+        Self { _release, gateway, schedstat }
     }
 
-    /// Returns the processor time of the worker so far.
-    fn spent(&self) -> Duration {
+    /// Returns the processor time of the thread so far, and how often it was scheduled.
+    fn spent(&self) -> (Duration, u64) {
         let told = std::fs::read_to_string(&self.schedstat).expect("schedstat");
-        Duration::from_nanos(told.split(' ').next().and_then(|nanos| nanos.parse().ok()).expect("nanoseconds"))
+        let numbers: Vec<u64> = told.split_whitespace().map(|number| number.parse().expect("a number")).collect();
+        (Duration::from_nanos(numbers[0]), numbers[2])
     }
 
     /// Returns status, bytes of the answer, and processor time on the worker.
@@ -251,16 +262,9 @@ impl Watched {
             .header("X-Api-Key", "ada")
             .header("Content-Type", "application/json")
             .body(Full::new(Bytes::from(hostile.body.clone())));
-        let before = self.spent();
+        let (before, _) = self.spent();
         let answer = self.gateway.request(request.expect("a request")).await;
-        (answer.status, answer.bytes.len(), self.spent().saturating_sub(before))
-    }
-}
-
-impl Drop for Watched {
-    fn drop(&mut self) {
-        // A runtime must not be dropped inside another one, because it would block.
-        self.runtime.take().into_iter().for_each(tokio::runtime::Runtime::shutdown_background);
+        (answer.status, answer.bytes.len(), self.spent().0.saturating_sub(before))
     }
 }
 
@@ -268,6 +272,7 @@ impl Drop for Watched {
 /// long run no request may cost more than [`MOST`].
 pub async fn judge(watched: &Watched, corpus: Vec<Hostile>) {
     let mut measured = Vec::new();
+    let (_, turns) = watched.spent();
     for hostile in corpus {
         let (status, bytes, mut spent) = watched.ask(&hostile).await;
         if is_long() && spent > MOST {
@@ -284,6 +289,13 @@ pub async fn judge(watched: &Watched, corpus: Vec<Hostile>) {
         assert!(status < 400 || bytes <= 256 * 1024, "{}: a refusal of {bytes} bytes", hostile.name);
         measured.push((spent, status, bytes, hostile.name));
     }
+    // It sleeps between requests, so that each gives it a processor anew.
+    let turns = watched.spent().1 - turns;
+    assert!(
+        turns >= measured.len() as u64 / 2,
+        "{} requests, and the watched thread ran {turns} times",
+        measured.len()
+    );
     measured.sort_by_key(|one| std::cmp::Reverse(one.0));
     if !is_long() {
         return;

@@ -120,7 +120,7 @@ impl OAuthPages {
 
     /// Returns the person whose v1 key was typed in. v1 checks the key, and each address has a limited number of
     /// wrong attempts.
-    pub(super) async fn person(&self, asked: &Asked, typed: &str) -> Result<(V1Key, Arc<User>), Unproven> {
+    pub(super) async fn person(&self, asked: &ParsedRequest, typed: &str) -> Result<(V1Key, Arc<User>), Unproven> {
         let attempts = &self.oauth.inner.attempts;
         if !attempts.take(asked.address) {
             return Err(Unproven {
