@@ -289,7 +289,7 @@ pub async fn judge(watched: &Watched, corpus: Vec<Hostile>) {
         assert!(status < 400 || bytes <= 256 * 1024, "{}: a refusal of {bytes} bytes", hostile.name);
         measured.push((spent, status, bytes, hostile.name));
     }
-    // It sleeps between requests, so that each gives it a processor anew.
+    // The thread sleeps between requests, so each request schedules it again.
     let turns = watched.spent().1 - turns;
     assert!(
         turns >= measured.len() as u64 / 2,

@@ -77,7 +77,13 @@ impl Child {
     /// Checks whether its log has contained `words` since its start.
     #[allow(dead_code)]
     pub fn has_said(&self, words: &str) -> bool {
-        self.log.lock().expect("a log").iter().any(|line| line.contains(words))
+        self.times_said(words) > 0
+    }
+
+    /// How many lines of its log since its start say this.
+    #[allow(dead_code)]
+    pub fn times_said(&self, words: &str) -> usize {
+        self.log.lock().expect("a log").iter().filter(|line| line.contains(words)).count()
     }
 
     /// Resident memory in bytes. Linux only.

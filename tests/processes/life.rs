@@ -67,10 +67,15 @@ impl Load {
     }
 }
 
+/// A list with an unknown parameter.
+fn unknown() -> String {
+    format!("{WEB}/states/?nothing=1")
+}
+
 /// Waits until a list with an unknown parameter is answered with `status`.
 async fn until_strict(client: &reqwest::Client, base: &str, status: u16) {
     let patience = Instant::now() + PATIENCE;
-    let url = format!("{base}{WEB}/states/?nothing=1");
+    let url = format!("{base}{}", unknown());
     loop {
         let answer = client.get(&url).header("x-api-key", "ada").send().await.expect("an answer");
         if answer.status() == status {
@@ -79,6 +84,16 @@ async fn until_strict(client: &reqwest::Client, base: &str, status: u16) {
         assert!(Instant::now() < patience, "it still answers {}", answer.status());
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
+}
+
+/// Waits until the process has said so many times that it did not reload.
+async fn until_refused(child: &Child, times: usize) {
+    let patience = Instant::now() + PATIENCE;
+    while child.times_said("not reloaded") < times {
+        assert!(Instant::now() < patience, "the reload was not refused");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    assert_eq!(child.times_said("not reloaded"), times);
 }
 
 fn write(file: &Path, text: &str) {
@@ -102,11 +117,12 @@ async fn a_hundred_reloads_under_load_fail_no_request() {
         until_strict(&client, child.base(), if strict { 400 } else { 200 }).await;
     }
     // An unusable file changes nothing, and does not end the process.
-    for bad in ["strict_query = 7\n", "strict_query = \n", "strict_query = false\nstore.late_write = \"31s\"\n"] {
+    let bad = ["strict_query = 7\n", "strict_query = \n", "strict_query = false\nstore.late_write = \"31s\"\n"];
+    for (before, bad) in bad.into_iter().enumerate() {
         write(&file, bad);
         child.signal(Signal::HUP);
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        until_strict(&client, child.base(), 400).await;
+        until_refused(&child, before + 1).await;
+        assert_eq!(status_of(&client, child.base(), &unknown()).await, 400, "{bad}");
     }
     let asked = load.end().await;
     eprintln!("{asked} requests beside {RELOADS} reloads");
@@ -127,8 +143,8 @@ async fn a_pipe_as_the_settings_file_refuses_reloads_and_holds_nothing_up() {
     std::fs::remove_file(&file).expect("the file is removed");
     assert!(Command::new("mkfifo").arg(&file).status().expect("mkfifo").success());
     child.signal(Signal::HUP);
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    until_strict(&client, child.base(), 400).await;
+    until_refused(&child, 1).await;
+    assert_eq!(status_of(&client, child.base(), &unknown()).await, 400, "what was read at the start");
     std::fs::remove_file(&file).expect("the pipe is removed");
     write(&file, "strict_query = false\n");
     child.signal(Signal::HUP);
