@@ -2,7 +2,7 @@
 
 use super::filled::fill;
 use super::two::{ACME, Side, Two, id};
-use super::walk::{walk, walk_to};
+use super::walk::{READS, walk, walk_to};
 use crate::support::losing::Losing;
 use causeway::leave::{Kind, Outcome, Report, RunMode, text};
 use serde_json::{Value, json};
@@ -38,9 +38,6 @@ or holds something else now
 Nothing was written. Without --dry-run this is carried.
 
 ";
-
-/// Number of reads of v2 in a walk: all but those of members and of the audit log.
-const READS: usize = 34;
 
 fn outcome(report: &Report) -> Outcome {
     report.workspaces[0].outcome

@@ -2,6 +2,7 @@
 
 use super::two::{HERE, KEY, Side, Two};
 use crate::support::furnished::PLAN;
+use crate::support::gateway::Answer;
 use causeway::plan::{Method, Operation};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -21,6 +22,8 @@ const OWN: [&str; 8] = [
 ];
 /// The members of the two deployments differ in this test, and no operation writes the audit log.
 const ELSEWHERE: [&str; 3] = ["workspace_members", "project_members", "audit_logs"];
+/// Number of read operations in a walk over records of all kinds: all but those of `ELSEWHERE`.
+pub const READS: usize = 34;
 
 /// Values for the variables of a path.
 type Place = Vec<(String, String)>;
@@ -133,34 +136,45 @@ pub async fn walk_to(two: &Two, target: &str) -> Walked {
                     |name: &str| filled.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
                 format!("/{}", operation.path.fill(of).expect("a path").trim_start_matches('/'))
             };
-            let query = if operation.is_list() { "?per_page=200" } else { "" };
-            let here = format!("{}{query}", path(&str::to_owned));
-            let there = format!("{}{query}", path(&|id| ids.get(id).cloned().unwrap_or_else(|| id.to_owned())));
-            let answer = two.here.get(KEY, &here).await;
-            let other = two.there.get(KEY, &there).await;
-            walked.operations.insert(operation.id.clone());
-            walked.reads += 1;
-            if answer.status != other.status {
-                walked.unlike.push(format!("{here}: {} and {there}: {}", answer.status, other.status));
-                continue;
-            }
-            let (ours, theirs) = (in_terms(&answer.json, &ids), in_terms(&other.json, &HashMap::new()));
-            if ours != theirs {
-                walked.unlike.push(format!("{here}\n  {ours}\n  {theirs}"));
-            }
-            if operation.is_list() {
-                let found =
-                    answer.data().iter().filter_map(|row| Some((place.clone(), row["id"].as_str()?.to_owned())));
-                rows.entry(resource.clone()).or_default().extend(found);
-                if resource == "work_items" {
-                    let keys = answer.data().iter().filter_map(|row| row["identifier"].as_str().map(str::to_owned));
-                    let keys = keys.map(|key| (Vec::new(), key));
-                    rows.entry("identifier".into()).or_default().extend(keys);
+            // Work items made in one moment are in the order of their ids, which differ.
+            let order = if operation.id == "work_items_list" { "&order_by=sequence_id" } else { "" };
+            let mut page = operation.is_list().then(|| format!("?per_page=200{order}"));
+            loop {
+                let query = page.take().unwrap_or_default();
+                let here = format!("{}{query}", path(&str::to_owned));
+                let there = format!("{}{query}", path(&|id| ids.get(id).cloned().unwrap_or_else(|| id.to_owned())));
+                let answer = two.here.get(KEY, &here).await;
+                let other = two.there.get(KEY, &there).await;
+                walked.operations.insert(operation.id.clone());
+                walked.reads += 1;
+                if answer.status != other.status {
+                    walked.unlike.push(format!("{here}: {} and {there}: {}", answer.status, other.status));
+                    break;
                 }
+                let (ours, theirs) = (in_terms(&answer.json, &ids), in_terms(&other.json, &HashMap::new()));
+                if ours != theirs {
+                    walked.unlike.push(format!("{here}\n  {ours}\n  {theirs}"));
+                }
+                if !operation.is_list() {
+                    break;
+                }
+                note_rows(&mut rows, &resource, &place, &answer);
+                let Some(next) = answer.json["next"].as_u64() else { break };
+                page = Some(format!("?per_page=200{order}&offset={next}"));
             }
         }
     }
     walked
+}
+
+/// Notes the records of a list, so that each can be read alone.
+fn note_rows(rows: &mut Rows, resource: &str, place: &Place, answer: &Answer) {
+    let found = answer.data().iter().filter_map(|row| Some((place.clone(), row["id"].as_str()?.to_owned())));
+    rows.entry(resource.to_owned()).or_default().extend(found);
+    if resource == "work_items" {
+        let keys = answer.data().iter().filter_map(|row| row["identifier"].as_str().map(str::to_owned));
+        rows.entry("identifier".into()).or_default().extend(keys.map(|key| (Vec::new(), key)));
+    }
 }
 
 /// Returns the possible values of the variables in an operation's path.

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use two::{ACME, HERE, KEY, Side, Two, id};
-use walk::walk;
+use walk::{READS, Walked, walk};
 
 /// Result of a command: exit code, standard output, standard error.
 type Ended = (i32, String, String);
@@ -69,7 +69,8 @@ async fn killed(two: &Two, numbers: &[usize]) {
     }
 }
 
-async fn survives(two: &Two, numbers: &[usize]) {
+/// Kills runs at these numbers of records; what the last run leaves is alike on both sides. The reads that told so.
+async fn survives(two: &Two, numbers: &[usize]) -> Walked {
     let began = Instant::now();
     killed(two, numbers).await;
     println!("killed runs took {:?}", began.elapsed());
@@ -89,13 +90,14 @@ async fn survives(two: &Two, numbers: &[usize]) {
     let walked = walk(two).await;
     assert_eq!(walked.unlike, Vec::<String>::new());
     println!("{} reads of {} operations are alike, {:?}", walked.reads, walked.operations.len(), began.elapsed());
+    walked
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_run_goes_on_where_it_stopped_on_sqlite() {
     let two = Two::new().await;
     fill(&two).await;
-    survives(&two, &[5, 20]).await;
+    assert_eq!(survives(&two, &[5, 20]).await.operations.len(), READS);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -103,7 +105,7 @@ async fn a_killed_run_goes_on_where_it_stopped_on_postgres() {
     let database = Database::create().await;
     let two = Two::large(0, Some(&database.url())).await;
     fill(&two).await;
-    survives(&two, &[5, 20]).await;
+    assert_eq!(survives(&two, &[5, 20]).await.operations.len(), READS);
     // The notes about carried records are in the store, so a restored backup has them too.
     let (url, v1) = two.places();
     let store = Store::open(&url, &v1).await.expect("a store");
@@ -173,7 +175,9 @@ async fn ten_kills_do_not_keep_a_large_workspace_from_leaving() {
     large(&two).await;
     println!("filled in {:?}", began.elapsed());
     let numbers: Vec<usize> = (0..10).map(|kill| 20 + kill * 330).collect();
-    survives(&two, &numbers).await;
+    let walked = survives(&two, &numbers).await;
+    // Each work item is shown by its id and by its key.
+    assert!(walked.reads > 2 * 2_000, "{} reads", walked.reads);
 }
 
 /// 20 types, 100 properties and 500 options of a project and the same number in the workspace, which also has 50
