@@ -91,9 +91,10 @@ async fn all_planted_differences_are_found_and_no_other() {
 }
 
 /// Times to an answer in one process, in turns with and without comparing: one read after the other, and with a pause
-/// between them. The other side answers from memory, so that only the gateway is measured.
+/// between them. The other side answers from memory, so that only the gateway is measured. The times are printed, and
+/// the test checks that reads were compared only in the modes that compare.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_takes_as_long_as_without_comparing() {
+async fn times_to_an_answer_with_and_without_comparing() {
     if !is_long() {
         return;
     }
@@ -109,6 +110,7 @@ async fn an_answer_takes_as_long_as_without_comparing() {
     println!("| compared | reads | p50 ms | p99 ms |\n|---|---|---|---|");
     for (pace, pause) in [("at once", Duration::ZERO), ("every 30 ms", Duration::from_millis(30))] {
         let mut times: [Vec<Duration>; 3] = Default::default();
+        let mut compared = [0; 3];
         for round in 0..30 {
             let all = [
                 ("native.base_url", memory.base_url()),
@@ -130,6 +132,7 @@ async fn an_answer_takes_as_long_as_without_comparing() {
                     ("cache.collection", "10s"),
                 ];
                 stage.gateway.reload(&settings).await.expect("a reload");
+                let before = memory.asked().len();
                 for path in reader.round(round).into_iter().cycle().take(24) {
                     tokio::time::sleep(pause).await;
                     let began = Instant::now();
@@ -138,6 +141,7 @@ async fn an_answer_takes_as_long_as_without_comparing() {
                 }
                 // Comparisons that still run must not disturb the next mode.
                 tokio::time::sleep(Duration::from_millis(300)).await;
+                compared[which] += memory.asked().len() - before;
             }
         }
         for ((name, ..), times) in modes.iter().zip(&mut times) {
@@ -145,5 +149,8 @@ async fn an_answer_takes_as_long_as_without_comparing() {
             let at = |percent: usize| times[times.len() * percent / 100].as_secs_f64() * 1000.0;
             println!("| {name}, {pace} | {} | {:.2} | {:.2} |", times.len(), at(50), at(99));
         }
+        println!("asked of the other side: {compared:?}");
+        let all = times[2].len();
+        assert!(compared[0] == 0 && (1..all).contains(&compared[1]) && compared[2] == all, "{compared:?} of {all}");
     }
 }
