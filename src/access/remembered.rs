@@ -51,7 +51,7 @@ impl<K: Key, V: Value> Remembered<K, V> {
         let verdicts = Fresh::new(changes, capacity)
             .weighing(move |_, verdict: &Verdict<V>| verdict.as_ref().map_or(1, weigh).into())
             .lasting(move |verdict| if verdict.is_ok() { ages.longest } else { ages.refusal })
-            .useless_after((ages.value + ages.grace).max(ages.longest).max(ages.refusal));
+            .useless_after((ages.value.max(ages.longest) + ages.grace).max(ages.refusal));
         Self { verdicts, changes: changes.clone(), ages, budget: budget.clone() }
     }
 
@@ -120,7 +120,7 @@ impl<K: Key, V: Value> Remembered<K, V> {
             in_time.unwrap_or(Err(Refusal::DeadlineExceeded { maybe_done: false }))
         };
         // A caller that wants a fresh answer must not get an older one.
-        let older = || if max_age.is_zero() { None } else { self.outlasting(&key, voids) };
+        let older = || if max_age.is_zero() { None } else { self.outlasting(&key, voids, max_age) };
         let of = key.0;
         or_older(ctx, || self.budget.is_queued(of), older, Box::pin(asking)).await
     }
@@ -139,15 +139,21 @@ impl<K: Key, V: Value> Remembered<K, V> {
         self.verdicts.put(key, Ok(value), began);
     }
 
-    /// Returns the value under `key` that may be used if v1 is unavailable, and the time of its read.
-    fn outlasting(&self, key: &(KeyId, K), voids: &[Changed]) -> Option<(Kept<Verdict<V>>, Instant)> {
+    /// Returns the value under `key` that a caller of `max_age` may use if v1 is unavailable, and the time of its read.
+    fn outlasting(
+        &self,
+        key: &(KeyId, K),
+        voids: &[Changed],
+        max_age: Duration,
+    ) -> Option<(Kept<Verdict<V>>, Instant)> {
         let kept = self.verdicts.any(key).filter(|kept| kept.value.is_ok() && !self.ages.grace.is_zero())?;
         let refused = voids.iter().filter_map(|void| match void {
             Changed::Identity(key) | Changed::KeyAccess(key) => Some(Changed::Refused(*key)),
             _ => None,
         });
         let voids: Vec<Changed> = refused.chain(voids.iter().cloned()).collect();
-        let need = self.changes.need(&voids, self.ages.value + self.ages.grace);
+        let usual = max_age.clamp(self.ages.value, self.ages.longest);
+        let need = self.changes.need(&voids, usual + self.ages.grace);
         need.is_met(kept.began).then(|| (kept.clone(), kept.began.at))
     }
 }

@@ -177,6 +177,20 @@ async fn items_and_pages_that_no_index_holds_are_answered_as_they_were_read_last
     stage.gateway.get("ada", &other).await.expect_problem(503, "upstream_unavailable");
 }
 
+/// Whose a key is counts for five times as long where a card proves the key as well, and is that old when v1 goes away.
+#[tokio::test]
+async fn the_grace_is_as_long_for_a_key_that_was_first_seen_long_ago() {
+    let settings = [("cache.identity", "1s"), ("cache.outage_grace", "3500ms")];
+    let stage = Stage::with(&settings).await;
+    let states = [format!("{WEB}/states/")];
+    stage.warm("ada", &states).await;
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    stage.warm("ada", &states).await;
+    stage.switch.set(Line::Refusing).await;
+    tokio::time::sleep(Duration::from_millis(1200)).await;
+    assert!(outlasted(&stage.gateway.get("ada", &states[0]).await.expect(200)).is_some());
+}
+
 #[tokio::test]
 async fn nothing_is_older_than_allowed() {
     // Data expires, although proofs may be used longer.
