@@ -30,8 +30,8 @@ pub(super) fn of(operation: &Operation) -> Option<Value> {
 pub(super) fn remark(operation: &Operation) -> Option<&'static str> {
     let undescribed = members(operation)?.iter().any(|input| input.name == UNDESCRIBED);
     undescribed.then_some(
-        "`custom_fields` is accepted too: an object keyed by property name, whose shape follows the type of the \
-         item; the schema of the type tells it.",
+        "`custom_fields` is accepted too: an object keyed by property name. Its shape depends on the type of the item \
+         and is described by the schema of the type.",
     )
 }
 

@@ -33,12 +33,12 @@ fn info(plan: &Plan) -> Value {
         "version": "2",
         "summary": "REST API v2, served by Causeway in front of a deployment that speaks v1.",
         "description": format!(
-            "{} operations, {working} of which work in this version; `x-causeway-support` of each says which. Every \
-             path ends with a slash. PATCH changes only what is sent; `null` clears a nullable field. Failures are \
-             `application/problem+json`: branch on `code`, and expect codes and enumeration values that are new. \
-             `x-causeway-v1-calls` says how many calls to v1 an operation takes, with nothing kept (`cold`) and with \
-             everything kept (`warm`), proofs of access excluded; every answer tells what it took in the header \
-             `Causeway-V1-Calls`.",
+            "{} operations, {working} of which work in this version; `x-causeway-support` marks which. Every path ends \
+             with a slash. PATCH changes only the members that are sent; `null` clears a nullable field. Failures are \
+             `application/problem+json`: branch on `code`, and expect new codes and new enumeration values. \
+             `x-causeway-v1-calls` is the number of calls to v1 that an operation takes, with empty caches (`cold`) \
+             and with full caches (`warm`), proofs of access excluded. The header `Causeway-V1-Calls` of every answer \
+             has the number of calls that this answer took.",
             plan.operations.len()
         ),
         "license": { "name": "Apache-2.0 OR MIT" },

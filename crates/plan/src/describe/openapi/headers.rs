@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 pub(super) fn components() -> Value {
     json!({
         "V1Calls": {
-            "description": "v1 calls the answer took",
+            "description": "number of calls to v1 that the answer took",
             "schema": { "type": "integer", "minimum": 0 },
         },
         "Ignored": {
-            "description": "members of the body that changed nothing, percent-encoded: those the operation does not \
-                            know, and those that cannot be written",
+            "description": "members of the body that were ignored, percent-encoded: members that the operation does \
+                            not know, and members that cannot be written",
             "schema": { "type": "string" },
         },
         "ServerTiming": {
@@ -19,7 +19,7 @@ pub(super) fn components() -> Value {
             "schema": { "type": "string" },
         },
         "RequestId": {
-            "description": "id of the request; the gateway's log has it",
+            "description": "id of the request, as in the gateway's log",
             "schema": { "type": "string" },
         },
         "RetryAfter": {
@@ -31,7 +31,7 @@ pub(super) fn components() -> Value {
             "schema": { "type": "string" },
         },
         "Version": {
-            "description": "version of the record, for `If-Match`; absent where it is not known",
+            "description": "version of the record, for `If-Match`; absent when it is not known",
             "schema": { "type": "string" },
         },
         "Replayed": {

@@ -50,7 +50,7 @@ fn remarks(operation: &Operation) -> Vec<String> {
     }
     remarks.extend(bodies::remark(operation).map(str::to_owned));
     if !operation.search.is_empty() {
-        remarks.push(format!("`search` looks at {}.", operation.search.join(", ")));
+        remarks.push(format!("`search` searches in {}.", operation.search.join(", ")));
     }
     if operation.is_list() {
         remarks.push("A query parameter that is not listed here is refused with 400.".to_owned());

@@ -82,7 +82,7 @@ fn description(param: &Param, order: Option<&Order>) -> String {
     }
     if let (ParamRole::OrderBy, Some(order)) = (&param.role, order) {
         say(format!(
-            "one of {}, each also descending with `-`; default `{}`; cursors can walk {}",
+            "one of {}, with a leading `-` for descending order; default `{}`; cursors work only with {}",
             ticked(&order.allowed),
             order.default,
             ticked(&order.cursor)

@@ -11,7 +11,7 @@ const PROBLEM: &str = "application/problem+json";
 /// Answers that any operation may give besides those it declares: name of the component, status, when.
 pub(super) const ANY_TIME: [(&str, u16, &str); 4] = [
     ("InternalError", 500, "The gateway failed; the request id leads to the cause in its log."),
-    ("UpstreamError", 502, "v1 answered what the gateway cannot use; `detail` says what was stored, if anything."),
+    ("UpstreamError", 502, "v1 gave an unusable answer; `detail` says what was stored, if anything."),
     (
         "Unavailable",
         503,

@@ -34,9 +34,9 @@ pub(super) fn components() -> [(String, Value); 2] {
             "schema": { "type": "string", "pattern": pattern },
         })
     };
-    let version = "the write is done only while the record has one of these versions, as told in `ETag`; else 412";
-    let word = "a word of the client's own for this request, up to 255 characters: the same request sent again with it is \
-                not carried out again but gets the same answer";
+    let version = "the write is done only if the record still has one of these versions (from `ETag`); else 412";
+    let word = "a key that the client chooses for this request, up to 255 characters: when the same request is sent \
+                again with this key, it is not carried out again and gets the same answer";
     [
         (IF_MATCH.to_owned(), header("If-Match", version, TAGS)),
         (IDEMPOTENCY_KEY.to_owned(), header("Idempotency-Key", word, KEY)),

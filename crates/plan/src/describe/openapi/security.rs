@@ -23,7 +23,7 @@ pub(super) fn schemes() -> Value {
             "type": "apiKey",
             "in": "header",
             "name": "X-Api-Key",
-            "description": "A key of the deployment behind; it acts as its owner, with all of the owner's rights.",
+            "description": "A key of the v1 deployment; it acts as its owner, with all of the owner's rights.",
         },
         OAUTH: {
             "type": "oauth2",
