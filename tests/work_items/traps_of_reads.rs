@@ -111,8 +111,8 @@ async fn trap_18_a_doubled_pair_is_looked_up_in_the_index() {
     assert_eq!(ids, wanted);
 }
 
-/// Moves the identifier `WEB` to a new project past the gateway, which still has the older card and list of projects. The
-/// number 1 of the new project has two items. Returns the first of them.
+/// Moves the identifier `WEB` to a new project past the gateway, which still has the older card and list of projects.
+/// The number 1 of the new project has two items. Returns the first of them.
 fn key_given_away(gateway: &Gateway) -> String {
     let at_v1 = |method: &str, path: &str, body: Value| {
         let (status, answer) = ask_v1(gateway.sandbox(), "ada", method, &format!("{PROJECTS}{path}"), &body);

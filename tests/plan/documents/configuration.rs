@@ -6,12 +6,12 @@ use std::fmt::Write;
 const HEAD: &str = "\
 # Configuration
 
-Every setting with its default and its environment variable. Generated from
-[config/causeway.toml](../config/causeway.toml), which is compiled in as the default; change that, not this file.
+Every setting with its default and its environment variable. This page is generated from
+[config/causeway.toml](../config/causeway.toml), which is compiled in as the default; change that file, not this page.
 
-Strongest first: command line flags (`--set name=value` takes any setting but `admin.token`), environment variables, the
-settings file (`--config FILE`, else `causeway.toml` or `config/causeway.toml` in the current folder), the defaults. Names
-that do not exist are refused. Durations are written `500ms`, `30s`, `10m`, `1h`; sizes as bytes, or `64KiB`, `1MiB`, `2GiB`. In
+A setting can come from several places. The first of these that has it wins: command line flags (`--set name=value` takes
+any setting but `admin.token`), environment variables, the settings file (`--config FILE`, else `causeway.toml` or
+`config/causeway.toml` in the current folder), the defaults. Unknown names are refused. Durations are written `500ms`, `30s`, `10m`, `1h`; sizes as bytes, or `64KiB`, `1MiB`, `2GiB`. In
 environment variables lists are separated by commas. Lists of tables (`workflow`, `retirement`, `brownout`, `native.serve`)
 are written as TOML there and after `--set`, such as
 `CAUSEWAY_NATIVE__SERVE='[{ operations = [\"states\"], mode = \"native\" }]'`.

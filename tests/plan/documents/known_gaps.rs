@@ -6,8 +6,9 @@ use std::fmt::Write;
 const HEAD: &str = "\
 # Known gaps
 
-What this service cannot give because v1 cannot, and what it answers instead. Generated from the `gaps` of
-the files in `mappings/`; change those, not this file. Traps are numbered as in [v1-traps.md](v1-traps.md).
+Parts of v2 that the gateway cannot offer because v1 lacks them, and its answers in these cases. This page is generated from
+the `gaps` of the files in `mappings/`; change these files, not this page. Traps are numbered as in
+[v1-traps.md](v1-traps.md).
 ";
 
 /// The document.

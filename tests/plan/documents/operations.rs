@@ -6,13 +6,14 @@ use std::fmt::Write;
 const HEAD: &str = "\
 # Operations
 
-All operations of v2, by resource. Generated from the files in `mappings/`; change those, not this file. Parameters,
-bodies and answers are in the OpenAPI document: `causeway openapi`, `/api/v2/schema/`, or the page `/api/v2/docs/`.
+All operations of v2, by resource. This page is generated from the files in `mappings/`; change these files, not this page.
+Parameters, bodies and answers are in the OpenAPI document: `causeway openapi`, `/api/v2/schema/`, or the page
+`/api/v2/docs/`.
 
-V1 calls: with nothing kept / with everything kept, proofs of access excluded; each answer tells what it took in the
-header `Causeway-V1-Calls`. A list that v1 pages counts as one call; it takes one for each 1,000 records that there are. A token needs
-one of the scopes; a key needs none. Traps are oddities of v1, told in [v1-traps.md](v1-traps.md); numbers such as O59 are
-choices where the specification of v2 leaves something open.
+V1 calls: with empty caches / with everything cached, without proofs of access. Each answer has its number of calls in the
+header `Causeway-V1-Calls`. A list that v1 pages counts as one call; it takes one call for each 1,000 records. A token needs
+one of the scopes; a key needs none. Traps are oddities of v1, listed in [v1-traps.md](v1-traps.md). Numbers such as O59
+are choices where the specification of v2 leaves something open.
 ";
 
 /// The document.

@@ -1,9 +1,9 @@
 //! The connection to Redis: one for all callers. A separate task keeps it up, so that no request waits for connecting.
 //!
 //! Each request to Redis has a time limit of some tens of milliseconds. The connection is replaced when three requests
-//! in a row get no answer, when one is refused, or when the connection ends. Until then every caller gets [`NoRedisAnswer`] at
-//! once. The log has one line when Redis goes away, and one when it is back. A new connection must first answer a write
-//! in time: a Redis that became a replica, or is too slow, counts as away. May use: `script`.
+//! in a row get no answer, when one is refused, or when the connection ends. Until then every caller gets
+//! [`NoRedisAnswer`] at once. The log has one line when Redis goes away, and one when it is back. A new connection must
+//! first answer a write in time: a Redis that became a replica, or is too slow, counts as away. May use: `script`.
 
 use super::script::{Answer, Call, NoRedisAnswer};
 use parking_lot::Mutex;

@@ -2,8 +2,9 @@
 //!
 //! A value is kept raw, one JSON scalar for each element. Each read interprets it with the current kind of the
 //! property, because the kind may change (O67). A value that stands for a record (an option, a person, a work item) is
-//! kept as its id. The caller must find such records, so [`written`] returns them as a [`ValueReference`]. May use: `v2`, this
-//! folder.
+//! kept as its id. The caller must find such records, so [`written`] returns them as a [`ValueReference`].
+//!
+//! May use: `v2`, this folder.
 
 use super::choices::{Choices, Named};
 use super::decimals;
