@@ -99,7 +99,7 @@ async fn writes_cost_what_their_mapping_says() {
         (json!({"name": "a"}), 2, "read back"),
         (json!({"name": "b", "priority": "high", "start_date": "2026-02-01", "external_id": "w"}), 2, "read back"),
         (json!({"name": "c", "assignee_ids": [BOB]}), 3, "people are looked up"),
-        (json!({"name": "d", "assignees": ["bob@acme.test"], "labels": ["one"]}), 2, "kept collections"),
+        (json!({"name": "d", "assignees": ["bob@acme.test"], "labels": ["one"]}), 2, "cached collections"),
         (json!({"name": "e", "state": "todo"}), 3, "states"),
         (json!({"name": "f", "state": "Done"}), 2, "states"),
         (json!({"name": "g", "parent_id": place.record("work_items")}), 3, "a parent"),
