@@ -169,7 +169,7 @@ impl Repeated {
             },
         };
         if let Err(fault) = noted {
-            tracing::warn!(%fault, "what became of a request that may be repeated could not be noted");
+            tracing::warn!(%fault, "the outcome of a repeatable request could not be noted");
         }
         answer
     }
@@ -199,7 +199,7 @@ impl Repeated {
             Err(refusal) => refusal,
         };
         if let Err(fault) = inner.store.leave_unknown(&self.attempt, until).await {
-            tracing::warn!(%fault, "that the outcome of a request is not known could not be noted");
+            tracing::warn!(%fault, "the unknown outcome of a request could not be noted");
         }
         Err(refusal)
     }

@@ -23,7 +23,7 @@ pub struct RemainingOperation {
     pub last: i64,
     /// The v2 requests that replace it, the usual one first.
     pub v2: Vec<String>,
-    /// What the v2 requests lack, or the reason why there is none.
+    /// Parts that the v2 requests lack, or the reason why there is no request.
     pub reason: Option<String>,
 }
 

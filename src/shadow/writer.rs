@@ -43,7 +43,7 @@ impl Writer {
             tokio::time::sleep(self.flush).await;
             let outcome = self.write().await;
             if let (false, Err(fault)) = (failing, &outcome) {
-                tracing::warn!(%fault, "what came of comparing answers could not be written; it waits in memory");
+                tracing::warn!(%fault, "the results of comparing answers could not be written; they wait in memory");
             }
             failing = outcome.is_err();
         }

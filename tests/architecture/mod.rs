@@ -6,6 +6,7 @@
 //! is placed on purpose.
 
 mod circles;
+mod comments;
 mod imports;
 mod names;
 

@@ -51,7 +51,7 @@ impl SharedPlace {
                         what: MessageContent::Whole(whole),
                     }));
                 }
-                Err(fault) => tracing::warn!(fault, number, "what another process has read of v1 cannot be used"),
+                Err(fault) => tracing::warn!(fault, number, "v1 data read by another process cannot be used"),
             }
         }
         Some(heard)

@@ -219,7 +219,7 @@ impl Link {
         let mut refused = self.refused.lock();
         if refused.is_none_or(|at| at.elapsed() >= QUIET) {
             *refused = Some(Instant::now());
-            tracing::warn!(%fault, "Redis refuses what it is asked");
+            tracing::warn!(%fault, "Redis rejects requests");
         }
     }
 }

@@ -164,7 +164,7 @@ impl Turn {
         engine.unless_unavailable(noted.finds_another(held)).await?;
         // If the note stayed, it would only make the next writer wait.
         if let Err(fault) = self.store.forget_others(&noted).await {
-            tracing::warn!(%fault, "what a write left behind could not be removed");
+            tracing::warn!(%fault, "the leftovers of a write could not be removed");
         }
         Ok(())
     }

@@ -87,7 +87,7 @@ impl WriteUnderWay {
         let noted = if matches!(refusal, Refusal::OutcomeUnknown { .. }) {
             job.runner.changes.tell(Changed::WorkItems(running.intent.project));
             let intent = running.intent.clone();
-            tracing::warn!(intent = %intent.id, code = refusal.code(), "what v1 did is not known; settled later");
+            tracing::warn!(intent = %intent.id, code = refusal.code(), "the result of a write at v1 is unknown; it is settled later");
             store.report_intent(&intent, IntentState::Lost).await
         } else {
             store.settle_own(running, Settled::Dropped).await.map(drop)
