@@ -12,19 +12,24 @@ pub(super) fn caches(caches: &[(&'static str, Figures)]) -> Vec<Family> {
         Family::new(kind, name, help).by("cache", caches.iter().map(|(cache, figures)| (*cache, value(figures))))
     };
     vec![
-        family(Kind::Gauge, "causeway_cache_entries", "Entries that are kept, by cache", |of| of.entries as f64),
-        family(Kind::Gauge, "causeway_cache_weight", "What they weigh, in the unit of their cache", |of| {
+        family(Kind::Gauge, "causeway_cache_entries", "Entries, by cache", |of| of.entries as f64),
+        family(Kind::Gauge, "causeway_cache_weight", "Weight of the entries, in the unit of their cache", |of| {
             of.weight as f64
         }),
-        family(Kind::Counter, "causeway_cache_hits", "Times that what is kept was of use", |of| of.hits as f64),
+        family(Kind::Counter, "causeway_cache_hits", "Reads answered from the cache", |of| of.hits as f64),
         family(
             Kind::Counter,
             "causeway_cache_hit_age_seconds",
-            "How old it was then, all times together; divided by the hits it is the usual age",
+            "Sum of the ages of the values in these hits; divided by the hits it is the average age",
             |of| of.hit_age.as_secs_f64(),
         ),
-        family(Kind::Counter, "causeway_cache_reads", "Times that it had to be read anew", |of| of.reads as f64),
-        family(Kind::Counter, "causeway_cache_evictions", "Entries that had to make room", |of| of.evicted as f64),
+        family(
+            Kind::Counter,
+            "causeway_cache_reads",
+            "Reads started because the cache had no usable value",
+            |of| of.reads as f64,
+        ),
+        family(Kind::Counter, "causeway_cache_evictions", "Entries evicted to make room", |of| of.evicted as f64),
     ]
 }
 
@@ -36,11 +41,11 @@ pub(super) fn indexes(indexes: &Indexes) -> Vec<Family> {
         gauge("causeway_index_items", "Work items in all indices", figures.items as f64),
         gauge("causeway_index_size_bytes", "Memory that all indices take", figures.bytes as f64),
         gauge("causeway_index_oldest_age_seconds", "Age of the index that was read longest ago", oldest),
-        counter("causeway_index_builds", "Builds of an index that were begun", figures.builds),
-        counter("causeway_index_refreshes", "Reads of what had changed that were begun", figures.refreshes),
+        counter("causeway_index_builds", "Started builds of an index", figures.builds),
+        counter("causeway_index_refreshes", "Started reads of changes", figures.refreshes),
         counter(
             "causeway_index_heard_refreshes",
-            "Refreshes by what another gateway process had read, without a call of v1",
+            "Refreshes from answers that another gateway process had read, without a call of v1",
             figures.heard,
         ),
     ]
@@ -52,12 +57,8 @@ pub(super) fn store(store: &Store) -> Vec<Family> {
     let uses = [("statement", &used.statements), ("read", &used.reads), ("write", &used.writes)];
     let connections = [("used", open.saturating_sub(idle) as f64), ("idle", idle as f64)];
     vec![
-        Family::new(
-            Kind::Counter,
-            "causeway_store_uses",
-            "Single statements and transactions that were begun at the store, by kind",
-        )
-        .by("kind", uses.map(|(kind, count)| (kind, count.get() as f64))),
+        Family::new(Kind::Counter, "causeway_store_uses", "Statements and transactions at the store, by kind")
+            .by("kind", uses.map(|(kind, count)| (kind, count.get() as f64))),
         Family::new(
             Kind::Histogram,
             "causeway_store_write_wait_seconds",

@@ -13,11 +13,12 @@ use std::sync::LazyLock;
 
 pub(super) fn process() -> Vec<Family> {
     let schema = last_step(store::Kind::Sqlite).to_string();
-    let mut families =
-        vec![Family::new(Kind::Gauge, "causeway_build_info", "Always 1; its labels say which version runs").with(
+    let mut families = vec![
+        Family::new(Kind::Gauge, "causeway_build_info", "Always 1; its labels name the running version").with(
             &[("version", env!("CARGO_PKG_VERSION")), ("commit", env!("BUILT_FROM_COMMIT")), ("schema", &schema)],
             1.0,
-        )];
+        ),
+    ];
     families.extend(read().unwrap_or_default());
     families
 }
@@ -41,7 +42,7 @@ fn read() -> Option<Vec<Family>> {
         families.push(gauge("process_max_fds", "Files that the process may open", most as f64));
     }
     let started = *BOOTED + number(19)? / ticks;
-    families.push(gauge("process_start_time_seconds", "When the process started, since 1970", started));
+    families.push(gauge("process_start_time_seconds", "Start of the process in seconds since 1970", started));
     Some(families)
 }
 

@@ -41,22 +41,26 @@ pub(super) fn requests(requests: &Requests) -> Vec<Family> {
 pub(super) fn places(stack: &Stack, memory: &Memory, limit: usize) -> Vec<Family> {
     let traffic = stack.traffic();
     let places = stack.places();
-    let taken = Family::new(Kind::Gauge, "causeway_places_taken", "Places for requests that are taken, by pool");
-    let size = Family::new(Kind::Gauge, "causeway_places", "Places for requests that there are, by pool");
+    let taken = Family::new(Kind::Gauge, "causeway_places_taken", "Occupied places for requests, by pool");
+    let size = Family::new(Kind::Gauge, "causeway_places", "All places for requests, by pool");
     let (open, accepted) = (traffic.open() as f64, traffic.accepted.get());
     let turned_away = traffic.turned_away.get();
     vec![
         gauge("causeway_connections_open", "Connections of clients that are open", open),
-        counter("causeway_connections_accepted", "Connections of clients that were taken in", accepted),
-        counter("causeway_connections_turned_away", "Connections of clients that found no room", turned_away),
+        counter("causeway_connections_accepted", "Accepted connections of clients", accepted),
+        counter(
+            "causeway_connections_turned_away",
+            "Connections of clients that were refused because all places were taken",
+            turned_away,
+        ),
         taken.by("pool", places.iter().map(|(pool, used, _)| (*pool, *used as f64))),
         size.by("pool", places.iter().map(|(pool, _, all)| (*pool, *all as f64))),
+        gauge("causeway_memory_used_bytes", "Memory of requests and answers on their way", memory.used() as f64),
         gauge(
-            "causeway_memory_used_bytes",
-            "Memory that requests and answers on their way take",
-            memory.used() as f64,
+            "causeway_memory_limit_bytes",
+            "Largest memory of requests and answers on their way (limits.memory)",
+            limit as f64,
         ),
-        gauge("causeway_memory_limit_bytes", "Memory that they may take (limits.memory)", limit as f64),
     ]
 }
 
@@ -64,7 +68,7 @@ pub(super) fn certificate(tls: Option<&Tls>) -> Vec<Family> {
     let family = Family::new(
         Kind::Gauge,
         "causeway_tls_certificate_expiry_timestamp_seconds",
-        "When the certificate of the listener, or one of its chain, ends, since 1970",
+        "Earliest expiry of the certificate of the listener and its chain, in seconds since 1970",
     );
     vec![tls.into_iter().fold(family, |family, tls| family.with(&[], tls.ends_at() as f64))]
 }
@@ -73,7 +77,7 @@ pub(super) fn limits(limits: &Limits) -> Vec<Family> {
     let mut family = Family::new(
         Kind::Counter,
         "causeway_limited_requests",
-        "Requests that were counted against a limit of the gateway (limits.rate), by limit and whether they passed",
+        "Requests that were counted against a limit of the gateway (limits.rate), by limit and outcome",
     );
     for (limit, passed, refused) in limits.figures() {
         family = family.with(&[("limit", limit), ("outcome", "passed")], passed as f64);
@@ -83,8 +87,7 @@ pub(super) fn limits(limits: &Limits) -> Vec<Family> {
 }
 
 pub(super) fn events(events: &[Counter]) -> Vec<Family> {
-    let family =
-        Family::new(Kind::Counter, "causeway_oauth_events", "What happened to grants, tokens and gateway keys");
+    let family = Family::new(Kind::Counter, "causeway_oauth_events", "Events of grants, tokens and gateway keys");
     let named = EventKind::VARIANTS.iter().zip(events);
     vec![family.by("event", named.map(|(name, count)| (*name, count.get() as f64)))]
 }
@@ -115,7 +118,7 @@ pub(super) fn compared(tally: &Tally) -> Vec<Family> {
     let family = Family::new(
         Kind::Counter,
         "causeway_shadow_requests",
-        "Reads whose answer was to be compared with that of the deployment's own v2, by what came of it",
+        "Reads that were to be compared with the deployment's own v2, by outcome",
     );
     vec![family.by("outcome", tally.figures().map(|(name, count)| (name, count as f64)))]
 }

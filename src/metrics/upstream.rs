@@ -7,11 +7,7 @@ use crate::tally::Calls;
 use crate::v1::{Client, Health};
 
 pub(super) fn calls(calls: &Calls) -> Vec<Family> {
-    let mut count = Family::new(
-        Kind::Counter,
-        "causeway_v1_calls",
-        "Calls to v1 that have ended, by the operation they were made for and how they ended",
-    );
+    let mut count = Family::new(Kind::Counter, "causeway_v1_calls", "Ended calls to v1, by operation and result");
     for (operation, result, number) in calls.rows() {
         count = count.with(&[("operation", operation), ("result", result)], number as f64);
     }

@@ -181,7 +181,9 @@ impl Job {
         sending.ended(!matches!(outcome, Outcome::NotDone(_)));
         match &outcome {
             Outcome::Done(_) => {}
-            Outcome::Unknown(doubt) => tracing::warn!(cause = doubt.cause, "the result of a write at v1 is unknown"),
+            Outcome::Unknown(doubt) => {
+                tracing::warn!(cause = doubt.cause, "the result of a write at v1 is unknown")
+            }
             Outcome::NotDone(NotDone::Refused(refusal)) => drop(self.noting_lost_key(refusal.clone())),
             Outcome::NotDone(NotDone::Answered(_)) => {}
         }
