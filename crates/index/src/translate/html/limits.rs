@@ -8,9 +8,9 @@ pub(super) const MAX_TAGS: usize = 10_000;
 
 /// Elements without content.
 const VOID: [&str; 8] = ["area", "br", "col", "hr", "img", "input", "source", "wbr"];
-/// Largest number of elements times styled formatting elements: HTML opens formatting elements again in every
-/// paragraph.
-const MAX_REOPENED: usize = 100_000;
+/// Largest number of elements that HTML may create by itself: it opens formatting elements again in every paragraph that
+/// begins while they are open.
+pub(super) const MAX_REOPENED: usize = 100_000;
 
 /// Formatting elements of HTML. The parser opens them again after a misplaced end tag.
 const FORMATTING: [&str; 14] =
@@ -23,8 +23,8 @@ pub(super) fn check(html: &str) -> Result<(), String> {
     if html.len() > MAX_BYTES {
         return Err("cannot be sanitised: it is longer than 1 MiB".into());
     }
-    let (tags, styled) = count(html);
-    if tags > MAX_TAGS || tags.saturating_mul(styled) > MAX_REOPENED {
+    let counted = count(html);
+    if counted.tags > MAX_TAGS || counted.reopened > MAX_REOPENED {
         return Err("cannot be sanitised: it holds too many elements".into());
     }
     Ok(())
@@ -45,18 +45,58 @@ pub(super) fn depth(clean: &str) -> usize {
     deepest
 }
 
-/// Counts at least as many tags as the text opens, and the formatting elements with attributes among them
-/// (without links: a link inside another one closes it).
-fn count(html: &str) -> (usize, usize) {
-    let mut counted = (0, 0);
+/// Checks whether reading the text might create more than [`MAX_REOPENED`] elements when its end tags are misplaced: then
+/// they do not close an element, but move it.
+pub(super) fn may_reopen_many(html: &str) -> bool {
+    let counted = count(html);
+    counted.tags.saturating_mul(counted.styled) > MAX_REOPENED
+}
+
+/// Counts of tags.
+#[derive(Default)]
+struct Counted {
+    /// At least the number of tags that the text opens.
+    tags: usize,
+    /// Formatting elements with attributes among them. Links do not count: a link inside another one closes it. Elements
+    /// without attributes do not count either: HTML keeps at most three equal ones open.
+    styled: usize,
+    /// Number of elements that HTML opens again, if each end tag closes the element that it names.
+    reopened: usize,
+}
+
+fn count(html: &str) -> Counted {
+    let mut counted = Counted::default();
+    // By formatting element: how many are open without attributes, and with.
+    let (mut plain, mut styled) = ([0_usize; FORMATTING.len()], [0_usize; FORMATTING.len()]);
+    let mut open = 0_usize;
     for rest in html.split('<').skip(1) {
+        let (is_end, rest) = rest.strip_prefix('/').map_or((false, rest), |rest| (true, rest));
         let name = &rest[..rest.bytes().take_while(u8::is_ascii_alphanumeric).count()];
         if !name.starts_with(|first: char| first.is_ascii_alphabetic()) {
             continue;
         }
-        counted.0 += 1;
-        let formats = FORMATTING.iter().skip(1).any(|known| name.eq_ignore_ascii_case(known));
-        counted.1 += usize::from(formats && !rest[name.len()..].starts_with('>'));
+        let kind = FORMATTING.iter().skip(1).position(|known| name.eq_ignore_ascii_case(known));
+        if !is_end {
+            counted.tags += 1;
+            counted.reopened = counted.reopened.saturating_add(open);
+        }
+        let Some(kind) = kind else { continue };
+        let is_styled = !rest[name.len()..].starts_with('>');
+        match (is_end, is_styled) {
+            (false, false) => plain[kind] += 1,
+            (false, true) => {
+                counted.styled += 1;
+                styled[kind] += 1;
+                open += 1;
+            }
+            // The inner one of two is closed; that without attributes is taken first, so that none is counted too few.
+            (true, _) if plain[kind] > 0 => plain[kind] -= 1,
+            (true, _) if styled[kind] > 0 => {
+                styled[kind] -= 1;
+                open -= 1;
+            }
+            (true, _) => {}
+        }
     }
     counted
 }

@@ -59,6 +59,22 @@ fn unsanitisable_html_is_refused_with_the_reason() {
     }
 }
 
+/// Plane's editor gives each inline code a class.
+#[test]
+fn many_closed_formatting_elements_with_attributes_are_kept() {
+    let codes = "<p class=\"a\">x <code class=\"rounded px-1\">y</code> <b style=\"b\">z</b></p>".repeat(2_000);
+    let kept = sanitise(&codes).expect("sanitised");
+    assert_eq!(kept.matches("<code").count(), 2_000);
+}
+
+/// A misplaced end tag leaves a copy of the formatting element open, so that each paragraph opens more of them.
+#[test]
+fn formatting_elements_that_misplaced_end_tags_leave_open_are_refused() {
+    let html: String = (0..3_000).map(|number| format!("<b title=\"{number}\"><p></b>x")).collect();
+    let refused = sanitise(&html).unwrap_err();
+    assert!(refused.contains("too many elements"), "{refused}");
+}
+
 #[test]
 fn closed_elements_do_not_count_as_nesting() {
     let flat = "<p>a<br>b<img src=\"https://a.test/x\"></p>".repeat(MAX_DEPTH);

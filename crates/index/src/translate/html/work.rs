@@ -7,6 +7,7 @@
 //!
 //! May use: nothing of this crate.
 
+use super::limits::{MAX_REOPENED, MAX_TAGS, may_reopen_many};
 use html5ever::interface::{ElementFlags, NodeOrText, QuirksMode, TreeSink};
 use html5ever::tendril::{StrTendril, TendrilSink};
 use html5ever::tokenizer::{BufferQueue, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
@@ -21,8 +22,10 @@ const SHORT: usize = 2 * 1024;
 const STEPS: usize = 100_000;
 /// Further steps for each byte. Texts written by people need fewer than five.
 const STEPS_PER_BYTE: usize = 40;
-/// Bytes that are read between two checks of the count.
+/// Bytes that are read between two checks of the counts.
 const PIECE: usize = 1024;
+/// The same for a text in which each tag might create many elements.
+const SMALL_PIECE: usize = 64;
 /// Longest tag or comment, in bytes.
 const MAX_TAG_BYTES: usize = 128 * 1024;
 /// Largest number of places in one tag where an attribute may begin.
@@ -40,16 +43,24 @@ pub(super) fn steps(html: &str) -> Result<usize, &'static str> {
     let context = QualName::new(None, ns!(html), local_name!("div"));
     let mut parser = parse_fragment(Outline::default(), ParseOpts::default(), context, Vec::new(), false);
     let allowed = STEPS + html.len() * STEPS_PER_BYTE;
+    let (size, most) = match may_reopen_many(html) {
+        true => (SMALL_PIECE, MAX_TAGS + MAX_REOPENED),
+        false => (PIECE, usize::MAX),
+    };
     let mut rest = html;
     loop {
-        let taken = parser.tokenizer.sink.sink.steps.get();
+        let outline = &parser.tokenizer.sink.sink;
+        let taken = outline.steps.get();
+        if outline.created.get() > most {
+            return Err("holds too many elements");
+        }
         if taken > allowed {
             return Err("nests too many elements");
         }
         if rest.is_empty() {
             return Ok(taken);
         }
-        let (piece, after) = rest.split_at(rest.ceil_char_boundary(PIECE));
+        let (piece, after) = rest.split_at(rest.ceil_char_boundary(size));
         rest = after;
         parser.process(StrTendril::from_slice(piece));
     }
@@ -116,15 +127,21 @@ impl Node {
     }
 }
 
-/// The nesting of the elements, and the number of steps.
+/// The nesting of the elements, and the counts.
 struct Outline {
     root: Handle,
     steps: Cell<usize>,
+    /// Elements that the parser has created.
+    created: Cell<usize>,
 }
 
 impl Default for Outline {
     fn default() -> Self {
-        Self { root: Node::new(QualName::new(None, ns!(html), local_name!("html"))), steps: Cell::default() }
+        Self {
+            root: Node::new(QualName::new(None, ns!(html), local_name!("html"))),
+            steps: Cell::default(),
+            created: Cell::default(),
+        }
     }
 }
 
@@ -161,6 +178,7 @@ impl TreeSink for Outline {
     fn create_element(&self, name: QualName, attributes: Vec<Attribute>, _flags: ElementFlags) -> Handle {
         // Creating, judging and writing an element costs far more than a look at its name.
         self.step(20 + 5 * attributes.len());
+        self.created.set(self.created.get() + 1);
         Node::new(name)
     }
 
