@@ -129,8 +129,8 @@ impl Work<'_> {
     }
 
     /// Finds the context in the target: by its noted id, else by name. For a property that this command made, the
-    /// context that came with the property is used before the name, when ours came with the property or covers all
-    /// projects.
+    /// target's context that came with the property goes before the name: when our context came with the property
+    /// too, or, if none of ours did, when it covers all projects.
     fn context_found(&self, property: &Property, context: &Context, id: &str) -> Option<Record> {
         let there = self.seen.contexts.get(id)?;
         let known = Self::with_id(there, self.ids.theirs(Kind::Context, context.id));
@@ -149,7 +149,7 @@ impl Work<'_> {
         }
     }
 
-    /// Builds the context for the target; `None` when the target has no project or type that the context covers.
+    /// Builds the context for the target; `None` when the target has none of its projects, or none of its types.
     fn context_there(
         &mut self,
         property: &Property,

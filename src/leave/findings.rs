@@ -186,7 +186,8 @@ impl Report {
         Self { target: target.to_owned(), run_mode: wanted.run_mode, workspaces, others, fault: None }
     }
 
-    /// Checks whether all workspaces have the wanted result: all equal, or for a dry run no conflict.
+    /// Checks whether all workspaces have the wanted result: all equal, or for a dry run no conflict and nothing of
+    /// [`Class::Left`].
     pub fn is_clean(&self) -> bool {
         self.workspaces.iter().all(|one| match one.outcome {
             Outcome::Alike => true,

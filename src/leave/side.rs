@@ -80,7 +80,7 @@ impl Side {
     /// Sends a write, without a body when `body` is null. The answer may be a refusal.
     pub(super) async fn write(&self, method: Method, path: &str, body: &Value) -> Result<Answer, String> {
         let word = method.to_string();
-        // When the service says that it could not do the write, only a repeatable write is sent again.
+        // After a 503 only a write that may safely be repeated is sent again.
         let body = (!body.is_null()).then_some(body);
         let answer = self.send(method.clone(), path, body, method != Method::POST).await?;
         match answer.status {

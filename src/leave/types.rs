@@ -191,8 +191,9 @@ impl Work<'_> {
         Ok(done.map(|_| Carried { own, theirs, digest: digest_of(&kind) }))
     }
 
-    /// Sets the default type only where this command made the type, or where the target has no default yet. While the
-    /// workspace manages types, a project with imported types shows none of its own types as the default.
+    /// Sets the default type only where this command made the type, where the target has no default yet, or where the
+    /// run updates. While the workspace manages types, a project with imported types shows none of its own types as the
+    /// default.
     async fn default_type(&mut self, owner: Option<Uuid>, types: &[Arc<WorkItemType>]) -> Result<(), String> {
         let Some(base) = self.scope.base(owner) else { return Ok(()) };
         let is_workspace = self.seen.features.get("is_work_item_types_enabled") == Some(&Value::Bool(true));

@@ -124,7 +124,7 @@ impl OAuth {
     /// Returns the client that a request claims to be.
     ///
     /// # Errors
-    /// `invalid_client` when the claim is not proven: by the client's secret, or, for a public client, by having none.
+    /// `invalid_client` unless the claim is proven: by the client's secret, or, for a public client, by having none.
     pub(super) async fn authenticate(&self, claim: &ClientClaim) -> Result<Client, OAuthError> {
         let client = self.client(&claim.id).await?.ok_or_else(OAuthError::invalid_client)?;
         match (&client.secret_hash, &claim.secret) {

@@ -57,9 +57,8 @@ impl Call<'_> {
             let field = input.field.map(|index| &resource.fields[index]);
             field.is_some_and(|field| field.spec.v1.as_deref() == Some(name))
         };
-        // A v2 field that only shares v1's name, but has another v1 name, means something else; so accept only
-        // non-fields.
-        // field.
+        // A v2 field with the same name as the v1 member, but with another v1 name, means something else. So only
+        // members that are no fields are found by the name alone.
         let alone = || called(name).filter(|input| input.field.is_none());
         inputs.iter().find(named).or_else(alone)
     }

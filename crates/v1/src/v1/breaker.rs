@@ -174,7 +174,7 @@ impl Breaker {
         Ok(Pass { breaker: self.clone(), path, probe, own: true, begun: Instant::now(), open: true })
     }
 
-    /// Returns a pass for a call that a client makes through the gateway and that is never held back.
+    /// Returns a pass for a call of the pass-through, which is never held back.
     pub fn observe(&self) -> Pass {
         Pass { breaker: self.clone(), path: 0, probe: false, own: false, begun: Instant::now(), open: true }
     }

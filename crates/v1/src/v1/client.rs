@@ -219,7 +219,7 @@ impl Client {
         }
     }
 
-    /// Works like [`Client::call`], but turns every answer into an error that means the same for all operations. So
+    /// Works like [`Client::call`], but turns each answer that means the same for all operations into an error. So
     /// `Ok` is a success with well-formed JSON (or 204), a 400, a permission 403, a 404, 405 or 409.
     ///
     /// # Errors
@@ -267,7 +267,7 @@ impl Client {
         let pass = self.breaker.admit(path).map_err(V1Error::Paused)?;
         let begun = Instant::now();
         ctx.sends(begun);
-        // Only a read that is not part of a write may fail for lack of memory.
+        // Only a read that belongs to no write and to no index work may fail for lack of memory.
         let refusable = request.method == Method::GET && ctx.priority == Priority::Read;
         let attempt = self.attempt(prepared, permit, refusable);
         let outcome = self.in_time(attempt, &request.method, pass.probe, ctx).await;

@@ -64,8 +64,8 @@ impl Clock {
     }
 }
 
-/// Returns by how much a clock is ahead that showed the second from `date` on at some moment from `sent` to `now`.
-/// Returns `None` when that time span was too long.
+/// Returns by how much a clock is ahead. At some moment from `sent` to `now` it showed the second that begins at
+/// `date`. Returns `None` when the time from `sent` to `now` was too long.
 fn ahead(date: i64, sent: i64, now: i64) -> Option<i64> {
     if !(0..=LONGEST).contains(&now.checked_sub(sent)?) {
         return None;

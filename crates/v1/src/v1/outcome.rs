@@ -26,8 +26,8 @@ pub enum Outcome {
 /// Reason why v1 did not carry out a write, or the read of a whole collection.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NotDone {
-    /// v1 refused it with 400, a permission 403, 404, 405 or 409, or answered a page with no success. The caller
-    /// interprets the answer.
+    /// v1 refused it with 400, a permission 403, 404, 405 or 409, or answered the read of a page with another status
+    /// than success. The caller interprets the answer.
     Answered(V1Response),
     /// It never reached v1, or v1's refusal means the same for all operations. For a collection: it could not be read
     /// as a whole, because an answer is missing or damaged, or because the collection changed while it was read.

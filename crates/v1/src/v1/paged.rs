@@ -107,8 +107,8 @@ impl Client {
             if !page.next_page_results {
                 return Ok(Some(rows));
             }
-            // Stop at a page without rows, or after more pages than v1 counts rows: v1 would announce a next page for
-            // ever.
+            // Stop at a page without rows, or after more pages than v1 counts rows: such a v1 would announce a next
+            // page for ever.
             if ids.is_empty() || number > page.total_count {
                 break;
             }

@@ -74,7 +74,7 @@ struct Inner {
     spent: SpentCalls,
     /// The gateway's own key, if any.
     service: Mutex<Option<KeyId>>,
-    /// Time of the last call that a client made through the gateway.
+    /// Time of the last call of the pass-through.
     foreign: Mutex<Option<Instant>>,
 }
 
@@ -257,7 +257,7 @@ impl Budget {
         self.lanes_of(key).iter().any(Option::is_some)
     }
 
-    /// Counts a call that a client makes with `key` through the gateway and that cannot be held back.
+    /// Counts a call of the pass-through with `key`, which cannot be held back.
     pub fn observe(&self, key: KeyId) -> Permit {
         self.inner.spent.add_foreign();
         *self.inner.foreign.lock() = Some(Instant::now());
@@ -265,7 +265,7 @@ impl Budget {
         Permit { of_key, of_all }
     }
 
-    /// Checks whether a client made a call through the gateway within `time`.
+    /// Checks whether the pass-through made a call within `time`.
     pub fn is_foreign_within(&self, time: Duration) -> bool {
         self.inner.foreign.lock().is_some_and(|at| at.elapsed() <= time)
     }
