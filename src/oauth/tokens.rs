@@ -116,7 +116,7 @@ impl OAuth {
         }
     }
 
-    /// Reports that a credential was presented again, and rejects it. The event is also reported when it is undecided
+    /// Reports the misuse of a code or a refresh token, and rejects it. The event is also reported when it is undecided
     /// whether the grant has `ended`: the next caller with this credential may find the grant ended already.
     async fn tell_misuse<T>(&self, ended: Result<(), StoreError>, event: Event) -> Result<T, OAuthError> {
         if matches!(ended, Ok(()) | Err(StoreError::Undecided(_))) {
