@@ -148,7 +148,7 @@ pub struct Property {
     pub is_required: bool,
     /// Whether it takes several values.
     pub is_multi: bool,
-    /// Whether it is in use.
+    /// Whether it is active: an inactive property applies to no work item.
     pub is_active: bool,
     /// Default, as sent.
     pub default_value: Vec<String>,

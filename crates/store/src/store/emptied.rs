@@ -9,7 +9,7 @@ use super::session::Session;
 use super::tables::TABLES;
 use sqlx::Row;
 
-/// Empties all tables. Triggers forbid deleting rows of the audit log, so they are removed meanwhile.
+/// Empties all tables. Triggers forbid deleting rows of the audit log, so the triggers are off meanwhile.
 pub(super) async fn clear(writing: &mut Session, kind: Kind) -> Result<(), StoreError> {
     let mut guards: Vec<(String, String)> = Vec::new();
     match kind {

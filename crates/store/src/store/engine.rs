@@ -302,7 +302,7 @@ impl Writing {
         }
     }
 
-    /// Commits the writes, and waits until every process that answers from memory has confirmed the note of the change.
+    /// Commits the writes, and waits until every process that answers from memory has received the note of the change.
     ///
     /// # Errors
     /// When the commit fails; then nothing was written. [`StoreError::Undecided`] when the database does not say

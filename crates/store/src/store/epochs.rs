@@ -14,8 +14,8 @@ use sqlx::Row;
 use uuid::Uuid;
 
 impl Store {
-    /// Returns a number that grows with every write to v1 that any gateway process makes in the project, and with the
-    /// records of such a write. It is always 0 with SQLite, where one process has the store to itself.
+    /// Returns a number that grows with every write to v1 that any gateway process makes in the project, and when the
+    /// store records the result of such a write. It is always 0 with SQLite, where one process has the store to itself.
     pub async fn epoch(&self, project: Uuid) -> Result<i64, StoreError> {
         if self.engine.kind() == Kind::Sqlite {
             return Ok(0);
@@ -29,8 +29,8 @@ impl Store {
     }
 
     /// Sends all gateway processes a note of a write to v1 in the project and of the other `changed` data; returns the
-    /// new epoch. With `heard` it waits until all have confirmed the note. Names that `turn` holds exclusively are
-    /// recorded by the first call (without `heard`), and removed by the call with `heard`.
+    /// new epoch. With `heard` it waits until every process that answers from memory has received the note. Names that
+    /// `turn` holds exclusively are recorded by the first call (without `heard`), and removed by the call with `heard`.
     pub async fn bump_epoch(
         &self,
         project: Uuid,

@@ -44,7 +44,7 @@ impl InPlace {
 struct Opened {
     file: Box<Path>,
     id: FileId,
-    /// Whether the file was found missing.
+    /// Whether the file was once found missing or replaced.
     is_lost: AtomicBool,
 }
 

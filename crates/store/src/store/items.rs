@@ -1,7 +1,7 @@
 //! Records about work items: their types and custom values, kept as long as v1 has the item.
 //!
-//! The types of a project are kept in memory with the project's counter `items`, which grows with every write of the
-//! gateway about its work items. A read compares the counter, so that another gateway's write is seen at once. A
+//! The types of a project are kept in memory with the project's counter `items`, which grows with every write to the
+//! store about its work items. A read compares the counter, so that another gateway's write is seen at once. A
 //! process that has the store to itself knows the counter as long as it writes nothing (`unchanged`). May use:
 //! `catalogue`, `units`, `v2` (times), this folder.
 
@@ -187,7 +187,7 @@ impl Store {
         writing.commit().await
     }
 
-    /// Returns the items with this type, each after its project.
+    /// Returns the items with this type, as pairs of project and item.
     pub async fn items_of_type(&self, type_id: Uuid) -> Result<Vec<(Uuid, Uuid)>, StoreError> {
         let text = "SELECT project_id, id FROM work_item WHERE type_id = $1";
         all(self.engine.pool(), query(text, &[&type_id]), |cells| Ok((cells.next()?, cells.next()?))).await

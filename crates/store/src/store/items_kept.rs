@@ -60,7 +60,7 @@ pub enum WrittenSince<'p> {
 pub(super) struct Recent {
     item: Uuid,
     at: Micros,
-    /// Time of the write before it.
+    /// Time of the previous write about the same item.
     before: Option<Micros>,
     /// The request to v1 that belongs to it; none when the item at v1 stayed as it was.
     update: Option<Arc<Intent>>,
@@ -135,7 +135,7 @@ impl ProjectItems {
         since
     }
 
-    /// Does the same as [`ProjectItems::wrote`], and remembers the request to v1.
+    /// Does the same as [`ProjectItems::wrote`], and remembers the write, with its request to v1 if there was one.
     pub(super) fn wrote_with_request(
         &mut self,
         item: Uuid,

@@ -1,5 +1,5 @@
-//! Moving data to a deployment's own v2: the progress of the move. The folder has all data that the store holds of a
-//! workspace, and the workspaces that have been moved (left).
+//! Moving data to a deployment's own v2: the progress of the move. The files of the folder read all data that the store
+//! holds of a workspace, and record the workspaces that have been left (moved completely).
 //!
 //! May use: `units`, this folder.
 

@@ -1,8 +1,8 @@
 //! Waiting lines of this process: one line for each name, first come, first served.
 //!
 //! Several callers may be inside together if all of them only share the name. A caller that wants it exclusively waits
-//! for them, and later callers wait behind it. Each caller gives the greatest length of a line; when the line is full,
-//! it is not let in at all. May use: nothing else.
+//! for them, and later callers wait behind it. Each caller gives the greatest number of callers that may wait before
+//! it; when as many wait already, it is turned away at once. May use: nothing else.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::{HashMap, VecDeque};

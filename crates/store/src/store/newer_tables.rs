@@ -15,7 +15,7 @@ const MIN_READER: i64 = 5;
 const MIN_WRITER: i64 = 5;
 
 impl Engine {
-    /// Checks whether this version may use tables of a newer version, which records the versions that may still write.
+    /// Checks whether this version may write to tables of a newer version, by the `min_writer` recorded in the store.
     pub(super) async fn fits_newer_tables(&self, version: i64) -> Result<(), StoreError> {
         self.is_allowed(version, "SELECT min_writer FROM service WHERE id = 1", "writes").await
     }

@@ -20,7 +20,7 @@ use uuid::Uuid;
 /// Identity of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepeatableRequest {
-    /// Hash of the person, the operation and the key.
+    /// Hash of the person and credential, the operation with its path, and the key.
     pub id: String,
     /// The person.
     pub user: Uuid,
@@ -48,7 +48,7 @@ pub struct RepeatableBounds {
 pub struct KeptAnswer {
     /// Nonce and ciphertext, as text.
     pub sealed: String,
-    /// Id of the secret that it was sealed with.
+    /// Key that it was sealed with: the id of a secret, or a fixed word for the client's own key.
     pub with: String,
 }
 
@@ -75,7 +75,7 @@ pub enum Repeatable {
     Done(KeptAnswer),
     /// The request is running, for at most this many microseconds longer.
     Running(Micros),
-    /// Another request has the same key.
+    /// Another request has used the same key.
     Other,
     /// The bounds of the person are reached; the first request expires in this many microseconds.
     Full(Micros),

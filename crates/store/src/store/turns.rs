@@ -64,7 +64,7 @@ pub struct Turn {
     here: BTreeMap<String, Inside>,
     store: Store,
     id: Uuid,
-    /// Names that this turn holds exclusively among all processes. `since`: the time from which it holds them.
+    /// Names that this turn holds exclusively among all processes. `since`: the time when it took the last of them.
     /// `settled`: whether v1 has certainly ended all writes that other turns may have left on them.
     alone: BTreeSet<String>,
     since: Instant,
@@ -142,8 +142,8 @@ impl Turn {
         (!names.is_empty()).then(|| HeldNames::new(self.id, &names))
     }
 
-    /// Checks that the turn is still this writer's; must be called before each request to v1. A lost connection loses
-    /// its locks, and another writer may have them by now. If another turn ended in the middle of a write to the same
+    /// Checks that the turn is still this writer's; must be called before each write to v1. A lost connection loses its
+    /// locks, and another writer may have them by now. If another turn ended in the middle of a write to the same
     /// names, this waits until v1 has certainly ended that write.
     ///
     /// # Errors

@@ -110,7 +110,7 @@ impl OAuthStore {
         Ok(self.engine.rows(query(text, &[&grant, &user]), |cells| cells.next()).await?.pop())
     }
 
-    /// Ends a grant of this person with its tokens; false when there is no such grant.
+    /// Ends a grant of this person, and with it its codes and tokens; false when there is no such grant.
     pub async fn revoke_grant_of(&self, user: Uuid, grant: Uuid) -> Result<bool, StoreError> {
         let mut writing = self.engine.writing().await?;
         let text = "UPDATE oauth_grant SET revoked_at = $3, revoked_reason = 'person', sealed_key = '' \

@@ -1,4 +1,4 @@
-//! Sending other processes a note of a change, and waiting until all have confirmed it.
+//! Sending other processes a note of a change, and waiting until all that answer from memory have received it.
 //!
 //! May use: `fresh`, `engine`, `service`, this folder.
 
@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 /// Time between two looks at the leases, for a process that receives no confirmations.
 const LOOK: Duration = Duration::from_millis(100);
-/// The step of the tables from which on processes send notes.
+/// Step of the tables that adds the table `process`; processes of older tables have no leases.
 const PROCESSES: i64 = 6;
 
 /// Microseconds since 1970 by the clock of the database.
@@ -27,7 +27,7 @@ pub(in crate::store) const DATABASE_NOW: &str = "(extract(epoch FROM clock_times
 
 impl Store {
     /// Sends all gateway processes a note of changes that belong to no transaction of the store, and waits until all
-    /// have confirmed it.
+    /// that answer from memory have received it.
     ///
     /// # Errors
     /// [`StoreError`] when the database cannot be used; the cache entries of this process are invalidated anyway.

@@ -48,7 +48,7 @@ pub(in crate::store) struct Peers {
     count: AtomicUsize,
     /// Text that this process publishes about itself with each renewal of its lease.
     pub word: Mutex<String>,
-    /// Receiver of hints that other processes pass on.
+    /// Channel for the hints that other processes pass on; none until `Store::passed_on` is called.
     pub(super) hints: Mutex<Option<Sender<Hint>>>,
 }
 

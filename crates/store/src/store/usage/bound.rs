@@ -22,7 +22,7 @@ pub struct UsageBound {
     pub old: u64,
     /// Least used rows, added up under `other`.
     pub folded: u64,
-    /// Rows that had to be removed completely, with the calls they counted.
+    /// Rows that had to be removed completely; the calls they counted are lost.
     pub dropped: u64,
 }
 
