@@ -70,7 +70,8 @@ pub struct Waiting {
 }
 
 impl Access {
-    /// Returns the token or gateway key of the headers, with its [`presented_id`]; none for a key of v1.
+    /// Returns the token or gateway key of the headers; none for a key of v1. `id` is the [`presented_id`] of the
+    /// headers, if known.
     ///
     /// [`presented_id`]: super::presented_id
     pub fn waiting(&self, headers: &HeaderMap, id: Option<[u8; 32]>) -> Option<Waiting> {

@@ -20,7 +20,7 @@ pub enum ProvenAccess {
 }
 
 impl ProvenAccess {
-    /// Checks whether reads may show less with this standing than with `before`.
+    /// Checks whether reads may show less with this access than with `before`.
     pub fn sees_less_than(&self, before: &Self) -> bool {
         let above_guests = |card: &ProjectCard| card.role.is_some_and(Role::is_above_guest);
         match (self, before) {

@@ -90,9 +90,9 @@ impl<K: Key, V: Value> Remembered<K, V> {
                     && let Some((value, began)) = sharing.look(&changes, lasts.min(max_age)).await
                     && need.is_met(began)
                 {
-                    // A proof that was read later than the cached value reflects all changes before it. So its moment
-                    // must be later too; else it would not replace the value, and every request would look for it
-                    // again.
+                    // A proof that was read later than the cached value reflects all changes before that value was
+                    // read. So its moment must be later too; else it would not replace the value, and every request
+                    // would look for it again.
                     let before = before.filter(|before| before.at < began.at);
                     let began = before.map_or(began, |before| changes.later_moment_at(began.at, before));
                     drop(reading.land(Ok(value), began));

@@ -202,8 +202,8 @@ impl Access {
         self.workspace_within(caller, slug, self.inner.card_ttl, ctx).await
     }
 
-    /// Returns [`Access::workspace`], at most `max_age` old (and never older than `card_ttl`), for callers that want
-    /// a fresher roster. With zero, v1 is asked after this call began.
+    /// Returns the card of [`Access::workspace`], at most `max_age` old (and never older than `card_ttl`), for callers
+    /// that want a fresher roster. With zero, v1 is asked after this call began.
     pub async fn workspace_within(
         &self,
         caller: &Caller,
@@ -359,9 +359,10 @@ impl Access {
         self.correct_quota_timeout(key, ctx, outcome)
     }
 
-    /// Corrects the refusal of a request whose time was over. A call that several requests share waits for v1's quota
-    /// longer than one of them may. Such a request gets the time when there is room, as if it had waited alone. There
-    /// may be room again just now, for which others wait too.
+    /// Corrects the refusal of a request whose deadline passed while it waited for a shared call. Such a call may wait
+    /// longer for v1's quota than a single request may. The refusal then gives the time until the quota has room, as if
+    /// the request had waited alone. It does so too when there is room but the quota is short: the room may be new, and
+    /// others wait for it.
     pub(super) fn correct_quota_timeout<T>(
         &self,
         key: KeyId,

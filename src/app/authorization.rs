@@ -44,7 +44,8 @@ pub(super) fn counters() -> Arc<[Counter]> {
     EventKind::VARIANTS.iter().map(|_| Counter::default()).collect()
 }
 
-/// Does the same on an open store, for an `access` that does not know the gateway's credentials yet.
+/// Builds the authorization server on an open store, and gives its credentials to an `access` that does not know them
+/// yet.
 pub(super) fn authorization_on(
     settings: &Settings,
     keyring: Option<Keyring>,

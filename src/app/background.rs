@@ -24,8 +24,8 @@ pub(super) fn until_dropped(work: impl Future<Output = ()> + Send + 'static) -> 
     AbortOnDropHandle::new(tokio::spawn(work))
 }
 
-/// Removes from the store, again and again, what ended long ago: settled writes, and codes, tokens and grants. Codes,
-/// tokens and grants must be removed here too when apps only refresh tokens and nobody grants anything new.
+/// Removes from the store, again and again, what ended long ago: settled writes, and codes, tokens and grants. So these
+/// are removed even when apps only refresh their tokens and nobody grants anything new.
 pub(super) async fn forget_ended(store: Store) {
     tokio::time::sleep(FIRST).await;
     loop {

@@ -42,7 +42,7 @@ pub struct Reloader {
 
 impl Reloader {
     /// Serves new requests by `loaded`; running requests end with the old settings. Returns the names of the settings
-    /// that differ, and which files changed whose names are unchanged.
+    /// that differ, and the files that have other contents although the settings name the same files.
     ///
     /// # Errors
     /// The reason why the reload is not possible; then nothing has changed.

@@ -20,7 +20,8 @@ pub struct ClientAddress(pub IpAddr);
 
 impl ClientAddress {
     /// Returns the other end of the connection. Behind trusted proxies it returns the last address in `X-Forwarded-For`
-    /// that is no trusted proxy. The addresses to the left of it are only claims of the client.
+    /// that is no trusted proxy, or the leftmost readable address when all are trusted proxies. The addresses to the
+    /// left of the returned one are only claims of the client.
     pub(super) fn of(request: &Parts, settings: &PublicSettings) -> Option<Self> {
         let mut nearest = request.extensions.get::<Peer>()?.0.ip().to_canonical();
         if !settings.trusts(nearest) {

@@ -1,8 +1,9 @@
 //! All open connections: their limit, and which connection is closed when there are too many.
 //!
 //! A connection without a request is useful only to its client, and the client can open another at any time. So when
-//! there is no place for a new connection, an idle one is closed: the oldest one of the client that has most. A client
-//! that already has its share can replace only its own connections, and only a limited number a second.
+//! there is no place for a new connection, an idle one is closed: of the client with the most connections, the one that
+//! has been idle longest. A client that already has its share can replace only its own connections, and only a limited
+//! number a second.
 //!
 //! May use: `load`, `settings`, `tally`, `edge::connection`, `edge::turnover`.
 
@@ -89,7 +90,8 @@ impl Connections {
         Some(Open { connections: self.clone(), number })
     }
 
-    /// Closes the least useful idle connection: one of `holder` when given, else one of any client.
+    /// Closes an idle connection: of the client with the most connections, the one that has been idle longest. With
+    /// `holder`, only connections of that client are considered.
     fn close_one(&self, holder: Option<Holder>) {
         let closed = {
             let mut table = self.table();

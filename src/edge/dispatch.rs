@@ -62,7 +62,7 @@ pub struct Condition {
     /// `ok`, `unreachable`, or `unknown` when no request has gone to v1 lately.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub v1: Option<&'static str>,
-    /// Time since when v1 has been unreachable, in whole seconds.
+    /// Seconds since v1 became unreachable, as a whole number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub v1_unreachable_seconds: Option<u64>,
 }

@@ -70,7 +70,8 @@ struct Server {
 /// `/healthz` is answered without TLS.
 ///
 /// # Errors
-/// When the thread that accepts cannot be started. Failures to accept are logged, and accepting continues.
+/// When the threads that accept and carry connections cannot be started. Failures to accept are logged, and accepting
+/// continues.
 pub async fn serve(
     listener: TcpListener,
     stack: Stack,

@@ -178,7 +178,8 @@ impl PassThrough {
         let (may_repeat, begun) = (write.is_none() && body.is_end_stream(), Instant::now());
         let mut answer = self.exchange(&parts, body, context).await;
         self.repetitions.earn();
-        // A server may close a kept connection just when a request arrives. A later break means that it was working.
+        // A server may close a kept connection just when a request arrives. When the connection breaks later, v1 was
+        // already working on the request.
         let broke = matches!(&answer, Err(Failure::Broken(_))) && begun.elapsed() < AT_ONCE;
         if may_repeat && broke && self.repetitions.take() {
             answer = self.exchange(&parts, body::empty(), context).await;

@@ -16,8 +16,8 @@ use std::time::Duration;
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
-/// Concurrent deliveries of v1's webhooks. Half of this number is more than the deliveries that may wait for their
-/// bodies, so no delivery is rejected for lack of a place.
+/// Concurrent deliveries of v1's webhooks. A pool limits each client to a share only once half of it is taken. Half of
+/// this number is more than the deliveries that may wait for their bodies, so no delivery is rejected for its share.
 const HINTS: usize = 256;
 
 /// Time for which a pool may be full before the gateway reports that it is not ready.

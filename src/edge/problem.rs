@@ -182,7 +182,8 @@ fn add_headers(response: &mut Response<Body>, shown: &ClientProblem<'_>) {
     let not_allowed = response.status() == StatusCode::METHOD_NOT_ALLOWED;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
-    // Caches on the way may store a 404 or 405 by default (RFC 9110, 15.1), but other clients may see the record.
+    // Caches on the way may store a 404 or 405 by default (RFC 9110, 15.1), but another client may be allowed to see
+    // the record that this one may not see.
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if let Some(seconds) = shown.retry_after {
         headers.insert(RETRY_AFTER, seconds.into());

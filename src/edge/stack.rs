@@ -1,4 +1,4 @@
-//! The steps between a connection and its operation, in order, on one page.
+//! The steps of every request between its connection and its operation, in order, on one page.
 //!
 //! May use: `load`, `refusal`, `settings`, `tally`, `edge::coding`, `edge::layers`, `edge::dispatch`, `edge::door`,
 //! `edge::intake`, `edge::pools`.

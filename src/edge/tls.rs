@@ -1,7 +1,8 @@
 //! TLS on the public listener. Its certificate is read again when its files change; open connections continue.
 //!
 //! TLS 1.2 and 1.3 with the suites that `rustls` considers safe; ALPN offers HTTP/2 before HTTP/1.1. A request without
-//! TLS gets an error in plain text. Only `/healthz` is answered without TLS, so that probes need no certificate.
+//! TLS gets an unencrypted problem that says to use `https://`. Only `/healthz` is answered as usual without TLS, so
+//! that probes need no certificate.
 //!
 //! While the gateway serves, the files are read on a thread of their own. A file system may hang for ever, and neither
 //! requests nor the end of the process may wait for it.
@@ -68,7 +69,7 @@ pub struct Renewed(Certificate, [Stamp; 2]);
 
 struct Certificate {
     acceptor: TlsAcceptor,
-    /// Time when the first certificate of the chain expires, in seconds since 1970.
+    /// Earliest expiry of all certificates in the chain, in seconds since 1970.
     ends_at: i64,
 }
 
@@ -101,7 +102,7 @@ impl Tls {
         *self.0.seen.lock() = seen;
     }
 
-    /// Returns when the first certificate of the chain expires, in seconds since 1970.
+    /// Returns the earliest expiry of all certificates in the chain, in seconds since 1970.
     pub fn ends_at(&self) -> i64 {
         self.0.current.read().ends_at
     }
@@ -241,7 +242,7 @@ fn read(files: &TlsSettings) -> Result<Renewed, TlsError> {
     Ok(Renewed(Certificate { acceptor: TlsAcceptor::from(Arc::new(config)), ends_at }, seen))
 }
 
-/// Returns when the first certificate of the chain in `file` expires, in seconds since 1970.
+/// Returns the earliest expiry of all certificates in the chain of `file`, in seconds since 1970.
 fn ends_at(file: &Path, chain: &[CertificateDer<'_>]) -> Result<i64, TlsError> {
     let fault = |cause: ASN1Error| TlsError::Unreadable { file: file.to_owned(), cause: cause.to_string() };
     let mut ends = chain.iter().map(|one| not_after(one).map_err(fault));

@@ -12,7 +12,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use strum::VariantArray;
 
-/// Most differences in memory. While the store cannot be written, further differences are only counted.
+/// Most differences in memory. While the store cannot be written, new differences beyond it are dropped, and only the
+/// outcomes of their reads are counted.
 const MOST: usize = 2_000;
 
 /// Counts and differences of a process. Cheap to clone; all clones are the same.

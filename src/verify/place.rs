@@ -45,7 +45,8 @@ impl Place {
         Ok(place)
     }
 
-    /// Tries other types: the first type may have no such records. Then another one of the first few types is used.
+    /// Tries other types: the first type may have no records of this list, which belong to types. Then another one of
+    /// the first few types is used.
     async fn look_at_other_types(
         &mut self,
         plan: &Plan,

@@ -94,8 +94,8 @@ impl<S> Gate<S> {
         Self { socket, scan, verdicts, mode: Mode::Passing, held, ready: 0, linger: None, room, http2 }
     }
 
-    /// Takes the memory for the bytes held back now. When there is none, the connection releases all its memory. On
-    /// HTTP/1 the bytes are those of the incomplete head: a complete head took its memory while it arrived.
+    /// Takes the memory for the bytes held back now. When there is not enough, the connection releases all its memory.
+    /// On HTTP/1 the bytes are those of the incomplete head: a complete head took its memory while it arrived.
     fn account(&mut self) -> Result<(), Refusal> {
         let begun_head = self.scan.is_head() && self.held.len() - self.ready > FREE;
         let needed = match self.scan.is_http2() {

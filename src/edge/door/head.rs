@@ -98,8 +98,8 @@ fn is_plain(path: &str) -> bool {
     path.starts_with('/') && path.len() <= LONGEST_PLAIN && path.bytes().all(plain)
 }
 
-/// Builds a request with the path and the host of the refused request, so that log and answer name them. It keeps the
-/// method as far as that decides whether the answer has a body.
+/// Builds a request with the path, the host and the request id of the refused request, so that log and answer name
+/// them. It keeps the method as far as that decides whether the answer has a body.
 fn stand_in(request: &httparse::Request<'_, '_>, complete: bool) -> Vec<u8> {
     let method = if request.method == Some(Method::HEAD.as_str()) { Method::HEAD } else { Method::GET };
     let path = request.path.filter(|path| path.starts_with('/') && path.parse::<Uri>().is_ok()).unwrap_or("/");

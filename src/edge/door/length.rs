@@ -37,7 +37,7 @@ pub(super) fn announced(lines: &[httparse::Header<'_>], http_10: bool) -> Result
 
 const NO_NUMBER: &str = "The Content-Length is not a number.";
 
-/// Parses digits only: no sign, no list, and small enough for the type.
+/// Parses digits only: no sign, no list, and at most `i64::MAX`.
 fn number(text: &[u8]) -> Option<u64> {
     let text = text.trim_ascii();
     let digits = !text.is_empty() && text.iter().all(u8::is_ascii_digit);

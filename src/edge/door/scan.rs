@@ -68,7 +68,8 @@ impl Scan {
         }
     }
 
-    /// Returns how many bytes at the beginning of `bytes` are good, or fewer; 0 when more bytes are needed.
+    /// Returns a number of good bytes at the beginning of `bytes`; the bytes after them are not checked yet. Returns 0
+    /// when more bytes are needed.
     fn step(&mut self, bytes: &[u8]) -> Result<usize, NextAction> {
         if bytes.is_empty() {
             return Ok(0);

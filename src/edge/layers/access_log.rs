@@ -65,7 +65,8 @@ impl Line {
         }))
     }
 
-    /// Counts the answer; logs it when its body has been sent.
+    /// Notes the answer. The call is counted for its client now; the log line is written, and the request is counted,
+    /// when the body of the answer has been sent.
     pub(in crate::edge) fn answered(mut self, response: Response<Body>) -> Response<Body> {
         let ending = &mut *self.0;
         ending.status = Some(response.status());

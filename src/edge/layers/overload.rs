@@ -12,8 +12,8 @@ use http::{Request, Response};
 use http_body::Body as _;
 use std::sync::Arc;
 
-/// Most bytes of buffers that a pass-through request takes: in each direction, bytes that were read and not yet
-/// written.
+/// Most bytes of buffers that a pass-through request takes, both directions together: bytes that were read and not
+/// yet written.
 const PASSING: usize = 128 * 1024;
 
 /// The place of one request in `pools`.
