@@ -86,7 +86,7 @@ impl Runner {
         }
     }
 
-    /// Records that a credential was presented for the workspace `slug` which was valid earlier. The entry is written
+    /// Records that a credential that was valid earlier was presented for the workspace `slug`. The entry is written
     /// only when the id of the workspace is known without asking v1 (the key behind the credential is gone): the
     /// workspace of the key, or one that the person was seen in. The answer is 401 either way, so an error of the store
     /// is logged.

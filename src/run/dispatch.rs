@@ -97,7 +97,7 @@ impl Job {
         Ok(())
     }
 
-    /// Turns a 404 into an error while the store is away: older data cannot prove that the store has no such record.
+    /// While the store is away, turns the 404 of one of its records into an error: older data cannot prove its absence.
     fn unless_unknown(&self, refusal: Refusal) -> Refusal {
         let is_away = || self.resource().source == Source::Own && self.runner.store.away_since().is_some();
         match refusal.status() {

@@ -185,7 +185,7 @@ async fn labels(job: &InProject<'_>, items: &[Item]) -> Result<Vec<Expanded>, Re
     Ok(items.iter().map(|item| shown.many(&item.labels)).collect())
 }
 
-/// Returns a collection with all ids `named` by the items, as far as v1 shows them; there is no read without ids.
+/// Returns a collection with all ids `named` by the items, as far as v1 shows them; reads nothing when there are none.
 async fn of<'i>(
     job: &InProject<'_>,
     resource: Known,

@@ -238,7 +238,7 @@ fn one_each(names: &[String], known: &Named) -> (Vec<Uuid>, Vec<String>) {
     (found, failed)
 }
 
-/// Record ids by their comparable names: a body may contain many names, so each record is read only once.
+/// Record ids by their comparable names: a body may contain many names, and the records are gone through only once.
 type Named = HashMap<String, Vec<Uuid>>;
 
 fn folded(name: &str) -> String {

@@ -73,8 +73,8 @@ fn page_in(answer: &V1Response) -> Result<Page, Refusal> {
 }
 
 /// Returns size and number of the smallest v1 page that holds the window, one row after it and `before` rows before it.
-/// When the list ends in the window, the rows before prove the order (`PROOF`); at the start of the list, rows after
-/// do.
+/// When the list ends in the window, the rows before prove the order (`PROOF`); at the start of the list, as many rows
+/// after it do.
 fn fit(window: Window, before: usize) -> Option<(usize, usize)> {
     let first = window.start.saturating_sub(before);
     let end = window.start + window.rows + 1;

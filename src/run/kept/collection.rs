@@ -29,8 +29,9 @@ pub struct Collection {
     beside: Mutex<HashMap<Uuid, Arc<Map<String, Value>>>>,
     /// Pages of the collection that were answered.
     pub(in crate::run) ready: AnswerStore,
-    /// The only key for which the collection is valid. A list without rows is valid for the key that read it: its
-    /// owner's rights were proven a moment before, and others may see more (`empty_lists`).
+    /// The only key for which the collection is valid; none when it is valid for all. A list without rows may be valid
+    /// only for the key that read it: its owner's rights were proven a moment before, and others may see more
+    /// (`empty_lists`).
     only_for: Option<KeyId>,
 }
 
@@ -156,7 +157,7 @@ impl AnswerStore {
         let body = Bytes::from(body);
         let (asked, size) = ((operation, parameters.clone()), body.len() + parameters.size() + ENTRY);
         let mut kept = self.kept.lock();
-        // Requests at the same time build the same answer.
+        // Several requests at the same time may build the same answer.
         if kept.bytes + size <= self.most && !kept.answers.contains_key(&asked) {
             kept.bytes += size;
             kept.answers.insert(asked, (body.clone(), tag.clone()));

@@ -60,7 +60,7 @@ impl Place {
 
 /// A thing that can be kept on a shelf.
 pub trait Shelved: Send + Sync + 'static {
-    /// Approximate bytes of all cached things of the kind.
+    /// Most bytes of all cached things of the kind, approximately.
     const MOST: u64;
 
     /// Returns the approximate size of the thing in bytes.

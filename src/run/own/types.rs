@@ -80,7 +80,8 @@ impl Records for Types {
     }
 }
 
-/// Returns the refusal with the number of work items of the type, also of hidden ones, which a client cannot find.
+/// Returns the refusal with the number of work items of the type, also of hidden ones, which a client cannot find. None
+/// when no work item has the type.
 async fn in_use(call: &OwnCall<'_>, id: Uuid) -> Result<Option<Refusal>, Refusal> {
     let (live, hidden) = call.job.uses_of_type(id).await?;
     let have = if live == 1 { "has" } else { "have" };

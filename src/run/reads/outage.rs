@@ -234,7 +234,8 @@ impl Job {
         }
     }
 
-    /// Returns a function that must be called with the outcome of the write; to be called before the write begins.
+    /// Prepares the invalidation of older data by a write. Must be called before the write begins; the returned
+    /// function must be called with the outcome of the write.
     pub(in crate::run) fn voiding<T>(&self) -> impl FnOnce(&Result<T, Refusal>) + use<T> {
         let (runner, touched, changes) = (Arc::clone(&self.runner), Arc::clone(&self.touched), self.can_change());
         let project = self.call.card().map(|card| card.id);

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 const NOTICED: Duration = Duration::from_secs(2);
 /// Most attempts at a shared read before a separate one is made.
 const ROUNDS: usize = 3;
-/// Reads that one key may begin at the same moment. When the quota has less room, each must reserve its call first.
+/// Reads that one key may begin at the same moment. Without quota for twice as many, each must reserve its call first.
 const AT_ONCE: usize = 8;
 /// Longest wait for v1's check of the gateway's own key; the check then goes on for later requests.
 const OWN_PROOF: Duration = Duration::from_secs(2);

@@ -25,7 +25,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     if query.search.is_some()
         || query.filters.iter().any(|filter| matches!(filter, AuditFilter::Is(AuditColumn::TargetId, _)))
     {
-        // A search must not find entries that the reader may not see.
+        // A search, or a filter by target, must not find entries that the reader may not see.
         query.visible = Some(visible(job).await?.iter().collect());
     }
     let found = job.runner.store.audit_page(workspace, &query).await?;

@@ -106,7 +106,7 @@ impl Pairing {
     /// Prepares another read of the items.
     ///
     /// # Errors
-    /// `store_unavailable` when they were read often enough.
+    /// `store_unavailable` when they were read often enough, or for long enough.
     pub async fn again(&mut self, job: &InProject<'_>, looking: ItemSource) -> Result<(), Refusal> {
         let now = Instant::now();
         let most = if looking == ItemSource::Indexed { ROUNDS_OF_INDEX } else { ROUNDS };

@@ -16,7 +16,7 @@ const SINGLE_READS: usize = 3;
 /// The same limit for a body while there is no index: building one takes a call for each 1,000 items of the project.
 const SINGLE_READS_WITHOUT_INDEX: usize = 20;
 
-/// People by the names that a body may use. A body may name many, so each person is read only once.
+/// People by the names that a body may use. A body may name many, and the people are gone through only once.
 pub(super) struct Named<'p> {
     by_id: HashMap<Uuid, &'p Person>,
     /// None for an address that several people have.
@@ -36,7 +36,7 @@ impl<'p> Named<'p> {
         named
     }
 
-    /// Returns the person with an id or an address, if exactly one matches.
+    /// Returns the person that an id or an address names, if exactly one matches.
     pub(super) fn find(&self, named: &str) -> Option<&'p Person> {
         match read_uuid(named) {
             Some(id) => self.by_id.get(&id).copied(),

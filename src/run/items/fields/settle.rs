@@ -179,7 +179,7 @@ async fn end(
     Ok(tolerated < open.len())
 }
 
-/// The moment to which an item belongs that was read after some data were recorded.
+/// The moment that an item shows: the present recorded data, or the data recorded before the item was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ItemMoment {
     /// The present recorded data: nothing about it was written in between, or it shows the last change sent to v1.
@@ -459,7 +459,7 @@ async fn report(store: &Store, intent: &Intent, state: IntentState) -> Result<()
     Ok(())
 }
 
-/// Returns the delay with which v1 may still carry a write out.
+/// Returns the longest delay with which v1 may still carry a write out.
 pub(super) fn late(job: &InProject<'_>) -> Micros {
     micros(job.runner.settings.store.late_write)
 }
