@@ -85,8 +85,8 @@ impl V2 {
             ctx.meter.ask_for(route.operation);
         }
         let begun = Instant::now();
-        // A project card also proves a read in a workspace. The person's name is needed only by the users' surface,
-        // which shows it, and by writes, which store it.
+        // A read in a workspace is also proven by a card, of the project or of the workspace. The person's name is
+        // needed only by the users' surface, which shows it, and by writes, which store it.
         let by_card = |route: &Route| {
             plan.operations[route.operation].surface != Surface::User && gate::are_ids(&route.variables)
         };

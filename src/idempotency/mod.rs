@@ -114,7 +114,7 @@ impl Idempotency {
             user: job.call.caller.user.id,
             fingerprint: key::fingerprint("POST", path, query, body),
         };
-        // Begun in the task that survives the client: otherwise a key could stay taken by no running attempt.
+        // Begun in the task that survives the client: otherwise a key could stay taken although no attempt runs.
         on_its_own(self.clone().begin(job, key, request)).await
     }
 

@@ -14,9 +14,9 @@ use tokio::time::Instant;
 const BELIEVED: Duration = Duration::from_millis(150);
 /// Time for which it is trusted in part.
 const DOUBTED: Duration = Duration::from_secs(1);
-/// Divisor: this part of the slots left is credit.
+/// Divisor: the credit is the number of slots left divided by this.
 const PART: i64 = 4;
-/// Divisor: this part of all slots is the most credit while the report is trusted in part.
+/// Divisor: while the report is trusted in part, the credit is at most the number of all slots divided by this.
 const DOUBTED_PART: i64 = 100;
 
 /// Number of slots of a bucket, and the time in which one comes back.

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 /// Longest time for making an answer again.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// v1 calls that the quota must have left over before an answer is made again.
+/// v1 calls that the quota must be able to spare before an answer is made again.
 const SPARE: usize = 10;
 
 /// The operation of a request, with the variables of its path.

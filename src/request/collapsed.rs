@@ -356,8 +356,8 @@ impl<T> Drop for Member<T> {
     }
 }
 
-/// Returns an answer in the form that equal requests share. None for a deadline, a limit, a failure, or older data
-/// because of a failure; unless its client has waited `long`: alone, the others would have learned no more.
+/// Returns an answer in the form that equal requests share; none for a deadline or a limit. A failure of v1, or older
+/// data because of one, is shared only if its client has waited `long`: alone, the others would have learned no more.
 fn found(answer: &Result<Reply, Refusal>, meter: &Arc<Meter>, long: bool) -> Option<SharedResult> {
     let (is_for_all, failed) = match answer {
         Ok(_) => (!meter.uses_older_data(), meter.uses_older_data()),

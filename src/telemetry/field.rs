@@ -33,5 +33,5 @@ pub const CODE: &str = "code";
 pub const CAUSE: &str = "cause";
 /// Address of the client or proxy.
 pub const PEER: &str = "peer";
-/// Place in the code.
+/// Place in the code where something happened.
 pub const LOCATION: &str = "location";

@@ -198,7 +198,7 @@ impl Tally {
         all
     }
 
-    /// Returns the number of calls that could not be counted since the last question.
+    /// Returns the number of calls that could not be counted since this function was last called.
     pub(super) fn lost(&self) -> usize {
         self.lost.swap(0, Ordering::Relaxed)
     }

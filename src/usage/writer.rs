@@ -20,7 +20,7 @@ const BOUNDS: Duration = Duration::from_secs(60);
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Pause between two requests for owners.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Calls that the quota must have left over besides.
+/// Calls that the quota must be able to spare before an owner is asked for.
 const SPARE: usize = 10;
 
 /// Writes the counts of a process.

@@ -218,7 +218,7 @@ async fn one_that_hangs_holds_the_next_one_up_for_a_moment_only() {
     assert_eq!(world.carried_out(), 1);
     seen(waiting.await.unwrap());
     assert!(begun.elapsed() < PATIENCE / 4);
-    // By now the hanging reading has taken longer than its time.
+    // By now the hanging reading has taken longer than `PATIENCE`.
     seen(world.read("/x", 0, &gate).await.unwrap());
     hangs.abort();
     settle().await;
