@@ -1,7 +1,8 @@
 //! The complete read: every page once, with all columns, with as little load on v1 as possible.
 //!
 //! Pages are read one after the other, or several at once when v1 can bear it (`pace`). `walk` holds what the pages
-//! prove. When v1's quota is used up, a build waits. It ends only when a request whose key has quota left continues it.
+//! prove. When v1's quota is used up, a build waits. It ends early when a request whose key has quota left continues
+//! it, or when the wait would exceed `PATIENCE`.
 //!
 //! May use: `translate`, `v2`, `refusal`, this folder.
 

@@ -1,7 +1,7 @@
 //! One condition, prepared for many rows.
 //!
-//! A chunk is decided as a whole where the summary of its rows allows it. Otherwise row by row, over values that are
-//! stored next to each other. May use: `plan` (columns), `translate`, `v2` (calls and cells), this folder.
+//! A chunk is decided as a whole where the summary of its rows allows it. Otherwise each row is decided, over values
+//! that are stored next to each other. May use: `plan` (columns), `translate`, `v2` (calls and cells), this folder.
 
 use super::bits::Bits;
 use super::chunk::{Chunk, ROWS};

@@ -22,7 +22,7 @@ pub(super) enum LocalWrite {
 }
 
 impl LocalWrite {
-    /// Returns the write that left `item`. Lists show neither archived items nor drafts (trap 53).
+    /// Returns the write whose result is `item`. Lists show neither archived items nor drafts (trap 53).
     pub fn of(item: &Item) -> Self {
         if item.archived_at.is_some() || item.is_draft {
             Self::Gone(item.id)

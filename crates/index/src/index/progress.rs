@@ -156,8 +156,8 @@ fn held(state: &State) -> Duration {
     until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
 }
 
-/// Time that the rest will take at the present pace. Before a page has been read, only the delay by v1's quota is
-/// known.
+/// Time that the rest will take at the average pace so far. Before a page has been read, only the delay by v1's quota
+/// is known.
 fn left(state: &State) -> Option<Duration> {
     let Some(pages) = state.pages else {
         return state.elsewhere.map(|(told, heard)| told.left.saturating_sub(heard.elapsed()));

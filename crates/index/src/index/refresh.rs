@@ -152,10 +152,10 @@ impl<S: Source> Refresh<'_, S> {
         patiently(self.progress, || self.source.items(cut)).await
     }
 
-    /// Drops the rows that a sweep has not seen. One page is read at one moment. Several pages may miss a row even when
-    /// their totals agree, because one item went and one came meanwhile. Then a few missing rows are read one by one,
-    /// and many are dropped only when two sweeps missed them. Returns whether all rows that were gone before are
-    /// dropped.
+    /// Drops the rows that a sweep has not seen. A single page shows v1's list at one moment. Several pages may miss a
+    /// row even when their totals agree, because one item went and one came meanwhile. Then a few missing rows are read
+    /// one by one, and many are dropped only when two sweeps missed them. Returns whether all rows that were gone
+    /// before the sweep are dropped.
     async fn drop_vanished(&self, rows: &mut Rows, found: &Sweep, before: Option<&Sweep>) -> Result<bool, Refusal> {
         let unseen = |sweep: &Sweep, id: &Uuid| !sweep.marks.contains_key(id);
         let mut vanished: HashSet<Uuid> =

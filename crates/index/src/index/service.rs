@@ -311,7 +311,7 @@ impl Indexes {
     }
 }
 
-/// Guard that ends the noting of local writes, however the read ends.
+/// Guard that ends the read in its entry, and with it the noting of local writes, however the read ends.
 struct ReadGuard<'e>(&'e Entry);
 
 impl Drop for ReadGuard<'_> {

@@ -10,10 +10,10 @@
 //!
 //! Then the rows are those of v1 when they are as many as v1 counts and one of two proofs holds:
 //!
-//! - **Nothing has gone.** Let `new` be the touched rows that did not exist at the first page. v1's count has grown by
-//!   the number of new rows. So no row of the first count has gone, no row read is too many, and equal numbers mean
-//!   equal rows. A row surely existed when it is on the first page, or when a page showed it untouched. All
-//!   other touched rows count as new.
+//! - **Nothing has gone.** Let `new` be the touched rows that were not in the list at the first page. v1's count must
+//!   have grown by the number of new rows. Then no row of the first count has gone, no row read is too many, and
+//!   equal numbers mean equal rows. A row was surely in the list when it is on the first page, or when a page showed
+//!   it untouched. All other touched rows count as new.
 //! - **Nothing was missed.** The pages were read one after the other, each began behind the touched rows, and v1's
 //!   count never fell from one page to the next. Then each page began at or before the end of the page before, because
 //!   rows can only have been pushed back. So all of v1's rows are read, and equal numbers mean that there are no

@@ -1,8 +1,8 @@
 //! Oddities of comments.
 //!
-//! v1 stores their HTML as sent (trap 32), never sets `edited_at` (trap 33), requires external pairs that are
-//! unique in the whole project (trap 34), and allows any member to edit and delete them (trap 35). The mapping declares
-//! `comment_stripped` and the overlay of `edited_at` and of the pair. The decisions about the two are here.
+//! v1 stores their HTML as sent (trap 32), never sets `edited_at` (trap 33), requires external pairs that are unique in
+//! the whole project (trap 34), and lets anyone in the project edit and delete any comment (trap 35). The mapping
+//! declares `comment_stripped` and the overlay of `edited_at` and of the pair. The decisions about these two are here.
 //!
 //! May use: `plan`, `v1` answers, `v2`, `refusal`, this folder.
 

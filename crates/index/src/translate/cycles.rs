@@ -18,8 +18,8 @@ const SHOWN_EVERYWHERE: std::ops::Range<time::Micros> = -62_135_510_400_000_000.
 /// `cycles_patch_naive_date_by_kim`).
 ///
 /// # Errors
-/// `validation_error` on a date that v1 cannot show in every zone: for a reader in such a zone the whole list would
-/// fail.
+/// `validation_error` on a date that v1 cannot show in every zone: for a reader in a zone that cannot show it, the
+/// whole list would fail.
 pub fn settle_dates(given: &mut Given, stored_zone: Option<&str>) -> Result<(), Refusal> {
     let sent = given.get("timezone").and_then(Value::as_str).map(str::to_owned);
     let zone = sent.or_else(|| stored_zone.map(str::to_owned)).unwrap_or_else(|| DEFAULT_ZONE.to_owned());

@@ -18,7 +18,8 @@ use ammonia::Builder;
 use limits::{check, depth};
 use std::sync::LazyLock;
 
-/// Deepest allowed nesting of elements. The parser of v1 cuts off a text, and all that follows, a little above 250.
+/// Deepest allowed nesting of elements. The parser of v1 cuts off a text, and all that follows, at a depth a little
+/// above 250.
 const MAX_DEPTH: usize = 200;
 /// Number of times the result is sanitised again, until it no longer changes.
 const MAX_PASSES: usize = 6;

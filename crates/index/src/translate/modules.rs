@@ -4,8 +4,8 @@
 
 use serde_json::{Map, Value};
 
-/// Returns v1's record after an update. The answer has only the writable fields, no id and no dates
-/// (trap 20, `modules_patch_name`), so it is merged over the record that was read before.
+/// Returns v1's record after an update. The answer has only the writable fields, no id and no times of creation and
+/// change (trap 20, `modules_patch_name`), so it is merged over the record that was read before.
 pub fn merge(before: &Map<String, Value>, answer: &Map<String, Value>) -> Map<String, Value> {
     let mut merged = before.clone();
     merged.extend(answer.clone());

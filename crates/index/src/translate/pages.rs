@@ -14,7 +14,8 @@ use std::ops::Range;
 use uuid::Uuid;
 
 impl ReadShape {
-    /// Translates the records of one page of v1 that have no overlay values.
+    /// Translates the records of one page of v1, without overlay values. The caller reads records that have overlay
+    /// values again.
     ///
     /// # Errors
     /// The page does not have the list form that the resource declares, or [`ReadShape::read`] rejects a record.

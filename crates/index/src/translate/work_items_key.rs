@@ -1,6 +1,6 @@
 //! Human keys of work items, such as `WEB-7`.
 //!
-//! v1's lookup is case-sensitive, does not check the number strictly, and fails on a text that is no key (trap 54,
+//! v1's lookup is case-sensitive, does not check the number strictly, and fails when it is no number (trap 54,
 //! `items_key_lower_case`, `items_key_zero_padded`, `items_key_not_a_number`). So the form is checked first.
 //!
 //! May use: nothing of this crate.

@@ -265,7 +265,8 @@ pub fn confirm_update(
     })
 }
 
-/// Renames the members in v1's refusal to those that the client sent: the name form where the client sent the name.
+/// Assigns v1's refusal to the members that the client sent: in the name form where the client sent the name, and by
+/// `SENTENCES` where v1 has only a sentence.
 pub fn refusal(given: &Given, refusal: Refusal) -> Refusal {
     let Refusal::Validation { detail, errors } = refusal else { return refusal };
     if errors.is_empty() {

@@ -48,7 +48,7 @@ impl Inner {
         }
     }
 
-    /// Schedules that the index is kept for other processes.
+    /// Schedules that the index is kept for other processes after `LATER`.
     pub(super) fn share_later(self: Arc<Self>, scope: &Scope, entry: &Arc<Entry>) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         if self.deployment.get().is_none() || !entry.schedule_sharing() {

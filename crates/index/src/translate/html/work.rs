@@ -218,7 +218,7 @@ impl TreeSink for Outline {
 
     fn append_before_sibling(&self, sibling: &Handle, child: NodeOrText<Handle>) {
         let parent = sibling.parent().unwrap_or_else(|| self.root.clone());
-        // The sibling is searched, and the nodes behind it move up.
+        // The sibling has to be found, and the nodes behind it move up.
         self.step(1 + parent.children.get());
         self.put(&parent, child);
     }
