@@ -139,7 +139,8 @@ pub(crate) fn name_taken<'w>(kind: &str, body: &Body, mut records: impl Iterator
     Reply::json(409, json!({ "error": message, "id": holder }))
 }
 
-/// Reads the `created_at` of a body. Without an offset it is in UTC, in any caller's zone (`tz_naive_in_body_by_kim`).
+/// Reads the `created_at` of a body. Without an offset it is in UTC, whatever the caller's zone
+/// (`tz_naive_in_body_by_kim`).
 pub(crate) fn sent_created_at(body: &Body) -> Result<Option<Timestamp>, Reply> {
     match body.get("created_at") {
         None => Ok(None),

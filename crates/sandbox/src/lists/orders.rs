@@ -1,4 +1,4 @@
-//! The orders of work items: the key of each field name. May use: `records`, `views`.
+//! The orders of work items: the values by which each field name sorts. May use: `records`, `views`.
 
 use std::cmp::Ordering;
 

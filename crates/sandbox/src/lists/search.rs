@@ -9,8 +9,8 @@ use crate::records::kinds::{Item, Project, Workspace};
 use crate::records::store::World;
 use crate::records::table::Id;
 
-/// `GET work-items/search/`: finds parts of names, numbers, and parts of project identifiers. It searches only
-/// projects of the caller and never rejects a caller (`search_by_workspace_outsider`).
+/// `GET work-items/search/`: finds work items by a part of their name, by their number, or by a part of the project
+/// identifier. It searches only projects of the caller and never rejects a caller (`search_by_workspace_outsider`).
 pub(crate) fn search(call: &Call<'_>, world: &World) -> Answer {
     let limit = match call.query.get("limit") {
         None => 10,

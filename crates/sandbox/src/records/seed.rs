@@ -101,7 +101,7 @@ impl<'c> Builder<'c> {
         });
     }
 
-    /// Adds a work item with a fixed id, in the state `state`. `change` can change it before.
+    /// Adds a work item with a fixed id, in the state `state`. `change` can change it before it is stored.
     pub(crate) fn item(
         &mut self,
         number: u64,

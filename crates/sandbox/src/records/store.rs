@@ -148,7 +148,8 @@ impl World {
         order
     }
 
-    /// Moves a work item's `updated_at`, as v1's background queue does after writes to related records.
+    /// Moves a work item's `updated_at`, as v1's background queue does after writes to the item or to records
+    /// around it.
     pub(crate) fn touch(&mut self, item: Id, now: Timestamp) {
         if let Some(item) = self.items.get_mut(item) {
             item.updated_at = now;

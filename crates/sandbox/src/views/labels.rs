@@ -116,7 +116,8 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     Ok(Reply::created(answer))
 }
 
-/// Creates a label with v1's defaults, sorted after the others of the project, or of the workspace without a project.
+/// Creates a label with v1's defaults, sorted after the others of the project, or of the workspace when it has no
+/// project.
 pub(crate) fn blank(world: &World, workspace: Id, project: Option<Id>, stamp: Stamp) -> Label {
     let home = project.unwrap_or(workspace);
     let last = world.labels.of(home).map(|label| label.sort_order).reduce(f64::max);

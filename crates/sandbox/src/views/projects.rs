@@ -154,7 +154,7 @@ fn none_last<T: Ord>(a: &Option<T>, b: &Option<T>) -> Ordering {
     (a.is_none(), a).cmp(&(b.is_none(), b))
 }
 
-/// `GET projects/`: by default in the caller's own order; projects without the caller come last.
+/// `GET projects/`: by default in the caller's own order; projects of which the caller is no member come last.
 pub(crate) fn list(call: &Call<'_>, world: &World) -> Answer {
     let mut projects = visible(call, world);
     match call.query.get("order_by") {
@@ -185,7 +185,7 @@ pub(crate) fn list(call: &Call<'_>, world: &World) -> Answer {
     })
 }
 
-/// `GET projects/{id}/`: a private project without the caller is not found
+/// `GET projects/{id}/`: a private project of which the caller is no member is not found
 /// (`projects_get_private_by_non_member_admin`).
 pub(crate) fn read(call: &Call<'_>, world: &World) -> Answer {
     let project =
@@ -370,7 +370,7 @@ pub(crate) fn unarchive(call: &Call<'_>, world: &mut World) -> Answer {
     set_archived(call, world, None)
 }
 
-/// `GET projects/{id}/summary/`: counts, also of private projects without the caller
+/// `GET projects/{id}/summary/`: counts, also of private projects of which the caller is no member
 /// (`projects_summary_non_member`). `fields` selects counts (`projects_summary_fields`).
 pub(crate) fn summary(call: &Call<'_>, world: &World) -> Answer {
     let project = world
