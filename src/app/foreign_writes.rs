@@ -28,7 +28,7 @@ pub(super) struct ForeignWrites {
 
 impl ForeignWrites {
     fn tell(changes: &Changes, path: &str) {
-        for changed in TouchedRecords::by(path).iter().flat_map(TouchedRecords::changes) {
+        for changed in TouchedPlace::by(path).iter().flat_map(TouchedPlace::changes) {
             changes.tell(changed);
         }
     }
@@ -46,17 +46,17 @@ impl WriteObserver for ForeignWrites {
         runtime.spawn(async move {
             tokio::time::sleep(BACKGROUND).await;
             Self::tell(&changes, &path);
-            announce(&runner, TouchedRecords::by(&path), true).await;
+            announce(&runner, TouchedPlace::by(&path), true).await;
         });
     }
 
     fn announce(&self, path: &str, done: bool) -> BoxFuture<'static, ()> {
-        let (runner, touched) = (Arc::clone(&self.runner), TouchedRecords::by(path));
+        let (runner, touched) = (Arc::clone(&self.runner), TouchedPlace::by(path));
         Box::pin(async move { announce(&runner, touched, done).await })
     }
 
     fn deleted(&self, path: &str) -> BoxFuture<'static, ()> {
-        let about = TouchedRecords::by(path).and_then(|touched| Some((touched.project?, touched.about)));
+        let about = TouchedPlace::by(path).and_then(|touched| Some((touched.project?, touched.about)));
         let runner = Arc::clone(&self.runner);
         // A task of its own, which continues when the client leaves: v1 will not report the deletion again.
         let noted = about.map(|(project, about)| {
@@ -99,7 +99,7 @@ async fn note_end_later(runner: Arc<Runner>, project: Uuid, about: WriteTarget) 
 }
 
 /// Announces to other gateway processes what a write can change.
-async fn announce(runner: &Arc<Runner>, touched: Option<TouchedRecords>, done: bool) {
+async fn announce(runner: &Arc<Runner>, touched: Option<TouchedPlace>, done: bool) {
     let Some(touched) = touched else { return };
     let changes = touched.changes();
     match touched.project {
@@ -116,7 +116,7 @@ async fn announce(runner: &Arc<Runner>, touched: Option<TouchedRecords>, done: b
 
 /// Records that a write to a v1 path can change.
 #[derive(Debug, PartialEq, Eq)]
-struct TouchedRecords {
+struct TouchedPlace {
     workspace: String,
     project: Option<Uuid>,
     /// Whether the write can be seen outside the project: it changes the project itself or its members,
@@ -135,7 +135,7 @@ enum WriteTarget {
     Other,
 }
 
-impl TouchedRecords {
+impl TouchedPlace {
     /// Parses a path. The client wrote it, so it is decoded before it is compared, as v1 decodes it.
     fn by(path: &str) -> Option<Self> {
         let path = percent_decode_str(path).decode_utf8_lossy();
@@ -171,7 +171,7 @@ mod tests {
     fn a_write_is_known_by_its_path() {
         let project = Uuid::from_u128(7);
         let base = format!("/api/v1/workspaces/ac%20me/projects/{project}/");
-        let touched = |path: &str| TouchedRecords::by(path).map(|t| (t.workspace, t.project, t.beyond_project));
+        let touched = |path: &str| TouchedPlace::by(path).map(|t| (t.workspace, t.project, t.beyond_project));
         assert_eq!(touched(&format!("{base}states/")), Some(("ac me".into(), Some(project), false)));
         assert_eq!(touched(&base), Some(("ac me".into(), Some(project), true)));
         assert_eq!(touched(&format!("{base}members/")), Some(("ac me".into(), Some(project), true)));
@@ -184,7 +184,7 @@ mod tests {
     fn the_path_of_a_delete_names_the_deleted_record() {
         let (project, record) = (Uuid::from_u128(7), Uuid::from_u128(8));
         let base = format!("/api/v1/workspaces/acme/projects/{project}/");
-        let about = |path: &str| TouchedRecords::by(&format!("{base}{path}")).map(|touched| touched.about);
+        let about = |path: &str| TouchedPlace::by(&format!("{base}{path}")).map(|touched| touched.about);
         assert_eq!(about(""), Some(WriteTarget::Project));
         assert_eq!(about(&format!("labels/{record}/")), Some(WriteTarget::Record(record)));
         for other in ["archive/", "labels/", "labels/x/", &format!("labels/{record}/more/")] {

@@ -121,11 +121,11 @@ fn carrying(server: Server, stack: Stack) -> Converse {
 /// Carries connections whose first request is `/healthz`, on the runtime that accepted them. Any other request on such
 /// a connection is run by the workers as usual, or is rejected when it needs TLS.
 fn carry_health_probes(server: Server, stack: Stack, needs_tls: bool) -> Carry {
-    let elsewhere = match needs_tls {
+    let off_worker = match needs_tls {
         true => OffWorker::Refused,
         false => OffWorker::Workers(Handle::current()),
     };
-    Arc::new(move |arrival| converse(server.clone(), arrival, stack.clone(), elsewhere.clone()).boxed())
+    Arc::new(move |arrival| converse(server.clone(), arrival, stack.clone(), off_worker.clone()).boxed())
 }
 
 /// Handling of requests that are not answered on the runtime of their connection.
@@ -159,7 +159,7 @@ fn server(settings: &ListenSettings, connections: Connections, memory: Memory, t
 }
 
 /// Carries one connection until it ends, until a limit closes it, or until the drain time is over.
-async fn converse(server: Server, arrival: Arrival, stack: Stack, elsewhere: OffWorker) {
+async fn converse(server: Server, arrival: Arrival, stack: Stack, off_worker: OffWorker) {
     let Arrival { socket, peer, clock, open, mut told } = arrival;
     if let Err(error) = socket.set_nodelay(true) {
         tracing::debug!({ field::CAUSE } = %error, "TCP_NODELAY could not be set");
@@ -182,11 +182,11 @@ async fn converse(server: Server, arrival: Arrival, stack: Stack, elsewhere: Off
         if let Some(encrypted) = encrypted {
             request.extensions_mut().insert(encrypted);
         }
-        let (stack, clock, elsewhere) = (stack.clone(), requests.clone(), elsewhere.clone());
+        let (stack, clock, off_worker) = (stack.clone(), requests.clone(), off_worker.clone());
         // The future of each request has its own allocation, made when the request is first polled and freed when it is
         // answered. An HTTP/2 client begins a hundred requests at once, and each exists from the arrival of its head;
         // most are rejected when they are first polled.
-        async move { boxed(|| answer(stack, request, peer, clock, elsewhere)).await }
+        async move { boxed(|| answer(stack, request, peer, clock, off_worker)).await }
     });
     let mut connection = std::pin::pin!(server.http.serve_connection(TokioIo::new(gate), service));
     let mut expired = std::pin::pin!(clock.expired());
@@ -233,12 +233,12 @@ async fn answer(
     request: Request<Incoming>,
     peer: SocketAddr,
     clock: Clock,
-    elsewhere: OffWorker,
+    off_worker: OffWorker,
 ) -> Result<Response<Body>, Infallible> {
     let running = clock.request();
     let (mut request, rest) = read_on(request.map(super::body::incoming), &clock);
     request.extensions_mut().insert(Peer(peer));
-    let mut response = match elsewhere {
+    let mut response = match off_worker {
         OffWorker::Workers(workers) if request.uri().path() != HEALTH => {
             carried_out(&workers, async move { stack.answer(request).await }).await
         }

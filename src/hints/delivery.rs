@@ -16,19 +16,19 @@ struct Delivery {
 #[derive(Deserialize)]
 struct Data {
     /// An id, or the record with its id.
-    project: Option<HintedRecord>,
-    project_id: Option<HintedRecord>,
+    project: Option<ProjectReference>,
+    project_id: Option<ProjectReference>,
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum HintedRecord {
+enum ProjectReference {
     Id(Uuid),
     Record { id: Uuid },
     Unknown(IgnoredAny),
 }
 
-impl HintedRecord {
+impl ProjectReference {
     fn id(self) -> Option<Uuid> {
         match self {
             Self::Id(id) | Self::Record { id } => Some(id),
@@ -41,6 +41,7 @@ impl HintedRecord {
 /// be read, which is no error.
 pub(super) fn project_of(body: &[u8]) -> Option<Uuid> {
     let Delivery { event, data } = serde_json::from_slice(body).ok()?;
-    let project = data.project.and_then(HintedRecord::id).or_else(|| data.project_id.and_then(HintedRecord::id));
+    let project =
+        data.project.and_then(ProjectReference::id).or_else(|| data.project_id.and_then(ProjectReference::id));
     project.filter(|_| !OF_OTHERS.contains(&&*event))
 }

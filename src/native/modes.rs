@@ -21,14 +21,14 @@ enum Reach {
 }
 
 #[derive(Debug, Default)]
-struct RuleModes {
+struct OperationModes {
     everywhere: Option<(Reach, Mode)>,
     workspaces: HashMap<String, (Reach, Mode)>,
 }
 
 /// Per operation of the plan, who answers it, and in which workspaces.
 #[derive(Debug)]
-pub struct Modes(Vec<RuleModes>);
+pub struct Modes(Vec<OperationModes>);
 
 /// Checks whether an operation reads or writes data that only this gateway's store holds: all operations of a resource
 /// in the store, and of a resource with a field that v1 cannot hold.
@@ -47,7 +47,7 @@ impl Modes {
     /// A sentence with advice: a name is unknown, tables contradict each other, or a v2 would answer for records of
     /// this store that it does not have.
     pub fn new(settings: &NativeSettings, plan: &Arc<Plan>, left: &[LeftWorkspace]) -> Result<Self, String> {
-        let mut modes = Self(plan.operations.iter().map(|_| RuleModes::default()).collect());
+        let mut modes = Self(plan.operations.iter().map(|_| OperationModes::default()).collect());
         for serve in &settings.serve {
             for name in &serve.operations {
                 modes.say(plan, serve, name)?;

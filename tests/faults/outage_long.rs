@@ -1,7 +1,7 @@
 //! v1 stopped for a quarter of an hour under load: the share of reads that are answered, minute by minute and kind by
 //! kind, the age of the answers, and the calls that v1 gets when it is back. Two gateways stand before the same v1, one
-//! with a short and one with a long `cache.outage_grace`. Nothing changes at v1 meanwhile, so a reader gets the same bytes
-//! each time, or a 503 that says that v1 is away.
+//! with a short and one with a long `cache.outage_grace`. Nothing changes at v1 meanwhile, so a reader gets the same
+//! bytes each time, or a 503 that says that v1 is away.
 //!
 //! `OUTAGE_MINUTES` scales everything: the outage, the ages and the graces (a third of it, and all of it). Prints
 //! its figures; runs in real time, hence only with `LONG_TESTS=1`.

@@ -10,7 +10,7 @@
 //!
 //! May use: `edge::door`, `load`, `refusal`.
 
-use super::head::BadHead;
+use super::head::RefusedHead;
 use super::limits::Limits;
 use super::scan::{NextAction, Scan};
 use crate::load::Reservation;
@@ -68,7 +68,7 @@ impl Verdicts {
 enum Mode {
     Passing,
     /// A request was refused: later bytes are thrown away, this many so far.
-    BadHead(usize),
+    RefusedHead(usize),
     Broken(&'static str, usize),
 }
 
@@ -130,7 +130,7 @@ impl<S> Gate<S> {
                 NextAction::Break("there is no memory for the connection")
             }
             (NextAction::More, Err(refusal)) => {
-                NextAction::Refuse(BadHead { refusal, stand_in: STAND_IN.to_vec() })
+                NextAction::Refuse(RefusedHead { refusal, stand_in: STAND_IN.to_vec() })
             }
             (then, _) => then,
         };
@@ -144,7 +144,7 @@ impl<S> Gate<S> {
                 self.held.truncate(self.ready);
                 self.held.extend_from_slice(&refused.stand_in);
                 self.ready = self.held.len();
-                self.mode = Mode::BadHead(0);
+                self.mode = Mode::RefusedHead(0);
                 self.verdicts.told().refused = Some((self.scan.heads + 1, refused.refusal));
             }
         }
@@ -165,7 +165,7 @@ impl<S> Gate<S> {
 impl<S: AsyncRead + Unpin> Gate<S> {
     /// Throws away bytes after a refusal; is ready when no more bytes come, or after too many.
     fn poll_discard(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let (Mode::BadHead(discarded) | Mode::Broken(_, discarded)) = &mut self.mode else {
+        let (Mode::RefusedHead(discarded) | Mode::Broken(_, discarded)) = &mut self.mode else {
             return Poll::Ready(());
         };
         let mut scratch = [0; 4096];
@@ -192,7 +192,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Gate<S> {
             match this.mode {
                 Mode::Passing => {}
                 Mode::Broken(why, _) => return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, why))),
-                Mode::BadHead(_) => {
+                Mode::RefusedHead(_) => {
                     // Do not report the end of the stream, because that would end the answer as well.
                     let _ = this.poll_discard(cx);
                     return Poll::Pending;

@@ -14,7 +14,7 @@ const LONGEST_PLAIN: usize = 1024;
 
 /// A head that is not passed on.
 #[derive(Debug)]
-pub(super) struct BadHead {
+pub(super) struct RefusedHead {
     pub(super) refusal: Refusal,
     /// Head of a harmless request that gets the refusal as its answer, after which the connection is closed.
     pub(super) stand_in: Vec<u8>,
@@ -31,7 +31,7 @@ pub(super) struct Search {
 impl Search {
     /// Returns the length of the head at the beginning of `bytes` and its announced body; `None` while it is
     /// incomplete.
-    pub(super) fn head(&mut self, bytes: &[u8], limits: Limits) -> Result<Option<(usize, Body)>, BadHead> {
+    pub(super) fn head(&mut self, bytes: &[u8], limits: Limits) -> Result<Option<(usize, Body)>, RefusedHead> {
         let first_look = self.seen == 0;
         let complete = self.ends(bytes);
         if bytes.is_empty() || !complete && !first_look && bytes.len() <= limits.head {
@@ -53,7 +53,7 @@ impl Search {
             Ok(httparse::Status::Partial) if bytes.len() > limits.head => Err(too_large(limits)),
             Ok(httparse::Status::Partial) => Ok(None),
         };
-        judged.map_err(|refusal| BadHead { refusal, stand_in: stand_in(&request, parsed.is_ok()) })
+        judged.map_err(|refusal| RefusedHead { refusal, stand_in: stand_in(&request, parsed.is_ok()) })
     }
 
     /// Checks whether `bytes` contain the end of a head: an empty line, not counting empty lines before the head.

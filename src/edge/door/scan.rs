@@ -3,7 +3,7 @@
 //! May use: `edge::door`.
 
 use super::chunks::{Chunks, Step};
-use super::head::{BadHead, Search};
+use super::head::{RefusedHead, Search};
 use super::length::Body;
 use super::limits::Limits;
 
@@ -26,7 +26,7 @@ enum Part {
 pub(super) enum NextAction {
     More,
     /// Send this refusal and read no further.
-    Refuse(BadHead),
+    Refuse(RefusedHead),
     /// End the connection: a body is broken.
     Break(&'static str),
 }

@@ -64,7 +64,7 @@ pub enum Turn {
 }
 
 /// Result of a search for an index that is not in memory.
-pub(super) enum SearchResult {
+pub(super) enum LoadedOrBuild {
     /// An index that another process has built.
     Index(Verified),
     /// No index: this process builds it. No other process does so while the lock is held.
@@ -86,18 +86,18 @@ impl SharedPlace {
 
     /// Returns the index that another process has built, or tells that this process is to build it. Waits while another
     /// process builds, and notes the reports of that process in `progress`.
-    pub async fn find(&self, progress: &Progress) -> SearchResult {
+    pub async fn find(&self, progress: &Progress) -> LoadedOrBuild {
         loop {
             if let Some(verified) = self.load().await {
-                return SearchResult::Index(verified);
+                return LoadedOrBuild::Index(verified);
             }
             match self.deployment.alone(self.name()).await {
                 // Another process may have finished just before.
                 Turn::Mine(alone) => match self.load().await {
-                    Some(verified) => return SearchResult::Index(verified),
-                    None => return SearchResult::Nothing(Some(alone)),
+                    Some(verified) => return LoadedOrBuild::Index(verified),
+                    None => return LoadedOrBuild::Nothing(Some(alone)),
                 },
-                Turn::Unknown => return SearchResult::Nothing(None),
+                Turn::Unknown => return LoadedOrBuild::Nothing(None),
                 Turn::Others => {
                     progress.hear(self.heard().await);
                     tokio::time::sleep(LOOK).await;

@@ -312,9 +312,9 @@ impl Indexes {
 }
 
 /// Guard that ends the read in its entry, and with it the noting of local writes, however the read ends.
-struct ReadGuard<'e>(&'e Entry);
+struct ReadInProgress<'e>(&'e Entry);
 
-impl Drop for ReadGuard<'_> {
+impl Drop for ReadInProgress<'_> {
     fn drop(&mut self) {
         self.0.end_read();
     }
@@ -400,7 +400,7 @@ impl Inner {
         (key, ctx): (V1Key, Context),
         need: Need,
     ) -> Result<(Index, Moment), Refusal> {
-        let _noting = ReadGuard(entry);
+        let _noting = ReadInProgress(entry);
         let swept = entry.begin_read(key.id());
         let allowed = self.settings.shared_work;
         let (client, path, first) = (self.client.clone(), Arc::clone(&scope.path), ctx.priority);

@@ -2,10 +2,10 @@
 //!
 //! Each request to Redis has a time limit of some tens of milliseconds. The connection is replaced when three requests
 //! in a row get no answer, when one is refused, or when the connection ends. Until then every caller gets
-//! [`NoRedisAnswer`] at once. The log has one line when Redis goes away, and one when it is back. A new connection must
-//! first answer a write in time: a Redis that became a replica, or is too slow, counts as away. May use: `script`.
+//! [`RedisUnavailable`] at once. The log has one line when Redis goes away, and one when it is back. A new connection
+//! must first answer a write in time: a Redis that became a replica, or is too slow, counts as away. May use: `script`.
 
-use super::script::{Answer, Call, NoRedisAnswer};
+use super::script::{Answer, Call, RedisUnavailable};
 use parking_lot::Mutex;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, ErrorKind, RedisError, ServerErrorKind, Value};
@@ -160,16 +160,16 @@ impl Link {
     ///
     /// # Errors
     /// See [`Link::run`].
-    pub async fn run_one(&self, call: Call) -> Result<Answer, NoRedisAnswer> {
-        self.run(vec![call]).await?.pop().ok_or(NoRedisAnswer)
+    pub async fn run_one(&self, call: Call) -> Result<Answer, RedisUnavailable> {
+        self.run(vec![call]).await?.pop().ok_or(RedisUnavailable)
     }
 
     /// Sends scripts all at once; each runs separately.
     ///
     /// # Errors
-    /// [`NoRedisAnswer`] when Redis does not answer in time or refuses one of them.
-    pub async fn run(&self, calls: Vec<Call>) -> Result<Vec<Answer>, NoRedisAnswer> {
-        let (connection, since) = self.connection.lock().clone().ok_or(NoRedisAnswer)?;
+    /// [`RedisUnavailable`] when Redis does not answer in time or refuses one of them.
+    pub async fn run(&self, calls: Vec<Call>) -> Result<Vec<Answer>, RedisUnavailable> {
+        let (connection, since) = self.connection.lock().clone().ok_or(RedisUnavailable)?;
         self.asked.fetch_add(1, Ordering::Relaxed);
         match tokio::time::timeout(PATIENCE, answers(connection, &calls)).await {
             Ok(Ok(answers)) => {
@@ -180,17 +180,17 @@ impl Link {
             // connection.
             Ok(Err(fault)) if fault.to_string().contains("OOM") => {
                 self.refused(&fault);
-                Err(NoRedisAnswer)
+                Err(RedisUnavailable)
             }
             Ok(Err(fault)) => {
                 self.lost(&fault, since);
-                Err(NoRedisAnswer)
+                Err(RedisUnavailable)
             }
             Err(_) => {
                 if self.late.fetch_add(1, Ordering::Relaxed) + 1 >= LATE {
                     self.lost(&no_answer(), since);
                 }
-                Err(NoRedisAnswer)
+                Err(RedisUnavailable)
             }
         }
     }

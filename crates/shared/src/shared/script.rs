@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 /// Redis did not answer in time, or is not connected. It is unknown whether the script ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoRedisAnswer;
+pub struct RedisUnavailable;
 
 /// A script. Redis knows it by its hash after the first use.
 #[derive(Debug)]

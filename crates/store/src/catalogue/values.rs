@@ -2,7 +2,7 @@
 //!
 //! A value is kept raw, one JSON scalar for each element. Each read interprets it with the current kind of the
 //! property, because the kind may change (O67). A value that stands for a record (an option, a person, a work item) is
-//! kept as its id. The caller must find such records, so [`written`] returns them as a [`ValueReference`].
+//! kept as its id. The caller must find such records, so [`written`] returns them as a [`WrittenElement`].
 //!
 //! May use: `v2`, this folder.
 
@@ -74,7 +74,7 @@ impl ValueKind {
 
 /// One element as written, before its record is looked up.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum ValueReference {
+pub enum WrittenElement {
     /// Kept as it is.
     Plain(Value),
     /// An option of the property.
@@ -95,7 +95,7 @@ pub enum ValueReference {
 pub fn written(
     applicable: &Applicable,
     value: &Value,
-) -> Result<Vec<ValueReference>, Vec<(Option<usize>, String)>> {
+) -> Result<Vec<WrittenElement>, Vec<(Option<usize>, String)>> {
     let kind = ValueKind::of(&applicable.property);
     if kind == ValueKind::Formula {
         return Err(vec![(None, "is computed and cannot be written".into())]);
@@ -123,7 +123,7 @@ pub fn written(
 }
 
 /// Returns the elements of an item whose request gives none; skips default texts that cannot be read.
-pub fn defaults(applicable: &Applicable) -> Vec<ValueReference> {
+pub fn defaults(applicable: &Applicable) -> Vec<WrittenElement> {
     let kind = ValueKind::of(&applicable.property);
     let texts = applicable.default_value.iter().map(|text| Value::String(text.clone()));
     let choices = choices(kind, applicable);
@@ -136,16 +136,16 @@ fn choices(kind: ValueKind, applicable: &Applicable) -> Choices {
     Choices::of(options.iter().map(|offered| &*offered.option))
 }
 
-fn stands_for_a_record(wish: &ValueReference) -> bool {
-    matches!(wish, ValueReference::Option(_) | ValueReference::Person(_) | ValueReference::Item(_))
+fn stands_for_a_record(wish: &WrittenElement) -> bool {
+    matches!(wish, WrittenElement::Option(_) | WrittenElement::Person(_) | WrittenElement::Item(_))
 }
 
-fn one(kind: ValueKind, choices: &Choices, value: &Value) -> Result<ValueReference, String> {
+fn one(kind: ValueKind, choices: &Choices, value: &Value) -> Result<WrittenElement, String> {
     match kind {
         ValueKind::Option => option(choices, text(value)?),
-        ValueKind::Person => Ok(ValueReference::Person(trimmed(text(value)?).to_owned())),
-        ValueKind::Item => Ok(ValueReference::Item(trimmed(text(value)?).to_owned())),
-        ValueKind::Html => Ok(ValueReference::Html(text(value)?.to_owned())),
+        ValueKind::Person => Ok(WrittenElement::Person(trimmed(text(value)?).to_owned())),
+        ValueKind::Item => Ok(WrittenElement::Item(trimmed(text(value)?).to_owned())),
+        ValueKind::Html => Ok(WrittenElement::Html(text(value)?.to_owned())),
         ValueKind::Formula => Err("is computed and cannot be written".into()),
         ValueKind::Text | ValueKind::Url | ValueKind::Email | ValueKind::Reference | ValueKind::Release => {
             let text = text(value)?;
@@ -154,12 +154,12 @@ fn one(kind: ValueKind, choices: &Choices, value: &Value) -> Result<ValueReferen
                 ValueKind::Email => is_email(text),
                 _ => true,
             };
-            plain(kind, value).filter(|_| is_good).map(ValueReference::Plain).ok_or_else(|| form(kind).into())
+            plain(kind, value).filter(|_| is_good).map(WrittenElement::Plain).ok_or_else(|| form(kind).into())
         }
         ValueKind::Decimal | ValueKind::Boolean | ValueKind::Datetime => {
             let too_long = || kind == ValueKind::Decimal && value.as_str().is_some_and(decimals::is_number);
             let why = || if too_long() { decimals::TOO_LONG } else { form(kind) };
-            plain(kind, value).map(ValueReference::Plain).ok_or_else(|| why().into())
+            plain(kind, value).map(WrittenElement::Plain).ok_or_else(|| why().into())
         }
     }
 }
@@ -175,16 +175,16 @@ fn text(value: &Value) -> Result<&str, String> {
     Ok(text)
 }
 
-fn option(choices: &Choices, text: &str) -> Result<ValueReference, String> {
+fn option(choices: &Choices, text: &str) -> Result<WrittenElement, String> {
     if let Some(id) = read_uuid(text) {
         return if choices.has(id) {
-            Ok(ValueReference::Option(id))
+            Ok(WrittenElement::Option(id))
         } else {
             Err(format!("{id} is no option offered here"))
         };
     }
     match choices.named(text) {
-        Named::One(id) => Ok(ValueReference::Option(id)),
+        Named::One(id) => Ok(WrittenElement::Option(id)),
         Named::Nothing => Err(format!("{text:?} is no option offered here; use the id of an option")),
         Named::Several(_) => Err(format!("{text:?} names several options; use the id")),
     }

@@ -145,7 +145,7 @@ impl Store {
         self.carry(intent.project, version, move |items| {
             Arc::make_mut(&mut items.open).retain(|open| open.id != id);
             match settled {
-                Settled::Done(item) => items.wrote_with_request(item, &own, at, update.clone()),
+                Settled::Done(item) => items.wrote_and_remembered(item, &own, at, update.clone()),
                 Settled::Purged(item) => items.purged(item),
                 Settled::Dropped => {}
             }

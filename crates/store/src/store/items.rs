@@ -150,7 +150,7 @@ impl Store {
         let at = apply(&mut writing, &catalogue, project, item, own).await?;
         writing.commit().await?;
         let own = own.clone();
-        self.carry(project, version, move |items| items.wrote_with_request(item, &own, at, None));
+        self.carry(project, version, move |items| items.wrote_and_remembered(item, &own, at, None));
         Ok(true)
     }
 

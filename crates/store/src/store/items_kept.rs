@@ -136,7 +136,7 @@ impl ProjectItems {
     }
 
     /// Does the same as [`ProjectItems::wrote`], and remembers the write, with its request to v1 if there was one.
-    pub(super) fn wrote_with_request(
+    pub(super) fn wrote_and_remembered(
         &mut self,
         item: Uuid,
         own: &OwnWrite,
@@ -218,13 +218,13 @@ mod tests {
         let update = Arc::new(update);
         let mut items = ProjectItems::default();
         let none = items.clone();
-        items.wrote_with_request(item, &own, 1, None);
+        items.wrote_and_remembered(item, &own, 1, None);
         let made = items.clone();
         assert!(matches!(items.written_since(item, &none), WrittenSince::StoreOnly));
-        items.wrote_with_request(item, &own, 2, Some(Arc::clone(&update)));
-        items.wrote_with_request(item, &own, 3, None);
+        items.wrote_and_remembered(item, &own, 2, Some(Arc::clone(&update)));
+        items.wrote_and_remembered(item, &own, 3, None);
         let second = Arc::new(Intent { id: other, ..Intent::clone(&update) });
-        items.wrote_with_request(item, &own, 4, Some(Arc::clone(&second)));
+        items.wrote_and_remembered(item, &own, 4, Some(Arc::clone(&second)));
         let are_both = |since| match since {
             WrittenSince::Updates { first, last } => first.id == update.id && last.id == second.id,
             _ => false,
@@ -236,9 +236,9 @@ mod tests {
         assert!(matches!(items.written_since(item, &made), WrittenSince::NotKnown));
         let later = items.clone();
         for at in 6..6 + RECENT as i64 {
-            items.wrote_with_request(other, &own, at, None);
+            items.wrote_and_remembered(other, &own, at, None);
         }
-        items.wrote_with_request(item, &own, 1_000, None);
+        items.wrote_and_remembered(item, &own, 1_000, None);
         assert!(matches!(items.written_since(item, &later), WrittenSince::StoreOnly));
         assert!(matches!(items.written_since(item, &none), WrittenSince::NotKnown));
     }

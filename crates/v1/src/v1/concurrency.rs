@@ -221,7 +221,7 @@ impl State {
         self.under_way += 1;
         self.note_peak();
         *self.by_key[priority as usize].entry(key).or_insert(0) += 1;
-        self.find_over_again();
+        self.count_over_share_again();
         self.note_urgent(priority);
         self.round.most = self.round.most.max(self.under_way);
         Slot { state: Arc::clone(own), priority, key }
@@ -277,7 +277,7 @@ impl State {
         }
     }
 
-    fn find_over_again(&mut self) {
+    fn count_over_share_again(&mut self) {
         if self.over > 0 {
             self.count_over_share();
         }
@@ -304,7 +304,7 @@ impl State {
                 held.remove();
             }
         }
-        self.find_over_again();
+        self.count_over_share_again();
         self.note_urgent(priority);
     }
 

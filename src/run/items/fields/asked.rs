@@ -3,7 +3,7 @@
 
 use super::digits::BodyFields;
 use super::{records, types};
-use crate::catalogue::values::{self, ValueReference};
+use crate::catalogue::values::{self, WrittenElement};
 use crate::catalogue::{Applicable, Catalogue};
 use crate::refusal::{FieldError, FieldErrors, Refusal};
 use crate::run::job::InProject;
@@ -42,7 +42,7 @@ struct CheckedValue {
     property: Arc<Applicable>,
     /// Whether the client sent it; otherwise it is a default, which is left out if it is not valid any more.
     sent: bool,
-    wishes: Vec<ValueReference>,
+    wishes: Vec<WrittenElement>,
 }
 
 /// Checks the sent type and values: for a create when `stored` is none, else for the item with that type.
@@ -157,7 +157,7 @@ fn omitted<'a>(
 /// Returns the work items that a value names.
 fn items_of(wished: &CheckedValue) -> Vec<&str> {
     let named = wished.wishes.iter().filter_map(|wish| match wish {
-        ValueReference::Item(named) => Some(named.as_str()),
+        WrittenElement::Item(named) => Some(named.as_str()),
         _ => None,
     });
     named.collect()
@@ -166,7 +166,7 @@ fn items_of(wished: &CheckedValue) -> Vec<&str> {
 /// Looks up the records that values name, and stores the elements in `asked`.
 async fn keep(job: &InProject<'_>, wished: Vec<CheckedValue>, asked: &mut Asked) -> Result<(), Refusal> {
     let named = wished.iter().flat_map(|one| &one.wishes).filter_map(|wish| match wish {
-        ValueReference::Person(named) => Some(named.clone()),
+        WrittenElement::Person(named) => Some(named.clone()),
         _ => None,
     });
     let people = records::people(job, &named.collect::<Vec<_>>()).await?;
@@ -179,7 +179,7 @@ async fn keep(job: &InProject<'_>, wished: Vec<CheckedValue>, asked: &mut Asked)
         let mut elements: Vec<Element> = Vec::with_capacity(wishes.len());
         for (index, wish) in wishes.into_iter().enumerate() {
             let is_record =
-                matches!(wish, ValueReference::Option(_) | ValueReference::Person(_) | ValueReference::Item(_));
+                matches!(wish, WrittenElement::Option(_) | WrittenElement::Person(_) | WrittenElement::Item(_));
             match element(job, wish, property.is_multi, (&people, &items)).await? {
                 Granted::Element(element) => {
                     // The same record, sent by id and by name, counts once.
@@ -209,20 +209,20 @@ enum Granted {
 /// Checks one element; `people` and `items` are the records already looked up.
 async fn element(
     job: &InProject<'_>,
-    wish: ValueReference,
+    wish: WrittenElement,
     is_multi: bool,
     (people, items): (&records::Named<'_>, &HashMap<String, Uuid>),
 ) -> Result<Granted, Refusal> {
     let record = |id: Uuid, option| Granted::Element(Element { value: id.to_string().into(), option });
     Ok(match wish {
-        ValueReference::Plain(value) => Granted::Element(Element { value, option: None }),
-        ValueReference::Option(id) => record(id, Some(id)),
-        ValueReference::Html(text) => rich_text(job, text, is_multi).await?,
-        ValueReference::Person(named) => match people.find(&named) {
+        WrittenElement::Plain(value) => Granted::Element(Element { value, option: None }),
+        WrittenElement::Option(id) => record(id, Some(id)),
+        WrittenElement::Html(text) => rich_text(job, text, is_multi).await?,
+        WrittenElement::Person(named) => match people.find(&named) {
             Some(person) => record(person.id, None),
             None => Granted::Fault(format!("names no member of this project: {named}")),
         },
-        ValueReference::Item(named) => match items.get(named.as_str()) {
+        WrittenElement::Item(named) => match items.get(named.as_str()) {
             Some(id) => record(*id, None),
             None => Granted::Fault(format!("names no live work item of this project: {named}")),
         },

@@ -56,30 +56,30 @@ impl Pairing {
         &mut self,
         job: &InProject<'_>,
         rows: &[Item],
-        looking: ItemSource,
+        source: ItemSource,
     ) -> Result<Option<Arc<ProjectItems>>, Refusal> {
-        self.hold(job, rows, looking, true).await
+        self.hold(job, rows, source, true).await
     }
 
     async fn hold(
         &mut self,
         job: &InProject<'_>,
         items: &[Item],
-        looking: ItemSource,
+        source: ItemSource,
         types_alone: bool,
     ) -> Result<Option<Arc<ProjectItems>>, Refusal> {
         let ctx = &job.call.ctx;
         let left = self.until.map_or(ctx.patience(), |until| until.saturating_duration_since(Instant::now()));
         let patience = left.max(PATIENCE).min(ctx.remaining());
         let reading = Reading { before: &self.before, types_alone };
-        let recorded = settled(job, items, looking, Some(reading), patience).await?;
+        let recorded = settled(job, items, source, Some(reading), patience).await?;
         if recorded.is_none() {
             let older = ctx.meter.is_stale();
-            if looking == ItemSource::Indexed && job.runner.store.processes() > 1 && !older {
+            if source == ItemSource::Indexed && job.runner.store.processes() > 1 && !older {
                 // The write may be by another process, and this process may not have the new row yet.
                 job.runner.changes.tell(Changed::WorkItems(job.card.id));
             }
-            self.again(job, looking).await?;
+            self.again(job, source).await?;
         }
         Ok(recorded)
     }
@@ -107,9 +107,9 @@ impl Pairing {
     ///
     /// # Errors
     /// `store_unavailable` when they were read often enough, or for long enough.
-    pub async fn again(&mut self, job: &InProject<'_>, looking: ItemSource) -> Result<(), Refusal> {
+    pub async fn again(&mut self, job: &InProject<'_>, source: ItemSource) -> Result<(), Refusal> {
         let now = Instant::now();
-        let most = if looking == ItemSource::Indexed { ROUNDS_OF_INDEX } else { ROUNDS };
+        let most = if source == ItemSource::Indexed { ROUNDS_OF_INDEX } else { ROUNDS };
         if self.rounds >= most || now > *self.until.get_or_insert_with(|| now + job.call.ctx.patience()) {
             return Err(Refusal::WriteUndecided);
         }

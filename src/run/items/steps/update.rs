@@ -35,12 +35,12 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         None => job.read_item(id).await?,
     };
     let given = job.given_with(|given| work_items_write::faults_between(given).into())?;
-    let looking = match (decides(&given), read_now) {
+    let source = match (decides(&given), read_now) {
         (true, _) => ItemSource::Deciding,
         (false, true) => ItemSource::Read,
         (false, false) => ItemSource::Indexed,
     };
-    let recorded = settle_open_writes(job, std::slice::from_ref(&stored), looking).await?;
+    let recorded = settle_open_writes(job, std::slice::from_ref(&stored), source).await?;
     let type_id = recorded.types.get(&id).copied();
     let Resolved { mut body, own, keeps } = names::resolve(job, &given, Some((&stored, type_id))).await?;
     if !read_now && (keeps || needs_truth(job, &given, &body, &own, &stored)) {

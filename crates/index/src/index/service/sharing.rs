@@ -3,7 +3,7 @@
 //!
 //! May use: what `service` may use.
 
-use super::super::deployment::{SearchResult, SharedPlace};
+use super::super::deployment::{LoadedOrBuild, SharedPlace};
 use super::super::entry::Entry;
 use super::super::known::{IndexInProgress, ReadResult};
 use super::super::v1_source::V1Source;
@@ -74,14 +74,14 @@ impl Inner {
         let place = self.shared(scope);
         let found = match &place {
             Some(place) => place.find(&entry.progress).await,
-            None => SearchResult::Nothing(None),
+            None => LoadedOrBuild::Nothing(None),
         };
         let alone = match found {
-            SearchResult::Index(verified) => {
+            LoadedOrBuild::Index(verified) => {
                 let known = IndexInProgress::found(verified, self.changes.now());
                 return self.up_to_date(place, known, (&source, entry), need).await;
             }
-            SearchResult::Nothing(alone) => alone,
+            LoadedOrBuild::Nothing(alone) => alone,
         };
         // A build takes long and has the lowest priority. A refresh has the priority of the caller that waits for it.
         let ctx = source.ctx.clone().with_priority(Priority::Index);

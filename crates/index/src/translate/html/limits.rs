@@ -8,8 +8,8 @@ pub(super) const MAX_TAGS: usize = 10_000;
 
 /// Elements without content.
 const VOID: [&str; 8] = ["area", "br", "col", "hr", "img", "input", "source", "wbr"];
-/// Largest number of elements that HTML may create by itself: it opens formatting elements again in every paragraph that
-/// begins while they are open.
+/// Largest number of elements that HTML may create by itself: it opens formatting elements again in every paragraph
+/// that begins while they are open.
 pub(super) const MAX_REOPENED: usize = 100_000;
 
 /// Formatting elements of HTML. The parser opens them again after a misplaced end tag.
@@ -45,8 +45,8 @@ pub(super) fn depth(clean: &str) -> usize {
     deepest
 }
 
-/// Checks whether reading the text might create more than [`MAX_REOPENED`] elements when its end tags are misplaced: then
-/// they do not close an element, but move it.
+/// Checks whether reading the text might create more than [`MAX_REOPENED`] elements when its end tags are misplaced. A
+/// misplaced end tag does not close an element, but moves it.
 pub(super) fn may_reopen_many(html: &str) -> bool {
     let counted = count(html);
     counted.tags.saturating_mul(counted.styled) > MAX_REOPENED
@@ -57,8 +57,8 @@ pub(super) fn may_reopen_many(html: &str) -> bool {
 struct Counted {
     /// At least the number of tags that the text opens.
     tags: usize,
-    /// Formatting elements with attributes among them. Links do not count: a link inside another one closes it. Elements
-    /// without attributes do not count either: HTML keeps at most three equal ones open.
+    /// Formatting elements with attributes among them. Links do not count: a link inside another one closes it.
+    /// Elements without attributes do not count either: HTML keeps at most three equal ones open.
     styled: usize,
     /// Number of elements that HTML opens again, if each end tag closes the element that it names.
     reopened: usize,

@@ -4,7 +4,7 @@
 
 use super::held::Held;
 use super::ledger::{Change, Members, Seen};
-use super::row::{Demand, Row, RowReader};
+use super::row::{Demand, Row, RowContext};
 use crate::units::micros;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -232,7 +232,7 @@ impl Divider {
     ) -> Vec<Planned> {
         let Some((then, at)) = self.clock else { return Vec::new() };
         let (me, now_there) = (self.me, then.saturating_add(micros(now - at)));
-        let looking = RowReader { me, living: &members.living, now: now_there, hold: self.hold };
+        let looking = RowContext { me, living: &members.living, now: now_there, hold: self.hold };
         let planned = names.filter_map(|name| {
             let demand = demands.get(name).copied().unwrap_or_default();
             self.planned(name, demand, &looking, members.all_divide, &used, now)
@@ -250,7 +250,7 @@ impl Divider {
         &self,
         name: &str,
         demand: Demand,
-        looking: &RowReader<'_>,
+        looking: &RowContext<'_>,
         all_divide: bool,
         used: impl Fn(&str) -> usize,
         now: Instant,

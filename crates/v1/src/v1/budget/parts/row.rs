@@ -53,7 +53,7 @@ pub(in crate::v1::budget) struct Demand {
 
 /// The process that reads a row, and the time.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct RowReader<'l> {
+pub(super) struct RowContext<'l> {
     pub me: Uuid,
     pub living: &'l HashSet<Uuid>,
     /// Microseconds since 1970, by the clock of the table.
@@ -94,7 +94,7 @@ impl Row {
     }
 
     /// Returns the parts of other processes, without processes that have been dead for long enough.
-    pub fn others(&self, looking: &RowReader<'_>) -> Vec<Part> {
+    pub fn others(&self, looking: &RowContext<'_>) -> Vec<Part> {
         let hold = micros(looking.hold);
         let others = self.parts.iter().filter(|part| part.process != looking.me).cloned().map(|mut part| {
             part.gone = match looking.living.contains(&part.process) {
@@ -109,7 +109,7 @@ impl Row {
     /// Returns how many calls this process may have in a window from now on; `limit` is its number until now. The
     /// result is never more than the others leave free, and a raise also leaves the reserve for processes without a
     /// part.
-    pub fn limit(&self, looking: &RowReader<'_>, demand: &Demand, limit: usize) -> usize {
+    pub fn limit(&self, looking: &RowContext<'_>, demand: &Demand, limit: usize) -> usize {
         if !demand.is_any() {
             return 0;
         }
@@ -141,7 +141,7 @@ impl Row {
     }
 
     /// Returns the row with `calls` for this process, or without this process when it needs none.
-    pub fn with(&self, looking: &RowReader<'_>, demand: &Demand, calls: usize) -> Self {
+    pub fn with(&self, looking: &RowContext<'_>, demand: &Demand, calls: usize) -> Self {
         let mut parts = self.others(looking);
         if demand.is_any() || calls > 0 {
             let (process, wants, used) = (looking.me, demand.wants(), demand.used);
