@@ -21,7 +21,7 @@ const OF_A_RESOURCE: [&str; 5] = ["resource", "about", "source", "surface", "sha
 const OF_A_REFUSAL: [&str; 4] = ["on", "status", "code", "detail"];
 const OF_AN_OPERATION: [&str; 8] = ["id", "method", "path", "summary", "scopes", "status", "answer", "step"];
 const OF_AN_ORDER: [&str; 3] = ["allowed", "default", "cursor"];
-/// Message for a value that should be an error.
+/// Message for a value that should declare an error.
 const NO_ERROR: &str = "is not [status, \"code\", \"when\"]";
 
 /// Every mapping file, as far as it could be read, and every fault found on the way.

@@ -183,7 +183,7 @@ pub enum TurnTarget {
     Record,
     /// All records of a resource in the project.
     Collection(String),
-    /// The rule of this name, which spans records of the project.
+    /// The rule of this name of the operation's resource. It spans records of the project.
     Rule(String),
 }
 

@@ -24,7 +24,7 @@ impl OwnRecords {
 pub struct Resource {
     /// Name; the file is named after it.
     pub name: String,
-    /// The resource as the program knows it by name, if it does.
+    /// The special resource that this is, when the program knows it by name.
     pub known: Option<Known>,
     /// Mapping file it was declared in.
     pub file: String,

@@ -32,7 +32,7 @@ impl IfMatch {
     pub fn holds(&self, version: Option<&str>) -> bool {
         match self {
             Self::Any => true,
-            // The tag of a compressed form also stands for the record.
+            // A client that sends the tag of a compressed form has read the record too.
             Self::OneOf(tags) => version.is_some_and(|version| tags.iter().any(|tag| plain(tag) == version)),
         }
     }

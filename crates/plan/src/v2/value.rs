@@ -47,7 +47,7 @@ pub fn read_lower_bound(kind: Kind, allowed: &[String], text: &str) -> Result<Ce
     }
 }
 
-/// Returns the instant of a timestamp range. A bare date means its first instant in UTC (O23).
+/// Returns the instant with which a timestamp range is compared. A bare date means its first instant in UTC (O23).
 fn first_instant(written: Option<time::ClientInstant>) -> Option<time::Micros> {
     match written? {
         time::ClientInstant::Instant(micros) => Some(micros),

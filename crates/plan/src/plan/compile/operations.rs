@@ -73,7 +73,8 @@ impl Builder<'_> {
     }
 
     /// Returns the operation's own errors, with the common errors inserted. The error of the mode it needs comes before
-    /// the first error of the same or a higher status, each error of every operation before the first of a higher one.
+    /// the first error of the same or a higher status. An error that every operation has comes before the first of a
+    /// higher status.
     fn errors(&self) -> Vec<ErrorCase> {
         let mut errors = self.spec.errors.clone();
         let needs = |mode: &str| self.spec.head.value.mode.is_some_and(|needed| needed.as_str() == mode);

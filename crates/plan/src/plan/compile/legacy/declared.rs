@@ -61,7 +61,7 @@ pub(super) fn declared(row: &V1Row, operations: &[Operation], rows: &mut Vec<V1O
     Ok(())
 }
 
-/// Returns the faults in the way the variables of the usual successor are filled.
+/// Returns the faults in the way the variables and parameters of the usual successor are filled.
 pub(super) fn fills(row: &V1Operation, operations: &[Operation]) -> Vec<String> {
     let Some(successor) = row.successors.first().map(|&index| &operations[index]) else {
         return row.fills.iter().map(|(name, _)| format!("fills › {name}: there is no successor")).collect();
