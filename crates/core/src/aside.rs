@@ -38,8 +38,8 @@ impl Default for ExclusiveThread {
 }
 
 impl ExclusiveThread {
-    /// As [`aside`], but waits until no other work holds the lock. The thread holds the lock until its work has ended,
-    /// so that no work starts beside work that hangs.
+    /// As [`aside`], but first waits until no other work holds the lock; `time` includes this wait. The thread holds
+    /// the lock until its work has ended, so that no work starts beside work that hangs.
     pub async fn aside<T: Send + 'static>(
         &self,
         name: &str,

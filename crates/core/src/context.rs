@@ -16,7 +16,7 @@ const MARGIN: Duration = Duration::from_millis(500);
 /// for a write.
 const MARGIN_OF_WRITES: Duration = Duration::from_secs(3);
 
-/// Longest wait for v1's quota in a build, or in a read of another request, before the waiting requests are told of it.
+/// Longest wait for v1's quota in a build, or in a read that another request began, before the waiters are told of it.
 const HOLD: Duration = Duration::from_secs(1);
 
 /// The priority of calls when v1's quota is short, the most urgent first.

@@ -134,7 +134,7 @@ pub enum Refusal {
     },
     /// 502 `upstream_error`: an answer of v1 that cannot be true, so it is not passed on.
     UpstreamError {
-        /// Prose for the client, for example which part was stored.
+        /// Prose for the client, for example which part was stored and which was not.
         detail: String,
         /// For the log only.
         cause: String,

@@ -19,13 +19,13 @@ impl Bounds {
         Self { most, life: None, idle: None, recent: false }
     }
 
-    /// Drops an entry this time after it was stored.
+    /// Limits the lifetime: an entry is dropped when `life` has passed since it was stored.
     #[must_use]
     pub fn for_time(self, life: Duration) -> Self {
         Self { life: Some(life), ..self }
     }
 
-    /// Drops an entry this time after its last use.
+    /// Drops an entry when `idle` has passed since its last use.
     #[must_use]
     pub fn while_used_within(self, idle: Duration) -> Self {
         Self { idle: Some(idle), ..self }

@@ -23,9 +23,9 @@ pub enum Changed {
     Written(Uuid),
     /// Records of this project that are read singly, by a delete that the index follows in full. Single answers do not.
     Answers(Uuid),
-    /// Pages of work items of this project, by a write that cached single answers do not follow.
+    /// Pages of work items of this project, by a write that the index follows. Cached single answers do not.
     Pages(Uuid),
-    /// One record, by a write that cached single answers do not follow.
+    /// One record, by a write that collections and the index follow. Cached single answers do not.
     Record(Uuid),
     /// The permissions in the workspace with this slug and in its projects, and which workspace has this slug.
     WorkspaceAccess(Box<str>),
@@ -35,7 +35,7 @@ pub enum Changed {
     AnyProjectAccess,
     /// The permissions of a key's owner. A key is named by its SHA-256.
     KeyAccess([u8; 32]),
-    /// The identity of a key's owner, and the permissions.
+    /// The identity of a key's owner, and the owner's permissions.
     Identity([u8; 32]),
     /// v1 has refused a request with this key, so that older data than usual must not stand in for its answer.
     Refused([u8; 32]),

@@ -10,8 +10,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Maximum number of remembered changes. When there are more, the older half is forgotten. Then all reads that began
-/// before them count as void.
+/// Maximum number of remembered changes. When there are more, the older half is forgotten. Every read that began
+/// before the last forgotten change then counts as void.
 const MOST: usize = 200_000;
 
 /// Number of the latest changes whose instants are remembered.

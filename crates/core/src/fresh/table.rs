@@ -11,9 +11,9 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Number of entries up to which old ones are not searched.
+/// With fewer entries than this, the table does not look for old ones.
 const FEW: usize = 1024;
-/// The part of all entries (one in so many) that is evicted at once, so that the search for them is rare.
+/// When the table is too heavy, one in this many entries is evicted at once, so that the search for them is rare.
 const PART: usize = 16;
 
 /// A type that can be a key.
@@ -84,7 +84,7 @@ pub(super) struct Table<K, V, W> {
     weight: u64,
     /// Counter of uses.
     uses: u64,
-    /// Number of entries at which old ones are searched.
+    /// Number of entries from which the table looks for old ones before it adds another.
     room: usize,
     figures: Figures,
 }

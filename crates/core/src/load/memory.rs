@@ -3,8 +3,9 @@
 //! Request bodies, answers until they are sent, and answers of v1 are counted. Data made from them on the
 //! way (parsed rows and the like) is not counted, so a process takes a small multiple of the budget at most.
 //!
-//! The budget is shared like a pool. Up to half of it is free for all. Beyond that, a holder that has some gets no
-//! more than its [`Share`] of what is still free. A client that holds nothing yet is refused only when no room is left.
+//! The budget is shared like a pool. Any holder may take bytes until half is in use. Then a holder that has some gets
+//! no more than its [`Share`] of what is still free. A client that holds nothing yet is refused only when no room is
+//! left.
 //!
 //! May use: `load::asker`, `load::pool`.
 

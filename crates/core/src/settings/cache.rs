@@ -52,7 +52,7 @@ settings! {
         ahead: bool = Reader::get,
         /// Bytes held by the indices of all projects together.
         max_size: usize = bytes,
-        /// Directory of the indices between starts; by default beside the store's file.
+        /// Directory of the indices between starts; by default beside the store's file, or in a PostgreSQL store.
         directory: Option<PathBuf> = Reader::optional,
     }
 }

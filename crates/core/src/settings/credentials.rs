@@ -20,7 +20,7 @@ settings! {
     /// key.
     #[derive(Debug, Clone, PartialEq, Eq)]
     SecretSettings {
-        /// File with secrets, one per line. The first seals; all of them open.
+        /// File with secrets, one per line. The first one encrypts; each of them can decrypt.
         key_file: Option<PathBuf> = Reader::optional,
         /// The same secrets as text, separated by commas; takes precedence over the file.
         key: Option<Secret> = Reader::secret,

@@ -68,7 +68,7 @@ settings! {
         public: PublicSettings = PublicSettings::read,
         /// A v2 of the deployment's own.
         native: NativeSettings = native(&listen, &public),
-        /// The strictness towards incoming requests.
+        /// The handling of incoming requests and outgoing answers.
         edge: EdgeSettings = EdgeSettings::read,
         /// The deployment behind the gateway (v1).
         upstream: UpstreamSettings = UpstreamSettings::read,

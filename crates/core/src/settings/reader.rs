@@ -34,7 +34,7 @@ macro_rules! settings {
 }
 pub(super) use settings;
 
-/// The setting that every file has. Among settings with the same last part, this one is suggested.
+/// The setting that every deployment sets. Among settings with the same last part, this one is suggested.
 const NEEDED: &str = "upstream.base_url";
 
 /// The merged sources, with a record of the names that were read.

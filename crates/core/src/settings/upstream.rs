@@ -52,8 +52,8 @@ impl UpstreamSettings {
         self.base_url.as_ref().ok_or_else(|| missing().into())
     }
 
-    /// Checks that the deployment behind is not this gateway itself, which serves at `listen`. Commands that do not
-    /// serve do not need this check.
+    /// Checks that the deployment behind is not this gateway itself, which serves at `listen`. Loading
+    /// does not check this, because commands that do not serve need not know where a gateway listens.
     ///
     /// # Errors
     /// Fails when it is the gateway, as far as this is known without a connection.

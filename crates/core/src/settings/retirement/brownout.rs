@@ -14,7 +14,7 @@ pub struct Brownout {
     pub from: Timestamp,
     /// End of the window.
     pub until: Timestamp,
-    /// Clients that are refused, as the report names them; all when empty.
+    /// Clients that the window is for, as the report names them; all when empty.
     pub clients: Vec<String>,
     /// Whether calls are only counted, and answered as usual.
     pub dry_run: bool,
