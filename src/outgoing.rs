@@ -2,7 +2,7 @@
 //!
 //! May use: `json`.
 
-use crate::json::LiteralJson;
+use crate::json::SafeJson;
 use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, RequestBuilder};
@@ -61,7 +61,7 @@ pub async fn ask(
     let started = Instant::now();
     let answer = request.send().await?;
     let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
-    let LiteralJson(json) = serde_json::from_slice(&answer.bytes().await?).unwrap_or_default();
+    let SafeJson(json) = serde_json::from_slice(&answer.bytes().await?).unwrap_or_default();
     Ok(Answer { status, headers, json, took: started.elapsed() })
 }
 

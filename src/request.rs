@@ -17,7 +17,7 @@ use crate::edge::{ClientAddress, V2Answer, client_agent};
 use crate::idempotency::{Idempotency, Key};
 use crate::limits::{Class, CredentialId, Limits};
 use crate::plan::routes::{RouteMatch, Routes};
-use crate::plan::{BodyRule, Extent, Method, Operation, OwnRecords, Plan, Surface, V1Found, V1Operation};
+use crate::plan::{BodyRule, Extent, Method, Operation, OwnRecords, Plan, Surface, V1Operation, V1RouteMatch};
 use crate::refusal::Refusal;
 use crate::run::{Call, Job, Runner};
 use crate::settings::Mode;
@@ -321,7 +321,7 @@ impl V2 {
         let Some(rest) = head.uri.path().strip_prefix("/api/v2/") else { return usual };
         let path = format!("/api/v1/{rest}");
         let v1 = &self.runner.plan.v1;
-        let V1Found::Operation { operation, .. } = v1.find(head.method.as_str(), &path) else { return usual };
+        let V1RouteMatch::Operation { operation, .. } = v1.find(head.method.as_str(), &path) else { return usual };
         match &v1.all()[operation] {
             V1Operation { extent: Extent::None(why), served: true, .. } => {
                 format!("{}. {why}", usual.trim_end_matches('.'))

@@ -9,7 +9,7 @@
 //!
 //! May use: `aside`, `settings`, `telemetry`.
 
-use crate::aside::{ExclusiveThread, READING};
+use crate::aside::{READING, WorkLock};
 use crate::settings::TlsSettings;
 use crate::telemetry::field;
 use parking_lot::{Mutex, RwLock};
@@ -61,7 +61,7 @@ struct Shared {
     /// State of the files at the last check.
     seen: Mutex<[Stamp; 2]>,
     /// Allows one reader of the files at a time.
-    reading: ExclusiveThread,
+    reading: WorkLock,
 }
 
 /// A certificate that was read and is not in use yet.
@@ -81,7 +81,7 @@ impl Tls {
             files: files.clone(),
             current: RwLock::new(certificate),
             seen: Mutex::new(seen),
-            reading: ExclusiveThread::default(),
+            reading: WorkLock::default(),
         };
         Ok(Self(Arc::new(shared)))
     }

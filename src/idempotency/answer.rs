@@ -6,7 +6,7 @@
 //! May use: `json`, `oauth` (the keyring), `refusal`, `store`, `v2`.
 
 use super::key::Key;
-use crate::json::LiteralJson;
+use crate::json::SafeJson;
 use crate::oauth::{Keyring, opened_by, sealed_by};
 use crate::refusal::{FieldError, Refusal};
 use crate::store::KeptAnswer;
@@ -72,7 +72,7 @@ fn cipher(key: &Key, place: &str) -> XChaCha20Poly1305 {
 
 /// Returns the id of the record that an answer shows.
 pub(super) fn record_of(answer: &Result<Reply, Refusal>) -> Option<Uuid> {
-    let LiteralJson(body) = serde_json::from_slice(answer.as_ref().ok()?.body.as_deref()?).ok()?;
+    let SafeJson(body) = serde_json::from_slice(answer.as_ref().ok()?.body.as_deref()?).ok()?;
     Uuid::try_parse(body.get("id")?.as_str()?).ok()
 }
 

@@ -7,7 +7,7 @@
 //! May use: `aside`, `settings`, `protocol::secret`.
 
 use super::protocol::secret;
-use crate::aside::ExclusiveThread;
+use crate::aside::WorkLock;
 use crate::settings::SecretSettings;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -79,7 +79,7 @@ pub struct Keyring {
     ring: Arc<RwLock<Ring>>,
     file: Option<Arc<Path>>,
     /// Lets only one thread at a time read the file again.
-    reading: ExclusiveThread,
+    reading: WorkLock,
 }
 
 /// Equal keyrings have the same secrets in the same order.
@@ -101,15 +101,11 @@ impl Keyring {
     pub fn open(settings: &SecretSettings) -> Result<Option<Self>, KeyringError> {
         if let Some(text) = &settings.key {
             let ring = Ring::of(text.expose(), None).ok_or(KeyringError::Malformed { place: "secrets.key" })?;
-            return Ok(Some(Self {
-                ring: Arc::new(RwLock::new(ring)),
-                file: None,
-                reading: ExclusiveThread::default(),
-            }));
+            return Ok(Some(Self { ring: Arc::new(RwLock::new(ring)), file: None, reading: WorkLock::default() }));
         }
         let Some(path) = &settings.key_file else { return Ok(None) };
         let ring = Arc::new(RwLock::new(read(path)?));
-        Ok(Some(Self { ring, file: Some(path.as_path().into()), reading: ExclusiveThread::default() }))
+        Ok(Some(Self { ring, file: Some(path.as_path().into()), reading: WorkLock::default() }))
     }
 
     fn ids(&self) -> Vec<String> {
@@ -264,7 +260,7 @@ mod tests {
 
     fn ring(text: &str) -> Keyring {
         let ring = Ring::of(text, None).unwrap();
-        Keyring { ring: Arc::new(RwLock::new(ring)), file: None, reading: ExclusiveThread::default() }
+        Keyring { ring: Arc::new(RwLock::new(ring)), file: None, reading: WorkLock::default() }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! May use: `edge` (the trait of what is done to answers), `plan`, `settings`, `usage` (the names of clients).
 
 use crate::edge::{Notice as Said, Notices};
-use crate::plan::{Fill, Operation, Plan, V1Found, V1Operation};
+use crate::plan::{Fill, Operation, Plan, V1Operation, V1RouteMatch};
 use crate::settings::{Brownout, EVERY, Notice, Settings, most_similar};
 use crate::usage::client_of;
 use http::header::USER_AGENT;
@@ -104,7 +104,7 @@ impl Retirement {
     }
 
     fn at(&self, now: Timestamp, method: &str, asked: &Uri, headers: &HeaderMap) -> Option<Said> {
-        let V1Found::Operation { operation: index, .. } = self.plan.v1.find(method, asked.path()) else {
+        let V1RouteMatch::Operation { operation: index, .. } = self.plan.v1.find(method, asked.path()) else {
             return None;
         };
         let row = &self.plan.v1.all()[index];

@@ -3,7 +3,7 @@
 //! Numbers stay valid as long as the process runs. The name of an operation decides: it has the same number in each
 //! plan, and counts that wait to be written keep their names when the plan is exchanged. May use: `plan`.
 
-use crate::plan::{Plan, V1Found};
+use crate::plan::{Plan, V1RouteMatch};
 use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -87,7 +87,7 @@ impl Operations {
     }
 
     pub(super) fn of_v1(&self, names: &Names, method: &str, path: &str) -> u32 {
-        if let V1Found::Operation { operation, .. } = self.plan.v1.find(method, path) {
+        if let V1RouteMatch::Operation { operation, .. } = self.plan.v1.find(method, path) {
             return self.v1[operation];
         }
         let name = format!("{UNKNOWN} {}", self.plan.v1.guess(method, path));

@@ -2,7 +2,7 @@
 
 use super::support::plan;
 use causeway::mapping::{Files, Texts};
-use causeway::plan::{Extent, Field, Plan, Source, Special, V1Found, V1Operation, compile};
+use causeway::plan::{Extent, Field, Plan, Source, Special, V1Operation, V1RouteMatch, compile};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -20,7 +20,7 @@ fn filled(template: &str) -> String {
 
 fn named<'p>(plan: &'p Plan, method: &str, path: &str) -> &'p V1Operation {
     match plan.v1.find(method, path) {
-        V1Found::Operation { operation, .. } => &plan.v1.all()[operation],
+        V1RouteMatch::Operation { operation, .. } => &plan.v1.all()[operation],
         other => panic!("{method} {path}: {other:?}"),
     }
 }
@@ -105,7 +105,7 @@ fn every_recorded_call_of_v1_is_named_with_its_successor_or_a_reason() {
     let mut others: BTreeMap<String, usize> = BTreeMap::new();
     for (file, name, method, path) in all {
         match plan.v1.find(&method, &path) {
-            V1Found::Operation { operation, .. } => {
+            V1RouteMatch::Operation { operation, .. } => {
                 let row = &plan.v1.all()[operation];
                 match &row.extent {
                     Extent::All => assert!(!row.successors.is_empty(), "{file} {name}"),
@@ -115,8 +115,8 @@ fn every_recorded_call_of_v1_is_named_with_its_successor_or_a_reason() {
                     Extent::None(why) => assert!(row.successors.is_empty() && why.ends_with('.'), "{file} {name}"),
                 }
             }
-            V1Found::NoMethod => assert!(!plan.v1.methods(&path).contains(&method.as_str()), "{file} {name}"),
-            V1Found::Unknown => *others.entry(plan.v1.guess(&method, &path)).or_default() += 1,
+            V1RouteMatch::NoMethod => assert!(!plan.v1.methods(&path).contains(&method.as_str()), "{file} {name}"),
+            V1RouteMatch::Unknown => *others.entry(plan.v1.guess(&method, &path)).or_default() += 1,
         }
     }
     // The rest has no path at v1: the reason is that it is none.
@@ -143,9 +143,9 @@ fn a_path_that_is_not_known_is_named_without_what_it_holds() {
     assert_eq!(plan.v1.guess("GET", &long), format!("GET {}…/", "states/".repeat(12)));
     // A path that v1 redirects is the same operation; a path with two slashes is none.
     let found = plan.v1.find("GET", "/api/v1/users/me");
-    assert!(matches!(found, V1Found::Operation { missing_slash: true, .. }), "{found:?}");
-    assert_eq!(plan.v1.find("PUT", "/api/v1/users/me/"), V1Found::NoMethod);
-    assert_eq!(plan.v1.find("GET", "/api/v1//users/me/"), V1Found::Unknown);
+    assert!(matches!(found, V1RouteMatch::Operation { missing_slash: true, .. }), "{found:?}");
+    assert_eq!(plan.v1.find("PUT", "/api/v1/users/me/"), V1RouteMatch::NoMethod);
+    assert_eq!(plan.v1.find("GET", "/api/v1//users/me/"), V1RouteMatch::Unknown);
 }
 
 /// Returns the fields that v1 showed in recorded records of a resource, without those of expansions and selections.
@@ -162,7 +162,7 @@ fn shown(plan: &Plan) -> BTreeMap<String, BTreeSet<String>> {
             if request["method"] != "GET" || answer["status"] != 200 || selects {
                 continue;
             }
-            let V1Found::Operation { operation, .. } = plan.v1.find("GET", &text(&request["path"])) else {
+            let V1RouteMatch::Operation { operation, .. } = plan.v1.find("GET", &text(&request["path"])) else {
                 continue;
             };
             let row = &plan.v1.all()[operation];

@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 use causeway::app::{App, ReloadError, Reloader};
-use causeway::json::LiteralJson;
+use causeway::json::SafeJson;
 use causeway::oauth::OAuth;
 use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::settings::{LoadArgs, Loaded, Settings};
@@ -291,7 +291,7 @@ impl Gateway {
             status: head.status.as_u16(),
             headers: head.headers.iter().map(|(name, value)| (name.as_str().to_owned(), text(value))).collect(),
             all_headers: head.headers,
-            json: serde_json::from_slice(&bytes).map(|LiteralJson(json)| json).unwrap_or_default(),
+            json: serde_json::from_slice(&bytes).map(|SafeJson(json)| json).unwrap_or_default(),
             bytes,
         }
     }

@@ -29,15 +29,15 @@ pub async fn aside<T: Send + 'static>(
 
 /// A lock for work on threads of its own: one piece of work runs at a time. Clones are the same lock.
 #[derive(Debug, Clone)]
-pub struct ExclusiveThread(Arc<Semaphore>);
+pub struct WorkLock(Arc<Semaphore>);
 
-impl Default for ExclusiveThread {
+impl Default for WorkLock {
     fn default() -> Self {
         Self(Arc::new(Semaphore::new(1)))
     }
 }
 
-impl ExclusiveThread {
+impl WorkLock {
     /// As [`aside`], but first waits until no other work holds the lock; `time` includes this wait. The thread holds
     /// the lock until its work has ended, so that no work starts beside work that hangs.
     pub async fn aside<T: Send + 'static>(
@@ -75,7 +75,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_hanging_task_keeps_running_and_blocks_a_second_one() {
-        let (alone, short) = (ExclusiveThread::default(), Duration::from_millis(50));
+        let (alone, short) = (WorkLock::default(), Duration::from_millis(50));
         let (go_on, waits) = channel::<()>();
         assert_eq!(alone.aside("test", short, move || waits.recv().is_ok()).await, None);
         assert_eq!(alone.aside("test", short, || -> bool { panic!("begun beside the other") }).await, None);

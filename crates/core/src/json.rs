@@ -17,9 +17,9 @@ pub const MOST_LEVELS: usize = 120;
 
 /// A value exactly as written.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct LiteralJson(pub Value);
+pub struct SafeJson(pub Value);
 
-impl<'de> Deserialize<'de> for LiteralJson {
+impl<'de> Deserialize<'de> for SafeJson {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         DepthReader(0).deserialize(from).map(Self)
     }
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> serde_json::Result<Value> {
-        serde_json::from_str(text).map(|LiteralJson(value)| value)
+        serde_json::from_str(text).map(|SafeJson(value)| value)
     }
 
     #[test]

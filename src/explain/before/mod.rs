@@ -13,7 +13,7 @@ mod told;
 
 pub use told::{NoEquivalent, Replacement, Successor};
 
-use crate::plan::{Plan, V1Found};
+use crate::plan::{Plan, V1RouteMatch};
 use request::Call;
 use serde_json::Value;
 
@@ -21,13 +21,13 @@ use serde_json::Value;
 pub fn replace(plan: &Plan, method: &str, target: &str, body: Option<&Value>) -> Result<Replacement, String> {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let (row, missing_slash) = match plan.v1.find(method, path) {
-        V1Found::Operation { operation, missing_slash } => (operation, missing_slash),
-        V1Found::NoMethod => {
+        V1RouteMatch::Operation { operation, missing_slash } => (operation, missing_slash),
+        V1RouteMatch::NoMethod => {
             let reason =
                 format!("v1 has no {method} here and answers 405; it has {}.", plan.v1.methods(path).join(", "));
             return Ok(Replacement::without(plan.v1.guess(method, path), "a method v1 lacks", "unknown", reason));
         }
-        V1Found::Unknown => {
+        V1RouteMatch::Unknown => {
             let reason = "No public path of v1 that is known here; the gateway passes it on as it is.".to_owned();
             return Ok(Replacement::without(plan.v1.guess(method, path), "not known", "unknown", reason));
         }

@@ -8,7 +8,7 @@
 //!
 //! May use: what `run` may use.
 
-use crate::json::{self, LiteralJson};
+use crate::json::{self, SafeJson};
 use crate::plan::{Answer, BodyRule, Input, Known, Method, OnCreate, OwnRecords, Source, Special, Step};
 use crate::refusal::Refusal;
 use crate::run::items::fields::{Newest, newest};
@@ -141,7 +141,7 @@ impl Job {
             let query = format!("per_page={PAGE}&offset={}", page * PAGE);
             let reading = self.as_operation(list, Parameters::parse(&query));
             let body = Box::pin(reading.run_operation()).await?.body.unwrap_or_default();
-            let LiteralJson(body) = serde_json::from_slice(&body).map_err(Refusal::internal)?;
+            let SafeJson(body) = serde_json::from_slice(&body).map_err(Refusal::internal)?;
             let rows = body.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
             found.extend(rows.iter().filter(|row| self.shows(row, given)).filter_map(Candidate::of));
             if body.get("next").is_none_or(Value::is_null) {

@@ -47,7 +47,7 @@ pub struct Reading<K: Key, V: Value, E: Value + From<ReadLost>> {
     fault: Option<E>,
 }
 
-enum ReadStart<K: Key, V: Value, E: Value + From<ReadLost>> {
+enum LookupOutcome<K: Key, V: Value, E: Value + From<ReadLost>> {
     Kept(Kept<V>),
     UnderWay(Moment, Waiting<V, E>),
     Begun(Reading<K, V, E>, Waiting<V, E>),
@@ -139,31 +139,31 @@ impl<K: Key, V: Value, E: Value + From<ReadLost>> Fresh<K, V, E> {
     {
         let (reading, waiting) = loop {
             match self.ask(key, &need) {
-                ReadStart::Kept(kept) => return Ok(kept),
-                ReadStart::UnderWay(began, waiting) => match outcome_of(waiting).await {
+                LookupOutcome::Kept(kept) => return Ok(kept),
+                LookupOutcome::UnderWay(began, waiting) => match outcome_of(waiting).await {
                     Ok(kept) if self.table.lock().meets(&need, &kept) => return Ok(kept),
                     Err(fault) if need.is_met(began) => return Err(fault),
                     _ => {}
                 },
-                ReadStart::Begun(reading, waiting) => break (reading, waiting),
+                LookupOutcome::Begun(reading, waiting) => break (reading, waiting),
             }
         };
         spawn(read(reading));
         outcome_of(waiting).await
     }
 
-    fn ask(&self, key: &K, need: &Need) -> ReadStart<K, V, E> {
+    fn ask(&self, key: &K, need: &Need) -> LookupOutcome<K, V, E> {
         let mut table = self.table.lock();
         if let Some(kept) = table.kept(key, need) {
-            return ReadStart::Kept(kept);
+            return LookupOutcome::Kept(kept);
         }
         if let Some((began, waiting)) = table.under_way(key) {
-            return ReadStart::UnderWay(began, waiting);
+            return LookupOutcome::UnderWay(began, waiting);
         }
         let (tell, told) = oneshot::channel();
         let (began, waiting) = (self.changes.now(), told.shared());
         table.begin(key, began, waiting.clone());
-        ReadStart::Begun(
+        LookupOutcome::Begun(
             Reading { of: self.clone(), key: key.clone(), began, tell: Some(tell), fault: None },
             waiting,
         )

@@ -7,7 +7,7 @@
 //! May use: `json`, `plan`, `v1` (objects), `v2`, overlay values of `store`.
 
 use super::{Held, html};
-use crate::json::{self, LiteralJson};
+use crate::json::{self, SafeJson};
 use crate::plan::{Field, Keep, Kind, Resource, Rows, ValueType};
 use crate::store::{OverlayValue, overlay_wins};
 use crate::v1::Object;
@@ -350,7 +350,7 @@ fn as_writes_show<'t>(field: &ReadField, raw: &'t str) -> Result<Cow<'t, str>, F
 fn winning(field: &ReadField, raw: &str, overlay: &[OverlayValue]) -> Result<Option<String>, Fault> {
     let Some(kept) = overlay.iter().find(|kept| kept.field == *field.name) else { return Ok(None) };
     let shown = as_writes_show(field, raw)?;
-    let LiteralJson(current) = serde_json::from_str(&shown).map_err(|fault| wrong(field, &fault.to_string()))?;
+    let SafeJson(current) = serde_json::from_str(&shown).map_err(|fault| wrong(field, &fault.to_string()))?;
     Ok(overlay_wins(&kept.seen, &current).then(|| kept.value.to_string()))
 }
 

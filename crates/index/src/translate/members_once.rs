@@ -3,7 +3,7 @@
 //! May use: `json`, this folder.
 
 use super::Fault;
-use crate::json::LiteralJson;
+use crate::json::SafeJson;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -20,7 +20,7 @@ impl<'de> Deserialize<'de> for Once {
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Once, A::Error> {
                 let mut members = Map::new();
-                while let Some((key, LiteralJson(value))) = map.next_entry::<String, LiteralJson>()? {
+                while let Some((key, SafeJson(value))) = map.next_entry::<String, SafeJson>()? {
                     if members.contains_key(&key) {
                         return Err(A::Error::custom(format!("`{key}` stands twice")));
                     }

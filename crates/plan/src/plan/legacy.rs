@@ -19,7 +19,7 @@ const BASE: &str = "/api/v1/";
 
 /// The result of looking up a call of v1.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum V1Found {
+pub enum V1RouteMatch {
     /// An operation.
     Operation {
         /// Index of the operation.
@@ -79,10 +79,10 @@ impl V1Operations {
     }
 
     /// Looks up the operation of `method` on `path` (raw, from `/api/v1/` on, without the query).
-    pub fn find(&self, method: &str, path: &str) -> V1Found {
-        self.walk(path, None).map_or(V1Found::Unknown, |(node, missing_slash)| {
-            let found = node.find(method).map(|operation| V1Found::Operation { operation, missing_slash });
-            found.unwrap_or(V1Found::NoMethod)
+    pub fn find(&self, method: &str, path: &str) -> V1RouteMatch {
+        self.walk(path, None).map_or(V1RouteMatch::Unknown, |(node, missing_slash)| {
+            let found = node.find(method).map(|operation| V1RouteMatch::Operation { operation, missing_slash });
+            found.unwrap_or(V1RouteMatch::NoMethod)
         })
     }
 

@@ -31,7 +31,7 @@ pub use column::Column;
 pub use compile::compile;
 pub use kind::{Kind, ValueType};
 pub use known::{BY_KEY, Known};
-pub use legacy::{Extent, Fill, V1Found, V1Operation, V1Operations};
+pub use legacy::{Extent, Fill, V1Operation, V1Operations, V1RouteMatch};
 pub use operation::{
     BodyRule, Calls, Extra, Filter, FilterTest, Input, Made, Operation, Param, ParamRole, PlannedCall, Turn,
     TurnTarget,

@@ -7,7 +7,7 @@
 
 use super::audit_record::AuditRecord;
 use super::error::StoreError;
-use crate::json::LiteralJson;
+use crate::json::SafeJson;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 use uuid::Uuid;
@@ -36,7 +36,7 @@ impl AuditRecord {
         }
         let values = [self.old_value.as_mut(), self.new_value.as_mut(), Some(&mut self.metadata)];
         for value in values.into_iter().flatten().filter(|value| names_projects(value)) {
-            let LiteralJson(mut read) = serde_json::from_str(value.get())
+            let SafeJson(mut read) = serde_json::from_str(value.get())
                 .map_err(|_| StoreError::unreadable("value of the audit log", value.get()))?;
             leave_out(&mut read, sees);
             *value = raw(&read)?;

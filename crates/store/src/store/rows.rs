@@ -5,7 +5,7 @@
 
 use super::error::StoreError;
 use super::session::Session;
-use crate::json::{self, LiteralJson};
+use crate::json::{self, SafeJson};
 use futures_util::TryStreamExt;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -94,7 +94,7 @@ macro_rules! kept_as_json {
 
 known_to_databases!(String => Text, i64 => Whole, f64 => Real);
 kept_as_json!(
-    Value => |text| serde_json::from_str(text).map(|LiteralJson(value)| value),
+    Value => |text| serde_json::from_str(text).map(|SafeJson(value)| value),
     Map<String, Value> => |text| json::members(text.as_bytes()),
     Box<RawValue> => |text| serde_json::from_str(text),
     Vec<String> => |text| serde_json::from_str(text),

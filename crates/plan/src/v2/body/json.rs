@@ -1,6 +1,6 @@
 //! Parsing of the bytes of a body as JSON. May use: `json`, `refusal`.
 
-use crate::json::LiteralJson;
+use crate::json::SafeJson;
 use crate::refusal::Refusal;
 use serde_json::{Map, Value};
 
@@ -25,7 +25,7 @@ pub fn parse(content_type: Option<&str>, bytes: &[u8]) -> Result<Map<String, Val
     if media.is_some_and(|media| media != "application/json") {
         return Err(Refusal::invalid("The body must be JSON, sent with Content-Type: application/json."));
     }
-    match serde_json::from_slice(bytes).map(|LiteralJson(value)| value) {
+    match serde_json::from_slice(bytes).map(|SafeJson(value)| value) {
         Ok(Value::Object(members)) => {
             if let Some(name) = reserved_in(&members) {
                 let fault = format!("no member can have the name {name:.60}");
