@@ -5,7 +5,7 @@
 //! text into an outline that holds no content and counts the steps. Reading stops as soon as there are more steps than
 //! a fixed number for each byte. So the cost of sanitising grows linearly with the length.
 //!
-//! May use: nothing of this crate.
+//! May use: this folder.
 
 use super::limits::{MAX_REOPENED, MAX_TAGS, may_reopen_many};
 use html5ever::interface::{ElementFlags, NodeOrText, QuirksMode, TreeSink};
