@@ -7,7 +7,7 @@ use crate::settings::HttpAddress;
 use bytes::Bytes;
 use http::uri::Scheme;
 use http::{Request, Version};
-use http_body_util::{BodyExt, Empty, Limited};
+use http_body_util::{BodyExt, Full, Limited};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ async fn asked(address: &HttpAddress, instance: &Instance) -> Result<(u16, Value
         HopSettings { connect_timeout: PATIENCE, pool_size: 1, idle: PATIENCE, versions: Versions::Http1 };
     let hop = Hop::new(&scheme, &settings).map_err(|fault| fault.to_string())?;
     let request = Request::get(format!("{}{ASKED}", address.as_str())).header("accept", "application/json");
-    let mut request = request.body(Empty::<Bytes>::new()).map_err(|fault| fault.to_string())?;
+    let mut request = request.body(Full::<Bytes>::default()).map_err(|fault| fault.to_string())?;
     instance.sign(request.headers_mut(), Version::HTTP_11);
     let (head, body) = hop.send(request).await.map_err(|fault| chain(&fault))?.into_parts();
     let body = Limited::new(body, LARGEST).collect().await.map(|body| body.to_bytes()).unwrap_or_default();

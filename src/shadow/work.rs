@@ -16,7 +16,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use http::uri::Scheme;
 use http::{HeaderValue, Request, Version};
-use http_body_util::{BodyExt, Empty, Limited};
+use http_body_util::{BodyExt, Full, Limited};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -138,7 +138,7 @@ impl Comparer {
 /// Client for the other side. It sends only to the configured address: redirects are not followed.
 #[derive(Clone)]
 pub(super) struct OtherSideClient {
-    hop: Hop<Empty<Bytes>>,
+    hop: Hop<Full<Bytes>>,
     address: HttpAddress,
     instance: Instance,
 }
@@ -152,7 +152,7 @@ impl OtherSideClient {
 
     /// Sends a read with `key` and returns the answer; none when there is no answer, or one that only reports trouble.
     pub(super) async fn ask(&self, path: &str, key: &V1Key) -> Option<Side> {
-        let mut request = Request::get(format!("{}{path}", self.address.as_str())).body(Empty::new()).ok()?;
+        let mut request = Request::get(format!("{}{path}", self.address.as_str())).body(Full::default()).ok()?;
         let mut secret = HeaderValue::from_str(key.expose()).ok()?;
         secret.set_sensitive(true);
         let headers = request.headers_mut();

@@ -225,14 +225,17 @@ impl<K: Key, V: Value, W: Clone> Table<K, V, W> {
     fn evict(&mut self, key: &K) -> Vec<(K, V)> {
         let mut evicted = Vec::new();
         while self.weight > self.bounds.capacity {
-            let others = self.slots.iter().filter(|(other, slot)| *other != key && slot.kept.is_some());
-            let mut others: Vec<(u64, K)> = others.map(|(other, slot)| (slot.used, other.clone())).collect();
-            if others.is_empty() {
+            let others = || self.slots.iter().filter(|(other, slot)| *other != key && slot.kept.is_some());
+            // Plain numbers are sorted, because the code of a sort is compiled once for each type of its values.
+            let mut used: Vec<u64> = others().map(|(_, slot)| slot.used).collect();
+            if used.is_empty() {
                 break;
             }
-            let some = (others.len() / PART).max(1);
-            others.select_nth_unstable_by_key(some - 1, |(used, _)| *used);
-            for (_, other) in others.drain(..some) {
+            let some = (used.len() / PART).max(1);
+            let last = *used.select_nth_unstable(some - 1).1;
+            let oldest: Vec<K> =
+                others().filter(|(_, slot)| slot.used <= last).map(|(other, _)| other.clone()).collect();
+            for other in oldest {
                 let Some(slot) = self.slots.get_mut(&other) else { continue };
                 self.weight -= std::mem::take(&mut slot.weight);
                 evicted.extend(slot.kept.take().map(|kept| (other.clone(), kept.value)));
