@@ -5,16 +5,20 @@
 //! It handles no redirects, no proxies of the environment and no compression. May use:
 //! `worker`, this folder.
 
+#[cfg(test)]
+mod early_tests;
 mod fault;
 mod in_time;
 mod instance;
 mod retries;
+mod tcp;
 
 pub use fault::{HopError, chain};
 pub use instance::Instance;
 pub use retries::Retries;
 
 use in_time::{BoxError, InTime};
+use tcp::TcpConnector;
 
 use crate::worker;
 use bytes::Bytes;
@@ -55,7 +59,7 @@ pub struct HopSettings {
 }
 
 /// Connections of one thread.
-type Connections<B> = legacy::Client<InTime<HttpsConnector<HttpConnector>>, B>;
+type Connections<B> = legacy::Client<InTime<HttpsConnector<TcpConnector>>, B>;
 
 /// Connections to the servers of one scheme; cheap to clone, all clones share them. Each thread that carries clients
 /// has its own connections (`worker`); all other threads share one set.
@@ -86,6 +90,7 @@ where
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
+        let tcp = TcpConnector(tcp);
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let tls = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
         let tls = tls.map_err(io::Error::other)?;
@@ -102,11 +107,13 @@ where
                 Versions::Http1 => connector.enable_http1().wrap_connector(tcp.clone()),
                 Versions::Http1And2 => connector.enable_all_versions().wrap_connector(tcp.clone()),
             };
+            // Only writes and the pass-through send bodies, and so can be answered early; both use HTTP/1.1.
+            let reads_on = versions == Versions::Http1;
             legacy::Client::builder(TokioExecutor::new())
                 .pool_timer(TokioTimer::new())
                 .pool_idle_timeout(settings.idle)
                 .pool_max_idle_per_host(kept)
-                .build(InTime { connector, time: settings.connect_timeout })
+                .build(InTime { connector, time: settings.connect_timeout, reads_on })
         };
         let of_all = |versions: Versions| -> Arc<[Connections<B>]> {
             (0..=workers).map(|_| connections(versions, settings.pool_size.div_ceil(workers))).collect()

@@ -1,6 +1,9 @@
-//! Time limit for making a connection. May use: nothing of this crate.
+//! Time limit for making a connection. May use: `tcp`.
 
+use super::tcp::{Tcp, read_on};
 use http::Uri;
+use hyper_rustls::MaybeHttpsStream;
+use hyper_util::rt::TokioIo;
 use std::error::Error;
 use std::future::Future;
 use std::pin::Pin;
@@ -15,12 +18,13 @@ pub(super) type BoxError = Box<dyn Error + Send + Sync>;
 pub(super) struct InTime<C> {
     pub(super) connector: C,
     pub(super) time: Duration,
+    /// Whether a connection reads on after a failed write.
+    pub(super) reads_on: bool,
 }
 
 impl<C> Service<Uri> for InTime<C>
 where
-    C: Service<Uri, Error = BoxError>,
-    C::Response: Send + 'static,
+    C: Service<Uri, Response = MaybeHttpsStream<TokioIo<Tcp>>, Error = BoxError>,
     C::Future: Send + 'static,
 {
     type Response = C::Response;
@@ -33,6 +37,13 @@ where
 
     fn call(&mut self, address: Uri) -> Self::Future {
         let connecting = tokio::time::timeout(self.time, self.connector.call(address));
-        Box::pin(async { connecting.await? })
+        let reads_on = self.reads_on;
+        Box::pin(async move {
+            let mut connection = connecting.await??;
+            if reads_on {
+                read_on(&mut connection);
+            }
+            Ok(connection)
+        })
     }
 }
