@@ -8,6 +8,7 @@ use causeway::sandbox::{Config, Sandbox, Seed};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
@@ -27,6 +28,26 @@ type Spoken = Arc<Mutex<Vec<String>>>;
 
 /// The same; offers these protocols and records the agreed ones.
 async fn behind_tls_noting(v1: &str, issuer: &Path, protocols: &[&str], spoken: Spoken) -> u16 {
+    let (acceptor, listener, port) = listening(issuer, protocols).await;
+    let plain = v1.trim_start_matches("http://").to_owned();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let (acceptor, plain, spoken) = (acceptor.clone(), plain.clone(), Arc::clone(&spoken));
+            tokio::spawn(async move {
+                let Ok(mut outside) = acceptor.accept(stream).await else { return };
+                let protocol = outside.get_ref().1.alpn_protocol().map(String::from_utf8_lossy).unwrap_or_default();
+                spoken.lock().expect("a list").push(protocol.into_owned());
+                let mut inside = TcpStream::connect(plain).await.expect("the plain v1");
+                let _ = tokio::io::copy_bidirectional(&mut outside, &mut inside).await;
+            });
+        }
+    });
+    port
+}
+
+/// Returns a listener for `localhost`, what ends TLS on its connections, and its port. The issuer's certificate is
+/// written to `issuer`.
+async fn listening(issuer: &Path, protocols: &[&str]) -> (TlsAcceptor, TcpListener, u16) {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key")).expect("an issuer");
@@ -46,20 +67,7 @@ async fn behind_tls_noting(v1: &str, issuer: &Path, protocols: &[&str], spoken: 
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let port = listener.local_addr().expect("an address").port();
-    let plain = v1.trim_start_matches("http://").to_owned();
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let (acceptor, plain, spoken) = (acceptor.clone(), plain.clone(), Arc::clone(&spoken));
-            tokio::spawn(async move {
-                let Ok(mut outside) = acceptor.accept(stream).await else { return };
-                let protocol = outside.get_ref().1.alpn_protocol().map(String::from_utf8_lossy).unwrap_or_default();
-                spoken.lock().expect("a list").push(protocol.into_owned());
-                let mut inside = TcpStream::connect(plain).await.expect("the plain v1");
-                let _ = tokio::io::copy_bidirectional(&mut outside, &mut inside).await;
-            });
-        }
-    });
-    port
+    (acceptor, listener, port)
 }
 
 /// Returns status and e-mail address of the current user, translated and passed through.
@@ -112,4 +120,42 @@ async fn a_v1_that_speaks_http2_is_read_by_it_and_written_by_http1() {
     assert_eq!(write.send().await.expect("an answer").status(), 201);
     let all = spoken.lock().expect("a list").clone();
     assert!(all.iter().any(|protocol| protocol != "h2"), "{all:?}");
+}
+
+/// Answers 413 to the head of a request, and closes the connection while the body is still being sent.
+async fn refuse_early(acceptor: TlsAcceptor, stream: TcpStream) {
+    // Otherwise the answer could wait for the confirmation of the session tickets, and would be lost with them.
+    stream.set_nodelay(true).expect("an option");
+    let Ok(mut stream) = acceptor.accept(stream).await else { return };
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let Ok(byte) = stream.read_u8().await else { return };
+        head.push(byte);
+    }
+    if head.starts_with(b"POST ") {
+        // The kernel resets a connection that is closed with unread bytes.
+        assert!(stream.get_ref().0.peek(&mut [0]).await.is_ok_and(|unread| unread > 0));
+    }
+    let refused = b"HTTP/1.1 413 Too Large\r\nContent-Length: 9\r\n\r\ntoo large";
+    stream.write_all(refused).await.expect("sent");
+    stream.flush().await.expect("sent");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_early_answer_to_an_upload_goes_through_tls_although_the_connection_is_reset() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let issuer = folder.path().join("issuer.pem");
+    let (acceptor, listener, port) = listening(&issuer, &[]).await;
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(refuse_early(acceptor.clone(), stream));
+        }
+    });
+    let trusting = [("SSL_CERT_FILE", issuer.to_str().expect("UTF-8"))];
+    let gateway = Child::start_with(&format!("https://localhost:{port}"), "sqlite::memory:", &trusting).await;
+    for _ in 0..30 {
+        let upload = client().post(format!("{}/api/v1/x/", gateway.base())).body(vec![b'a'; 4 * 1024 * 1024]);
+        let answer = upload.send().await.expect("an answer");
+        assert_eq!((answer.status().as_u16(), answer.text().await.expect("a body").as_str()), (413, "too large"));
+    }
 }

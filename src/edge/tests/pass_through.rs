@@ -329,3 +329,60 @@ async fn a_write_is_sent_once_whatever_happens() {
     assert_eq!((answer.status(), answer.code().as_str()), (502, "upstream_error"));
     upstream.only_request();
 }
+
+/// Starts a v1 that reads only the heads of requests, writes `answer`, and closes the connection while the body is still
+/// being sent; counts requests.
+async fn hasty(answer: &'static [u8]) -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let count = Arc::<AtomicUsize>::default();
+    let requests = Arc::clone(&count);
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            requests.fetch_add(1, Ordering::Relaxed);
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                head.push(socket.read_u8().await.unwrap());
+            }
+            // The kernel resets a connection that is closed with unread bytes.
+            assert!(socket.peek(&mut [0]).await.is_ok_and(|unread| unread > 0));
+            socket.write_all(answer).await.unwrap();
+        }
+    });
+    (address, count)
+}
+
+/// Uploads several MB, and reads the answer meanwhile.
+async fn upload(gateway: &Gateway) -> Answer {
+    const SIZE: usize = 4 * 1024 * 1024;
+    let (mut reading, mut writing) = gateway.connect().await.into_split();
+    let sending = async {
+        let head =
+            format!("POST /api/v1/x/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {SIZE}\r\n\r\n");
+        writing.write_all(head.as_bytes()).await.unwrap();
+        writing.write_all(&vec![b'a'; SIZE]).await
+    };
+    let (sent, answer) = tokio::join!(sending, Answer::read(&mut reading));
+    sent.unwrap();
+    answer
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_early_answer_to_an_upload_goes_through_although_v1_closes_the_connection() {
+    let refused = b"HTTP/1.1 413 Too Large\r\nContent-Length: 9\r\nConnection: close\r\n\r\ntoo large";
+    let (address, _) = hasty(refused).await;
+    let gateway = Gateway::before(&address, |_| {}, None).await;
+    for _ in 0..30 {
+        let answer = upload(&gateway).await;
+        assert_eq!((answer.status(), String::from_utf8_lossy(&answer.body)), (413, "too large".into()));
+    }
+}
+
+#[tokio::test]
+async fn an_upload_to_a_v1_that_closes_without_an_answer_is_sent_once_and_may_have_been_carried_out() {
+    let (address, requests) = hasty(b"").await;
+    let answer = upload(&Gateway::before(&address, |_| {}, None).await).await;
+    assert_eq!((answer.status(), answer.code().as_str()), (502, "upstream_error"));
+    assert!(String::from_utf8_lossy(&answer.body).contains("may have been carried out"), "{answer:?}");
+    assert_eq!(requests.load(Ordering::Relaxed), 1);
+}

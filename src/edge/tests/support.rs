@@ -15,7 +15,7 @@ use http::{HeaderMap, Method, Request, Response};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore, oneshot};
 use tokio::task::JoinHandle;
@@ -200,7 +200,7 @@ pub struct Answer {
 
 impl Answer {
     /// Reads until the other side closes.
-    pub async fn read(socket: &mut TcpStream) -> Self {
+    pub async fn read(socket: &mut (impl AsyncRead + Unpin)) -> Self {
         let mut bytes = Vec::new();
         patiently(socket.read_to_end(&mut bytes)).await.unwrap();
         Self::split(bytes)
