@@ -94,11 +94,14 @@ fn a_missing_slash_is_told() {
 fn variables_arrive_decoded() {
     let (_, variables) = id("GET", "/api/v2/workspaces/a%20b%C3%A9/members/").expect("found");
     assert_eq!(variables, [("slug".to_owned(), "a bé".to_owned())]);
+    let (_, variables) =
+        id("GET", "/api/v2/workspaces/a%0Ab/members/").expect("whether it is a slug is checked later");
+    assert_eq!(variables, [("slug".to_owned(), "a\nb".to_owned())]);
 }
 
 #[test]
 fn invalid_path_segments_are_unknown_paths() {
-    for slug in ["", ".", "..", "%2e%2e", "a%2Fb", "a%2fb", "%", "%4", "%zz", "%ff", "%00", "a%0Ab"] {
+    for slug in ["", ".", "..", "%2e%2e", "a%2Fb", "a%2fb", "%", "%4", "%zz", "%ff"] {
         assert_eq!(find("GET", &format!("/api/v2/workspaces/{slug}/members/")), RouteMatch::Unknown, "{slug}");
     }
     for path in

@@ -8,7 +8,15 @@ async fn malformed_ids_are_named() {
     let world = World::new().await;
     for operation in working() {
         for variable in operation.variables().iter().filter(|name| *name != "slug") {
-            for bad in ["x", "WEB-7", "0000000000004000c000000000000001", "00000000-0000-4000-c000-00000000000g"] {
+            for bad in [
+                "x",
+                "WEB-7",
+                "0000000000004000c000000000000001",
+                "00000000-0000-4000-c000-00000000000g",
+                // Pasted with the end of its line.
+                "00000000-0000-4000-c000-000000000001%0A",
+                "%C2%85",
+            ] {
                 let answer = world.ask(Some("ada"), operation, &world.path_but(operation, variable, bad)).await;
                 // A human key in the place of a work item's id, and any other text in the place of a human key (O3).
                 let missing = variable == "identifier"
@@ -49,7 +57,7 @@ async fn missing_and_invisible_records_get_the_same_404() {
         let has = |name: &str| variables.iter().any(|known| known == name);
         let mut paths = Vec::new();
         if has("slug") {
-            for slug in ["nowhere", "other", "ACME", "acme%20", "a%C3%A4"] {
+            for slug in ["nowhere", "other", "ACME", "acme%20", "acme%0A", "a%C3%A4"] {
                 paths.push(world.path_but(operation, "slug", slug));
             }
         }
