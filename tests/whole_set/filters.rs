@@ -131,6 +131,12 @@ async fn malformed_values_are_refused_by_name_all_at_once() {
             };
             let answer = world.gateway.get("ada", &format!("{path}?{name}={bad}")).await;
             world.refused(answer, &[name]);
+            // Empty elements of `expand` are skipped (O26).
+            if param["type"] == "csv" && name != "expand" {
+                for none in [",", "%20", "%20,%20"] {
+                    world.refused(world.gateway.get("ada", &format!("{path}?{name}={none}")).await, &[name]);
+                }
+            }
             if let Some(allowed) = param["enum"].as_array().filter(|_| param["type"] == "csv") {
                 let one_bad = format!("{path}?{name}={},nonsense", text_of(&allowed[0]));
                 world.refused(world.gateway.get("ada", &one_bad).await, &[name]);

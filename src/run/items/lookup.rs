@@ -31,7 +31,10 @@ pub(in crate::run) fn wanted(resource: &Resource, call: &ListCall) -> Option<Dir
         return (*number >= 0.0 && number.fract() == 0.0).then_some(Direct::Number(*number as u64));
     }
     match (equal(Column::ExternalId), equal(Column::ExternalSource)) {
-        (Some(Cell::Text(id)), Some(Cell::Text(source))) => Some(Direct::Pair(id.to_string(), source.to_string())),
+        // With an empty half v1 looks nothing up and answers the whole list.
+        (Some(Cell::Text(id)), Some(Cell::Text(source))) if !id.is_empty() && !source.is_empty() => {
+            Some(Direct::Pair(id.to_string(), source.to_string()))
+        }
         _ => None,
     }
 }

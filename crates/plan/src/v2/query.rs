@@ -386,11 +386,8 @@ fn read_test(param: &Param, test: FilterTest, text: &str) -> Result<Option<Test>
         FilterTest::In => {
             let elements = text.split(',').map(str::trim).filter(|element| !element.is_empty());
             let cells = elements.map(read).collect::<Result<Vec<_>, _>>()?;
-            if text.trim().is_empty() {
-                return Ok(None);
-            }
             if cells.is_empty() {
-                // A value of commas alone would filter nothing.
+                // A value of commas or blanks alone would filter nothing.
                 return Err("names no value".into());
             }
             Test::AnyOf(cells)
