@@ -53,3 +53,23 @@ async fn options_given_with_a_property_have_an_external_pair_on_a_project_alone(
         assert_eq!(again.json["options"][0]["external_id"], "own");
     }
 }
+
+#[tokio::test]
+async fn each_faulty_default_is_named_by_its_place() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let on = json!({"is_work_item_types_enabled": true});
+    gateway.patch("ada", &format!("{ACME}/features/"), on).await.expect(200);
+    let path = format!("{ACME}/work-item-properties/");
+    let body = |defaults: serde_json::Value| {
+        let mut body = json!({"display_name": "Cost", "property_type": "DECIMAL", "is_multi": true});
+        body["default_value"] = defaults;
+        body
+    };
+    let refused = gateway.post("ada", &path, body(json!([1, "abc", "a\0", "2", "x"]))).await;
+    let refused = refused.expect_problem(400, "validation_error");
+    assert_eq!(refused.error_fields(), ["0", "2", "1", "4"].map(|place| format!("default_value.{place}")));
+    // The number of elements is that of the request.
+    let single = json!({"display_name": "Cost", "property_type": "DECIMAL", "default_value": [1, "2"]});
+    let refused = gateway.post("ada", &path, single).await.expect_problem(400, "validation_error");
+    assert_eq!(refused.error_fields(), ["default_value.0", "default_value"]);
+}

@@ -230,6 +230,10 @@ async fn several_values_come_and_go_as_a_set() {
     let refused =
         place.gateway.patch("ada", &item, json!({"custom_fields": {"tags": ["a", "z"]}})).await.expect(400);
     assert_eq!(refused.error_fields(), ["custom_fields.tags.1"]);
+    // An error counts the elements as they were sent, with those that name a record again.
+    let refused =
+        place.gateway.patch("ada", &item, json!({"custom_fields": {"tags": ["a", a, "a", "z"]}})).await.expect(400);
+    assert_eq!(refused.error_fields(), ["custom_fields.tags.3"]);
     // A deleted option takes its values with it.
     place.edit(|edit| edit.delete_option(b)).await.unwrap();
     let read = place.gateway.get("ada", &item).await.expect(200);
@@ -351,6 +355,11 @@ async fn many_work_items_are_looked_up_together() {
     let refused = gateway.patch("ada", &item, body(&named)).await.expect(400);
     let fields = ["3", "8"].map(|index| format!("custom_fields.blocks.{index}"));
     assert_eq!(refused.error_fields(), fields);
+
+    // An error counts the elements as they were sent, with those that name an item again.
+    let repeated = [&named[0], &named[0], &named[0], &id('e', 99)].map(String::clone);
+    let refused = gateway.patch("ada", &item, body(&repeated)).await.expect(400);
+    assert_eq!(refused.error_fields(), ["custom_fields.blocks.3"]);
 
     // Created past this gateway a moment ago: its index does not have it yet.
     let other = crate::support::gateway::Gateway::before(place.wire.base_url()).await;

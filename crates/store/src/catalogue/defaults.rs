@@ -3,17 +3,18 @@
 
 use super::choices::Choices;
 use super::decimals;
-use super::faults::Faults;
+use super::faults::{FAULTY, Faults};
 use super::model::{Context, Property, PropertyType, RelationType};
 use super::text_forms::{is_email, is_url};
 use crate::v2::{time, value};
 
-/// Checks that every element is readable for the kind, and that there is only one unless `is_multi`.
+/// Checks that every element is readable for the kind, and that there is only one unless `is_multi`. The faults of
+/// elements that are no texts are known already.
 pub(super) fn judge(property: &Property, options: &Choices, is_multi: bool, texts: &[String], faults: &mut Faults) {
     if texts.len() > 1 && !is_multi {
         faults.add("default_value", "more than one needs is_multi");
     }
-    for (index, text) in texts.iter().enumerate() {
+    for (index, text) in texts.iter().enumerate().filter(|(_, text)| !text.contains(FAULTY)) {
         if let Some(message) = fault(property, options, text) {
             faults.add(format!("default_value.{index}"), message);
         }

@@ -53,7 +53,11 @@ pub(super) fn object(given: &Given, name: &str, faults: &mut Faults) -> Option<V
     }
 }
 
-/// Returns an array of strings that was sent.
+/// Text in the place of an element that is no string, for which [`strings`] added the fault. No good text contains it.
+pub(super) const FAULTY: char = '\0';
+
+/// Returns an array of strings that was sent. Each text keeps its place, so that further faults name the right element.
+/// A faulty one contains [`FAULTY`].
 pub(super) fn strings(given: &Given, name: &str, faults: &mut Faults) -> Option<Vec<String>> {
     let elements = match given.get(name)? {
         Value::Array(elements) => elements,
@@ -62,10 +66,11 @@ pub(super) fn strings(given: &Given, name: &str, faults: &mut Faults) -> Option<
     let mut texts = Vec::with_capacity(elements.len());
     for (index, element) in elements.iter().enumerate() {
         match element.as_str() {
-            Some(text) if !text.contains('\0') => texts.push(text.to_owned()),
+            Some(text) if !text.contains(FAULTY) => {}
             Some(_) => faults.add(format!("{name}.{index}"), "must not contain NUL characters"),
             None => faults.add(format!("{name}.{index}"), "must be a string"),
         }
+        texts.push(element.as_str().map_or_else(|| FAULTY.into(), str::to_owned));
     }
     Some(texts)
 }

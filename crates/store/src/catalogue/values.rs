@@ -87,15 +87,15 @@ pub enum WrittenElement {
     Html(String),
 }
 
-/// Returns the elements that `value` writes to a property; none for null and `[]`, which clear it (O38). A number that
-/// lost digits when it was parsed as JSON arrives as its text.
+/// Returns the elements that `value` writes to a property, each with its place in the array; none for null and `[]`,
+/// which clear it (O38). A number that lost digits when it was parsed as JSON arrives as its text.
 ///
 /// # Errors
 /// The messages, each with the index of the faulty element if there is one.
 pub fn written(
     applicable: &Applicable,
     value: &Value,
-) -> Result<Vec<WrittenElement>, Vec<(Option<usize>, String)>> {
+) -> Result<Vec<(usize, WrittenElement)>, Vec<(Option<usize>, String)>> {
     let kind = ValueKind::of(&applicable.property);
     if kind == ValueKind::Formula {
         return Err(vec![(None, "is computed and cannot be written".into())]);
@@ -108,9 +108,9 @@ pub fn written(
             let (mut wishes, mut faults, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
             for (index, element) in elements.iter().enumerate() {
                 match one(kind, &choices, element) {
-                    // A set of records holds each record once.
+                    // A set of records holds each record once. The others keep their places, for later errors.
                     Ok(wish) if stands_for_a_record(&wish) && !seen.insert(wish.clone()) => {}
-                    Ok(wish) => wishes.push(wish),
+                    Ok(wish) => wishes.push((index, wish)),
                     Err(message) => faults.push((Some(index), message)),
                 }
             }
@@ -118,16 +118,17 @@ pub fn written(
         }
         Value::Array(_) => Err(vec![(None, "takes a single value, not an array".into())]),
         _ if applicable.is_multi => Err(vec![(None, "takes an array of values".into())]),
-        single => one(kind, &choices, single).map(|wish| vec![wish]).map_err(|message| vec![(None, message)]),
+        single => one(kind, &choices, single).map(|wish| vec![(0, wish)]).map_err(|message| vec![(None, message)]),
     }
 }
 
-/// Returns the elements of an item whose request gives none; skips default texts that cannot be read.
-pub fn defaults(applicable: &Applicable) -> Vec<WrittenElement> {
+/// Returns the elements of an item whose request gives none, each with its place; skips default texts that cannot be
+/// read.
+pub fn defaults(applicable: &Applicable) -> Vec<(usize, WrittenElement)> {
     let kind = ValueKind::of(&applicable.property);
     let texts = applicable.default_value.iter().map(|text| Value::String(text.clone()));
     let choices = choices(kind, applicable);
-    let wishes = texts.filter_map(|text| one(kind, &choices, &text).ok());
+    let wishes = texts.enumerate().filter_map(|(index, text)| Some((index, one(kind, &choices, &text).ok()?)));
     wishes.take(if applicable.is_multi { usize::MAX } else { 1 }).collect()
 }
 

@@ -42,7 +42,8 @@ struct CheckedValue {
     property: Arc<Applicable>,
     /// Whether the client sent it; otherwise it is a default, which is left out if it is not valid any more.
     sent: bool,
-    wishes: Vec<WrittenElement>,
+    /// Each with its place in the array that was sent.
+    wishes: Vec<(usize, WrittenElement)>,
 }
 
 /// Checks the sent type and values: for a create when `stored` is none, else for the item with that type.
@@ -156,7 +157,7 @@ fn omitted<'a>(
 
 /// Returns the work items that a value names.
 fn items_of(wished: &CheckedValue) -> Vec<&str> {
-    let named = wished.wishes.iter().filter_map(|wish| match wish {
+    let named = wished.wishes.iter().filter_map(|(_, wish)| match wish {
         WrittenElement::Item(named) => Some(named.as_str()),
         _ => None,
     });
@@ -165,7 +166,7 @@ fn items_of(wished: &CheckedValue) -> Vec<&str> {
 
 /// Looks up the records that values name, and stores the elements in `asked`.
 async fn keep(job: &InProject<'_>, wished: Vec<CheckedValue>, asked: &mut Asked) -> Result<(), Refusal> {
-    let named = wished.iter().flat_map(|one| &one.wishes).filter_map(|wish| match wish {
+    let named = wished.iter().flat_map(|one| &one.wishes).filter_map(|(_, wish)| match wish {
         WrittenElement::Person(named) => Some(named.clone()),
         _ => None,
     });
@@ -177,7 +178,7 @@ async fn keep(job: &InProject<'_>, wished: Vec<CheckedValue>, asked: &mut Asked)
     for CheckedValue { property, sent, wishes } in wished {
         let mut seen = HashSet::new();
         let mut elements: Vec<Element> = Vec::with_capacity(wishes.len());
-        for (index, wish) in wishes.into_iter().enumerate() {
+        for (index, wish) in wishes {
             let is_record =
                 matches!(wish, WrittenElement::Option(_) | WrittenElement::Person(_) | WrittenElement::Item(_));
             match element(job, wish, property.is_multi, (&people, &items)).await? {
