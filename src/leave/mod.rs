@@ -4,7 +4,8 @@
 //! writes. The last pass reads everything again and compares. The workspace counts as left only when that pass finds
 //! both sides equal. After a killed run, start the command again: it finds what is already there.
 //!
-//! May use: `catalogue`, `outgoing`, `plan` (paths, the type mode), `settings` (addresses), `store`.
+//! May use: `catalogue`, `outgoing`, `plan` (paths, the type mode), `settings` (addresses), `store`, `translate`
+//! (sanitising of HTML).
 
 mod bodies;
 mod contexts;

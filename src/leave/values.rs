@@ -2,7 +2,7 @@
 //!
 //! Values that are not visible here are not carried. These are values of archived work items, of properties that are
 //! switched off or do not apply to the item's type, and values that do not fit what the property holds now. May use:
-//! `catalogue`, `store`, this folder.
+//! `catalogue`, `store`, `translate` (sanitising), this folder.
 
 use super::ids::{Carried, Kind, digest};
 use super::item::{self, Job, Outcome, WantedValue};
@@ -11,6 +11,7 @@ use super::work::Work;
 use crate::catalogue::values::{ValueKind, plain, record};
 use crate::catalogue::{Applicable, PropertyType};
 use crate::store::{Element, ItemValues, RecordedItem};
+use crate::translate::html;
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -270,6 +271,10 @@ impl Work<'_> {
                 }
                 ValueKind::Item => id.and_then(|id| id_or_count_lost(items.theirs(id), &mut losses.nowhere)),
                 ValueKind::Formula => None,
+                // It may have been written as plain text, and the target sanitises what it gets.
+                ValueKind::Html => plain(kind, &element.value)
+                    .and_then(|text| html::readable(text.as_str().unwrap_or_default()))
+                    .map(Value::String),
                 _ => plain(kind, &element.value),
             };
             shown.extend(there);

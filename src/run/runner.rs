@@ -1,6 +1,7 @@
 //! The parts that all calls share. May use: what `run` may use.
 
 use super::items::deleted_labels::DeletedLabels;
+use super::items::fields::RichTexts;
 use super::kept::answers::Answers;
 use super::kept::beginners::Beginners;
 use super::kept::collection::Collection;
@@ -75,6 +76,7 @@ pub struct Runner {
     pub(super) sets: Arc<Shelf<HashSet<Uuid>>>,
     pub(super) answers: Answers,
     pub(super) own_lists: KeptLists,
+    pub(super) rich_texts: RichTexts,
     /// Labels deleted a moment ago, which v1 may still show on items.
     pub(super) deleted_labels: DeletedLabels,
     /// Labels that items had, but that were missing in v1's list afterwards.
@@ -129,6 +131,7 @@ impl Runner {
             sets: Arc::new(Shelf::new(settings.cache.collection, longest(&settings.cache), &changes)),
             answers: Answers::new(settings.cache.stale_if_error, &changes),
             own_lists: KeptLists::default(),
+            rich_texts: RichTexts::default(),
             deleted_labels: DeletedLabels::default(),
             unlisted_labels: DeletedLabels::default(),
             made: Cache::new(Bounds::of(MADE).for_time(settings.store.late_write * 2 + REMEMBERED)),

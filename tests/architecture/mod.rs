@@ -110,7 +110,7 @@ const RULES: [(&str, Rule); 58] = [
         ]),
     ),
     ("explain", Only(&["access", "edge", "index", "plan", "refusal", "run", "v2"])),
-    ("leave", Only(&["catalogue", "outgoing", "plan", "printable", "settings", "store"])),
+    ("leave", Only(&["catalogue", "outgoing", "plan", "printable", "settings", "store", "translate"])),
     ("migration", Only(&["amount", "plan", "printable", "store"])),
     ("retirement", Only(&["edge", "plan", "settings", "usage"])),
     ("native", Only(&["access", "context", "edge", "hop", "plan", "refusal", "settings", "store"])),

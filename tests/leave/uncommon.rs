@@ -64,6 +64,29 @@ async fn a_retired_type_keeps_its_work_items() {
     assert_eq!(chore["is_active"], false);
 }
 
+/// The target sanitises what it gets, so it could never hold the raw text.
+#[tokio::test]
+async fn a_text_that_became_rich_text_is_carried_as_it_shows() {
+    let two = Two::new().await;
+    let here = Side::here(&two);
+    let item = both(&two, "Noted").await;
+    here.mode(false).await;
+    let types = here.web("work-item-types/");
+    let kind = id(&here.made(&types, json!({"name": "Kind"})).await);
+    let several = json!({"display_name": "Note", "property_type": "TEXT", "is_multi": true});
+    let note = id(&here.made(&here.web("work-item-properties/"), several).await);
+    here.made(&format!("{types}{kind}/properties/"), json!({"properties": [note]})).await;
+    let fields = json!({"note": ["<img src=x onerror=alert(1)>", "<script>x</script>"]});
+    let body = json!({"type_id": kind, "custom_fields": fields});
+    here.changed(&here.web(&format!("work-items/{item}/")), body).await;
+    let rich = json!({"property_type": "RELATION", "relation_type": "RICH_TEXT"});
+    here.changed(&here.web(&format!("work-item-properties/{note}/")), rich).await;
+    expect(&two.run(RunMode::Carry).await.unwrap(), Outcome::Alike);
+    let there = Side::there(&two);
+    there.mode(false).await;
+    assert_eq!(values_there(&two, "Noted").await, json!({"note": ["<img src=\"x\">"]}));
+}
+
 #[tokio::test]
 async fn options_of_one_name_are_carried_each_by_itself() {
     let two = Two::new().await;

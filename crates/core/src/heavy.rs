@@ -30,13 +30,15 @@ pub enum Input {
     Html,
     /// Data that the gateway holds or has read itself, bounded elsewhere. It waits.
     Own,
+    /// The same, with HTML that is sanitized.
+    OwnHtml,
 }
 
 impl Input {
     fn small(self) -> usize {
         match self {
             Self::Body | Self::Own => SMALL,
-            Self::Html => SMALL_HTML,
+            Self::Html | Self::OwnHtml => SMALL_HTML,
         }
     }
 }
@@ -99,7 +101,7 @@ impl Heavy {
     ) -> Result<(), Refusal> {
         let bytes = match input {
             Input::Body | Input::Html => Some(self.take_bytes(size)?),
-            Input::Own => None,
+            Input::Own | Input::OwnHtml => None,
         };
         let thread = tokio::time::timeout(ctx.remaining(), Arc::clone(&self.threads).acquire_owned()).await;
         let thread =

@@ -7,6 +7,7 @@ mod custom_fields;
 mod deleted_projects;
 mod intents;
 mod one_moment;
+mod rich_text;
 mod types;
 
 use crate::support::gateway::{Gateway, serve_sandbox};

@@ -67,6 +67,11 @@ pub fn sanitise(html: &str) -> Result<String, String> {
     Err("cannot be sanitised: its elements are nested in contradictory ways".into())
 }
 
+/// Returns a stored text as reads may show it: sanitised. None when it cannot be sanitised or nothing of it is left.
+pub fn readable(stored: &str) -> Option<String> {
+    sanitise(stored).ok().filter(|clean| !clean.trim().is_empty())
+}
+
 /// Number of steps that the parser takes to read `html`. Steps of short texts are not counted, because they are few.
 ///
 /// # Errors

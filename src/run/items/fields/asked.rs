@@ -238,7 +238,10 @@ async fn rich_text(job: &InProject<'_>, text: String, is_multi: bool) -> Result<
     }
     Ok(match job.sanitising(text.len(), move || html::sanitise(&text)).await? {
         Ok(kept) if kept.trim().is_empty() => Granted::Fault("has nothing in it that is kept".into()),
-        Ok(kept) => Granted::Element(Element { value: kept.into(), option: None }),
+        Ok(kept) => {
+            job.runner.rich_texts.note_clean(&kept);
+            Granted::Element(Element { value: kept.into(), option: None })
+        }
         Err(fault) => Granted::Fault(fault),
     })
 }

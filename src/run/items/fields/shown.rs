@@ -12,10 +12,12 @@ use serde_json::{Map, Value, json};
 use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
-/// Records behind the values of one item.
+/// Records behind the values of one item, and its rich texts.
 struct ValueRecords {
     people: HashMap<Uuid, Person>,
     items: HashMap<Uuid, Item>,
+    /// Readable rich texts, by property.
+    rich_texts: HashMap<Uuid, Vec<String>>,
     identifier: String,
 }
 
@@ -31,14 +33,16 @@ pub(in crate::run) async fn custom_fields(
     if applicable.is_empty() {
         return Ok(Map::new());
     }
-    let behind = behind(job, &applicable, values).await?;
+    let mut behind = behind(job, &applicable, values).await?;
     let mut shown = Map::new();
     for one in &applicable {
         let Some(elements) = values.get(&one.property.id) else { continue };
         let options: HashMap<Uuid, &PropertyOption> =
             one.options.iter().map(|offered| (offered.option.id, &*offered.option)).collect();
-        let read: Vec<(Value, Value)> =
-            elements.iter().filter_map(|element| read(one, &options, element, &behind)).collect();
+        let read: Vec<(Value, Value)> = match behind.rich_texts.remove(&one.property.id) {
+            Some(texts) => texts.into_iter().map(|text| (text.into(), Value::Null)).collect(),
+            None => elements.iter().filter_map(|element| read(one, &options, element, &behind)).collect(),
+        };
         if let Some(entry) = entry(one, read) {
             shown.insert(one.property.name.clone(), entry);
         }
@@ -79,11 +83,38 @@ async fn behind(
     Ok(ValueRecords {
         people: people.map(|person| (person.id, person.clone())).collect(),
         items: records::items(job, &ids(ValueKind::Item)).await?,
+        rich_texts: rich_texts(job, applicable, values).await?,
         identifier: job.card.identifier.clone(),
     })
 }
 
-/// Returns value and detail of one element; none when it does not fit the present kind of the property, or its record
+/// Returns the rich texts that may be shown, by property.
+async fn rich_texts(
+    job: &InProject<'_>,
+    applicable: &[Applicable],
+    values: &ItemValues,
+) -> Result<HashMap<Uuid, Vec<String>>, Refusal> {
+    let (mut owners, mut texts) = (Vec::new(), Vec::new());
+    for one in applicable.iter().filter(|one| ValueKind::of(&one.property) == ValueKind::Html) {
+        for element in values.get(&one.property.id).into_iter().flatten() {
+            if let Some(Value::String(text)) = values::plain(ValueKind::Html, &element.value) {
+                owners.push(one.property.id);
+                texts.push(text);
+            }
+        }
+    }
+    let mut shown: HashMap<Uuid, Vec<String>> = HashMap::new();
+    if texts.is_empty() {
+        return Ok(shown);
+    }
+    let texts = job.runner.rich_texts.shown(texts, &job.runner.heavy, &job.call.ctx).await?;
+    for (owner, text) in owners.into_iter().zip(texts) {
+        shown.entry(owner).or_default().extend(text);
+    }
+    Ok(shown)
+}
+
+/// Returns value and detail of one element, which is no rich text; none when it does not fit the present kind of the property, or its record
 /// is not visible any more.
 fn read(
     one: &Applicable,
@@ -110,7 +141,7 @@ fn read(
             let key = format!("{}-{}", behind.identifier, item.sequence_id);
             Some((key.into(), detail(item.id, &item.name, json!({}))))
         }
-        ValueKind::Formula => None,
+        ValueKind::Formula | ValueKind::Html => None,
         _ => Some((values::plain(kind, &element.value)?, Value::Null)),
     }
 }
