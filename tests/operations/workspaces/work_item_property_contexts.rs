@@ -301,3 +301,40 @@ async fn restated_options_have_places_of_their_own_in_each_context() {
     let expected = [("y", 10_000), ("b", 20_000), ("x", 30_000)].map(|(name, place)| (json!(name), json!(place)));
     assert_eq!(shown, expected.each_ref().map(|(name, place)| (name, place)));
 }
+
+/// Returns the path of the one context below `contexts`.
+async fn only_context(gateway: &Gateway, contexts: &str) -> String {
+    let listed = gateway.get("ada", contexts).await.expect(200);
+    assert_eq!(listed.data().len(), 1);
+    format!("{contexts}{}/", listed.data()[0]["id"].as_str().expect("an id"))
+}
+
+/// A seeded context that went its own way takes no default that it would refuse from a client.
+#[tokio::test]
+async fn the_seeded_context_follows_no_default_that_its_own_rules_refuse() {
+    let body = json!({"display_name": "Risk", "property_type": "TEXT", "is_multi": true, "default_value": ["z"]});
+    let (gateway, property, contexts) = with_property(body).await;
+    let seeded = only_context(&gateway, &contexts).await;
+    gateway.patch("ada", &seeded, json!({"is_multi": false})).await.expect(200);
+    let changed = gateway.patch("ada", &property, json!({"default_value": ["a", "b"]})).await.expect(200);
+    assert_eq!(changed.json["default_value"], json!(["a", "b"]));
+    let read = gateway.get("ada", &seeded).await.expect(200).json;
+    assert_eq!((&read["is_multi"], &read["default_value"]), (&json!(false), &json!(["z"])));
+    let same = json!({"is_multi": read["is_multi"], "default_value": read["default_value"]});
+    gateway.patch("ada", &seeded, same).await.expect(200);
+
+    let body = json!({"display_name": "Area", "property_type": "OPTION", "options": [{"name": "a"}]});
+    let (gateway, property, contexts) = with_property(body).await;
+    let seeded = only_context(&gateway, &contexts).await;
+    let other = json!({"name": "Other", "project_ids": [web()], "applies_to_all_work_item_types": true,
+        "options": [{"name": "elsewhere"}]});
+    gateway.post("ada", &contexts, other).await.expect(201);
+    for (default, followed) in
+        [(json!(["elsewhere"]), json!([])), (json!([]), json!([])), (json!(["A"]), json!(["A"]))]
+    {
+        gateway.patch("ada", &property, json!({"default_value": default})).await.expect(200);
+        let read = gateway.get("ada", &seeded).await.expect(200).json;
+        assert_eq!(read["default_value"], followed, "{default}");
+        gateway.patch("ada", &seeded, json!({"default_value": read["default_value"]})).await.expect(200);
+    }
+}

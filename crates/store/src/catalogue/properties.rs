@@ -67,7 +67,7 @@ impl Edit {
         assign(&mut property, given, &mut faults);
         let entries = entries(given, EntryForm::inline(property.project, false), &mut faults);
         self.after.properties.insert(id, Arc::new(property.clone()));
-        self.follow(&before, &property);
+        let followers = self.follow(&before, &property);
         if let Some(entries) = entries {
             judge_kind(&property, &entries, &mut faults);
             self.restate_options(&property, &entries, &mut faults);
@@ -76,6 +76,7 @@ impl Edit {
             let options = self.after.options_of(id).into_iter().map(|option| option.id).collect();
             self.drop_options(id, options);
         }
+        self.follow_default(&property, &followers);
         let is_same_kind = ValueKind::of(&property) == ValueKind::of(&before);
         if given.contains_key("default_value") || property.is_multi != before.is_multi || !is_same_kind {
             self.judge_default(&property, &mut faults);
@@ -144,7 +145,9 @@ impl Edit {
     }
 
     /// Applies a change of the property to the seeded context: to each member that still equals the property's old one.
-    fn follow(&mut self, before: &Property, property: &Property) {
+    /// Returns the context if its default is to follow too, by [`Edit::follow_default`].
+    fn follow(&mut self, before: &Property, property: &Property) -> Vec<Uuid> {
+        let mut followers = Vec::new();
         let contexts = self.after.contexts.values_mut();
         for context in contexts.filter(|context| context.property == property.id && context.is_default) {
             let context = Arc::make_mut(context);
@@ -154,11 +157,28 @@ impl Edit {
             if context.is_multi == before.is_multi {
                 context.is_multi = property.is_multi;
             }
-            if context.default_value == before.default_value {
-                context.default_value.clone_from(&property.default_value);
+            if context.default_value == before.default_value && property.default_value != before.default_value {
+                followers.push(context.id);
             }
             if context.settings == before.settings {
                 context.settings.clone_from(&property.settings);
+            }
+        }
+        followers
+    }
+
+    /// Gives the property's default to the contexts that follow it. A context whose own rules refuse the default keeps
+    /// its own (O69): it may take one value only, or not offer the option. The options of the request must be in place.
+    fn follow_default(&mut self, property: &Property, followers: &[Uuid]) {
+        let Ok(Property { default_value: texts, .. }) = self.property(property.id) else { return };
+        for id in followers {
+            let Some(context) = self.after.contexts.get_mut(id) else { continue };
+            let options = context.options.iter().filter_map(|link| self.after.options.get(&link.option));
+            let offered = Choices::of(options.map(Arc::as_ref));
+            let mut faults = Faults::default();
+            defaults::judge(property, &offered, context.is_multi, &texts, &mut faults);
+            if faults.is_empty() {
+                Arc::make_mut(context).default_value.clone_from(&texts);
             }
         }
     }
