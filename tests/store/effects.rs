@@ -16,6 +16,7 @@ on_both_engines![
     a_value_that_was_under_way_is_not_stored_for_a_detached_property,
     a_narrower_context_takes_what_it_no_longer_offers,
     a_context_that_covers_what_it_did_takes_nothing,
+    a_value_of_an_earlier_kind_outlives_a_change_of_options,
     a_refusal_keeps_the_values,
 ];
 
@@ -254,6 +255,34 @@ async fn a_context_that_covers_what_it_did_takes_nothing(place: Place) {
     // A value that the context no longer covers is deleted; a value that was hidden before still waits.
     change(json!({"project_ids": [ELSEWHERE]})).await.unwrap();
     assert_eq!(values(&store, 1, property).await, placed(&[o[0]]));
+    assert_eq!(values(&store, 2, property).await, []);
+}
+
+/// It points at no option, and shows again when the property gets its old kind back (O67).
+async fn a_value_of_an_earlier_kind_outlives_a_change_of_options(place: Place) {
+    let store = place.open().await;
+    let (type_id, property) = edit(&store, |edit| kind(edit, None)).await.unwrap();
+    let all = store.catalogue(WORKSPACE).await.unwrap();
+    let (o, context) = (options(&all, property), all.contexts_of(property)[0].id);
+    for number in 1..=3 {
+        put_item(&store, number, if number == 3 { ELSEWHERE } else { PROJECT }, Some(type_id)).await;
+    }
+    put_values(&store, 1, property, &o[..2]).await;
+    put_values(&store, 2, property, &o[..2]).await;
+    put_values(&store, 3, property, &o[..2]).await;
+    execute(&store, &format!("UPDATE custom_value SET option_id = NULL WHERE work_item_id <> '{}'", item(2))).await;
+    let change = |body: serde_json::Value| {
+        let body = given(body);
+        edit(&store, move |edit| edit.update_context(context, &body, &HashSet::from([ELSEWHERE])))
+    };
+    let raw = "SELECT COUNT(*) FROM custom_value WHERE option_id IS NULL";
+    change(json!({"options": [{"id": o[1]}, {"id": o[2]}, {"id": o[3]}, {"name": "e"}]})).await.unwrap();
+    assert_eq!(number(&store, raw).await, 4);
+    assert_eq!(values(&store, 2, property).await, placed(&o[1..2]));
+    // Without a context the values of every kind are deleted.
+    let narrow = json!({"applies_to_all_projects": false, "project_ids": [ELSEWHERE]});
+    change(narrow).await.unwrap();
+    assert_eq!(number(&store, raw).await, 2);
     assert_eq!(values(&store, 2, property).await, []);
 }
 
