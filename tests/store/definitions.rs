@@ -19,6 +19,7 @@ on_both_engines![
     a_refused_edit_leaves_nothing,
     an_edit_and_its_audit_entries_are_one,
     a_default_moves_past_the_indices,
+    a_blank_external_pair_is_no_pair,
     records_are_younger_than_all_before_although_the_clock_was_set_back,
     workspaces_do_not_mix,
     a_held_catalogue_stays_until_the_write_ends,
@@ -114,6 +115,35 @@ async fn a_write_of_another_process_shows_in_the_next_read(place: Place) {
     execute(&one, "UPDATE work_item_type SET description = 'past the version'").await;
     let kept = other.catalogue(WORKSPACE).await.unwrap();
     assert!(kept.types.values().all(|kind| kind.description.is_empty()));
+}
+
+/// Two types, or two contexts of a property, may have it; a pair of which both halves are set only one (O41).
+async fn a_blank_external_pair_is_no_pair(place: Place) {
+    let store = place.open().await;
+    let risk = given(json!({"display_name": "Risk", "property_type": "TEXT"}));
+    let risk = edit(&store, |edit| edit.create_property(None, &risk)).await.unwrap();
+    let projects = [0x31, 0x32, 0x33, 0x34, 0x35, 0x36].map(Uuid::from_u128);
+    let pairs = [("", "", None), ("", "", None), ("1", "x", None), ("1", "x", Some(409)), ("1", "y", None)];
+    for (n, (id, source, refused)) in pairs.into_iter().enumerate() {
+        let kind = given(json!({"name": format!("t{n}"), "external_id": id, "external_source": source}));
+        for owner in [None, Some(PROJECT)] {
+            let made = edit(&store, |edit| edit.create_type(owner, &kind)).await;
+            assert_eq!(made.err().map(|refusal| refusal.status()), refused, "type {n}");
+        }
+        let context = given(json!({"name": format!("c{n}"), "project_ids": [projects[n]],
+            "applies_to_all_work_item_types": true, "external_id": id, "external_source": source}));
+        let made = edit(&store, |edit| edit.create_context(risk, &context, &HashSet::from(projects))).await;
+        assert_eq!(made.err().map(|refusal| refusal.status()), refused.map(|_| 400), "context {n}");
+    }
+    // Of types, `external_id` alone is no key (14.1).
+    for name in ["half", "other half"] {
+        let kind = given(json!({"name": name, "external_id": "2", "external_source": ""}));
+        edit(&store, |edit| edit.create_type(None, &kind)).await.unwrap();
+    }
+    let all = place.open().await.catalogue(WORKSPACE).await.unwrap();
+    assert_eq!(all.check(), Vec::<String>::new());
+    let blank = all.contexts.values().filter(|context| context.external_id.as_deref() == Some(""));
+    assert_eq!(blank.count(), 2, "it is shown as it was sent");
 }
 
 async fn an_unknown_workspace_is_empty_and_nothing_is_written_for_it(place: Place) {

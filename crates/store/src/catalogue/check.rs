@@ -65,9 +65,7 @@ impl Catalogue {
             for name in repeated(types.iter().map(|kind| &kind.name)) {
                 faults.push(format!("{place} has several types named `{name}`"));
             }
-            let pairs =
-                types.iter().filter_map(|kind| kind.external_id.as_ref().zip(kind.external_source.as_ref()));
-            for (id, source) in repeated(pairs) {
+            for (id, source) in repeated(types.iter().filter_map(|kind| kind.external_pair())) {
                 faults.push(format!("{place} has several types with the external pair `{id}`, `{source}`"));
             }
         }

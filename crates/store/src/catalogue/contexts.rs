@@ -203,10 +203,8 @@ impl Edit {
         if others.clone().any(|other| other.name == context.name) {
             faults.add("name", format!("another context of the property is named `{}`", context.name));
         }
-        let pair = context.external_id.as_ref().zip(context.external_source.as_ref());
-        if pair.is_some()
-            && others.any(|other| pair == other.external_id.as_ref().zip(other.external_source.as_ref()))
-        {
+        let pair = context.external_pair();
+        if pair.is_some() && others.any(|other| pair == other.external_pair()) {
             faults.add("external_id", "another context of the property has this external_id and external_source");
         }
     }

@@ -251,3 +251,23 @@ pub struct Attachment {
     /// Time of the attachment.
     pub created_at: Micros,
 }
+
+/// Returns an external pair when both halves are set; an empty text is not set (O41).
+fn pair<'t>(id: &'t Option<String>, source: &'t Option<String>) -> Option<(&'t str, &'t str)> {
+    let set = |half: &'t Option<String>| half.as_deref().filter(|text| !text.is_empty());
+    set(id).zip(set(source))
+}
+
+impl WorkItemType {
+    /// Returns the external pair, which only one type of an owner may have.
+    pub(super) fn external_pair(&self) -> Option<(&str, &str)> {
+        pair(&self.external_id, &self.external_source)
+    }
+}
+
+impl Context {
+    /// Returns the external pair, which only one context of a property may have.
+    pub(super) fn external_pair(&self) -> Option<(&str, &str)> {
+        pair(&self.external_id, &self.external_source)
+    }
+}

@@ -175,13 +175,13 @@ impl Edit {
     }
 
     fn refuse_type_clash(&self, kind: &WorkItemType) -> Result<(), Refusal> {
-        let pair = kind.external_id.as_ref().zip(kind.external_source.as_ref());
+        let pair = kind.external_pair();
         for other in self.after.types.values().filter(|other| other.project == kind.project && other.id != kind.id)
         {
             if other.name == kind.name {
                 return Err(conflict("Another type has this name."));
             }
-            if pair.is_some() && pair == other.external_id.as_ref().zip(other.external_source.as_ref()) {
+            if pair.is_some() && pair == other.external_pair() {
                 return Err(conflict("Another type has this external_id and external_source."));
             }
         }

@@ -10,10 +10,7 @@ impl Catalogue {
         for name in repeated(contexts.iter().map(|context| &context.name)) {
             faults.push(format!("property {} has several contexts named `{name}`", property.id));
         }
-        let pairs = contexts
-            .iter()
-            .filter_map(|context| context.external_id.as_ref().zip(context.external_source.as_ref()));
-        for (id, source) in repeated(pairs) {
+        for (id, source) in repeated(contexts.iter().filter_map(|context| context.external_pair())) {
             faults.push(format!("property {}: several contexts with the pair `{id}`, `{source}`", property.id));
         }
         if contexts.iter().filter(|context| context.all_projects).count() > 1 {
