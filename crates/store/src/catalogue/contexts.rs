@@ -1,14 +1,13 @@
 //! Rules of property contexts (chapter 15): scope, name, pair, choices. May use: `refusal`, `v2`, this folder.
 
-use super::choices::Choices;
 use super::defaults;
 use super::edit::{Edit, Effect, STEP};
 use super::entries::entries;
 use super::entry::Entry;
 use super::entry_form::EntryForm;
 use super::faults::{self, Faults, flag, nullable_text, take, text};
+use super::meant::Meant;
 use super::model::{Context, ContextOption, Property, PropertyType};
-use super::options::Renamed;
 use super::properties::{FIRST, SEEDED};
 use super::scope;
 use crate::refusal::Refusal;
@@ -61,7 +60,7 @@ impl Edit {
     /// Deletes a context and the options that only it offers. Its items get the next matching context.
     pub fn delete_context(&mut self, id: Uuid) -> Result<(), Refusal> {
         let context = self.after.contexts.remove(&id).ok_or_else(Refusal::not_found)?;
-        self.drop_unlinked(context.property);
+        self.drop_options(context.property, self.unlinked(context.property));
         self.effects.push(Effect::Rescoped(context.property));
         Ok(())
     }
@@ -117,27 +116,30 @@ impl Edit {
         let mut faults = Faults::default();
         assign(&mut context, given, &mut faults);
         scope::assign(&self.after, &mut context, given, projects, &mut faults);
+        let mut meant = self.meant_by_defaults(owner.id);
         let entries = entries(given, EntryForm::IN_CONTEXT, &mut faults);
         if let Some(entries) = &entries {
             if owner.property_type != PropertyType::Option && !entries.is_empty() {
                 faults.add("options", "only a property of type OPTION has options");
             }
             context.options = self.link_entries(owner.id, entries, &mut faults);
-            if !given.contains_key("default_value") {
-                self.keep_offered_defaults(owner, &mut context);
+            if !entries.beside_default {
+                self.keep_offered_defaults(owner, &mut context, &meant);
             }
         }
+        meant.forget(context.id);
         defaults::judge_preselected(&context, entries.is_some(), &mut faults);
         self.judge_unique(&context, &mut faults);
         let (id, property) = (context.id, context.property);
-        let offered = self.offered_by(&context);
+        let offered = self.after.choices_in(&context);
         if given.contains_key("default_value") || given.contains_key("is_multi") {
             defaults::judge(owner, &offered, context.is_multi, &context.default_value, &mut faults);
         }
         scope::judge_overlap(&self.after, &context, &mut faults);
         faults.or(())?;
         let before = self.after.contexts.insert(id, Arc::new(context));
-        self.drop_unlinked(property);
+        self.remove_options(property, self.unlinked(property));
+        self.keep_meant(property, &meant);
         let resolves_anew =
             |before: Arc<Context>| !self.after.contexts.get(&id).is_some_and(|now| now.reaches_as(&before));
         if before.is_none_or(resolves_anew) {
@@ -149,7 +151,7 @@ impl Edit {
     /// Returns links to options in the order of the entries. An entry without an id creates a new option.
     fn link_entries(&mut self, property: Uuid, entries: &[Entry], faults: &mut Faults) -> Vec<ContextOption> {
         let mut links = Vec::with_capacity(entries.len());
-        let (mut places, mut renamed) = (self.option_places(property), Renamed::default());
+        let mut places = self.option_places(property);
         for (place, entry) in entries.iter().enumerate() {
             let option = match entry.id {
                 Some(id) if self.after.option_of(property, id).is_none() => {
@@ -157,7 +159,7 @@ impl Edit {
                     continue;
                 }
                 Some(id) => {
-                    self.amend_option(id, entry, &mut renamed);
+                    self.amend_option(id, entry);
                     id
                 }
                 None => self.unlinked_option(&mut places, entry),
@@ -165,35 +167,27 @@ impl Edit {
             let is_default = entry.is_default.unwrap_or(false);
             links.push(ContextOption { option, is_default, sort_order: STEP * (place as f64 + 1.0) });
         }
-        self.rename_defaults(property, &renamed);
         links
     }
 
     /// Adapts the stored default to the options that were sent: it takes their new names and loses options that are no
     /// choice any more.
-    fn keep_offered_defaults(&self, owner: &Property, context: &mut Context) {
-        if let Some(renamed) = self.after.contexts.get(&context.id) {
-            context.default_value.clone_from(&renamed.default_value);
-        }
+    fn keep_offered_defaults(&self, owner: &Property, context: &mut Context, meant: &Meant) {
         if owner.property_type == PropertyType::Option {
-            let offered = self.offered_by(context);
-            context.default_value.retain(|text| offered.first(text).is_some());
+            let (offered, all) = (self.after.choices_in(context), self.after.choices_of(owner.id));
+            let mut texts = meant.kept(&self.after, Some(context.id), &context.default_value, &offered, &all);
+            texts.retain(|text| offered.first(text).is_some());
+            context.default_value = texts;
         }
     }
 
-    fn offered_by(&self, context: &Context) -> Choices {
-        let options = context.options.iter().filter_map(|link| self.after.options.get(&link.option));
-        Choices::of(options.map(Arc::as_ref))
-    }
-
-    /// Deletes options of the property that no context offers any more (O73).
-    fn drop_unlinked(&mut self, property: Uuid) {
+    /// Returns the options of the property that no context offers any more; they are to be deleted (O73).
+    fn unlinked(&self, property: Uuid) -> Vec<Uuid> {
         let contexts = self.after.contexts_of(property).into_iter();
         let linked: HashSet<Uuid> =
             contexts.flat_map(|context| context.options.iter().map(|link| link.option)).collect();
         let options = self.after.options_of(property).into_iter().map(|option| option.id);
-        let gone = options.filter(|id| !linked.contains(id)).collect();
-        self.drop_options(property, gone);
+        options.filter(|id| !linked.contains(id)).collect()
     }
 
     /// Checks that name and external pair are unique within the property; a duplicate is rejected with 400, not 409.

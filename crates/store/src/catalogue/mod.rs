@@ -20,6 +20,7 @@ mod entry;
 mod entry_form;
 mod faults;
 mod lookup;
+mod meant;
 mod model;
 mod options;
 mod properties;

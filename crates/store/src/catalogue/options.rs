@@ -4,7 +4,6 @@
 //! inline with the property belongs to the context that covers everything. An option is deleted when no context offers
 //! it any more. May use: `refusal`, `v2`, this folder.
 
-use super::choices::Choices;
 use super::defaults;
 use super::edit::{Edit, Effect, STEP};
 use super::entry::Entry;
@@ -12,7 +11,6 @@ use super::faults::{flag, nullable_text, take, text};
 use super::model::{ContextOption, Property, PropertyOption, PropertyType};
 use crate::refusal::Refusal;
 use crate::v2::body::Given;
-use crate::v2::value::{small_letters, trimmed};
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -47,9 +45,9 @@ impl Edit {
     pub fn update_option(&mut self, id: Uuid, given: &Given) -> Result<(), Refusal> {
         let option = self.after.options.get(&id).ok_or_else(Refusal::not_found)?;
         let owner = self.property(option.property)?;
-        let mut renamed = Renamed::default();
-        self.amend_option(id, &given_entry(given), &mut renamed);
-        self.rename_defaults(owner.id, &renamed);
+        let meant = self.meant_by_defaults(owner.id);
+        self.amend_option(id, &given_entry(given));
+        self.keep_meant(owner.id, &meant);
         match flag(given, "is_default") {
             Some(true) => self.claim_default(&owner, id),
             Some(false) => {
@@ -128,26 +126,14 @@ impl Edit {
         id
     }
 
-    /// Writes the members of an entry to an option, except its flag, and records a changed name in `renamed`.
-    pub(super) fn amend_option(&mut self, id: Uuid, entry: &Entry, renamed: &mut Renamed) {
+    /// Writes the members of an entry to an option, except its flag.
+    pub(super) fn amend_option(&mut self, id: Uuid, entry: &Entry) {
         let Some(option) = self.after.options.get_mut(&id) else { return };
-        let before = small_letters(&option.name);
         let option = Arc::make_mut(option);
         take(&mut option.name, entry.name.clone());
         take(&mut option.description, entry.description.clone());
         take(&mut option.external_id, entry.external_id.clone());
         take(&mut option.external_source, entry.external_source.clone());
-        if small_letters(&option.name) != before {
-            renamed.0.insert(before, option.name.clone());
-        }
-    }
-
-    /// Changes defaults that name a renamed option to the new name.
-    pub(super) fn rename_defaults(&mut self, property: Uuid, renamed: &Renamed) {
-        if !renamed.0.is_empty() {
-            let now = |text: &String| renamed.0.get(&small_letters(trimmed(text))).cloned();
-            self.each_default(property, |text| Some(now(&text).unwrap_or(text)));
-        }
     }
 
     /// Gives options the order in which they were sent, on their property and in each context that is the home of one
@@ -180,6 +166,13 @@ impl Edit {
 
     /// Deletes options with their links, the values that point at them, and the defaults that name them.
     pub(super) fn drop_options(&mut self, property: Uuid, ids: Vec<Uuid>) {
+        let meant = self.meant_by_defaults(property);
+        self.remove_options(property, ids);
+        self.keep_meant(property, &meant);
+    }
+
+    /// Deletes options with their links and the values that point at them. Defaults that name them are left.
+    pub(super) fn remove_options(&mut self, property: Uuid, ids: Vec<Uuid>) {
         if ids.is_empty() {
             return;
         }
@@ -193,30 +186,20 @@ impl Edit {
             self.after.options.remove(id);
         }
         self.effects.push(Effect::OptionsGone(property, ids));
-        self.settle_defaults(property);
     }
 
-    /// Removes defaults that the property or context can no longer read, because its kind has changed or the named
-    /// option is deleted.
+    /// Removes defaults that the property or context can no longer read, because its kind has changed.
     pub(super) fn settle_defaults(&mut self, property: Uuid) {
         let Ok(owner) = self.property(property) else { return };
-        let options = Choices::of(self.after.options_of(property).into_iter().map(Arc::as_ref));
-        self.each_default(property, |text| defaults::fault(&owner, &options, &text).is_none().then_some(text));
-    }
-
-    /// Maps every default text of the property and its contexts; `None` removes the text.
-    fn each_default(&mut self, property: Uuid, mut map: impl FnMut(String) -> Option<String>) {
-        let mut mapped = |texts: &[String]| texts.iter().cloned().filter_map(&mut map).collect::<Vec<_>>();
-        if let Some(owner) = self.after.properties.get_mut(&property) {
-            let texts = mapped(&owner.default_value);
-            if texts != owner.default_value {
-                Arc::make_mut(owner).default_value = texts;
-            }
+        let options = self.after.choices_of(property);
+        let is_readable = |text: &String| defaults::fault(&owner, &options, text).is_none();
+        let kept = self.after.properties.get_mut(&property);
+        if let Some(kept) = kept.filter(|kept| !kept.default_value.iter().all(is_readable)) {
+            Arc::make_mut(kept).default_value.retain(is_readable);
         }
         for context in self.after.contexts.values_mut().filter(|context| context.property == property) {
-            let texts = mapped(&context.default_value);
-            if texts != context.default_value {
-                Arc::make_mut(context).default_value = texts;
+            if !context.default_value.iter().all(is_readable) {
+                Arc::make_mut(context).default_value.retain(is_readable);
             }
         }
     }
@@ -265,10 +248,6 @@ pub(super) struct Places {
     pub(super) home: Option<Uuid>,
     last_in_home: f64,
 }
-
-/// New names of renamed options, by the old name in lower case.
-#[derive(Default)]
-pub(super) struct Renamed(HashMap<String, String>);
 
 /// Error message when a workspace property cannot take another option by itself.
 pub(super) const NO_CATCH_ALL: &str =

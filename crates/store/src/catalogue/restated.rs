@@ -2,10 +2,11 @@
 //! one. May use: `v2`, this folder.
 
 use super::edit::Edit;
+use super::entries::Entries;
 use super::entry::Entry;
 use super::faults::Faults;
 use super::model::{Property, PropertyOption};
-use super::options::{NO_CATCH_ALL, Renamed};
+use super::options::NO_CATCH_ALL;
 use crate::v2::value::small_letters;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -14,15 +15,19 @@ use uuid::Uuid;
 impl Edit {
     /// Replaces the set of an existing property's options (O66). Entries match by id, else by name ignoring case. New
     /// names are added, missing options are deleted. At most one option of each context is preselected (O73).
-    pub(super) fn restate_options(&mut self, owner: &Property, entries: &[Entry], faults: &mut Faults) {
+    pub(super) fn restate_options(&mut self, owner: &Property, entries: &Entries, faults: &mut Faults) {
+        let mut meant = self.meant_by_defaults(owner.id);
+        if entries.beside_default {
+            self.note_sent_default(owner, &mut meant);
+        }
         let mut present = Present::of(&self.after.options_of(owner.id), entries);
-        let (mut places, mut renamed) = (self.option_places(owner.id), Renamed::default());
+        let mut places = self.option_places(owner.id);
         let (mut order, mut claimed) = (Vec::new(), Vec::new());
         let no_home = owner.project.is_none() && places.home.is_none();
         for entry in entries {
             let id = match present.meant_by(entry) {
                 Ok(Some(id)) => {
-                    self.amend_option(id, entry, &mut renamed);
+                    self.amend_option(id, entry);
                     id
                 }
                 Ok(None) if no_home => {
@@ -43,9 +48,9 @@ impl Edit {
                 None => {}
             }
         }
-        self.rename_defaults(owner.id, &renamed);
-        self.drop_options(owner.id, present.gone());
+        self.remove_options(owner.id, present.gone());
         self.order_options(owner.id, &order);
+        self.keep_meant(owner.id, &meant);
         self.claim_defaults(owner, claimed, faults);
     }
 
