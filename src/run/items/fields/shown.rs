@@ -114,8 +114,8 @@ async fn rich_texts(
     Ok(shown)
 }
 
-/// Returns value and detail of one element, which is no rich text; none when it does not fit the present kind of the property, or its record
-/// is not visible any more.
+/// Returns value and detail of one element, which is no rich text; none when it does not fit the present kind of the
+/// property, or its record is not visible any more.
 fn read(
     one: &Applicable,
     options: &HashMap<Uuid, &PropertyOption>,
