@@ -87,15 +87,15 @@ pub enum WrittenElement {
     Html(String),
 }
 
+/// An element with its place in the array that was sent.
+pub type Placed = (usize, WrittenElement);
+
 /// Returns the elements that `value` writes to a property, each with its place in the array; none for null and `[]`,
 /// which clear it (O38). A number that lost digits when it was parsed as JSON arrives as its text.
 ///
 /// # Errors
 /// The messages, each with the index of the faulty element if there is one.
-pub fn written(
-    applicable: &Applicable,
-    value: &Value,
-) -> Result<Vec<(usize, WrittenElement)>, Vec<(Option<usize>, String)>> {
+pub fn written(applicable: &Applicable, value: &Value) -> Result<Vec<Placed>, Vec<(Option<usize>, String)>> {
     let kind = ValueKind::of(&applicable.property);
     if kind == ValueKind::Formula {
         return Err(vec![(None, "is computed and cannot be written".into())]);
@@ -124,7 +124,7 @@ pub fn written(
 
 /// Returns the elements of an item whose request gives none, each with its place; skips default texts that cannot be
 /// read.
-pub fn defaults(applicable: &Applicable) -> Vec<(usize, WrittenElement)> {
+pub fn defaults(applicable: &Applicable) -> Vec<Placed> {
     let kind = ValueKind::of(&applicable.property);
     let texts = applicable.default_value.iter().map(|text| Value::String(text.clone()));
     let choices = choices(kind, applicable);

@@ -3,7 +3,7 @@
 
 use super::digits::BodyFields;
 use super::{records, types};
-use crate::catalogue::values::{self, WrittenElement};
+use crate::catalogue::values::{self, Placed, WrittenElement};
 use crate::catalogue::{Applicable, Catalogue};
 use crate::refusal::{FieldError, FieldErrors, Refusal};
 use crate::run::job::InProject;
@@ -42,8 +42,7 @@ struct CheckedValue {
     property: Arc<Applicable>,
     /// Whether the client sent it; otherwise it is a default, which is left out if it is not valid any more.
     sent: bool,
-    /// Each with its place in the array that was sent.
-    wishes: Vec<(usize, WrittenElement)>,
+    wishes: Vec<Placed>,
 }
 
 /// Checks the sent type and values: for a create when `stored` is none, else for the item with that type.
