@@ -60,6 +60,8 @@ fn cases() -> Vec<Case> {
         // The new state and the old default.
         case("states_create", json!({"name": "a", "color": "#1", "is_default": true}), Extra::Default, 2),
         case("states_update", json!({"is_default": true}), Extra::Default, 1),
+        // v1 has the flag on this state too.
+        case("states_delete", Value::Null, Extra::Default, 1),
         case("work_item_comments_create", pair.clone(), Extra::RefusedValue, 1),
         case("work_item_comments_update", pair, Extra::RefusedValue, 1),
         dropped("work_items_create", GUEST),
@@ -79,11 +81,15 @@ async fn each_costs_the_calls_that_are_declared_for_it() {
     for Case { id, body, extra, count, status } in cases() {
         let (place, operation) = (Place::new().await, operation(id));
         furnish(&place).await;
+        if id == "states_delete" {
+            let second = format!("states/{}/", place.record("states"));
+            place.at_v1("ada", "PATCH", &second, &json!({"default": true}));
+        }
         warm(&place, operation).await;
         let answer = place.ask_with(operation, body.clone()).await;
         assert_eq!(answer.status, status, "{id} with {body:?}");
-        // Making a state the default reads the states from v1 again.
-        let fresh = usize::from(id == "states_update");
+        // Making a state the default, and deleting one that has the flag, reads the states from v1 again.
+        let fresh = usize::from(["states_update", "states_delete"].contains(&id));
         // An item without labels is put back without reading them.
         let spared = usize::from(id == "work_items_update");
         let declared = declared(operation, extra, count) + fresh - spared;

@@ -5,6 +5,7 @@
 
 mod access;
 mod dates;
+mod defaults;
 mod differences;
 mod names;
 mod page;

@@ -108,6 +108,12 @@ impl Collection {
         Self { only_for: self.only_for, ..Self::new(rows) }
     }
 
+    /// Returns the collection with its rows in the order of these places.
+    pub fn reordered(&self, places: &[usize]) -> Self {
+        let rows = places.iter().map(|&place| Arc::clone(&self.rows[place])).collect();
+        Self { only_for: self.only_for, ..Self::new(rows) }
+    }
+
     pub fn without(&self, id: Uuid) -> Self {
         let rows = self.rows.iter().filter(|held| held.record.id != id).cloned().collect();
         Self { only_for: self.only_for, ..Self::new(rows) }

@@ -219,6 +219,11 @@ impl<T: Shelved> Write<'_, T> {
         self.before.clone()
     }
 
+    /// Returns the same, or else a thing too old for use while v1 answers, which [`Write::finish`] carries over.
+    pub fn latest(&self) -> Option<Kept<Arc<T>>> {
+        self.before.clone().or_else(|| self.older.clone())
+    }
+
     /// Uses `thing`, read during this write, as the basis of [`Write::finish`].
     pub fn found(&mut self, thing: &Kept<Arc<T>>) {
         self.before = Some(thing.clone());

@@ -3,11 +3,11 @@
 //!
 //! May use: what `run` may use, but no step.
 
-use crate::plan::{CollectionRule, Resource};
+use crate::plan::{CollectionRule, Known, Resource};
 use crate::run::kept::collection::Collection;
-use crate::translate::{Fault, Held};
+use crate::translate::Held;
 use serde_json::{Map, Value};
-use uuid::Uuid;
+use std::borrow::Borrow;
 
 /// Returns the flag as a v1 body.
 pub(in crate::run) fn flag(resource: &Resource, rule: &CollectionRule, value: bool) -> Map<String, Value> {
@@ -25,35 +25,53 @@ pub(in crate::run) fn is_shown(resource: &Resource, rule: &CollectionRule, held:
     held.v2_members().get(&resource.fields[rule.field].name) == Some(&Value::Bool(true))
 }
 
-/// Checks whether both v1 and v2 show the flag on a record other than `id`.
-pub(in crate::run) fn is_on_another(
+/// Returns the rows that do not show the flag as v2 must, each with the text of v1 that shows it so. v2 shows the flag
+/// on one record only: the first in v1's order, which v1 itself uses. v1 has it on two records while the flag is moved,
+/// after a gateway process ended during that, and when v1's users have set a second one (`states_list_two_defaults`).
+/// It has it on none after a failed create (`states_list_defaults_after_failed_create`).
+pub(in crate::run) fn corrections<H: Borrow<Held>>(
     resource: &Resource,
     rule: &CollectionRule,
-    all: &Collection,
-    id: Uuid,
-) -> bool {
-    let is_on = |held: &Held| has(resource, rule, held) && is_shown(resource, rule, held);
-    all.rows().iter().any(|held| held.record.id != id && is_on(held))
+    rows: &[H],
+) -> Vec<(usize, String)> {
+    let first = rows.iter().position(|held| has(resource, rule, held.borrow())).unwrap_or(0);
+    let differs = |(at, held): &(usize, &H)| is_shown(resource, rule, (*held).borrow()) != (*at == first);
+    let corrected = |(at, held): (usize, &H)| {
+        let mut v1 = held.borrow().v1_members();
+        v1.extend(flag(resource, rule, at == first));
+        (at, Value::Object(v1).to_string())
+    };
+    rows.iter().enumerate().filter(differs).map(corrected).collect()
 }
 
-/// Shows the flag on one record only: the first in v1's order, which v1 itself uses. v1 has it on two records while the
-/// flag is moved, after a gateway process ended during that, and when v1's users have set a second one
-/// (`states_list_two_defaults`). It has it on none after a failed create (`states_list_defaults_after_failed_create`).
-pub(in crate::run) fn show_one(
-    resource: &Resource,
-    rule: &CollectionRule,
-    rows: &mut [Held],
-    read: impl Fn(&str, Uuid) -> Result<Held, Fault>,
-) -> Result<(), Fault> {
-    let first = rows.iter().position(|held| has(resource, rule, held)).unwrap_or(0);
-    for (at, held) in rows.iter_mut().enumerate() {
-        let is_flagged = at == first;
-        if has(resource, rule, held) != is_flagged {
-            let mut v1 = held.v1_members();
-            v1.extend(flag(resource, rule, is_flagged));
-            let text = Value::Object(v1).to_string();
-            held.record = read(&text, held.record.id)?.record;
-        }
-    }
-    Ok(())
+/// Returns the collection in v1's order, after a write that may have changed the place of a record. The order is known
+/// for states, which v1 lists by `sequence` (`states_patch_sequence`, `states_list_final`).
+pub(in crate::run) fn in_order(resource: &Resource, all: Collection) -> Collection {
+    let places: Option<Vec<f64>> = all.rows().iter().map(|held| place(resource, held)).collect();
+    let Some(places) = places.filter(|places| !places.is_sorted()) else { return all };
+    let mut order: Vec<usize> = (0..places.len()).collect();
+    order.sort_by(|&a, &b| places[a].total_cmp(&places[b]));
+    all.reordered(&order)
+}
+
+/// Checks whether the rows, which are [`in_order`], tell for certain which record v1 uses: v1 has the flag on one
+/// record, or the first record is before the second one by more than chance.
+pub(in crate::run) fn is_certain(resource: &Resource, rule: &CollectionRule, all: &Collection) -> bool {
+    let mut first_two = all.rows().iter().filter(|held| has(resource, rule, held)).take(2);
+    let (first, second) = match (first_two.next(), first_two.next()) {
+        (Some(_), None) => return true,
+        (first @ Some(_), second) => (first, second),
+        (None, _) => (all.rows().first(), all.rows().get(1)),
+    };
+    let (Some(first), Some(second)) = (first, second) else { return true };
+    matches!((place(resource, first), place(resource, second)), (Some(first), Some(second)) if first < second)
+}
+
+/// Checks whether v1 has the flag on exactly one record.
+pub(in crate::run) fn is_on_one(resource: &Resource, rule: &CollectionRule, all: &Collection) -> bool {
+    all.rows().iter().filter(|held| has(resource, rule, held)).count() == 1
+}
+
+fn place(resource: &Resource, held: &Held) -> Option<f64> {
+    held.v1_members().get("sequence").filter(|_| resource.is(Known::States))?.as_f64()
 }

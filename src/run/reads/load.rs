@@ -161,8 +161,10 @@ impl Job {
             }
             rows.iter().try_for_each(|held| rules::check_place(resource, &variables, held))?;
             if let Some(rule) = &resource.exclusive {
-                let read = |text: &str, id| shape.read(text, overlays.get(&id).map_or(&[], Vec::as_slice));
-                flagged::show_one(resource, rule, &mut rows, read).map_err(|fault| bad_data(&fault))?;
+                for (at, text) in flagged::corrections(resource, rule, &rows) {
+                    let overlay = overlays.get(&rows[at].record.id).map_or(&[][..], Vec::as_slice);
+                    rows[at].record = shape.read(&text, overlay).map_err(|fault| bad_data(&fault))?.record;
+                }
             }
             let collection = Collection::new(rows.into_iter().map(Arc::new).collect());
             Ok(if for_all { collection } else { collection.of(key.id()) })

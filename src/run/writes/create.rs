@@ -1,13 +1,12 @@
 //! Creates a record of a plain resource. May use: what `run` may use.
 
-use super::checks;
 use super::write::{created_but, refusable};
+use super::{checks, one_flag};
 use crate::plan::{Extra, Resource, WriteKind};
 use crate::refusal::Refusal;
 use crate::run::job::Job;
 use crate::run::kept::shelf::Write;
 use crate::run::members::{Members, id_of};
-use crate::run::reads::flagged;
 use crate::run::{Collection, rules};
 use crate::translate::outgoing::{self, Outgoing};
 use crate::translate::{confirm, refusal};
@@ -68,15 +67,9 @@ pub(in crate::run) async fn finish(
     v1: &Members,
 ) -> Result<Reply, Refusal> {
     let resource = job.resource();
-    let mut held = job.translate_written(resource, v1).await?;
-    // v1 may have the flag on a second record, where v2 does not show it (`states_list_two_defaults`).
-    if let (Some(rule), Some(all)) = (&resource.exclusive, write.before())
-        && flagged::has(resource, rule, &held)
-        && flagged::is_on_another(resource, rule, &all.value, held.record.id)
-    {
-        let mut without = v1.clone();
-        without.extend(flagged::flag(resource, rule, false));
-        held.record = job.translate_written(resource, &without).await?.record;
+    let held = job.translate_written(resource, v1).await?;
+    if let Some(rule) = &resource.exclusive {
+        return Box::pin(one_flag::finish(job, write, rule, held)).await;
     }
     let reply = job.record_reply(held.record.json.clone());
     write.finish(|before| before.with(std::slice::from_ref(&held)));

@@ -2,8 +2,8 @@
 //!
 //! May use: what `run` may use.
 
-use super::update;
 use super::write::half_deleted;
+use super::{flagged_delete, one_flag, update};
 use crate::plan::Extra;
 use crate::refusal::Refusal;
 use crate::run::job::Job;
@@ -59,10 +59,18 @@ async fn delete_alone(job: &Job, mut write: Write<'_, Collection>, field: usize)
 
 /// Sends the DELETE, then removes the record from the cache and deletes its overlay. `was_there` tells whether v1 has
 /// shown the record before.
-async fn delete_now(job: &Job, write: Write<'_, Collection>, was_there: bool) -> Result<Reply, Refusal> {
+async fn delete_now(job: &Job, mut write: Write<'_, Collection>, was_there: bool) -> Result<Reply, Refusal> {
     let (resource, id) = (job.resource(), job.pk()?);
-    job.delete(resource, id, was_there).await?;
-    write.finish(|before| before.without(id));
+    match &resource.exclusive {
+        Some(rule) => {
+            Box::pin(flagged_delete::delete(job, &mut write, rule, was_there)).await?;
+            Box::pin(one_flag::remove(job, write, rule, id)).await;
+        }
+        None => {
+            job.delete(resource, id, was_there).await?;
+            write.finish(|before| before.without(id));
+        }
+    }
     if let Some(within) = job.in_project() {
         within.empty_set_of_deleted(resource, id).await?;
     }

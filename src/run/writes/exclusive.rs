@@ -19,7 +19,7 @@ use crate::run::reads::flagged::{flag, has, is_shown};
 use crate::translate::{Held, confirm, outgoing};
 use crate::v2::Reply;
 use crate::v2::body::Given;
-use std::sync::Arc;
+use serde_json::Value;
 use std::time::Instant;
 use uuid::Uuid;
 
@@ -61,6 +61,10 @@ pub(in crate::run) async fn update(job: &Job, rule: &CollectionRule) -> Result<R
     if flag == Some(false) && is_shown(resource, rule, &stored) {
         return Err(Refusal::field(&resource.fields[rule.field].name, rule.detail.as_str()));
     }
+    if flag == Some(false) && has(resource, rule, &stored) {
+        // A second flag of v1, which v2 does not show, would make v1 refuse the delete of this record.
+        given.insert(resource.fields[rule.field].name.to_string(), Value::Bool(false));
+    }
     if flag == Some(true) {
         // v1 can have the flag on two records (`states_list_two_defaults`); setting it on one leaves only that one.
         let others = others(resource, rule, &write, stored.record.id);
@@ -89,10 +93,7 @@ async fn promote(
     let v1 = job.merge_or_reread(resource, id, &stored.v1_members(), &outgoing.body, &answer).await?;
     let name = &resource.fields[rule.field].name;
     let half_done = partly_done(format!("The record was updated, but another one still has {name}:"));
-    let mut cleared = clear(job, rule, others).await.map_err(half_done)?;
-    if let Some(held) = shown_alone(resource, rule, &write, id) {
-        cleared.push(job.translate_record(resource, &held.v1).await?);
-    }
+    let cleared = clear(job, rule, others).await.map_err(half_done)?;
     job.keep(resource, id, &outgoing, &v1).await?;
     write.carry(|before| before.with(&cleared));
     create::finish(job, write, &v1).await
@@ -107,19 +108,6 @@ fn others(resource: &Resource, rule: &CollectionRule, write: &Write<'_, Collecti
     let Some(all) = write.before() else { return Vec::new() };
     let flagged = all.value.rows().iter().filter(|held| has(resource, rule, held));
     flagged.map(|held| held.record.id).filter(|other| *other != id).collect()
-}
-
-/// Returns another record on which v2 shows the flag although v1 has it on none.
-fn shown_alone(
-    resource: &Resource,
-    rule: &CollectionRule,
-    write: &Write<'_, Collection>,
-    id: Uuid,
-) -> Option<Arc<Held>> {
-    let is_alone = |held: &&Arc<Held>| is_shown(resource, rule, held) && !has(resource, rule, held);
-    let all = write.before()?;
-    let shown = all.value.rows().iter().find(is_alone);
-    shown.filter(|held| held.record.id != id).cloned()
 }
 
 /// Clears the flag on `ids`; returns the records afterwards.

@@ -6,7 +6,7 @@
 //! May use: `plan`, `v1` messages, `refusal`.
 
 use super::refused_fields::{text, v2_name, validation};
-use crate::plan::{Resource, V1Refusal, WriteKind};
+use crate::plan::{CollectionRule, Resource, V1Refusal, WriteKind};
 use crate::refusal::Refusal;
 use crate::v1::V1Response;
 use serde_json::Value;
@@ -28,6 +28,14 @@ pub fn of_write(resource: &Resource, on: WriteKind, response: &V1Response) -> Re
         409 => Refusal::Conflict { detail: text(&body).unwrap_or("v1 reports a conflict.").to_owned() },
         status => Refusal::upstream("v1 refused the write in an unknown way.", format!("status {status}")),
     }
+}
+
+/// Returns the refusal of the delete of a record that has the flag of `rule`: in the words for v1's own refusal, if the
+/// mapping marks one.
+pub fn of_flagged(resource: &Resource, rule: &CollectionRule) -> Refusal {
+    let refusals = resource.v1.iter().flat_map(|v1| &v1.refusals);
+    let own = refusals.into_iter().find(|refusal| refusal.on == WriteKind::Delete && refusal.exclusive);
+    Refusal::Conflict { detail: own.map_or(&rule.detail, |own| &own.detail).clone() }
 }
 
 fn declared(resource: &Resource, on: WriteKind, status: u16, body: &Value) -> Option<Refusal> {

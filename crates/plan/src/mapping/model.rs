@@ -183,6 +183,8 @@ pub struct V1Refusal {
     pub code: String,
     /// Text for the client.
     pub detail: String,
+    /// Whether v1 refuses a delete because the record has the flag of `exclusive`.
+    pub exclusive: bool,
 }
 
 /// An entry of `[fields]`.

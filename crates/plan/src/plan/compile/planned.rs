@@ -71,7 +71,9 @@ fn of_step(step: Step, resource: &Resource, builder: &Builder) -> Option<Vec<Pla
                 (None, None) => None,
             };
             let children = head.detach_children.as_ref().and_then(|_| other(Extra::Child));
-            vec![before, children, record(Method::Delete, Made::Always)]
+            let cleared = record(Method::Patch, Made::ForEach(Extra::Default));
+            let cleared = cleared.filter(|_| resource.exclusive.is_some());
+            vec![before, children, cleared, record(Method::Delete, Made::Always)]
         }
         Step::Special(_) | Step::Pending => return None,
     };

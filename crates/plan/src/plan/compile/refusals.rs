@@ -32,6 +32,11 @@ pub(super) fn refusals_fit(draft: &Draft, resource: usize, file: &ResourceFile, 
         if !(400..=499).contains(&refusal.status) {
             faults.add(&trail.then("status"), format!("{} is no refusal", refusal.status));
         }
+        let is_of_flag = refusal.on == WriteKind::Delete && refusal.code == "conflict";
+        if refusal.exclusive && !(is_of_flag && draft.resources[resource].exclusive.is_some()) {
+            let message = "marks a `conflict` of a delete, in a resource with `exclusive`";
+            faults.add(&trail.then("exclusive"), message);
+        }
         if codes::status_of(&refusal.code).is_none() {
             faults.add(&trail.then("code"), format!("`{}` is not in the table of codes", refusal.code));
         }
