@@ -120,12 +120,15 @@ async fn its_records_are_made_read_changed_and_deleted_on_both_surfaces() {
     let (gateway, _) = place(&[]).await;
     for (shelves, _) in surfaces() {
         let shelf = gateway.post("ada", &shelves, json!({"name": " low "})).await.expect(201);
-        assert_eq!((shelf.text("name"), &shelf.json["is_default"]), ("low".to_owned(), &json!(false)));
+        // The only record is the default, as in the list.
+        assert_eq!((shelf.text("name"), &shelf.json["is_default"]), ("low".to_owned(), &json!(true)));
         let one = format!("{shelves}{}/", shelf.text("id"));
         assert_eq!(gateway.get("ada", &one).await.expect(200).text("name"), "low");
         gateway.patch("ada", &one, json!({"name": "high"})).await.expect(200);
         // Records of one surface do not show on the other.
         assert_eq!(gateway.get("ada", &shelves).await.expect(200).column("name"), [json!("high")]);
+        gateway.delete("ada", &one).await.expect_problem(409, "conflict");
+        gateway.post("ada", &shelves, json!({"name": "next", "is_default": true})).await.expect(201);
         gateway.delete("ada", &one).await.expect(204);
         gateway.get("ada", &one).await.expect_problem(404, "resource_not_found");
         // A caller who does not see the project or workspace does not see its records.
