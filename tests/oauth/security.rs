@@ -25,6 +25,7 @@ fn tests() -> BTreeSet<String> {
         "tests/leaks",
         "tests/together",
         "tests/operators",
+        "tests/work_items",
         "src",
         "crates",
     ];
