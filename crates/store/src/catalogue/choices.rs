@@ -1,9 +1,10 @@
 //! Index of options by id and name. It is built once and read for each value, so that the cost of a value does not
 //! grow with the number of options. May use: `v2`, this folder.
 
-use super::model::PropertyOption;
+use super::model::{Catalogue, Context, PropertyOption};
 use crate::v2::value::{read_uuid, small_letters, trimmed};
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use uuid::Uuid;
 
 /// Options that have a given name.
@@ -29,7 +30,7 @@ impl Choices {
         let mut choices = Self::default();
         for option in options {
             choices.ids.insert(option.id);
-            let named = choices.names.entry(small_letters(trimmed(&option.name))).or_insert(Named::Nothing);
+            let named = choices.names.entry(plain(&option.name)).or_insert(Named::Nothing);
             *named = match *named {
                 Named::Nothing => Named::One(option.id),
                 Named::One(first) | Named::Several(first) => Named::Several(first),
@@ -45,7 +46,7 @@ impl Choices {
 
     /// Returns the options with this name, ignoring letter case.
     pub(super) fn named(&self, name: &str) -> Named {
-        self.names.get(&small_letters(trimmed(name))).copied().unwrap_or(Named::Nothing)
+        self.names.get(&plain(name)).copied().unwrap_or(Named::Nothing)
     }
 
     /// Returns the first option with this id or name.
@@ -54,5 +55,22 @@ impl Choices {
             (Some(id), _) | (None, Named::One(id) | Named::Several(id)) => Some(id),
             (None, Named::Nothing) => None,
         }
+    }
+}
+
+/// Returns a name in the form in which names are compared.
+pub(super) fn plain(name: &str) -> String {
+    small_letters(trimmed(name))
+}
+
+impl Catalogue {
+    /// Returns the index of all options of the property.
+    pub(super) fn choices_of(&self, property: Uuid) -> Choices {
+        Choices::of(self.options_of(property).into_iter().map(Arc::as_ref))
+    }
+
+    /// Returns the index of the options that the context offers.
+    pub(super) fn choices_in(&self, context: &Context) -> Choices {
+        Choices::of(self.offered(context).iter().map(|offered| &*offered.option))
     }
 }

@@ -123,7 +123,7 @@ impl Edit {
                 faults.add("options", "only a property of type OPTION has options");
             }
             context.options = self.link_entries(owner.id, entries, &mut faults);
-            if !entries.beside_default {
+            if !given.contains_key("default_value") {
                 self.keep_offered_defaults(owner, &mut context, &meant);
             }
         }

@@ -8,7 +8,6 @@ use crate::v2::body::Given;
 use crate::v2::value::small_letters;
 use serde_json::Value;
 use std::collections::HashSet;
-use std::ops::Deref;
 use uuid::Uuid;
 
 /// Returns the faults inside the members of a body that are not single values, each member checked alone. An answer
@@ -23,33 +22,8 @@ pub fn faults_inside(given: &Given, form: EntryForm) -> Faults {
     faults
 }
 
-/// The `options` of a body.
-#[derive(Default)]
-pub(super) struct Entries {
-    read: Vec<Entry>,
-    /// Whether the body has a `default_value` too, which is about these options.
-    pub(super) beside_default: bool,
-}
-
-impl Deref for Entries {
-    type Target = [Entry];
-
-    fn deref(&self) -> &[Entry] {
-        &self.read
-    }
-}
-
-impl<'e> IntoIterator for &'e Entries {
-    type Item = &'e Entry;
-    type IntoIter = std::slice::Iter<'e, Entry>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.read.iter()
-    }
-}
-
 /// Reads the `options` member, if sent: returns every readable entry and adds every fault to `faults`.
-pub(super) fn entries(given: &Given, form: EntryForm, faults: &mut Faults) -> Option<Entries> {
+pub(super) fn entries(given: &Given, form: EntryForm, faults: &mut Faults) -> Option<Vec<Entry>> {
     let elements = match given.get("options")? {
         Value::Array(elements) => elements,
         _ => return none(faults, "options", "must be an array of objects"),
@@ -65,7 +39,7 @@ pub(super) fn entries(given: &Given, form: EntryForm, faults: &mut Faults) -> Op
         earlier.note(&entry, faults);
         read.push(entry);
     }
-    Some(Entries { read, beside_default: given.contains_key("default_value") })
+    Some(read)
 }
 
 /// Options named so far: their ids, and their names ignoring case.

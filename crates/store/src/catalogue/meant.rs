@@ -1,11 +1,10 @@
 //! The options that defaults name. A name can belong to several options, and the first of them is meant. So a change
-//! of the options could move a default from one to another; here each default stays with its option. May use: `v2`,
-//! this folder.
+//! of the options could move a default from one to another; here each default stays with its option. May use: this
+//! folder.
 
-use super::choices::Choices;
+use super::choices::{Choices, plain};
 use super::edit::Edit;
-use super::model::{Catalogue, Context, Property, PropertyType};
-use crate::v2::value::{small_letters, trimmed};
+use super::model::{Catalogue, Property, PropertyType};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -53,7 +52,7 @@ impl Edit {
     }
 
     /// Notes that the default of the property was sent together with the change, also for the seeded context when it
-    /// follows the property.
+    /// has the same default. A different one follows later.
     pub(super) fn note_sent_default(&self, owner: &Property, meant: &mut Meant) {
         let contexts = self.after.contexts_of(owner.id).into_iter();
         let following = contexts.filter(|found| found.is_default && found.default_value == owner.default_value);
@@ -120,23 +119,6 @@ impl Meant {
             }
         };
         texts.iter().filter_map(keep).collect()
-    }
-}
-
-/// Returns a name in the form in which names are compared.
-fn plain(name: &str) -> String {
-    small_letters(trimmed(name))
-}
-
-impl Catalogue {
-    /// Returns the index of all options of the property.
-    pub(super) fn choices_of(&self, property: Uuid) -> Choices {
-        Choices::of(self.options_of(property).into_iter().map(Arc::as_ref))
-    }
-
-    /// Returns the index of the options that the context offers.
-    pub(super) fn choices_in(&self, context: &Context) -> Choices {
-        Choices::of(self.offered(context).iter().map(|offered| &*offered.option))
     }
 }
 

@@ -1,7 +1,6 @@
 //! Rules of custom properties (14.3): kinds, defaults, inline options, and the seeded context. May use: `refusal`,
 //! `v2`, this folder.
 
-use super::choices::Choices;
 use super::defaults;
 use super::edit::{Edit, Effect, STEP};
 use super::entries::entries;
@@ -70,7 +69,7 @@ impl Edit {
         let followers = self.follow(&before, &property);
         if let Some(entries) = entries {
             judge_kind(&property, &entries, &mut faults);
-            self.restate_options(&property, &entries, &mut faults);
+            self.restate_options(&property, &entries, given.contains_key("default_value"), &mut faults);
         }
         if property.property_type != PropertyType::Option {
             let options = self.after.options_of(id).into_iter().map(|option| option.id).collect();
@@ -172,12 +171,11 @@ impl Edit {
     fn follow_default(&mut self, property: &Property, followers: &[Uuid]) {
         let Ok(Property { default_value: texts, .. }) = self.property(property.id) else { return };
         for id in followers {
-            let Some(context) = self.after.contexts.get_mut(id) else { continue };
-            let options = context.options.iter().filter_map(|link| self.after.options.get(&link.option));
-            let offered = Choices::of(options.map(Arc::as_ref));
+            let Some(context) = self.after.contexts.get(id) else { continue };
+            let offered = self.after.choices_in(context);
             let mut faults = Faults::default();
             defaults::judge(property, &offered, context.is_multi, &texts, &mut faults);
-            if faults.is_empty() {
+            if let Some(context) = self.after.contexts.get_mut(id).filter(|_| faults.is_empty()) {
                 Arc::make_mut(context).default_value.clone_from(&texts);
             }
         }
@@ -197,7 +195,7 @@ impl Edit {
 
     /// Checks the default values of contexts: a new kind of the property may not be able to read them.
     fn judge_defaults_of_contexts(&self, property: &Property, faults: &mut Faults) {
-        let options = Choices::of(self.after.options_of(property.id).into_iter().map(Arc::as_ref));
+        let options = self.after.choices_of(property.id);
         let contexts = self.after.contexts_of(property.id).into_iter();
         // The default of the property itself is checked separately.
         for context in contexts.filter(|context| context.default_value != property.default_value) {
@@ -211,7 +209,7 @@ impl Edit {
 
     /// Checks O69 for the property after the change.
     fn judge_default(&self, property: &Property, faults: &mut Faults) {
-        let options = Choices::of(self.after.options_of(property.id).into_iter().map(Arc::as_ref));
+        let options = self.after.choices_of(property.id);
         defaults::judge(property, &options, property.is_multi, &property.default_value, faults);
     }
 }

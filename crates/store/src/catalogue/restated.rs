@@ -2,7 +2,6 @@
 //! one. May use: `v2`, this folder.
 
 use super::edit::Edit;
-use super::entries::Entries;
 use super::entry::Entry;
 use super::faults::Faults;
 use super::model::{Property, PropertyOption};
@@ -15,9 +14,16 @@ use uuid::Uuid;
 impl Edit {
     /// Replaces the set of an existing property's options (O66). Entries match by id, else by name ignoring case. New
     /// names are added, missing options are deleted. At most one option of each context is preselected (O73).
-    pub(super) fn restate_options(&mut self, owner: &Property, entries: &Entries, faults: &mut Faults) {
+    /// `beside_default` tells whether the body has a `default_value` too, which is about these options.
+    pub(super) fn restate_options(
+        &mut self,
+        owner: &Property,
+        entries: &[Entry],
+        beside_default: bool,
+        faults: &mut Faults,
+    ) {
         let mut meant = self.meant_by_defaults(owner.id);
-        if entries.beside_default {
+        if beside_default {
             self.note_sent_default(owner, &mut meant);
         }
         let mut present = Present::of(&self.after.options_of(owner.id), entries);
