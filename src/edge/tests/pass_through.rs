@@ -289,11 +289,16 @@ async fn a_body_without_a_piece_is_no_body() {
     assert!(!sent.contains("transfer-encoding") && sent.ends_with("\r\n\r\n"), "{sent}");
 }
 
-/// Starts a v1 that answers the first request of a connection, and closes it at the second one; counts requests.
-async fn closing() -> (String, Arc<AtomicUsize>) {
+/// Returns a listener for a v1, its address, and a count for its requests.
+async fn listening() -> (TcpListener, String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
-    let count = Arc::<AtomicUsize>::default();
+    (listener, address, Arc::default())
+}
+
+/// Starts a v1 that answers the first request of a connection, and closes it at the second one; counts requests.
+async fn closing() -> (String, Arc<AtomicUsize>) {
+    let (listener, address, count) = listening().await;
     let requests = Arc::clone(&count);
     tokio::spawn(async move {
         while let Ok((mut socket, _)) = listener.accept().await {
@@ -333,9 +338,7 @@ async fn a_write_is_sent_once_whatever_happens() {
 /// Starts a v1 that reads only the heads of requests, writes `answer`, and closes the connection while the body is still
 /// being sent; counts requests.
 async fn hasty(answer: &'static [u8]) -> (String, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
-    let count = Arc::<AtomicUsize>::default();
+    let (listener, address, count) = listening().await;
     let requests = Arc::clone(&count);
     tokio::spawn(async move {
         while let Ok((mut socket, _)) = listener.accept().await {

@@ -111,7 +111,7 @@ fn others(resource: &Resource, rule: &CollectionRule, write: &Write<'_, Collecti
 }
 
 /// Clears the flag on `ids`; returns the records afterwards.
-async fn clear(job: &Job, rule: &CollectionRule, ids: &[Uuid]) -> Result<Vec<Held>, Refusal> {
+pub(super) async fn clear(job: &Job, rule: &CollectionRule, ids: &[Uuid]) -> Result<Vec<Held>, Refusal> {
     let resource = job.resource();
     let mut cleared = Vec::with_capacity(ids.len());
     for id in ids {

@@ -1,7 +1,7 @@
 //! The delete in a collection where only one record has a flag, such as the default state: it is refused for the record
 //! that shows the flag, whether v1 has it there or not (trap 23). May use: what `run` may use.
 
-use super::update;
+use super::{exclusive, update};
 use crate::plan::{CollectionRule, Extra};
 use crate::refusal::Refusal;
 use crate::run::Collection;
@@ -52,9 +52,8 @@ async fn release(
     }
     if flagged::has(resource, rule, &held) {
         let _room = job.room_for(&[(Extra::Default, 1)], 0).await?;
-        let answer = job.patch(resource, id, &flagged::flag(resource, rule, false)).await?;
-        let cleared = job.translate_written(resource, &answer).await?;
-        write.carry(|before| before.with(&[cleared]));
+        let cleared = exclusive::clear(job, rule, &[id]).await?;
+        write.carry(|before| before.with(&cleared));
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ use uuid::Uuid;
 /// records is uncertain and counts, v1's list is read again.
 pub(in crate::run) async fn finish(
     job: &Job,
-    write: Write<'_, Collection>,
+    mut write: Write<'_, Collection>,
     rule: &CollectionRule,
     held: Held,
 ) -> Result<Reply, Refusal> {
@@ -34,20 +34,20 @@ pub(in crate::run) async fn finish(
         true => flagged::is_certain(resource, rule, &after),
         false => flagged::is_on_one(resource, rule, &after),
     };
-    let mut to_keep = Some(write);
+    let mut is_kept = true;
     if !is_known {
         match job.load_since(resource, Instant::now()).await {
             Ok(all) => {
                 after = all.value.with(&[]);
-                to_keep.iter_mut().for_each(|write| write.found(&all));
+                write.found(&all);
             }
             // The write itself is done: it is answered by what is known, which is not kept.
-            Err(_) => drop(to_keep.take()),
+            Err(_) => is_kept = false,
         }
     }
     let after = shown(job, resource, rule, after).await?;
     let record = after.get(id).map_or(held.record.json, |held| held.record.json.clone());
-    if let Some(write) = to_keep {
+    if is_kept {
         write.finish(|_| after);
     }
     Ok(job.record_reply(record))
