@@ -114,6 +114,7 @@ MEANING = [
     (r"is_default", r"another option is the default; clear it first", "O72: at most one default"),
     (r"options\.\d+\.name", r"is required(, unless `id` is given)?", "O66: known by id, new by name"),
     (r"options\.\d+\.name", r"is given more than once, ignoring case", "O66: names are unique"),
+    (r"options\.\d+\.name", r"is the name of several options; use the id", "O66: known by name"),
     (r"options\.\d+\.id", r"is not an option of this property|is given more than once", "O66: look-up"),
     (r"(project|issue_type)_ids", r"must not come with \w+ true", "O76: a list or all"),
     (r"(project|issue_type)_ids", r"must not be empty unless \w+ is true", "O76: a list or all"),

@@ -17,11 +17,23 @@ pub(super) enum Named {
     Several(Uuid),
 }
 
+impl Named {
+    fn add(&mut self, option: Uuid) {
+        *self = match *self {
+            Self::Nothing => Self::One(option),
+            Self::One(first) | Self::Several(first) => Self::Several(first),
+        };
+    }
+}
+
 /// Options that a value may name.
 #[derive(Debug, Default)]
 pub(super) struct Choices {
     ids: HashSet<Uuid>,
+    /// By the name in the form in which names are compared.
     names: HashMap<String, Named>,
+    /// By the name as it is.
+    exact_names: HashMap<String, Named>,
 }
 
 impl Choices {
@@ -30,11 +42,8 @@ impl Choices {
         let mut choices = Self::default();
         for option in options {
             choices.ids.insert(option.id);
-            let named = choices.names.entry(plain(&option.name)).or_insert(Named::Nothing);
-            *named = match *named {
-                Named::Nothing => Named::One(option.id),
-                Named::One(first) | Named::Several(first) => Named::Several(first),
-            };
+            choices.names.entry(plain(&option.name)).or_insert(Named::Nothing).add(option.id);
+            choices.exact_names.entry(trimmed(&option.name).to_owned()).or_insert(Named::Nothing).add(option.id);
         }
         choices
     }
@@ -44,9 +53,11 @@ impl Choices {
         self.ids.contains(&id)
     }
 
-    /// Returns the options with this name, ignoring letter case.
+    /// Returns the options with exactly this name; if there are none, the options with this name ignoring letter case.
+    /// So the name that a read shows can be sent back, also beside an option whose name differs only in letter case.
     pub(super) fn named(&self, name: &str) -> Named {
-        self.names.get(&plain(name)).copied().unwrap_or(Named::Nothing)
+        let exactly = self.exact_names.get(trimmed(name));
+        exactly.or_else(|| self.names.get(&plain(name))).copied().unwrap_or(Named::Nothing)
     }
 
     /// Returns the first option with this id or name.

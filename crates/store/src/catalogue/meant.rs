@@ -196,6 +196,19 @@ mod tests {
     }
 
     #[test]
+    fn a_default_names_the_option_with_exactly_this_name_before_one_in_other_letters() {
+        for owner in OWNERS {
+            let scene = Scene::of(owner, &["D", "d", "e"], json!(["d", "E"]));
+            let choices = scene.edit.after.choices_of(scene.property);
+            let named = ["d", " D", "E"].map(|text| choices.first(text));
+            assert_eq!(named, [scene.options[1], scene.options[0], scene.options[2]].map(Some));
+            for context in scene.edit.after.contexts_of(scene.property) {
+                assert_eq!(scene.edit.after.choices_in(context).first("d"), Some(scene.options[1]));
+            }
+        }
+    }
+
+    #[test]
     fn a_default_goes_with_its_option_and_does_not_pass_to_another_of_the_same_name() {
         for owner in OWNERS {
             let mut scene = Scene::of(owner, &["D", "D", "D"], json!(["D"]));

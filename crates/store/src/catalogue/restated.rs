@@ -7,7 +7,7 @@ use super::faults::Faults;
 use super::model::{Property, PropertyOption};
 use super::options::NO_CATCH_ALL;
 use crate::v2::value::small_letters;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -80,7 +80,8 @@ struct Present {
     all: HashSet<Uuid>,
     /// Options that stay: at first only those that an entry names by id.
     kept: HashSet<Uuid>,
-    by_name: HashMap<String, VecDeque<Uuid>>,
+    /// By the name in small letters: the options, each with its exact name.
+    by_name: HashMap<String, Vec<(Uuid, String)>>,
     /// Names of options that are given by id and keep their name.
     named_by_id: HashSet<String>,
 }
@@ -89,32 +90,37 @@ impl Present {
     fn of(options: &[&Arc<PropertyOption>], entries: &[Entry]) -> Self {
         let keeping: HashSet<Uuid> =
             entries.iter().filter(|entry| entry.name.is_none()).filter_map(|entry| entry.id).collect();
-        let (mut by_name, mut named_by_id) = (HashMap::<String, VecDeque<Uuid>>::new(), HashSet::new());
+        let (mut by_name, mut named_by_id) = (HashMap::<String, Vec<(Uuid, String)>>::new(), HashSet::new());
         for option in options {
             let name = small_letters(&option.name);
             if keeping.contains(&option.id) {
                 named_by_id.insert(name.clone());
             }
-            by_name.entry(name).or_default().push_back(option.id);
+            by_name.entry(name).or_default().push((option.id, option.name.clone()));
         }
         let kept = entries.iter().filter_map(|entry| entry.id).collect();
         Self { all: options.iter().map(|option| option.id).collect(), kept, by_name, named_by_id }
     }
 
     /// Returns the option that the entry means; `None` for a new option. An error has the faulty member and the reason.
-    fn meant_by(&mut self, entry: &Entry) -> Result<Option<Uuid>, (&'static str, &'static str)> {
+    fn meant_by(&self, entry: &Entry) -> Result<Option<Uuid>, (&'static str, &'static str)> {
         if let Some(id) = entry.id {
             let is_known = self.all.contains(&id);
             return if is_known { Ok(Some(id)) } else { Err(("id", "is not an option of this property")) };
         }
-        let name = small_letters(entry.name.as_deref().unwrap_or_default());
-        let of_this_name = self.by_name.get_mut(&name);
-        let free =
-            of_this_name.and_then(|ids| std::iter::from_fn(|| ids.pop_front()).find(|id| !self.kept.contains(id)));
-        if free.is_none() && entry.name.is_some() && self.named_by_id.contains(&name) {
-            return Err(("name", "is the name of an option that is given by id"));
+        let Some(name) = &entry.name else { return Ok(None) };
+        let of_this_name = self.by_name.get(&small_letters(name)).into_iter().flatten();
+        let free: Vec<&(Uuid, String)> = of_this_name.filter(|(id, _)| !self.kept.contains(id)).collect();
+        let exact: Vec<&(Uuid, String)> = free.iter().copied().filter(|(_, exactly)| exactly == name).collect();
+        match (exact.as_slice(), free.as_slice()) {
+            ([(id, _)], _) | ([], [(id, _)]) => Ok(Some(*id)),
+            ([], []) if self.named_by_id.contains(&small_letters(name)) => {
+                Err(("name", "is the name of an option that is given by id"))
+            }
+            ([], []) => Ok(None),
+            // Each option that is not meant is deleted with its values.
+            _ => Err(("name", "is the name of several options; use the id")),
         }
-        Ok(free)
     }
 
     /// Returns the options that no entry means.

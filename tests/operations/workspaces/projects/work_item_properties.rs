@@ -78,6 +78,29 @@ async fn restated_options_have_the_order_in_which_they_were_sent() {
     scene.end();
 }
 
+/// Names in one body must differ by more than letter case, but the options route takes such names.
+#[tokio::test]
+async fn options_whose_names_differ_in_letter_case_are_told_apart_by_the_exact_name() {
+    let mut scene = Scene::in_project().await;
+    let path = format!("{WEB}/work-item-properties/");
+    let one =
+        format!("{path}{}/", scene.made(&path, json!({"display_name": "Hue", "property_type": "OPTION"})).await);
+    let options = format!("{one}options/");
+    let mut ids = Vec::new();
+    for name in ["Red", "red"] {
+        ids.push(json!(scene.made(&options, json!({ "name": name })).await));
+    }
+    let unclear = json!({"options": [{"name": "RED"}]});
+    let refused = scene.ask("PATCH", &one, Some(unclear)).await.expect_problem(400, "validation_error");
+    assert_eq!(refused.error_fields(), ["options.0.name"]);
+    let exact = json!({"options": [{"name": "red"}]});
+    let changed = scene.ask("PATCH", &one, Some(exact)).await.expect(200);
+    let left: Vec<_> =
+        changed.json["options"].as_array().expect("options").iter().map(|left| &left["id"]).collect();
+    assert_eq!(left, [&ids[1]]);
+    scene.end();
+}
+
 #[tokio::test]
 async fn a_default_that_the_new_type_cannot_read_is_told_and_not_dropped() {
     let mut scene = Scene::in_project().await;
