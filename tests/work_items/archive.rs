@@ -1,5 +1,6 @@
 //! Archive and unarchive.
 
+use crate::support::past_gateway::in_web;
 use crate::work_items::world::{ARCHIVED, ITEMS, id, new_item, one, recorded};
 use serde_json::{Value, json};
 
@@ -22,6 +23,24 @@ async fn an_archived_item_is_found_by_unarchive_alone() {
     assert_eq!((&back.json["archived_at"], &back.json["custom_fields"]), (&Value::Null, &Value::Null));
     assert_eq!(gateway.post("bob", &unarchive, json!({})).await.expect(200).json, back.json);
     assert_eq!(gateway.get("bob", &item).await.expect(200).json, made.json);
+}
+
+/// v1 takes comments and changes of items that it does not show (traps 36, 53), and the index may still have the item.
+#[tokio::test]
+async fn an_item_that_was_just_answered_with_404_is_not_written_to() {
+    for (method, body) in [("DELETE", Value::Null), ("PATCH", json!({"archived_at": "2026-01-15"}))] {
+        let gateway = recorded().await;
+        let item = new_item(&gateway, json!({"name": "n"})).await.text("id");
+        let listed = gateway.get("ada", &format!("{ITEMS}?search=n")).await.expect(200);
+        assert!(listed.data().iter().any(|row| row["id"] == item), "the index has it");
+        in_web(gateway.sandbox(), method, &format!("work-items/{item}/"), &body);
+        gateway.get("ada", &one(&item)).await.expect_problem(404, "resource_not_found");
+        let comment = json!({"comment_html": "<p>lost</p>"});
+        let comments = format!("{}comments/", one(&item));
+        gateway.post("ada", &comments, comment).await.expect_problem(404, "resource_not_found");
+        gateway.patch("ada", &one(&item), json!({"name": "m"})).await.expect_problem(404, "resource_not_found");
+        gateway.get("ada", &comments).await.expect_problem(404, "resource_not_found");
+    }
 }
 
 /// v1 lists an archived item in no cycle or module, and the gateway may have read that list while it was archived.

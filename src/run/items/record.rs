@@ -3,6 +3,7 @@
 //! v1 hides archived, draft and triage items from every read, but PATCH and comments still reach them (traps 36,
 //! 37, 53). So an item is always read before it is written to. May use: what `run` may use.
 
+use crate::fresh::Changed;
 use crate::index::{Index, Scope};
 use crate::plan::{Known, Resource};
 use crate::refusal::Refusal;
@@ -26,7 +27,7 @@ const FOR_AN_INDEX: f64 = 0.25;
 
 /// A page of items, latest change first.
 #[derive(Deserialize)]
-struct Changed {
+struct ChangesPage {
     total_count: usize,
     results: Vec<ParentChange>,
 }
@@ -99,6 +100,7 @@ impl InProject<'_> {
         match answer.status {
             // The project exists, as its card said; the item does not (`items_get_random`, `archived_get`).
             404 => {
+                self.doubt_row(id);
                 crate::run::items::fields::note_absence(self, id).await;
                 Err(Refusal::not_found())
             }
@@ -127,6 +129,15 @@ impl InProject<'_> {
         let item = kept.value.get(id)?;
         self.uses(kept.began.at, Instant::now(), indexes.settings().freshness);
         Some(item)
+    }
+
+    /// Makes the index of the project stale if it shows the item, which v1 has just answered with 404. Otherwise a write
+    /// would go on with the row: v1 accepts writes to items that it does not show (traps 36, 53).
+    fn doubt_row(&self, id: Uuid) {
+        let is_shown = |scope: Scope| self.runner.indexes.peek(&scope).is_some_and(|index| index.get(id).is_some());
+        if self.index_scope().is_ok_and(is_shown) {
+            self.runner.changes.tell(Changed::WorkItems(self.card.id));
+        }
     }
 
     /// Returns the scope of the index with the items of this call's project, for this caller's audience.
@@ -188,7 +199,7 @@ impl InProject<'_> {
     async fn children_by_changes(&self, id: Uuid, index: &Index) -> Result<Vec<Uuid>, Refusal> {
         let query = "order_by=-updated_at&fields=id,parent,updated_at";
         let answer = self.first_page(self.work_items()?, query).await?;
-        let page: Changed = serde_json::from_slice(&answer.body)
+        let page: ChangesPage = serde_json::from_slice(&answer.body)
             .map_err(|fault| Refusal::upstream("The work items could not be read.", fault.to_string()))?;
         let reaches =
             page.results.len() < AT_ONCE || page.results.iter().any(|row| row.updated_at <= index.known_until());
