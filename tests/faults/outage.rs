@@ -125,9 +125,13 @@ async fn reads_go_on_while_v1_is_away_and_say_how_old_they_are() {
         assert!(outlasted(&schema).is_some(), "{line:?} {:?}", schema.headers);
         assert_eq!(schema.headers["cache-control"], "no-store", "{line:?}");
         // Cached data never proves that a record is missing.
-        for path in
-            ["work-items/00000000-0000-4000-e000-0000000fffff/", "states/00000000-0000-4000-e000-0000000fffff/"]
-        {
+        for path in [
+            "work-items/00000000-0000-4000-e000-0000000fffff/",
+            "states/00000000-0000-4000-e000-0000000fffff/",
+            "work-items/?sequence_id=9999",
+            "work-items/?external_id=9&external_source=jira",
+            "labels/?external_id=9&external_source=jira",
+        ] {
             let answer = stage.gateway.get("ada", &format!("{WEB}/{path}")).await;
             assert!((500..=504).contains(&answer.status), "{line:?} {path}: {} {}", answer.status, answer.json);
         }

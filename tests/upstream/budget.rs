@@ -413,6 +413,44 @@ async fn reads_make_do_with_older_data_and_say_so_while_the_quota_is_short() {
     assert!(labels.column("name").contains(&json!("just made")));
 }
 
+/// An import looks for an external pair before it creates a record, so that an older "no" would make a second one.
+#[tokio::test]
+async fn older_data_do_not_answer_that_there_is_no_record_with_a_pair_or_number() {
+    let settings = [("cache.collection", "100ms"), ("index.freshness", "100ms")];
+    let (sandbox, gateway) = gateway(60, 0, &settings).await;
+    let pair = "external_id=9&external_source=jira";
+    let lists = ["labels/", "work-items/"].map(|list| format!("{WEB}/{list}?{pair}"));
+    let item = "00000000-0000-4000-e000-000000000001";
+    let comments = format!("{WEB}/work-items/{item}/comments/?{pair}");
+    let by_number = |number: u64| format!("{WEB}/work-items/?sequence_id={number}");
+    gateway.get("ada", &format!("{WEB}/work-items/?search=a")).await.expect(200);
+    for list in lists.iter().chain([&comments, &by_number(9999)]) {
+        assert!(gateway.get("ada", list).await.expect(200).data().is_empty(), "{list}");
+    }
+    let is_short = async || {
+        let states = gateway.get("ada", &format!("{WEB}/states/")).await.expect(200);
+        states.headers["server-timing"].contains("the v1 budget is short")
+    };
+    while !is_short().await {
+        spend(&gateway, 2).await;
+    }
+    let v1 = WEB.replace("/v2/", "/v1/");
+    let at_v1 = |path: &str, body: Value| {
+        let (status, made) = ask_v1(&sandbox, "bob", "POST", &format!("{v1}/{path}"), &body);
+        assert_eq!(status, 201, "{made}");
+        made
+    };
+    at_v1("labels/", json!({"name": "n", "external_id": "9", "external_source": "jira"}));
+    let made = at_v1("work-items/", json!({"name": "n", "external_id": "9", "external_source": "jira"}));
+    let comment = json!({"comment_html": "<p>n</p>", "external_id": "9", "external_source": "jira"});
+    at_v1(&format!("work-items/{item}/comments/"), comment);
+    tokio::time::sleep(Duration::from_millis(150)).await;
+    let number = made["sequence_id"].as_u64().expect("a number");
+    for list in lists.iter().chain([&comments, &by_number(number)]) {
+        assert_eq!(gateway.get("ada", list).await.expect(200).data().len(), 1, "{list}");
+    }
+}
+
 #[tokio::test]
 async fn nothing_is_used_beyond_the_ceiling() {
     let settings = [("cache.collection", "100ms"), ("cache.stretch", "400ms")];

@@ -58,6 +58,11 @@ impl Job {
         self.runner.client.budget.paces(self.key().id())
     }
 
+    /// Returns the refusal of a read that needs more of v1's quota than there is.
+    pub(in crate::run) fn no_quota(&self) -> Refusal {
+        V1Error::Limited(self.runner.client.budget.wait(self.key().id(), Priority::Read)).refusal()
+    }
+
     fn is_short_for(&self, key: &V1Key) -> bool {
         self.may_stretch() && self.runner.client.budget.is_short(key.id())
     }

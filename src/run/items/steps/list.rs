@@ -45,10 +45,8 @@ async fn read(job: &InProject<'_>, call: &ListCall, pairing: &mut Pairing) -> Re
     let scope = job.index_scope()?;
     let built = job.runner.indexes.is_built(&scope);
     if !built && let Some(direct) = lookup::wanted(job.resource(), call) {
-        match lookup::find(job, &direct).await? {
-            LookupResult::Item(item) => return one(job, call, &direct, *item, pairing).await,
-            LookupResult::Nothing => return Ok(Some(Reply::json(200, page::answer(std::iter::empty(), call)))),
-            LookupResult::Unclear => {}
+        if let Found::Answer(reply) = look_up(job, call, &direct, pairing).await? {
+            return Ok(reply);
         }
     } else if !built
         && direct_page::is_possible(call)
@@ -63,28 +61,41 @@ async fn read(job: &InProject<'_>, call: &ListCall, pairing: &mut Pairing) -> Re
     indexed(job, call, pairing).await
 }
 
-/// Returns the answer to a look-up: the one item, if it meets all other conditions of the list.
-async fn one(
+/// Result of a look-up that v1 answers directly.
+enum Found {
+    /// The answer to the list; none when it must be read again.
+    Answer(Option<Reply>),
+    /// Only an index can tell.
+    Unclear,
+}
+
+/// Looks for the one item that can match, and answers with it if it meets all other conditions of the list.
+async fn look_up(
     job: &InProject<'_>,
     call: &ListCall,
     direct: &Direct,
-    mut item: Item,
     pairing: &mut Pairing,
-) -> Result<Option<Reply>, Refusal> {
+) -> Result<Found, Refusal> {
     let columns = &job.resource().columns;
-    if Needs::of(call, columns) != Needs::default() {
+    let mut item = match lookup::find(job, direct).await? {
         // A condition on sets, groups or labels beside the look-up needs the index.
-        return indexed(job, call, pairing).await;
-    }
+        LookupResult::Item(_) if Needs::of(call, columns) != Needs::default() => return Ok(Found::Unclear),
+        LookupResult::Item(item) => *item,
+        LookupResult::Nothing => {
+            let nothing = Reply::json(200, page::answer(std::iter::empty(), call));
+            return Ok(Found::Answer(Some(nothing)));
+        }
+        LookupResult::Unclear => return Ok(Found::Unclear),
+    };
     let Some(recorded) = pairing.holds_rows(job, std::slice::from_ref(&item), ItemSource::Read).await? else {
-        return Ok(None);
+        return Ok(Found::Answer(None));
     };
     if let Direct::Pair(id, source) = direct {
         // v1 found the item by the pair, which it compares as text.
         (item.external_id, item.external_source) = (Some(id.clone()), Some(source.clone()));
     }
     let selection = Index::of([item]).select(call, columns, &Lookups::default());
-    envelope(job, call, &selection, &recorded).await.map(Some)
+    envelope(job, call, &selection, &recorded).await.map(|reply| Found::Answer(Some(reply)))
 }
 
 async fn indexed(job: &InProject<'_>, call: &ListCall, pairing: &mut Pairing) -> Result<Option<Reply>, Refusal> {
@@ -103,6 +114,19 @@ async fn indexed(job: &InProject<'_>, call: &ListCall, pairing: &mut Pairing) ->
     job.call.ctx.meter.note(note(&index));
     mark_absences(job, &index);
     let mut selection = select(job, index, call.clone(), lookups).await?;
+    if selection.rows.is_empty()
+        && job.call.ctx.meter.is_stale()
+        && let Some(direct) = lookup::wanted(job.resource(), call)
+    {
+        // Older data do not prove that there is no such item, and a client may create it on this answer.
+        return match look_up(job, call, &direct, pairing).await? {
+            Found::Answer(reply) => Ok(reply),
+            Found::Unclear if job.is_short() => Err(job.no_quota()),
+            Found::Unclear => {
+                Err(Refusal::KeptChanging { cause: format!("only a newer index can tell {direct:?}") })
+            }
+        };
+    }
     let Some(recorded) = pairing.holds_rows(job, &selection.rows, ItemSource::Indexed).await? else {
         return Ok(None);
     };
