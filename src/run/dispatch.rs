@@ -58,10 +58,12 @@ impl Job {
         }
     }
 
-    /// Checks whether this is a client's read that asks v1 each time, as reads of single records and work items do.
+    /// Checks whether this is a client's read that asks v1 each time, as reads of single records and work items do. So do
+    /// lists below a work item, which must be live.
     pub fn is_uncached_read(&self) -> bool {
-        let step = self.operation().step;
-        let one = step == Step::ReadOne && self.resource().reads_alone();
+        let (step, resource) = (self.operation().step, self.resource());
+        let one = step == Step::ReadOne && resource.reads_alone()
+            || step == Step::ReadCollection && resource.requires.is_some();
         let items = [Special::WorkItemRetrieve, Special::WorkItemLookup, Special::WorkItemsList];
         self.call.ctx.tolerant && (one || items.map(Step::Special).contains(&step))
     }

@@ -114,6 +114,25 @@ async fn a_page_of_work_items_is_shared_too_and_other_pages_are_not() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lists_of_comments_share_the_read_of_their_work_item() {
+    let (scene, gate) = (Scene::new().await, Gate::default());
+    scene.v1.expect(reads("one").held(&gate).times(2));
+    let none = json!({"total_count": 0, "next_page_results": false, "results": []});
+    let comments = "comments/?per_page=1000&fields=id,issue,comment_html,access,actor,external_id,external_source,\
+                    edited_at,created_at,created_by";
+    scene.v1.expect(Exchange::get(&format!("{V1}work-items/{ITEM}/{comments}")).reply(200, none));
+    let first = scene.ask(&one("comments/"));
+    scene.until_called(2).await;
+    let equal: Vec<_> = (0..20).map(|_| scene.ask(&one("comments/"))).collect();
+    pause().await;
+    gate.open();
+    for answer in equal.into_iter().chain([first]) {
+        assert!(answer.await.unwrap().expect(200).data().is_empty());
+    }
+    scene.v1.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_shows_to_all_who_ask_after_it() {
     let (scene, gate) = (Scene::new().await, Gate::default());
     scene.v1.expect(reads("old").held(&gate));
