@@ -129,12 +129,7 @@ impl OAuth {
         };
         let workspace = match wanted.workspace {
             None => None,
-            Some(slug) => {
-                let seen = self.inner.access.workspace(&caller, &slug, ctx).await;
-                seen.map_err(|_| AdminError::Unfit(format!("its owner sees no workspace {slug}")))?;
-                let id = self.inner.access.workspace_id(&caller, &slug, ctx).await;
-                Some((id.map_err(|refusal| AdminError::Key(blame(&refusal)))?, slug))
-            }
+            Some(slug) => Some((self.workspace_to_open(&caller, &slug, ctx).await?, slug)),
         };
         let (id, secret) = (Uuid::new_v4(), secret::new(GATEWAY_KEY));
         let (text, with) = keyring.seal(key.expose(), &key_place(id));
@@ -154,6 +149,22 @@ impl OAuth {
         self.inner.store.add_key(&row).await?;
         self.tell(Event::of_key(EventKind::KeyMinted, &row)).await;
         Ok((row, secret))
+    }
+
+    /// Returns the id of the workspace that a new key of `caller` is to open.
+    async fn workspace_to_open(&self, caller: &Caller, slug: &str, ctx: &Context) -> Result<Uuid, AdminError> {
+        let access = &self.inner.access;
+        let seen = access.workspace(caller, slug, ctx).await;
+        seen.map_err(|_| AdminError::Unfit(format!("its owner sees no workspace {slug}")))?;
+        let id = access.workspace_id_to_write(caller, slug, ctx).await;
+        let id = id.map_err(|refusal| AdminError::Key(blame(&refusal)))?;
+        if access.is_stand_in(slug, id) {
+            return Err(AdminError::Unfit(format!(
+                "its owner sees no project of {slug}, and only projects show which workspace {slug} is; mint the key \
+                 when its owner is in a project"
+            )));
+        }
+        Ok(id)
     }
 
     /// Returns the valid gateway keys of a person, or of all people.

@@ -90,6 +90,21 @@ async fn a_gateway_key_is_for_a_workspace_its_person_sees() {
     assert!(matches!(refused, Err(AdminError::Unfit(_))));
 }
 
+/// v1 tells the id of a workspace only on projects, and a key for another id would never open the workspace.
+#[tokio::test]
+async fn a_gateway_key_is_not_made_for_a_workspace_whose_id_v1_does_not_tell() {
+    let stage = Stage::new().await;
+    let v1 = "/api/v1/workspaces/acme/projects/";
+    let projects = stage.gateway.get("ada", v1).await.expect(200);
+    for project in projects.json["results"].as_array().expect("projects") {
+        stage.gateway.delete("ada", &format!("{v1}{}/", project["id"].as_str().expect("an id"))).await.expect(204);
+    }
+    let wanted = Minting { workspace: Some("acme".into()), ..wanted("read") };
+    let refused = stage.gateway.oauth().mint("ada", wanted, &ctx()).await;
+    let Err(AdminError::Unfit(reason)) = refused else { panic!("{refused:?}") };
+    assert!(reason.contains("no project"), "{reason}");
+}
+
 #[tokio::test]
 async fn an_expired_gateway_key_is_dead() {
     let stage = Stage::new().await;

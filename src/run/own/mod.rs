@@ -70,14 +70,30 @@ async fn begun(job: &Job) -> Result<OwnCall<'_>, Refusal> {
     let call = OwnCall::begin(job, shown).await?;
     if let Err(refusal) = call.job.check_role().await {
         if job.resource().records == Some(OwnRecords::Features) && matches!(refusal, Refusal::Forbidden { .. }) {
-            let entry = features_refused(job.actor(), call.workspace, job.slug());
-            job.runner.store.record(call.workspace, &[entry]).await?;
+            record_refused(&call).await;
         }
         return Err(refusal);
     }
     call.check_mode(&call.catalogue)?;
     call.check_precondition(&call.catalogue)?;
     Ok(call)
+}
+
+/// Adds a refused change of features to the audit log. A caller who sees no project does not know the workspace's id,
+/// and an entry under another id would never be found. The caller is refused whether this succeeds or not.
+async fn record_refused(call: &OwnCall<'_>) {
+    let job = call.job;
+    let entry = features_refused(job.actor(), call.workspace, job.slug());
+    let missing = if job.runner.access.is_stand_in(job.slug(), call.workspace) {
+        "the caller sees no project of the workspace, so its id is not known".to_owned()
+    } else {
+        match job.runner.store.record(call.workspace, &[entry]).await {
+            Ok(_) => return,
+            Err(fault) => fault.to_string(),
+        }
+    };
+    let (workspace, cause) = (job.slug(), missing);
+    tracing::warn!(workspace, cause, "a refused change of features is missing in the audit log");
 }
 
 /// Returns the addressed record, as defined in the catalogue of the call.

@@ -3,7 +3,7 @@
 use crate::operations::scene::{ACME, BOB, Scene};
 use crate::support::gateway::Gateway;
 use causeway::sandbox::Seed;
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[tokio::test]
 async fn a_change_costs_the_proofs_and_answers_the_whole_record() {
@@ -77,4 +77,8 @@ async fn nothing_is_stored_for_a_workspace_whose_id_v1_does_not_tell() {
     let refused = refused.expect_problem(409, "conflict");
     assert!(refused.text("detail").contains("no project"), "{}", refused.json);
     assert_eq!(gateway.get("ada", path).await.expect(200).json["is_wiki_enabled"], before.json["is_wiki_enabled"]);
+    // No entry is made either, because it could not be found later.
+    gateway.patch("bob", path, json!({"is_wiki_enabled": true})).await.expect_problem(403, "forbidden");
+    let log = gateway.get("ada", &format!("{ACME}/audit-logs/")).await.expect(200);
+    assert_eq!(log.data(), &[Value::Null; 0]);
 }
