@@ -12,6 +12,8 @@ use crate::telemetry::{self, Log, field};
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinSet;
+use tokio_util::task::AbortOnDropHandle;
 
 pub(super) fn run(args: &SettingArgs) -> Outcome {
     let loaded = args.load_from()?;
@@ -42,18 +44,21 @@ pub(super) fn run(args: &SettingArgs) -> Outcome {
         let (reloader, asking) = (app.reloader(), app.ask_v1());
         let reloading = async move {
             while hangups.recv().await.is_some() {
-                reload(&args, &reloader, &log).await;
+                let (args, reloader, log) = (args.clone(), reloader.clone(), Arc::clone(&log));
+                carried_out(async move { reload(&args, &reloader, &log).await }).await;
                 ready(&status);
             }
         };
-        let beside = tokio::spawn(async move { tokio::join!(watched(), reloading, tell_of_v1(asking)) });
+        // Tasks of their own: a panic in one of them does not end the others. They end when the set is dropped.
+        let mut beside = JoinSet::new();
+        beside.spawn(watched());
+        beside.spawn(reloading);
+        beside.spawn(tell_of_v1(asking));
         let stopped = async {
             stop_signal().await;
             stopping();
         };
-        let served = app.serve(listener, stopped).await.map_err(|fault| format!("serving ended: {fault}"));
-        beside.abort();
-        served
+        app.serve(listener, stopped).await.map_err(|fault| format!("serving ended: {fault}"))
     })
 }
 
@@ -93,6 +98,13 @@ async fn tell_of_v1(asking: impl Future<Output = Result<u16, String>>) {
     }
 }
 
+/// Runs one reload in a task of its own. A panic in it is logged, and a later reload is possible.
+async fn carried_out(reload: impl Future<Output = ()> + Send + 'static) {
+    if let Err(panic) = AbortOnDropHandle::new(tokio::spawn(reload)).await {
+        tracing::error!({ field::CAUSE } = %panic, "not reloaded");
+    }
+}
+
 /// Reads settings, mappings and secrets again. On an error nothing changes.
 async fn reload(args: &SettingArgs, reloader: &Reloader, log: &Log) {
     reloading();
@@ -115,5 +127,18 @@ async fn reload(args: &SettingArgs, reloader: &Reloader, log: &Log) {
             tracing::info!(changed = changed.join(", "), "reloaded");
         }
         Err(fault) => tracing::error!({ field::CAUSE } = %fault, "not reloaded"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::carried_out;
+
+    #[tokio::test]
+    async fn a_panic_in_a_reload_leaves_the_others_alone() {
+        carried_out(async { panic!("on purpose") }).await;
+        let (tell, told) = tokio::sync::oneshot::channel();
+        carried_out(async move { tell.send(7).expect("somebody listens") }).await;
+        assert_eq!(told.await, Ok(7));
     }
 }

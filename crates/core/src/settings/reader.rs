@@ -242,7 +242,8 @@ pub(super) fn some_bytes(from: &mut Reader, key: &str) -> usize {
 
 /// Reads a duration that must not be zero.
 pub(super) fn positive(from: &mut Reader, key: &str) -> Duration {
-    from.get_where(key, "a duration above zero, such as \"30s\"", |time: &Duration| !time.is_zero())
+    let form = "a duration above zero, such as \"30s\", of at most \"87600h\" (ten years)";
+    from.get_where(key, form, |time: &Duration| !time.is_zero())
 }
 
 #[cfg(test)]

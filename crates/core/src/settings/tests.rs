@@ -161,6 +161,14 @@ fn a_size_of_unknown_unit_is_refused_with_those_there_are() {
 }
 
 #[test]
+fn a_duration_that_is_too_long_is_refused_with_the_bound() {
+    for setting in ["cache.collection", "idempotency.keep", "index.sweep", "store.late_write"] {
+        let found = faults("", &[], &[(setting, "8000000h")]);
+        assert!(found[0].starts_with(setting) && found[0].contains("at most \"87600h\""), "{found:?}");
+    }
+}
+
+#[test]
 fn a_body_has_to_fit_into_the_memory() {
     let found = faults("", &[], &[("limits.body", "2MiB"), ("limits.memory", "1MiB")]);
     assert!(found[0].starts_with("limits.body") && found[0].contains("limits.memory"), "{found:?}");

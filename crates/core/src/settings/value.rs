@@ -66,15 +66,19 @@ impl Setting for usize {
     }
 }
 
+/// Longest duration: ten years. Longer ones overflow times that are computed from them, and caches refuse them.
+const LONGEST: Duration = Duration::from_hours(87_600);
+
 impl Setting for Duration {
-    const FORM: &'static str = "a duration such as \"500ms\", \"30s\" or \"10m\"";
+    const FORM: &'static str =
+        "a duration such as \"500ms\", \"30s\" or \"10m\", of at most \"87600h\" (ten years)";
 
     fn from_raw(raw: &Raw) -> Option<Self> {
         let text = text(raw)?;
         if text.starts_with(['P', 'p', '-', '+']) {
             return None;
         }
-        Self::try_from(text.parse::<jiff::SignedDuration>().ok()?).ok()
+        Self::try_from(text.parse::<jiff::SignedDuration>().ok()?).ok().filter(|time| *time <= LONGEST)
     }
 }
 
@@ -169,7 +173,8 @@ mod tests {
         assert_eq!(bare("500ms"), Some(Duration::from_millis(500)));
         assert_eq!(bare("10m"), Some(Duration::from_secs(600)));
         assert_eq!(bare("0s"), Some(Duration::ZERO));
-        for wrong in ["30", "soon", "-5s", "PT5S", ""] {
+        assert_eq!(bare("87600h"), Some(LONGEST));
+        for wrong in ["30", "soon", "-5s", "PT5S", "", "87601h", "9000000h"] {
             assert_eq!(bare::<Duration>(wrong), None, "{wrong}");
         }
     }
