@@ -147,3 +147,31 @@ fn long_version() -> &'static str {
         LazyLock::new(|| format!("{}\ntarget: {}", short_version(), env!("BUILT_FOR_TARGET")));
     &TEXT
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Cli;
+    use crate::settings::{LoadArgs, Settings};
+    use clap::{Command, CommandFactory};
+
+    /// Returns the environment variables that a command and the commands below it read.
+    fn variables(command: &Command) -> Vec<String> {
+        let own = command.get_arguments().filter_map(|argument| argument.get_env()?.to_str().map(str::to_owned));
+        own.chain(command.get_subcommands().flat_map(variables)).collect()
+    }
+
+    #[test]
+    fn no_variable_of_a_command_is_taken_for_an_unknown_setting() {
+        let variables = variables(&Cli::command());
+        assert!(variables.contains(&"CAUSEWAY_V1_KEY".to_owned()), "{variables:?}");
+        for variable in variables {
+            let env = [(variable.clone(), "x".to_owned())];
+            let loaded = Settings::load(LoadArgs { file: None, env, overrides: Vec::new() });
+            let faults = loaded.err().map(|error| error.faults).unwrap_or_default();
+            assert!(
+                faults.iter().all(|fault| fault.problem != "there is no such setting"),
+                "{variable}: {faults:?}"
+            );
+        }
+    }
+}

@@ -18,7 +18,8 @@ pub const ENVIRONMENT_PREFIX: &str = "CAUSEWAY_";
 pub const FILE_VARIABLE: &str = "CAUSEWAY_CONFIG";
 
 /// Variables that single commands read as arguments. They are not settings either.
-const COMMAND_VARIABLES: [&str; 3] = ["CAUSEWAY_KEY", "CAUSEWAY_CHECK_KEY", "CAUSEWAY_TARGET_KEY"];
+const COMMAND_VARIABLES: [&str; 4] =
+    ["CAUSEWAY_KEY", "CAUSEWAY_CHECK_KEY", "CAUSEWAY_TARGET_KEY", "CAUSEWAY_V1_KEY"];
 
 /// Returns the compiled-in defaults.
 pub(super) fn defaults() -> Entries {
