@@ -163,7 +163,7 @@ async fn explain_tells_what_replaces_a_call_of_v1() {
     let (_, out, _) = run(&["explain", "GET", &item]).await;
     assert!(out.contains("renamed     answer: labels is label_ids"), "{out}");
     let (_, out, _) = run(&["explain", "GET", &format!("{item}activities/")]).await;
-    assert!(out.contains("in place of v1's `results` with"), "{out}");
+    assert!(out.contains("v2 has no successor. v2 has no activities of work items"), "{out}");
     let (code, out, _) = run(&["explain", "GET", "/api/v1/workspaces/acme/projects/"]).await;
     assert!(code == 0 && out.contains("v2 has no successor. v2 has no list of projects"), "{out}");
     let (code, out, _) = run(&["explain", "GET", "/api/v1/workspaces/acme/secret-7/"]).await;
