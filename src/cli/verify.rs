@@ -19,7 +19,7 @@ pub struct VerifyArgs {
     /// Address of the running gateway
     #[arg(long, value_name = "URL", value_parser = server)]
     against: HttpAddress,
-    /// A v1 key, or a key of the gateway
+    /// A v1 key, or a key of the gateway, which needs --project and cannot --write
     #[arg(long, value_name = "KEY", env = "CAUSEWAY_KEY", hide_env_values = true)]
     key: String,
     /// Slug of the workspace; without it, only operations that need no workspace are verified

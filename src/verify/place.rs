@@ -1,8 +1,9 @@
 //! Records that exist behind the gateway: workspace, project, and one record of each resource, for paths. May use:
-//! `plan`, this folder.
+//! `outgoing`, `plan`, this folder.
 
 use super::client::Gateway;
 use super::report::{Finding, VerificationParameters};
+use crate::outgoing::Answer;
 use crate::plan::{Known, Operation, Plan, Surface};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -12,6 +13,8 @@ use std::collections::HashMap;
 pub(super) struct Place {
     pub(super) workspace: Option<String>,
     pub(super) project: Option<String>,
+    /// Status of v1's list of projects, when it was asked for one.
+    pub(super) listed: Option<u16>,
     /// Human key of the work item.
     pub(super) identifier: Option<String>,
     pub(super) records: HashMap<String, String>,
@@ -30,7 +33,8 @@ impl Place {
         let mut place =
             Self { workspace: wanted.workspace.clone(), project: wanted.project.clone(), ..Self::default() };
         if let (Some(slug), None) = (&place.workspace, &place.project) {
-            place.project = own_project(gateway, slug).await?;
+            let page = gateway.get(&projects(slug)).await?;
+            (place.listed, place.project) = (Some(page.status), own_project(&page));
         }
         let mut lists: Vec<&Operation> = plan.operations.iter().filter(|operation| operation.is_list()).collect();
         lists.sort_by_key(|operation| operation.path.variables().count());
@@ -96,9 +100,14 @@ impl Place {
         match operation.surface {
             Surface::User => Ok(()),
             _ if self.workspace.is_none() => impossible("no --workspace was given"),
-            Surface::Project if self.project.is_none() => {
-                impossible("no --project was given, and the key belongs to none in this workspace")
-            }
+            Surface::Project if self.project.is_none() => impossible(match self.listed {
+                Some(200) => "no --project was given, and the key belongs to none in this workspace",
+                Some(401 | 403) => {
+                    "no --project was given, and v1 lists no projects for this key; it does so only for v1 keys, not \
+                     for keys of the gateway"
+                }
+                _ => "no --project was given, and v1's list of projects cannot be read",
+            }),
             _ => Ok(()),
         }
     }
@@ -200,10 +209,9 @@ pub(super) fn projects(slug: &str) -> String {
     format!("/api/v1/workspaces/{slug}/projects/")
 }
 
-/// Returns the first project of the workspace, in v1's order, of which the key's owner is a member.
-async fn own_project(gateway: &Gateway, slug: &str) -> Result<Option<String>, String> {
-    let page = gateway.get(&projects(slug)).await?;
+/// Returns the first project of the list, in v1's order, of which the key's owner is a member.
+fn own_project(page: &Answer) -> Option<String> {
     let rows = page.json["results"].as_array().map(Vec::as_slice).unwrap_or_default();
     let own = rows.iter().find(|row| row["is_member"] == true || row["member_role"].is_number());
-    Ok(own.and_then(|row| row["id"].as_str()).map(str::to_owned))
+    own.and_then(|row| row["id"].as_str()).map(str::to_owned)
 }

@@ -234,8 +234,8 @@ impl Throwaway {
         match (made.status, made.json["id"].as_str()) {
             (201, Some(id)) => Ok(Self { id: id.to_owned(), path: format!("{path}{id}/") }),
             _ => Err(format!(
-                "v1 made no project to verify with: {} {}; the key must belong to somebody who may make projects \
-                 in {slug}",
+                "v1 made no project to verify with: {} {}; --write needs a v1 key, not a key of the gateway, of \
+                 somebody who may make projects in {slug}",
                 made.status, made.json
             )),
         }

@@ -2,6 +2,8 @@
 
 use super::operations::PLAN;
 use super::world::{SLUG, WEB, World};
+use causeway::context::Context;
+use causeway::oauth::Minting;
 use causeway::verify::{Gateway, Report, Verdict, VerificationParameters, verify};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -113,6 +115,25 @@ async fn a_place_that_is_not_there_is_told_once() {
         let named = project.as_deref().unwrap_or(workspace);
         assert!(fault.contains(named) && fault.contains(name) && fault.lines().count() == 1, "{fault}");
     }
+}
+
+#[tokio::test]
+async fn a_key_of_the_gateway_is_told_to_name_a_project() {
+    const SETTINGS: [(&str, &str); 2] =
+        [("secrets.key", "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="), ("limits.rate.external", "1000000")];
+    let world = World::with(&[&UNLIMITED[..], &SETTINGS].concat()).await;
+    let (minting, ctx) = (Minting { scopes: "read".into(), ..Minting::default() }, Duration::from_secs(10));
+    let (_, key) = world.gateway.oauth().mint("ada", minting, &Context::new("test", ctx)).await.expect("a key");
+    let gateway = Gateway::new(world.gateway.base(), Some(key)).expect("a client");
+    let mut wanted =
+        VerificationParameters { workspace: Some(SLUG.to_owned()), ..VerificationParameters::default() };
+    let report = verify(&PLAN, &gateway, &wanted).await.expect("a report");
+    let line = report.lines.iter().find(|line| line.operation == "labels_list").expect("a line");
+    assert_eq!(line.verdict, Verdict::Skipped);
+    assert!(line.told.contains("not for keys of the gateway") && !line.told.contains("belongs"), "{}", line.told);
+    wanted.write = true;
+    let fault = verify(&PLAN, &gateway, &wanted).await.expect_err("v1 makes no project for this key");
+    assert!(fault.contains("--write needs a v1 key, not a key of the gateway"), "{fault}");
 }
 
 #[tokio::test]
