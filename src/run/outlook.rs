@@ -2,12 +2,13 @@
 //!
 //! May use: what `run` may use.
 
+use crate::catalogue::{EntryForm, faults_inside, ignored_inside};
 use crate::index::Needs;
-use crate::plan::{Known, Operation, Plan, Resource};
+use crate::plan::{Known, Operation, OwnRecords, Plan, Resource, Step, Surface};
 use crate::refusal::Refusal;
 use crate::run::items::{lookup, page};
 use crate::run::writes::checks;
-use crate::v2::body;
+use crate::v2::body::{self, Given};
 use crate::v2::query::ListCall;
 
 /// The source of a list of work items while no index of the project is built.
@@ -53,6 +54,17 @@ pub fn expanding<'p>(plan: &'p Plan, operation: &'p Operation) -> &'p Operation 
     retrieve.unwrap_or(operation)
 }
 
+/// Returns the form of the entries of `options` in a body of the operation; none when its members are single values.
+pub fn entry_form(resource: &Resource, operation: &Operation) -> Option<EntryForm> {
+    match resource.records? {
+        OwnRecords::Properties => {
+            Some(EntryForm::inline(operation.surface == Surface::Project, operation.step == Step::Create))
+        }
+        OwnRecords::Contexts => Some(EntryForm::IN_CONTEXT),
+        _ => None,
+    }
+}
+
 /// Result of checking a body before anything is looked up.
 #[derive(Debug, Default)]
 pub struct JudgedBody {
@@ -68,6 +80,15 @@ pub fn judged_body(resource: &Resource, operation: &Operation, bytes: &[u8]) -> 
         Ok(members) => members,
         Err(refusal) => return JudgedBody { refusal: Some(refusal), ..JudgedBody::default() },
     };
-    let judged = body::check(operation, &members).and_then(|given| checks::order_of_dates(resource, &given, None));
-    JudgedBody { refusal: judged.err(), ignored: body::ignored(operation, &members) }
+    let form = entry_form(resource, operation);
+    let faults = |given: &Given| form.map(|form| faults_inside(given, form)).unwrap_or_default();
+    let judged = body::check_with(operation, &members, faults).and_then(|given| {
+        checks::order_of_dates(resource, &given, None)?;
+        faults(&given).or(given)
+    });
+    let mut ignored = body::ignored(operation, &members);
+    if let (Ok(given), Some(form)) = (&judged, form) {
+        ignored.extend(ignored_inside(given, form));
+    }
+    JudgedBody { refusal: judged.err(), ignored }
 }

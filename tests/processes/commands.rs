@@ -232,6 +232,27 @@ async fn explain_judges_a_body_as_the_gateway_would() {
     assert!(!out.contains("refused"), "{out}");
 }
 
+#[tokio::test]
+async fn explain_finds_faults_inside_the_members_of_definitions() {
+    let properties = "/api/v2/workspaces/acme/work-item-properties/";
+    let with = |member: &str| format!(r#"{{"display_name": "x", "property_type": "OPTION", {member}}}"#);
+    for (member, fault) in [
+        (r#""settings": true"#, "settings: must be an object"),
+        (r#""validation_rules": 1"#, "validation_rules: must be an object"),
+        (r#""options": [{"a": 1}]"#, "options.0.name: is required"),
+    ] {
+        let (code, out, _) = run(&["explain", "POST", properties, "--body", &with(member)]).await;
+        assert!(code == 0 && out.contains(fault), "{out}");
+    }
+    let options = with(r#""options": [{"name": "a", "colour": "red"}]"#);
+    let (_, out, _) = run(&["explain", "POST", properties, "--body", &options, "--json"]).await;
+    let told = json(&out);
+    assert_eq!(
+        (&told["refused"], &told["ignored"]),
+        (&serde_json::json!([]), &serde_json::json!(["options.0.colour"]))
+    );
+}
+
 #[test]
 fn output_that_nobody_reads_to_its_end_is_no_fault() {
     let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_causeway"))

@@ -1,10 +1,11 @@
 //! One call to the own store: its workspace, surface, permissions and mode. May use: what `run` may use.
 
 use super::audit;
-use crate::catalogue::{Catalogue, Edit, EntryForm, faults_inside, ignored_inside};
+use crate::catalogue::{Catalogue, Edit, faults_inside, ignored_inside};
 use crate::plan::{OwnRecords, TypeMode};
 use crate::refusal::Refusal;
 use crate::run::Job;
+use crate::run::outlook;
 use crate::run::writes::precondition;
 use crate::v2::body::Given;
 use crate::v2::{Parameters, Reply, query};
@@ -95,7 +96,10 @@ impl<'j> OwnCall<'j> {
 
     /// Returns the body of a definition, valid by its declaration. A refusal includes the errors inside `options` and
     /// other members that are not single values; otherwise only the rules would report them.
-    pub(super) fn given_definition(&self, form: EntryForm) -> Result<Given, Refusal> {
+    pub(super) fn given_definition(&self) -> Result<Given, Refusal> {
+        let Some(form) = outlook::entry_form(self.job.resource(), self.job.operation()) else {
+            return self.job.given();
+        };
         let given = self.job.given_with(|given| faults_inside(given, form))?;
         self.job.call.ctx.meter.ignore(ignored_inside(&given, form));
         Ok(given)

@@ -5,7 +5,7 @@
 use super::call::{OwnCall, Surface, found};
 use super::lists::Row;
 use super::verbs::{CheckedBody, Records};
-use crate::catalogue::{Catalogue, Context, Edit, EntryForm, named_projects, shapes};
+use crate::catalogue::{Catalogue, Context, Edit, named_projects, shapes};
 use crate::refusal::Refusal;
 use crate::v2::body::Given;
 use futures_util::future::try_join_all;
@@ -50,7 +50,7 @@ impl Records for Contexts {
     }
 
     async fn sent(call: &OwnCall<'_>) -> Result<CheckedBody, Refusal> {
-        let given = call.given_definition(EntryForm::IN_CONTEXT)?;
+        let given = call.given_definition()?;
         let projects = visible(call, &given).await?;
         Ok(CheckedBody { given, projects })
     }

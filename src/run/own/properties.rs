@@ -3,8 +3,7 @@
 use super::call::{OwnCall, Surface, found};
 use super::lists::Row;
 use super::verbs::{CheckedBody, Records};
-use crate::catalogue::{Catalogue, Edit, EntryForm, Property, shapes};
-use crate::plan::Step;
+use crate::catalogue::{Catalogue, Edit, Property, shapes};
 use crate::refusal::Refusal;
 use crate::v2::record::Cell;
 use serde_json::{Map, Value};
@@ -47,8 +46,7 @@ impl Records for Properties {
     }
 
     async fn sent(call: &OwnCall<'_>) -> Result<CheckedBody, Refusal> {
-        let form = EntryForm::inline(call.project, call.job.operation().step == Step::Create);
-        Ok(CheckedBody { given: call.given_definition(form)?, projects: HashSet::new() })
+        Ok(CheckedBody { given: call.given_definition()?, projects: HashSet::new() })
     }
 
     fn create(call: &OwnCall<'_>, edit: &mut Edit, sent: &CheckedBody) -> Result<Uuid, Refusal> {

@@ -2,7 +2,6 @@
 
 use crate::v2::body::Given;
 use serde_json::Value;
-use uuid::Uuid;
 
 /// Members that an entry may carry besides its name, text and flag; all others change nothing (O6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,8 +16,8 @@ impl EntryForm {
     pub const IN_CONTEXT: Self = Self { is_new: false, takes_pair: false };
 
     /// Returns the form of an entry inline with a property. Only a property of a project takes an external pair.
-    pub fn inline(project: Option<Uuid>, is_new: bool) -> Self {
-        Self { is_new, takes_pair: project.is_some() }
+    pub fn inline(in_project: bool, is_new: bool) -> Self {
+        Self { is_new, takes_pair: in_project }
     }
 
     pub(super) fn takes(self, member: &str) -> bool {

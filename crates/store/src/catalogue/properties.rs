@@ -33,7 +33,7 @@ impl Edit {
         let mut faults = Faults::default();
         let mut property = self.blank_property(owner, &text(given, "display_name").unwrap_or_default());
         assign(&mut property, given, &mut faults);
-        let form = EntryForm::inline(owner, true);
+        let form = EntryForm::inline(owner.is_some(), true);
         let entries = entries(given, form, &mut faults).unwrap_or_default();
         judge_entries(&property, &entries, &mut faults);
         let id = property.id;
@@ -64,7 +64,7 @@ impl Edit {
         let mut property = before.clone();
         take(&mut property.display_name, text(given, "display_name"));
         assign(&mut property, given, &mut faults);
-        let entries = entries(given, EntryForm::inline(property.project, false), &mut faults);
+        let entries = entries(given, EntryForm::inline(property.project.is_some(), false), &mut faults);
         self.after.properties.insert(id, Arc::new(property.clone()));
         let followers = self.follow(&before, &property);
         if let Some(entries) = entries {
