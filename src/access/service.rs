@@ -17,7 +17,7 @@ use crate::context::Context;
 use crate::fresh::{Changed, Changes, Figures, Kept, Moment};
 use crate::refusal::Refusal;
 use crate::settings::CacheSettings;
-use crate::v1::{Client, KeyId, V1Error};
+use crate::v1::{Client, KeyId, Shortage, V1Error};
 use bytes::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
@@ -371,10 +371,11 @@ impl Access {
     ) -> Result<T, Refusal> {
         let Err(Refusal::DeadlineExceeded { maybe_done: false }) = outcome else { return outcome };
         let budget = &self.inner.client.budget;
-        match budget.wait(key, ctx.priority) {
-            Duration::ZERO if !budget.is_short(key) => Err(V1Error::Timeout { maybe_done: false }.refusal()),
-            wait => Err(V1Error::Limited(wait.max(SOON)).refusal()),
+        let shortage = budget.shortage(key, ctx.priority);
+        if shortage.wait.is_zero() && !budget.is_short(key) {
+            return Err(V1Error::Timeout { maybe_done: false }.refusal());
         }
+        Err(V1Error::Limited(Shortage { wait: shortage.wait.max(SOON), ..shortage }).refusal())
     }
 }
 

@@ -37,8 +37,8 @@ async fn ask(client: &Client, key: &str, ctx: &Context) -> Result<V1Response, V1
 }
 
 fn wait_of(outcome: Result<V1Response, V1Error>) -> u64 {
-    let Err(V1Error::Limited(wait)) = outcome else { panic!("{outcome:?}") };
-    wait.as_secs()
+    let Err(V1Error::Limited(shortage)) = outcome else { panic!("{outcome:?}") };
+    shortage.wait.as_secs()
 }
 
 #[tokio::test]
@@ -248,6 +248,20 @@ async fn without_a_setting_v1s_own_figures_say_how_much_it_takes() {
         made += 1;
     }
     assert!((10..60).contains(&made), "what was set is kept: {made}");
+}
+
+#[tokio::test]
+async fn the_quota_of_all_keys_is_named_when_it_is_used_up() {
+    let settings = [("upstream.total_quota", "9"), ("limits.deadline", "1s")];
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &settings).await;
+    let mut answer = gateway.get("ada", &format!("{WEB}/labels/")).await;
+    let mut number = 0;
+    while answer.status < 400 && number < 9 {
+        number += 1;
+        answer = gateway.post("ada", &format!("{WEB}/labels/"), json!({"name": format!("Label {number}")})).await;
+    }
+    let refused = answer.expect_problem(429, "rate_limited");
+    assert!(refused.text("detail").contains("that all keys share"), "{}", refused.json);
 }
 
 /// Body of a create that takes several calls.

@@ -60,7 +60,7 @@ impl Job {
 
     /// Returns the refusal of a read that needs more of v1's quota than there is.
     pub(in crate::run) fn no_quota(&self) -> Refusal {
-        V1Error::Limited(self.runner.client.budget.wait(self.key().id(), Priority::Read)).refusal()
+        V1Error::Limited(self.runner.client.budget.shortage(self.key().id(), Priority::Read)).refusal()
     }
 
     fn is_short_for(&self, key: &V1Key) -> bool {
@@ -231,13 +231,13 @@ impl Job {
         if ctx.priority != Priority::Read {
             return Ok(None);
         }
-        let none_in_time = |wait| V1Error::Limited(wait).refusal();
+        let none_in_time = |shortage| V1Error::Limited(shortage).refusal();
         let what = (Arc::clone(path), key.id());
         while !is_begun() && !budget.spares(key.id(), Priority::Read, AT_ONCE) {
             let Some(_waiting) = self.runner.beginners.wait_for(&what) else {
-                let wait = budget.wait(key.id(), Priority::Read);
-                if wait > ctx.quota_wait_limit() {
-                    return Err(none_in_time(wait));
+                let shortage = budget.shortage(key.id(), Priority::Read);
+                if shortage.wait > ctx.quota_wait_limit() {
+                    return Err(none_in_time(shortage));
                 }
                 tokio::time::sleep(LOOK).await;
                 continue;

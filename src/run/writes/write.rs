@@ -148,7 +148,7 @@ impl Job {
         let calls = self.operation().calls_of_the_write(extras) + shows;
         let (budget, ctx) = (&self.runner.client.budget, &self.call.ctx);
         let kept = budget.keep_room(self.key().id(), calls, ctx).await;
-        kept.map_err(|wait| V1Error::Limited(wait).refusal())
+        kept.map_err(|shortage| V1Error::Limited(shortage).refusal())
     }
 
     /// Checks whether the body, or the query beside it, will be refused.

@@ -193,7 +193,7 @@ impl Indexes {
         let has_pages = entry.progress.held().await;
         // The priority that its next page will have.
         let priority = if has_pages { Priority::Index } else { ctx.priority };
-        let has_room = self.inner.client.budget.wait(key.id(), priority).is_zero();
+        let has_room = self.inner.client.budget.shortage(key.id(), priority).wait.is_zero();
         if has_room && entry.is_read_by_another(key.id()) {
             entry.progress.give_way();
         }

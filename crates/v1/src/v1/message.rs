@@ -1,5 +1,6 @@
-//! Requests to v1 and answers from it, as plain values. May use: `refusal`.
+//! Requests to v1 and answers from it, as plain values. May use: `budget`, `refusal`.
 
+use super::budget::Shortage;
 use crate::refusal::Refusal;
 use bytes::Bytes;
 use http::Method;
@@ -82,10 +83,9 @@ pub enum V1Error {
     /// v1 has failed so often that no call is made for this time. Nothing was sent.
     #[error("v1 is not asked for {0:?}, because it could not be used")]
     Paused(Duration),
-    /// The budget of the key allows no call before the deadline; the next is possible after this time. Nothing was
-    /// sent.
-    #[error("the quota at v1 allows the call in {0:?}")]
-    Limited(Duration),
+    /// A quota has no room for the call before the deadline. Nothing was sent.
+    #[error("the quota at v1 allows the call in {:?}", .0.wait)]
+    Limited(Shortage),
     /// The last check before sending found that the client may no longer make the write. Nothing was sent.
     #[error("the write was not sent: {0:?}")]
     Withdrawn(Box<Refusal>),

@@ -24,7 +24,7 @@ mod whole;
 
 pub use base_url::{BaseUrl, BaseUrlError};
 pub use breaker::{Breaker, Ended, Health, Pass};
-pub use budget::{Budget, BudgetSettings, Figures as BudgetFigures, Ledger, Processes, Quota, Room};
+pub use budget::{Budget, BudgetSettings, Figures as BudgetFigures, Ledger, Processes, Quota, Room, Shortage};
 pub use budget::{Change as PartsChange, Seen as PartsSeen};
 pub use client::{Client, ClientError, ClientSettings, Look, PreSendCheckFuture, told};
 pub use clock::Clock;

@@ -1,8 +1,9 @@
 //! Refusals for failed v1 calls, as far as their meaning does not depend on the operation.
 //!
 //! 400, permission 403, 404, 405 and 409 are not judged here, because only the caller knows their meaning. May use:
-//! `refusal`, `message`, `object`.
+//! `budget`, `refusal`, `message`, `object`.
 
+use super::budget::Shortage;
 use super::message::{V1Error, V1Response};
 use super::object::Object;
 use crate::refusal::Refusal;
@@ -26,7 +27,9 @@ impl V1Error {
                 retry_after: (wait.as_secs_f64().ceil() as u64).max(1),
             },
             Self::Withdrawn(refusal) => (**refusal).clone(),
-            Self::Limited(wait) => quota_used_up(wait.as_secs_f64().ceil() as u64),
+            Self::Limited(Shortage { wait, of_all }) => {
+                quota_used_up(wait.as_secs_f64().ceil() as u64, if *of_all { TOTAL_USED_UP } else { KEY_USED_UP })
+            }
         }
     }
 }
@@ -145,14 +148,14 @@ pub(super) fn is_own_throttle(answer: &V1Response) -> bool {
 /// Returns the refusal for a used-up quota.
 pub(super) fn rate_limited(answer: &V1Response) -> Refusal {
     // Trap 57, `throttle_limited`: the quota is v1's, per key, and shared by all clients of that key.
-    quota_used_up(answer.retry_after.unwrap_or(1))
+    quota_used_up(answer.retry_after.unwrap_or(1), KEY_USED_UP)
 }
 
-fn quota_used_up(retry_after: u64) -> Refusal {
-    Refusal::RateLimited {
-        retry_after: retry_after.max(1),
-        detail: "The request quota of this key at the service behind is used up.".into(),
-    }
+const KEY_USED_UP: &str = "The request quota of this key at the service behind is used up.";
+const TOTAL_USED_UP: &str = "The request quota that all keys share at the service behind is used up.";
+
+fn quota_used_up(retry_after: u64, detail: &'static str) -> Refusal {
+    Refusal::RateLimited { retry_after: retry_after.max(1), detail: detail.into() }
 }
 
 /// Returns the 401 for a key that v1 refuses. The text is always the same, because v1 gives no more details.
@@ -267,6 +270,15 @@ mod tests {
                 panic!("not a rate limit")
             };
             assert_eq!(retry_after, expected);
+        }
+    }
+
+    #[test]
+    fn the_quota_of_all_keys_is_not_called_that_of_one_key() {
+        for (of_all, expected) in [(false, KEY_USED_UP), (true, TOTAL_USED_UP)] {
+            let limited = V1Error::Limited(Shortage { wait: std::time::Duration::from_secs(2), of_all });
+            let Refusal::RateLimited { retry_after: 2, detail } = limited.refusal() else { panic!("{limited:?}") };
+            assert_eq!(detail, expected);
         }
     }
 

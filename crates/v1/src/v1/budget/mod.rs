@@ -55,6 +55,25 @@ pub struct BudgetSettings {
     pub service: Option<KeyId>,
 }
 
+/// A quota that has no room for a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shortage {
+    /// Time until it has room.
+    pub wait: Duration,
+    /// Whether it is the quota of all keys together, and not that of one key.
+    pub of_all: bool,
+}
+
+impl Shortage {
+    fn of_key(wait: Duration) -> Self {
+        Self { wait, of_all: false }
+    }
+
+    fn of_all(wait: Duration) -> Self {
+        Self { wait, of_all: true }
+    }
+}
+
 /// The budgets of all keys; cheap to clone, all clones share them.
 #[derive(Debug, Clone)]
 pub struct Budget {
@@ -213,15 +232,17 @@ impl Budget {
     /// Waits until `key` may make a call for `ctx`.
     ///
     /// # Errors
-    /// The time until the key could make it, when that is past the deadline.
-    pub async fn admit(&self, key: KeyId, ctx: &Context) -> Result<Permit, Duration> {
+    /// The quota that has no room for it before the deadline.
+    pub async fn admit(&self, key: KeyId, ctx: &Context) -> Result<Permit, Shortage> {
         let mut permit = Permit { of_key: None, of_all: None };
         if let Some(lane) = self.lane(key) {
-            permit.of_key = Some(lane.admit(ctx.priority, deadline(ctx), &ctx.meter).await?);
+            let admitted = lane.admit(ctx.priority, deadline(ctx), &ctx.meter).await;
+            permit.of_key = Some(admitted.map_err(Shortage::of_key)?);
         }
         if let Some(lane) = &self.inner.total {
             // When this fails, the key's permit is dropped unsent and so uses nothing.
-            permit.of_all = Some(lane.admit(ctx.priority, deadline(ctx), &ctx.meter).await?);
+            let admitted = lane.admit(ctx.priority, deadline(ctx), &ctx.meter).await;
+            permit.of_all = Some(admitted.map_err(Shortage::of_all)?);
         }
         self.inner.spent.add(ctx.meter.spender(), ctx.priority);
         Ok(permit)
@@ -232,11 +253,13 @@ impl Budget {
     ///
     /// # Errors
     /// See [`Budget::admit`].
-    pub async fn keep_room(&self, key: KeyId, calls: usize, ctx: &Context) -> Result<Room, Duration> {
+    pub async fn keep_room(&self, key: KeyId, calls: usize, ctx: &Context) -> Result<Room, Shortage> {
         let mut rooms = [None, None];
-        for (room, lane) in rooms.iter_mut().zip(self.lanes_of(key)) {
+        let shortages = [Shortage::of_key, Shortage::of_all];
+        for ((room, lane), shortage) in rooms.iter_mut().zip(self.lanes_of(key)).zip(shortages) {
             if let Some(lane) = lane {
-                *room = lane.keep(calls, ctx.priority, deadline(ctx), &ctx.meter).await?;
+                let kept = lane.keep(calls, ctx.priority, deadline(ctx), &ctx.meter).await;
+                *room = kept.map_err(shortage)?;
             }
         }
         Ok(Room(rooms))
@@ -290,9 +313,12 @@ impl Budget {
         self.known_lanes(key).any(|lane| lane.is_queued())
     }
 
-    /// Returns the time until `key` could make one more call of this priority.
-    pub fn wait(&self, key: KeyId, priority: Priority) -> Duration {
-        self.known_lanes(key).map(|lane| lane.wait(priority)).max().unwrap_or_default()
+    /// Returns the quota for which `key` would wait longest to make one more call of this priority.
+    pub fn shortage(&self, key: KeyId, priority: Priority) -> Shortage {
+        let known = self.inner.lanes.lock().get(&key).cloned();
+        let wait = |lane: Option<&Arc<Lane>>| lane.map(|lane| lane.wait(priority)).unwrap_or_default();
+        let (of_key, of_all) = (wait(known.as_ref()), wait(self.inner.total.as_ref()));
+        if of_all > of_key { Shortage::of_all(of_all) } else { Shortage::of_key(of_key) }
     }
 
     /// Returns the figures of the budgets of all keys.
