@@ -329,9 +329,13 @@ settings! {
     /// The destination of traces (`[traces]`).
     #[derive(Debug, Clone, PartialEq, Eq)]
     TraceSettings {
-        /// Address of a collector that accepts OTLP over HTTP; without it no traces are sent.
-        endpoint: Option<HttpAddress> = Reader::optional,
+        /// Address, with the path, at which a collector accepts OTLP over HTTP; without it no traces are sent.
+        endpoint: Option<HttpAddress> = collector,
         /// One of this number of requests is recorded; 0 for none.
         one_in: usize = Reader::get,
     }
+}
+
+fn collector(from: &mut Reader, key: &str) -> Option<HttpAddress> {
+    from.optional_where(key, "an address with its path, such as \"http://127.0.0.1:4318/v1/traces\"", |_| true)
 }

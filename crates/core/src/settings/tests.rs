@@ -169,6 +169,12 @@ fn a_duration_that_is_too_long_is_refused_with_the_bound() {
 }
 
 #[test]
+fn the_address_of_a_collector_is_asked_for_with_its_path() {
+    let found = faults("", &[], &[("traces.endpoint", "collector:4318")]);
+    assert!(found[0].starts_with("traces.endpoint") && found[0].contains(":4318/v1/traces\""), "{found:?}");
+}
+
+#[test]
 fn a_body_has_to_fit_into_the_memory() {
     let found = faults("", &[], &[("limits.body", "2MiB"), ("limits.memory", "1MiB")]);
     assert!(found[0].starts_with("limits.body") && found[0].contains("limits.memory"), "{found:?}");
