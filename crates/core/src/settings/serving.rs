@@ -249,12 +249,16 @@ fn per_cent(from: &mut Reader, key: &str) -> usize {
     from.get_where(key, "per cent, a whole number from 1 to 100", |share| (1..=100).contains(share))
 }
 
+/// Reads a size of which one request can always have the memory: one client alone gets half of it (see `load`).
 fn body_within(memory: usize) -> impl Fn(&mut Reader, &str) -> usize {
     move |from, key| {
         let body = some_bytes(from, key);
-        if body > memory {
-            let problem = format!("a body of {body} bytes never fits into limits.memory, which is {memory} bytes");
-            from.fault(key, &problem, "write a smaller size, or a larger limits.memory");
+        if body > memory / 2 {
+            let problem = format!(
+                "a body of {body} bytes does not fit into half of limits.memory ({memory} bytes), and one client gets \
+                 no more than half"
+            );
+            from.fault(key, &problem, "write a smaller size, or a limits.memory that is at least twice as large");
         }
         body
     }

@@ -178,7 +178,10 @@ fn the_address_of_a_collector_is_asked_for_with_its_path() {
 fn a_body_has_to_fit_into_the_memory() {
     let found = faults("", &[], &[("limits.body", "2MiB"), ("limits.memory", "1MiB")]);
     assert!(found[0].starts_with("limits.body") && found[0].contains("limits.memory"), "{found:?}");
-    assert!(load("", &[], &[("limits.body", "1MiB"), ("limits.memory", "1MiB")]).is_ok());
+    // A body arrives piece by piece, and one client gets half of the memory.
+    let found = faults("", &[], &[("limits.body", "1000000"), ("limits.memory", "1200000")]);
+    assert!(found[0].contains("half of limits.memory") && found[0].contains("twice as large"), "{found:?}");
+    assert!(load("", &[], &[("limits.body", "1MiB"), ("limits.memory", "2MiB")]).is_ok());
 }
 
 #[test]
