@@ -113,7 +113,8 @@ fn every_operation_is_described_as_the_contract_has_it() {
 fn added_headers(operation: &Contract) -> impl Iterator<Item = &'static str> {
     let conditional = PLAN.showing(operation.planned()).map(|_| "If-Match");
     let repeatable = (operation.method() == "POST").then_some("Idempotency-Key");
-    conditional.into_iter().chain(repeatable)
+    let revalidated = described(operation)["responses"].get("304").map(|_| "If-None-Match");
+    conditional.into_iter().chain(repeatable).chain(revalidated)
 }
 
 fn parameters_agree(operation: &Contract, ours: &'static Value) {
@@ -230,6 +231,11 @@ fn responses_agree(operation: &Contract, ours: &'static Value) {
         let codes = responses.get(status).map(|response| &resolved(response)["x-causeway-codes"]);
         let told = codes.and_then(Value::as_array).is_some_and(|codes| codes.contains(&json!(code)));
         assert_eq!(told, by_header(status), "{id} {code}");
+    }
+    for (status, response) in responses {
+        for name in ["Causeway-V1-Calls", "Server-Timing", "X-Request-Id"] {
+            assert!(resolved(response)["headers"].get(name).is_some(), "{id} {status} {name}");
+        }
     }
     for status in ["500", "502", "503", "504"] {
         assert!(responses.contains_key(status), "{id}");

@@ -1,6 +1,7 @@
 //! Every answer with one record has its version: a write returns the version that the next read shows, and a change
 //! makes another one. Every operation on one record obeys a condition in `If-Match`.
 
+use super::document::described;
 use super::operations::{Contract, NOWHERE, PLAN, working};
 use super::world::World;
 use crate::support::gateway::Answer;
@@ -45,6 +46,38 @@ fn changed(operation: &Contract, world: &World) -> Value {
         _ if operation.method() == "PATCH" => json!({"name": fresh}),
         _ => world.body_for(operation),
     }
+}
+
+/// Headers that say nothing about the API.
+const OF_HTTP: [&str; 7] =
+    ["content-type", "content-length", "date", "cache-control", "vary", "x-content-type-options", "connection"];
+
+/// The document describes the headers that successes have, and 304 for the reads that answer it.
+#[tokio::test]
+async fn headers_and_unchanged_answers_are_described() {
+    let world = World::new().await;
+    let mut unchanged = 0;
+    for operation in in_order() {
+        let (id, path) = (operation.id(), world.path(operation));
+        let answer = world.ask(Some("ada"), operation, &path).await.expect(operation.status());
+        let responses = &described(operation)["responses"];
+        let success = responses[&operation.status().to_string()]["headers"].as_object().expect("headers");
+        let told: Vec<String> = success.keys().map(|name| name.to_ascii_lowercase()).collect();
+        for name in answer.headers.keys().filter(|name| !OF_HTTP.contains(&name.as_str())) {
+            assert!(told.contains(name), "{id} does not describe {name}");
+        }
+        if operation.writes() {
+            continue;
+        }
+        let etag = answer.headers.get("etag");
+        assert_eq!(etag.is_some(), responses.get("304").is_some(), "{id}");
+        let Some(etag) = etag else { continue };
+        let again = world.gateway.send_with("ada", "GET", &path, None, &[("if-none-match", etag)]).await;
+        // A work item with custom values is shown in full in any case.
+        assert!(again.status == 304 || operation.resource() == "work_items", "{id}: {}", again.status);
+        unchanged += usize::from(again.status == 304);
+    }
+    assert!(unchanged > 20, "{unchanged}");
 }
 
 #[tokio::test]

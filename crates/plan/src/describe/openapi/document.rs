@@ -38,7 +38,8 @@ fn info(plan: &Plan) -> Value {
              `application/problem+json`: branch on `code`, and expect new codes and new enumeration values. \
              `x-causeway-v1-calls` is the number of calls to v1 that an operation takes, with empty caches (`cold`) \
              and with full caches (`warm`), proofs of access excluded. The header `Causeway-V1-Calls` of every answer \
-             has the number of calls that this answer took.",
+             has the number of calls that this answer took. Answers to a valid credential with a limit have \
+             `RateLimit`, `RateLimit-Policy` and the older `X-RateLimit-*`, refusals included.",
             plan.operations.len()
         ),
         "license": { "name": "Apache-2.0 OR MIT" },

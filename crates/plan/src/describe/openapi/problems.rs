@@ -1,12 +1,16 @@
-//! Refusals by status: those of every operation, and those that one operation declares. May use: `plan`, this folder.
+//! Refusals by status: those of every operation, and those that one operation declares; and the 304 of reads. May use:
+//! `plan`, this folder.
 
-use super::examples;
 use super::schemas::reference;
+use super::{examples, headers};
 use crate::plan::{ErrorCase, Plan, codes};
 use serde_json::{Map, Value, json};
 
 /// Media type of refusals.
 const PROBLEM: &str = "application/problem+json";
+
+/// Component of the answer to a read of something unchanged.
+pub(super) const UNCHANGED: &str = "NotModified";
 
 /// Answers that any operation may give besides those it declares: name of the component, status, when.
 pub(super) const ANY_TIME: [(&str, u16, &str); 4] = [
@@ -40,7 +44,17 @@ pub(super) fn components(plan: &Plan) -> Value {
         let codes = codes::TABLE.iter().filter(|(of, _)| *of == status).map(|(_, code)| *code).collect::<Vec<_>>();
         responses.insert(name.into(), problem(status, when.into(), &codes));
     }
+    responses.insert(UNCHANGED.into(), unchanged());
     responses.into()
+}
+
+/// Returns the answer to a read whose client has the present version already.
+fn unchanged() -> Value {
+    let mut described = headers::of_every_answer();
+    described.extend(headers::of_a_limit());
+    described.extend(headers::of_older_data());
+    described.insert("ETag".into(), json!({ "$ref": "#/components/headers/Version" }));
+    json!({ "description": "The client has this version already: it is in `If-None-Match`.", "headers": described })
 }
 
 pub(super) fn shared(name: &str) -> Value {
@@ -56,16 +70,19 @@ pub(super) fn declared(status: u16, cases: &[&ErrorCase]) -> Value {
 }
 
 pub(super) fn problem(status: u16, description: String, codes: &[&str]) -> Value {
-    let mut headers = json!({ "X-Request-Id": { "$ref": "#/components/headers/RequestId" } });
+    let mut described = headers::of_every_answer();
     if [429, 503].contains(&status) || codes.contains(&"idempotency_in_progress") {
-        headers["Retry-After"] = json!({ "$ref": "#/components/headers/RetryAfter" });
+        described.insert("Retry-After".into(), json!({ "$ref": "#/components/headers/RetryAfter" }));
     }
     if status == 401 {
-        headers["WWW-Authenticate"] = json!({ "$ref": "#/components/headers/WwwAuthenticate" });
+        described.insert("WWW-Authenticate".into(), json!({ "$ref": "#/components/headers/WwwAuthenticate" }));
+    }
+    if status == 429 {
+        described.extend(headers::of_a_limit());
     }
     json!({
         "description": description,
-        "headers": headers,
+        "headers": described,
         "content": { PROBLEM: { "schema": reference("Problem"), "examples": examples::of_problems(codes) } },
         "x-causeway-codes": codes,
     })

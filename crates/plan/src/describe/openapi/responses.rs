@@ -2,10 +2,10 @@
 //!
 //! May use: `plan`.
 
-use super::problems::{ANY_TIME, EVERYWHERE, PENDING, declared, problem, shared};
+use super::problems::{ANY_TIME, EVERYWHERE, PENDING, UNCHANGED, declared, problem, shared};
 use super::schemas::{self, reference};
-use super::{examples, safe_writes};
-use crate::plan::{Answer, BodyRule, ErrorCase, Operation, Plan};
+use super::{examples, headers, safe_writes};
+use crate::plan::{Answer, BodyRule, ErrorCase, Method, Operation, Plan};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -13,6 +13,9 @@ use std::collections::BTreeMap;
 pub(super) fn of(plan: &Plan, operation: &Operation) -> Value {
     let mut responses = Map::new();
     responses.insert(operation.status.to_string(), success(plan, operation));
+    if safe_writes::may_be_unchanged(plan, operation) {
+        responses.insert("304".into(), shared(UNCHANGED));
+    }
     let added = safe_writes::refusals(plan, operation);
     let mut by_status: BTreeMap<u16, Vec<&ErrorCase>> = BTreeMap::new();
     for error in operation.errors.iter().chain(&added) {
@@ -36,20 +39,16 @@ pub(super) fn of(plan: &Plan, operation: &Operation) -> Value {
 }
 
 fn success(plan: &Plan, operation: &Operation) -> Value {
-    let mut response = json!({
-        "description": operation.summary,
-        "headers": {
-            "Causeway-V1-Calls": { "$ref": "#/components/headers/V1Calls" },
-            "Server-Timing": { "$ref": "#/components/headers/ServerTiming" },
-            "X-Request-Id": { "$ref": "#/components/headers/RequestId" },
-        },
-    });
+    let mut described = headers::of_every_answer();
+    described.extend(headers::of_a_limit());
+    if operation.method == Method::Get {
+        described.extend(headers::of_older_data());
+    }
     if matches!(operation.body, BodyRule::Members(_)) {
-        response["headers"]["Causeway-Ignored"] = json!({ "$ref": "#/components/headers/Ignored" });
+        described.insert("Causeway-Ignored".into(), json!({ "$ref": "#/components/headers/Ignored" }));
     }
-    if let Some(headers) = response["headers"].as_object_mut() {
-        headers.extend(safe_writes::success_headers(plan, operation));
-    }
+    described.extend(safe_writes::success_headers(plan, operation));
+    let mut response = json!({ "description": operation.summary, "headers": described });
     let Some(shape) = operation.response.as_deref().filter(|_| operation.answer != Answer::Empty) else {
         return response;
     };

@@ -3,11 +3,12 @@
 //!
 //! May use: `plan`.
 
-use crate::plan::{Answer, ErrorCase, Method, Operation, Plan};
+use crate::plan::{Answer, ErrorCase, Method, Operation, Plan, Source, Step};
 use serde_json::{Map, Value, json};
 
 /// Names of the components.
 const IF_MATCH: &str = "IfMatch";
+const IF_NONE_MATCH: &str = "IfNoneMatch";
 const IDEMPOTENCY_KEY: &str = "IdempotencyKey";
 /// A list of entity tags, or the star.
 const TAGS: &str = r#"^[ \t]*(\*|(,[ \t]*)*(W/)?"[!#-~]*"([ \t]*,([ \t]*(W/)?"[!#-~]*")?)*)[ \t]*$"#;
@@ -21,25 +22,38 @@ fn tells_version(plan: &Plan, operation: &Operation) -> bool {
     operation.answer == Answer::Record && shown
 }
 
+/// Checks whether the operation is a list whose answer carries a version of its own.
+fn tells_list_version(plan: &Plan, operation: &Operation) -> bool {
+    operation.step == Step::ReadCollection && plan.resource_of(operation).source == Source::V1
+}
+
+/// Checks whether the operation is a read that takes `If-None-Match`, and then may answer 304.
+pub(super) fn may_be_unchanged(plan: &Plan, operation: &Operation) -> bool {
+    operation.method == Method::Get && (tells_version(plan, operation) || tells_list_version(plan, operation))
+}
+
 /// Checks whether the operation takes `Idempotency-Key`.
 fn takes_key(operation: &Operation) -> bool {
     operation.method == Method::Post
 }
 
 /// `components.parameters` of these headers.
-pub(super) fn components() -> [(String, Value); 2] {
-    let header = |name: &str, description: &str, pattern: &str| {
+pub(super) fn components() -> [(String, Value); 3] {
+    let header = |name: &str, description: &str, schema: Value| {
         json!({
-            "name": name, "in": "header", "required": false, "description": description,
-            "schema": { "type": "string", "pattern": pattern },
+            "name": name, "in": "header", "required": false, "description": description, "schema": schema,
         })
     };
+    let text = |pattern: &str| json!({ "type": "string", "pattern": pattern });
     let version = "the write is done only if the record still has one of these versions (from `ETag`); else 412";
     let word = "a key that the client chooses for this request, up to 255 characters: when the same request is sent \
                 again with this key, it is not carried out again and gets the same answer";
+    let known = "the answer is 304 without a body if one of these versions (from `ETag`) is the present one; a value \
+                 that is no list of versions is ignored";
     [
-        (IF_MATCH.to_owned(), header("If-Match", version, TAGS)),
-        (IDEMPOTENCY_KEY.to_owned(), header("Idempotency-Key", word, KEY)),
+        (IF_MATCH.to_owned(), header("If-Match", version, text(TAGS))),
+        (IF_NONE_MATCH.to_owned(), header("If-None-Match", known, json!({ "type": "string" }))),
+        (IDEMPOTENCY_KEY.to_owned(), header("Idempotency-Key", word, text(KEY))),
     ]
 }
 
@@ -48,6 +62,9 @@ pub(super) fn parameters(plan: &Plan, operation: &Operation) -> Vec<Value> {
     let mut names = Vec::new();
     if plan.showing(operation).is_some() {
         names.push(IF_MATCH);
+    }
+    if may_be_unchanged(plan, operation) {
+        names.push(IF_NONE_MATCH);
     }
     if takes_key(operation) {
         names.push(IDEMPOTENCY_KEY);
@@ -60,6 +77,9 @@ pub(super) fn success_headers(plan: &Plan, operation: &Operation) -> Map<String,
     let mut headers = Map::new();
     if tells_version(plan, operation) {
         headers.insert("ETag".into(), json!({ "$ref": "#/components/headers/Version" }));
+    }
+    if tells_list_version(plan, operation) {
+        headers.insert("ETag".into(), json!({ "$ref": "#/components/headers/ListVersion" }));
     }
     if takes_key(operation) {
         headers.insert("Idempotency-Replayed".into(), json!({ "$ref": "#/components/headers/Replayed" }));
