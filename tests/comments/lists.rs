@@ -1,6 +1,7 @@
 //! Lists: filters, search, orders, both kinds of pages.
 
 use super::*;
+use crate::support::past_gateway::in_web;
 
 async fn filled() -> (Gateway, Vec<String>) {
     let gateway = gateway().await;
@@ -78,4 +79,15 @@ async fn a_change_behind_the_gateway_is_seen_when_it_went_through_the_pass_throu
     assert_eq!(listed(&gateway, "").await.len(), 3);
     gateway.delete("bob", &on_v1(&comment(&ids[0]))).await.expect(204);
     assert_eq!(listed(&gateway, "").await, ids[1..]);
+}
+
+/// The list is kept, and the read of one comment asks v1.
+#[tokio::test]
+async fn a_comment_that_was_just_answered_with_404_is_not_listed() {
+    let (gateway, ids) = filled().await;
+    assert_eq!(listed(&gateway, "").await, ids);
+    in_web(gateway.sandbox(), "DELETE", &format!("work-items/{ITEM}/comments/{}/", ids[1]), &Value::Null);
+    assert_eq!(listed(&gateway, "").await, ids);
+    gateway.get("ada", &comment(&ids[1])).await.expect_problem(404, "resource_not_found");
+    assert_eq!(listed(&gateway, "").await, [&ids[0], &ids[2]].map(Clone::clone));
 }

@@ -442,11 +442,12 @@ async fn older_data_do_not_answer_that_there_is_no_record_with_a_pair_or_number(
         assert!(gateway.get("ada", list).await.expect(200).data().is_empty(), "{list}");
     }
     let is_short = async || {
+        tokio::time::sleep(Duration::from_millis(110)).await;
         let states = gateway.get("ada", &format!("{WEB}/states/")).await.expect(200);
         states.headers["server-timing"].contains("the v1 budget is short")
     };
     while !is_short().await {
-        spend(&gateway, 2).await;
+        spend(&gateway, 3).await;
     }
     let v1 = WEB.replace("/v2/", "/v1/");
     let at_v1 = |path: &str, body: Value| {

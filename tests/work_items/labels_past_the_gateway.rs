@@ -66,3 +66,18 @@ fn sorted(ids: &Value) -> Vec<String> {
     ids.sort_unstable();
     ids
 }
+
+/// A write of the label asks v1, which proves that the kept list is old.
+#[tokio::test]
+async fn one_that_was_just_answered_with_404_is_not_listed() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let first = label(&gateway, "first");
+    let labels = ITEMS.replace("work-items", "labels");
+    let one = format!("{labels}{first}/");
+    gateway.get("ada", &one).await.expect(200);
+    in_web(gateway.sandbox(), "DELETE", &format!("labels/{first}/"), &Value::Null);
+    gateway.get("ada", &one).await.expect(200);
+    gateway.delete("ada", &one).await.expect_problem(404, "resource_not_found");
+    gateway.get("ada", &one).await.expect_problem(404, "resource_not_found");
+    assert!(!gateway.get("ada", &labels).await.expect(200).column("id").contains(&json!(first)));
+}

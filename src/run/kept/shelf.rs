@@ -48,7 +48,8 @@ impl Place {
         [Changed::Project(self.project), Changed::Workspace((&*self.workspace).into())]
     }
 
-    fn itself(&self) -> Changed {
+    /// Returns the change of the thing at this place.
+    pub(in crate::run) fn itself(&self) -> Changed {
         Changed::Collection((&*self.path).into())
     }
 

@@ -109,7 +109,10 @@ async fn read_alone(job: &Job, id: Uuid) -> Result<Held, Refusal> {
             Ok(held)
         }
         // Also for a comment of another work item (`comments_get_through_other_item`).
-        404 => Err(Refusal::not_found()),
+        404 => {
+            job.doubt_kept(job.resource(), id);
+            Err(Refusal::not_found())
+        }
         403 => Err(job.after_refused_read(Refusal::not_found()).await),
         status => Err(Refusal::upstream("The record could not be read.", format!("status {status}"))),
     }

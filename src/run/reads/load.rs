@@ -22,7 +22,7 @@ use crate::v2::{Reply, page};
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 /// Bytes of records that a search reads in the time in which other heavy work handles one byte.
@@ -100,6 +100,15 @@ impl Job {
         let (place, all) = (self.place_of(resource)?, &self.runner.collections);
         let read = |how| self.reading(resource, how);
         self.whole(&place, || self.load_from(all, &place, read)).await
+    }
+
+    /// Drops the cached collection if it shows the record `id`, which v1 has just answered with 404.
+    pub(in crate::run) fn doubt_kept(&self, resource: &Resource, id: Uuid) {
+        let (Ok(place), Ok(audience)) = (self.place_of(resource), self.audience()) else { return };
+        let kept = self.runner.collections.kept_within(&place, audience, Duration::MAX);
+        if kept.is_some_and(|kept| kept.value.get(id).is_some()) {
+            self.runner.changes.tell(place.itself());
+        }
     }
 
     /// Returns the collection from a read that began after `asked`, without using caches.

@@ -242,7 +242,16 @@ impl Job {
         answer: &V1Response,
     ) -> Refusal {
         let refusal = refusal::of_write(resource, on, answer);
-        if matches!(refusal, Refusal::Forbidden { .. }) { self.by_new_card(refusal).await } else { refusal }
+        match refusal {
+            Refusal::Forbidden { .. } => self.by_new_card(refusal).await,
+            Refusal::NotFound { .. } => {
+                if let Ok(id) = self.pk() {
+                    self.doubt_kept(resource, id);
+                }
+                refusal
+            }
+            refusal => refusal,
+        }
     }
 
     /// Stores the overlay values of a write, each with the value that v1 shows now, and deletes overlay values of
