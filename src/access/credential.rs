@@ -7,7 +7,8 @@ use super::PrincipalKind;
 use crate::refusal::Refusal;
 use crate::v1::{API_KEY, KeyId, V1Key};
 use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use futures_util::future::BoxFuture;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
@@ -164,7 +165,8 @@ pub fn presents_own(headers: &HeaderMap) -> bool {
     headers.iter().any(|(name, value)| {
         let text = String::from_utf8_lossy(value.as_bytes());
         let belongs = *name == AUTHORIZATION || name == "x-api-key";
-        let basic = text.split(' ').next_back().filter(|_| *name == AUTHORIZATION).and_then(basic);
+        let basic =
+            text.trim().split_once(' ').filter(|_| *name == AUTHORIZATION).and_then(|(_, rest)| basic(rest));
         holds_own(&text, belongs) || basic.is_some_and(|basic| holds_own(&basic, true))
     })
 }
@@ -175,9 +177,18 @@ fn holds_own(text: &str, beginning: bool) -> bool {
     words.any(|word| is_own(word) && (beginning || word.len() == OWN_LENGTH))
 }
 
-/// Returns user and password of a `Basic` credential.
+/// Returns user and password of a `Basic` credential, in all forms of base64 that a server may read.
 fn basic(text: &str) -> Option<String> {
-    let bytes = STANDARD.decode(text).ok()?;
+    const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true);
+    let standard = |c| match c {
+        '-' => '+',
+        '_' => '/',
+        c => c,
+    };
+    let text: String = text.split_whitespace().flat_map(str::chars).map(standard).collect();
+    let bytes = GeneralPurpose::new(&STANDARD, LENIENT).decode(text).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -280,6 +291,12 @@ mod tests {
             headers(&[("authorization", b"Bearer cwk_x"), ("x-api-key", b"ada")]),
             headers(&[("x-api-key", b"ada"), ("x-api-key", b"cwk_x")]),
             headers(&[("authorization", b"cwr_x")]),
+            // `x:cwk_x??` with and without padding, in the other alphabet, and with a blank inside.
+            headers(&[("authorization", b"Basic eDpjd2tfeD8/")]),
+            headers(&[("authorization", b"Basic eDpjd2tfeD8_")]),
+            headers(&[("authorization", b"Basic eDpj d2tfeD8/")]),
+            headers(&[("authorization", b"Basic eDpjd2tfeA==")]),
+            headers(&[("authorization", b"Basic eDpjd2tfeA")]),
         ] {
             assert!(presents_own(&own), "{own:?}");
         }

@@ -7,7 +7,8 @@ use super::connection::Peer;
 use super::public_base::{host, scheme};
 use crate::settings::PublicSettings;
 use http::header::{
-    CONNECTION, EXPECT, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+    CONNECTION, COOKIE, EXPECT, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING,
+    UPGRADE,
 };
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -32,7 +33,7 @@ const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto")
 /// Headers that could make a server behind assume another client, address, method, path or user than the gateway did.
 /// They are never forwarded, neither from strangers nor from proxies. The gateway writes its own headers from the
 /// `X-Forwarded-For`, `-Host` and `-Proto` of a trusted proxy.
-const CLIENT_HEADERS: [&str; 31] = [
+const CLIENT_HEADERS: [&str; 36] = [
     "cf-connecting-ip",
     "cf-connecting-ipv6",
     "cf-pseudo-ipv4",
@@ -41,12 +42,15 @@ const CLIENT_HEADERS: [&str; 31] = [
     "forwarded",
     "forwarded-for",
     "front-end-https",
+    "http-client-ip",
     "path-info",
     "proxy",
+    "proxy-client-ip",
     "remote-addr",
     "remote-user",
     "script-name",
     "true-client-ip",
+    "wl-proxy-client-ip",
     "x-appengine-user-ip",
     "x-azure-clientip",
     "x-client-ip",
@@ -58,6 +62,8 @@ const CLIENT_HEADERS: [&str; 31] = [
     "x-http-method-override",
     "x-method-override",
     "x-originating-ip",
+    "x-override-method",
+    "x-proxyuser-ip",
     "x-real-ip",
     "x-remote-addr",
     "x-remote-ip",
@@ -98,8 +104,20 @@ pub fn request_headers(request: &Parts, settings: &PublicSettings) -> HeaderMap 
     if trailers {
         headers.insert(TE, HeaderValue::from_static("trailers"));
     }
+    join_cookies(&mut headers);
     add_forwarding(&mut headers, request, settings);
     headers
+}
+
+/// Joins the cookies to one header. HTTP/2 clients may send each cookie alone (RFC 9113, 8.2.3), and a server behind
+/// would join them with a comma, which belongs to a cookie.
+fn join_cookies(headers: &mut HeaderMap) {
+    let lines: Vec<&[u8]> = headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes).collect();
+    if lines.len() > 1
+        && let Ok(joined) = HeaderValue::from_bytes(&lines.join(&b"; "[..]))
+    {
+        headers.insert(COOKIE, joined);
+    }
 }
 
 fn accepts_trailers(headers: &HeaderMap) -> bool {
@@ -172,6 +190,14 @@ mod tests {
         assert_eq!(names, ["te", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-odd"]);
         assert_eq!(headers["te"], "trailers");
         assert_eq!(headers.get_all("x-odd").iter().count(), 2);
+    }
+
+    #[test]
+    fn cookies_that_came_one_by_one_are_one_header() {
+        let sent = [("cookie", "a=1"), ("cookie", "b=2, c"), ("cookie", "d=3")];
+        let headers = forwarded(&sent, &PublicSettings::default());
+        let cookies: Vec<_> = headers.get_all(COOKIE).iter().collect();
+        assert_eq!(cookies, ["a=1; b=2, c; d=3"]);
     }
 
     #[test]

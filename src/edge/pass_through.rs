@@ -17,6 +17,7 @@ use crate::refusal::Refusal;
 use crate::settings::{HttpAddress, PublicSettings, UpstreamSettings};
 use crate::trace::{Detail, new_span};
 use futures_util::future::BoxFuture;
+use http::header::TRANSFER_ENCODING;
 use http::uri::{Authority, Parts, PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, request};
 use http_body::Body as _;
@@ -239,12 +240,17 @@ impl PassThrough {
         progress: &Progress,
         span: u64,
     ) -> Result<Request<Body>, Refusal> {
+        let unknown_length = !body.is_end_stream() && body.size_hint().exact().is_none();
         let mut outgoing = Request::new(watched(body, progress.clone()));
         *outgoing.uri_mut() = self.target.uri(&parts.uri)?;
         *outgoing.headers_mut() = request_headers(parts, &self.public);
         self.instance.sign(outgoing.headers_mut(), parts.version);
         *outgoing.method_mut() = parts.method.clone();
         let headers = outgoing.headers_mut();
+        if unknown_length {
+            // Without this header hyper leaves out the body of a GET or HEAD.
+            headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+        }
         if let Ok(id) = HeaderValue::from_str(&context.request_id) {
             headers.entry(REQUEST_ID).or_insert(id);
         }

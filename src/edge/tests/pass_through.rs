@@ -281,6 +281,18 @@ async fn a_body_that_never_begins_costs_v1_nothing() {
 }
 
 #[tokio::test]
+async fn a_read_keeps_its_body_of_unknown_length() {
+    for method in ["GET", "HEAD", "DELETE"] {
+        let upstream = RawUpstream::answering(PLAIN).await;
+        let head =
+            format!("{method} /api/v1/x/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked");
+        before(&upstream).await.exchange(&format!("{head}\r\n\r\n4\r\nbody\r\n0\r\n\r\n")).await;
+        let sent = upstream.only_request().to_lowercase();
+        assert!(sent.contains("transfer-encoding: chunked\r\n") && sent.contains("\r\n4\r\nbody\r\n"), "{sent}");
+    }
+}
+
+#[tokio::test]
 async fn a_body_without_a_piece_is_no_body() {
     let upstream = RawUpstream::answering(PLAIN).await;
     let head = "POST /api/v1/x/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";

@@ -18,7 +18,7 @@ use askama::Template;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::header::{COOKIE, RETRY_AFTER, SET_COOKIE};
-use http::{HeaderValue, Response};
+use http::{HeaderMap, HeaderValue, Response};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -70,12 +70,9 @@ impl FormCookie {
 
     /// Returns the browser's cookie, if the browser sent one.
     pub(super) fn sent(asked: &ParsedRequest) -> Option<Self> {
-        let (secure, name) = (asked.is_secure(), name(asked.is_secure()));
-        let lines = asked.parts.headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
-        let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        let value = pairs.find(|(known, _)| *known == name)?.1;
-        let well_formed = URL_SAFE_NO_PAD.decode(value).is_ok_and(|bytes| bytes.len() == 32);
-        well_formed.then(|| Self { value: value.to_owned(), secure })
+        let secure = asked.is_secure();
+        let value = well_formed(&asked.parts.headers, name(secure))?;
+        Some(Self { value: value.to_owned(), secure })
     }
 
     /// Sets the cookie in the browser. Only the gateway's own pages send it back (`SameSite=Strict`), no script reads
@@ -92,6 +89,14 @@ impl FormCookie {
         }
         response
     }
+}
+
+/// Returns the value of the first well-formed cookie of this name. Cookies of other pages may hold any bytes.
+fn well_formed<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    let pairs = headers.get_all(COOKIE).iter().flat_map(|line| line.as_bytes().split(|byte| *byte == b';'));
+    let pairs = pairs.filter_map(|pair| std::str::from_utf8(pair).ok()?.trim().split_once('='));
+    let mut values = pairs.filter(|(known, _)| *known == name).map(|(_, value)| value);
+    values.find(|value| URL_SAFE_NO_PAD.decode(value).is_ok_and(|bytes| bytes.len() == 32))
 }
 
 fn name(secure: bool) -> &'static str {
@@ -159,4 +164,29 @@ fn place(purpose: &str, cookie: &FormCookie) -> String {
 /// Checks whether the browser says that a form came from a page of another site. Older browsers say nothing.
 pub(super) fn is_cross_site(asked: &ParsedRequest) -> bool {
     asked.text_header("sec-fetch-site").is_some_and(|site| !matches!(site, "same-origin" | "none"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cookie_is_found_beside_others() {
+        let value = URL_SAFE_NO_PAD.encode([7; 32]);
+        let own = format!("own={value}");
+        let lines = |lines: &[&[u8]]| -> HeaderMap {
+            let value = |line: &&[u8]| (COOKIE, HeaderValue::from_bytes(line).unwrap());
+            lines.iter().map(value).collect()
+        };
+        for sent in [
+            lines(&[format!("a=1; {own}").as_bytes()]),
+            lines(&[b"a=1", own.as_bytes()]),
+            lines(&[format!("name=Jos\u{e9}; {own}").as_bytes()]),
+            lines(&[&[b"name=\xe9; ".as_slice(), own.as_bytes()].concat()]),
+            lines(&[format!("own=zzz; {own}; own=zzz").as_bytes()]),
+        ] {
+            assert_eq!(well_formed(&sent, "own"), Some(value.as_str()), "{sent:?}");
+        }
+        assert_eq!(well_formed(&lines(&[b"own=zzz"]), "own"), None);
+    }
 }

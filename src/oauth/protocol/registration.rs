@@ -73,8 +73,9 @@ pub fn judge(metadata: Metadata, known: impl Fn(&str) -> bool) -> Result<Registr
         return Err(unfit("response_types is not supported."));
     }
     let name = metadata.client_name.unwrap_or_default().trim().to_owned();
-    if name.is_empty() || name.chars().count() > LONGEST_NAME || name.chars().any(is_hidden) {
-        return Err(unfit("client_name has 1 to 100 visible characters."));
+    let is_readable = name.chars().any(char::is_alphanumeric) && !name.chars().any(is_hidden);
+    if !is_readable || name.chars().count() > LONGEST_NAME {
+        return Err(unfit("client_name has 1 to 100 visible characters, among them a letter or digit."));
     }
     let scopes = match metadata.scope.as_deref().filter(|scope| !scope.trim().is_empty()) {
         None => Vec::new(),
@@ -83,10 +84,17 @@ pub fn judge(metadata: Metadata, known: impl Fn(&str) -> bool) -> Result<Registr
     Ok(Registrable { name, redirect_uris: uris, scopes, public })
 }
 
-/// Checks for control characters and characters that change the text direction. They can disguise a name.
+/// Checks for control characters, characters that change the text direction, and characters without a shape: those that
+/// Unicode lets programs ignore (`Default_Ignorable_Code_Point`, but not the selectors that emoji have) and blanks that
+/// count as letters or symbols. They can disguise a name.
 fn is_hidden(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}')
 }
 
 fn unfit(description: &str) -> OAuthError {
@@ -115,6 +123,9 @@ mod tests {
             (r#"{"client_name":"A","redirect_uris":["http://a.example/cb"]}"#, "invalid_redirect_uri"),
             (r#"{"redirect_uris":["https://a.example/cb"]}"#, "invalid_client_metadata"),
             (r#"{"client_name":"A\u202eB","redirect_uris":["https://a.example/cb"]}"#, "invalid_client_metadata"),
+            (r#"{"client_name":"A\u061cB","redirect_uris":["https://a.example/cb"]}"#, "invalid_client_metadata"),
+            (r#"{"client_name":"\u3164","redirect_uris":["https://a.example/cb"]}"#, "invalid_client_metadata"),
+            (r#"{"client_name":"\ufe0f","redirect_uris":["https://a.example/cb"]}"#, "invalid_client_metadata"),
             (
                 r#"{"client_name":"A","redirect_uris":["https://a.example/cb"],"scope":"x"}"#,
                 "invalid_client_metadata",
