@@ -92,6 +92,9 @@ pub(super) fn rows(walk: &mut Walk<'_>, ours: &Value, theirs: &Value) -> Option<
             walk.rules.order.filter(|field| mine.iter().chain(their).all(|row| row.get(*field).is_some()))?;
         missing = (not_at_an_end(&only_ours, mine, order), not_at_an_end(&only_theirs, their, order));
     }
+    if mine.len() != their.len() && missing == (0, 0) {
+        walk.note("/data", &format!("{} rows", mine.len()), &format!("{} rows", their.len()));
+    }
     for (row, rows) in &by_id {
         let Some(others) = their_by_id.get(row) else { continue };
         if rows.len() != others.len() {

@@ -6,7 +6,7 @@ use super::found::Difference;
 use super::values::{exact, kinds, same};
 use super::words::MemberNames;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Longest name of a member that is stored, in characters.
 const LONGEST: usize = 60;
@@ -26,25 +26,23 @@ pub struct Rules<'r> {
 
 pub(super) struct Walk<'r> {
     pub(super) rules: Rules<'r>,
-    found: Vec<Difference>,
+    found: BTreeSet<Difference>,
 }
 
 impl<'r> Walk<'r> {
     pub(super) fn new(rules: Rules<'r>) -> Self {
-        Self { rules, found: Vec::new() }
+        Self { rules, found: BTreeSet::new() }
     }
 
     /// Returns the differences, each once.
-    pub(super) fn found(mut self) -> Vec<Difference> {
-        self.found.sort();
-        self.found.dedup();
-        self.found
+    pub(super) fn found(self) -> Vec<Difference> {
+        self.found.into_iter().collect()
     }
 
     pub(super) fn note(&mut self, place: &str, ours: &str, theirs: &str) {
         if self.found.len() < MOST {
             let place = if place.is_empty() { "/".to_owned() } else { place.to_owned() };
-            self.found.push(Difference { place, ours: ours.into(), theirs: theirs.into() });
+            self.found.insert(Difference { place, ours: ours.into(), theirs: theirs.into() });
         }
     }
 

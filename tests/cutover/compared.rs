@@ -96,6 +96,16 @@ fn each_difference_is_told_by_place_and_kind() {
     let rows = |names: [&str; 3]| page(&names.map(|name| row(name, name)), json!(3));
     let expected = [owned("/data/*", "a row", "nothing"), owned("/data/*", "nothing", "a row")];
     assert_eq!(told(Some("name"), &rows(one), &rows(other)), expected);
+    // Rows that are tied with the end may be others, but not fewer.
+    let tied = ["1", "2"].map(|id| row(id, "a"));
+    let expected = [owned("/data", "2 rows", "0 rows")];
+    assert_eq!(told(Some("name"), &page(&tied, json!(3)), &page(&[], json!(3))), expected);
+    // A difference of all rows does not hide others.
+    let many: Vec<_> = (0..30).map(|id| json!({"id": id.to_string(), "name": "a", "is_draft": id == 29})).collect();
+    let others: Vec<_> = (0..30).map(|id| json!({"id": id.to_string(), "name": "b", "is_draft": false})).collect();
+    let expected =
+        [owned("/data/*/is_draft", "true", "false"), owned("/data/*/name", "a string of 1", "another string of 1")];
+    assert_eq!(told(None, &page(&many, json!(null)), &page(&others, json!(null))), expected);
     // Without its order, the rows in a part of a list cannot be determined.
     assert_eq!(found(Some("updated_at"), &rows(one), &rows(other)), (Outcome::NotComparable, Vec::new()));
 }

@@ -100,8 +100,11 @@ impl Call<'_> {
         if operation.answer != Answer::Empty {
             let is_shown = |name: &str| row.shows.is_empty() || row.shows.iter().any(|shown| shown == name);
             let fields = || resource.fields.iter().filter(|field| !field.spec.hidden);
+            // A member that v2 also shows under v1's name has not been renamed.
+            let stays = |v1: &String| fields().any(|field| field.name == *v1 && field.spec.v1.as_ref() == Some(v1));
             for field in fields() {
-                if let Some(v1) = field.spec.v1.as_ref().filter(|v1| **v1 != field.name && is_shown(v1)) {
+                let v1 = field.spec.v1.as_ref().filter(|v1| **v1 != field.name && is_shown(v1) && !stays(v1));
+                if let Some(v1) = v1 {
                     told.rename("answer", v1, &field.name);
                 }
             }
