@@ -46,8 +46,8 @@ struct State {
     given_up: bool,
     /// Whether the gateway is stopping, so that the next answer is the last.
     ends: bool,
-    /// Per request, the time since when the client leaves its answer unread although more could be sent. The socket
-    /// alone does not show this: an HTTP/2 client may hold back one stream and read others.
+    /// Per request on HTTP/2, the time since when the client leaves its answer unread although more could be sent. The
+    /// socket alone does not show this: a client may hold back one stream and read others.
     unread_since: BTreeMap<u64, Instant>,
     requests: u64,
 }
@@ -222,7 +222,10 @@ impl Watch for Running {
     }
 
     fn piece(&mut self, _bytes: usize) {
-        self.clock.state().unread_since.insert(self.number, Instant::now());
+        let mut state = self.clock.state();
+        if state.http2 {
+            state.unread_since.insert(self.number, Instant::now());
+        }
     }
 }
 
@@ -415,6 +418,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn one_stream_left_unread_ends_the_connection_and_a_slow_source_does_not() {
         let clock = clock();
+        clock.received(b"PRI * HTTP/2.0");
         let (mut waiting, mut unread) = (clock.request(), clock.request());
         waiting.piece(1);
         waiting.asked();

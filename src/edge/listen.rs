@@ -11,7 +11,7 @@ use super::descriptors::affordable;
 use super::door::{Gate, Limits, Unreadable, Verdicts};
 use super::ending::Ending;
 use super::leftover::read_on;
-use super::outgoing::outgoing;
+use super::outgoing::{HTTP2_PIECE, outgoing};
 use super::public_base::Encrypted;
 use super::reception::{Carry, Destinations, HEALTH, Reception};
 use super::stack::Stack;
@@ -253,7 +253,8 @@ async fn answer(
     if running.is_last {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    Ok(outgoing(response, running))
+    let largest = if clock.is_http2() { HTTP2_PIECE } else { usize::MAX };
+    Ok(outgoing(response, running, largest))
 }
 
 /// Runs `work` on `workers` and returns its response. The work is cancelled when the caller stops waiting.

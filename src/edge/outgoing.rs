@@ -1,8 +1,8 @@
 //! Answers while they are sent: the resources that an answer holds until its last byte is sent.
 //!
 //! hyper takes a complete body in one piece and drops it long before the client has read it. So the bytes themselves
-//! own everything that an answer holds. They are sent in pieces of limited size, so that the gateway notices a client
-//! that stops reading.
+//! own everything that an answer holds. On HTTP/2 they are sent in pieces of limited size, so that the gateway notices a
+//! client that stops reading one of its streams. On HTTP/1.1 the socket shows this, and one write is cheaper than two.
 //!
 //! May use: `load`, `edge::body`, `edge::intake`.
 
@@ -18,7 +18,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-const PIECE: usize = 64 * 1024;
+/// Most bytes of a piece on HTTP/2.
+pub(super) const HTTP2_PIECE: usize = 64 * 1024;
 
 /// Resources that an answer holds until it is sent. The layer that took them puts this into the answer's extensions.
 #[derive(Debug, Clone)]
@@ -40,11 +41,12 @@ impl Load {
     }
 }
 
-/// Returns `response` in pieces that own its [`Load`] and the observer `watch`, which sees each piece.
-pub(super) fn outgoing(mut response: Response<Body>, watch: impl Watch) -> Response<Body> {
+/// Returns `response` in pieces of at most `largest` bytes. They own its [`Load`] and the observer `watch`, which sees each
+/// piece.
+pub(super) fn outgoing(mut response: Response<Body>, watch: impl Watch, largest: usize) -> Response<Body> {
     let load = response.extensions_mut().remove::<Load>();
     let cargo = Arc::new(HeldResources { watch: Mutex::new(watch), _load: load });
-    response.map(|body| Outgoing { body, rest: Bytes::new(), cargo }.boxed_unsync())
+    response.map(|body| Outgoing { body, rest: Bytes::new(), largest, cargo }.boxed_unsync())
 }
 
 /// Resources that are dropped with the last byte.
@@ -69,12 +71,13 @@ struct Outgoing<W> {
     body: Body,
     /// Bytes that did not fit into the last piece.
     rest: Bytes,
+    largest: usize,
     cargo: Arc<HeldResources<W>>,
 }
 
 impl<W: Watch> Outgoing<W> {
     fn next(&mut self) -> Frame<Bytes> {
-        let bytes = self.rest.split_to(self.rest.len().min(PIECE));
+        let bytes = self.rest.split_to(self.rest.len().min(self.largest));
         self.tell(|watch| watch.piece(bytes.len()));
         let _cargo = Arc::clone(&self.cargo);
         Frame::data(Bytes::from_owner(Piece { bytes, _cargo }))
@@ -127,18 +130,18 @@ mod tests {
     #[tokio::test]
     async fn an_answer_frees_its_resources_with_its_last_piece() {
         let (pool, memory) = (Pool::new(4, Share(50)), Memory::new(1 << 20, Share(50)));
-        let size = 3 * PIECE + 1;
+        let size = 3 * HTTP2_PIECE + 1;
         let mut response = Response::new(full(vec![b'x'; size]));
         let load =
             Load::new(pool.enter(Asker::default()).unwrap(), memory.reserve(Asker::default(), size).unwrap(), None);
         response.extensions_mut().insert(load);
-        let mut body = outgoing(response, Nobody).into_body();
+        let mut body = outgoing(response, Nobody, HTTP2_PIECE).into_body();
         assert_eq!(body.size_hint().exact(), Some(size as u64));
         let mut sent = Vec::new();
         while let Some(frame) = body.frame().await {
             sent.push(frame.unwrap().into_data().unwrap());
         }
-        assert!(body.is_end_stream() && sent.iter().all(|piece| piece.len() <= PIECE));
+        assert!(body.is_end_stream() && sent.iter().all(|piece| piece.len() <= HTTP2_PIECE));
         assert_eq!(sent.iter().map(Bytes::len).sum::<usize>(), size);
         drop(body);
         let last = sent.pop();
