@@ -41,69 +41,29 @@ pub(super) fn of_older_data() -> Map<String, Value> {
 
 /// `components.headers`.
 pub(super) fn components() -> Value {
+    let text = |description: &str| json!({ "description": description, "schema": { "type": "string" } });
+    let number = |minimum: u32, description: &str| json!({ "description": description, "schema": { "type": "integer", "minimum": minimum } });
     json!({
-        "V1Calls": {
-            "description": "number of calls to v1 that the answer took",
-            "schema": { "type": "integer", "minimum": 0 },
-        },
-        "Ignored": {
-            "description": "members of the body that were ignored, percent-encoded: members that the operation does \
-                            not know, and members that cannot be written",
-            "schema": { "type": "string" },
-        },
-        "ServerTiming": {
-            "description": "milliseconds spent in v1 and in total",
-            "schema": { "type": "string" },
-        },
-        "RequestId": {
-            "description": "id of the request, as in the gateway's log",
-            "schema": { "type": "string" },
-        },
-        "RateLimit": {
-            "description": "state of the credential's limit: requests left (`r`), and seconds until it is whole again \
-                            (`t`)",
-            "schema": { "type": "string" },
-        },
-        "RateLimitPolicy": {
-            "description": "the credential's limit: requests (`q`) in a window of seconds (`w`)",
-            "schema": { "type": "string" },
-        },
-        "LimitPerMinute": {
-            "description": "requests a minute that the credential may send",
-            "schema": { "type": "integer", "minimum": 0 },
-        },
-        "LimitRemaining": {
-            "description": "requests that are left",
-            "schema": { "type": "integer", "minimum": 0 },
-        },
-        "LimitReset": {
-            "description": "Unix second at which the limit is whole again",
-            "schema": { "type": "integer", "minimum": 0 },
-        },
-        "Age": {
-            "description": "seconds since the data was read, when the answer rests on older data than usual",
-            "schema": { "type": "integer", "minimum": 0 },
-        },
-        "CacheStatus": {
-            "description": "why the answer rests on older data than usual",
-            "schema": { "type": "string" },
-        },
-        "RetryAfter": {
-            "description": "seconds to wait before the next try",
-            "schema": { "type": "integer", "minimum": 1 },
-        },
-        "WwwAuthenticate": {
-            "description": "how to authenticate",
-            "schema": { "type": "string" },
-        },
-        "Version": {
-            "description": "version of the record, for `If-Match`; absent when it is not known",
-            "schema": { "type": "string" },
-        },
-        "ListVersion": {
-            "description": "version of the page, for `If-None-Match`",
-            "schema": { "type": "string" },
-        },
+        "V1Calls": number(0, "number of calls to v1 that the answer took"),
+        "Ignored": text(
+            "members of the body that were ignored, percent-encoded: members that the operation does not know, and \
+             members that cannot be written"
+        ),
+        "ServerTiming": text("milliseconds spent in v1 and in total"),
+        "RequestId": text("id of the request, as in the gateway's log"),
+        "RateLimit": text(
+            "state of the credential's limit: requests left (`r`), and seconds until it is whole again (`t`)"
+        ),
+        "RateLimitPolicy": text("the credential's limit: requests (`q`) in a window of seconds (`w`)"),
+        "LimitPerMinute": number(0, "requests a minute that the credential may send"),
+        "LimitRemaining": number(0, "requests that are left"),
+        "LimitReset": number(0, "Unix second at which the limit is whole again"),
+        "Age": number(0, "seconds since the data was read, when the answer rests on older data than usual"),
+        "CacheStatus": text("why the answer rests on older data than usual"),
+        "RetryAfter": number(1, "seconds to wait before the next try"),
+        "WwwAuthenticate": text("how to authenticate"),
+        "Version": text("version of the record, for `If-Match`; absent when it is not known"),
+        "ListVersion": text("version of the page, for `If-None-Match`"),
         "Replayed": {
             "description": "`true` when this is the answer to an earlier request with the same `Idempotency-Key`",
             "schema": { "type": "string", "enum": ["true"] },
