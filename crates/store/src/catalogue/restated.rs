@@ -1,13 +1,13 @@
 //! The options of a property sent as a whole (O66): finds the option of each entry, and deletes the options without
-//! one. May use: `v2`, this folder.
+//! one. May use: this folder.
 
+use super::choices::{Choices, Named, plain};
 use super::edit::Edit;
 use super::entry::Entry;
 use super::faults::Faults;
 use super::model::{Property, PropertyOption};
 use super::options::NO_CATCH_ALL;
-use crate::v2::value::small_letters;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -80,8 +80,8 @@ struct Present {
     all: HashSet<Uuid>,
     /// Options that stay: at first only those that an entry names by id.
     kept: HashSet<Uuid>,
-    /// By the name in small letters: the options, each with its exact name.
-    by_name: HashMap<String, Vec<(Uuid, String)>>,
+    /// Options that no entry names by id.
+    free: Choices,
     /// Names of options that are given by id and keep their name.
     named_by_id: HashSet<String>,
 }
@@ -90,16 +90,15 @@ impl Present {
     fn of(options: &[&Arc<PropertyOption>], entries: &[Entry]) -> Self {
         let keeping: HashSet<Uuid> =
             entries.iter().filter(|entry| entry.name.is_none()).filter_map(|entry| entry.id).collect();
-        let (mut by_name, mut named_by_id) = (HashMap::<String, Vec<(Uuid, String)>>::new(), HashSet::new());
-        for option in options {
-            let name = small_letters(&option.name);
-            if keeping.contains(&option.id) {
-                named_by_id.insert(name.clone());
-            }
-            by_name.entry(name).or_default().push((option.id, option.name.clone()));
+        let kept: HashSet<Uuid> = entries.iter().filter_map(|entry| entry.id).collect();
+        let named_by_id =
+            options.iter().filter(|option| keeping.contains(&option.id)).map(|option| plain(&option.name));
+        Self {
+            all: options.iter().map(|option| option.id).collect(),
+            free: Choices::of(options.iter().map(|option| &***option).filter(|option| !kept.contains(&option.id))),
+            named_by_id: named_by_id.collect(),
+            kept,
         }
-        let kept = entries.iter().filter_map(|entry| entry.id).collect();
-        Self { all: options.iter().map(|option| option.id).collect(), kept, by_name, named_by_id }
     }
 
     /// Returns the option that the entry means; `None` for a new option. An error has the faulty member and the reason.
@@ -109,17 +108,14 @@ impl Present {
             return if is_known { Ok(Some(id)) } else { Err(("id", "is not an option of this property")) };
         }
         let Some(name) = &entry.name else { return Ok(None) };
-        let of_this_name = self.by_name.get(&small_letters(name)).into_iter().flatten();
-        let free: Vec<&(Uuid, String)> = of_this_name.filter(|(id, _)| !self.kept.contains(id)).collect();
-        let exact: Vec<&(Uuid, String)> = free.iter().copied().filter(|(_, exactly)| exactly == name).collect();
-        match (exact.as_slice(), free.as_slice()) {
-            ([(id, _)], _) | ([], [(id, _)]) => Ok(Some(*id)),
-            ([], []) if self.named_by_id.contains(&small_letters(name)) => {
+        match self.free.named(name) {
+            Named::One(id) => Ok(Some(id)),
+            // Each option that is not meant is deleted with its values.
+            Named::Several(_) => Err(("name", "is the name of several options; use the id")),
+            Named::Nothing if self.named_by_id.contains(&plain(name)) => {
                 Err(("name", "is the name of an option that is given by id"))
             }
-            ([], []) => Ok(None),
-            // Each option that is not meant is deleted with its values.
-            _ => Err(("name", "is the name of several options; use the id")),
+            Named::Nothing => Ok(None),
         }
     }
 
