@@ -179,16 +179,19 @@ fn holds_own(text: &str, beginning: bool) -> bool {
 
 /// Returns user and password of a `Basic` credential, in all forms of base64 that a server may read.
 fn basic(text: &str) -> Option<String> {
-    const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-        .with_decode_allow_trailing_bits(true);
+    const LENIENT: GeneralPurpose = GeneralPurpose::new(
+        &STANDARD,
+        GeneralPurposeConfig::new()
+            .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+            .with_decode_allow_trailing_bits(true),
+    );
     let standard = |c| match c {
         '-' => '+',
         '_' => '/',
         c => c,
     };
     let text: String = text.split_whitespace().flat_map(str::chars).map(standard).collect();
-    let bytes = GeneralPurpose::new(&STANDARD, LENIENT).decode(text).ok()?;
+    let bytes = LENIENT.decode(text).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

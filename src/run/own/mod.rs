@@ -84,7 +84,7 @@ async fn begun(job: &Job) -> Result<OwnCall<'_>, Refusal> {
 async fn record_refused(call: &OwnCall<'_>) {
     let job = call.job;
     let entry = features_refused(job.actor(), call.workspace, job.slug());
-    let missing = if job.runner.access.is_stand_in(job.slug(), call.workspace) {
+    let cause = if job.runner.access.is_stand_in(job.slug(), call.workspace) {
         "the caller sees no project of the workspace, so its id is not known".to_owned()
     } else {
         match job.runner.store.record(call.workspace, &[entry]).await {
@@ -92,8 +92,7 @@ async fn record_refused(call: &OwnCall<'_>) {
             Err(fault) => fault.to_string(),
         }
     };
-    let (workspace, cause) = (job.slug(), missing);
-    tracing::warn!(workspace, cause, "a refused change of features is missing in the audit log");
+    tracing::warn!(workspace = job.slug(), cause, "a refused change of features is missing in the audit log");
 }
 
 /// Returns the addressed record, as defined in the catalogue of the call.
