@@ -81,8 +81,13 @@ impl OAuth {
         let found = self.inner.store.token(&hash).await?;
         let found = found.filter(|found| found.client_id == client.id && found.kind == TokenKind::Refresh);
         let found = found.ok_or_else(OAuthError::invalid_grant)?;
-        // Checked before anything changes, so that a request for too many scopes does not use up the token.
-        let narrow = scope::narrowed(asked, &found.scopes)?.join(" ");
+        let narrow = match scope::narrowed(asked, &found.scopes) {
+            Ok(scopes) => Some(scopes.join(" ")),
+            // Nothing has changed yet, so a request for too many scopes does not use up the token.
+            Err(refused) if !found.ended => return Err(refused),
+            // The first exchange asked for other scopes, so this is not the same request again.
+            Err(_) => None,
+        };
         // The store judges an ended token, because it may have to end the token's grant.
         let is_good = !found.ended && found.expires_at > now_micros();
         if is_good && !self.opens(&found, ctx).await {
@@ -93,19 +98,22 @@ impl OAuth {
         self.complete_when_disconnected(async move |oauth| oauth.renew(&client, &hash, &found, narrow).await).await
     }
 
-    /// Issues the next pair for the refresh token `found`. The access token opens the scopes `narrow`.
+    /// Issues the next pair for the refresh token `found`. The access token opens the scopes `narrow`; without them,
+    /// the token was exchanged before, and this can only end its grant.
     async fn renew(
         &self,
         client: &Client,
         hash: &str,
         found: &Token,
-        narrow: String,
+        narrow: Option<String>,
     ) -> Result<TokenAnswer, OAuthError> {
         let judge = |found: &Token| if found.client_id == client.id { Verdict::Accept } else { Verdict::Ignore };
         let pair = Pair::new(&self.inner.settings);
         // The refresh token keeps the granted scopes (RFC 6749, 6); only the access token is narrower.
+        let is_repetition = narrow.is_some();
+        let narrow = narrow.unwrap_or_default();
         let tokens = |found: &Token| pair.rows(&narrow, &found.scopes.join(" "));
-        let retry = micros(self.inner.settings.refresh_retry);
+        let retry = if is_repetition { micros(self.inner.settings.refresh_retry) } else { 0 };
         match self.inner.store.refresh(hash, retry, judge, tokens).await? {
             Refresh::Done { .. } => Ok(pair.answer(narrow)),
             Refresh::Refused => Err(OAuthError::invalid_grant()),

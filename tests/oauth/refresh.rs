@@ -122,6 +122,18 @@ async fn a_refresh_cannot_ask_for_more() {
     stage.token(&stage.refreshing(&old.refresh)).await.expect(200);
 }
 
+/// The scope does not matter: whoever uses the token a second time has stolen it, or it was stolen.
+#[tokio::test]
+async fn a_refresh_token_used_again_with_other_scopes_ends_the_family() {
+    let stage = Stage::new().await;
+    let first = stage.tokens("projects.states:read").await;
+    let second = Tokens::of(&stage.token(&stage.refreshing(&first.refresh)).await.expect(200));
+    let mut again = stage.refreshing(&first.refresh);
+    again.push(("scope", "write"));
+    expect_error(stage.token(&again).await, 400, "invalid_grant");
+    expect_error(stage.token(&stage.refreshing(&second.refresh)).await, 400, "invalid_grant");
+}
+
 #[tokio::test]
 async fn a_refresh_token_of_another_client_is_invalid_grant() {
     let stage = Stage::new().await;

@@ -97,7 +97,8 @@ async fn registrations_are_limited_by_address() {
     for _ in 0..2 {
         register(&stage, &metadata()).await.expect(201);
     }
-    register(&stage, &metadata()).await.expect(429);
+    let refused = register(&stage, &metadata()).await.expect(429);
+    assert_eq!(refused.headers["retry-after"], "60");
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ mod page;
 mod proof;
 
 use super::OAuth;
+use super::attempts::WINDOW;
 use super::protocol::error::OAuthError;
 use super::protocol::metadata::{AUTHORIZATION_SERVER, PROTECTED_RESOURCE, is_document};
 use crate::access::Origin;
@@ -19,7 +20,7 @@ use crate::context::Context;
 use crate::edge::{Body, ClientAddress, Kind, Pages, PublicBase, client_agent, full, read_body};
 use crate::refusal::Refusal;
 use crate::settings::path_of;
-use ::http::header::{CACHE_CONTROL, CONTENT_TYPE, PRAGMA, WWW_AUTHENTICATE};
+use ::http::header::{CACHE_CONTROL, CONTENT_TYPE, PRAGMA, RETRY_AFTER, WWW_AUTHENTICATE};
 use ::http::request::Parts;
 use ::http::{HeaderValue, Method, Request, Response, StatusCode};
 use bytes::Bytes;
@@ -176,6 +177,9 @@ fn refused(error: &OAuthError) -> Response<Body> {
     let mut response = json(error.status, error);
     if error.status == 401 {
         response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"causeway\""));
+    }
+    if error.status == 429 {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(WINDOW.as_secs()));
     }
     response
 }
