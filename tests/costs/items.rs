@@ -3,11 +3,15 @@
 
 use crate::costs::place::{Place, operation, project};
 use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
+use crate::support::past_gateway::in_web;
 use causeway::sandbox::{Config, Sandbox, Seed};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
+use uuid::Uuid;
 
+/// The recorded project.
+const PROJECT: &str = "00000000-0000-4000-c000-000000000001";
 const BOB: &str = "00000000-0000-4000-a000-000000000002";
 const EVERYTHING: &str = "expand=state,type,parent,assignees,labels";
 
@@ -292,5 +296,26 @@ async fn own_writes_are_in_the_next_list() {
         place.gateway.delete("ada", &one).await.expect(204);
         assert!(!names(&get(&place, &path).await).contains(&json!("passed on")));
         assert_eq!(place.at_v1("ada", "GET", "work-items/", &json!({}))["total_count"], 2, "in {}", project());
+    }
+}
+
+/// Unknown ids in a long list cost nothing, and known ones beside them still count.
+#[tokio::test]
+async fn two_hundred_unknown_sets_cost_no_call_each() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let sandbox = gateway.sandbox();
+    let item = in_web(sandbox, "GET", "work-items/", &Value::Null)["results"][0]["id"].clone();
+    for (name, sets, below) in [("cycle_id", "cycles", "cycle-issues"), ("module_id", "modules", "module-issues")] {
+        let body = json!({"name": "full", "project_id": PROJECT});
+        let set = in_web(sandbox, "POST", &format!("{sets}/"), &body)["id"].as_str().expect("an id").to_owned();
+        in_web(sandbox, "POST", &format!("{sets}/{set}/{below}/"), &json!({"issues": [item]}));
+        let unknown: Vec<_> = (0..200).map(|_| Uuid::new_v4().to_string()).collect();
+        let list = format!("{WEB}/work-items/?{name}__in={},{set}", unknown.join(","));
+        gateway.get("ada", &format!("{WEB}/work-items/?priority=none")).await.expect(200);
+        let before = sandbox.journal().len();
+        let answer = gateway.get("ada", &list).await.expect(200);
+        assert_eq!(answer.column("id"), [item.clone()], "{name}");
+        let spent = sandbox.journal().len() - before;
+        assert!(spent <= 5, "{name}: {spent}");
     }
 }

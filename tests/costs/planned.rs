@@ -2,8 +2,10 @@
 
 use crate::costs::place::{PLAN, Place, operation};
 use causeway::explain::{ToldCall, explain, replacement};
+use causeway::index::SetNeeds;
 use causeway::plan::{Operation, Surface};
 use causeway::sandbox::JournalEntry;
+use uuid::Uuid;
 
 /// Checks whether the call that was made is a planned call, in which variables may be unknown.
 fn is_made(told: &ToldCall, made: &JournalEntry) -> bool {
@@ -61,15 +63,19 @@ async fn queries_cost_what_is_told() {
         "?order_by=-updated_at&per_page=5",
         "?expand=state,labels,assignees,parent",
         "?cycle_id={cycle}&module_id={module}",
+        "?cycle_id__isnull=true",
+        "?module_id__in={module},{unknown}",
         "?label_id={label}&search=one",
         "?sequence_id=1",
         "?external_id=a&external_source=b",
     ];
+    let unknown: Vec<_> = (0..SetNeeds::FEW).map(|_| Uuid::new_v4().to_string()).collect();
     for query in queries {
         let place = Place::new().await;
+        let query = query.replace("{unknown}", &unknown.join(","));
         let list = operation("work_items_list");
         let ids = [("{cycle}", "cycles"), ("{module}", "modules"), ("{label}", "labels")];
-        let query = ids.iter().fold(query.to_owned(), |query, (name, of)| query.replace(name, place.record(of)));
+        let query = ids.iter().fold(query, |query, (name, of)| query.replace(name, place.record(of)));
         let target = format!("{}{query}", place.path(list));
         let told = explain(&PLAN, true, "GET", &target, None).expect("an operation");
         place.send("ada", "GET", &target, None).await.expect(200);

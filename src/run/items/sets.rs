@@ -6,6 +6,7 @@
 //! Adding an item to a module does not change its `updated_at` (trap 56), so each set has its own time to live. May
 //! use: what `run` may use.
 
+use crate::index::SetNeeds;
 use crate::plan::{Known, Resource};
 use crate::refusal::Refusal;
 use crate::run::job::InProject;
@@ -14,7 +15,7 @@ use crate::run::members::refused_read;
 use crate::run::reads::load::records_of;
 use bytes::Bytes;
 use serde::Deserialize;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 use uuid::Uuid;
@@ -59,6 +60,25 @@ impl InProject<'_> {
         self.ids_at(self.members_path(kind, id)?, "order_by=sequence_id&fields=id").await
     }
 
+    /// Returns the items of each of these sets; a set that v1 does not know has none, or is missing.
+    pub(in crate::run) async fn members_of_each(
+        &self,
+        kind: SetKind,
+        named: &[Uuid],
+    ) -> Result<HashMap<Uuid, Arc<HashSet<Uuid>>>, Refusal> {
+        let mut existing = named.to_vec();
+        if self.number_to_read(kind, named.iter())? > SetNeeds::FEW {
+            let known = self.sets(kind).await?;
+            existing.retain(|set| known.contains(set));
+        }
+        self.check_enough_quota_for_sets(kind, "in", existing.iter())?;
+        let mut members = HashMap::new();
+        for set in existing {
+            members.insert(set, self.members_of(kind, set).await?);
+        }
+        Ok(members)
+    }
+
     /// Empties the set of the record `id`, which was just deleted: members that were read before are invalid. v1 may
     /// still show its members for a moment (`cycles_deleted_items_later`), so an empty set is cached instead of reading
     /// again.
@@ -84,22 +104,17 @@ impl InProject<'_> {
 
     /// Checks whether all members of these sets can be read while the first ones read are still valid. A read that
     /// cannot end would spend v1's quota in vain, again and again.
-    pub(in crate::run) fn check_enough_quota_for_sets(
+    fn check_enough_quota_for_sets<'a>(
         &self,
         kind: SetKind,
         test: &str,
-        sets: impl Iterator<Item = Uuid>,
+        sets: impl Iterator<Item = &'a Uuid>,
     ) -> Result<(), Refusal> {
         let settings = &self.runner.settings.cache;
         let lasting = settings.stretch.max(settings.collection);
         let (budget, priority) = (&self.runner.client.budget, self.call.ctx.priority);
         let Some(most) = budget.most_within(self.key().id(), priority, lasting) else { return Ok(()) };
-        let (audience, age) = (self.audience()?, self.collection_age());
-        let mut lacking = 0;
-        for set in sets {
-            let place = self.place_at(self.members_path(kind, set)?);
-            lacking += usize::from(self.runner.sets.kept_within(&place, audience, age).is_none());
-        }
+        let lacking = self.number_to_read(kind, sets)?;
         if lacking <= most.saturating_sub(BESIDE).max(1) {
             return Ok(());
         }
@@ -113,17 +128,34 @@ impl InProject<'_> {
         ))
     }
 
+    /// Returns the number of these sets whose members must be read from v1.
+    fn number_to_read<'a>(&self, kind: SetKind, sets: impl Iterator<Item = &'a Uuid>) -> Result<usize, Refusal> {
+        let (audience, age) = (self.audience()?, self.collection_age());
+        let mut lacking = 0;
+        for set in sets {
+            let place = self.place_at(self.members_path(kind, *set)?);
+            lacking += usize::from(self.runner.sets.kept_within(&place, audience, age).is_none());
+        }
+        Ok(lacking)
+    }
+
     /// Returns the items in any cycle or module of the project, archived ones included.
     pub(in crate::run) async fn members_of_any(&self, kind: SetKind) -> Result<HashSet<Uuid>, Refusal> {
+        let sets = self.sets(kind).await?;
+        self.check_enough_quota_for_sets(kind, "isnull", sets.iter())?;
+        let mut members = HashSet::new();
+        for id in sets {
+            members.extend(self.members_of(kind, id).await?.iter().copied());
+        }
+        Ok(members)
+    }
+
+    /// Returns the ids of all cycles or modules of the project, archived ones included.
+    async fn sets(&self, kind: SetKind) -> Result<HashSet<Uuid>, Refusal> {
         let sets = self.collection_path(self.resource_named(kind.known())?)?;
         let apart = kind.known().archived(&sets);
         let (live, archived) = (self.ids_at(sets, "fields=id").await?, self.ids_at(apart, "fields=id").await?);
-        let mut members = HashSet::new();
-        self.check_enough_quota_for_sets(kind, "isnull", live.iter().chain(archived.iter()).copied())?;
-        for id in live.iter().chain(archived.iter()) {
-            members.extend(self.members_of(kind, *id).await?.iter().copied());
-        }
-        Ok(members)
+        Ok(live.union(&archived).copied().collect())
     }
 
     async fn ids_at(&self, path: String, query: &'static str) -> Result<Arc<HashSet<Uuid>>, Refusal> {

@@ -81,6 +81,10 @@ impl Needs {
 }
 
 impl SetNeeds {
+    /// Most named sets that are read without first asking v1 which of them exist. A list of many ids that do not exist
+    /// must not cost a call for each.
+    pub const FEW: usize = 10;
+
     fn add(&mut self, test: &Test) {
         match test {
             Test::AnyOf(wanted) => {

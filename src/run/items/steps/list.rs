@@ -229,15 +229,9 @@ fn group(v1: &Map<String, Value>) -> Option<u8> {
 }
 
 async fn memberships(job: &InProject<'_>, kind: SetKind, needs: &SetNeeds) -> Result<Memberships, Refusal> {
-    let mut memberships = Memberships::default();
-    job.check_enough_quota_for_sets(kind, "in", needs.named.iter().copied())?;
-    for id in &needs.named {
-        memberships.named.insert(*id, job.members_of(kind, *id).await?);
-    }
-    if needs.any {
-        memberships.any = Some(Arc::new(job.members_of_any(kind).await?));
-    }
-    Ok(memberships)
+    let named = job.members_of_each(kind, &needs.named).await?;
+    let any = if needs.any { Some(Arc::new(job.members_of_any(kind).await?)) } else { None };
+    Ok(Memberships { named, any })
 }
 
 async fn envelope(
