@@ -288,6 +288,20 @@ fn a_member_that_v2_shows_under_its_name_is_not_renamed() {
     assert!(told.renamed.iter().any(|name| (name.v1.as_str(), name.v2.as_str()) == ("actor", "actor_id")));
 }
 
+/// v1's types are other records than those of v2, so their ids would be refused.
+#[test]
+fn the_types_of_v1_are_not_carried_over() {
+    let path = "/api/v1/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/work-items/";
+    for name in ["type", "type_id"] {
+        let body = json!({"name": "n", (name): "00000000-0000-4000-e000-000000000001"});
+        let told = replacement(&PLAN, "POST", path, Some(&body)).expect("a call of v1").expect("a replacement");
+        assert_eq!(told.requests[0].body, Some(json!({"name": "n"})));
+        let lost = told.lost.iter().filter(|lost| lost.place == "body");
+        let lost: Vec<_> = lost.map(|lost| (lost.name.as_str(), lost.why.as_str())).collect();
+        assert_eq!(lost, [(name, "v2 has types of its own")]);
+    }
+}
+
 #[tokio::test]
 async fn reads_show_the_same_records() {
     let mut all: BTreeMap<&str, Vec<String>> = BTreeMap::new();

@@ -22,6 +22,10 @@ impl Call<'_> {
         };
         let mut body = Map::new();
         for (name, value) in members {
+            if let Some(why) = self.plan.v1.lost(&resource.name, &name) {
+                told.lose("body", name, why);
+                continue;
+            }
             match self.input(resource, inputs, &name) {
                 Some(input) => {
                     if input.name != name {

@@ -24,6 +24,8 @@ pub struct V1Table {
     pub records: IndexMap<String, Vec<String>>,
     /// v2's names for members of v1's bodies, by resource, when they do not follow from the fields.
     pub inputs: IndexMap<String, IndexMap<String, String>>,
+    /// Reasons why members of v1's bodies have no counterpart in v2, by resource, although v2 has a similar member.
+    pub lost: IndexMap<String, IndexMap<String, String>>,
 }
 
 /// One row.

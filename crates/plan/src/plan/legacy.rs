@@ -41,10 +41,11 @@ pub struct V1Operations {
     words: HashSet<String>,
     hidden: IndexMap<String, Vec<String>>,
     inputs: IndexMap<String, IndexMap<String, String>>,
+    lost: IndexMap<String, IndexMap<String, String>>,
 }
 
 impl V1Operations {
-    /// Creates the set from `rows`, and from the other parts of `table`: its spellings, words, records and inputs.
+    /// Creates the set from `rows`, and from the other parts of `table`: its spellings, words, records, inputs and lost members.
     pub(super) fn new(rows: Vec<V1Operation>, table: &V1Table) -> Self {
         let mut root = Node::default();
         for (index, row) in rows.iter().enumerate() {
@@ -55,7 +56,8 @@ impl V1Operations {
             }
         }
         let words = table.words.iter().cloned().collect();
-        Self { rows, root, words, hidden: table.records.clone(), inputs: table.inputs.clone() }
+        let (hidden, inputs, lost) = (table.records.clone(), table.inputs.clone(), table.lost.clone());
+        Self { rows, root, words, hidden, inputs, lost }
     }
 
     /// Returns all operations.
@@ -76,6 +78,11 @@ impl V1Operations {
     /// Returns v2's name for a member of v1's bodies, when the name does not follow from the fields.
     pub fn input(&self, resource: &str, member: &str) -> Option<&str> {
         Some(self.inputs.get(resource)?.get(member)?.as_str())
+    }
+
+    /// Returns why a member of v1's bodies has no counterpart in v2, although v2 has a similar member.
+    pub fn lost(&self, resource: &str, member: &str) -> Option<&str> {
+        Some(self.lost.get(resource)?.get(member)?.as_str())
     }
 
     /// Looks up the operation of `method` on `path` (raw, from `/api/v1/` on, without the query).

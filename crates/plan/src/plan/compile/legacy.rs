@@ -33,7 +33,7 @@ pub(super) fn build(
         }
         fills(row, operations).into_iter().for_each(|message| faults.add(&trail, message));
     }
-    for name in table.records.keys().chain(table.inputs.keys()) {
+    for name in table.records.keys().chain(table.inputs.keys()).chain(table.lost.keys()) {
         if !resources.iter().any(|resource| resource.name == *name) {
             faults.add(&Trail::file(V1_FILE).then(name.as_str()), "is no resource");
         }
