@@ -11,8 +11,9 @@ Every setting with its default and its environment variable. This page is genera
 
 A setting can come from several places. The first of these that has it wins: command line flags (`--set name=value` takes
 any setting but `admin.token`), environment variables, the settings file (`--config FILE`, else `causeway.toml` or
-`config/causeway.toml` in the current folder), the defaults. Unknown names are refused. Durations are written `500ms`, `30s`, `10m`, `1h`, and are at most ten years (`87600h`); sizes as bytes, or `64KiB`, `1MiB`, `2GiB`. In
-environment variables lists are separated by commas. Lists of tables (`workflow`, `retirement`, `brownout`, `native.serve`)
+`config/causeway.toml` in the current folder), the defaults. Unknown names are refused. An empty text stands for the
+default, also where a later place has a value. Durations are written `500ms`, `30s`, `10m`, `1h`, and are at most ten
+years (`87600h`); sizes as bytes, or `64KiB`, `1MiB`, `2GiB`. In environment variables lists are separated by commas. Lists of tables (`workflow`, `retirement`, `brownout`, `native.serve`)
 are written as TOML there and after `--set`, such as
 `CAUSEWAY_NATIVE__SERVE='[{ operations = [\"states\"], mode = \"native\" }]'`.
 ";

@@ -45,6 +45,7 @@ pub use workflow::{Move, ProjectWorkflow, WorkflowSettings};
 use native::native;
 use raw::Entries;
 use reader::{Reader, settings};
+use serving::admin;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -59,7 +60,7 @@ settings! {
         /// The listener.
         listen: ListenSettings = ListenSettings::read,
         /// The listener for operators.
-        admin: AdminSettings = AdminSettings::read,
+        admin: AdminSettings = admin(&listen),
         /// Counts of calls by caller and operation.
         usage: UsageSettings = UsageSettings::read,
         /// The end of operations of v1.

@@ -102,6 +102,17 @@ fn token(from: &mut Reader, key: &str) -> Option<Secret> {
     from.secret_not_from_flag(key, TOKEN_FORM, |token: &Secret| is_token(token.expose()))
 }
 
+/// Reads the table `[admin]`. Its listener needs another address than the listener of clients.
+pub(super) fn admin(listen: &ListenSettings) -> impl Fn(&mut Reader, &str) -> AdminSettings {
+    move |from, key| {
+        let admin = AdminSettings::read(from, key);
+        if listen.address.port() != 0 && admin.listen == Some(listen.address) {
+            from.fault("admin.listen", "listen.address is the same address", "write another port");
+        }
+        admin
+    }
+}
+
 fn admin_listen(has_token: bool) -> impl Fn(&mut Reader, &str) -> Option<SocketAddr> {
     move |from, key| {
         let address: Option<SocketAddr> = from.optional(key);

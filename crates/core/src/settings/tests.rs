@@ -122,6 +122,9 @@ fn settings_that_silence_the_log_show_a_password_or_contradict_are_refused() {
     assert!(found[0].contains("not shown") && !found[0].contains("hidden"), "{found:?}");
     let found = faults("", &[], &[("upstream.concurrency_min", "300")]);
     assert!(found[0].contains("from 1 to 256"), "{found:?}");
+    let one = "127.0.0.1:8080";
+    let found = faults("", &[], &[("listen.address", one), ("admin.listen", one)]);
+    assert!(found[0].starts_with("admin.listen") && found[0].contains("listen.address"), "{found:?}");
     let few = load("", &[], &[("upstream.concurrency_max", "2")]).unwrap().upstream;
     assert_eq!((few.concurrency_min, few.concurrency_max), (2, 2));
 }
