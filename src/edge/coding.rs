@@ -7,9 +7,10 @@
 //!
 //! A compressed form has a tag of its own: the tag of the plain form with the name of the coding (`v2::tag`).
 //!
-//! May use: `cache`, `settings`, `v2::tag`, `edge::body`.
+//! May use: `cache`, `settings`, `v2::tag`, `edge::body`, `edge::weight`.
 
 use super::body::{self, Body};
+use super::weight::weight;
 use crate::cache::{Bounds, Cache};
 use crate::settings::EdgeSettings;
 use crate::v2::tag;
@@ -125,9 +126,9 @@ fn weights(headers: &HeaderMap) -> [(Coding, f32); 2] {
     let mut others = 0.0;
     let lines = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
     for one in lines.flat_map(|line| line.split(',')) {
-        let (name, parameters) = one.split_once(';').unwrap_or((one, ""));
-        let name = name.trim().to_ascii_lowercase();
-        let weight = parameters.trim().strip_prefix("q=").map_or(1.0, |text| text.trim().parse().unwrap_or(0.0));
+        let mut parts = one.split(';');
+        let name = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
+        let weight = weight(parts);
         if name == "*" {
             others = weight;
         }
@@ -195,15 +196,15 @@ impl Codings {
                 // All bytes of the body are present, so this neither waits nor fails.
                 let Ok(whole) = plain.collect().await else { return Response::from_parts(parts, body::empty()) };
                 let plain = whole.to_bytes();
-                match self.make(coding, &plain, fixed).await {
-                    Some(coded) => coded,
-                    None => return Response::from_parts(parts, body::full(plain)),
+                let Some(coded) = self.make(coding, &plain, fixed).await else {
+                    return Response::from_parts(parts, body::full(plain));
+                };
+                if let Some(key) = key {
+                    self.kept.insert(key, coded.clone());
                 }
+                coded
             }
         };
-        if let Some(key) = key {
-            self.kept.insert(key, coded.clone());
-        }
         parts.headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
         if let Some(tag) = tag.and_then(|tag| HeaderValue::try_from(tag::coded(&tag, coding.name())).ok()) {
             parts.headers.insert(ETAG, tag);

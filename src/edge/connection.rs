@@ -38,8 +38,7 @@ struct State {
     leftover: usize,
     since: Instant,
     head_begun: bool,
-    any_received: bool,
-    http2: bool,
+    protocol: Protocol,
     /// Pace at which the socket accepts bytes to send, with its limit.
     sending: Pace,
     /// Whether the connection is to be closed to make room for another.
@@ -50,6 +49,29 @@ struct State {
     /// socket alone does not show this: a client may hold back one stream and read others.
     unread_since: BTreeMap<u64, Instant>,
     requests: u64,
+}
+
+/// The protocol of a connection, as far as the bytes received show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Protocol {
+    /// Only this number of the first bytes of HTTP/2 has been received.
+    Unclear(usize),
+    Http1,
+    Http2,
+}
+
+impl Protocol {
+    /// Returns the protocol when `bytes` follow the first `seen` bytes of HTTP/2.
+    fn after(seen: usize, bytes: &[u8]) -> Self {
+        let rest = &HTTP2_PREFACE[seen..];
+        if bytes.starts_with(rest) {
+            Self::Http2
+        } else if rest.starts_with(bytes) {
+            Self::Unclear(seen + bytes.len())
+        } else {
+            Self::Http1
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -80,8 +102,7 @@ impl Clock {
             leftover: 0,
             since: Instant::now(),
             head_begun: true,
-            any_received: false,
-            http2: false,
+            protocol: Protocol::Unclear(0),
             sending: Pace::new(settings.send_pace, settings.send_timeout),
             given_up: false,
             ends: false,
@@ -98,7 +119,8 @@ impl Clock {
         state.head_begun = false;
         state.requests += 1;
         self.begun.notify_waiters();
-        Running { clock: self.clone(), number: state.requests, is_last: state.ends && !state.http2 }
+        let is_last = state.ends && state.protocol != Protocol::Http2;
+        Running { clock: self.clone(), number: state.requests, is_last }
     }
 
     /// Notes that the gateway is stopping: on HTTP/1, the answer to the next request is the last of the connection.
@@ -143,7 +165,7 @@ impl Clock {
     }
 
     pub(super) fn is_http2(&self) -> bool {
-        self.state().http2
+        self.state().protocol == Protocol::Http2
     }
 
     pub(super) async fn next_request(&self) {
@@ -183,13 +205,16 @@ impl Clock {
 
     fn received(&self, bytes: &[u8]) {
         let mut state = self.state();
-        if !state.any_received {
-            state.any_received = true;
-            state.http2 = bytes.starts_with(HTTP2_PREFACE);
-            state.head_begun &= !state.http2;
-        } else if state.running == 0 && !state.head_begun && !state.http2 {
-            state.head_begun = true;
-            state.since = Instant::now();
+        match state.protocol {
+            Protocol::Unclear(seen) => {
+                state.protocol = Protocol::after(seen, bytes);
+                state.head_begun &= state.protocol != Protocol::Http2;
+            }
+            Protocol::Http1 if state.running == 0 && !state.head_begun => {
+                state.head_begun = true;
+                state.since = Instant::now();
+            }
+            Protocol::Http1 | Protocol::Http2 => {}
         }
     }
 
@@ -223,7 +248,7 @@ impl Watch for Running {
 
     fn piece(&mut self, _bytes: usize) {
         let mut state = self.clock.state();
-        if state.http2 {
+        if state.protocol == Protocol::Http2 {
             state.unread_since.insert(self.number, Instant::now());
         }
     }
@@ -432,9 +457,22 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn http2_has_the_idle_time() {
-        let clock = clock();
-        clock.received(b"PRI * HTTP/2.0");
-        clock.received(b"frames");
-        assert_eq!(closed_after(&clock).await.as_secs(), 75);
+        for pieces in [&[&b"PRI * HTTP/2.0"[..]][..], &[b"P", b"R", b"I * HTTP/2.0"]] {
+            let clock = clock();
+            pieces.iter().for_each(|piece| clock.received(piece));
+            clock.received(b"frames");
+            assert!(clock.is_http2());
+            assert_eq!(closed_after(&clock).await.as_secs(), 75);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn other_first_bytes_are_http1() {
+        for pieces in [&[&b"POST / HTTP/1.1"[..]][..], &[b"P", b"OST / HTTP/1.1"], &[b"PR", b"OPFIND"]] {
+            let clock = clock();
+            pieces.iter().for_each(|piece| clock.received(piece));
+            assert!(!clock.is_http2());
+            assert_eq!(closed_after(&clock).await.as_secs(), 10);
+        }
     }
 }

@@ -4,8 +4,9 @@
 //! [`stack()`] lists the layers in order, `dispatch` tells v2 from the pass-through, `problem` writes
 //! every error body. The [`V2Service`] behind it interprets v2 requests.
 //!
-//! May use: `aside`, `boxed`, `context`, `hop`, `load`, `refusal`, `settings`, `tally`, `telemetry`, `trace`, `v2`
-//! (replies, tags), `worker`. May not use: `access`, `run`, `translate`, `v1`, `store`.
+//! May use: `aside`, `boxed`, `cache`, `context`, `hop`, `load`, `refusal`, `settings`, `tally`, `telemetry`, `trace`,
+//! `units`, `v2` (replies, tags), `worker`. May not use: `access`, `app`, `cli`, `mapping`, `oauth`, `run`, `sandbox`,
+//! `store`, `translate`, `v1`.
 
 mod body;
 mod client_address;
@@ -30,6 +31,7 @@ mod reception;
 pub mod stack;
 mod tls;
 mod turnover;
+mod weight;
 mod workers;
 
 pub(crate) use body::read_body;
@@ -48,6 +50,7 @@ pub(crate) use public_base::PublicBase;
 pub(crate) use stack::Stack;
 pub use stack::stack;
 pub(crate) use tls::{Tls, TlsError};
+pub(crate) use weight::weight;
 
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@
 use super::codes::meaning;
 use super::page::{Code, Home, NotFoundPage, as_answer};
 use crate::context::Context;
-use crate::edge::{Body, Pages, PublicBase, empty, full};
+use crate::edge::{Body, Pages, PublicBase, empty, full, weight};
 use crate::plan::codes::status_of;
 use crate::refusal::Refusal;
 use futures_util::future::BoxFuture;
@@ -95,7 +95,7 @@ fn wants_page(headers: &HeaderMap) -> bool {
         value.split(',').any(|range| {
             let mut parts = range.split(';').map(str::trim);
             let html = parts.next().is_some_and(|media| media.eq_ignore_ascii_case("text/html"));
-            html && !parts.any(|part| matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
+            html && weight(parts) > 0.0
         })
     })
 }

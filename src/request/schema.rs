@@ -2,10 +2,10 @@
 //!
 //! Any valid credential is accepted: no scope is specified (O4). JSON, or YAML when `Accept` prefers it.
 //!
-//! May use: `describe`, `edge::PublicBase`, `refusal`, `v2::Reply`.
+//! May use: `describe`, `edge` (addresses, weights), `refusal`, `v2::Reply`.
 
 use crate::describe::openapi::{Document, Format};
-use crate::edge::PublicBase;
+use crate::edge::{PublicBase, weight};
 use crate::refusal::Refusal;
 use crate::v2::{IfNoneMatch, Reply};
 use http::HeaderValue;
@@ -42,16 +42,15 @@ fn values<'h>(head: &'h Parts, name: &'h str) -> impl Iterator<Item = &'h str> {
 
 /// Checks whether YAML is named, with at least the weight of JSON; wildcards mean JSON.
 fn prefers_yaml(accept: &str) -> bool {
-    let weight = |names: &[&str]| {
+    let highest = |names: &[&str]| {
         let ranges = accept.split(',').filter_map(|range| {
             let mut parts = range.split(';').map(str::trim);
             let name = parts.next()?.to_ascii_lowercase();
-            let weight = parts.find_map(|part| part.strip_prefix("q=")).map_or(Ok(1.0), str::parse::<f32>);
-            names.contains(&name.as_str()).then_some(weight.unwrap_or(0.0))
+            names.contains(&name.as_str()).then(|| weight(parts))
         });
         ranges.fold(0.0, f32::max)
     };
-    weight(&YAML) > 0.0 && weight(&YAML) >= weight(&JSON)
+    highest(&YAML) > 0.0 && highest(&YAML) >= highest(&JSON)
 }
 
 #[cfg(test)]
