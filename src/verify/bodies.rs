@@ -43,7 +43,7 @@ pub(super) fn right(place: &Place, operation: &Operation, resource: &Resource) -
 }
 
 fn required(place: &Place, operation: &Operation, member: &str, name: &str) -> Value {
-    let surface = if operation.path.as_str().contains("{project_id}") { "project" } else { "workspace" };
+    let surface: &str = operation.surface.into();
     let record = |resource: &str| place.records.get(resource).cloned().unwrap_or_default();
     match member {
         "color" => json!("#445566"),

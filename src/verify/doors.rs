@@ -3,6 +3,7 @@
 
 use super::client::Gateway;
 use super::place::{self, Place};
+use super::proof::MAY_NOT;
 use super::report::{Checked, Finding};
 use super::{bodies, shape};
 use crate::outgoing::Answer;
@@ -71,7 +72,7 @@ pub(super) fn is_problem(answer: &Answer, status: u16, code: &str, when: &str) -
 pub(super) fn is_success(answer: &Answer, operation: &Operation) -> Result<(), Finding> {
     match (answer.status, answer.code()) {
         (status, _) if status == operation.status => Ok(()),
-        (403, "forbidden") => Err(Finding::Impossible(format!("this key may not: {}", answer.brief()))),
+        (403, "forbidden") => Err(Finding::Impossible(format!("{MAY_NOT}: {}", answer.brief()))),
         (409, code) if operation.mode.is_some() && OTHER_MODE.contains(&code) => {
             Err(Finding::Impossible(format!("the workspace is in the other mode: {}", answer.brief())))
         }

@@ -138,7 +138,7 @@ impl Place {
     }
 
     fn value(&self, plan: &Plan, operation: &Operation, name: &str) -> Option<&str> {
-        let surface = if operation.surface == Surface::Project { "project" } else { "workspace" };
+        let surface: &str = operation.surface.into();
         let record = |resource: &str| self.records.get(resource).map(String::as_str);
         match name {
             "slug" => self.workspace.as_deref(),
@@ -179,7 +179,7 @@ pub(super) async fn exists(plan: &Plan, gateway: &Gateway, wanted: &Verification
 const MOST_TYPES: usize = 20;
 
 fn types_of(operation: &Operation) -> String {
-    let surface = if operation.surface == Surface::Project { "project" } else { "workspace" };
+    let surface: &str = operation.surface.into();
     format!("{surface}_work_item_types")
 }
 

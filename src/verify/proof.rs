@@ -70,7 +70,7 @@ impl fmt::Display for Proof {
 }
 
 /// Beginning of a reason that is caused by the key.
-const MAY_NOT: &str = "this key may not";
+pub(super) const MAY_NOT: &str = "this key may not";
 
 fn what_to_give(reason: &str, write: bool) -> &'static str {
     match reason {

@@ -25,6 +25,8 @@ const SWITCH: &str = "workspace_features_update";
 const FEATURES: &str = "workspace_features_retrieve";
 /// End of the paths that choose a default.
 const DEFAULT: &str = "/mark-default/";
+/// Name of the workspace's mode in the report.
+const MODE: &str = "(mode of the workspace)";
 const SWITCHED: &str = "is_work_item_types_enabled";
 
 /// Verifies with writes. The project is deleted and the mode restored in every case.
@@ -38,14 +40,24 @@ pub(super) async fn verify(
     let project = Throwaway::make(gateway, slug).await?;
     let place = Place { workspace: Some(slug.to_owned()), project: Some(project.id.clone()), ..Place::default() };
     let mut work = Work { plan, gateway, place };
-    let before = work.mode().await;
+    let Some(before) = work.mode().await else {
+        // A mode that is not known could not be restored.
+        report.add(MODE, Err(Finding::Impossible("it could not be read, so nothing was written".into())));
+        report.add("(project)", project.delete(gateway).await);
+        return Ok(());
+    };
     for round in [Round::Project, Round::Workspace] {
         if wanted.stop.load(Ordering::Relaxed) {
             break;
         }
         let switched = work.switch(round == Round::Workspace).await;
-        if round == Round::Workspace {
-            report.add(SWITCH, switched);
+        match round {
+            Round::Workspace => report.add(SWITCH, switched),
+            Round::Project => {
+                if switched.is_err() {
+                    report.add(MODE, switched);
+                }
+            }
         }
         for operation in in_order(plan, round) {
             if wanted.stop.load(Ordering::Relaxed) {
@@ -54,12 +66,7 @@ pub(super) async fn verify(
             report.add(&operation.id, work.carry_out(operation).await);
         }
     }
-    match before {
-        Some(before) => {
-            report.add("(mode of the workspace)", work.switch(before).await.map(|_| "as before".into()))
-        }
-        None => report.add("(mode of the workspace)", Err(Finding::Impossible("it could not be read".into()))),
-    }
+    report.add(MODE, work.switch(before).await.map(|_| "as before".into()));
     report.add("(project)", project.delete(gateway).await);
     Ok(())
 }
