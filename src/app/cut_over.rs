@@ -73,7 +73,6 @@ impl CutOver {
                 "a workspace that has been left is still served from this store; what is written meanwhile stays here"
             );
         }
-        compared.writer.keep(settings.native.shadow.keep);
         let mut way = PassThrough::new(address, &settings.upstream, settings.public.clone())
             .map_err(StartError::PassThrough)?;
         way.instance = client.instance.clone();
@@ -81,6 +80,7 @@ impl CutOver {
         let compares = modes.any(Mode::Shadow);
         let native = Some(Arc::new(Native::new(modes, way)));
         if !compares {
+            compared.writer.keep(settings.native.shadow.keep);
             return Ok(Self { native, shadow: None, work: None });
         }
         let (shadow, work) = Work::new(
@@ -93,6 +93,7 @@ impl CutOver {
             settings.cache.collection.max(settings.index.freshness) + MARGIN,
         )
         .map_err(StartError::PassThrough)?;
+        compared.writer.keep(settings.native.shadow.keep);
         Ok(Self { native, shadow: Some(shadow), work: Some(work) })
     }
 

@@ -60,8 +60,11 @@ pub(super) async fn look(settings: &Settings, wanted: &CheckInputs, report: &mut
 }
 
 fn is_local(address: &str) -> bool {
-    let host = address.split("://").nth(1).unwrap_or(address);
-    ["127.0.0.1", "localhost", "[::1]"].iter().any(|local| host.starts_with(local))
+    let after_scheme = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let host = after_scheme.split('/').next().unwrap_or_default();
+    let port = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
+    let name = port.map_or(host, |(name, _)| name);
+    ["127.0.0.1", "localhost", "[::1]"].contains(&name)
 }
 
 /// Checks whether the gateway knows its address. The type of a problem and the issuer show the address it assumes.
@@ -105,4 +108,27 @@ async fn passes_on_at_once(address: &str, report: &mut Report) -> bool {
     let found = "whatever stands before the gateway collects the bodies of requests before it passes them on";
     report.warn(PART, found, "switch that off, in nginx with `proxy_request_buffering off`");
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_whole_name_of_a_host_is_local() {
+        for address in [
+            "http://localhost",
+            "http://localhost:8080/x",
+            "http://127.0.0.1:80",
+            "http://[::1]:8080",
+            "http://[::1]/",
+        ] {
+            assert!(is_local(address), "{address}");
+        }
+        for address in
+            ["http://localhost.example.com", "http://127.0.0.1.example.com:80", "http://v2.example.com/localhost"]
+        {
+            assert!(!is_local(address), "{address}");
+        }
+    }
 }

@@ -40,17 +40,18 @@ pub(super) fn holds_read_only(file: &Path) -> bool {
     is_read_only(folder_of(file)) || is_stopped(file)
 }
 
-/// Checks whether only a file's owner and group may read it. Reports a fault when others may.
+/// Checks whether only a file's owner and group may read it, and only its owner may change it. Reports a fault when
+/// others may.
 pub(super) fn is_private(part: &'static str, file: &Path, report: &mut Report) -> bool {
     let open = is_open_to_others(file);
     if open {
-        let found = format!("{} can be read by other users of this machine", file.display());
+        let found = format!("{} can be read or changed by other users of this machine", file.display());
         report.fault(part, found, format!("chmod 600 {}", file.display()));
     }
     !open
 }
 
-/// Checks whether users other than the owner and the group may read a file, or users other than the owner write it.
+/// Checks whether users other than the owner and the group may read a file, or users other than the owner change it.
 fn is_open_to_others(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     std::fs::metadata(file).is_ok_and(|file| file.permissions().mode() & 0o027 != 0)

@@ -173,7 +173,7 @@ impl Side {
             let seconds = answer.retry_after();
             let later = answer.status == 429 || answer.status == 503 && again && seconds.is_some();
             let pause = Duration::from_secs(seconds.unwrap_or(5)).max(Duration::from_secs(1));
-            if !later || waited + pause > LONGEST_WAIT {
+            if !later || waited.saturating_add(pause) > LONGEST_WAIT {
                 return Ok(answer);
             }
             waited += pause;
@@ -211,6 +211,8 @@ mod tests {
         let began = Instant::now();
         assert_eq!(side.write(Method::POST, "/x/", &Value::Null).await.unwrap().status, 201);
         assert!(began.elapsed() >= Duration::from_secs(1));
+        let far = &["429 Too Many Requests\r\nretry-after: 1", "429 No\r\nretry-after: 18446744073709551615"];
+        assert_eq!(scripted(far).await.write(Method::POST, "/x/", &Value::Null).await.unwrap().status, 429);
     }
 
     #[tokio::test]

@@ -218,8 +218,9 @@ fn read(path: &Path) -> Result<Ring, KeyringError> {
         cause: cause.to_string(),
         denied: cause.kind() == ErrorKind::PermissionDenied,
     };
-    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    // The time comes first: if the file is replaced in between, it is read once more than necessary.
     let changed = std::fs::metadata(path).and_then(|file| file.modified()).ok();
+    let text = std::fs::read_to_string(path).map_err(unreadable)?;
     Ring::of(&text, changed).ok_or(KeyringError::Malformed { place: "secrets.key_file" })
 }
 

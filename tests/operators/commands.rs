@@ -43,7 +43,7 @@ fn check_looks_at_the_secrets_and_tells_all_faults() {
     for (file, words) in [
         ("/nonexistent/secrets", ["/nonexistent/secrets cannot be read", "causeway secrets new"]),
         ("README.md", ["32 bytes", "causeway secrets new"]),
-        (&open, ["can be read by other users", "chmod 600"]),
+        (&open, ["can be read or changed by other users", "chmod 600"]),
     ] {
         let (done, out, err) = check(file, &["--set", "admin.token_file=/nonexistent/token"]);
         assert!(!done && words.iter().all(|word| err.contains(word)), "{file}: {err}");
