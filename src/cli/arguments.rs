@@ -163,7 +163,7 @@ macro_rules! say {
 pub(super) use {print_out, say};
 
 /// Creates a new file that only its owner can read and write.
-pub(super) fn create(file: &Path) -> std::io::Result<File> {
+pub(super) fn create_private_file(file: &Path) -> std::io::Result<File> {
     OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(file)
 }
 
@@ -181,7 +181,7 @@ pub(super) async fn with_store<T>(
     work: impl AsyncFnOnce(&Store) -> Result<T, String>,
 ) -> Result<T, String> {
     expect_there(url)?;
-    with_any_store(url, work).await
+    with_store_made_if_absent(url, work).await
 }
 
 /// Works like [`with_store`], but requires the tables of this version.
@@ -205,7 +205,7 @@ pub(super) async fn expect_current(store: &Store) -> Outcome {
 }
 
 /// Works like [`with_store`], but creates the store when there is none.
-pub(super) async fn with_any_store<T>(
+pub(super) async fn with_store_made_if_absent<T>(
     url: &str,
     work: impl AsyncFnOnce(&Store) -> Result<T, String>,
 ) -> Result<T, String> {

@@ -59,7 +59,7 @@ pub(super) fn run(args: &ExplainArgs) -> Outcome {
         Some(text) => match serde_json::from_str(text) {
             Ok(body) => Some(body),
             // For a call of v2, the error is explained in the gateway's own words.
-            Err(_) if args.target.starts_with("/api/v2/") && !args.run => None,
+            Err(_) if explain::path_of(&args.target).starts_with("/api/v2/") && !args.run => None,
             Err(fault) => return Err(format!("--body is no JSON: {fault}")),
         },
         None => None,

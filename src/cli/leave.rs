@@ -1,6 +1,6 @@
 //! `causeway leave`: carries what only the store holds to a v2 of the deployment's own. May use: what `cli` may use.
 
-use super::arguments::{Outcome, SettingArgs, block_on, print_out, say, server, with_store};
+use super::arguments::{Outcome, SettingArgs, block_on, print_out, say, server, with_current_store};
 use crate::app;
 use crate::leave::{self, Place, RunMode, RunParameters};
 use crate::plan::Plan;
@@ -86,7 +86,7 @@ pub(super) fn run(args: &LeaveArgs) -> Result<ExitCode, String> {
     };
     let (v1, target) = (Place { address: v1, key: own_key }, Place { address: args.to.clone(), key: target_key });
     let url = &settings.store.url;
-    let is_clean = block_on(with_store(url, async |store| {
+    let is_clean = block_on(with_current_store(url, async |store| {
         let _alone = only_one(store, url, wanted.run_mode).await?;
         carried(&plan, store, &v1, &target, &wanted, args.json).await
     }))?;
@@ -117,7 +117,7 @@ async fn carried(
     wanted: &RunParameters,
     json: bool,
 ) -> Result<bool, String> {
-    is_ready(store, v1.address.as_str()).await?;
+    expect_its_deployment(store, v1.address.as_str()).await?;
     let tell = |words: &str| eprintln!("{words}");
     let report = leave::leave(plan, store, v1, target, wanted, &tell).await?;
     match json {
@@ -130,14 +130,8 @@ async fn carried(
     }
 }
 
-/// Checks that the tables are those of this version, and that the store belongs to this v1.
-async fn is_ready(store: &Store, v1: &str) -> Outcome {
-    let steps = store.steps_to_take().await?;
-    if !steps.is_empty() {
-        return Err(
-            "the tables of the store are those of an older version; run `causeway store migrate` first".into()
-        );
-    }
+/// Checks that the store belongs to this v1.
+async fn expect_its_deployment(store: &Store, v1: &str) -> Outcome {
     let known = store.deployment().await?;
     let is_its = |known: &String| HttpAddress::parse(known) == HttpAddress::parse(v1);
     match known {

@@ -1,7 +1,6 @@
 //! The command line: arguments in, exit code out.
 //!
-//! May use: `app`, `settings`, `mapping`, `oauth`, `plan`, `describe`, `doctor`, `explain`, `leave`, `migration`,
-//! `native`, `shadow`, `usage`, `verify`, `store`, `sandbox`. The only place, tests aside, that knows the sandbox.
+//! May use: everything. It is the only place, tests aside, that knows the sandbox.
 
 mod arguments;
 mod check;

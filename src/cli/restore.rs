@@ -5,7 +5,7 @@
 //!
 //! May use: what `cli` may use.
 
-use super::arguments::{Outcome, absent, create, say, with_any_store};
+use super::arguments::{Outcome, absent, create_private_file, say, with_store_made_if_absent};
 use crate::amount::amount;
 use crate::store::{Store, folder_of, url_of};
 use std::fs::File;
@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 /// Fills the store at `url` with the contents of `from`.
 ///
 /// # Errors
-/// The reason why the restore failed; the store is unchanged then.
+/// The reason why the restore failed. The store is unchanged then, unless only the last step failed, which makes the
+/// name of a new store lasting on the disk.
 pub(super) async fn run(from: &Path, url: &str, force: bool) -> Outcome {
     let rows = match absent(url) {
         Some(file) => into_new(from, url, &file).await?,
@@ -71,7 +72,7 @@ fn put(whole: &Path, file: &Path) -> Result<(), String> {
 async fn fill(from: &Path, url: &str, force: bool) -> Result<u64, String> {
     // Checked before a store is created for it.
     let is_copy = is_copy(from)?;
-    with_any_store(url, async |store| fill_opened(from, is_copy, store, force).await).await
+    with_store_made_if_absent(url, async |store| fill_opened(from, is_copy, store, force).await).await
 }
 
 async fn fill_opened(from: &Path, is_copy: bool, store: &Store, force: bool) -> Result<u64, String> {
@@ -120,7 +121,7 @@ async fn lines_of_copy(from: &Path) -> Result<File, String> {
     }
     let is_older = !copy.steps_to_take().await?.is_empty();
     let name = std::env::temp_dir().join(format!("causeway-restore-{}", uuid::Uuid::new_v4()));
-    let mut file = create(&name).map_err(|fault| format!("{}: {fault}", name.display()))?;
+    let mut file = create_private_file(&name).map_err(|fault| format!("{}: {fault}", name.display()))?;
     std::fs::remove_file(&name).map_err(|fault| format!("{}: {fault}", name.display()))?;
     let exported = match is_older {
         false => lines_of(&copy, &mut file).await,
@@ -139,15 +140,16 @@ async fn lines_of(store: &Store, to: &mut File) -> Outcome {
 /// Writes the lines of a copy with the tables of an older version. For that, a second copy beside `name` is migrated.
 async fn lines_of_older(from: &Path, name: &Path, to: &mut File) -> Outcome {
     let newer = PathBuf::from(with_ending(name, ".db"));
-    let copied = File::open(from)
-        .and_then(|mut from| create(&newer).and_then(|mut newer| std::io::copy(&mut from, &mut newer)));
+    let copied = File::open(from).and_then(|mut from| {
+        create_private_file(&newer).and_then(|mut newer| std::io::copy(&mut from, &mut newer))
+    });
     let exported = async {
         copied.map_err(|fault| format!("{}: {fault}", newer.display()))?;
         let migrated = async |store: &Store| {
             store.migrate().await?;
             lines_of(store, to).await
         };
-        with_any_store(&url_of(&newer), migrated).await
+        with_store_made_if_absent(&url_of(&newer), migrated).await
     };
     let exported = exported.await;
     remove(&newer);

@@ -1,6 +1,6 @@
 //! Puts a new secret at the top of a file of secrets. May use: what `cli` may use.
 
-use super::arguments::create;
+use super::arguments::create_private_file;
 use crate::oauth::Keyring;
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Write};
@@ -19,7 +19,8 @@ pub(super) fn put(path: &Path, secret: &str) -> io::Result<bool> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".{}", uuid::Uuid::new_v4()));
     let beside = PathBuf::from(beside);
-    let mut file = create(&beside).map_err(|cause| told("a new file cannot be made beside it", &cause))?;
+    let mut file =
+        create_private_file(&beside).map_err(|cause| told("a new file cannot be made beside it", &cause))?;
     let put = match &old {
         Some((_, old)) => belong_as(&file, old),
         None => Ok(()),

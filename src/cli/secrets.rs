@@ -3,6 +3,7 @@
 use super::arguments::{Outcome, SettingArgs, block_on, say};
 use super::oauth::opened;
 use super::secret_file::put;
+use crate::amount::amount;
 use crate::oauth::Keyring;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -53,12 +54,13 @@ pub(super) fn run(args: SecretsArgs) -> Outcome {
 async fn rotate(settings: &SettingArgs) -> Outcome {
     let (oauth, _store) = opened(&settings.load()?).await?;
     let rotation = oauth.rotate_secrets().await.map_err(|fault| fault.to_string())?;
-    say!("{} keys sealed anew", rotation.sealed_anew);
+    say!("{} sealed anew", amount(rotation.sealed_anew, "key"));
     match rotation.lost {
         0 => Ok(()),
         lost => Err(format!(
-            "{lost} keys were sealed with a secret that is not configured any more; put it back, or have their \
-             owners allow their apps again"
+            "{} cannot be opened: the secret is not configured any more; put it back, or have their owners allow \
+             their apps again",
+            amount(lost, "key")
         )),
     }
 }

@@ -1,6 +1,8 @@
 //! `causeway store`: operators' commands for the gateway's own data. May use: what `cli` may use.
 
-use super::arguments::{Outcome, SettingArgs, block_on, create, expect_current, say, with_any_store, with_store};
+use super::arguments::{
+    Outcome, SettingArgs, block_on, create_private_file, expect_current, say, with_store, with_store_made_if_absent,
+};
 use super::restore;
 use crate::amount::amount;
 use crate::run::forget_project;
@@ -134,7 +136,7 @@ pub(super) fn run(args: &StoreArgs) -> Outcome {
         }
         let work = async |store: &Store| carry_out(&args.command, store, &url).await;
         match args.command {
-            StoreCommand::Migrate { plan: false, .. } => with_any_store(&url, work).await,
+            StoreCommand::Migrate { plan: false, .. } => with_store_made_if_absent(&url, work).await,
             _ => with_store(&url, work).await,
         }
     })
@@ -294,7 +296,7 @@ async fn export(store: &Store, to: &Path) -> Outcome {
     let no_copy = |cause: std::io::Error| {
         StoreError::NoCopy { file: to.display().to_string(), cause: cause.to_string() }.to_string()
     };
-    let file = create(to).map_err(|fault| match fault.kind() {
+    let file = create_private_file(to).map_err(|fault| match fault.kind() {
         ErrorKind::AlreadyExists => StoreError::Occupied(to.display().to_string()).to_string(),
         _ => no_copy(fault),
     })?;

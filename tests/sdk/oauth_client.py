@@ -191,7 +191,7 @@ def main(program):
                 holds("a minted key is other", (user["principal_kind"], user["scopes"]) == ("other", ["read"]))
                 holds("keys are listed", "unnamed" in run("key", "list"))
                 run("secrets", "new", "--file", f"{folder}/secrets")
-                holds("keys are sealed anew", "keys sealed anew" in run("secrets", "rotate"))
+                holds("keys are sealed anew", "sealed anew" in run("secrets", "rotate"))
                 answer = requests.get(f"{gateway.base}/api/v2/users/me/", headers=headers, timeout=30)
                 holds("a minted key outlives a rotation", answer.status_code == 200)
                 secret = run("oauth", "client", "rotate", confidential["client_id"])
