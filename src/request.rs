@@ -184,8 +184,8 @@ impl V2 {
         let standing = gate::check_visible(&self.access, operation, &caller, &route.variables, &ctx).await?;
         let parameters = Parameters::parse(head.uri.query().unwrap_or_default());
         let condition = condition(plan, operation, head);
-        let (key, unreadable) = match Key::read(&head.headers) {
-            _ if operation.method != Method::Post => (None, None),
+        let given = if operation.method == Method::Post { Key::read(&head.headers) } else { Ok(None) };
+        let (key, unreadable) = match given {
             Ok(key) => (key, None),
             Err(refusal) => (None, Some(refusal)),
         };
@@ -202,7 +202,8 @@ impl V2 {
         let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
         let content_type = head.headers.get(CONTENT_TYPE).map(text);
         let known = known(head);
-        let origin = origin(head);
+        // Reads leave no trace that names it.
+        let origin = if operation.method.writes() { origin(head) } else { Origin::default() };
         let call = Call {
             operation: route.operation,
             variables: route.variables,

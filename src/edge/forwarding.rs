@@ -131,8 +131,8 @@ fn add_forwarding(headers: &mut HeaderMap, request: &Parts, settings: &PublicSet
     let peer = request.extensions.get::<Peer>().map(|peer| peer.0.ip().to_canonical());
     let trusted = peer.is_some_and(|peer| settings.trusts(peer));
     let before = request.headers.get_all(FORWARDED_FOR).iter().filter(|_| trusted);
-    let before = before.filter_map(|value| value.to_str().ok().map(str::to_owned));
-    let chain: Vec<String> = before.chain(peer.map(|peer| peer.to_string())).collect();
+    let peer = peer.map(|peer| peer.to_string());
+    let chain: Vec<&str> = before.filter_map(|value| value.to_str().ok()).chain(peer.as_deref()).collect();
     for name in headers.keys().filter(|name| is_client_header(name)).cloned().collect::<Vec<_>>() {
         headers.remove(name);
     }

@@ -3,8 +3,8 @@
 //!
 //! Uses HTTP/1.1 only, with one exchange a connection, so that a large transfer never blocks other requests.
 //!
-//! May use: `context`, `refusal`, `settings`, `trace`, `hop`, `edge::body`, `edge::forwarding`, `edge::problem`,
-//! `edge::public_base`.
+//! May use: `context`, `refusal`, `settings`, `trace`, `hop`, `edge::body`, `edge::forwarding`, `edge::layers`,
+//! `edge::problem`, `edge::public_base`.
 
 use super::body::{self, Body, Watch, watched};
 use super::forwarding::{request_headers, strip_hop_by_hop};

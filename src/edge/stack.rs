@@ -1,7 +1,7 @@
 //! The steps of every request between its connection and its operation, in order, on one page.
 //!
-//! May use: `load`, `refusal`, `settings`, `tally`, `edge::coding`, `edge::layers`, `edge::dispatch`, `edge::door`,
-//! `edge::intake`, `edge::pools`.
+//! May use: `load`, `refusal`, `settings`, `tally`, `edge::body`, `edge::coding`, `edge::dispatch`, `edge::door`,
+//! `edge::intake`, `edge::layers`, `edge::pools`.
 
 use super::body::Body;
 use super::coding::Codings;
@@ -61,8 +61,10 @@ impl Stack {
             let now = self.0.inner.read();
             (Arc::clone(&now.pools), now.codings.with_settings(&settings.edge))
         };
-        let mut next = inner(settings, surface, pools, codings);
-        std::mem::swap(&mut *self.0.inner.write(), &mut next);
+        let next = inner(settings, surface, pools, codings);
+        let before = std::mem::replace(&mut *self.0.inner.write(), next);
+        // Only now, because it may take a while, and the lock is free again.
+        drop(before);
     }
 
     /// Returns the address that clients use, if it is configured.

@@ -87,7 +87,7 @@ const MEANINGS: [Meaning; 25] = [
     ),
     of(
         "precondition_failed",
-        "The record is not in the version that `If-Match` names: somebody changed it meanwhile.",
+        "The record is not in the state that `If-Match` or `If-None-Match` asks for: somebody changed it meanwhile.",
         "Read the record, look at what changed, and write with its new `ETag`.",
     ),
     of(
@@ -122,7 +122,7 @@ const MEANINGS: [Meaning; 25] = [
     ),
     of(
         "overloaded",
-        "The gateway is full.",
+        "The gateway is full, or other writes of the same record took too long.",
         "Wait as long as `Retry-After` says, and send fewer requests at once.",
     ),
     of(

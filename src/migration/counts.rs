@@ -45,9 +45,9 @@ impl Counts {
             *last = row.day.max(*last);
         }
         let of = |wanted: &Option<String>, value: &str| wanted.as_ref().is_none_or(|wanted| wanted == value);
-        let people = counts.callers.clone();
-        counts.rows.retain(|row| {
-            let person = people.get(&row.caller).map_or("", |caller| caller.person.as_str());
+        let Self { rows, callers, .. } = &mut counts;
+        rows.retain(|row| {
+            let person = callers.get(&row.caller).map_or("", |caller| caller.person.as_str());
             row.day >= since
                 && of(&wanted.client, &row.client)
                 && of(&wanted.operation, &row.operation)

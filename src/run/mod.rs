@@ -5,8 +5,7 @@
 //! the mapping. Resources that v1 does not have at all are under `own`, work items under `items`. The shared code for
 //! reading and writing is in `reads`, `writes` and `kept`.
 //!
-//! May use: `amount`, `boxed`, `plan`, `access`, `v1`, `v2`, `translate`, `catalogue`, `store`, `context`, `fresh`,
-//! `settings`, `refusal`. May not use: `edge`, `cli`, `sandbox`.
+//! May use: everything but `app`, `cli`, `edge`, `limits`, `mapping`, `oauth`, `request` and `sandbox`.
 
 mod audit;
 mod dispatch;

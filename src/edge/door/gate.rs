@@ -68,7 +68,8 @@ impl Verdicts {
 enum Mode {
     Passing,
     /// A request was refused: later bytes are thrown away, this many so far.
-    RefusedHead(usize),
+    Discarding(usize),
+    /// The connection cannot be read any further, for this reason. Later bytes are thrown away, this many so far.
     Broken(&'static str, usize),
 }
 
@@ -144,7 +145,7 @@ impl<S> Gate<S> {
                 self.held.truncate(self.ready);
                 self.held.extend_from_slice(&refused.stand_in);
                 self.ready = self.held.len();
-                self.mode = Mode::RefusedHead(0);
+                self.mode = Mode::Discarding(0);
                 self.verdicts.told().refused = Some((self.scan.heads + 1, refused.refusal));
             }
         }
@@ -165,7 +166,7 @@ impl<S> Gate<S> {
 impl<S: AsyncRead + Unpin> Gate<S> {
     /// Throws away bytes after a refusal; is ready when no more bytes come, or after too many.
     fn poll_discard(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let (Mode::RefusedHead(discarded) | Mode::Broken(_, discarded)) = &mut self.mode else {
+        let (Mode::Discarding(discarded) | Mode::Broken(_, discarded)) = &mut self.mode else {
             return Poll::Ready(());
         };
         let mut scratch = [0; 4096];
@@ -192,7 +193,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Gate<S> {
             match this.mode {
                 Mode::Passing => {}
                 Mode::Broken(why, _) => return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, why))),
-                Mode::RefusedHead(_) => {
+                Mode::Discarding(_) => {
                     // Do not report the end of the stream, because that would end the answer as well.
                     let _ = this.poll_discard(cx);
                     return Poll::Pending;

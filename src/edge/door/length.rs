@@ -22,17 +22,17 @@ pub(super) fn announced(lines: &[httparse::Header<'_>], http_10: bool) -> Result
     let (encodings, lengths) = (values("transfer-encoding"), values("content-length"));
     match (&encodings[..], &lengths[..]) {
         ([], []) => Ok(Body::None),
-        ([], [length]) => Ok(number(length).filter(|length| *length > 0).map_or(Body::None, Body::Length)),
+        ([], [length]) => match number(length) {
+            None => Err(NO_NUMBER),
+            Some(0) => Ok(Body::None),
+            Some(length) => Ok(Body::Length(length)),
+        },
         ([], _) => Err("The request has more than one Content-Length."),
         (_, [_, ..]) => Err("The request has both a Content-Length and a Transfer-Encoding."),
         (_, []) if http_10 => Err("HTTP/1.0 knows no Transfer-Encoding."),
         ([encoding], []) if encoding.trim_ascii().eq_ignore_ascii_case(b"chunked") => Ok(Body::Chunked),
         (_, []) => Err("No Transfer-Encoding but chunked alone is understood."),
     }
-    .and_then(|body| match lengths[..] {
-        [length] if number(length).is_none() => Err(NO_NUMBER),
-        _ => Ok(body),
-    })
 }
 
 const NO_NUMBER: &str = "The Content-Length is not a number.";

@@ -128,9 +128,6 @@ const LEAST: usize = 8 * 1024;
 /// Approximate size of an answer beside its body and query.
 const ENTRY: usize = 256;
 
-/// An operation, by its index in the plan, and its parameters.
-type AnswerKey = (usize, Parameters);
-
 #[derive(Debug)]
 pub(in crate::run) struct AnswerStore {
     kept: Mutex<EncodedAnswers>,
@@ -139,7 +136,8 @@ pub(in crate::run) struct AnswerStore {
 
 #[derive(Debug, Default)]
 struct EncodedAnswers {
-    answers: HashMap<AnswerKey, (Bytes, String)>,
+    /// Bodies with their tags, by the index of the operation in the plan and by its parameters.
+    answers: HashMap<usize, HashMap<Parameters, (Bytes, String)>>,
     bytes: usize,
 }
 
@@ -151,9 +149,8 @@ impl AnswerStore {
 
     /// Returns the answer to an earlier equal request.
     pub(in crate::run) fn get(&self, operation: usize, parameters: &Parameters) -> Option<Reply> {
-        let asked = (operation, parameters.clone());
         let kept = self.kept.lock();
-        let answer = kept.answers.get(&asked);
+        let answer = kept.answers.get(&operation)?.get(parameters);
         answer.map(|(body, tag)| Reply::json(200, body.clone()).of_version(Some(tag.clone())))
     }
 
@@ -161,12 +158,14 @@ impl AnswerStore {
     pub(in crate::run) fn answer(&self, operation: usize, parameters: &Parameters, body: Vec<u8>) -> Reply {
         let tag = tag::of(&body);
         let body = Bytes::from(body);
-        let (asked, size) = ((operation, parameters.clone()), body.len() + parameters.size() + ENTRY);
+        let size = body.len() + parameters.size() + ENTRY;
         let mut kept = self.kept.lock();
+        let EncodedAnswers { answers, bytes } = &mut *kept;
+        let answers = answers.entry(operation).or_default();
         // Several requests at the same time may build the same answer.
-        if kept.bytes + size <= self.most && !kept.answers.contains_key(&asked) {
-            kept.bytes += size;
-            kept.answers.insert(asked, (body.clone(), tag.clone()));
+        if *bytes + size <= self.most && !answers.contains_key(parameters) {
+            *bytes += size;
+            answers.insert(parameters.clone(), (body.clone(), tag.clone()));
         }
         Reply::json(200, body).of_version(Some(tag))
     }

@@ -104,16 +104,15 @@ impl Job {
         sent: &Members,
         began: Micros,
     ) -> Result<Option<Members>, Refusal> {
-        let rows = match mark_of(resource, sent) {
-            None => return Ok(None),
-            Some(Mark::Pair(id, source)) if resource.is(Known::WorkItems) => self.by_pair(id, source).await?,
-            Some(_) => {
+        let Some(mark) = mark_of(resource, sent) else { return Ok(None) };
+        let rows = match mark {
+            Mark::Pair(id, source) if resource.is(Known::WorkItems) => self.by_pair(id, source).await?,
+            _ => {
                 let query = resource.v1.as_ref().map(|v1| v1.list_query.as_str()).unwrap_or_default();
                 self.all_records(resource, query).await?
             }
         };
-        let mark = mark_of(resource, sent);
-        let fits = |row: &&Members| mark.as_ref().is_some_and(|mark| mark.is_on(row));
+        let fits = |row: &&Members| mark.is_on(row);
         let mut found = rows.iter().filter(fits).filter(|row| self.is_made_since(row, began));
         let (Some(row), None) = (found.next(), found.next()) else { return Ok(None) };
         let record = self.read_record(resource, id_of(row)?).await?;

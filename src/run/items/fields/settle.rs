@@ -115,9 +115,10 @@ pub(super) async fn settled(
             Some(reading) => Arc::new(recorded.with_types_of(reading.before, &earlier)),
             None => recorded,
         };
-        let is_to_come = |intent: &Intent| reading.is_some() && is_running(intent) && is_to_come(intent, items);
+        let is_not_shown_yet =
+            |intent: &Intent| reading.is_some() && is_running(intent) && is_to_come(intent, items);
         let open = recorded.open.iter().filter(|intent| concerns(job, intent, items, &recorded));
-        let open: Vec<&Intent> = open.filter(|intent| !is_to_come(intent)).collect();
+        let open: Vec<&Intent> = open.filter(|intent| !is_not_shown_yet(intent)).collect();
         // Older data decide nothing.
         let decides = !job.call.ctx.meter.is_stale();
         if open.is_empty() {

@@ -61,7 +61,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         let errors = vec![FieldError::new(field, "names no point of the active estimate of this project")];
         return Err(take_back(job, id, errors).await);
     }
-    let stored = settle(job, &given, (id, began), &body, stored, &checked).await?;
+    let stored = correct_or_take_back(job, &given, (id, began), &body, stored, &checked).await?;
     let item = job.item_from(&stored).map_err(created_but(id))?;
     job.item_changed(&item);
     let recorded = job.runner.store.project_items(job.card.id).await.map_err(Refusal::from);
@@ -125,8 +125,9 @@ async fn make<'j>(
 }
 
 /// Corrects, undoes or reports the difference between the stored and the sent members.
+///
 /// An item that this caller has not created since `began` is another one, and is not changed.
-async fn settle(
+async fn correct_or_take_back(
     job: &InProject<'_>,
     given: &Given,
     (id, began): (Uuid, Micros),

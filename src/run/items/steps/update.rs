@@ -98,14 +98,15 @@ async fn patch(
     begun: WriteUnderWay,
 ) -> Result<Item, Refusal> {
     let (resource, id) = (job.resource(), stored.id);
-    let answer = match job.patch_raw(resource, id, body).await {
-        Ok(answer) if answer.is_success() => answer,
-        Ok(answer) => {
+    let answered = match job.patch_raw(resource, id, body).await {
+        Ok(answer) if !answer.is_success() => {
             let refusal = job.refusal_of_write(resource, WriteKind::Update, &answer).await;
-            let refusal = work_items_write::refusal(given, refusal);
-            begun.settle_failed(job, &refusal).await;
-            return Err(refusal);
+            Err(work_items_write::refusal(given, refusal))
         }
+        answered => answered,
+    };
+    let answer = match answered {
+        Ok(answer) => answer,
         Err(refusal) => {
             begun.settle_failed(job, &refusal).await;
             return Err(refusal);
