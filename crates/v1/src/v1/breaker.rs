@@ -167,11 +167,12 @@ impl Breaker {
     /// The time until the next try makes sense.
     pub fn admit(&self, path: u64) -> Result<Pass, Duration> {
         self.open_when_silent();
-        let probe = self.turn()?;
+        let begun = Instant::now();
+        let probe = self.turn(begun)?;
         if self.0.waiting.fetch_add(1, Ordering::Relaxed) == 0 {
             self.0.owed.store(self.stamp(), Ordering::Relaxed);
         }
-        Ok(Pass { breaker: self.clone(), path, probe, own: true, begun: Instant::now(), open: true })
+        Ok(Pass { breaker: self.clone(), path, probe, own: true, begun, open: true })
     }
 
     /// Returns a pass for a call of the pass-through, which is never held back.
@@ -213,13 +214,13 @@ impl Breaker {
         }
     }
 
-    /// Returns whether the call is a probe. The error is the time for which the call must wait.
-    fn turn(&self) -> Result<bool, Duration> {
+    /// Returns whether the call is a probe, marked with the time `now`. The error is the time for which the call must
+    /// wait.
+    fn turn(&self, now: Instant) -> Result<bool, Duration> {
         if !self.0.shut.load(Ordering::Relaxed) {
             return Ok(false);
         }
         let mut state = self.state();
-        let now = Instant::now();
         let Gate::Open { until, probe, .. } = &mut state.gate else { return Ok(false) };
         if now < *until {
             return Err(*until - now);
@@ -273,9 +274,11 @@ impl Breaker {
         let quiet = self.since(&inner.heard).is_none_or(|ago| ago >= WINDOW);
         let mut state = self.state();
         state.note(Failure { at: Instant::now(), ended, path, answered });
-        if probe {
+        let is_closed = matches!(state.gate, Gate::Closed);
+        // A probe that took so long that another one has closed the breaker is a call like any other.
+        if probe && !is_closed {
             self.open(&mut state);
-        } else if matches!(state.gate, Gate::Closed) && state.should_open(answered, quiet) {
+        } else if is_closed && state.should_open(answered, quiet) {
             tracing::warn!(?ended, "v1 cannot be used; calls to it are paused");
             self.open(&mut state);
         }
@@ -283,12 +286,16 @@ impl Breaker {
 }
 
 impl State {
-    /// Records a failure. Of connections that break at once, it keeps only enough to show that there were several
-    /// paths.
+    /// Records a failure and drops old ones. Of connections that break at once, it keeps only enough to show that there
+    /// were several paths.
     fn note(&mut self, failure: Failure) {
         let lately = self.failures.iter().rev().take_while(|one| failure.at - one.at < AT_ONCE);
         if failure.ended != Ended::Broken || lately.filter(|one| one.ended == Ended::Broken).count() < FAILURES {
             self.failures.push_back(failure);
+        }
+        let now = Instant::now();
+        while self.failures.len() > MOST || self.failures.front().is_some_and(|first| now - first.at > WINDOW) {
+            self.failures.pop_front();
         }
     }
 
@@ -316,18 +323,21 @@ impl State {
 
     /// Checks whether the failures of the window outnumber v1's good answers since the first of them. `quiet` means
     /// that there was no good answer in the whole window.
-    fn should_open(&mut self, answered: u64, quiet: bool) -> bool {
-        let now = Instant::now();
-        while self.failures.len() > MOST || self.failures.front().is_some_and(|first| now - first.at > WINDOW) {
-            self.failures.pop_front();
-        }
+    fn should_open(&self, answered: u64, quiet: bool) -> bool {
         let Some(first) = self.failures.front() else { return false };
-        let good = usize::try_from(answered - first.answered).unwrap_or(usize::MAX);
-        let of = |kinds: &[Ended]| self.failures.iter().filter(|one| kinds.contains(&one.ended)).count();
-        let unreachable = of(&[Ended::Unreachable]);
+        // `answered` was read before the lock was taken, and the first failure may be newer.
+        let good = usize::try_from(answered.saturating_sub(first.answered)).unwrap_or(usize::MAX);
+        let unreachable = self.failures.iter().filter(|one| one.ended == Ended::Unreachable).count();
         if unreachable >= UNREACHABLE && unreachable >= good {
             return true;
         }
+        let (counted, paths) = self.counted(quiet);
+        counted >= FAILURES && paths >= PATHS && counted >= good
+    }
+
+    /// Returns the number of failures that count, and of their paths. Connections that break at once count as one
+    /// failure, and a 500 or similar counts only when it is `quiet`.
+    fn counted(&self, quiet: bool) -> (usize, usize) {
         let counts = |one: &&Failure| one.ended != Ended::Faulty || quiet;
         let (mut counted, mut paths, mut broke) = (0_usize, Vec::new(), None::<Instant>);
         for one in self.failures.iter().filter(counts) {
@@ -342,7 +352,7 @@ impl State {
         }
         paths.sort_unstable();
         paths.dedup();
-        counted >= FAILURES && paths.len() >= PATHS && counted >= good
+        (counted, paths.len())
     }
 }
 
@@ -377,6 +387,8 @@ impl Drop for Pass {
             self.breaker.bad(Ended::Failed, self.path, self.probe);
         } else if self.probe
             && let Gate::Open { probe, .. } = &mut self.breaker.state().gate
+            // By now the mark may be of another probe.
+            && *probe == Some(self.begun)
         {
             *probe = None;
         }

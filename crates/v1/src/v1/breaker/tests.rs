@@ -133,6 +133,55 @@ async fn pass_through_calls_are_never_held_back_and_close_the_breaker() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn failures_while_it_is_open_take_no_more_memory() {
+    let breaker = opened();
+    for _ in 0..2 * MOST {
+        breaker.observe().ended(Ended::Unreachable);
+    }
+    assert_eq!(breaker.state().failures.len(), MOST);
+    advance(2 * WINDOW).await;
+    breaker.observe().ended(Ended::Unreachable);
+    assert_eq!(breaker.state().failures.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_first_failure_newer_than_the_count_of_answers_means_no_good_answers() {
+    let breaker = Breaker::default();
+    let mut state = breaker.state();
+    for _ in 0..UNREACHABLE {
+        state.note(Failure { at: Instant::now(), ended: Ended::Unreachable, path: 1, answered: 5 });
+    }
+    assert!(state.should_open(4, false));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_that_fails_after_a_newer_one_was_answered_opens_nothing() {
+    let breaker = opened();
+    advance(PAUSE).await;
+    let old = breaker.admit(1).unwrap();
+    advance(SILENCE).await;
+    assert!(old.probe && end(&breaker, 1, Ended::Answered));
+    old.ended(Ended::Unreachable);
+    assert_eq!(breaker.closed_for(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_probe_of_an_earlier_outage_allows_no_second_probe() {
+    let breaker = opened();
+    advance(PAUSE).await;
+    let old = breaker.admit(1).unwrap();
+    breaker.observe().ended(Ended::Answered);
+    for _ in 0..UNREACHABLE {
+        assert!(end(&breaker, 1, Ended::Unreachable));
+    }
+    advance(2 * PAUSE).await;
+    let new = breaker.admit(1).unwrap();
+    assert!(old.probe && new.probe);
+    drop(old);
+    assert_eq!(breaker.admit(1).unwrap_err(), PAUSE);
+}
+
+#[tokio::test(start_paused = true)]
 async fn silence_opens_it_only_when_several_wait() {
     let breaker = Breaker::default();
     let slow: Vec<Pass> = (1..WAITING).map(|path| breaker.admit(path).unwrap()).collect();
