@@ -99,9 +99,15 @@ impl Pool {
                         let place = self.take(&mut state, asker);
                         drop(state);
                         waiter.done();
+                        // Another waiter may find a place too: two notices that nobody waits for yet count as one.
+                        self.0.left.notify_one();
                         return Ok(place);
                     }
-                    Some(NoPlace::Share) => return Err(NoPlace::Share),
+                    Some(NoPlace::Share) => {
+                        // Another waiter may find a place too.
+                        self.0.left.notify_one();
+                        return Err(NoPlace::Share);
+                    }
                     Some(NoPlace::Places) => {}
                 }
             }
@@ -276,6 +282,25 @@ mod tests {
         let place = waiting.await.unwrap().unwrap();
         drop(place);
         assert_eq!((pool.taken(), pool.state().waiting), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn a_waiter_with_its_share_leaves_the_place_to_the_next_waiter() {
+        let pool = Pool::new(4, Share(25));
+        let mut held: Vec<Place> = [1, 3, 4, 5].map(|last| pool.enter(from(last)).unwrap()).into();
+        let mut waiting = Vec::new();
+        for last in [1, 2] {
+            let again = pool.clone();
+            waiting.push(tokio::spawn(async move { again.enter_again(from(last)).await }));
+            while pool.state().waiting < waiting.len() {
+                tokio::task::yield_now().await;
+            }
+        }
+        held.pop();
+        let [first, second]: [_; 2] = waiting.try_into().unwrap();
+        assert_eq!(first.await.unwrap().unwrap_err(), NoPlace::Share);
+        let second = tokio::time::timeout(Duration::from_secs(10), second).await.expect("it is told of the place");
+        assert!(second.unwrap().is_ok());
     }
 
     #[tokio::test]
