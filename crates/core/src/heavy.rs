@@ -48,15 +48,19 @@ impl Input {
 pub struct Heavy {
     threads: Arc<Semaphore>,
     bytes: Arc<Semaphore>,
+    /// All permits of `bytes`.
+    all_bytes: u32,
     carried_out: Arc<AtomicU64>,
 }
 
 impl Heavy {
     /// Creates a pool that processes `threads` inputs at a time and lets `bytes` of bodies wait.
     pub fn new(threads: usize, bytes: usize) -> Self {
+        let all_bytes = units(bytes);
         Self {
             threads: Arc::new(Semaphore::new(threads.max(1))),
-            bytes: Arc::new(Semaphore::new(bytes / UNIT)),
+            bytes: Arc::new(Semaphore::new(all_bytes as usize)),
+            all_bytes,
             carried_out: Arc::default(),
         }
     }
@@ -116,14 +120,20 @@ impl Heavy {
     }
 
     fn take_bytes(&self, size: usize) -> Result<OwnedSemaphorePermit, Refusal> {
-        let units = u32::try_from(size.div_ceil(UNIT)).unwrap_or(u32::MAX);
-        Arc::clone(&self.bytes).try_acquire_many_owned(units).map_err(|_| Refusal::Overloaded)
+        // A body above the bound takes all permits.
+        let wanted = units(size).min(self.all_bytes);
+        Arc::clone(&self.bytes).try_acquire_many_owned(wanted).map_err(|_| Refusal::Overloaded)
     }
 
     /// Returns how often work ran on a thread of the pool.
     pub fn carried_out(&self) -> u64 {
         self.carried_out.load(Ordering::Relaxed)
     }
+}
+
+/// Returns the number of permits for so many bytes.
+fn units(bytes: usize) -> u32 {
+    u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -179,6 +189,16 @@ mod tests {
         release.send(()).unwrap();
         assert!(running.await.unwrap().is_ok());
         assert_eq!(heavy.run(Input::Body, 2 * LARGE, &patient, || 7).await, Ok(7));
+    }
+
+    #[tokio::test]
+    async fn a_body_above_the_bound_is_processed_when_no_other_waits() {
+        let (heavy, ctx) = (Heavy::new(1, LARGE), context(Duration::from_secs(60)));
+        assert_eq!(heavy.run(Input::Body, 3 * LARGE, &ctx, || 1).await, Ok(1));
+        let held = heavy.take_bytes(1).unwrap();
+        let refused = heavy.run(Input::Body, 3 * LARGE, &ctx, || 1).await;
+        assert_eq!(refused, Err(Refusal::Overloaded));
+        drop(held);
     }
 
     #[tokio::test]
