@@ -7,7 +7,7 @@ use crate::support::pg_wire::PgWire;
 use causeway::fresh::{Changed, Changes};
 use causeway::refusal::Refusal;
 use causeway::store::oauth::{SealedRow, TokenKind};
-use causeway::store::{Intent, IntentKind, Joined, OwnWrite, Settled, Store, StoreError};
+use causeway::store::{Element, Intent, IntentKind, Joined, OwnWrite, Settled, Store, StoreError, TypeChange};
 use futures_util::future::{BoxFuture, join_all};
 use serde_json::{Value, json};
 use sqlx::Row;
@@ -235,6 +235,27 @@ async fn the_outcome_of_a_write_is_announced_with_its_epoch() {
         assert_eq!(two.store.epoch(PROJECT).await.expect("a number"), before + steps);
         assert_eq!(two.store.project_items(PROJECT).await.expect("a list").epoch, before + steps);
     }
+}
+
+/// Each process keeps the records of the project's items in memory until it is told.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_edit_that_removes_values_of_items_is_told_to_all() {
+    let place = Place::postgres().await;
+    let (one, two) = (Member::at(&place.url()).await, Member::at(&place.url()).await);
+    let size = given(json!({"display_name": "Size", "property_type": "TEXT"}));
+    let defining = edit(&one.store, |edit| {
+        let type_id = edit.create_type(Some(PROJECT), &given(json!({"name": "Bug"})))?;
+        let property = edit.create_property(Some(PROJECT), &size)?;
+        edit.attach(type_id, &[property])?;
+        Ok((type_id, property))
+    });
+    let (type_id, property) = defining.await.expect("an edit");
+    let values = vec![(property, vec![Element { value: json!("large"), option: None }])];
+    let own = OwnWrite { type_id: TypeChange::Set(Some(type_id)), values, ..OwnWrite::default() };
+    assert!(one.store.write_item(WORKSPACE, PROJECT, Uuid::from_u128(5), &own).await.expect("a write"));
+    let found = two.changes.now();
+    edit(&one.store, |edit| edit.detach(type_id, property)).await.expect("an edit");
+    soon("it is told", async || two.changes.is_void(&[Changed::Stored(PROJECT)], found)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -2,11 +2,10 @@
 //!
 //! May use: `catalogue`, `refusal`, this folder.
 
-use super::super::engine::Kind;
+use super::super::engine::{Kind, Writing};
 use super::super::error::StoreError;
-use super::super::items::uses_of_type;
+use super::super::items::{bump, uses_of_type};
 use super::super::rows::{Cells, Parameter, all, query, sql};
-use super::super::session::Session;
 use crate::catalogue::{Catalogue, Effect, PropertyType};
 use crate::refusal::Refusal;
 use std::collections::BTreeSet;
@@ -33,13 +32,13 @@ impl From<Refusal> for Failure {
 /// Carries out the effects of an edit from `before` to `after`, in their order, and raises the counter of every project
 /// whose items lost values.
 pub(super) async fn carry_out(
-    connection: &mut Session,
+    writing: &mut Writing,
     kind: Kind,
     effects: &[Effect],
     before: &Catalogue,
     after: &Catalogue,
 ) -> Result<(), Failure> {
-    let mut values = Values { connection, kind, touched: BTreeSet::new() };
+    let mut values = Values { writing, kind, touched: BTreeSet::new() };
     for effect in effects {
         match effect {
             Effect::TypeMustBeUnused(id) => values.require_unused(*id).await?,
@@ -58,20 +57,13 @@ pub(super) async fn carry_out(
     }
     // Always in the same order, so that writers of two workspaces never wait for each other.
     for project in std::mem::take(&mut values.touched) {
-        items_changed(values.connection, project).await?;
+        bump(values.writing, project).await?;
     }
     Ok(())
 }
 
-/// Raises the counter of the project, because own values of its work items changed.
-pub(super) async fn items_changed(connection: &mut Session, project: Uuid) -> Result<(), StoreError> {
-    let text = "INSERT INTO project (id, items, epoch) VALUES ($1, 1, 0) ON CONFLICT (id) \
-                DO UPDATE SET items = project.items + 1";
-    connection.run(query(text, &[&project])).await.map(drop)
-}
-
-struct Values<'c> {
-    connection: &'c mut Session,
+struct Values<'w> {
+    writing: &'w mut Writing,
     kind: Kind,
     /// Projects whose items lost values.
     touched: BTreeSet<Uuid>,
@@ -79,7 +71,7 @@ struct Values<'c> {
 
 impl Values<'_> {
     async fn require_unused(&mut self, type_id: Uuid) -> Result<(), Failure> {
-        let count = uses_of_type(self.connection, type_id).await?;
+        let count = uses_of_type(self.writing, type_id).await?;
         if count > 0 {
             let detail = "The type is in use: there are work items of it.".into();
             return Err(Refusal::Conflict { detail }.into());
@@ -100,13 +92,13 @@ impl Values<'_> {
         );
         let parameters = [&[&property as &dyn Parameter], parameters].concat();
         let reading = query(sql(projects), &parameters);
-        let projects: Vec<Uuid> = all(&mut *self.connection, reading, |cells| cells.next()).await?;
+        let projects: Vec<Uuid> = all(&mut **self.writing, reading, |cells| cells.next()).await?;
         if projects.is_empty() {
             return Ok(());
         }
         self.touched.extend(projects);
         let delete = format!("DELETE FROM custom_value WHERE property_id = $1 AND {these}");
-        self.connection.run(query(sql(delete), &parameters)).await.map(drop)
+        self.writing.run(query(sql(delete), &parameters)).await.map(drop)
     }
 
     /// Numbers the elements of each item's value from 0 again. Rows of a value with a gap first get positions below
@@ -122,7 +114,7 @@ impl Values<'_> {
              FROM custom_value WHERE property_id = $1 AND position < 0",
             "DELETE FROM custom_value WHERE property_id = $1 AND position < 0",
         ] {
-            self.connection.run(query(text, &[&property])).await?;
+            self.writing.run(query(text, &[&property])).await?;
         }
         Ok(())
     }
@@ -132,7 +124,7 @@ impl Values<'_> {
     async fn rescope(&mut self, property: Uuid, before: &Catalogue, after: &Catalogue) -> Result<(), StoreError> {
         let text = "SELECT DISTINCT project_id, type_id FROM work_item WHERE id IN (SELECT work_item_id \
                     FROM custom_value WHERE property_id = $1)";
-        let rows = query(text, &[&property]).fetch_all(&mut *self.connection).await?;
+        let rows = query(text, &[&property]).fetch_all(&mut **self.writing).await?;
         let has_options =
             after.properties.get(&property).is_some_and(|found| found.property_type == PropertyType::Option);
         for row in &rows {
