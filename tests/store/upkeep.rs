@@ -4,8 +4,8 @@ use crate::store::failing::{older_store, store_of_step};
 use crate::store::place::{PROJECT, Place, V1, WORKSPACE, edit, execute, given, is_sqlite, number};
 use causeway::catalogue::Catalogue;
 use causeway::store::{
-    DumpError, LeaveRecord, OverlayValue, ShadowCount, ShadowDifference, Store, StoreError, Swept, UsageCaller,
-    UsageRow,
+    DumpError, LeaveRecord, OverlayValue, OwnWrite, ShadowCount, ShadowDifference, Store, StoreError, Swept,
+    UsageCaller, UsageRow,
 };
 use futures_util::future::join_all;
 use serde_json::{Value, json};
@@ -24,6 +24,7 @@ on_both_engines![
     copies_in_memory_do_not_survive_a_restore,
     a_sound_store_has_no_findings_and_every_fault_is_found,
     a_sweep_purges_what_has_been_missing_for_long,
+    a_sweep_is_noticed_by_who_has_the_items_in_memory,
     tables_are_made_once,
     a_store_of_an_older_version_is_exported_before_it_is_brought_up_to_date,
     of_several_that_bring_an_older_store_up_to_date_at_once_none_fails,
@@ -324,6 +325,16 @@ async fn a_sweep_purges_what_has_been_missing_for_long(place: Place) {
     assert_eq!(store.sweep(30 * day).await.unwrap(), Swept { work_items: 0, values: 0 });
     assert_eq!(number(&store, "SELECT COUNT(*) FROM work_item").await, 2);
     assert_eq!(number(&store, "SELECT COUNT(*) FROM custom_value").await, 2);
+}
+
+async fn a_sweep_is_noticed_by_who_has_the_items_in_memory(place: Place) {
+    let (serving, item) = (place.open().await, uuid::Uuid::from_u128(5));
+    assert!(serving.write_item(WORKSPACE, PROJECT, item, &OwnWrite::default()).await.unwrap());
+    serving.mark_missing(PROJECT, &[item], &[], i64::MAX).await.unwrap();
+    assert!(serving.project_items(PROJECT).await.unwrap().knows(item));
+    let command = place.open().await;
+    assert_eq!(command.sweep(Duration::ZERO).await.unwrap().work_items, 1);
+    assert!(!serving.project_items(PROJECT).await.unwrap().knows(item));
 }
 
 async fn tables_are_made_once(place: Place) {

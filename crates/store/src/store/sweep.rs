@@ -3,10 +3,13 @@
 //! May use: `units`, this folder.
 
 use super::error::StoreError;
-use super::rows::{query, value};
+use super::items::bump;
+use super::rows::{all, query, value};
 use super::service::Store;
 use crate::units::{micros, now_micros};
+use std::collections::BTreeSet;
 use std::time::Duration;
+use uuid::Uuid;
 
 /// Numbers of rows that a sweep removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,10 +27,17 @@ impl Store {
         Ok(value(self.engine.pool(), counting).await?.unwrap_or_default())
     }
 
-    /// Purges work items that v1 has not shown for longer than `age`, and their values.
+    /// Purges work items that v1 has not shown for longer than `age`, and their values. Raises the counters of their
+    /// projects, so that no process keeps them in memory.
     pub async fn sweep(&self, age: Duration) -> Result<Swept, StoreError> {
         let before = now_micros() - micros(age);
         let mut writing = self.engine.writing().await?;
+        let text = "SELECT DISTINCT project_id FROM work_item WHERE missing_since < $1";
+        let projects: BTreeSet<Uuid> = all(&mut *writing, query(text, &[&before]), |cells| cells.next()).await?;
+        // Always in the same order, so that two writers never wait for each other.
+        for project in projects {
+            bump(&mut writing, project).await?;
+        }
         let text = "DELETE FROM custom_value WHERE work_item_id IN (SELECT id FROM work_item \
                     WHERE missing_since < $1)";
         let values = writing.run(query(text, &[&before])).await?;
