@@ -14,6 +14,7 @@ on_both_engines![
     a_turn_that_is_not_reached_in_time_leaves_nothing_behind,
     a_full_line_refuses_at_once,
     a_turn_can_grow,
+    a_turn_that_lost_its_locks_while_it_grew_is_lost,
     a_store_that_is_gone_holds_nothing,
     epochs_grow_for_everybody,
 ];
@@ -150,6 +151,19 @@ async fn a_turn_can_grow(place: Place) {
     }
     drop(growing);
     let _all = turn(&second, vec![alone("rule"), alone("child 1"), alone("child 2")]).await;
+}
+
+async fn a_turn_that_lost_its_locks_while_it_grew_is_lost(place: Place) {
+    let store = place.open().await;
+    let second = other_process(&place, &store).await;
+    let _other = turn(&second, vec![alone("child")]).await;
+    let mut growing = turn(&store, vec![alone("rule")]).await;
+    growing.ensure_held().await.unwrap();
+    let late = growing.also(vec![alone("child")], within(Duration::from_millis(50))).await;
+    assert!(matches!(late, Err(NoTurn::TooLate)));
+    // In one process the turn never depended on the database.
+    assert_eq!(growing.ensure_held().await.is_ok(), is_sqlite(&store));
+    let _next = turn(&second, vec![alone(if is_sqlite(&store) { "another" } else { "rule" })]).await;
 }
 
 /// As when a process dies: its connections end, and so do its locks.

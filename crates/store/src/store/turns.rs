@@ -115,14 +115,18 @@ impl Store {
 
 impl Turn {
     /// Waits for more names, within the same turn. The caller must know why no other writer can hold these names and
-    /// wait for those that this turn already holds (no deadlock).
+    /// wait for those that this turn already holds (no deadlock). A name that the turn shares cannot become exclusive.
     ///
     /// # Errors
-    /// [`NoTurn`]; then the names held before are still held, but a turn shared by several processes is useless from
-    /// then on.
+    /// [`NoTurn`]; then the caller must write nothing more. [`Turn::ensure_held`] fails if the locks were lost.
     pub async fn also(&mut self, wanted: Vec<TurnName>, patience: Patience) -> Result<(), NoTurn> {
         let mut modes: BTreeMap<String, bool> = BTreeMap::new();
-        for TurnName { name, shared } in wanted.into_iter().filter(|one| !self.here.contains_key(&one.name)) {
+        for TurnName { name, shared } in wanted {
+            if self.here.contains_key(&name) {
+                let is_enough = shared || self.store.engine.kind() == Kind::Sqlite || self.alone.contains(&name);
+                debug_assert!(is_enough, "{name} is shared and wanted exclusively");
+                continue;
+            }
             let both = modes.entry(name).or_insert(shared);
             *both = *both && shared;
         }
@@ -150,7 +154,12 @@ impl Turn {
     /// [`StoreError`] when the turn is lost, or its state is unknown.
     pub async fn ensure_held(&mut self) -> Result<(), StoreError> {
         if self.held.is_none() {
-            return Ok(());
+            // The locks of all names are on one connection, which is lost when more names could not be taken.
+            let is_lost = self.store.engine.kind() == Kind::Postgres && !self.here.is_empty();
+            return match is_lost {
+                true => Err(StoreError::Unavailable("the write has lost its turn".into())),
+                false => Ok(()),
+            };
         }
         let noted = self.noted().unwrap_or_else(|| HeldNames::new(self.id, &[]));
         let (engine, until) = (&self.store.engine, self.since + AT_WORK);
