@@ -112,7 +112,7 @@ where
         let outcome = call().await;
         let Err(Refusal::RateLimited { retry_after, .. }) = &outcome else { return outcome };
         let wait = Duration::from_secs(*retry_after);
-        if begun.elapsed() + wait > PATIENCE {
+        if begun.elapsed().saturating_add(wait) > PATIENCE {
             return outcome;
         }
         progress.note_hold(wait);

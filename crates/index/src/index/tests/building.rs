@@ -3,7 +3,7 @@
 
 use super::cases;
 use super::model::{Model, SMALL, Write, content, run, writes};
-use crate::index::build::Build;
+use crate::index::build::{Build, patiently};
 use crate::index::files::Files;
 use crate::index::pace::Pace;
 use crate::index::progress::Progress;
@@ -17,6 +17,7 @@ use parking_lot::Mutex;
 use proptest::prelude::*;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use uuid::Uuid;
 
 /// A walk that has read nothing yet.
@@ -193,4 +194,14 @@ fn pages_on_disk_are_gone_on_with_and_nothing_damaged_or_old_is() {
         std::fs::write(files.pages.path(), &whole[..whole.len() / 2]).unwrap();
         assert!(files.load_pages(SMALL.page, now).is_none(), "half of it");
     });
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_longest_wait_that_v1_can_name_is_not_waited_for() {
+    let call = || async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        Err::<(), _>(Refusal::RateLimited { retry_after: u64::MAX, detail: String::new() })
+    };
+    let outcome = patiently(&Progress::default(), call).await;
+    assert!(matches!(outcome, Err(Refusal::RateLimited { .. })));
 }
