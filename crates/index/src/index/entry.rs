@@ -2,7 +2,7 @@
 //!
 //! May use: `v2`, `v1` (keys), this folder.
 
-use super::files::{Files, can_continue};
+use super::files::{Files, can_continue, is_too_old};
 use super::local_write::{LocalWrite, LocalWriteLog};
 use super::progress::Progress;
 use super::project_index::Index;
@@ -224,6 +224,14 @@ impl Entry {
         }
     }
 
+    /// Drops the pages of an unfinished build from memory if no build can continue with them any more.
+    pub fn drop_old_walk(&self, now: Micros) {
+        let mut state = self.state();
+        if state.walk.as_ref().is_some_and(|walk| is_too_old(walk, now)) {
+            (state.walk, state.walk_unsaved) = (None, None);
+        }
+    }
+
     /// Drops the pages of a build that has ended, or pages that are of no use. Waits for the disk.
     pub fn drop_walk(&self) {
         let _file = self.file.lock();
@@ -234,5 +242,20 @@ impl Entry {
         if let Some(files) = &self.files {
             files.pages.remove();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_of_a_failed_build_are_dropped_when_they_are_too_old() {
+        let (entry, begun, hour) = (Entry::new(None), 7, 3_600_000_000);
+        entry.keep_walk(&Walk::new(10, begun));
+        entry.drop_old_walk(begun + hour - 1);
+        assert!(entry.state().walk.is_some());
+        entry.drop_old_walk(begun + hour);
+        assert!(entry.state().walk.is_none());
     }
 }

@@ -111,5 +111,10 @@ impl Files {
 
 /// Checks whether a build with pages of `size` rows can continue with `walk` at `now`.
 pub(super) fn can_continue(walk: &Walk, size: usize, now: Micros) -> bool {
-    walk.trail.can_continue(size, walk.rows.len()) && now.saturating_sub(walk.trail.since) < TOO_OLD
+    walk.trail.can_continue(size, walk.rows.len()) && !is_too_old(walk, now)
+}
+
+/// Checks whether too much may have changed since `walk` began for a build to continue with it.
+pub(super) fn is_too_old(walk: &Walk, now: Micros) -> bool {
+    now.saturating_sub(walk.trail.since) >= TOO_OLD
 }

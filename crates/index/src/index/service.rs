@@ -405,6 +405,7 @@ impl Inner {
         let allowed = self.settings.shared_work;
         let (client, path, first) = (self.client.clone(), Arc::clone(&scope.path), ctx.priority);
         let source = V1Source { client, key, path, ctx, first, allowed };
+        self.drop_old_walks(&source);
         let known = match self.indexes.any(scope) {
             Some(kept) => Some(self.known_as(kept, swept)),
             None => with_files(entry, Entry::load)

@@ -72,6 +72,12 @@ impl Inner {
         Ok(Refreshed { swept: true, ..built })
     }
 
+    /// Drops pages of failed builds that no build can continue with any more, so that their memory is free again.
+    pub(super) fn drop_old_walks(&self, source: &V1Source) {
+        let entries: Vec<_> = self.entries.lock().values().cloned().collect();
+        entries.iter().for_each(|entry| entry.drop_old_walk(source.now()));
+    }
+
     /// Keeps the pages of a build, unless they are too large.
     fn keep_walk(&self, entry: &Arc<Entry>, walk: &Walk) {
         if walk.rows.bytes() <= self.settings.max_bytes && entry.keep_walk(walk) {
