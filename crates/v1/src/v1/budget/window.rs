@@ -130,12 +130,12 @@ impl Window {
 
     /// Returns when the last of `more` calls can be made if all calls together may use up to `share`.
     pub(super) fn opens(&self, more: usize, share: usize, now: Instant) -> Instant {
-        if more > share {
-            // The calls ahead must first be made and then stop counting.
-            return self.opens(more - share, share, now) + self.length;
-        }
-        let opens = self.left((self.used() + more).saturating_sub(share), false, now);
-        self.closed.map_or(opens, |closed| opens.max(closed))
+        // The calls beyond `share` must first be made and then stop counting, as many as `share` in each window.
+        let windows = more.saturating_sub(1) / share.max(1);
+        let last = more - windows * share;
+        let opens = self.left((self.used() + last).saturating_sub(share), false, now);
+        let opens = self.closed.map_or(opens, |closed| opens.max(closed));
+        opens + self.length * u32::try_from(windows).unwrap_or(u32::MAX)
     }
 
     /// Returns when `leaving` of the counted calls, or of our `own` counted calls, will no longer count.
@@ -255,6 +255,17 @@ mod tests {
         assert_eq!(window.used(), 1);
         window.pass(answered + LENGTH);
         assert_eq!(window.used(), 0);
+    }
+
+    #[tokio::test]
+    async fn many_calls_ahead_take_as_many_windows_as_they_need() {
+        let (mut window, now) = (Window::new(Quota::Fixed(2), LENGTH), Instant::now());
+        let waits: Vec<u64> = (1..=6).map(|more| (window.opens(more, 2, now) - now).as_secs()).collect();
+        assert_eq!(waits, [0, 0, 60, 60, 120, 120]);
+        window.send(1);
+        assert_eq!(window.opens(1, 2, now), now);
+        assert_eq!(window.opens(2, 2, now), now + LENGTH);
+        assert_eq!(window.opens(1_000_000, 1, now), now + LENGTH * 1_000_000);
     }
 
     #[tokio::test]
