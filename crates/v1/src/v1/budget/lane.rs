@@ -18,6 +18,7 @@ use super::window::{Counted, Quota, QuotaNotice, Window};
 use crate::context::{Meter, Priority, RequestNumber};
 pub(super) use others::Others;
 pub use others::Processes;
+use others::{JOINING, Opens, wait_for_part};
 use parking_lot::{Mutex, MutexGuard};
 use state::{KINDS, State};
 use std::sync::Arc;
@@ -30,13 +31,6 @@ use tokio::time::{Instant, sleep_until};
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Pause after Redis has not answered for a call.
 const AWAY: Duration = Duration::from_millis(20);
-/// Longest wait of a process without Redis for its first part of a quota.
-const JOINING: Duration = Duration::from_secs(4);
-/// Longest wait for a larger part, if there is one.
-const GROWING: Duration = Duration::from_millis(2_500);
-/// Remaining time from which a call waits for a larger part. A read shared by several requests continues for ten
-/// seconds after the first of them has no time left. Waiting for a larger part must not use up those ten seconds.
-const UNHURRIED: Duration = Duration::from_secs(12);
 /// A part is large enough when it has room for this many more calls.
 const SPARE: usize = 3;
 
@@ -243,43 +237,37 @@ impl Lane {
         })
     }
 
-    /// Returns when the last of `more` calls can be made: by the use of all processes, and also by this process's part.
-    fn opens(&self, state: &State, more: usize, priority: Priority, now: Instant) -> (Instant, Instant) {
+    /// Returns when the last of `more` calls can be made.
+    fn opens(&self, state: &State, more: usize, priority: Priority, now: Instant) -> Opens {
         let share = self.share(state, priority);
         let opens = state.window.opens(more, share, now);
-        let opens = state.pool_opens.map_or(opens, |pool| opens.max(pool));
-        match self.others.own_part(share, state.window.quota()) {
-            Some(part) => (opens, opens.max(state.window.opens_for_own(more, part, now))),
-            None => (opens, opens),
-        }
+        let by_all = state.pool_opens.map_or(opens, |pool| opens.max(pool));
+        let part = self.others.own_part(share, state.window.quota());
+        let by_part = part.map_or(by_all, |part| by_all.max(state.window.opens_for_own(more, part, now)));
+        Opens { by_all, by_part }
     }
 
     fn turn(&self, place: &Place, calls: usize, deadline: Instant) -> Turn {
         let (mut state, now) = (self.state(), Instant::now());
         let ahead = state.ahead_of(place.priority, Some(&place.changed));
-        let (by_all, opens) = self.opens(&state, ahead + calls, place.priority, now);
-        if ahead == 0 && opens <= now {
-            if self.opens(&state, calls + SPARE, place.priority, now).1 <= now {
+        let opens = self.opens(&state, ahead + calls, place.priority, now);
+        if ahead == 0 && opens.by_part <= now {
+            if self.opens(&state, calls + SPARE, place.priority, now).by_part <= now {
                 state.short = None;
             }
             state.window.send(calls);
             return Turn::Go;
         }
-        let growing = self.others.growing(by_all < opens);
-        let grown = growing.map(|part| match part {
-            0 => place.since + JOINING,
-            _ if deadline - now < UNHURRIED => now,
-            _ => *state.short.get_or_insert(now) + GROWING,
-        });
-        let grown = grown.map(|grown| grown.min(deadline)).filter(|grown| *grown > now);
+        let part = self.others.growing(opens.by_all < opens.by_part);
+        let grown = part.and_then(|part| wait_for_part(part, place.since, &mut state.short, now, deadline));
         // Calls ahead may leave. So the first of the queue wakes for its call, the others when they become the first.
         let (until, wakes) = match grown {
-            Some(grown) => (by_all, opens.min(grown)),
-            None => (opens, if ahead == 0 { opens } else { deadline }),
+            Some(grown) => (opens.by_all, opens.by_part.min(grown)),
+            None => (opens.by_part, if ahead == 0 { opens.by_part } else { deadline }),
         };
         if until > deadline || now >= deadline {
             // While the process has no part yet, the quota is not used up.
-            let opens = if growing == Some(0) { by_all.max(now + JOINING) } else { opens };
+            let opens = if part == Some(0) { opens.by_all.max(now + JOINING) } else { opens.by_part };
             return Turn::GiveUp(opens - now);
         }
         Turn::Sleep(wakes)
@@ -321,7 +309,7 @@ impl Lane {
     pub(super) fn wait(&self, priority: Priority) -> Duration {
         let (state, now) = (self.state(), Instant::now());
         let ahead = state.ahead_of(priority, None);
-        self.opens(&state, ahead + 1, priority, now).1 - now
+        self.opens(&state, ahead + 1, priority, now).by_part - now
     }
 
     /// Returns the calls left of the quota, and the number of waiting calls by priority.
@@ -358,11 +346,15 @@ impl Lane {
         Demand { used: state.window.own(), waiting: state.wanted, quota, learned }
     }
 
-    /// Takes in how much other processes use, and the quota that v1 was seen to allow them.
+    /// Takes in how much other processes use, and the quota that v1 was seen to allow them. If it is larger than the
+    /// known one, the waiting calls check again.
     pub(super) fn hear(&self, elsewhere: usize, learned: usize) {
         let mut state = self.state();
         state.elsewhere = Some((elsewhere, Instant::now()));
-        state.window.learn(learned);
+        if state.window.learn(learned) {
+            drop(state);
+            self.look_again();
+        }
     }
 
     /// Wakes the first of the queue, because there may be room for more calls.

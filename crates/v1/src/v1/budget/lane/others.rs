@@ -7,6 +7,16 @@ use crate::v1::budget::parts::Held;
 use crate::v1::budget::pool::PoolWindow;
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Longest wait of a process without Redis for its first part of a quota.
+pub(super) const JOINING: Duration = Duration::from_secs(4);
+/// Longest wait for a larger part, if there is one.
+const GROWING: Duration = Duration::from_millis(2_500);
+/// Remaining time from which a call waits for a larger part. A read shared by several requests continues for ten
+/// seconds after the first of them has no time left. Waiting for a larger part must not use up those ten seconds.
+const UNHURRIED: Duration = Duration::from_secs(12);
 
 /// Source for the number of gateway processes that use the same keys at v1.
 pub trait Processes: Debug + Send + Sync {
@@ -62,4 +72,30 @@ impl Others {
         held.ask(name);
         held.growing(name)
     }
+}
+
+/// Times when calls can be made.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Opens {
+    /// By the use of all processes.
+    pub by_all: Instant,
+    /// By the use of all processes and by the part of this one.
+    pub by_part: Instant,
+}
+
+/// Returns until when a call that came at `since` waits for a part larger than `part`; `None` when it does not wait.
+/// `short` is the time since which the part has been too small.
+pub(super) fn wait_for_part(
+    part: usize,
+    since: Instant,
+    short: &mut Option<Instant>,
+    now: Instant,
+    deadline: Instant,
+) -> Option<Instant> {
+    let until = match part {
+        0 => since + JOINING,
+        _ if deadline - now < UNHURRIED => now,
+        _ => *short.get_or_insert(now) + GROWING,
+    };
+    Some(until.min(deadline)).filter(|until| *until > now)
 }

@@ -126,6 +126,18 @@ async fn a_call_without_room_before_its_deadline_is_refused_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_larger_quota_that_another_process_has_seen_ends_the_wait() {
+    let lane = Arc::new(Lane::new(Quota::AtLeast(1), 0, LENGTH));
+    call(&lane, Priority::Read, 0).await.unwrap();
+    let (begun, waiting) = (Instant::now(), Arc::clone(&lane));
+    let waiting = tokio::spawn(async move { call(&waiting, Priority::Read, 3600).await });
+    sleep(Duration::from_secs(1)).await;
+    lane.hear(0, 10);
+    waiting.await.unwrap().unwrap();
+    assert_eq!(begun.elapsed().as_secs(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_429_of_v1_holds_everybody_back_for_as_long_as_v1_says() {
     let lane = lane(60, 6);
     let limited = QuotaNotice { status: 429, retry_after: Some(9), ..DONE };

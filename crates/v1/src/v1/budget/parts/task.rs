@@ -32,7 +32,8 @@ pub(in crate::v1::budget) trait Lanes: Send + Sync {
     /// Returns the present demand for one key.
     fn demand(&self, name: &str) -> Demand;
 
-    /// Takes in the use of a key by others, and the quota that v1 was seen to allow. Waiting calls check again.
+    /// Takes in the use of a key by others, and the quota that v1 was seen to allow. Waiting calls check again
+    /// when it is larger than the known one.
     fn told(&self, name: &str, elsewhere: usize, learned: usize);
 
     /// Reports that more of the key may be available.
