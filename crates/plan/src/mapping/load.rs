@@ -51,6 +51,10 @@ impl Files {
                 continue;
             }
             if name.starts_with(legacy::FOLDER) {
+                if name != legacy::FILE {
+                    let message = format!("is not read; the file of this folder is {}", legacy::FILE);
+                    faults.add(&Trail::file(name), message);
+                }
                 continue;
             }
             let mut reader = Reader { trail: Trail::file(name), faults: &mut faults };
