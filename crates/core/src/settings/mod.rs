@@ -47,6 +47,7 @@ use raw::Entries;
 use reader::{Reader, settings};
 use serving::admin;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
@@ -149,12 +150,19 @@ const RELOADED: [&str; 32] = [
 ];
 
 /// The settings and their written values, for comparison with a later reading.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Loaded {
     /// The settings.
     pub settings: Settings,
     /// The values as written, by name.
     values: BTreeMap<String, String>,
+}
+
+impl fmt::Debug for Loaded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The values hold secrets as they were written.
+        f.debug_struct("Loaded").field("settings", &self.settings).finish_non_exhaustive()
+    }
 }
 
 impl Loaded {
