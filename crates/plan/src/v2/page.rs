@@ -88,7 +88,7 @@ pub fn envelope(data: Vec<u8>, page: &PageCall, total: usize, next: Option<&Curs
 
 /// Closes an envelope of the offset style (O17, O18). `count` says whether the answer includes the total.
 fn offset_envelope(mut out: Vec<u8>, offset: usize, per_page: usize, total: usize, count: bool) -> Vec<u8> {
-    let end = offset + per_page;
+    let end = offset.saturating_add(per_page);
     let next = (end < total).then_some(end);
     let previous = (offset > 0).then(|| offset.saturating_sub(per_page));
     out.extend_from_slice(format!(",\"next\":{},\"previous\":{}", or_null(next), or_null(previous)).as_bytes());
