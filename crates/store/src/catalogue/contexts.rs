@@ -87,6 +87,10 @@ impl Edit {
         let mut emptied = Vec::new();
         let mut touched = Vec::new();
         for context in self.after.contexts.values_mut() {
+            // Only contexts that list it are copied.
+            if !context.types.contains(&id) && !context.projects.contains(&id) {
+                continue;
+            }
             let list = axis(Arc::make_mut(context));
             if list.contains(&id) {
                 list.retain(|listed| *listed != id);
