@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 const LOOK: Duration = Duration::from_secs(2);
 /// Longest time to make a subscription.
 const SUBSCRIBING: Duration = Duration::from_secs(2);
-/// Largest number of unread messages; when it is reached, Redis waits.
+/// Largest number of messages that wait here for their reader. Further ones wait in the subscription, without a bound.
 const WAITING: usize = 1024;
 
 static PRESENT: Script = Script::new(include_str!("processes.lua"));
@@ -95,7 +95,7 @@ impl Shared {
 
     /// Subscribes to the messages that this deployment's scripts publish on the channel with this name.
     pub fn listen(&self, name: &str) -> News {
-        listen(Arc::downgrade(&self.0), self.0.key("news", name))
+        listen(Arc::downgrade(&self.0), self.channel(name))
     }
 }
 
