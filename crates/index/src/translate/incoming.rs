@@ -6,6 +6,7 @@
 //!
 //! May use: `json`, `plan`, `v1` (objects), `v2`, overlay values of `store`.
 
+use super::ids::each_once;
 use super::{Held, html};
 use crate::json::{self, SafeJson};
 use crate::plan::{Field, Keep, Kind, Resource, Rows, ValueType};
@@ -320,12 +321,7 @@ impl Writer<'_> {
     /// `modules_get_after_members_again`).
     fn ids(&mut self, field: &ReadField, raw: &str) -> Result<(), Fault> {
         let ids: Vec<Uuid> = serde_json::from_str(raw).map_err(|_| wrong(field, "is not a list of ids"))?;
-        let mut once: Vec<Uuid> = Vec::with_capacity(ids.len());
-        for id in ids {
-            if !once.contains(&id) {
-                once.push(id);
-            }
-        }
+        let once = each_once(ids);
         let text = serde_json::to_string(&once).map_err(|fault| wrong(field, &fault.to_string()))?;
         self.push(field, &text);
         if let Some(cell) = field.cell {

@@ -11,6 +11,7 @@ pub mod confirm;
 pub mod cycles;
 mod held;
 pub mod html;
+mod ids;
 pub mod incoming;
 pub mod members;
 mod members_once;

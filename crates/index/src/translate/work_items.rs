@@ -6,13 +6,13 @@
 //! May use: `v1` (objects), `v2` (time), this folder.
 
 use super::Fault;
+use super::ids::each_once;
 use crate::v1::{Object, present};
 use crate::v2::time::{self, Micros};
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
-use std::collections::HashSet;
 use std::fmt;
 use uuid::Uuid;
 
@@ -180,17 +180,9 @@ fn or_nil<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Uuid, D::Error> 
     present(deserializer).map(|id: Option<Uuid>| id.unwrap_or_default())
 }
 
-/// Up to this number, ids are compared with each other, which takes no memory. More ids would take quadratic time.
-const FEW_IDS: usize = 32;
-
 /// Reads ids in their order, each once.
 fn distinct<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Uuid>, D::Error> {
-    let mut ids: Vec<Uuid> = Vec::deserialize(deserializer)?;
-    if ids.len() > FEW_IDS || (1..ids.len()).any(|at| ids[..at].contains(&ids[at])) {
-        let mut seen = HashSet::with_capacity(ids.len());
-        ids.retain(|id| seen.insert(*id));
-    }
-    Ok(ids)
+    Vec::deserialize(deserializer).map(each_once)
 }
 
 /// Reads a day, which is shown unchanged.
