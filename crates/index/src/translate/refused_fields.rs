@@ -10,7 +10,7 @@ pub(super) fn validation(resource: &Resource, body: &Value) -> Refusal {
     let Some(members) = body.as_object() else {
         return Refusal::invalid("v1 refused the write.");
     };
-    if let Some(told) = ["error", "detail", "message"].iter().find_map(|key| members.get(*key)?.as_str()) {
+    if let Some(told) = sentence(members) {
         return Refusal::invalid(told.to_owned());
     }
     let errors = field_errors(resource, members);
@@ -51,6 +51,10 @@ pub(super) fn v2_name<'a>(resource: &'a Resource, key: &'a str) -> &'a str {
 /// Returns the one sentence of a v1 refusal, in whichever member it is.
 pub(super) fn text(body: &Value) -> Option<&str> {
     let members = body.as_object()?;
-    let plain = ["error", "detail", "message"].iter().find_map(|key| members.get(*key)?.as_str());
-    plain.or_else(|| members.get("non_field_errors")?.get(0)?.as_str())
+    sentence(members).or_else(|| members.get("non_field_errors")?.get(0)?.as_str())
+}
+
+/// Returns the sentence of a refusal that names no fields.
+fn sentence(members: &Map<String, Value>) -> Option<&str> {
+    ["error", "detail", "message"].iter().find_map(|key| members.get(*key)?.as_str())
 }

@@ -12,9 +12,10 @@ const VOID: [&str; 8] = ["area", "br", "col", "hr", "img", "input", "source", "w
 /// that begins while they are open.
 pub(super) const MAX_REOPENED: usize = 100_000;
 
-/// Formatting elements of HTML. The parser opens them again after a misplaced end tag.
-const FORMATTING: [&str; 14] =
-    ["a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"];
+/// Formatting elements of HTML. The parser opens them again after a misplaced end tag. Links are left out,
+/// because a link inside another one closes it.
+const FORMATTING: [&str; 13] =
+    ["b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"];
 
 pub(super) fn check(html: &str) -> Result<(), String> {
     if html.contains('\0') {
@@ -75,7 +76,7 @@ fn count(html: &str) -> Counted {
         if !name.starts_with(|first: char| first.is_ascii_alphabetic()) {
             continue;
         }
-        let kind = FORMATTING.iter().skip(1).position(|known| name.eq_ignore_ascii_case(known));
+        let kind = FORMATTING.iter().position(|known| name.eq_ignore_ascii_case(known));
         if !is_end {
             counted.tags += 1;
             counted.reopened = counted.reopened.saturating_add(open);
