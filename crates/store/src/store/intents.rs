@@ -27,8 +27,6 @@ const SETTLED_KEPT: i64 = 86_400 * 1_000_000;
 /// Number of attempts to drop a write that never began, and the pause before each.
 const DROPPED_AGAIN: usize = 30;
 const AGAIN: Duration = Duration::from_secs(2);
-/// Number of settled writes removed by one statement, so that other writers do not wait long.
-const PORTION: i64 = 1000;
 
 impl Store {
     /// Records a write before the request to v1. Returns none when its type was deleted meanwhile; then nothing was
@@ -194,14 +192,8 @@ impl Store {
 
     /// Removes writes that were settled longer ago than any request lasts.
     pub async fn forget_settled(&self) -> Result<(), StoreError> {
-        let before = now_micros() - SETTLED_KEPT;
-        loop {
-            let text = "DELETE FROM intent WHERE id IN (SELECT id FROM intent WHERE settled_at < $1 LIMIT $2)";
-            let gone = self.engine.write(query(text, &[&before, &PORTION])).await?;
-            if gone < PORTION.unsigned_abs() {
-                return Ok(());
-            }
-        }
+        let text = "DELETE FROM intent WHERE id IN (SELECT id FROM intent WHERE settled_at < $1 LIMIT $2)";
+        self.engine.delete_in_pieces(text, now_micros() - SETTLED_KEPT).await.map(drop)
     }
 
     /// Returns all writes that are not settled, oldest first.

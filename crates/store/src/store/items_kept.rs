@@ -154,7 +154,7 @@ impl ProjectItems {
 
     pub(super) fn wrote(&mut self, item: Uuid, own: &OwnWrite, at: Micros) {
         Arc::make_mut(&mut self.known).insert(item, at);
-        self.mark_found(&[item]);
+        self.mark_found(item);
         match own.type_id {
             TypeChange::Kept => {}
             TypeChange::Set(Some(type_id)) => drop(Arc::make_mut(&mut self.types).insert(item, type_id)),
@@ -172,10 +172,9 @@ impl ProjectItems {
         }
     }
 
-    fn mark_found(&mut self, items: &[Uuid]) {
-        if items.iter().any(|item| self.missing.contains(item)) {
-            let missing = Arc::make_mut(&mut self.missing);
-            missing.retain(|item| !items.contains(item));
+    fn mark_found(&mut self, item: Uuid) {
+        if self.missing.contains(&item) {
+            Arc::make_mut(&mut self.missing).remove(&item);
         }
     }
 }

@@ -76,5 +76,3 @@ impl Store {
         writing.commit().await
     }
 }
-
-impl Store {}

@@ -4,9 +4,10 @@
 //! Other commands work at the same time; they keep nothing in memory. A lock is on a file of its own, because closing
 //! SQLite's own files would end the locks that SQLite has on them.
 //!
-//! May use: nothing of this crate.
+//! May use: `place`.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use crate::store::place::private;
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -72,11 +73,7 @@ impl FileLock {
 }
 
 fn open(lock: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(lock)
+    private().create(true).truncate(false).open(lock)
 }
 
 #[cfg(test)]
