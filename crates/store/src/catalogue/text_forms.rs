@@ -27,17 +27,27 @@ fn authority(text: &str) -> Option<&str> {
 /// Checks whether an authority has a host, and a port, if any, that is a number.
 fn names_a_host(authority: &str) -> bool {
     let place = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
-    let (is_host, port) = match place.strip_prefix('[').map(|rest| rest.split_once(']')) {
-        Some(Some((address, port))) => {
-            (is_address(address), port.strip_prefix(':').or(Some(port).filter(|p| p.is_empty())))
-        }
-        Some(None) => return false,
-        None => match place.rsplit_once(':') {
-            Some((host, port)) => (is_name(host), Some(port)),
-            None => (is_name(place), Some("")),
-        },
-    };
-    is_host && port.is_some_and(|port| port.is_empty() || port.parse::<u16>().is_ok())
+    match place.strip_prefix('[') {
+        Some(rest) => is_bracketed_host(rest),
+        None => is_plain_host(place),
+    }
+}
+
+/// Checks the text behind an opening bracket: an address, the closing bracket, and a port, if any.
+fn is_bracketed_host(rest: &str) -> bool {
+    let Some((address, behind)) = rest.split_once(']') else { return false };
+    is_address(address) && (behind.is_empty() || behind.strip_prefix(':').is_some_and(is_port))
+}
+
+/// Checks for a name, and a port, if any.
+fn is_plain_host(place: &str) -> bool {
+    let Some((host, port)) = place.rsplit_once(':') else { return is_name(place) };
+    is_name(host) && is_port(port)
+}
+
+/// Checks for the number of a port, which may be left out behind its colon.
+fn is_port(port: &str) -> bool {
+    port.is_empty() || port.parse::<u16>().is_ok()
 }
 
 /// Checks whether a text is an IPv6 address or one of a future version; it may name a zone.

@@ -1,4 +1,5 @@
-//! The location of a store in words for people, and advice when it cannot be opened there.
+//! The location of a store: its file, options for files that only their owner can read, words for people, and advice
+//! when the store cannot be opened there.
 //!
 //! May use: `kind`, `error`.
 

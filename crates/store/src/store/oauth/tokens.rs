@@ -106,9 +106,9 @@ pub enum Refresh {
         /// Whether they replaced tokens that were issued before.
         replaced: bool,
     },
-    /// Unknown, expired, revoked, or not accepted.
+    /// Unknown, expired, of an ended grant, or not accepted.
     Refused,
-    /// It had been exchanged before, which ends its grant. The result says whether the end was written.
+    /// It had been exchanged or revoked before, which ends its grant. The result says whether the end was written.
     Reused(Result<(), StoreError>),
 }
 
@@ -177,9 +177,10 @@ impl OAuthStore {
         let text = "UPDATE oauth_token SET used_at = $2 WHERE hash = $1 AND used_at IS NULL \
                     AND revoked_at IS NULL";
         let taken = writing.run(query(text, &[&hash, &at])).await?;
-        let answer_lost = || revoked_at == 0 && at - if used_at == 0 { at } else { used_at } <= retry;
+        let since_first_use = if used_at == 0 { 0 } else { at - used_at };
+        let answer_lost = revoked_at == 0 && since_first_use <= retry;
         let again = taken == 0;
-        if again && !(retry > 0 && answer_lost() && replace_successors(&mut writing, hash).await?) {
+        if again && !(retry > 0 && answer_lost && replace_successors(&mut writing, hash).await?) {
             grants::revoke(&mut writing, &token.grant.to_string(), "refresh_token_reused").await?;
             return Ok(Refresh::Reused(writing.commit().await));
         }
