@@ -13,10 +13,11 @@ use std::time::Duration;
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
-/// Removes the key from the body of an error answer, because an excerpt of it is logged. Error pages of a v1 in debug
-/// mode show the headers of the request.
+/// Removes the key from the body of an answer that is no success, because an excerpt of it may be logged. Error pages
+/// of a v1 in debug mode show the headers of the request.
 pub(super) fn without_echo(answer: V1Response, key: &V1Key) -> V1Response {
-    if answer.status < 500 {
+    let shows_key = |body: &[u8]| String::from_utf8_lossy(body).contains(key.expose());
+    if answer.is_success() || !shows_key(&answer.body) {
         return answer;
     }
     let body = String::from_utf8_lossy(&answer.body).replace(key.expose(), "[key]");
