@@ -208,9 +208,9 @@ impl<K: Key, V: Value, W: Clone> Table<K, V, W> {
             return (slot.kept.clone(), Vec::new());
         }
         let (weight, now) = if fits { (weight, Some(now)) } else { (0, None) };
-        let (lighter, before) =
+        let (old_weight, before) =
             (std::mem::replace(&mut slot.weight, weight), std::mem::replace(&mut slot.kept, now));
-        self.weight = self.weight - lighter + weight;
+        self.weight = self.weight - old_weight + weight;
         self.drop_empty(key);
         (before, self.evict(key))
     }

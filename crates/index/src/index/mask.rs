@@ -7,7 +7,7 @@ use super::chunk::ROWS;
 /// Words for each chunk.
 pub(super) const WORDS: usize = ROWS / 64;
 /// Number of set bits in a word from which testing all its rows is faster than finding the set bits.
-const MOST_OF_A_WORD: u32 = 16;
+const ENOUGH_OF_A_WORD: u32 = 16;
 
 /// A bit for each row of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl Mask {
     #[inline]
     pub fn filter_cheap(mut self, rows: usize, passes: impl Fn(usize) -> bool) -> Self {
         for (number, word) in self.0.iter_mut().enumerate() {
-            if number * 64 + 64 <= rows && word.count_ones() >= MOST_OF_A_WORD {
+            if number * 64 + 64 <= rows && word.count_ones() >= ENOUGH_OF_A_WORD {
                 *word &= (0..64).fold(0, |pass, bit| pass | u64::from(passes(number * 64 + bit)) << bit);
             } else {
                 *word = those(*word, number, &passes);

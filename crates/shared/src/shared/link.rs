@@ -96,7 +96,7 @@ impl Link {
         match self.connect().await {
             Ok(connection) => *self.connection.lock() = Some((connection, Instant::now())),
             Err(ConnectError::Never(fault)) => return Err(fault),
-            Err(ConnectError::Now(fault)) => self.is_away(&fault),
+            Err(ConnectError::Now(fault)) => self.note_away(&fault),
         }
         Ok(())
     }
@@ -179,7 +179,7 @@ impl Link {
             // When memory is full for this data, other data may still fit: the quota takes no memory. Keep the
             // connection.
             Ok(Err(fault)) if fault.to_string().contains("OOM") => {
-                self.refused(&fault);
+                self.note_refusal(&fault);
                 Err(RedisUnavailable)
             }
             Ok(Err(fault)) => {
@@ -205,17 +205,17 @@ impl Link {
         let mut rest = self.rest.lock();
         *rest = if since.elapsed() < SOON { (*rest * 2).clamp(PAUSE, LONGEST_REST) } else { Duration::ZERO };
         drop(rest);
-        self.is_away(fault);
+        self.note_away(fault);
         self.gone.notify_one();
     }
 
-    fn is_away(&self, fault: &RedisError) {
+    fn note_away(&self, fault: &RedisError) {
         if !self.away.swap(true, Ordering::Relaxed) {
             tracing::warn!(%fault, "Redis is away: limits, quota and proofs of access are kept by each process alone");
         }
     }
 
-    fn refused(&self, fault: &RedisError) {
+    fn note_refusal(&self, fault: &RedisError) {
         let mut refused = self.refused.lock();
         if refused.is_none_or(|at| at.elapsed() >= QUIET) {
             *refused = Some(Instant::now());
