@@ -31,6 +31,11 @@ pub enum Priority {
     Index,
 }
 
+impl Priority {
+    /// Number of priorities.
+    pub const COUNT: usize = 3;
+}
+
 /// The context of one request; cheap to clone, so that work in a task of its own still counts for the request.
 #[derive(Debug, Clone)]
 pub struct Context {

@@ -13,6 +13,8 @@ pub use fields::{FieldError, FieldErrors};
 use std::fmt;
 use uuid::Uuid;
 
+/// Text for every client when v1 did not answer a call that was not carried out, or that changes nothing.
+pub const NO_ANSWER: &str = "The service behind did not answer in time. Nothing was changed.";
 /// Text for every client whose write v1 may have carried out.
 pub const MAY_BE_DONE: &str = "The write may have been carried out. Look the record up (read it by its id, or search \
                                the list for its name) before repeating the request.";

@@ -4,11 +4,8 @@
 
 use super::shared::ReadLost;
 use crate::context::{Context, Note};
-use crate::refusal::Refusal;
+use crate::refusal::{NO_ANSWER, Refusal};
 use std::time::{Duration, Instant};
-
-/// Detail for a client when v1 has not answered, and the older value stopped being usable meanwhile.
-const NO_ANSWER: &str = "The service behind did not answer in time. Nothing was changed.";
 
 /// Minimum time that is counted at once while v1 is waited for.
 const SLICE: Duration = Duration::from_millis(50);

@@ -19,8 +19,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// Number of variants of [`Priority`].
-const KINDS: usize = 3;
 /// Number of calls after which the limit is adjusted.
 const ROUND: u32 = 20;
 /// Factor over the usual time up to which the average call time is acceptable.
@@ -71,8 +69,8 @@ struct State {
     /// Largest number of calls in flight or waiting since the last report to the other processes.
     peak: usize,
     /// Calls in flight by key, for each priority.
-    by_key: [HashMap<u64, usize>; KINDS],
-    queues: [InTurns<oneshot::Sender<Slot>>; KINDS],
+    by_key: [HashMap<u64, usize>; Priority::COUNT],
+    queues: [InTurns<oneshot::Sender<Slot>>; Priority::COUNT],
     round: Round,
     /// Time when a call other than index work last began or ended.
     urgent: Option<Instant>,

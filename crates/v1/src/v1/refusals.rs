@@ -6,19 +6,17 @@
 use super::budget::Shortage;
 use super::message::{V1Error, V1Response};
 use super::object::Object;
-use crate::refusal::Refusal;
+use crate::refusal::{NO_ANSWER, Refusal};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
-
-const NOT_DONE: &str = "The service behind did not answer in time. Nothing was changed.";
 
 impl V1Error {
     /// Returns the refusal for a call that was certainly not carried out, or that changes nothing.
     pub fn refusal(&self) -> Refusal {
         match self {
             Self::Unreachable(_) | Self::Broken(_) => Refusal::unavailable(self),
-            Self::Timeout { .. } => Refusal::UpstreamTimeout { detail: NOT_DONE.into() },
+            Self::Timeout { .. } => Refusal::UpstreamTimeout { detail: NO_ANSWER.into() },
             Self::TooLarge(_) => Refusal::upstream("The answer of the service behind is too large.", self),
             Self::Unsendable(_) => Refusal::internal(self),
             Self::NoRoom => Refusal::Overloaded,
@@ -181,7 +179,7 @@ fn not_v1(status: u16, what: &str) -> Refusal {
     )
 }
 
-/// Returns the beginning of a body for the log; v1 never repeats a key in it.
+/// Returns the beginning of the body for the log. The client has removed the key from answers that are no success.
 pub(super) fn excerpt(answer: &V1Response) -> String {
     String::from_utf8_lossy(&answer.body).chars().take(200).collect()
 }

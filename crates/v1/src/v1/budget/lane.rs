@@ -20,7 +20,7 @@ pub(super) use others::Others;
 pub use others::Processes;
 use others::{JOINING, Opens, wait_for_part};
 use parking_lot::{Mutex, MutexGuard};
-use state::{KINDS, State};
+use state::State;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -313,7 +313,7 @@ impl Lane {
     }
 
     /// Returns the calls left of the quota, and the number of waiting calls by priority.
-    pub(super) fn standing(&self) -> (usize, [usize; KINDS]) {
+    pub(super) fn standing(&self) -> (usize, [usize; Priority::COUNT]) {
         let state = self.state();
         let left = match state.window.closed() {
             Some(_) => 0,

@@ -114,7 +114,7 @@ pub struct Figures {
     /// Calls left for the gateway's own key.
     pub service: Option<usize>,
     /// Waiting calls, by [`Priority`].
-    pub waiting: [usize; 3],
+    pub waiting: [usize; Priority::COUNT],
 }
 
 /// Room for the calls of one request; see [`Budget::keep_room`].

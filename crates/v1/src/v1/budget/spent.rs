@@ -5,10 +5,13 @@
 use crate::context::{Priority, Spender};
 use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// Largest number of separate pairs of credential and operation; further pairs are counted together.
 const MOST: usize = 10_000;
+
+/// The spender of all calls on the pass-through.
+static PASS_THROUGH: LazyLock<Spender> = LazyLock::new(|| named("pass_through"));
 
 /// Calls made since the last report, by credential and operation.
 #[derive(Debug, Default)]
@@ -43,7 +46,7 @@ impl SpentCalls {
 
     /// Counts a call on the pass-through.
     pub(super) fn add_foreign(&self) {
-        self.count(named("pass_through"));
+        self.count(PASS_THROUGH.clone());
     }
 
     fn count(&self, spender: Spender) {

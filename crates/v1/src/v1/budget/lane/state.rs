@@ -11,15 +11,13 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// Number of variants of [`Priority`].
-pub(super) const KINDS: usize = 3;
 /// Time for which the last known use by other processes counts.
 const BELIEVED: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub(super) struct State {
     pub window: Window,
-    pub queues: [VecDeque<Arc<Notify>>; KINDS],
+    pub queues: [VecDeque<Arc<Notify>>; Priority::COUNT],
     /// Calls for which requests have reserved room and that are not made yet; the window already counts them.
     pub kept: HashMap<RequestNumber, ReservedRoom>,
     /// Time when the pool will have room again, by its last answer.
