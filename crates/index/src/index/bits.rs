@@ -30,7 +30,7 @@ impl Bits {
         self.words[chunk * WORDS..][..WORDS].copy_from_slice(&mask.0);
     }
 
-    /// The set rows of a chunk.
+    /// Returns the set rows of a chunk.
     pub fn of_chunk(&self, chunk: usize) -> Mask {
         let mut mask = Mask::NONE;
         mask.0.copy_from_slice(&self.words[chunk * WORDS..][..WORDS]);
@@ -42,12 +42,12 @@ impl Bits {
         self.words.get(slot as usize / 64).is_some_and(|word| word >> (slot % 64) & 1 == 1)
     }
 
-    /// Number of slots in the set.
+    /// Returns the number of slots in the set.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The slots of the set, ascending.
+    /// Returns the slots of the set, ascending.
     pub fn slots(&self) -> impl Iterator<Item = u32> {
         let ones = |mut word: u64| {
             std::iter::from_fn(move || {

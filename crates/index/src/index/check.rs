@@ -191,7 +191,7 @@ impl<'f> Check<'f> {
         }
     }
 
-    /// Largest number of rows that can pass, where it is known.
+    /// Returns the largest number of rows that can pass, where it is known.
     pub fn most(&self) -> Option<usize> {
         if let Self::Slots(bits) = self { Some(bits.count()) } else { None }
     }

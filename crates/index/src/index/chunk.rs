@@ -34,18 +34,18 @@ impl Chunk {
         Self { summary: Summary::of(&rows), rows, text, glances, bytes }
     }
 
-    /// The name of a row of this chunk.
+    /// Returns the name of a row of this chunk.
     pub fn name(&self, row: &Row) -> &str {
         self.slice(row.name_at, row.name_len)
     }
 
-    /// The name in lower case, as [`small_letters`] makes it.
+    /// Returns the name in lower case, as [`small_letters`] makes it.
     pub fn lower(&self, row: &Row) -> &str {
         let (from, to) = Self::lower_range(row);
         self.slice(from, to - from)
     }
 
-    /// Start and end of the lower-case name in the text.
+    /// Returns start and end of the lower-case name in the text.
     pub fn lower_range(row: &Row) -> (u32, u32) {
         match row.lower_len {
             NONE => (row.name_at, row.name_at + row.name_len),

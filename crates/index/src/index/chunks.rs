@@ -39,28 +39,28 @@ impl Chunks {
         Self { list: Arc::new(list), len, bytes }
     }
 
-    /// Number of rows, one above the last slot.
+    /// Returns the number of rows, one above the last slot.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Approximate bytes held.
+    /// Returns the approximate number of bytes held.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The chunks, by slot.
+    /// Returns the chunks, by slot.
     pub fn list(&self) -> &[Arc<Chunk>] {
         &self.list
     }
 
-    /// The row in a slot, with its chunk.
+    /// Returns the row in a slot, with its chunk.
     pub fn at(&self, slot: u32) -> (&Chunk, &Row) {
         let chunk = &self.list[slot as usize / ROWS];
         (chunk, &chunk.rows[slot as usize % ROWS])
     }
 
-    /// All rows by slot, with their chunks.
+    /// Returns all rows by slot, with their chunks.
     pub fn iter(&self) -> impl Iterator<Item = (&Chunk, &Row)> {
         self.list.iter().flat_map(|chunk| chunk.rows.iter().map(move |row| (&**chunk, row)))
     }

@@ -230,7 +230,7 @@ impl ReplayState {
         self.answers[at].take().ok_or_else(|| Refusal::internal("this answer was given before"))
     }
 
-    /// Time from the start of the turn to the request for the next page of items.
+    /// Returns the time from the start of the turn to the request for the next page of items.
     fn after(&self) -> Duration {
         let next = self.answers.iter().skip(self.next).flatten();
         let mut asked = next.filter_map(|answer| match answer {

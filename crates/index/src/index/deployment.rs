@@ -79,7 +79,7 @@ pub(super) struct SharedPlace {
 }
 
 impl SharedPlace {
-    /// The name under which the index is kept.
+    /// Returns the name under which the index is kept.
     pub fn name(&self) -> String {
         file_name(&self.identity)
     }
@@ -157,7 +157,7 @@ impl SharedPlace {
         checksum
     }
 
-    /// The index with this checksum that another process has kept.
+    /// Returns the index with this checksum that another process has kept.
     pub async fn load_this(&self, checksum: [u8; DIGEST]) -> Option<Verified> {
         let bytes = self.deployment.load(self.name()).await?;
         if checksum_of(&bytes) != Some(checksum) {

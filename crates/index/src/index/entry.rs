@@ -114,7 +114,7 @@ impl Entry {
         self.state().reader.is_some_and(|reader| reader != key)
     }
 
-    /// Items this gateway has removed since the read began.
+    /// Returns the items that this gateway has removed since the read began.
     pub fn removed_meanwhile(&self) -> HashSet<Uuid> {
         self.state().gone.clone().unwrap_or_default()
     }
@@ -133,7 +133,7 @@ impl Entry {
         self.state().swept = Some(at);
     }
 
-    /// Whether the index is kept on disk.
+    /// Checks whether the index is kept on disk.
     pub fn has_file(&self) -> bool {
         self.files.is_some()
     }

@@ -34,7 +34,7 @@ pub(super) fn encode(mark: &[u8; 8], identity: &str, content: &impl Serialize) -
     Ok(bytes)
 }
 
-/// The checksum in the bytes of [`encode`].
+/// Returns the checksum in the bytes of [`encode`].
 pub(super) fn checksum(mark: &[u8; 8], bytes: &[u8]) -> Option<[u8; DIGEST]> {
     bytes.strip_prefix(mark)?.first_chunk().copied()
 }

@@ -64,7 +64,7 @@ pub(super) fn of_bytes(identity: &str, bytes: &[u8]) -> Result<Verified, &'stati
     decode(MARK, identity, bytes).map(|(watermark, rows): (Micros, Rows)| Verified::new(rows, watermark))
 }
 
-/// The checksum of an encoded index, which identifies it.
+/// Returns the checksum of an encoded index, which identifies it.
 pub(super) fn checksum_of(bytes: &[u8]) -> Option<[u8; DIGEST]> {
     checksum(MARK, bytes)
 }
@@ -77,7 +77,7 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// The files in `directory` for the list that `identity` names.
+    /// Returns the files in `directory` for the list that `identity` names.
     pub fn of(directory: &Path, identity: String) -> Self {
         let index = WholeFile::of(directory, identity.clone(), "index", MARK);
         Self { index, pages: WholeFile::of(directory, identity, "pages", PAGES) }

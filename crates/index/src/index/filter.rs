@@ -25,7 +25,7 @@ pub(super) struct Filter<'f> {
 }
 
 impl<'f> Filter<'f> {
-    /// The filter of `call` over `rows`.
+    /// Returns the filter of `call` over `rows`.
     pub fn of(call: &'f ListCall, columns: &[Column], rows: &'f Rows, view: View<'f>) -> Self {
         let check = |condition: &'f Condition| Check::of(columns[condition.cell], &condition.test, rows, view);
         let mut checks: Vec<Check> = call.conditions.iter().map(check).collect();
@@ -35,12 +35,12 @@ impl<'f> Filter<'f> {
         Self { view, checks, needle }
     }
 
-    /// Whether every row passes.
+    /// Checks whether every row passes.
     pub fn is_empty(&self) -> bool {
         self.checks.is_empty() && self.needle.is_none()
     }
 
-    /// Largest number of rows that can pass, as far as it is known without looking at them.
+    /// Returns the largest number of rows that can pass, as far as it is known without looking at them.
     pub fn most(&self) -> usize {
         self.checks.iter().filter_map(Check::most).min().unwrap_or(usize::MAX)
     }

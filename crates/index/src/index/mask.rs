@@ -17,7 +17,7 @@ impl Mask {
     /// None of the rows.
     pub const NONE: Self = Self([0; WORDS]);
 
-    /// The first `count` rows.
+    /// Returns the first `count` rows.
     pub fn first(count: usize) -> Self {
         let mut words = [0; WORDS];
         for (number, word) in words.iter_mut().enumerate() {
@@ -30,7 +30,7 @@ impl Mask {
         Self(words)
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn count(&self) -> usize {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
@@ -81,7 +81,7 @@ impl Mask {
     }
 }
 
-/// The bits of a word whose rows pass.
+/// Returns the bits of a word whose rows pass.
 #[inline]
 fn those(word: u64, number: usize, passes: impl Fn(usize) -> bool) -> u64 {
     let (mut left, mut fail) = (word, 0);

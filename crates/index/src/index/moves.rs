@@ -74,7 +74,7 @@ impl Moves {
         }
     }
 
-    /// Whether nothing changes.
+    /// Checks whether nothing changes.
     pub fn is_empty(&self) -> bool {
         self.left.is_empty() && self.put.is_empty()
     }

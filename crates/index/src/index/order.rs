@@ -24,7 +24,7 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// The order by a column.
+    /// Returns the order by a column.
     pub fn of(column: Column, view: View<'_>) -> Self {
         let groups = match column {
             Column::StateGroup => {
@@ -36,12 +36,12 @@ impl Order {
         Self { column, groups }
     }
 
-    /// The order by a column of the row itself.
+    /// Returns the order by a column of the row itself.
     pub fn by(column: Column) -> Self {
         Self { column, groups: Vec::new() }
     }
 
-    /// The column of the order.
+    /// Returns the column of the order.
     pub fn column(&self) -> Column {
         self.column
     }

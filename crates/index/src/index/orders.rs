@@ -38,7 +38,7 @@ impl Orders {
         rows * BYTES
     }
 
-    /// The slots in an order, if the order exists.
+    /// Returns the slots in an order, if the order exists.
     pub fn ready(&self, order: &Order) -> Option<Arc<Sorted>> {
         if order.column() == Column::StateGroup {
             let by_group = self.by_group.lock();
@@ -50,7 +50,7 @@ impl Orders {
         self.cell(order)?.get().map(Arc::clone)
     }
 
-    /// The slots in an order; none for the order by id.
+    /// Returns the slots in an order; none for the order by id.
     pub fn get(&self, order: &Order, chunks: &Chunks, by_id: &Sorted) -> Option<Arc<Sorted>> {
         if order.column() == Column::StateGroup {
             return Some(self.ready(order).unwrap_or_else(|| {
@@ -110,7 +110,7 @@ pub(super) struct Change<'c> {
 }
 
 impl Change<'_> {
-    /// Whether few rows change, so that moving them is less work than sorting all.
+    /// Checks whether few rows change, so that moving them is less work than sorting all.
     fn is_small(&self) -> bool {
         (self.left.len() + self.arrived.len()) * 8 <= self.before.len()
     }

@@ -78,7 +78,7 @@ impl Pace {
 }
 
 impl Read {
-    /// Number of pages to have in flight now; `urgent` when another request asks v1.
+    /// Returns the number of pages to have in flight now; `urgent` when another request asks v1.
     pub fn at_once(&self, urgent: bool) -> usize {
         if urgent { 1 } else { self.learnt.lock().at_once }
     }

@@ -17,7 +17,7 @@ pub(super) struct Pools {
 }
 
 impl Pools {
-    /// The pools with these values, in this order.
+    /// Returns the pools with these values, in this order.
     pub fn of(ids: Vec<Uuid>, sets: Vec<Vec<Uuid>>) -> Self {
         let members = sets.iter().map(Vec::len).sum();
         let sets = Arc::new(sets.into_iter().map(Arc::from).collect());
@@ -39,27 +39,27 @@ impl Pools {
         number as u32
     }
 
-    /// The id with this number.
+    /// Returns the id with this number.
     pub fn id_at(&self, number: u32) -> Uuid {
         self.ids.get_index(number as usize).copied().unwrap_or_default()
     }
 
-    /// The set with this number.
+    /// Returns the set with this number.
     pub fn set_at(&self, number: u32) -> &[Uuid] {
         self.sets.get_index(number as usize).map_or(&[], |set| set)
     }
 
-    /// All ids, by number.
+    /// Returns all ids, by number.
     pub fn ids(&self) -> &IndexSet<Uuid> {
         &self.ids
     }
 
-    /// All sets, by number.
+    /// Returns all sets, by number.
     pub fn sets(&self) -> &IndexSet<Arc<[Uuid]>> {
         &self.sets
     }
 
-    /// Approximate bytes held.
+    /// Returns the approximate number of bytes held.
     pub fn bytes(&self) -> usize {
         self.ids.capacity() * 40 + self.members * 16 + self.sets.len() * 56 + self.sets.capacity() * 16
     }

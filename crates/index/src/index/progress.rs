@@ -60,7 +60,7 @@ impl Progress {
         self.state.send_modify(|state| (state.pages, state.elsewhere) = (Some(pages), None));
     }
 
-    /// The report for processes that wait for this read; none before its pace is known.
+    /// Returns the report for processes that wait for this read; none before its pace is known.
     pub fn told(&self) -> Option<ProgressReport> {
         let state = *self.state.borrow();
         let Pages { done, total, .. } = state.pages?;
@@ -131,7 +131,7 @@ impl Progress {
         }
     }
 
-    /// The error for a caller whose deadline ends before the read does.
+    /// Returns the error for a caller whose deadline ends before the read does.
     pub fn refusal(&self) -> Refusal {
         let state = *self.state.borrow();
         let here = state.pages.and_then(|pages| Some((pages.done, pages.total?)));
@@ -156,8 +156,8 @@ fn held(state: &State) -> Duration {
     until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
 }
 
-/// Time that the rest will take at the average pace so far. Before a page has been read, only the delay by v1's quota
-/// is known.
+/// Returns the time that the rest will take at the average pace so far. Before a page has been read, only the delay by
+/// v1's quota is known.
 fn left(state: &State) -> Option<Duration> {
     let Some(pages) = state.pages else {
         return state.elsewhere.map(|(told, heard)| told.left.saturating_sub(heard.elapsed()));

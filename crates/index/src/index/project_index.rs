@@ -57,45 +57,47 @@ impl Index {
         Self::new(verified)
     }
 
-    /// The index after these items were written.
+    /// Returns the index after these items were written.
     pub fn with(&self, items: Vec<Item>) -> Self {
         let mut verified = self.verified.clone();
         verified.rows.apply(items, &HashSet::new());
         Self { scan: self.scan, ..Self::new(verified) }
     }
 
-    /// The instant, by v1's clock, up to which all changes are in the index.
+    /// Returns the instant, by v1's clock, up to which all changes are in the index.
     pub fn known_until(&self) -> Micros {
         self.verified.floor
     }
 
-    /// Number of items.
+    /// Returns the number of items.
     pub fn len(&self) -> usize {
         self.verified.rows.len()
     }
 
-    /// Whether the project has no items.
+    /// Checks whether the project has no items.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Approximate bytes held.
+    /// Returns the approximate number of bytes held.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether the project is too large to be kept. The index was then read for one request and is dropped after it.
+    /// Checks whether the project is too large to be kept. The index was then read for one request and is dropped after
+    /// it.
     pub fn is_scan(&self) -> bool {
         self.scan
     }
 
-    /// The item with this id.
+    /// Returns the item with this id.
     pub fn get(&self, id: Uuid) -> Option<Item> {
         let rows = &self.verified.rows;
         rows.slot(id).map(|slot| rows.item(slot))
     }
 
-    /// The items with this number, by id. There may be several, because v1 allows clients to write numbers (trap 18).
+    /// Returns the items with this number, by id. There may be several, because v1 allows clients to write numbers
+    /// (trap 18).
     pub fn by_sequence(&self, number: i64) -> Vec<Item> {
         let rows = &self.verified.rows;
         let order = Order::by(Column::SequenceId);
@@ -108,7 +110,7 @@ impl Index {
         found.filter(|slot| row(*slot).sequence == number).map(|slot| rows.item(slot)).collect()
     }
 
-    /// The items with these numbers, by number; each row is looked at once.
+    /// Returns the items with these numbers, by number; each row is looked at once.
     pub fn by_sequences(&self, numbers: &HashSet<i64>) -> HashMap<i64, Vec<Item>> {
         let mut found: HashMap<i64, Vec<Item>> = HashMap::new();
         for item in self.matching(|row| numbers.contains(&row.sequence)) {
@@ -117,13 +119,13 @@ impl Index {
         found
     }
 
-    /// The items whose parent is `id`, by id.
+    /// Returns the items whose parent is `id`, by id.
     pub fn children(&self, id: Uuid) -> Vec<Item> {
         self.matching(|row| row.parent() == Some(id))
     }
 
-    /// The states that items are in and that are not in `known`, each with one of its items. Items without a state are
-    /// left out.
+    /// Returns the states that items are in and that are not in `known`, each with one of its items. Items without a
+    /// state are left out.
     pub fn in_other_states(&self, known: &HashMap<Uuid, u8>) -> Vec<(Uuid, Uuid)> {
         let all = self.in_states.get_or_init(|| self.find_states());
         all.iter().copied().filter(|(state, _)| !known.contains_key(state)).collect()
@@ -145,7 +147,7 @@ impl Index {
         found.filter(|(state, _)| !state.is_nil()).collect()
     }
 
-    /// The labels that items have, deleted ones included.
+    /// Returns the labels that items have, deleted ones included.
     pub fn labels(&self) -> &HashSet<Uuid> {
         self.on_items.get_or_init(|| {
             let rows = &self.verified.rows;
@@ -154,7 +156,7 @@ impl Index {
         })
     }
 
-    /// All items, by id.
+    /// Returns all items, by id.
     pub fn items(&self) -> impl Iterator<Item = Item> {
         let rows = &self.verified.rows;
         rows.by_id().map(|slot| rows.item(slot))
@@ -167,12 +169,12 @@ impl Index {
         selected.selection
     }
 
-    /// Largest number of rows that [`Index::select`] looks at.
+    /// Returns the largest number of rows that [`Index::select`] looks at.
     pub fn effort(&self, call: &ListCall, columns: &[Column], lookups: &Lookups) -> usize {
         select::effort(&self.verified.rows, call, columns, lookups)
     }
 
-    /// The value of an item in a column that needs no lookup.
+    /// Returns the value of an item in a column that needs no lookup.
     pub fn value(&self, id: Uuid, column: Column) -> Option<Cell> {
         let rows = &self.verified.rows;
         let view = View { pools: rows.pools(), lookups: &Lookups::default() };

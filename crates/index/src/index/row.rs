@@ -152,12 +152,12 @@ impl Row {
         day_text(self.target, || self.rare()?.target.as_deref())
     }
 
-    /// The start date as a number that sorts as days do; `None` for a text that is no day.
+    /// Returns the start date as a number that sorts as days do; `None` for a text that is no day.
     pub fn start_number(&self) -> Option<u32> {
         (self.start != ODD_DAY).then_some(self.start)
     }
 
-    /// The target date as a number that sorts as days do; `None` for a text that is no day.
+    /// Returns the target date as a number that sorts as days do; `None` for a text that is no day.
     pub fn target_number(&self) -> Option<u32> {
         (self.target != ODD_DAY).then_some(self.target)
     }
@@ -168,7 +168,7 @@ impl Row {
     }
 }
 
-/// `YYYY-MM-DD` as the number with these digits, or the text itself when it has another form.
+/// Returns `YYYY-MM-DD` as the number with these digits, or the text itself when it has another form.
 fn day_number(text: Option<&str>) -> (u32, Option<Box<str>>) {
     let Some(text) = text else { return (NONE, None) };
     match read_day(text) {
@@ -177,7 +177,7 @@ fn day_number(text: Option<&str>) -> (u32, Option<Box<str>>) {
     }
 }
 
-/// The number of a day of the form `YYYY-MM-DD`; sorts as the text does.
+/// Returns the number of a day of the form `YYYY-MM-DD`; sorts as the text does.
 pub(super) fn read_day(text: &str) -> Option<u32> {
     let bytes = text.as_bytes();
     let digits = |range: std::ops::Range<usize>| {

@@ -54,12 +54,12 @@ impl Rows {
         &self.pools
     }
 
-    /// Approximate bytes held when every order exists.
+    /// Returns the approximate number of bytes held when every order exists.
     pub fn bytes(&self) -> usize {
         self.pools.bytes() + self.slots.bytes() + self.by_id.bytes() + Orders::most_bytes(self.len())
     }
 
-    /// The row in a slot, with its chunk; there are as many slots as rows.
+    /// Returns the row in a slot, with its chunk; there are as many slots as rows.
     pub fn at(&self, slot: u32) -> (&Chunk, &Row) {
         self.slots.at(slot)
     }
@@ -70,12 +70,12 @@ impl Rows {
         (self.at(slot).1.id == id).then_some(slot)
     }
 
-    /// The row of an id, with its chunk.
+    /// Returns the row of an id, with its chunk.
     pub fn find(&self, id: Uuid) -> Option<(&Chunk, &Row)> {
         self.slot(id).map(|slot| self.at(slot))
     }
 
-    /// The item in a slot.
+    /// Returns the item in a slot.
     pub fn item(&self, slot: u32) -> Item {
         let (chunk, row) = self.at(slot);
         row.item(chunk.name(row), &self.pools)
@@ -88,28 +88,28 @@ impl Rows {
         if self.slot(id).is_some() { Ok(rank) } else { Err(rank) }
     }
 
-    /// The item at a position by id below [`Rows::len`].
+    /// Returns the item at a position by id below [`Rows::len`].
     #[cfg(test)]
     pub fn item_at(&self, position: usize) -> Item {
         self.item(self.by_id.at(position))
     }
 
-    /// All rows by slot, with their chunks.
+    /// Returns all rows by slot, with their chunks.
     pub fn iter(&self) -> impl Iterator<Item = (&Chunk, &Row)> {
         self.slots.iter()
     }
 
-    /// All slots by id.
+    /// Returns all slots by id.
     pub fn by_id(&self) -> impl Iterator<Item = u32> {
         self.by_id.upwards(0)
     }
 
-    /// All slots in an order. The first use sorts them.
+    /// Returns all slots in an order. The first use sorts them.
     pub fn sorted(&self, order: &Order) -> Arc<Sorted> {
         self.orders.get(order, &self.slots, &self.by_id).unwrap_or_else(|| Arc::clone(&self.by_id))
     }
 
-    /// All slots in an order, if no sorting is needed.
+    /// Returns all slots in an order, if no sorting is needed.
     pub fn ready(&self, order: &Order) -> Option<Arc<Sorted>> {
         if order.column() == Column::Id { Some(Arc::clone(&self.by_id)) } else { self.orders.ready(order) }
     }

@@ -62,7 +62,7 @@ pub(super) fn select(rows: &Rows, call: &ListCall, columns: &[Column], lookups: 
     Selected { selection, looked_at: found.looked_at }
 }
 
-/// Largest number of rows that [`select`] looks at.
+/// Returns the largest number of rows that [`select`] looks at.
 pub(super) fn effort(rows: &Rows, call: &ListCall, columns: &[Column], lookups: &Lookups) -> usize {
     let is_filtered = !call.conditions.is_empty() || call.search.is_some();
     let order = Order::of(columns[call.order.cell], View { pools: rows.pools(), lookups });
@@ -125,7 +125,7 @@ impl<'s> PreparedCall<'s> {
         self.order.place(self.rows.at(slot).1)
     }
 
-    /// Number of matching rows up to the end of the page.
+    /// Returns the number of matching rows up to the end of the page.
     fn end(&self) -> usize {
         self.skipped.saturating_add(self.per_page)
     }
@@ -208,7 +208,7 @@ impl<'s> PreparedCall<'s> {
         SelectedSlots { looked_at: looked_at + found.looked_at, ..found }
     }
 
-    /// The order, if walking along it is less work than sorting the passing rows.
+    /// Returns the order, if walking along it is less work than sorting the passing rows.
     fn sorted_for(&self, passing: &Bits) -> Option<std::sync::Arc<Sorted>> {
         let (rows, passing) = (self.rows.len(), passing.count());
         match self.rows.ready(&self.order) {

@@ -69,7 +69,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// The changes that invalidate this list.
+    /// Returns the changes that invalidate this list.
     fn voids(&self) -> [Changed; 3] {
         let workspace = Changed::Workspace((&*self.workspace).into());
         [workspace, Changed::Project(self.project), Changed::WorkItems(self.project)]
@@ -200,21 +200,21 @@ impl Indexes {
         std::future::pending().await
     }
 
-    /// The scopes that are `wanted` and whose index was requested within the last `within`.
+    /// Returns the scopes that are `wanted` and whose index was requested within the last `within`.
     pub fn in_use(&self, within: Duration, wanted: impl Fn(&Scope) -> bool) -> Vec<Scope> {
         let known = self.inner.entries_where(wanted).into_iter();
         let known = known.filter(|(scope, entry)| self.inner.any(scope).is_some() && entry.is_in_use(within));
         known.map(|(scope, _)| scope).collect()
     }
 
-    /// Figures of the kept indices and of their reads.
+    /// Returns figures of the kept indices and of their reads.
     pub fn figures(&self) -> Figures {
         let inner = &self.inner;
         let kept = inner.entries_where(|_| true).into_iter().filter_map(|(scope, _)| inner.indexes.any(&scope));
         Figures::of(kept.map(|kept| (kept.value, kept.began.at)), &inner.reads)
     }
 
-    /// The settings.
+    /// Returns the settings.
     pub fn settings(&self) -> &IndexSettings {
         &self.inner.settings
     }
@@ -248,40 +248,42 @@ impl Indexes {
         items.saturating_mul(EACH) <= self.inner.settings.max_bytes / 4
     }
 
-    /// The index in memory, if it is fresh enough to answer without asking v1.
+    /// Returns the index in memory, if it is fresh enough to answer without asking v1.
     pub fn peek(&self, scope: &Scope) -> Option<Arc<Index>> {
         let need = self.inner.need(scope, self.inner.settings.freshness);
         self.inner.indexes.kept(scope, &need).map(|kept| kept.value)
     }
 
-    /// The index as it is, if it is younger than `age` and nothing changed in the project since. Counts as a request.
+    /// Returns the index as it is, if it is younger than `age` and nothing changed in the project since. Counts as a
+    /// request.
     pub fn kept_within(&self, scope: &Scope, age: Duration) -> Option<Kept<Arc<Index>>> {
         self.inner.known(scope)?.note_request();
         self.inner.indexes.kept(scope, &self.inner.need(scope, age))
     }
 
-    /// Whether the index is fresh, or is being built or brought up to date.
+    /// Checks whether the index is fresh, or is being built or brought up to date.
     pub fn is_fresh_soon(&self, scope: &Scope) -> bool {
         let need = self.inner.need(scope, self.inner.settings.freshness);
         self.inner.indexes.is_under_way(scope, &need) || self.peek(scope).is_some()
     }
 
-    /// Whether indices are shared, so that other processes may have read already what this process needs.
+    /// Checks whether indices are shared, so that other processes may have read already what this process needs.
     pub fn is_shared(&self) -> bool {
         self.inner.deployment.get().is_some()
     }
 
-    /// Whether an index of any age exists. Lists should then use it instead of direct pages.
+    /// Checks whether an index of any age exists. Lists should then use it instead of direct pages.
     pub fn is_built(&self, scope: &Scope) -> bool {
         self.inner.any(scope).is_some() || self.inner.files(scope).is_some_and(|files| files.index.exists())
     }
 
-    /// The index in memory, of any age.
+    /// Returns the index in memory, of any age.
     pub fn of_any_age(&self, scope: &Scope) -> Option<Arc<Index>> {
         self.inner.any(scope)
     }
 
-    /// The kept index of a project as its members see it, of any age, without asking v1; none when none is kept.
+    /// Returns the kept index of a project as its members see it, of any age, without asking v1; none when none is
+    /// kept.
     pub fn of_project(&self, project: Uuid) -> Option<Arc<Index>> {
         let entries = self.inner.entries_where(|scope| scope.project == project && scope.members);
         entries.iter().find_map(|(scope, _)| self.inner.any(scope))
@@ -325,7 +327,7 @@ impl Inner {
         self.changes.need(&scope.voids(), age)
     }
 
-    /// The index in memory, of any age.
+    /// Returns the index in memory, of any age.
     fn any(&self, scope: &Scope) -> Option<Arc<Index>> {
         self.indexes.any(scope).map(|kept| kept.value)
     }
@@ -351,7 +353,7 @@ impl Inner {
         Some(Files::of(directory, self.identity(scope)))
     }
 
-    /// The identity of an index: the deployment, the list and the audience.
+    /// Returns the identity of an index: the deployment, the list and the audience.
     fn identity(&self, scope: &Scope) -> String {
         let audience = if scope.members { "members" } else { "guests" };
         let base = self.client.base_url.as_str();

@@ -28,32 +28,32 @@ impl Sorted {
         sorted
     }
 
-    /// Number of slots.
+    /// Returns the number of slots.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// The slot at a rank below [`Sorted::len`].
+    /// Returns the slot at a rank below [`Sorted::len`].
     pub fn at(&self, rank: usize) -> u32 {
         let run = self.run_of(rank);
         self.runs[run][rank - self.starts[run] as usize]
     }
 
-    /// Number of slots for which `is_before` holds; they are the first ones.
+    /// Returns the number of slots for which `is_before` holds; they are the first ones.
     pub fn seek(&self, is_before: impl Fn(u32) -> bool) -> usize {
         let run = self.runs.partition_point(|run| is_before(run[0])).saturating_sub(1);
         let Some(slots) = self.runs.get(run) else { return 0 };
         self.starts[run] as usize + slots.partition_point(|slot| is_before(*slot))
     }
 
-    /// The slots from a rank on, upwards.
+    /// Returns the slots from a rank on, upwards.
     pub fn upwards(&self, rank: usize) -> impl Iterator<Item = u32> {
         let run = self.run_of(rank);
         let skipped = rank - self.starts.get(run).map_or(0, |start| *start as usize);
         self.runs.get(run..).unwrap_or_default().iter().flat_map(|run| run.iter().copied()).skip(skipped)
     }
 
-    /// The slots below a rank, downwards.
+    /// Returns the slots below a rank, downwards.
     pub fn downwards(&self, rank: usize) -> impl Iterator<Item = u32> {
         let run = self.run_of(rank.saturating_sub(1));
         let end =
@@ -100,7 +100,7 @@ impl Sorted {
         self.len * 4 + self.runs.len() * 40
     }
 
-    /// The run that contains a rank, or the last run.
+    /// Returns the run that contains a rank, or the last run.
     fn run_of(&self, rank: usize) -> usize {
         self.starts.partition_point(|start| *start as usize <= rank).saturating_sub(1)
     }

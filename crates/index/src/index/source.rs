@@ -29,9 +29,9 @@ pub(super) struct Page<T> {
 }
 
 impl Page<Item> {
-    /// The newest change among the rows that can have happened by `now`, which is our estimate of v1's clock. A change
-    /// that lies further in the future than clocks differ is ignored. Otherwise it would be taken for the newest until
-    /// then, and the changes meanwhile would be missed.
+    /// Returns the newest change among the rows that can have happened by `now`, which is our estimate of v1's clock. A
+    /// change that lies further in the future than clocks differ is ignored. Otherwise it would be taken for the newest
+    /// until then, and the changes meanwhile would be missed.
     pub fn newest(&self, now: Micros) -> Micros {
         let latest = now.saturating_add(AHEAD);
         let told = self.rows.iter().map(|item| item.updated_at).filter(|updated| *updated <= latest);
@@ -56,21 +56,21 @@ pub(super) struct Cut {
 
 /// The work item list of one project.
 pub(super) trait Source: Send + Sync {
-    /// A page of items, the last changed first.
+    /// Returns a page of items, the last changed first.
     fn items(&self, cut: Cut) -> impl Future<Output = Result<Page<Item>, Refusal>> + Send;
 
-    /// A page of marks, the oldest item first.
+    /// Returns a page of marks, the oldest item first.
     fn marks(&self, cut: Cut) -> impl Future<Output = Result<Page<Mark>, Refusal>> + Send;
 
     /// One item; none when v1 does not show it.
     fn record(&self, id: Uuid) -> impl Future<Output = Result<Option<Item>, Refusal>> + Send;
 
-    /// Our estimate of the present time by v1's clock.
+    /// Returns our estimate of the present time by v1's clock.
     fn now(&self) -> Micros {
         now_micros()
     }
 
-    /// Whether another request asks v1 just now, as far as this gateway sees.
+    /// Checks whether another request asks v1 just now, as far as this gateway sees.
     fn is_urgent(&self) -> bool {
         false
     }

@@ -36,7 +36,7 @@ impl View<'_> {
         self.lookups.group_of_state.get(&state).copied()
     }
 
-    /// A column of a row as filters and cursors see it.
+    /// Returns a column of a row as filters and cursors see it.
     pub fn cell(&self, column: Column, chunk: &Chunk, row: &Row) -> Cell {
         let text = |text: Option<&str>| text.map_or(Cell::Null, |text| Cell::Text(text.into()));
         let id = |id: Option<Uuid>| id.map_or(Cell::Null, Cell::Id);

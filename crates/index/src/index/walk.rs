@@ -118,7 +118,7 @@ impl Walk {
         rows.apply(page.rows, &HashSet::new());
     }
 
-    /// Whether one page was read and the list has no other.
+    /// Checks whether one page was read and the list has no other.
     pub fn is_one_whole_page(&self) -> bool {
         self.trail.pages == 1 && self.trail.read.len() == 1 && self.rows.len() == self.trail.first_total
     }
@@ -155,12 +155,12 @@ impl Trail {
         2 * self.first_total.div_ceil(self.size) + FURTHER
     }
 
-    /// The first page that is neither read nor in `asked`.
+    /// Returns the first page that is neither read nor in `asked`.
     pub fn next(&self, asked: &BTreeSet<usize>) -> Option<usize> {
         (0..self.pages).find(|number| !self.read.contains(number) && !asked.contains(number))
     }
 
-    /// Number of pages read, and number of pages in all.
+    /// Returns the number of pages read, and the number of all pages.
     pub fn progress(&self) -> (usize, usize) {
         (self.read.len(), self.pages)
     }

@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
-/// The name of the file for the list that `identity` names, without its ending.
+/// Returns the name of the file for the list that `identity` names, without its ending.
 pub(super) fn file_name(identity: &str) -> String {
     hex::encode(&Sha256::digest(identity.as_bytes())[..16])
 }
@@ -26,17 +26,17 @@ pub(super) struct WholeFile {
 }
 
 impl WholeFile {
-    /// The file in `directory` for the list that `identity` names, of the kind and version of `mark`.
+    /// Returns the file in `directory` for the list that `identity` names, of the kind and version of `mark`.
     pub fn of(directory: &Path, identity: String, ending: &str, mark: &'static [u8; 8]) -> Self {
         Self { path: directory.join(format!("{}.{ending}", file_name(&identity))), mark, identity }
     }
 
-    /// The path of the file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether the file exists, with any content.
+    /// Checks whether the file exists, with any content.
     pub fn exists(&self) -> bool {
         self.path.is_file()
     }

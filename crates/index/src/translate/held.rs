@@ -20,7 +20,7 @@ impl Held {
         json::members(&self.v1).unwrap_or_default()
     }
 
-    /// The v2 read shape as members.
+    /// Returns the v2 read shape as members.
     pub fn v2_members(&self) -> Map<String, Value> {
         json::members(&self.record.json).unwrap_or_default()
     }

@@ -72,7 +72,8 @@ pub fn readable(stored: &str) -> Option<String> {
     sanitise(stored).ok().filter(|clean| !clean.trim().is_empty())
 }
 
-/// Number of steps that the parser takes to read `html`. Steps of short texts are not counted, because they are few.
+/// Returns the number of steps that the parser takes to read `html`. Steps of short texts are not counted, because they
+/// are few.
 ///
 /// # Errors
 /// The end of a sentence when reading would take more steps than the length allows.

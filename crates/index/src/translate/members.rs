@@ -36,7 +36,7 @@ pub struct Person {
 }
 
 impl Person {
-    /// Approximate bytes held.
+    /// Returns the approximate number of bytes held.
     pub fn bytes(&self) -> usize {
         let texts = [&self.first_name, &self.last_name, &self.email, &self.avatar_url, &self.display_name];
         size_of::<Self>() + texts.into_iter().flatten().map(String::len).sum::<usize>()
@@ -53,7 +53,7 @@ pub fn read(body: &[u8]) -> Result<Vec<Person>, Fault> {
     Ok(rows.into_iter().map(|Object(person)| person).collect())
 }
 
-/// Role numbers by person.
+/// Returns the role numbers by person.
 pub fn roles(people: &[Person]) -> HashMap<Uuid, i64> {
     people.iter().filter_map(|person| Some((person.id, person.role?))).collect()
 }
@@ -69,13 +69,13 @@ pub fn memberships(
     oldest_first.map(|(rank, person)| membership(resource, owner, person, rank, role_of(person))).collect()
 }
 
-/// The id of a membership, which v1 does not have: UUIDv5 of the user's id in the namespace `owner`, the id of the
-/// workspace or project.
+/// Returns the id of a membership, which v1 does not have: UUIDv5 of the user's id in the namespace `owner`, the id of
+/// the workspace or project.
 fn membership_id(owner: Uuid, person: Uuid) -> Uuid {
     Uuid::new_v5(&owner, person.as_bytes())
 }
 
-/// The person as an expansion shows it, without expansions of its own.
+/// Returns the person as an expansion shows it, without expansions of its own.
 pub fn shown(person: &Person) -> Value {
     json!({
         "id": person.id,

@@ -142,7 +142,7 @@ pub enum Priority {
 }
 
 impl Priority {
-    /// The word in v1 and v2.
+    /// Returns the word in v1 and v2.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Urgent => "urgent",

@@ -34,7 +34,7 @@ pub enum Expanded {
 }
 
 impl Expanded {
-    /// Approximate bytes of its text.
+    /// Returns the approximate number of bytes of its text.
     pub fn size(&self) -> usize {
         match self {
             Self::One(record) => record.len(),

@@ -192,7 +192,7 @@ fn of_description(
     }
 }
 
-/// The hash of a description, in the form of [`shown`].
+/// Returns the hash of a description, in the form of [`shown`].
 fn hash_of(description: &str) -> Value {
     json!(<[u8; 32]>::from(Sha256::digest(description.as_bytes())))
 }

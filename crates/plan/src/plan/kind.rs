@@ -29,7 +29,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// `type` in the contract's tables.
+    /// Returns `type` in the contract's tables.
     pub fn contract_type(self) -> &'static str {
         match self {
             Self::String | Self::Uuid | Self::Email | Self::Date | Self::DateTime => "string",
@@ -41,7 +41,7 @@ impl Kind {
         }
     }
 
-    /// `format` in the contract's tables.
+    /// Returns `format` in the contract's tables.
     pub fn contract_format(self) -> Option<&'static str> {
         match self {
             Self::Uuid => Some("uuid"),

@@ -247,7 +247,7 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// Whether the operation works in this version.
+    /// Checks whether the operation works in this version.
     pub fn works(&self) -> bool {
         self.step != Step::Pending
     }

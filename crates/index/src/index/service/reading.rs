@@ -208,7 +208,7 @@ impl Inner {
         Ok(ReadResult::of(refreshed, known.swept, shown))
     }
 
-    /// The rows that v1 has just shown, where processes share their reads.
+    /// Returns the rows that v1 has just shown, where processes share their reads.
     pub(super) fn shown(&self, verified: &Verified) -> Option<RowsFromV1> {
         self.deployment.get()?;
         Some(RowsFromV1 { verified: verified.clone(), number: None, ended: Instant::now() })

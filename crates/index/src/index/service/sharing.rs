@@ -35,7 +35,7 @@ impl Indexes {
 }
 
 impl Inner {
-    /// The place where all processes find this index.
+    /// Returns the place where all processes find this index.
     pub(super) fn shared(&self, scope: &Scope) -> Option<SharedPlace> {
         let deployment = Arc::clone(self.deployment.get()?);
         Some(SharedPlace { deployment, identity: self.identity(scope) })

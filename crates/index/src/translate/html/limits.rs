@@ -31,7 +31,7 @@ pub(super) fn check(html: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Depth of nesting of the elements of a sanitised text, in which every element is closed.
+/// Returns the depth of nesting of the elements of a sanitised text, in which every element is closed.
 pub(super) fn depth(clean: &str) -> usize {
     let (mut open, mut deepest) = (0_usize, 0);
     for rest in clean.split('<').skip(1) {

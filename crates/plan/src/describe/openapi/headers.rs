@@ -39,7 +39,7 @@ pub(super) fn of_older_data() -> Map<String, Value> {
     references(&OLDER)
 }
 
-/// `components.headers`.
+/// Returns `components.headers`.
 pub(super) fn components() -> Value {
     let text = |description: &str| json!({ "description": description, "schema": { "type": "string" } });
     let number = |minimum: u32, description: &str| json!({ "description": description, "schema": { "type": "integer", "minimum": minimum } });

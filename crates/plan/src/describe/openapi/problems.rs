@@ -32,7 +32,7 @@ pub(super) const PENDING: (&str, u16, &str) =
 /// Errors that every operation declares in the same words, so that they are written once.
 pub(super) const EVERYWHERE: [(u16, &str); 2] = [(401, "Unauthorized"), (429, "RateLimited")];
 
-/// `components.responses`.
+/// Returns `components.responses`.
 pub(super) fn components(plan: &Plan) -> Value {
     let mut responses = Map::new();
     for (status, name) in EVERYWHERE {

@@ -9,7 +9,7 @@ use crate::plan::{Answer, BodyRule, ErrorCase, Method, Operation, Plan};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// `responses` of an operation.
+/// Returns `responses` of an operation.
 pub(super) fn of(plan: &Plan, operation: &Operation) -> Value {
     let mut responses = Map::new();
     responses.insert(operation.status.to_string(), success(plan, operation));

@@ -37,7 +37,7 @@ fn takes_key(operation: &Operation) -> bool {
     operation.method == Method::Post
 }
 
-/// `components.parameters` of these headers.
+/// Returns `components.parameters` of these headers.
 pub(super) fn components() -> [(String, Value); 3] {
     let header = |name: &str, description: &str, schema: Value| {
         json!({

@@ -14,7 +14,7 @@ pub(super) const API_KEY: &str = "apiKey";
 /// Name of the scheme of tokens.
 const OAUTH: &str = "oauth2";
 
-/// `components.securitySchemes`.
+/// Returns `components.securitySchemes`.
 pub(super) fn schemes() -> Value {
     let sentences: Map<String, Value> =
         scopes::all().map(|scope| (scope.to_owned(), sentence(scope).into())).collect();

@@ -19,7 +19,7 @@ pub(super) trait Definition: Sized + PartialEq {
 
     fn read(id: Uuid, cells: &mut Cells<'_>) -> Result<Self, StoreError>;
 
-    /// Whether the record takes a place that only one may have. The record that gives it up is saved first.
+    /// Checks whether the record takes a place that only one may have. The record that gives it up is saved first.
     fn takes_a_place(&self) -> bool {
         false
     }
