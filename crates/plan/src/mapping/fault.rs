@@ -18,6 +18,11 @@ impl fmt::Display for Fault {
     }
 }
 
+/// Returns the number of the line at this byte of a text; the first line is 1.
+pub(super) fn line_at(text: &str, byte: usize) -> usize {
+    1 + text[..byte].matches('\n').count()
+}
+
 /// Every fault found so far, in the order they were found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Faults(Vec<Fault>);
@@ -37,7 +42,7 @@ impl Faults {
 
     /// Adds the fault that a text is not TOML, or does not have the expected form.
     pub(super) fn add_unreadable(&mut self, trail: &Trail, text: &str, error: &toml::de::Error) {
-        let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
+        let line = error.span().map_or(1, |span| line_at(text, span.start));
         self.add(trail, format!("line {line}: {}", error.message().trim()));
     }
 

@@ -1,6 +1,6 @@
 //! Reads the texts of mapping files: first as a generic table, then every item on its own. May use: this folder.
 
-use super::fault::Faults;
+use super::fault::{Faults, line_at};
 use super::item;
 use super::legacy::{self, V1Table};
 use super::model::{Common, ErrorCase, InputSpec, OperationSpec, Read, ResourceFile, V1Spec};
@@ -87,8 +87,7 @@ struct Places {
 /// Returns the lines on which the operations of a file begin, in order; none when its operations are no tables.
 fn lines_of_operations(text: &str) -> Vec<usize> {
     let places = toml::from_str(text).unwrap_or(Places { operations: Vec::new() });
-    let line = |place: &Spanned<IgnoredAny>| 1 + text[..place.span().start].matches('\n').count();
-    places.operations.iter().map(line).collect()
+    places.operations.iter().map(|place| line_at(text, place.span().start)).collect()
 }
 
 /// Reads the parts of one place of a file.

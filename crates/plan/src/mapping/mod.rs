@@ -3,10 +3,10 @@
 //! Purpose: everything a file declares, exactly as written, nothing resolved. A file about several surfaces is read
 //! once for each. `plan` finds the meaning, and takes over the words that need no meaning. Reading never
 //! stops at a mistake: every item of every file is read on its own and each fault is kept with its place, so that one
-//! run reports all faults.
+//! run reports all faults. Only `v1/operations.toml` is read as a whole.
 //!
-//! May use: nothing of this crate. May be used by `plan` (and `describe`) only; run time never sees a
-//! mapping.
+//! May use: nothing of this crate. May be used by `plan`, `describe` and the start of the program only; run time never
+//! sees a mapping.
 
 mod fault;
 mod field_words;

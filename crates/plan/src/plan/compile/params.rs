@@ -3,7 +3,7 @@
 
 use super::draft::Builder;
 use super::kinds;
-use crate::mapping::{Faults, ParamSpec, Trail};
+use crate::mapping::{COMMON, Faults, ParamSpec, Trail};
 use crate::plan::{Filter, FilterTest, Kind, Param, ParamRole, ValueType};
 
 /// Suffixes of parameter names, each with the test it stands for.
@@ -27,7 +27,7 @@ pub(super) fn build(builder: &Builder, faults: &mut Faults) -> Vec<Param> {
     params.extend(order_by(builder));
     params.extend(expand(builder));
     if builder.spec.head.value.paging {
-        let trail = Trail::file("common.toml").then("paging");
+        let trail = Trail::file(COMMON).then("paging");
         for (name, spec) in &builder.files.common.paging {
             params.push(param(name, &spec.value, ParamRole::Paging, &trail.then(name.as_str()), faults));
         }
