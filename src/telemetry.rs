@@ -8,6 +8,7 @@ pub mod field;
 use crate::settings::{LogFormat, LogSettings};
 use batch::{Batch, Flush};
 use std::any::Any;
+use std::io;
 use std::panic::PanicHookInfo;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
@@ -32,10 +33,13 @@ impl Log {
 }
 
 /// Sends the log of the whole process to standard error, as `settings` say. Panics are logged too.
-pub fn start(settings: &LogSettings) -> Result<Log, tracing::subscriber::SetGlobalDefaultError> {
-    let (batch, _flush) = Batch::start(std::io::stderr());
+///
+/// # Errors
+/// When the process has a log already, or the thread that writes it cannot be started.
+pub fn start(settings: &LogSettings) -> io::Result<Log> {
+    let (batch, _flush) = Batch::start(io::stderr())?;
     let (subscriber, refilter) = subscriber(settings, batch);
-    tracing::subscriber::set_global_default(subscriber)?;
+    tracing::subscriber::set_global_default(subscriber).map_err(io::Error::other)?;
     std::panic::set_hook(Box::new(log_panic));
     Ok(Log { refilter, _flush })
 }

@@ -1,9 +1,12 @@
-//! Output of the log: lines are gathered and written together, after a tenth of a second at most.
+//! Output of the log: a thread gathers lines and writes them together, after a tenth of a second at most.
 //!
 //! Writing each line by itself would cost more than all other work for a small request. Warnings and errors are written
-//! at once, together with all waiting lines. Waiting lines are written when the [`Flush`] is dropped, and lost when
-//! the process is killed. Of the crates for this, `tracing-appender` also writes each line by itself, on a thread
-//! that every line wakes. May use: nothing of this crate.
+//! without waiting, together with all waiting lines. A request never waits for the reader of the log, which may have
+//! stopped: then lines are lost as soon as too many wait, and their number is logged when the reader continues.
+//!
+//! Waiting lines are written when the [`Flush`] is dropped, and lost when the process is killed. Of the crates for this,
+//! `tracing-appender` also writes each line by itself, on a thread that every line wakes. May use: nothing of this
+//! crate.
 
 use parking_lot::{Condvar, Mutex};
 use std::io::{self, Write};
@@ -13,19 +16,37 @@ use std::time::Duration;
 use tracing::{Level, Metadata};
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Longest time for which a line waits.
+/// Longest time for which a line waits while the reader keeps up.
 const WAIT: Duration = Duration::from_millis(100);
+/// Longest time for which the end of the process waits for the reader.
+const LAST_WAIT: Duration = Duration::from_secs(1);
 /// Number of bytes that are written without waiting longer.
 const MANY: usize = 64 * 1024;
+/// Most bytes that wait for the reader.
+const MOST: usize = 1024 * 1024;
 
 /// Lines that wait to be written; clones are the same.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Batch(Arc<Inner>);
 
+#[derive(Default)]
 struct Inner {
-    waiting: Mutex<Vec<u8>>,
-    some: Condvar,
-    to: Mutex<Box<dyn Write + Send>>,
+    lines: Mutex<Lines>,
+    /// Notified when there is something to write, or it becomes urgent.
+    added: Condvar,
+    /// Notified when something was written.
+    written: Condvar,
+}
+
+#[derive(Default)]
+struct Lines {
+    waiting: Vec<u8>,
+    /// Whether they are written without waiting for more.
+    urgent: bool,
+    /// Whether earlier lines are being written.
+    writing: bool,
+    /// Number of lines for which there was no room.
+    lost: u64,
 }
 
 /// Writes the waiting lines when it is dropped.
@@ -33,53 +54,62 @@ struct Inner {
 pub struct Flush(Batch);
 
 impl Batch {
-    /// Creates a batch that writes to `to`, and starts its thread.
-    pub(super) fn start(to: impl Write + Send + 'static) -> (Self, Flush) {
-        let inner = Inner { waiting: Mutex::default(), some: Condvar::new(), to: Mutex::new(Box::new(to)) };
-        let batch = Self(Arc::new(inner));
+    /// Creates a batch, and starts the thread that writes it to `to`.
+    ///
+    /// # Errors
+    /// When the thread cannot be started.
+    pub(super) fn start(to: impl Write + Send + 'static) -> io::Result<(Self, Flush)> {
+        let batch = Self::default();
         let own = batch.clone();
-        let writing = thread::Builder::new().name("log".into()).spawn(move || own.write_on());
-        if let Err(error) = writing {
-            // Then only large batches and warnings are written in time.
-            batch.write_now();
-            let _ = writeln!(io::stderr(), "no thread for the log: {error}");
-        }
-        (batch.clone(), Flush(batch))
+        thread::Builder::new().name("log".into()).spawn(move || own.write_on(to))?;
+        Ok((batch.clone(), Flush(batch)))
     }
 
-    fn write_on(&self) {
+    fn write_on(&self, mut to: impl Write) {
         loop {
-            let mut waiting = self.0.waiting.lock();
-            while waiting.is_empty() {
-                self.0.some.wait(&mut waiting);
+            let (lines, lost) = self.next();
+            // A log that cannot be written cannot be reported anywhere.
+            let _ = to.write_all(&lines).and_then(|()| to.flush());
+            self.0.lines.lock().writing = false;
+            self.0.written.notify_all();
+            if lost > 0 {
+                tracing::warn!(lines = lost, "lines of the log were lost, because the earlier ones were not read");
             }
-            drop(waiting);
-            thread::sleep(WAIT);
-            self.write_now();
         }
     }
 
-    /// Writes the waiting lines. Lines keep their order, because the writer is locked first.
-    fn write_now(&self) {
-        let mut to = self.0.to.lock();
-        let waiting = std::mem::take(&mut *self.0.waiting.lock());
-        // A log that cannot be written cannot be reported anywhere.
-        let _ = to.write_all(&waiting).and_then(|()| to.flush());
+    /// Waits for lines, and returns them with the number of lines that were lost meanwhile.
+    fn next(&self) -> (Vec<u8>, u64) {
+        let mut lines = self.0.lines.lock();
+        self.0.added.wait_while(&mut lines, |lines| lines.waiting.is_empty());
+        self.0.added.wait_while_for(&mut lines, |lines| !lines.urgent, WAIT);
+        (lines.urgent, lines.writing) = (false, true);
+        (std::mem::take(&mut lines.waiting), std::mem::take(&mut lines.lost))
     }
 
-    fn add(&self, bytes: &[u8]) -> usize {
-        let mut waiting = self.0.waiting.lock();
-        if waiting.is_empty() {
-            self.0.some.notify_one();
+    fn add(&self, bytes: &[u8], at_once: bool) {
+        let mut lines = self.0.lines.lock();
+        if lines.waiting.len() + bytes.len() > MOST {
+            lines.lost += 1;
+            return;
         }
-        waiting.extend_from_slice(bytes);
-        waiting.len()
+        let is_first = lines.waiting.is_empty();
+        lines.waiting.extend_from_slice(bytes);
+        let becomes_urgent = !lines.urgent && (at_once || lines.waiting.len() >= MANY);
+        lines.urgent |= becomes_urgent;
+        if is_first || becomes_urgent {
+            self.0.added.notify_one();
+        }
     }
 }
 
 impl Drop for Flush {
     fn drop(&mut self) {
-        self.0.write_now();
+        let Inner { lines, added, written } = &*self.0.0;
+        let mut lines = lines.lock();
+        lines.urgent = true;
+        added.notify_one();
+        written.wait_while_for(&mut lines, |lines| lines.writing || !lines.waiting.is_empty(), LAST_WAIT);
     }
 }
 
@@ -91,9 +121,7 @@ pub(super) struct Line<'b> {
 
 impl Write for Line<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.batch.add(bytes) >= MANY || self.at_once {
-            self.batch.write_now();
-        }
+        self.batch.add(bytes, self.at_once);
         Ok(bytes.len())
     }
 
@@ -117,14 +145,15 @@ impl<'b> MakeWriter<'b> for Batch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
     use std::time::Instant;
 
-    #[derive(Clone, Default)]
-    struct Writes(Arc<Mutex<Vec<String>>>);
+    /// A reader that takes a write only when the test asks for it.
+    struct Writes(SyncSender<String>);
 
     impl Write for Writes {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().push(String::from_utf8_lossy(bytes).into_owned());
+            self.0.send(String::from_utf8_lossy(bytes).into_owned()).map_err(io::Error::other)?;
             Ok(bytes.len())
         }
 
@@ -133,29 +162,53 @@ mod tests {
         }
     }
 
+    fn started() -> (Batch, Flush, Receiver<String>) {
+        let (sender, written) = sync_channel(0);
+        let (batch, flush) = Batch::start(Writes(sender)).unwrap();
+        (batch, flush, written)
+    }
+
+    fn next(written: &Receiver<String>) -> String {
+        written.recv_timeout(Duration::from_secs(30)).expect("it was never written")
+    }
+
     #[test]
-    fn lines_are_written_together_in_their_order_and_warnings_at_once() {
-        let writes = Writes::default();
-        let (batch, flush) = Batch::start(writes.clone());
-        let line = |at_once| Line { batch: &batch, at_once };
-        line(false).write_all(b"one\n").unwrap();
-        line(false).write_all(b"two\n").unwrap();
-        line(true).write_all(b"warning\n").unwrap();
-        assert_eq!(*writes.0.lock(), ["one\ntwo\nwarning\n"]);
-        line(false).write_all(b"last\n").unwrap();
+    fn lines_are_written_together_in_their_order_and_warnings_do_not_wait() {
+        let (batch, flush, written) = started();
+        batch.add(b"one\n", false);
+        batch.add(b"two\n", false);
+        batch.add(b"warning\n", true);
+        assert_eq!(next(&written), "one\ntwo\nwarning\n");
+        batch.add(b"last\n", false);
+        let reader = thread::spawn(move || next(&written));
         drop(flush);
-        assert_eq!(writes.0.lock().concat(), "one\ntwo\nwarning\nlast\n");
+        assert_eq!(reader.join().unwrap(), "last\n");
     }
 
     #[test]
     fn a_line_waits_for_a_moment_only() {
-        let writes = Writes::default();
-        let (batch, _flush) = Batch::start(writes.clone());
-        let began = Instant::now();
-        Line { batch: &batch, at_once: false }.write_all(b"one\n").unwrap();
-        while writes.0.lock().is_empty() {
-            assert!(began.elapsed() < Duration::from_secs(30), "it was never written");
-            thread::sleep(Duration::from_millis(5));
+        let (batch, _flush, written) = started();
+        batch.add(b"one\n", false);
+        assert_eq!(next(&written), "one\n");
+    }
+
+    /// The gateway once answered nobody any more, because the reader of its log had stopped.
+    #[test]
+    fn a_reader_that_stops_holds_up_nobody_and_loses_lines() {
+        let (batch, flush, written) = started();
+        batch.add(b"first\n", true);
+        while !batch.0.lines.lock().writing {
+            thread::sleep(Duration::from_millis(1));
         }
+        let line = [b'x'; 1024];
+        for _ in 0..2000 {
+            batch.add(&line, true);
+        }
+        assert_eq!(batch.0.lines.lock().lost, 2000 - 1024);
+        let began = Instant::now();
+        drop(flush);
+        assert!(began.elapsed() >= LAST_WAIT);
+        assert_eq!(next(&written), "first\n");
+        assert_eq!(next(&written).len(), MOST);
     }
 }
