@@ -210,7 +210,7 @@ impl Service {
         let runner = Arc::new(self.runner.with_settings(plan, access.clone(), settings.clone()));
         let limits = match settings.limits.rate == before.limits.rate {
             true => Arc::clone(&self.limits),
-            false => limits(settings, lasting.shared.as_ref()),
+            false => Arc::new(self.limits.with_rates(&settings.limits.rate)),
         };
         let document = match Arc::ptr_eq(&compiled.plan, &self.compiled.plan) {
             true => Arc::clone(&self.document),

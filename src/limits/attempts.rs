@@ -14,6 +14,7 @@ use crate::refusal::Refusal;
 use crate::tally::Counter;
 use sha2::{Digest, Sha256};
 use std::net::{IpAddr, Ipv6Addr};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -22,12 +23,13 @@ const REMEMBERED: u64 = 100_000;
 /// Time for which a proven credential is remembered after its last use.
 const KNOWN: Duration = Duration::from_secs(86_400);
 
+#[derive(Clone)]
 pub struct Attempts {
-    buckets: Option<Buckets<IpAddr>>,
+    buckets: Option<Arc<Buckets<IpAddr>>>,
     refused: Cache<IpAddr, Instant>,
     proven: Cache<CredentialId, ()>,
-    within: Counter,
-    beyond: Counter,
+    within: Arc<Counter>,
+    beyond: Arc<Counter>,
     together: Option<SharedBuckets>,
 }
 
@@ -35,13 +37,18 @@ impl Attempts {
     /// Allows `limit` attempts per minute and address; 0 is no limit.
     pub(super) fn new(limit: u32) -> Self {
         Self {
-            buckets: Buckets::new(limit),
+            buckets: Buckets::resized(None, limit),
             refused: Cache::new(Bounds::of(REMEMBERED)),
             proven: Cache::new(Bounds::of(REMEMBERED).while_used_within(KNOWN)),
-            within: Counter::default(),
-            beyond: Counter::default(),
+            within: Arc::default(),
+            beyond: Arc::default(),
             together: None,
         }
+    }
+
+    /// Returns these attempts with another limit. Proven credentials stay known, and the counts go on.
+    pub(super) fn with_limit(&self, limit: u32) -> Self {
+        Self { buckets: Buckets::resized(self.buckets.as_ref(), limit), ..self.clone() }
     }
 
     /// Counts the attempts of all processes together.

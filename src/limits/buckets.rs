@@ -9,6 +9,7 @@ use governor::state::keyed::HashMapStateStore;
 use governor::{Quota, RateLimiter};
 use std::hash::Hash;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -95,6 +96,14 @@ impl<K: Hash + Eq + Clone> Buckets<K> {
         let limit = NonZeroU32::new(limit)?;
         let limiter = RateLimiter::hashmap_with_clock(Quota::per_minute(limit), RuntimeClock);
         Some(Self { limiter: limiter.with_middleware(), limit, taken: AtomicUsize::new(0) })
+    }
+
+    /// Returns buckets of `limit` requests a minute: `before` when they have this size, otherwise new ones.
+    pub(super) fn resized(before: Option<&Arc<Self>>, limit: u32) -> Option<Arc<Self>> {
+        match before {
+            Some(before) if before.limit() == limit => Some(Arc::clone(before)),
+            _ => Self::new(limit).map(Arc::new),
+        }
     }
 
     pub(super) fn limit(&self) -> u32 {

@@ -22,13 +22,14 @@ use crate::settings::RateSettings;
 use crate::shared::Shared;
 use crate::tally::Counter;
 use buckets::{Buckets, limited};
+use std::sync::Arc;
 use together::SharedBuckets;
 
 /// The limits of all classes, and of attempts without a valid credential.
 pub struct Limits {
-    classes: [Option<Buckets<CredentialId>>; Class::ALL.len()],
-    passed: [Counter; Class::ALL.len()],
-    refused: [Counter; Class::ALL.len()],
+    classes: [Option<Arc<Buckets<CredentialId>>>; Class::ALL.len()],
+    passed: Arc<[Counter; Class::ALL.len()]>,
+    refused: Arc<[Counter; Class::ALL.len()]>,
     /// Attempts without a valid credential.
     pub attempts: Attempts,
     together: Option<SharedBuckets>,
@@ -36,10 +37,23 @@ pub struct Limits {
 
 impl Limits {
     pub fn new(settings: &RateSettings) -> Self {
-        let classes = Class::ALL.map(|class| Buckets::new(class.rate(settings)));
+        let classes = Class::ALL.map(|class| Buckets::resized(None, class.rate(settings)));
         let (passed, refused) = Default::default();
         let attempts = Attempts::new(settings.unauthenticated);
         Self { classes, passed, refused, attempts, together: None }
+    }
+
+    /// Returns these limits with other rates. Classes whose rate stays the same keep the state of their buckets. The
+    /// counts go on, and credentials that were proven stay known.
+    pub fn with_rates(&self, settings: &RateSettings) -> Self {
+        let before = |class: Class| self.classes[class as usize].as_ref();
+        Self {
+            classes: Class::ALL.map(|class| Buckets::resized(before(class), class.rate(settings))),
+            passed: Arc::clone(&self.passed),
+            refused: Arc::clone(&self.refused),
+            attempts: self.attempts.with_limit(settings.unauthenticated),
+            together: self.together.clone(),
+        }
     }
 
     /// Returns the name of each limit with the numbers of passed and refused requests.

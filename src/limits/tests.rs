@@ -147,3 +147,22 @@ async fn no_limit_of_attempts_is_none() {
         assert_eq!(attempts.failed(address("192.0.2.1"), None, no_credential()).await.code(), "unauthorized");
     }
 }
+
+/// A reload that changes one rate must not forgive what was used of the others, nor forget who is known.
+#[tokio::test(start_paused = true)]
+async fn another_rate_leaves_the_other_buckets_and_the_known_credentials() {
+    let limits = Limits::new(&all(2));
+    limits.take(Class::ApiKey, ADA).await.unwrap();
+    limits.take(Class::OAuth, ADA).await.unwrap();
+    limits.attempts.proven(ADA);
+    let changed = limits.with_rates(&RateSettings { oauth: 5, unauthenticated: 1, ..all(2) });
+    assert_eq!(changed.take(Class::ApiKey, ADA).await.unwrap().unwrap().remaining, 0);
+    assert_eq!(changed.take(Class::OAuth, ADA).await.unwrap().unwrap().remaining, 4);
+    let client = address("203.0.113.9");
+    for _ in 0..2 {
+        changed.attempts.failed(client, None, no_credential()).await;
+    }
+    assert!(changed.attempts.may_try(client, Some(BOB)).is_err());
+    assert!(changed.attempts.may_try(client, Some(ADA)).is_ok());
+    assert_eq!(changed.figures()[..2], [("api_key", 2, 0), ("oauth", 2, 0)]);
+}
