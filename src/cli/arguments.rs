@@ -1,7 +1,7 @@
 //! Shared parts of commands: flags that override settings, the result of a command, its runtime, access to its store,
 //! and its output for a terminal or the next program. May use: what `cli` may use.
 
-use crate::settings::{HttpAddress, LoadArgs, Loaded, Settings};
+use crate::settings::{ENVIRONMENT_PREFIX, HttpAddress, LoadArgs, Loaded, Settings};
 use crate::store::{Store, file_of};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -96,7 +96,7 @@ impl SettingArgs {
         Settings::load_again(self.sources()?).map_err(|faults| faults.to_string())
     }
 
-    fn sources(&self) -> Result<LoadArgs<std::env::Vars>, String> {
+    fn sources(&self) -> Result<LoadArgs<Vec<(String, String)>>, String> {
         let flags = [
             ("upstream.base_url", &self.upstream),
             ("listen.address", &self.listen),
@@ -113,8 +113,26 @@ impl SettingArgs {
             };
             overrides.push((name.trim().to_owned(), value.to_owned()));
         }
-        Ok(LoadArgs { file: self.config.clone(), env: std::env::vars(), overrides })
+        Ok(LoadArgs { file: self.config.clone(), env: variables()?, overrides })
     }
+}
+
+/// Returns the environment variables. Those of other programs need not be text.
+fn variables() -> Result<Vec<(String, String)>, String> {
+    let mut variables = Vec::new();
+    for (name, value) in std::env::vars_os() {
+        let Ok(name) = name.into_string() else { continue };
+        match value.into_string() {
+            Ok(value) => variables.push((name, value)),
+            Err(_) if name.starts_with(ENVIRONMENT_PREFIX) => {
+                return Err(format!(
+                    "the environment variable {name} is not UTF-8; write another value or unset it"
+                ));
+            }
+            Err(_) => {}
+        }
+    }
+    Ok(variables)
 }
 
 /// Longest wait, when a command ends, for a file that is still being read.
@@ -184,7 +202,7 @@ pub(super) async fn with_store<T>(
     with_store_made_if_absent(url, work).await
 }
 
-/// Works like [`with_store`], but requires the tables of this version.
+/// Works like [`with_store`], but requires tables that this version reads correctly.
 pub(super) async fn with_current_store<T>(
     url: &str,
     work: impl AsyncFnOnce(&Store) -> Result<T, String>,
@@ -196,12 +214,19 @@ pub(super) async fn with_current_store<T>(
     .await
 }
 
-/// Fails when the tables are not those of this version.
+/// Fails when the tables are those of an older version, or when a newer version has changed the meaning of data.
 pub(super) async fn expect_current(store: &Store) -> Outcome {
+    store.can_be_read().await?;
     match store.steps_to_take().await?.is_empty() {
         true => Ok(()),
         false => Err("the tables are not those of this version; run `causeway store migrate` first".to_owned()),
     }
+}
+
+/// Fails like [`expect_current`], and when a newer version does not allow this one to write.
+pub(super) async fn expect_writable(store: &Store) -> Outcome {
+    store.can_be_written().await?;
+    expect_current(store).await
 }
 
 /// Works like [`with_store`], but creates the store when there is none.

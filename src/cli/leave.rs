@@ -1,6 +1,6 @@
 //! `causeway leave`: carries what only the store holds to a v2 of the deployment's own. May use: what `cli` may use.
 
-use super::arguments::{Outcome, SettingArgs, block_on, print_out, say, server, with_current_store};
+use super::arguments::{Outcome, SettingArgs, block_on, expect_writable, print_out, say, server, with_store};
 use crate::app;
 use crate::leave::{self, Place, RunMode, RunParameters};
 use crate::plan::Plan;
@@ -86,7 +86,7 @@ pub(super) fn run(args: &LeaveArgs) -> Result<ExitCode, String> {
     };
     let (v1, target) = (Place { address: v1, key: own_key }, Place { address: args.to.clone(), key: target_key });
     let url = &settings.store.url;
-    let is_clean = block_on(with_current_store(url, async |store| {
+    let is_clean = block_on(with_store(url, async |store| {
         let _alone = only_one(store, url, wanted.run_mode).await?;
         carried(&plan, store, &v1, &target, &wanted, args.json).await
     }))?;
@@ -130,8 +130,9 @@ async fn carried(
     }
 }
 
-/// Checks that the store belongs to this v1.
+/// Checks that this version may write to the store, and that the store belongs to this v1.
 async fn expect_its_deployment(store: &Store, v1: &str) -> Outcome {
+    expect_writable(store).await?;
     let known = store.deployment().await?;
     let is_its = |known: &String| HttpAddress::parse(known) == HttpAddress::parse(v1);
     match known {

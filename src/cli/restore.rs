@@ -7,10 +7,10 @@
 
 use super::arguments::{Outcome, absent, create_private_file, say, with_store_made_if_absent};
 use crate::amount::amount;
-use crate::store::{Store, folder_of, url_of};
+use crate::store::{Store, StoreError, Unfinished, folder_of, url_of, with_ending};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Fills the store at `url` with the contents of `from`.
 ///
@@ -27,30 +27,18 @@ pub(super) async fn run(from: &Path, url: &str, force: bool) -> Outcome {
 }
 
 async fn into_new(from: &Path, url: &str, file: &Path) -> Result<u64, String> {
-    let log = PathBuf::from(with_ending(file, "-wal"));
+    let log = with_ending(file, "-wal");
     if log.exists() {
         // SQLite would read this log as the end of the new store.
         return Err(format!("{} is left of another store; move it away first", log.display()));
     }
-    let unfinished = PathBuf::from(with_ending(file, &format!(".restoring-{}", std::process::id())));
+    let unfinished = with_ending(file, &format!(".restoring-{}", std::process::id()));
     let parameters = url.split_once('?').map_or(String::new(), |(_, given)| format!("?{given}"));
-    let filled = fill(from, &format!("{}{parameters}", url_of(&unfinished)), false).await;
-    let moved = filled.and_then(|rows| put(&unfinished, file).map(|()| rows));
-    remove(&unfinished);
-    moved
-}
-
-/// Removes the file of a store and the files beside it.
-fn remove(store: &Path) {
-    for ending in ["", "-wal", "-shm", ".lock"] {
-        let _ = std::fs::remove_file(with_ending(store, ending));
-    }
-}
-
-fn with_ending(file: &Path, ending: &str) -> std::ffi::OsString {
-    let mut name = file.as_os_str().to_owned();
-    name.push(ending);
-    name
+    // Its name is removed in any case; the complete store has a second one then.
+    let _removed = Unfinished::store(&unfinished);
+    let rows = fill(from, &format!("{}{parameters}", url_of(&unfinished)), false).await?;
+    put(&unfinished, file)?;
+    Ok(rows)
 }
 
 /// Moves a complete store to its final path. Fails when a store exists there by now.
@@ -61,7 +49,7 @@ fn put(whole: &Path, file: &Path) -> Result<(), String> {
         }
         _ => format!("{}: {cause}", file.display()),
     };
-    if Path::new(&with_ending(whole, "-wal")).exists() {
+    if with_ending(whole, "-wal").exists() {
         return Err(format!("{}: its log could not be brought into it", whole.display()));
     }
     // Unlike a move, a link fails when the file already exists.
@@ -100,7 +88,7 @@ fn is_copy(from: &Path) -> Result<bool, String> {
 /// Checks a copy of a SQLite store and converts it to the lines of an export. They are in a file that is deleted when
 /// it is closed. A copy of an older version is first migrated, in a second copy.
 async fn lines_of_copy(from: &Path) -> Result<File, String> {
-    let log = PathBuf::from(with_ending(from, "-wal"));
+    let log = with_ending(from, "-wal");
     if log.metadata().is_ok_and(|log| log.len() > 0) {
         return Err(format!(
             "{} holds writes that are not in {} yet: that is the store of a gateway and no backup; make one with \
@@ -111,8 +99,12 @@ async fn lines_of_copy(from: &Path) -> Result<File, String> {
         ));
     }
     let url = format!("{}?mode=ro&immutable=true", url_of(from));
-    let copy = Store::open_for_upkeep(&url).await?;
-    copy.sound().await?;
+    let of_copy = |fault: StoreError| match fault {
+        StoreError::Damaged(cause) => format!("the backup {} is damaged; use another one: {cause}", from.display()),
+        other => other.to_string(),
+    };
+    let copy = Store::open_for_upkeep(&url).await.map_err(of_copy)?;
+    copy.sound().await.map_err(of_copy)?;
     if !matches!(copy.deployment().await, Ok(Some(_))) {
         return Err(format!(
             "{} holds no store of a gateway: it is another program's, or a copy without the log beside it",
@@ -139,21 +131,17 @@ async fn lines_of(store: &Store, to: &mut File) -> Outcome {
 
 /// Writes the lines of a copy with the tables of an older version. For that, a second copy beside `name` is migrated.
 async fn lines_of_older(from: &Path, name: &Path, to: &mut File) -> Outcome {
-    let newer = PathBuf::from(with_ending(name, ".db"));
+    let newer = with_ending(name, ".db");
+    let _removed = Unfinished::store(&newer);
     let copied = File::open(from).and_then(|mut from| {
         create_private_file(&newer).and_then(|mut newer| std::io::copy(&mut from, &mut newer))
     });
-    let exported = async {
-        copied.map_err(|fault| format!("{}: {fault}", newer.display()))?;
-        let migrated = async |store: &Store| {
-            store.migrate().await?;
-            lines_of(store, to).await
-        };
-        with_store_made_if_absent(&url_of(&newer), migrated).await
+    copied.map_err(|fault| format!("{}: {fault}", newer.display()))?;
+    let migrated = async |store: &Store| {
+        store.migrate().await?;
+        lines_of(store, to).await
     };
-    let exported = exported.await;
-    remove(&newer);
-    exported
+    with_store_made_if_absent(&url_of(&newer), migrated).await
 }
 
 #[cfg(test)]

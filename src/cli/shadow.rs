@@ -1,7 +1,7 @@
 //! `causeway shadow`: reports how answers compare with those of the deployment's own v2. May use: what `cli`
 //! may use.
 
-use super::arguments::{Outcome, SettingArgs, block_on, print_out, say, with_current_store};
+use super::arguments::{Outcome, SettingArgs, block_on, expect_writable, print_out, say, with_current_store};
 use crate::shadow::{Report, text};
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -38,6 +38,7 @@ pub(super) fn run(args: &ShadowArgs) -> Outcome {
             ShadowCommand::Report { json: true, .. } => say!("{:#}", json!(Report::read(store).await?)),
             ShadowCommand::Report { .. } => print_out!("{}", text(&Report::read(store).await?)),
             ShadowCommand::Clear { .. } => {
+                expect_writable(store).await?;
                 store.clear_shadow().await?;
                 say!("All counts and differences are forgotten.");
             }

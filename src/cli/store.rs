@@ -1,12 +1,15 @@
 //! `causeway store`: operators' commands for the gateway's own data. May use: what `cli` may use.
 
 use super::arguments::{
-    Outcome, SettingArgs, block_on, create_private_file, expect_current, say, with_store, with_store_made_if_absent,
+    Outcome, SettingArgs, block_on, create_private_file, expect_current, expect_writable, say, stop_signal,
+    with_store, with_store_made_if_absent,
 };
 use super::restore;
 use crate::amount::amount;
 use crate::run::forget_project;
-use crate::store::{DumpError, Intent, IntentKind, IntentState, Kind, Settled, Store, StoreError, in_words};
+use crate::store::{
+    DumpError, Intent, IntentKind, IntentState, Kind, Settled, Store, StoreError, Unfinished, in_words,
+};
 use crate::units::{micros, now_micros};
 use crate::v2::time;
 use clap::{Args, Subcommand};
@@ -131,31 +134,41 @@ pub(super) fn run(args: &StoreArgs) -> Outcome {
     };
     let url = settings.load()?.store.url;
     block_on(async {
-        if let StoreCommand::Restore { from, force, .. } = &args.command {
-            return restore::run(from, &url, *force).await;
-        }
         let work = async |store: &Store| carry_out(&args.command, store, &url).await;
-        match args.command {
+        match &args.command {
+            StoreCommand::Restore { from, force, .. } => unless_stopped(restore::run(from, &url, *force)).await,
+            StoreCommand::Backup { .. } | StoreCommand::Export { .. } => {
+                unless_stopped(with_store(&url, work)).await
+            }
             StoreCommand::Migrate { plan: false, .. } => with_store_made_if_absent(&url, work).await,
             _ => with_store(&url, work).await,
         }
     })
 }
 
+/// Carries out `work`, which writes a file. A signal ends it in order, so that no unfinished file is left.
+async fn unless_stopped(work: impl Future<Output = Outcome>) -> Outcome {
+    tokio::select! {
+        outcome = work => outcome,
+        () = stop_signal() => Err("stopped by a signal; nothing unfinished is left".to_owned()),
+    }
+}
+
 async fn carry_out(command: &StoreCommand, store: &Store, url: &str) -> Outcome {
-    if matches!(command, StoreCommand::Check(_) | StoreCommand::Export { .. } | StoreCommand::Backup { .. }) {
-        store.can_be_read().await.map_err(|fault| format!("{}: {fault}", in_words(url)))?;
-    }
-    let needs_current = matches!(
-        command,
-        StoreCommand::Check(_)
-            | StoreCommand::Forget { .. }
-            | StoreCommand::Settle { .. }
-            | StoreCommand::Sweep { .. }
-    );
-    if needs_current {
-        expect_current(store).await?;
-    }
+    let fits = match command {
+        StoreCommand::Check(_) => expect_current(store).await,
+        StoreCommand::Export { .. } | StoreCommand::Backup { .. } | StoreCommand::Stats { .. } => {
+            store.can_be_read().await.map_err(String::from)
+        }
+        StoreCommand::Forget { .. } | StoreCommand::Settle { .. } | StoreCommand::Sweep { .. } => {
+            expect_writable(store).await
+        }
+        StoreCommand::Migrate { .. } | StoreCommand::Rebase { .. } => {
+            store.can_be_written().await.map_err(String::from)
+        }
+        StoreCommand::Restore { .. } => Ok(()),
+    };
+    fits.map_err(|fault| format!("{}: {fault}", in_words(url)))?;
     match command {
         StoreCommand::Migrate { plan: true, .. } => steps("would migrate", store.steps_to_take().await),
         StoreCommand::Migrate { .. } => steps("migrated", store.migrate().await),
@@ -300,23 +313,17 @@ async fn export(store: &Store, to: &Path) -> Outcome {
         ErrorKind::AlreadyExists => StoreError::Occupied(to.display().to_string()).to_string(),
         _ => no_copy(fault),
     })?;
+    let unfinished = Unfinished::copy(to);
     let mut writer = BufWriter::new(file);
     let written = store.export(&mut writer).await.map_err(|fault| match fault {
         DumpError::File(cause) => no_copy(cause),
         other => other.to_string(),
     });
-    let lasting = written.and_then(|rows| writer.get_ref().sync_all().map(|()| rows).map_err(no_copy));
-    match lasting {
-        Ok(rows) => {
-            say!("{} written to {}", amount(rows, "row"), to.display());
-            Ok(())
-        }
-        Err(fault) => {
-            // Remove an unfinished file, so that nobody takes it for a backup.
-            let _ = std::fs::remove_file(to);
-            Err(fault)
-        }
-    }
+    let rows = written?;
+    writer.get_ref().sync_all().map_err(no_copy)?;
+    unfinished.complete();
+    say!("{} written to {}", amount(rows, "row"), to.display());
+    Ok(())
 }
 
 async fn check(store: &Store) -> Outcome {

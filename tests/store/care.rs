@@ -184,6 +184,35 @@ async fn a_store_that_a_newer_version_reads_alone_is_neither_checked_nor_copied(
     store.close().await;
 }
 
+/// A command of the older version, which had stayed in a crontab, once deleted data of a newer version.
+#[tokio::test]
+async fn a_store_that_only_a_newer_version_may_write_is_not_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("store.db").display());
+    let store = Store::open(&url, V1).await.unwrap();
+    let newer = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
+                 VALUES (9999, 'newer', true, x'00', 1)";
+    sqlx::query(newer).execute(store.engine().pool()).await.unwrap();
+    let id = "00000000-0000-4000-8000-000000000000";
+    for (least, allowed) in [(9999_i64, false), (1, true)] {
+        sqlx::query("UPDATE service SET min_writer = $1").bind(least).execute(store.engine().pool()).await.unwrap();
+        for command in [
+            vec!["store", "migrate"],
+            vec!["store", "migrate", "--plan"],
+            vec!["store", "sweep", "--purge-older-than", "30d"],
+            vec!["store", "forget", "--project", id, "--yes"],
+            vec!["store", "rebase", "--to", "https://new.example"],
+            vec!["shadow", "clear"],
+        ] {
+            let ended = causeway(&[&command[..], &["--store", &url]].concat());
+            let told = told(&ended);
+            assert_eq!(ended.status.success(), allowed, "{command:?}: {told}");
+            assert!(allowed || told.contains("cannot be used by this version"), "{command:?}: {told}");
+        }
+    }
+    store.close().await;
+}
+
 #[tokio::test]
 async fn commands_that_need_the_tables_of_this_version_say_so_on_an_older_store() {
     let place = Place::sqlite();

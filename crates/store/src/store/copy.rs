@@ -6,6 +6,7 @@ use super::error::StoreError;
 use super::place::{folder_of, private};
 use super::rows::query;
 use super::service::Store;
+use super::unfinished::Unfinished;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -21,19 +22,17 @@ impl Store {
             ErrorKind::AlreadyExists => StoreError::Occupied(file.display().to_string()),
             _ => fault(cause),
         })?;
-        let copied = query("VACUUM INTO $1", &[&file.display().to_string()])
+        let unfinished = Unfinished::copy(file);
+        query("VACUUM INTO $1", &[&file.display().to_string()])
             .execute(self.engine.pool())
             .await
             .map_err(|cause| match StoreError::from(cause) {
                 StoreError::Unavailable(cause) => no_copy(cause),
                 other => other,
             })
-            .and_then(|_| lasting(file).map_err(fault));
-        if copied.is_err() {
-            // An unfinished copy must not look like a complete one.
-            let _ = std::fs::remove_file(file);
-        }
-        copied
+            .and_then(|_| lasting(file).map_err(fault))?;
+        unfinished.complete();
+        Ok(())
     }
 }
 

@@ -62,4 +62,15 @@ impl Store {
             _ => Ok(()),
         }
     }
+
+    /// Checks that this version writes the tables correctly.
+    ///
+    /// # Errors
+    /// [`StoreError::Schema`] when a newer version has changed the tables in a way that this version does not know.
+    pub async fn can_be_written(&self) -> Result<(), StoreError> {
+        match self.engine.tables_version().await? {
+            version if version > self.engine.newest_step() => self.engine.fits_newer_tables(version).await,
+            _ => Ok(()),
+        }
+    }
 }
