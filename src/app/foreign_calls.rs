@@ -21,8 +21,21 @@ impl CallObserver for ForeignCalls {
     fn sent(&self, headers: &HeaderMap, context: &Context) -> Box<dyn CallInFlight> {
         let key = KeyId::passed(headers, &context.meter);
         let permit = key.map(|key| self.budget.observe(key));
-        let (changes, calls) = (self.changes.clone(), Arc::clone(&self.calls));
-        Box::new(ForeignCall { permit, pass: self.breaker.observe(), key, changes, calls, began: Instant::now() })
+        let counted = Counted { calls: Arc::clone(&self.calls), outcome: Outcome::Left, began: Instant::now() };
+        Box::new(ForeignCall { permit, pass: self.breaker.observe(), key, changes: self.changes.clone(), counted })
+    }
+}
+
+/// Counts a call when it is dropped, with the outcome that is known by then.
+struct Counted {
+    calls: Arc<Calls>,
+    outcome: Outcome,
+    began: Instant,
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.calls.add(Called::PassThrough, false, self.outcome, self.began.elapsed());
     }
 }
 
@@ -31,16 +44,15 @@ struct ForeignCall {
     pass: v1::Pass,
     key: Option<KeyId>,
     changes: Changes,
-    calls: Arc<Calls>,
-    began: Instant,
+    counted: Counted,
 }
 
 impl CallInFlight for ForeignCall {
-    fn answered(self: Box<Self>, status: u16, headers: &HeaderMap) {
+    fn answered(mut self: Box<Self>, status: u16, headers: &HeaderMap) {
         if let Some(permit) = self.permit {
             permit.answered(&v1::told(status, headers));
         }
-        self.calls.add(Called::PassThrough, false, Outcome::of_status(status), self.began.elapsed());
+        self.counted.outcome = Outcome::of_status(status);
         self.pass.ended(v1::Ended::of_status(status));
         if let Some(key) = self.key.filter(|_| matches!(status, 401 | 403 | 404)) {
             // The answer may mean that the key has lost access.
@@ -48,8 +60,10 @@ impl CallInFlight for ForeignCall {
         }
     }
 
-    fn unreachable(self: Box<Self>) {
-        self.calls.add(Called::PassThrough, false, Outcome::Unreachable, self.began.elapsed());
-        self.pass.ended(v1::Ended::Unreachable);
+    fn unanswered(mut self: Box<Self>, why: Outcome) {
+        self.counted.outcome = why;
+        if why == Outcome::Unreachable {
+            self.pass.ended(v1::Ended::Unreachable);
+        }
     }
 }

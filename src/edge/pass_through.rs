@@ -3,8 +3,8 @@
 //!
 //! Uses HTTP/1.1 only, with one exchange a connection, so that a large transfer never blocks other requests.
 //!
-//! May use: `context`, `refusal`, `settings`, `trace`, `hop`, `edge::body`, `edge::forwarding`, `edge::layers`,
-//! `edge::problem`, `edge::public_base`.
+//! May use: `context`, `refusal`, `settings`, `tally`, `trace`, `hop`, `edge::body`, `edge::forwarding`,
+//! `edge::layers`, `edge::problem`, `edge::public_base`.
 
 use super::body::{self, Body, Watch, watched};
 use super::forwarding::{request_headers, strip_hop_by_hop};
@@ -15,6 +15,7 @@ use crate::context::{Context, Note};
 use crate::hop::{Hop, HopError, HopSettings, Instance, Retries, Versions, chain};
 use crate::refusal::Refusal;
 use crate::settings::{HttpAddress, PublicSettings, UpstreamSettings};
+use crate::tally::Outcome;
 use crate::trace::{Detail, new_span};
 use futures_util::future::BoxFuture;
 use http::header::TRANSFER_ENCODING;
@@ -67,12 +68,13 @@ pub trait CallObserver: Send + Sync + 'static {
     fn sent(&self, headers: &HeaderMap, context: &Context) -> Box<dyn CallInFlight>;
 }
 
-/// A call in flight on the pass-through. When it is dropped without a method call, it had no answer.
+/// A call in flight on the pass-through. When it is dropped without a method call, the client has left before the
+/// answer.
 pub trait CallInFlight: Send {
     /// Notes that v1 has answered.
     fn answered(self: Box<Self>, status: u16, headers: &HeaderMap);
-    /// Notes that no connection to v1 could be made.
-    fn unreachable(self: Box<Self>);
+    /// Notes that v1 has not answered, and why.
+    fn unanswered(self: Box<Self>, why: Outcome);
 }
 
 /// Notice about the end of v1 for one call.
@@ -224,10 +226,13 @@ impl PassThrough {
             let (method, path) = (parts.method.to_string(), parts.uri.path().to_owned());
             trace.call(span, begun, || Detail::Call { method, path, status });
         }
-        match (call, &answer) {
-            (Some(call), Ok(answer)) => call.answered(answer.status().as_u16(), answer.headers()),
-            (Some(call), Err(Failure::Unreachable(_))) => call.unreachable(),
-            _ => {}
+        if let Some(call) = call {
+            match &answer {
+                Ok(answer) => call.answered(answer.status().as_u16(), answer.headers()),
+                Err(Failure::Unreachable(_)) => call.unanswered(Outcome::Unreachable),
+                Err(Failure::Silent) => call.unanswered(Outcome::Timeout),
+                Err(_) => call.unanswered(Outcome::Broken),
+            }
         }
         answer
     }

@@ -1,13 +1,15 @@
 //! The metrics: their counts, the rules for their names and labels, and that the document lists all.
 
 use crate::support::furnished::Furnished;
-use crate::support::gateway::{Answer, Gateway, WEB};
+use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
+use crate::support::losing::Losing;
 use bytes::Bytes;
-use causeway::sandbox::Seed;
+use causeway::sandbox::{Config, Sandbox, Seed};
 use http::Request;
 use http_body_util::Full;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::time::Duration;
 
 const LISTEN: (&str, &str) = ("admin.listen", "127.0.0.1:0");
 
@@ -35,6 +37,24 @@ fn families(text: &str) -> BTreeMap<String, (String, String)> {
     };
     let help = said("# HELP ");
     said("# TYPE ").into_iter().map(|(name, kind)| (name.clone(), (kind, help[&name].clone()))).collect()
+}
+
+/// A call that v1 carries out counts against the quota of its key, so it has to be counted.
+#[tokio::test]
+async fn a_passed_call_counts_also_when_its_client_leaves() {
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
+    let wire = Losing::before(&serve_sandbox(&sandbox).await).await;
+    wire.fall_silent_for("ada");
+    let gateway = Gateway::with(wire.base_url(), &[LISTEN]).await;
+    let asked = tokio::time::timeout(Duration::from_millis(300), gateway.get("ada", "/api/v1/users/me/")).await;
+    assert!(asked.is_err(), "it was answered");
+    let counted = async {
+        let left = "causeway_v1_calls_total{operation=\"pass_through\",result=\"left\"}";
+        while samples(&text(&gateway).await).get(left) != Some(&1.0) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), counted).await.expect("it was never counted");
 }
 
 #[tokio::test]

@@ -25,6 +25,8 @@ pub enum Outcome {
     Unreachable,
     /// The connection broke, or the answer could not be used.
     Broken,
+    /// The client left before the answer to its passed-through call.
+    Left,
 }
 
 impl Outcome {
