@@ -36,11 +36,11 @@ pub enum StartError {
     Retirement(String),
     #[error("{0}")]
     Native(String),
-    #[error(transparent)]
+    #[error("the setting hints.secrets_file: {0}")]
     Hints(#[from] crate::hints::SecretsError),
     #[error("the shared place (setting shared.url) cannot be used: {0}")]
     Shared(#[from] crate::shared::SharedError),
-    #[error(transparent)]
+    #[error("the settings listen.tls: {0}")]
     Tls(#[from] crate::edge::TlsError),
     #[error(transparent)]
     Traces(#[from] crate::traces::TracesError),

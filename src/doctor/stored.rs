@@ -27,7 +27,9 @@ pub async fn look(settings: &Settings, report: &mut Report) {
         if !file.exists() {
             return not_there(&file, report);
         }
-        is_private(PART, &file, report);
+        if file.is_file() {
+            is_private(PART, &file, report);
+        }
     }
     match Store::open_for_upkeep(url).await {
         Err(fault) => refused(&fault, report),

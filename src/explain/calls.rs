@@ -120,7 +120,8 @@ impl Paths<'_> {
         let when = "unless kept, one call for each 1,000 members";
         let is_long = sets.named.len() > SetNeeds::FEW;
         if sets.any || is_long {
-            let when = if sets.any { "unless kept, to know every set" } else { "unless kept, to know which sets exist" };
+            let when =
+                if sets.any { "unless kept, to know every set" } else { "unless kept, to know which sets exist" };
             let live = self.list_of(kind, when);
             let archived = live.as_ref().and_then(|live| self.at(&kind.archived(&live.path), when));
             further.extend(live.into_iter().chain(archived));

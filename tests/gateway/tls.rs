@@ -323,7 +323,7 @@ async fn a_reload_exchanges_the_certificate_and_connections_live_on() {
     let refused =
         gateway.reload(&[("strict_query", "false")]).await.expect_err("a key of another certificate").to_string();
     assert!(
-        refused.starts_with("nothing was changed: the certificate in ")
+        refused.starts_with("nothing was changed: the settings listen.tls: the certificate in ")
             && refused.contains("cannot be used together"),
         "{refused}"
     );

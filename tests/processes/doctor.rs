@@ -156,7 +156,9 @@ async fn broken_settings_mappings_and_secrets_are_named() {
     set_up.finds(&[("mappings", &mappings)], &[], ["fault", "states.toml", "correct the files"]).await;
     set_up.finds(&[("secrets.key", "short")], &[], ["fault", "32 bytes", "causeway secrets new"]).await;
     set_up.finds(&[("secrets.key_file", "/nonexistent")], &[], ["fault", "cannot be read", "secrets new"]).await;
-    set_up.finds(&[("secrets.key_file", &open)], &[], ["fault", "read by other users", "chmod 600"]).await;
+    set_up
+        .finds(&[("secrets.key_file", &open)], &[], ["fault", "read or changed by other users", "chmod 600"])
+        .await;
     set_up.finds(&[("secrets.key_file", &good)], &[], ["fine", "can be read", ""]).await;
     let no_certificate = [("listen.tls.certificate_file", "/nonexistent"), ("listen.tls.key_file", good.as_str())];
     set_up.finds(&no_certificate, &[], ["fault", "/nonexistent cannot be used", "listen.tls.key_file"]).await;
@@ -194,7 +196,7 @@ async fn files_and_folders_that_cannot_be_used_are_named() {
     let (good, open, short) = (written("t1", token, 0o600), written("t2", token, 0o644), written("t3", "x", 0o600));
     for (file, expected) in [
         (&good, ["fine", "the operators' token can be read", ""]),
-        (&open, ["fault", "read by other users", "chmod 600"]),
+        (&open, ["fault", "read or changed by other users", "chmod 600"]),
         (&short, ["fault", "holds no token", "admin.token_file"]),
         (&set_up.path("t4"), ["fault", "cannot be read", "admin.token_file"]),
     ] {
@@ -203,7 +205,7 @@ async fn files_and_folders_that_cannot_be_used_are_named() {
     let (good, open) = (written("h1", "acme s3cret", 0o600), written("h2", "acme s3cret", 0o644));
     for (file, expected) in [
         (&good, ["fine", "the secrets of webhooks can be read", ""]),
-        (&open, ["fault", "read by other users", "chmod 600"]),
+        (&open, ["fault", "read or changed by other users", "chmod 600"]),
         (&written("h3", "acme", 0o600), ["fault", "line 1", "hints.secrets_file"]),
         (&set_up.path("h4"), ["fault", "cannot be read", "hints.secrets_file"]),
     ] {
@@ -264,7 +266,7 @@ async fn broken_stores_are_named() {
     std::fs::remove_file(set_up.path("store.db")).unwrap();
     set_up.made_store(&set_up.v1).await;
     std::fs::set_permissions(set_up.path("store.db"), std::fs::Permissions::from_mode(0o644)).unwrap();
-    set_up.finds(&[], &[], ["fault", "read by other users", "chmod 600"]).await;
+    set_up.finds(&[], &[], ["fault", "read or changed by other users", "chmod 600"]).await;
     let reading = format!("{}?mode=ro", set_up.store());
     set_up.finds(&[("store.url", &reading)], &[], ["fault", "can only be read", "give the file"]).await;
 }

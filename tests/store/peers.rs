@@ -251,7 +251,7 @@ async fn an_edit_that_removes_values_of_items_is_told_to_all() {
     });
     let (type_id, property) = defining.await.expect("an edit");
     let values = vec![(property, vec![Element { value: json!("large"), option: None }])];
-    let own = OwnWrite { type_id: TypeChange::Set(Some(type_id)), values, ..OwnWrite::default() };
+    let own = OwnWrite { type_id: TypeChange::Set(Some(type_id)), values };
     assert!(one.store.write_item(WORKSPACE, PROJECT, Uuid::from_u128(5), &own).await.expect("a write"));
     let found = two.changes.now();
     edit(&one.store, |edit| edit.detach(type_id, property)).await.expect("an edit");

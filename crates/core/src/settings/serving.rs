@@ -76,7 +76,7 @@ settings! {
     #[derive(Debug, Clone, PartialEq, Eq, Default)]
     AdminSettings {
         /// Host names under which the listener answers, besides addresses and `localhost`.
-        hosts: Vec<String> = Reader::get,
+        hosts: Vec<String> = hosts,
         /// File with the token.
         token_file: Option<PathBuf> = Reader::optional,
         /// The token as text; takes precedence over the file.
@@ -84,6 +84,15 @@ settings! {
         /// Address and port; without them there is no such listener.
         listen: Option<SocketAddr> = admin_listen(token_file.is_some() || token.is_some()),
     }
+}
+
+/// Reads names of hosts. The listener compares them with the `Host` header without its port.
+fn hosts(from: &mut Reader, key: &str) -> Vec<String> {
+    let is_name = |host: &String| {
+        !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte))
+    };
+    let form = "names of hosts without scheme and port, such as \"causeway.internal\"";
+    from.get_where(key, form, |list: &Vec<String>| list.iter().all(is_name))
 }
 
 /// Minimum length of the token. Guessing such a token takes longer than any gateway runs.

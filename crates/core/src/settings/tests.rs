@@ -125,6 +125,10 @@ fn settings_that_silence_the_log_show_a_password_or_contradict_are_refused() {
     let one = "127.0.0.1:8080";
     let found = faults("", &[], &[("listen.address", one), ("admin.listen", one)]);
     assert!(found[0].starts_with("admin.listen") && found[0].contains("listen.address"), "{found:?}");
+    for unusable in ["http://x", "x:8081", "x/y"] {
+        let found = faults("", &[], &[("admin.hosts", unusable)]);
+        assert!(found[0].starts_with("admin.hosts") && found[0].contains("without scheme"), "{found:?}");
+    }
     let few = load("", &[], &[("upstream.concurrency_max", "2")]).unwrap().upstream;
     assert_eq!((few.concurrency_min, few.concurrency_max), (2, 2));
 }
