@@ -306,3 +306,16 @@ async fn a_commit_that_nobody_waits_for_is_followed_by_nothing() {
     drop(all_connections(&store).await);
     assert!(!log.text().contains("no transaction"), "{}", log.text());
 }
+
+/// A process that hangs in the middle of a transaction once blocked the writers of its project until it went on.
+#[tokio::test]
+async fn a_writer_that_hangs_is_ended_and_the_next_one_writes() {
+    let place = Place::postgres().await;
+    let (hanging, next) = (place.open().await, place.open().await);
+    let before = hanging.bump_epoch(PROJECT, Vec::new(), None, true).await.unwrap();
+    let mut writing = hanging.engine().writing().await.unwrap();
+    sqlx::query("UPDATE project SET epoch = epoch + 100").execute(&mut *writing).await.unwrap();
+    let written = next.bump_epoch(PROJECT, Vec::new(), None, true).await;
+    assert_eq!(written.unwrap(), before + 1);
+    assert!(writing.commit().await.is_err());
+}

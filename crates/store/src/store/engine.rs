@@ -250,7 +250,8 @@ impl Engine {
         };
         let begin = match self.kind {
             Kind::Sqlite => "BEGIN IMMEDIATE",
-            Kind::Postgres => "BEGIN",
+            // A process that hangs must not keep the locks of its rows: after this time PostgreSQL ends its session.
+            Kind::Postgres => "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 2000",
         };
         self.recheck_writable().await;
         let ending = self.writes.ending();

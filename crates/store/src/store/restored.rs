@@ -4,7 +4,7 @@
 
 use super::dump::{DumpError, FORM, Line};
 use super::emptied::{Growing, clear, run};
-use super::engine::Engine;
+use super::engine::{Engine, Kind};
 use super::service::Store;
 use super::session::Session;
 use super::tables::{TABLES, Table, all_empty, all_known};
@@ -26,6 +26,10 @@ impl Store {
             return Err(DumpError::NotEmpty);
         }
         let mut writing = engine.writing().await?;
+        if engine.kind() == Kind::Postgres {
+            // The lines may arrive slowly.
+            run(&mut writing, "SET LOCAL idle_in_transaction_session_timeout = 0").await?;
+        }
         let growing = Growing::of(&mut writing).await?;
         if empty {
             run(&mut writing, "DELETE FROM service").await?;
