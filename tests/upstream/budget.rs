@@ -41,6 +41,23 @@ fn wait_of(outcome: Result<V1Response, V1Error>) -> u64 {
     shortage.wait.as_secs()
 }
 
+/// A reload may name another key of the gateway's own.
+#[tokio::test]
+async fn the_quota_of_the_own_key_goes_over_to_another_key_and_what_was_used_stays_used() {
+    let v1 = ScriptedV1::start().await;
+    v1.expect(me().repeated());
+    let client = paced(v1.base_url(), 5, 0);
+    for key in ["own", "other"] {
+        for _ in 0..5 {
+            ask(&client, key, &context()).await.expect("within the quota");
+        }
+    }
+    client.budget.serve(Some(V1Key::new("other").id()));
+    ask(&client, "other", &context()).await.expect("it is the gateway's own now");
+    assert!(wait_of(ask(&client, "own", &context()).await) > 50);
+    v1.finish();
+}
+
 #[tokio::test]
 async fn no_more_calls_are_sent_than_the_quota_allows_each_key() {
     let v1 = ScriptedV1::start().await;

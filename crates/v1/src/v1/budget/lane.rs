@@ -20,15 +20,13 @@ pub(super) use others::Others;
 pub use others::Processes;
 use others::{JOINING, Opens, wait_for_part};
 use parking_lot::{Mutex, MutexGuard};
-use state::State;
+use state::{FullPool, LOOK_AGAIN, State};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-/// Longest wait before the pool is asked again, because other processes may give back what they reserved.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Pause after Redis has not answered for a call.
 const AWAY: Duration = Duration::from_millis(20);
 /// A part is large enough when it has room for this many more calls.
@@ -165,7 +163,8 @@ impl Lane {
                         Err(wait) => {
                             drop(sent);
                             sleep_until((Instant::now() + wait.min(LOOK_AGAIN)).min(deadline)).await;
-                            self.state().pool_opens = None;
+                            self.state().full = None;
+                            self.look_again();
                         }
                     }
                 }
@@ -200,14 +199,14 @@ impl Lane {
         let (mut state, now) = (self.state(), Instant::now());
         match reserved {
             Reserved::Yes(ticket, count) => {
-                state.pool_opens = None;
+                state.full = None;
                 state.elsewhere = Some((count.saturating_sub(state.window.own()), now));
                 Ok(Some(ticket))
             }
             // v1 allows more than this process knew, so check again at once.
             Reserved::Wait(_, learned) if state.window.learn(learned) => Err(Duration::ZERO),
             Reserved::Wait(wait, _) => {
-                state.pool_opens = Some(now + wait);
+                state.full = Some(FullPool { opens: now + wait, share, at: now });
                 Err(wait)
             }
             // The use of all processes is unknown now. By its own part, this process may be allowed fewer calls.
@@ -216,7 +215,7 @@ impl Lane {
                 Err(AWAY)
             }
             Reserved::Away(ticket) => {
-                state.pool_opens = None;
+                state.full = None;
                 Ok(Some(ticket))
             }
         }
@@ -241,7 +240,7 @@ impl Lane {
     fn opens(&self, state: &State, more: usize, priority: Priority, now: Instant) -> Opens {
         let share = self.share(state, priority);
         let opens = state.window.opens(more, share, now);
-        let by_all = state.pool_opens.map_or(opens, |pool| opens.max(pool));
+        let by_all = state.pool_opens(share, now).map_or(opens, |pool| opens.max(pool));
         let part = self.others.own_part(share, state.window.quota());
         let by_part = part.map_or(by_all, |part| by_all.max(state.window.opens_for_own(more, part, now)));
         Opens { by_all, by_part }
@@ -294,15 +293,17 @@ impl Lane {
     /// Checks whether little is left for reads, or calls wait.
     pub(super) fn is_short(&self) -> bool {
         let state = self.state();
-        let left = self.share(&state, Priority::Read).saturating_sub(state.used());
-        left <= state.window.quota() / 4 || state.is_closed() || state.first().is_some()
+        let share = self.share(&state, Priority::Read);
+        let left = share.saturating_sub(state.used());
+        left <= state.window.quota() / 4 || state.is_closed(share) || state.first().is_some()
     }
 
     /// Checks whether twice `calls` of this priority could be made at once, and no call waits.
     pub(super) fn spares(&self, priority: Priority, calls: usize) -> bool {
         let state = self.state();
-        let left = self.share(&state, priority).saturating_sub(state.used());
-        2 * calls <= left && !state.is_closed() && state.first().is_none()
+        let share = self.share(&state, priority);
+        let left = share.saturating_sub(state.used());
+        2 * calls <= left && !state.is_closed(share) && state.first().is_none()
     }
 
     /// Returns the time until one more call of this priority could be made.
@@ -344,6 +345,12 @@ impl Lane {
         let state = self.state();
         let (quota, learned) = (state.window.quota(), state.window.learned());
         Demand { used: state.window.own(), waiting: state.wanted, quota, learned }
+    }
+
+    /// Sets the quota of the key from now on. Calls that were counted stay counted.
+    pub(super) fn limit(&self, quota: Quota) {
+        self.state().window.limit(quota);
+        self.look_again();
     }
 
     /// Takes in how much other processes use, and the quota that v1 was seen to allow them. If it is larger than the

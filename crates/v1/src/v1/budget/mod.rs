@@ -200,7 +200,16 @@ impl Budget {
 
     /// Sets the gateway's own key from now on. Earlier calls with it count as a client's.
     pub fn serve(&self, key: Option<KeyId>) {
-        *self.inner.service.lock() = key;
+        let before = std::mem::replace(&mut *self.inner.service.lock(), key);
+        if before == key {
+            return;
+        }
+        for key in [before, key].into_iter().flatten() {
+            let (quota, lane) = (self.quota_of(key), self.inner.lanes.lock().get(&key).cloned());
+            if let Some(lane) = lane {
+                lane.limit(quota);
+            }
+        }
     }
 
     /// Checks whether the calls of `key` are paced at all.

@@ -79,6 +79,12 @@ impl Window {
         Self { quota, learns, length, under_way: 0, counted, counted_calls: 0, closed: None, tells: false }
     }
 
+    /// Sets the quota from now on.
+    pub(super) fn limit(&mut self, quota: Quota) {
+        let Self { quota, learns, .. } = Self::new(quota, self.length);
+        (self.quota, self.learns) = (quota, learns);
+    }
+
     /// Returns the known number of calls allowed in each window.
     pub(super) fn quota(&self) -> usize {
         self.quota

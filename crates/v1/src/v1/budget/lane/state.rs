@@ -11,6 +11,9 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+/// Longest time for which a refusal of the pool counts, and longest wait before the pool is asked again: other
+/// processes may return calls.
+pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Time for which the last known use by other processes counts.
 const BELIEVED: Duration = Duration::from_secs(10);
 
@@ -20,8 +23,8 @@ pub(super) struct State {
     pub queues: [VecDeque<Arc<Notify>>; Priority::COUNT],
     /// Calls for which requests have reserved room and that are not made yet; the window already counts them.
     pub kept: HashMap<RequestNumber, ReservedRoom>,
-    /// Time when the pool will have room again, by its last answer.
-    pub pool_opens: Option<Instant>,
+    /// Last answer of the pool, when that was a refusal.
+    pub full: Option<FullPool>,
     /// Counted calls of the other processes, and the time of this figure.
     pub elsewhere: Option<(usize, Instant)>,
     /// Time of the last request to the pool that only asked for this figure.
@@ -30,6 +33,17 @@ pub(super) struct State {
     pub wanted: usize,
     /// Time since which the part of this process is too small.
     pub short: Option<Instant>,
+}
+
+/// Refusal of the pool of all processes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FullPool {
+    /// Time when the pool will have room again.
+    pub opens: Instant,
+    /// Number of counted calls up to which room was wanted. Calls of a higher priority may use more.
+    pub share: usize,
+    /// Time of the answer.
+    pub at: Instant,
 }
 
 /// Room that a request has reserved.
@@ -48,7 +62,7 @@ impl State {
             window,
             queues: Default::default(),
             kept: HashMap::new(),
-            pool_opens: None,
+            full: None,
             elsewhere: None,
             looked: None,
             wanted: 0,
@@ -62,8 +76,17 @@ impl State {
         self.window.used().max(self.window.own() + elsewhere)
     }
 
-    pub fn is_closed(&self) -> bool {
-        self.window.closed().is_some() || self.pool_opens.is_some_and(|opens| opens > Instant::now())
+    /// Returns the time until which the pool has no room for calls that may use up to `share`, as far as it was asked
+    /// a moment ago.
+    pub fn pool_opens(&self, share: usize, now: Instant) -> Option<Instant> {
+        let full = self.full.filter(|full| share <= full.share && now - full.at < LOOK_AGAIN);
+        full.map(|full| full.opens)
+    }
+
+    /// Checks whether v1 or the pool refuses calls that may use up to `share`.
+    pub fn is_closed(&self, share: usize) -> bool {
+        let now = Instant::now();
+        self.window.closed().is_some() || self.pool_opens(share, now).is_some_and(|opens| opens > now)
     }
 
     pub fn first(&self) -> Option<&Arc<Notify>> {
@@ -76,5 +99,23 @@ impl State {
         let own = &self.queues[priority as usize];
         let place = waiter.and_then(|waiter| own.iter().position(|known| Arc::ptr_eq(known, waiter)));
         more_urgent + place.unwrap_or(own.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::window::Quota;
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refusal_of_the_pool_counts_for_a_moment_and_for_calls_that_may_use_no_more() {
+        let (mut state, now) = (State::new(Window::new(Quota::Fixed(60), 6 * LOOK_AGAIN)), Instant::now());
+        let opens = now + 5 * LOOK_AGAIN;
+        state.full = Some(FullPool { opens, share: 54, at: now });
+        assert_eq!(state.pool_opens(44, now), Some(opens));
+        assert_eq!(state.pool_opens(54, now), Some(opens));
+        assert_eq!(state.pool_opens(60, now), None);
+        assert!(state.is_closed(54) && !state.is_closed(60));
+        assert_eq!(state.pool_opens(54, now + LOOK_AGAIN), None);
     }
 }
