@@ -169,7 +169,9 @@ impl Breaker {
         self.open_when_silent();
         let begun = Instant::now();
         let probe = self.turn(begun)?;
-        if self.0.waiting.fetch_add(1, Ordering::Relaxed) == 0 {
+        // v1 owes an answer from the first call on, and is silent only when all of the last few calls wait for long.
+        let waiting = self.0.waiting.fetch_add(1, Ordering::Relaxed) + 1;
+        if waiting == 1 || waiting == WAITING {
             self.0.owed.store(self.stamp(), Ordering::Relaxed);
         }
         Ok(Pass { breaker: self.clone(), path, probe, own: true, begun, open: true })

@@ -188,6 +188,7 @@ async fn silence_opens_it_only_when_several_wait() {
     advance(10 * SILENCE).await;
     assert!(!breaker.has_stopped_calls(), "few that wait may have asked for much");
     let more = breaker.admit(9).unwrap();
+    assert!(!breaker.has_stopped_calls(), "the last one has just begun");
     more.ended(Ended::Answered);
     let more = breaker.admit(9).unwrap();
     advance(SILENCE - SECOND).await;
