@@ -63,6 +63,10 @@ impl CallInFlight for ForeignCall {
     fn unanswered(mut self: Box<Self>, why: Outcome) {
         self.counted.outcome = why;
         if why == Outcome::Unreachable {
+            // v1 has not received it, so it does not count against the quota.
+            if let Some(permit) = self.permit {
+                permit.not_sent();
+            }
             self.pass.ended(v1::Ended::Unreachable);
         }
     }

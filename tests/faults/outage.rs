@@ -274,6 +274,18 @@ async fn a_key_that_v1_refuses_on_the_pass_through_is_proven_anew() {
     stage.gateway.get("bob", &states).await.expect_problem(502, "upstream_error");
 }
 
+/// v1 counts no call that it never received.
+#[tokio::test]
+async fn calls_of_the_pass_through_that_do_not_reach_v1_use_none_of_its_quota() {
+    let stage = Stage::with(&[("upstream.quota", "6")]).await;
+    stage.switch.set(Line::Refusing).await;
+    for _ in 0..12 {
+        assert!(stage.gateway.get("ada", "/api/v1/users/me/").await.status >= 500);
+    }
+    stage.switch.set(Line::Up).await;
+    stage.recovered(&format!("{WEB}/states/")).await;
+}
+
 #[tokio::test]
 async fn a_gateway_key_that_is_revoked_during_the_outage_is_dead_at_once() {
     let stage = Stage::with(&[("secrets.key", "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")]).await;
