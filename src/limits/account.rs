@@ -60,6 +60,13 @@ impl Account {
         Self { shape, heard: None, owed: 0, charging: 0, waiting: Vec::new(), used: now, queued: false }
     }
 
+    /// Sets the shape of the bucket, which a reload may have changed. Redis is asked anew then.
+    pub fn reshape(&mut self, shape: Shape) {
+        if self.shape != shape {
+            (self.shape, self.heard) = (shape, None);
+        }
+    }
+
     /// Returns the microseconds until the bucket is full, as far as known.
     fn debt(&self, heard: i64, at: Instant, now: Instant) -> i64 {
         let passed = micros(now.saturating_duration_since(at));
@@ -179,6 +186,19 @@ mod tests {
         let later = now + Duration::from_millis(99);
         assert!(matches!(account.take(later), SlotResult::Refused(wait) if wait == Duration::from_millis(1)));
         assert!(matches!(account.take(now + Duration::from_millis(100)), SlotResult::Ask));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn another_limit_counts_at_once_and_redis_is_asked_anew() {
+        let (mut account, now) = (account(60), Instant::now());
+        account.heard(Vec::new(), 0, 60 * SECOND, now);
+        assert!(matches!(account.take(now), SlotResult::Refused(_)));
+        account.reshape(Shape::of(60));
+        assert!(matches!(account.take(now), SlotResult::Refused(_)), "nothing has changed");
+        account.reshape(Shape::of(600));
+        assert!(matches!(account.take(now), SlotResult::Ask));
+        account.heard(Vec::new(), 0, 0, now);
+        assert_eq!(let_through(&mut account, now), 150);
     }
 
     #[tokio::test(start_paused = true)]

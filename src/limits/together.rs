@@ -81,6 +81,7 @@ impl Inner {
         let mut state = self.state.lock();
         let State { accounts, queue } = &mut *state;
         let account = accounts.entry(place).or_insert_with(|| Account::new(Shape::of(limit), now));
+        account.reshape(Shape::of(limit));
         let taken = match account.take(now) {
             SlotResult::Refused(wait) => return Ok(Err(wait)),
             SlotResult::Go(left) => Ok(Ok(left)),
