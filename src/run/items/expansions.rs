@@ -270,13 +270,13 @@ fn parent(id: Uuid, name: &str, sequence_id: i64) -> Value {
     json!({"id": id, "name": name, "sequence_id": sequence_id})
 }
 
-/// Returns one parent. The store knows the name of a hidden parent that was archived through the gateway. Any other
-/// hidden parent is shown only by its child, without a name (trap 50, `lists_expand_parent`).
+/// Returns one parent. The store knows the name of a hidden parent that was archived through the gateway in the same
+/// project. Any other hidden parent is shown only by its child, without a name (trap 50, `lists_expand_parent`).
 async fn read(job: &InProject<'_>, id: Uuid, child: Uuid) -> Result<Value, Refusal> {
     match job.read_item(id).await {
         Ok(item) => Ok(parent(id, &item.name, item.sequence_id)),
         Err(Refusal::NotFound { .. }) => {
-            if let Some((name, number)) = job.runner.store.archived_names(&[id]).await?.get(&id) {
+            if let Some((name, number)) = job.runner.store.archived_names(job.card.id, &[id]).await?.get(&id) {
                 return Ok(parent(id, name, *number));
             }
             let child = job.read_record_fields(job.work_items()?, child, CHILD).await?;
@@ -324,7 +324,7 @@ async fn walk(job: &InProject<'_>, wanted: &[(Uuid, Uuid)]) -> Result<HashMap<Uu
     }
     let unseen: Vec<Uuid> = wanted.iter().filter(|id| !live.contains_key(*id)).copied().collect();
     if !unseen.is_empty() {
-        let names = job.runner.store.archived_names(&unseen).await?;
+        let names = job.runner.store.archived_names(job.card.id, &unseen).await?;
         hidden.extend(names.iter().map(|(id, (name, number))| (*id, parent(*id, name, *number))));
     }
     hidden.extend(live);

@@ -73,6 +73,37 @@ async fn several_candidates_are_reported_until_a_write_decides() {
     assert!(open(&place).await.is_empty());
 }
 
+/// A client that repeats a create whose answer was lost, and loses the second answer too.
+#[tokio::test]
+async fn two_equal_lost_creates_take_one_item_each() {
+    let place = with_text(&[]).await;
+    for _ in 0..2 {
+        place.wire.lose("POST");
+        place.gateway.post("ada", ITEMS, named("twin")).await.expect(504);
+    }
+    let list = place.gateway.get("ada", &format!("{ITEMS}?search=twin")).await.expect(200);
+    assert_eq!(list.data().len(), 2);
+    for row in list.data() {
+        let read = place.gateway.get("ada", &one(row["id"].as_str().unwrap())).await.expect(200);
+        assert_eq!(read.json["custom_fields"]["text"]["value"], "twin");
+    }
+    assert!(open(&place).await.is_empty());
+}
+
+/// The second create cannot have made the item of the first, which is older than the second request.
+#[tokio::test]
+async fn equal_lost_creates_are_decided_from_the_one_that_has_one_candidate() {
+    let place = with_text(&[]).await;
+    place.wire.lose("POST");
+    place.gateway.post("ada", ITEMS, named("twin")).await.expect(504);
+    tokio::time::sleep(std::time::Duration::from_millis(5500)).await;
+    place.wire.lose("POST");
+    place.gateway.post("ada", ITEMS, named("twin")).await.expect(504);
+    let list = place.gateway.get("ada", ITEMS).await.expect(200);
+    assert_eq!(list.data().iter().filter(|row| row["name"] == "twin" && !row["type_id"].is_null()).count(), 2);
+    assert!(open(&place).await.is_empty());
+}
+
 #[tokio::test]
 async fn an_item_of_another_request_never_gets_the_values_of_a_lost_create() {
     let place = with_text(NOW).await;

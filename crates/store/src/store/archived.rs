@@ -72,13 +72,14 @@ impl Store {
         Ok(value(self.engine.pool(), query(text, &[&item])).await?.flatten())
     }
 
-    /// Returns titles and numbers of those `items` that were archived through the gateway.
-    pub async fn archived_names(&self, items: &[Uuid]) -> Result<ArchivedNames, StoreError> {
+    /// Returns titles and numbers of those `items` of the project that were archived through the gateway.
+    pub async fn archived_names(&self, project: Uuid, items: &[Uuid]) -> Result<ArchivedNames, StoreError> {
         let text = format!(
-            "SELECT id, archived_name, archived_number FROM work_item WHERE archived_name IS NOT NULL AND id IN {}",
-            self.engine.kind().elements("$1")
+            "SELECT id, archived_name, archived_number FROM work_item WHERE archived_name IS NOT NULL \
+             AND project_id = $1 AND id IN {}",
+            self.engine.kind().elements("$2")
         );
-        all(self.engine.pool(), query(sql(text), &[&items]), |cells| {
+        all(self.engine.pool(), query(sql(text), &[&project, &items]), |cells| {
             Ok((cells.next()?, (cells.next()?, cells.next()?)))
         })
         .await

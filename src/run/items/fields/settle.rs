@@ -159,7 +159,7 @@ async fn end(
     recorded: &ProjectItems,
     listed: &mut Listed,
 ) -> Result<bool, Refusal> {
-    let mut tolerated = 0;
+    let (mut tolerated, mut is_undecided) = (0, false);
     for intent in open {
         let item = items.iter().find(|item| Some(item.id) == intent.item);
         let settled = match item {
@@ -174,10 +174,11 @@ async fn end(
                 job.runner.store.settle_left(intent, Settled::Dropped).await?;
             }
             (ItemSource::Deciding, IntentState::Ambiguous) => tolerated += 1,
-            _ => return Err(Refusal::WriteUndecided),
+            // Another create may be decided, and then this one too.
+            _ => is_undecided = true,
         }
     }
-    Ok(tolerated < open.len())
+    if is_undecided { Err(Refusal::WriteUndecided) } else { Ok(tolerated < open.len()) }
 }
 
 /// The moment that an item shows: the present recorded data, or the data recorded before the item was read.
@@ -371,7 +372,8 @@ fn of_update(intent: &Intent, item: &Item) -> Evidence {
     }
 }
 
-/// Assigns a create to the only item that it can have created; false when there is none yet, or several.
+/// Assigns a create to the item that it can have created; false when there is none yet, or when other writes may have
+/// created it too. Lost creates that store the same are interchangeable.
 async fn settle_create(
     job: &InProject<'_>,
     intent: &Intent,
@@ -381,21 +383,20 @@ async fn settle_create(
     let (store, items) = (&job.runner.store, listed.for_create(job, intent).await?);
     let may_be = |intent: &Intent, item: &Newest| may_have_made(job, intent, item, recorded);
     let candidates: Vec<&Newest> = items.iter().filter(|item| may_be(intent, item)).collect();
-    let [only] = candidates.as_slice() else {
-        if candidates.len() > 1 {
-            report(store, intent, IntentState::Ambiguous).await?;
-        }
-        return Ok(false);
-    };
-    // Another create with other values may have created the item just as well.
-    let creates = recorded.open.iter().filter(|other| other.kind == IntentKind::Create && other.id != intent.id);
-    if creates.clone().any(|other| may_be(other, only) && other.own != intent.own) {
+    let Some(first) = candidates.first() else { return Ok(false) };
+    let creates = recorded.open.iter().filter(|other| other.kind == IntentKind::Create);
+    let (equal, different): (Vec<&Intent>, Vec<&Intent>) = creates.partition(|other| other.own == intent.own);
+    let made_all = equal.iter().filter(|other| candidates.iter().all(|item| may_be(other, item))).count();
+    // With more items than creates, one of them is of an unknown write.
+    let is_decided = made_all >= candidates.len()
+        && !different.iter().any(|other| candidates.iter().any(|item| may_be(other, item)));
+    if !is_decided {
         report(store, intent, IntentState::Ambiguous).await?;
         return Ok(false);
     }
-    let bound = store.settle_left(intent, Settled::Done(only.id)).await?;
+    let bound = store.settle_left(intent, Settled::Done(first.id)).await?;
     if bound {
-        tracing::info!(intent = %intent.id, item = %only.id, "a new item whose answer was lost has its values");
+        tracing::info!(intent = %intent.id, item = %first.id, "a new item whose answer was lost has its values");
     }
     Ok(bound)
 }
