@@ -50,6 +50,7 @@ pub(in crate::run) async fn update_given(
 ) -> Result<Reply, Refusal> {
     let (resource, id) = (job.resource(), stored.record.id);
     checks::order_of_dates(resource, given, Some(&stored.v2_members()))?;
+    let is_listed = write.before().is_some_and(|kept| kept.value.get(id).is_some());
     let mut outgoing = outgoing::update(resource, given);
     let mut v1 = stored.v1_members();
     if !outgoing.body.is_empty() {
@@ -57,7 +58,13 @@ pub(in crate::run) async fn update_given(
         v1 = job.merge_or_reread(resource, id, &v1, &outgoing.body, &answer).await?;
     }
     job.keep(resource, id, &outgoing, &v1).await?;
-    finish(job, write, &v1).await
+    if is_listed {
+        return finish(job, write, &v1).await;
+    }
+    // An archived record stays outside the list of the live ones.
+    let held = job.translate_written(resource, &v1).await?;
+    write.finish(|before| before.with(&[]));
+    Ok(job.record_reply(held.record.json))
 }
 
 /// Begins the write and finds the addressed record: in the cache, or with a fresh read.

@@ -2,9 +2,11 @@
 
 use crate::operations::scene::{ADA, BOB, ONE, P, Scene, THEN, WEB, but, list};
 use crate::support::gateway::Gateway;
+use crate::support::past_gateway::in_web;
 use crate::support::scripted::Exchange;
 use causeway::sandbox::Seed;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 const FIELDS: &str = "id,name,description,status,start_date,target_date,lead,members,sort_order,logo_props,external_id,external_source,archived_at,created_at,created_by";
 
@@ -148,4 +150,22 @@ async fn an_archived_one_is_shown_and_v1_says_that_it_takes_no_change() {
     assert!(problem.text("detail").contains("Archived module cannot be edited"), "{}", problem.json);
     let absent = format!("{WEB}/modules/00000000-0000-4000-a000-00000000dead/");
     gateway.patch("ada", &absent, json!({"name": "New"})).await.expect_problem(404, "resource_not_found");
+}
+
+/// v1 is not asked about such a change, and once the module came back into the list for everybody.
+#[tokio::test]
+async fn an_archived_one_that_is_changed_in_the_store_alone_stays_out_of_the_list() {
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("cache.collection", "1s")]).await;
+    let path = format!("{WEB}/modules/");
+    let body = json!({"name": "old", "status": "completed"});
+    let old = gateway.post("ada", &path, body).await.expect(201).text("id");
+    in_web(gateway.sandbox(), "POST", &format!("modules/{old}/archive/"), &json!({}));
+    tokio::time::sleep(Duration::from_millis(1200)).await;
+    let before = gateway.get("ada", &path).await.expect(200).column("id");
+    assert!(!before.contains(&json!(old)));
+    for body in [json!({}), json!({"logo_props": {"emoji": "x"}})] {
+        gateway.patch("ada", &format!("{path}{old}/"), body).await.expect(200);
+        let after = gateway.get("ada", &path).await.expect(200);
+        assert_eq!(after.column("id"), before);
+    }
 }
