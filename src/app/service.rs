@@ -225,7 +225,7 @@ impl Service {
             counts: self.counts.as_ref().map(|counts| counts.with_plan(&compiled.plan)),
             compiled,
             document,
-            idempotency: idempotency(settings, &lasting.store, keyring.clone()),
+            idempotency: idempotency(settings, &lasting.store, keyring.clone()).following(&self.idempotency),
             keyring,
             access,
             oauth,

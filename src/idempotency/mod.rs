@@ -77,6 +77,14 @@ impl Idempotency {
         Self(Arc::new(Inner { store, sealer: Sealer::new(keyring), bounds, made }))
     }
 
+    /// Returns the same service, in which the records stay known that requests without a key created through `before`.
+    #[must_use]
+    pub fn following(self, before: &Self) -> Self {
+        let Inner { store, sealer, bounds, .. } = &*self.0;
+        let (store, sealer, bounds) = (store.clone(), sealer.clone(), *bounds);
+        Self(Arc::new(Inner { store, sealer, bounds, made: before.0.made.clone() }))
+    }
+
     /// Notes the record that a request without a key created, so that it is not taken for one of a request with a key.
     pub fn made_without_key(&self, answer: &Result<Reply, Refusal>) {
         if let Some(id) = answer::record_of(answer) {
@@ -178,8 +186,9 @@ impl Repeated {
     async fn find_out(self, mut job: Job) -> Result<Reply, Refusal> {
         let inner = &self.kept.0;
         let until = self.attempt.earlier_until;
+        let everybody = !job.shows_makers();
         let looked = async {
-            let (others, ambiguous) = inner.store.records_of_others(&self.attempt).await?;
+            let (others, ambiguous) = inner.store.records_of_others(&self.attempt, everybody).await?;
             let is_anothers = |id: &Uuid| others.contains(id) || inner.made.contains(id);
             job.look_up(self.attempt.began_at, until, &is_anothers, ambiguous).await
         };

@@ -82,10 +82,19 @@ async fn an_attempt_is_taken_over_when_its_time_is_over(place: Place) {
     assert_eq!(third.earlier_until, 9);
     let Repeatable::New(other) = begin(&store, "other").await else { panic!("another one") };
     store.keep_answer(&other, &KeptAnswer { sealed: "s".into(), with: "w".into() }, Some(ADA)).await.expect("kept");
-    assert_eq!(store.records_of_others(&third).await.expect("read"), (HashSet::from([ADA]), false));
+    assert_eq!(store.records_of_others(&third, false).await.expect("read"), (HashSet::from([ADA]), false));
     let alike = RepeatableRequest { fingerprint: request("one").fingerprint, ..request("alike") };
     assert!(matches!(store.begin_repeatable(alike, &BOUNDS).await, Ok(Repeatable::New(_))));
-    assert!(store.records_of_others(&third).await.expect("read").1, "one like it runs");
+    assert!(store.records_of_others(&third, false).await.expect("read").1, "one like it runs");
+    let bob = RepeatableRequest { user: Uuid::from_u128(3), ..request("of bob") };
+    let Repeatable::New(of_bob) = store.begin_repeatable(bob, &BOUNDS).await.expect("found") else { panic!("new") };
+    let his = Uuid::from_u128(77);
+    store
+        .keep_answer(&of_bob, &KeptAnswer { sealed: "s".into(), with: "w".into() }, Some(his))
+        .await
+        .expect("kept");
+    assert_eq!(store.records_of_others(&third, false).await.expect("read").0, HashSet::from([ADA]));
+    assert_eq!(store.records_of_others(&third, true).await.expect("read").0, HashSet::from([ADA, his]));
     store.free_repeatable(&third).await.expect("freed");
     assert!(matches!(begin(&store, "one").await, Repeatable::New(_)));
 }

@@ -396,6 +396,7 @@ async fn a_record_of_somebody_elses_request_is_no_answer() {
         let lost = post(gateway, "ada", &path, &sent, &key).await;
         assert!([502, 504].contains(&lost.status), "{}", lost.json);
         gateway.post("ada", place, other.clone()).await.expect(201);
+        gateway.reload(&[]).await.expect("a reload");
         let again = post(gateway, "ada", &path, &sent, &key).await;
         again.expect_problem(502, "upstream_error");
         assert_eq!(rows(gateway, &path, sent["name"].as_str().expect("a name")).await, 1);

@@ -41,6 +41,11 @@ pub enum Looked {
 }
 
 impl Job {
+    /// Checks whether records of the resource show who created them. Those that v1 does not have do not.
+    pub fn shows_makers(&self) -> bool {
+        self.resource().source != Source::Own
+    }
+
     /// Looks for the outcome of an attempt at this write that began at `began`, and that v1 may carry out until
     /// `until`. Records for which `is_anothers` is true belong to other requests; with `ambiguous`, any record found
     /// may belong to another request too.
@@ -133,7 +138,7 @@ impl Job {
         let list =
             self.sibling(Method::Get, Answer::Page, "").ok_or_else(|| Refusal::internal("no list to look in"))?;
         let v1 = self.resource().v1.as_ref().is_some_and(|v1| v1.collection.is_some());
-        if v1 && !self.resource().reads_alone() {
+        if v1 {
             self.load_since(self.resource(), Instant::now()).await?;
         }
         let mut found = Vec::new();

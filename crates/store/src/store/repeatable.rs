@@ -207,17 +207,25 @@ impl Store {
         self.engine.write(query(text, &[&attempt.request.id, &attempt.id, &until])).await.map(drop)
     }
 
-    /// Returns the records that other requests of the person are known to have created, and whether the outcome of
-    /// another request with the same fingerprint is open, so that a record that is found could belong to that request.
-    pub async fn records_of_others(&self, attempt: &Attempt) -> Result<(HashSet<Uuid>, bool), StoreError> {
-        let text = "SELECT record_id, state, fingerprint FROM repeatable_request WHERE user_id = $1 AND id <> $2";
-        let rows = query(text, &[&attempt.request.user, &attempt.request.id]).fetch_all(self.engine.pool()).await?;
+    /// Returns the records that other requests of the person are known to have created, or of `everybody` where records
+    /// do not show who made them. Also returns whether the outcome of another request with the same fingerprint is open,
+    /// so that a record that is found could belong to that request.
+    pub async fn records_of_others(
+        &self,
+        attempt: &Attempt,
+        everybody: bool,
+    ) -> Result<(HashSet<Uuid>, bool), StoreError> {
+        let text = "SELECT record_id, state, fingerprint, user_id FROM repeatable_request \
+                    WHERE (user_id = $1 OR $3 = 1) AND id <> $2";
+        let asked = query(text, &[&attempt.request.user, &attempt.request.id, &i64::from(everybody)]);
+        let rows = asked.fetch_all(self.engine.pool()).await?;
         let (mut records, mut open) = (HashSet::new(), false);
         for row in &rows {
             let mut cells = Cells::of(row);
             records.extend(cells.next::<Option<Uuid>>()?);
             let (state, fingerprint): (String, String) = (cells.next()?, cells.next()?);
-            open |= state != "done" && fingerprint == attempt.request.fingerprint;
+            let is_own = cells.next::<Uuid>()? == attempt.request.user;
+            open |= is_own && state != "done" && fingerprint == attempt.request.fingerprint;
         }
         Ok((records, open))
     }
