@@ -84,8 +84,9 @@ pub fn steps(html: &str) -> Result<usize, &'static str> {
 /// Sanitises once, at a cost that grows linearly with the length of `html`.
 fn pass(html: &str) -> Result<String, String> {
     work::steps(html).map_err(|why| format!("cannot be sanitised: it {why}"))?;
-    let broken = breaks::put(html).map_err(|why| format!("cannot be sanitised: it {why}"))?;
-    Ok(broken.take_out(CLEANER.clean(&broken.text).to_string()))
+    let refused = |why: &str| format!("cannot be sanitised: it {why}");
+    let broken = breaks::put(html).map_err(refused)?;
+    broken.take_out(CLEANER.clean(&broken.text).to_string()).map_err(refused)
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 //! html5ever 0.40 writes a text node by searching its whole rest for `<` and `>`, again for every `&`
 //! and every character from U+0080 to U+00BF before them. A node of n such characters costs n² (1 MiB of `&` took
 //! 6 s). So a `>` with a private mark is put into long stretches of text before the sanitiser reads it, and removed
-//! from the result. Inside attributes nothing is ever removed: text that the sanitiser has judged stays as it is.
+//! from the result. Inside attributes nothing is ever removed: text that the sanitiser has judged stays as it is. A text
+//! in whose attributes a mark is found is refused.
 //!
 //! May use: nothing of this crate.
 
@@ -40,28 +41,41 @@ pub(super) fn put(html: &str) -> Result<Broken<'_>, &'static str> {
 pub(super) fn put_every(html: &str, stretch: usize) -> Result<Broken<'_>, &'static str> {
     let mark = MARKS.into_iter().find(|mark| !html.contains(*mark)).ok_or("holds too many private characters")?;
     let mut out = String::with_capacity(html.len() + html.len() / 32);
-    let (mut since, mut in_tags) = (0, 0_usize);
-    for (index, piece) in html.split('<').enumerate() {
-        let (tag, text) = if index == 0 { ("", piece) } else { split_tag(piece) };
-        if index > 0 {
-            out.push('<');
-        }
+    let (mut since, mut in_tags, mut rest) = (0, 0_usize, html);
+    while let Some(begin) = rest.find('<') {
+        let (text, behind) = rest.split_at(begin);
+        push_text(&mut out, text, mark, stretch, &mut since);
+        let (tag, behind) = behind.split_at(length_of_tag(behind));
         out.push_str(tag);
         in_tags = in_tags.saturating_add(costly(tag).saturating_mul(tag.len()));
         if in_tags > IN_TAGS {
             return Err("holds tags with too many characters that have to be escaped");
         }
-        push_text(&mut out, text, mark, stretch, &mut since);
+        rest = behind;
     }
+    push_text(&mut out, rest, mark, stretch, &mut since);
     Ok(Broken { text: Cow::Owned(out), mark: Some(mark) })
 }
 
-/// Splits the text after a `<` behind the first `>`. All of it is text when no tag or comment can begin like this.
-fn split_tag(piece: &str) -> (&str, &str) {
-    if !piece.starts_with(|first: char| first.is_ascii_alphabetic() || "/!?".contains(first)) {
-        return ("", piece);
+/// Returns the length of the tag or comment that begins with the `<` at the start of `html`: up to the first `>` that
+/// is not in a quoted value. Only the `<` itself counts when no tag or comment can begin like this.
+fn length_of_tag(html: &str) -> usize {
+    if !html[1..].starts_with(|first: char| first.is_ascii_alphabetic() || "/!?".contains(first)) {
+        return 1;
     }
-    piece.split_at(piece.find('>').map_or(piece.len(), |at| at + 1))
+    let (mut quote, mut begins_value) = (None, false);
+    for (at, byte) in html.bytes().enumerate().skip(1) {
+        match byte {
+            _ if quote == Some(byte) => quote = None,
+            _ if quote.is_some() => {}
+            b'>' => return at + 1,
+            b'"' | b'\'' if begins_value => quote = Some(byte),
+            _ => {}
+        }
+        // Blanks may stand between the sign and the value.
+        begins_value = byte == b'=' || begins_value && byte.is_ascii_whitespace();
+    }
+    html.len()
 }
 
 /// Puts marks only before costly characters, so that no mark splits a character reference.
@@ -92,8 +106,11 @@ fn costly(text: &str) -> usize {
 impl Broken<'_> {
     /// Removes the marks from the text of a sanitised document. Its tags contain no `<` and `>`, so the text is
     /// everything between a `>` and the next `<`.
-    pub fn take_out(&self, clean: String) -> String {
-        let Some(mark) = self.mark else { return clean };
+    ///
+    /// # Errors
+    /// The end of a sentence when a mark is in an attribute, which may happen when the markup is malformed.
+    pub fn take_out(&self, clean: String) -> Result<String, &'static str> {
+        let Some(mark) = self.mark else { return Ok(clean) };
         let marked = format!("&gt;{mark}");
         let mut out = String::with_capacity(clean.len());
         for (index, piece) in clean.split('<').enumerate() {
@@ -107,7 +124,7 @@ impl Broken<'_> {
             out.push_str(tag);
             text.split(marked.as_str()).for_each(|part| out.push_str(part));
         }
-        out
+        if out.contains(mark) { Err("holds a long text with malformed tags") } else { Ok(out) }
     }
 }
 
@@ -158,11 +175,15 @@ mod tests {
 
     #[test]
     fn marks_are_not_put_into_tags_and_taken_out_of_text_only() {
-        let broken = put_every("<a title=\"&&&\">&&&</a>&", 1).unwrap();
+        for tag in ["<a title=\"&&&\">", "<a title = '&>&<b>&' id=\"&>&\">", "<a title=&\"&>", "<!-- &&\"& -->"] {
+            let broken = put_every(&format!("{tag}&&&</a>&"), 1).map(|broken| broken.text.into_owned()).unwrap();
+            assert!(broken.starts_with(&format!("{tag}&")) && broken.len() > tag.len() + 8, "{broken}");
+        }
+        let broken = put_every("<a>&&&</a>&", 1).unwrap();
         let mark = broken.mark.unwrap();
-        assert!(broken.text.starts_with("<a title=\"&&&\">&"));
-        let clean = format!("<a title=\"&gt;{mark}\">x&gt;{mark}y</a>&gt;{mark}");
-        assert_eq!(broken.take_out(clean), format!("<a title=\"&gt;{mark}\">xy</a>"));
+        let clean = format!("<a title=\"&gt;\">x&gt;{mark}y</a>&gt;{mark}");
+        assert_eq!(broken.take_out(clean).unwrap(), "<a title=\"&gt;\">xy</a>");
+        assert!(broken.take_out(format!("<a title=\"&gt;{mark}\">x</a>")).is_err());
         assert!(put(&format!("<a title={}>", "&".repeat(100_000))).is_err());
     }
 }
