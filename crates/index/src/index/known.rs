@@ -57,10 +57,11 @@ impl IndexInProgress {
         Self { shown, found, has_applied: false, began, swept }
     }
 
-    /// Takes an index that was found elsewhere by `now` and that may have been read long ago.
-    pub fn found(verified: Verified, now: Moment) -> Self {
+    /// Takes an index that was found elsewhere by `now` and that may have been read long ago. When it is not known when
+    /// all ids were last `swept`, that is taken to be now.
+    pub fn found(verified: Verified, now: Moment, swept: Option<Instant>) -> Self {
         let shown = RowsFromV1 { verified: verified.clone(), number: None, ended: now.at };
-        Self::kept(verified, shown, now, Some(now.at))
+        Self::kept(verified, shown, now, Some(swept.unwrap_or(now.at)))
     }
 
     /// Checks whether a read with this number, in a turn that began at `at`, came completely after the known read.

@@ -166,7 +166,6 @@ impl Indexes {
     ) -> Result<Arc<Index>, Refusal> {
         let entry = self.inner.entry(scope);
         entry.note_request();
-        let mut last = None;
         for _ in 0..TIMES {
             let need = self.inner.need(scope, age);
             let deadline = tokio::time::Instant::now() + ctx.remaining().saturating_sub(RESERVE);
@@ -180,11 +179,12 @@ impl Indexes {
             };
             match outcome {
                 Ok(kept) => return Ok(kept.value),
-                Err(trouble) if trouble.concerns_another_key(key.id()) => last = Some(trouble.refusal),
+                // It says nothing about this key.
+                Err(trouble) if trouble.concerns_another_key(key.id()) => {}
                 Err(trouble) => return Err(trouble.refusal),
             }
         }
-        Err(last.unwrap_or_else(|| entry.progress.refusal()))
+        Err(entry.progress.refusal())
     }
 
     /// Ends another key's read that v1's quota delays, when this key has quota to continue it now. The callers that
@@ -412,11 +412,11 @@ impl Inner {
             Some(kept) => Some(self.known_as(kept, swept)),
             None => with_files(entry, Entry::load)
                 .await
-                .map(|verified| IndexInProgress::found(verified, self.changes.now())),
+                .map(|verified| IndexInProgress::found(verified, self.changes.now(), swept)),
         };
         let got = match known {
             Some(known) => self.up_to_date(self.shared(scope), known, (&source, entry), need).await?,
-            None => self.first(scope, entry, source, need).await?,
+            None => self.first(scope, entry, source, need, swept).await?,
         };
         let ReadResult { verified, mark, swept, shown } = got;
         if let Some(swept) = swept {

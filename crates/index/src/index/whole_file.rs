@@ -10,7 +10,13 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use uuid::Uuid;
+
+/// Ending of a file that is being written.
+const UNFINISHED: &str = "part";
+/// Longest time that a process writes a file.
+const AT_WORK: Duration = Duration::from_secs(3600);
 
 /// Returns the name of the file for the list that `identity` names, without its ending.
 pub(super) fn file_name(identity: &str) -> String {
@@ -43,6 +49,7 @@ impl WholeFile {
 
     /// Reads the content; none when the file is missing, damaged or of another list.
     pub fn load<T: DeserializeOwned>(&self) -> Option<T> {
+        self.remove_unfinished();
         let bytes = match std::fs::read(&self.path) {
             Ok(bytes) => bytes,
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return None,
@@ -69,12 +76,26 @@ impl WholeFile {
         if let Some(directory) = self.path.parent() {
             private_folder(directory)?;
         }
-        let beside = self.path.with_extension(format!("{}.part", Uuid::new_v4().simple()));
+        let beside = self.path.with_extension(format!("{}.{UNFINISHED}", Uuid::new_v4().simple()));
         let written = write_private(&beside, bytes).and_then(|()| std::fs::rename(&beside, &self.path));
         if written.is_err() {
             let _ = std::fs::remove_file(&beside);
         }
         written
+    }
+
+    /// Removes what earlier processes have left unfinished beside the file. Another process may be writing a new one.
+    fn remove_unfinished(&self) {
+        let (Some(folder), Some(name)) = (self.path.parent(), self.path.file_stem()) else { return };
+        for found in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let of_this = found.file_name().to_string_lossy().starts_with(&*name.to_string_lossy());
+            let is_unfinished = found.path().extension().is_some_and(|ending| ending == UNFINISHED);
+            let changed = found.metadata().and_then(|file| file.modified()).ok();
+            let is_left = changed.and_then(|at| at.elapsed().ok()).is_some_and(|age| age > AT_WORK);
+            if of_this && is_unfinished && is_left {
+                let _ = std::fs::remove_file(found.path());
+            }
+        }
     }
 
     /// Removes the file, if it exists.

@@ -12,7 +12,7 @@ use crate::context::Priority;
 use crate::fresh::Need;
 use crate::refusal::Refusal;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Time from a change until the index is kept for other processes.
 const LATER: Duration = Duration::from_secs(300);
@@ -70,6 +70,7 @@ impl Inner {
         entry: &Arc<Entry>,
         source: V1Source,
         need: Need,
+        swept: Option<Instant>,
     ) -> Result<ReadResult, Refusal> {
         let place = self.shared(scope);
         let found = match &place {
@@ -78,7 +79,7 @@ impl Inner {
         };
         let alone = match found {
             LoadedOrBuild::Index(verified) => {
-                let known = IndexInProgress::found(verified, self.changes.now());
+                let known = IndexInProgress::found(verified, self.changes.now(), swept);
                 return self.up_to_date(place, known, (&source, entry), need).await;
             }
             LoadedOrBuild::Nothing(alone) => alone,

@@ -280,7 +280,8 @@ fn a_change_too_large_for_a_delta_is_passed_on_as_the_whole_index() {
         let Some(TakenTurn::Mine(turn)) = place.refresher().await else { panic!("nobody else") };
         assert_eq!(place.tell_read(turn, None, &teller.verified).await, Some(1));
         let mut hearer = Hearer { local: Vec::new(), ..hearer };
-        hearer.known = IndexInProgress::found(hearer.known.base(None), Changes::new(teller.clock.clone()).now());
+        hearer.known =
+            IndexInProgress::found(hearer.known.base(None), Changes::new(teller.clock.clone()).now(), None);
         // Only turns that began after the end of the known read are returned; here there are none.
         assert_eq!(place.told(&hearer.known, teller.clock.now()).await.map(|told| told.len()), Some(0));
         teller.clock.advance(Duration::from_secs(1));

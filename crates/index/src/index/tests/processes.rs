@@ -234,7 +234,7 @@ impl World {
         }
         let mut known = match process.kept.clone() {
             Some(Kept { whole, shown, began, swept }) => IndexInProgress::kept(whole, shown, began, swept),
-            None => IndexInProgress::found(self.kept.clone(), changes.now()),
+            None => IndexInProgress::found(self.kept.clone(), changes.now(), None),
         };
         let due = |swept: Option<Instant>| swept.is_none_or(|at| self.clock.now() - at >= SWEEP);
         let told = self.place.told(&known, changes.now().at).await;
