@@ -6,6 +6,7 @@
 //! May use: `units`, this folder.
 
 use super::error::StoreError;
+use super::repeated::Repeated;
 use super::rows::{NewRow, insert, query};
 use super::service::Store;
 use super::session::Session;
@@ -92,11 +93,24 @@ impl Store {
         if !self.repeated.is_first(workspace, key) {
             return Ok(false);
         }
-        let written = self.record(workspace, std::slice::from_ref(entry)).await;
-        if written.is_err() {
-            self.repeated.forget(workspace, key);
-        }
-        written.map(|()| true)
+        // When the caller leaves meanwhile, nothing is written either.
+        let unwritten = Unwritten { repeated: &self.repeated, workspace, key };
+        self.record(workspace, std::slice::from_ref(entry)).await?;
+        std::mem::forget(unwritten);
+        Ok(true)
+    }
+}
+
+/// An event that is not written yet. When it is dropped, the next event with its key counts as the first.
+struct Unwritten<'e> {
+    repeated: &'e Repeated,
+    workspace: Uuid,
+    key: &'e str,
+}
+
+impl Drop for Unwritten<'_> {
+    fn drop(&mut self) {
+        self.repeated.forget(self.workspace, self.key);
     }
 }
 
@@ -162,9 +176,10 @@ fn search_text(texts: [&str; 4]) -> String {
 }
 
 /// Returns the text without letter case. It folds letter by letter, because the position in a word must not matter
-/// (Greek final sigma). It folds through capitals, because some letters are equal only there (`ß`, `SS`; `ſ`, `S`).
+/// (Greek final sigma). It folds through capitals, because some letters are equal only there (`ß`, `SS`; `ſ`, `S`), and
+/// before that to small letters, because the capital `ẞ` stays as it is among capitals.
 pub(super) fn folded(text: &str) -> String {
-    let capitals = text.chars().flat_map(char::to_uppercase);
+    let capitals = text.chars().flat_map(char::to_lowercase).flat_map(char::to_uppercase);
     let small = capitals.flat_map(char::to_lowercase);
     small.map(|c| if c == BETWEEN { ' ' } else { c }).collect()
 }
@@ -178,6 +193,7 @@ mod tests {
         for (one, other) in [
             ("ÄRGER", "ärger"),
             ("STRASSE", "straße"),
+            ("GROẞ", "groß"),
             ("ЖУК", "жук"),
             ("ΟΔΟΣ", "οδος"),
             ("ΟΔΟΣ", "οδοσ"),
