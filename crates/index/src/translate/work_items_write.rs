@@ -328,10 +328,12 @@ pub fn undoing(sent: &Map<String, Value>, before: &Item) -> Option<Map<String, V
 }
 
 /// Returns an error with the elements that v1 dropped from a set (trap 15), as the client named them. `sent` are the
-/// ids in the order of the member.
+/// ids in the order of the member, each once.
 fn dropped(given: &Given, field: &str, sent: &Value, shown: &Value) -> FieldError {
     let member = as_sent(given, field);
-    let named = given.get(&member).and_then(Value::as_array);
+    let ids = sent.as_array().map_or(0, Vec::len);
+    // With repetitions, which were not sent, the places differ. Then ids are shown.
+    let named = given.get(&member).and_then(Value::as_array).filter(|named| named.len() == ids);
     let kept = |id: &Value| shown.as_array().is_some_and(|shown| shown.contains(id));
     let ids = sent.as_array().into_iter().flatten().enumerate().filter(|(_, id)| !kept(id));
     let lost: Vec<&str> =
@@ -364,6 +366,9 @@ mod tests {
         let error = dropped(&given, "assignee_ids", &json!(["1", "2"]), &json!(["1"]));
         assert_eq!((error.field.as_str(), error.message.contains("gil@x")), ("assignees", true));
         assert!(!error.message.contains("bob@x"));
+        let given = object(json!({"assignees": ["bob@x", "BOB@x", "gil@x"]}));
+        let error = dropped(&given, "assignee_ids", &json!(["1", "2"]), &json!(["1"]));
+        assert!(error.message.ends_with(": 2"), "{}", error.message);
     }
 
     fn object(value: Value) -> Map<String, Value> {
