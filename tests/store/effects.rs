@@ -279,6 +279,10 @@ async fn a_value_of_an_earlier_kind_outlives_a_change_of_options(place: Place) {
     change(json!({"options": [{"id": o[1]}, {"id": o[2]}, {"id": o[3]}, {"name": "e"}]})).await.unwrap();
     assert_eq!(number(&store, raw).await, 4);
     assert_eq!(values(&store, 2, property).await, placed(&o[1..2]));
+    // A context may offer nothing.
+    change(json!({"options": []})).await.unwrap();
+    assert_eq!(number(&store, raw).await, 4);
+    assert_eq!(values(&store, 2, property).await, []);
     // Without a context the values of every kind are deleted.
     let narrow = json!({"applies_to_all_projects": false, "project_ids": [ELSEWHERE]});
     change(narrow).await.unwrap();

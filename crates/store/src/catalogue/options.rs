@@ -30,8 +30,10 @@ impl Edit {
         if owner.project.is_none() && self.after.catch_all(property).is_none() {
             return Err(Refusal::invalid(NO_CATCH_ALL));
         }
+        let meant = self.meant_by_defaults(property);
         let mut places = self.option_places(property);
         let id = self.new_option(&mut places, &given_entry(given));
+        self.keep_meant(property, &meant);
         if flag(given, "is_default") == Some(true) {
             self.claim_default(&owner, id)?;
         }

@@ -209,8 +209,10 @@ impl Edit {
 
     /// Checks O69 for the property after the change.
     fn judge_default(&self, property: &Property, faults: &mut Faults) {
+        // A change of the options has rewritten the default.
+        let now = self.after.properties.get(&property.id).map_or(property, |now| now);
         let options = self.after.choices_of(property.id);
-        defaults::judge(property, &options, property.is_multi, &property.default_value, faults);
+        defaults::judge(now, &options, now.is_multi, &now.default_value, faults);
     }
 }
 

@@ -142,9 +142,9 @@ impl Values<'_> {
             match now {
                 None => self.remove(property, items, &[&project, &of_type]).await?,
                 Some(options) if has_options => {
-                    // A value without an option is of an earlier kind of the property and stays, unreadable (O67): for
-                    // it the condition is NULL.
-                    let these = format!("{items} AND option_id NOT IN {}", self.kind.elements("$4"));
+                    // A value without an option is of an earlier kind of the property and stays, unreadable (O67).
+                    let gone = format!("option_id IS NOT NULL AND option_id NOT IN {}", self.kind.elements("$4"));
+                    let these = format!("{items} AND {gone}");
                     self.remove(property, &these, &[&project, &of_type, &Vec::from_iter(options)]).await?;
                 }
                 Some(_) => {}
