@@ -90,6 +90,27 @@ async fn two_equal_lost_creates_take_one_item_each() {
     assert!(open(&place).await.is_empty());
 }
 
+/// A list by type cannot leave an item out because it is not known yet to have a type.
+#[tokio::test]
+async fn a_list_by_type_shows_the_items_of_all_equal_lost_creates() {
+    let place = Place::with(&[]).await;
+    let task = place.enabled().await;
+    place.new_property(task, json!({"display_name": "text", "property_type": "TEXT"})).await;
+    for _ in 0..2 {
+        place.wire.lose("POST");
+        place.gateway.post("ada", ITEMS, named("twin")).await.expect(504);
+    }
+    let list = place.gateway.get("ada", &format!("{ITEMS}?type_id={task}")).await.expect(200);
+    assert_eq!(list.json["total_count"], 2);
+    for name in ["one", "two"] {
+        place.wire.lose("POST");
+        let body = json!({"name": "rival", "custom_fields": {"text": name}});
+        place.gateway.post("ada", ITEMS, body).await.expect(504);
+    }
+    let undecided = place.gateway.get("ada", &format!("{ITEMS}?type_id={task}")).await;
+    undecided.expect_problem(503, "store_unavailable");
+}
+
 /// The second create cannot have made the item of the first, which is older than the second request.
 #[tokio::test]
 async fn equal_lost_creates_are_decided_from_the_one_that_has_one_candidate() {
@@ -227,6 +248,10 @@ async fn an_update_that_v1_shows_otherwise_is_reported_until_a_write_decides() {
     let through = item.replace("/api/v2/", "/api/v1/");
     place.gateway.patch("bob", &through, json!({"name": "third"})).await.expect(200);
     place.gateway.get("ada", &item).await.expect_problem(503, "store_unavailable");
+    assert_eq!(open(&place).await, [IntentState::Conflicting]);
+    // A write that is refused, or stores nothing, decides nothing.
+    place.gateway.patch("ada", &item, json!({"custom_fields": {"txet": "x"}})).await.expect(400);
+    place.gateway.patch("ada", &item, json!({"custom_fields": {}})).await.expect_problem(503, "store_unavailable");
     assert_eq!(open(&place).await, [IntentState::Conflicting]);
     let decided = place.gateway.patch("ada", &item, json!({"custom_fields": {"text": "third"}})).await.expect(200);
     assert_eq!(decided.json["custom_fields"]["text"]["value"], "third");

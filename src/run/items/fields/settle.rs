@@ -164,16 +164,13 @@ async fn end(
         let item = items.iter().find(|item| Some(item.id) == intent.item);
         let settled = match item {
             Some(item) => settle_change(job, intent, item, source == ItemSource::Indexed).await?,
-            None => settle_create(job, intent, recorded, listed).await?,
+            None => settle_create(job, intent, recorded, listed).await? == CreateOutcome::Settled,
         };
         match (source, intent.state) {
             _ if settled && item.is_none() => return Ok(true),
             _ if settled => {}
-            // The client sets the values now: the older write is obsolete, or belongs to another item.
-            (ItemSource::Deciding, IntentState::Conflicting) => {
-                job.runner.store.settle_left(intent, Settled::Dropped).await?;
-            }
-            (ItemSource::Deciding, IntentState::Ambiguous) => tolerated += 1,
+            // The client sets the values now. Afterwards the older write is obsolete, or belongs to another item.
+            (ItemSource::Deciding, IntentState::Conflicting | IntentState::Ambiguous) => tolerated += 1,
             // Another create may be decided, and then this one too.
             _ => is_undecided = true,
         }
@@ -248,27 +245,48 @@ fn is_written_elsewhere(job: &InProject<'_>, items: &[Item], source: ItemSource,
     })
 }
 
-/// Settles all open writes of the project; returns whether a write about an existing item is left.
+/// Settles all open writes of the project; returns whether one is left whose item a list may show.
 pub(in crate::run) async fn settle_all(job: &InProject<'_>) -> Result<bool, Refusal> {
-    let recorded = job.runner.store.project_items(job.card.id).await?;
-    let (mut left, mut listed) = (false, Listed::default());
-    for intent in recorded.open.iter() {
-        if job.runner.store.is_running(intent, late(job) + SKEW) {
-            continue;
-        }
-        left |= match intent.item {
-            Some(id) => match Box::pin(job.read_item(id)).await {
-                Ok(item) => !settle_change(job, intent, &item, false).await?,
-                // The read itself has noted the absence.
-                Err(Refusal::NotFound { .. }) => false,
-                Err(refusal) => return Err(refusal),
-            },
-            None => {
-                !settle_create(job, intent, &recorded, &mut listed).await? && intent.state == IntentState::Ambiguous
+    let (store, mut listed) = (&job.runner.store, Listed::default());
+    'anew: loop {
+        let (recorded, mut left) = (store.project_items(job.card.id).await?, false);
+        for intent in recorded.open.iter().filter(|intent| !store.is_running(intent, late(job) + SKEW)) {
+            match intent.item {
+                Some(id) => match Box::pin(job.read_item(id)).await {
+                    // Older data decide nothing.
+                    Ok(_) if job.call.ctx.meter.is_stale() => left = true,
+                    Ok(item) => left |= !settle_change(job, intent, &item, false).await?,
+                    // The read itself has noted the absence.
+                    Err(Refusal::NotFound { .. }) => {}
+                    Err(refusal) => return Err(refusal),
+                },
+                None => match settle_create(job, intent, &recorded, &mut listed).await? {
+                    // Its item is known now, which may decide others.
+                    CreateOutcome::Settled => continue 'anew,
+                    CreateOutcome::NoItem => {}
+                    CreateOutcome::Undecided => left = true,
+                },
             }
-        };
+        }
+        return Ok(left);
     }
-    Ok(left)
+}
+
+/// Drops the lost writes of `item` that v1's data did not decide: a type or values were just written. When that fails,
+/// the item stays undecided until the next such write.
+pub(in crate::run) async fn drop_undecided(job: &InProject<'_>, item: Uuid) {
+    let store = &job.runner.store;
+    let dropped = async {
+        let recorded = store.project_items(job.card.id).await?;
+        let about = recorded.open.iter().filter(|intent| intent.item == Some(item));
+        for intent in about.filter(|intent| intent.state == IntentState::Conflicting) {
+            store.settle_left(intent, Settled::Dropped).await?;
+        }
+        Ok::<(), Refusal>(())
+    };
+    if let Err(refusal) = dropped.await {
+        tracing::warn!(%item, code = refusal.code(), "an older write that is obsolete could not be dropped");
+    }
 }
 
 /// Notes that v1 shows no such live item to a single read: a delete under way has happened; other recorded data are
@@ -338,6 +356,7 @@ async fn settle_change(job: &InProject<'_>, intent: &Intent, item: &Item, laggin
     let is_late = now_micros() - intent.began_at > late(job) + freshness;
     let evidence = match of_update(intent, item) {
         Evidence::Unseen => match Box::pin(job.read_item(item.id)).await {
+            Ok(_) if job.call.ctx.meter.is_stale() => return Ok(false),
             Ok(whole) => of_update(intent, &whole),
             Err(Refusal::NotFound { .. }) => return Ok(false),
             Err(refusal) => return Err(refusal),
@@ -372,33 +391,46 @@ fn of_update(intent: &Intent, item: &Item) -> Evidence {
     }
 }
 
-/// Assigns a create to the item that it can have created; false when there is none yet, or when other writes may have
-/// created it too. Lost creates that store the same are interchangeable.
+/// Result of settling a create.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CreateOutcome {
+    /// It has its item.
+    Settled,
+    /// There is no item yet that it can have created.
+    NoItem,
+    /// Other writes may have created the item too.
+    Undecided,
+}
+
+/// Assigns a create to the item that it can have created. Lost creates that store the same are interchangeable.
 async fn settle_create(
     job: &InProject<'_>,
     intent: &Intent,
     recorded: &ProjectItems,
     listed: &mut Listed,
-) -> Result<bool, Refusal> {
+) -> Result<CreateOutcome, Refusal> {
     let (store, items) = (&job.runner.store, listed.for_create(job, intent).await?);
     let may_be = |intent: &Intent, item: &Newest| may_have_made(job, intent, item, recorded);
     let candidates: Vec<&Newest> = items.iter().filter(|item| may_be(intent, item)).collect();
-    let Some(first) = candidates.first() else { return Ok(false) };
+    let Some(first) = candidates.first() else { return Ok(CreateOutcome::NoItem) };
     let creates = recorded.open.iter().filter(|other| other.kind == IntentKind::Create);
-    let (equal, different): (Vec<&Intent>, Vec<&Intent>) = creates.partition(|other| other.own == intent.own);
+    let rivals = creates.filter(|other| candidates.iter().any(|item| may_be(other, item)));
+    let (equal, different): (Vec<&Intent>, Vec<&Intent>) = rivals.partition(|other| other.own == intent.own);
+    if equal.iter().any(|other| store.is_running(other, late(job) + SKEW)) {
+        // It knows its item in a moment.
+        return Ok(CreateOutcome::Undecided);
+    }
     let made_all = equal.iter().filter(|other| candidates.iter().all(|item| may_be(other, item))).count();
     // With more items than creates, one of them is of an unknown write.
-    let is_decided = made_all >= candidates.len()
-        && !different.iter().any(|other| candidates.iter().any(|item| may_be(other, item)));
-    if !is_decided {
+    if made_all < candidates.len() || !different.is_empty() {
         report(store, intent, IntentState::Ambiguous).await?;
-        return Ok(false);
+        return Ok(CreateOutcome::Undecided);
     }
     let bound = store.settle_left(intent, Settled::Done(first.id)).await?;
     if bound {
         tracing::info!(intent = %intent.id, item = %first.id, "a new item whose answer was lost has its values");
     }
-    Ok(bound)
+    Ok(if bound { CreateOutcome::Settled } else { CreateOutcome::Undecided })
 }
 
 /// The newest items as v1 listed them for one request, so that several writes need only one call.

@@ -9,7 +9,7 @@
 use crate::fresh::Changed;
 use crate::plan::{Extra, WriteKind};
 use crate::refusal::Refusal;
-use crate::run::items::fields::{ItemSource, WriteUnderWay, settle_open_writes};
+use crate::run::items::fields::{ItemSource, WriteUnderWay, drop_undecided, settle_open_writes};
 use crate::run::items::key::is_pair;
 use crate::run::items::names::{self, Resolved};
 use crate::run::items::{expansions, workflow};
@@ -43,6 +43,11 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let recorded = settle_open_writes(job, std::slice::from_ref(&stored), source).await?;
     let type_id = recorded.types.get(&id).copied();
     let Resolved { mut body, own, keeps } = names::resolve(job, &given, Some((&stored, type_id))).await?;
+    let is_deciding = !own.is_empty();
+    if source == ItemSource::Deciding && !is_deciding {
+        // Nothing is stored that would make an undecided write obsolete.
+        settle_open_writes(job, std::slice::from_ref(&stored), ItemSource::Read).await?;
+    }
     if !read_now && (keeps || needs_truth(job, &given, &body, &own, &stored)) {
         stored = job.read_item(id).await?;
         read_now = true;
@@ -69,6 +74,9 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         let _room = job.room_for(&[(Extra::DroppedSet, undone)], expanding).await?;
         let begun = WriteUnderWay::update(job, &stored, &body, own).await?;
         stored = patch(job, &given, &stored, &body, begun).await?;
+    }
+    if is_deciding {
+        drop_undecided(job, id).await;
     }
     let recorded = job.runner.store.project_items(job.card.id).await?;
     expansions::reply(job, &stored, &recorded).await
