@@ -250,10 +250,12 @@ impl<T: Shelved> Write<'_, T> {
 
     fn put_back(&mut self, change: impl FnOnce(&Arc<T>) -> Arc<T>) {
         let changes = &self.shelf.changes;
+        // Writers of one place usually form a queue. If two did not, each knows only its own change.
+        let is_alone = !changes.is_void(&[self.place.itself()], self.begun);
         changes.tell(self.place.itself());
         // Taken before the check for other changes, so that every change after the check invalidates the cached thing.
         let known = changes.now();
-        let undisturbed = !changes.is_void(&self.place.around(), self.begun);
+        let undisturbed = is_alone && !changes.is_void(&self.place.around(), self.begun);
         let before = self.before.take().or_else(|| self.older.take());
         if let Some(before) = before.filter(|_| undisturbed) {
             let key = (self.place.clone(), self.audience);

@@ -74,7 +74,9 @@ fn keep_looking(runner: &Arc<Runner>, hints: &Arc<Hints>, key: &V1Key, hint: Hin
         return;
     }
     let (runner, hints, key) = (Arc::clone(runner), Arc::clone(hints), key.clone());
+    let looking = Looking { hints: Arc::clone(&hints), project: hint.project, is_over: false };
     drop(tokio::spawn(async move {
+        let mut looking = looking;
         let mut next = Some(why);
         while let Some(why) = next {
             look(&runner, &key, &hint, why).await;
@@ -87,7 +89,23 @@ fn keep_looking(runner: &Arc<Runner>, hints: &Arc<Hints>, key: &V1Key, hint: Hin
             tokio::time::sleep(PAUSE).await;
             next = hints.again(hint.project);
         }
+        looking.is_over = true;
     }));
+}
+
+/// A task that reads a project after hints. When it panics, the next hint starts another one.
+struct Looking {
+    hints: Arc<Hints>,
+    project: Uuid,
+    is_over: bool,
+}
+
+impl Drop for Looking {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.hints.0.lock().remove(&self.project);
+        }
+    }
 }
 
 /// Returns the recently used lists of the project; other lists are refreshed before their next use anyway.

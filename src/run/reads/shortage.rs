@@ -136,10 +136,15 @@ impl Job {
         T: Shelved,
         F: Future<Output = Result<T, Refusal>> + Send + 'static,
     {
-        let audience = self.audience()?;
+        let (audience, begun_here) = (self.audience()?, AtomicBool::new(false));
         let begin = async || {
+            begun_here.store(false, Ordering::Relaxed);
             let reading = Reading { older: OLDER, alone: false };
-            shelf.load(place, audience, since.elapsed(), || read(reading)).await
+            let read = || {
+                begun_here.store(true, Ordering::Relaxed);
+                read(reading)
+            };
+            shelf.load(place, audience, since.elapsed(), read).await
         };
         let mut loaded = begin().await;
         if self.is_paced() && matches!(loaded, Err(Refusal::RateLimited { .. })) {
@@ -150,6 +155,19 @@ impl Job {
             };
             let _room = self.room_to_begin(&place.path, self.key(), is_begun).await?;
             loaded = begin().await;
+        }
+        let is_about_the_key = |refusal: &Refusal| {
+            matches!(
+                refusal,
+                Refusal::Unauthorized { .. }
+                    | Refusal::Forbidden { .. }
+                    | Refusal::NotFound { .. }
+                    | Refusal::RateLimited { .. }
+            )
+        };
+        if !begun_here.into_inner() && loaded.as_ref().is_err_and(is_about_the_key) {
+            // It was the read of another key, which may have lost access or quota.
+            return self.read_alone(read).await;
         }
         match self.explain_refused_read(loaded).await? {
             loaded if loaded.value.counts_for(self.key().id()) => Ok(loaded),
