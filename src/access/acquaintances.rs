@@ -7,12 +7,15 @@ use super::User;
 use crate::cache::{Bounds, Cache};
 use foldhash::quality::RandomState;
 use indexmap::IndexMap;
+use parking_lot::Mutex;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 /// Time for which a person is remembered after the last request.
 const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
+/// Time after which a workspace counts as seen again.
+const LATELY: Duration = Duration::from_secs(3600);
 /// Most workspaces remembered per person.
 const MOST: usize = 1000;
 
@@ -20,48 +23,64 @@ const MOST: usize = 1000;
 #[derive(Debug, Clone)]
 pub struct Acquaintance {
     pub user: Arc<User>,
-    /// Ids of workspaces by their slugs, in the order in which they were first seen.
-    workspaces: IndexMap<Arc<str>, Uuid, RandomState>,
+    /// Workspaces by their slugs, in the order in which they were first seen.
+    workspaces: IndexMap<Arc<str>, Seen, RandomState>,
+}
+
+/// A workspace in which a person was seen.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    id: Uuid,
+    /// Time of a request at most [`LATELY`] before the last one.
+    at: Instant,
 }
 
 impl Acquaintance {
     /// Returns the workspace with this slug.
     pub fn called(&self, slug: &str) -> Option<Uuid> {
-        self.workspaces.get(slug).copied()
+        self.workspaces.get(slug).filter(|seen| seen.at.elapsed() < REMEMBERED).map(|seen| seen.id)
     }
 
     /// Returns the ids of all workspaces.
     pub fn workspaces(&self) -> impl Iterator<Item = Uuid> {
-        self.workspaces.values().copied()
+        self.workspaces.values().filter(|seen| seen.at.elapsed() < REMEMBERED).map(|seen| seen.id)
     }
 }
 
 /// All acquaintances, by person.
-pub(super) struct Acquaintances(Cache<Uuid, Arc<Acquaintance>>);
+pub(super) struct Acquaintances {
+    known: Cache<Uuid, Arc<Acquaintance>>,
+    /// Held during a change, so that two requests of one person do not undo each other's.
+    changing: Mutex<()>,
+}
 
 impl Acquaintances {
     pub(super) fn new(capacity: u64) -> Self {
-        Self(Cache::new(Bounds::of(capacity).for_time(REMEMBERED)))
+        Self { known: Cache::new(Bounds::of(capacity).for_time(REMEMBERED)), changing: Mutex::default() }
     }
 
     pub(super) fn note(&self, user: &Arc<User>, workspace: Uuid, slug: &str) {
-        let known = self.0.get(&user.id);
-        if known.as_deref().is_some_and(|known| known.called(slug) == Some(workspace)) {
+        let is_noted = |known: &Acquaintance| {
+            known.workspaces.get(slug).is_some_and(|seen| seen.id == workspace && seen.at.elapsed() < LATELY)
+        };
+        if self.known.get(&user.id).is_some_and(|known| is_noted(&known)) {
             return;
         }
+        let _changing = self.changing.lock();
+        let known = self.known.get(&user.id);
         let mut workspaces = known.map(|known| known.workspaces.clone()).unwrap_or_default();
         // A slug can be given to another workspace, and a workspace can get another slug.
-        workspaces.retain(|name, id| **name != *slug && *id != workspace);
+        workspaces.retain(|name, seen| **name != *slug && seen.id != workspace);
         if workspaces.len() >= MOST {
             // Drop the workspace that was seen first: if the person still works there, it is soon seen and added again.
             workspaces.shift_remove_index(0);
         }
-        workspaces.insert(slug.into(), workspace);
-        self.0.insert(user.id, Arc::new(Acquaintance { user: Arc::clone(user), workspaces }));
+        workspaces.insert(slug.into(), Seen { id: workspace, at: Instant::now() });
+        self.known.insert(user.id, Arc::new(Acquaintance { user: Arc::clone(user), workspaces }));
     }
 
     pub(super) fn of(&self, user: Uuid) -> Option<Arc<Acquaintance>> {
-        self.0.get(&user)
+        self.known.get(&user)
     }
 }
 
