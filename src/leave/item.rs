@@ -75,6 +75,9 @@ pub(super) async fn settle(target: &Side, job: &Job, doing: PassKind) -> Result<
             _ => Outcome::Conflict(format!("{}: it has another type there", job.name)),
         });
     }
+    if !job.is_type_there {
+        return Ok(Outcome::Refused(format!("{}: the target has not taken its type", job.name)));
+    }
     // An item without a type shows no values.
     let there = match &job.type_there {
         None => Map::from_iter([("custom_fields".to_owned(), json!({}))]),

@@ -96,9 +96,12 @@ impl Work<'_> {
             // It may be missing from v1's list here for another reason.
             let here = self.scope.v1("v1_work_items_retrieve", Some(project.own), Some(&item.id.to_string()))?;
             let shown = self.v1.get(&format!("{here}?fields=id")).await?;
-            if shown.status != 404 {
+            if shown.status == 200 {
                 self.findings.of(Kind::Archive).alike += 1;
                 continue;
+            }
+            if shown.status != 404 {
+                return Err(format!("v1 did not show work item {}: {}", item.id, shown.brief()));
             }
             if !shown.is_of_v1() {
                 return Err(format!(
@@ -133,13 +136,15 @@ impl Work<'_> {
         let key = format!("{}-{number}", items.project.identifier);
         let path = self.scope.v2("work_items_retrieve_by_identifier", None, Some(&key))?;
         let answer = self.target.get(&path).await?;
-        let (status, record) = (answer.status, answer.record());
+        let (status, told) = (answer.status, answer.brief());
+        let record = answer.record();
         Ok(match (status, id(&record)) {
             (200, Some(there)) if text(&record, "name") == name => TargetState::Live(there),
             (200, _) => {
                 TargetState::Doubtful(format!("archive mark of {key}: there it is a work item of another name"))
             }
-            _ => TargetState::Not,
+            (404, _) => TargetState::Not,
+            _ => return Err(format!("the target did not show work item {key}: {told}")),
         })
     }
 

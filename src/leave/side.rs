@@ -16,6 +16,8 @@ const PATIENCE: Duration = Duration::from_secs(90);
 const LONGEST_WAIT: Duration = Duration::from_secs(900);
 /// Largest number of tries for a read that gets no answer.
 const READS: u32 = 4;
+/// Largest number of times that a list of v1 is read because it changed meanwhile.
+const WALKS: usize = 5;
 const PAGE: usize = 200;
 
 /// A service and its API key.
@@ -126,9 +128,23 @@ impl Side {
         }
     }
 
-    /// Returns all rows of a paged v1 list, with `fields` only, or with all fields.
+    /// Returns all rows of a paged v1 list, with `fields` only, or with all fields. Pages are positions in the list: when
+    /// a record goes while they are read, another one is in none of them. So such a list is read again.
+    ///
+    /// # Errors
+    /// A sentence, also when the list changes each time that it is read.
     pub(super) async fn v1_rows(&self, path: &str, fields: &str) -> Result<Vec<Map<String, Value>>, String> {
-        let mut rows = Vec::new();
+        for _ in 0..WALKS {
+            if let Some(rows) = self.unchanged_rows(path, fields).await? {
+                return Ok(rows);
+            }
+        }
+        Err(format!("GET {path} of {} changes while it is read; run the command again", self.named()))
+    }
+
+    /// Returns the rows of all pages; none when their number has changed meanwhile.
+    async fn unchanged_rows(&self, path: &str, fields: &str) -> Result<Option<Vec<Map<String, Value>>>, String> {
+        let (mut rows, mut total) = (Vec::new(), None);
         for number in 0.. {
             let fields = if fields.is_empty() { String::new() } else { format!("&fields={fields}") };
             let page = format!("{path}?per_page=1000&cursor=1000:{number}:0&order_by=created_at{fields}");
@@ -137,11 +153,15 @@ impl Side {
                 return Err(format!("{} answered GET {path} with something that is no list of v1", self.named()));
             };
             rows.extend(results.iter().filter_map(Value::as_object).cloned());
+            let now = page["total_results"].as_u64();
+            if *total.get_or_insert(now) != now {
+                return Ok(None);
+            }
             if page["next_page_results"] != true || results.is_empty() {
                 break;
             }
         }
-        Ok(rows)
+        Ok(Some(rows))
     }
 
     pub(super) fn named(&self) -> String {

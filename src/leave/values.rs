@@ -76,7 +76,8 @@ impl Work<'_> {
         }
         for item in recorded {
             let kept = values.remove(&item.id).unwrap_or_default();
-            if item.type_id.is_none() && kept.is_empty() {
+            // A type that was carried and is cleared here has to be cleared there too.
+            if item.type_id.is_none() && kept.is_empty() && !self.ids.is_begun(Kind::Item, item.id) {
                 continue;
             }
             self.findings.of(Kind::Item).here += 1;
@@ -225,7 +226,8 @@ impl Work<'_> {
         recorded.sort_by_key(|(id, _)| *id);
         let digest = digest(&json!([item.type_id, recorded]));
         let type_id = item.type_id.and_then(|kind| self.ids.theirs(Kind::Type, kind)).map(str::to_owned);
-        let is_done = self.ids.is_done(Kind::Item, item.id, &digest);
+        // With `--update` a carried work item is compared again, because it may have been changed there.
+        let is_done = !self.update && self.ids.is_done(Kind::Item, item.id, &digest);
         Ok(Job {
             own: item.id,
             own_type: item.type_id,
