@@ -164,8 +164,8 @@ fn key(file: Option<&Path>, variable: &str) -> Result<Option<String>, String> {
 fn own_addresses(settings: &Settings) -> Vec<String> {
     let public = settings.public.url.iter().map(|address| address.as_str().to_owned());
     let listen = settings.listen.address;
-    let hosts = [listen.ip().to_string(), "127.0.0.1".into(), "localhost".into()];
     let scheme = if settings.listen.tls.is_some() { "https" } else { "http" };
-    let local = hosts.into_iter().map(|host| format!("{scheme}://{host}:{}", listen.port()));
+    let places = ["127.0.0.1", "localhost", "[::1]"].map(|host| format!("{host}:{}", listen.port()));
+    let local = places.into_iter().chain([listen.to_string()]).map(|place| format!("{scheme}://{place}"));
     public.chain(local).filter_map(|text| Some(HttpAddress::parse(&text)?.as_str().to_owned())).collect()
 }

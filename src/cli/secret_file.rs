@@ -2,6 +2,7 @@
 
 use super::arguments::create_private_file;
 use crate::oauth::Keyring;
+use crate::store::folder_of;
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, fchown};
@@ -30,7 +31,10 @@ pub(super) fn put(path: &Path, secret: &str) -> io::Result<bool> {
     if put.is_err() {
         let _ = std::fs::remove_file(&beside);
     }
-    put.map(|()| true)
+    put?;
+    // Keys are sealed with the new secret soon, so its name must be on the disk.
+    File::open(folder_of(path))?.sync_all()?;
+    Ok(true)
 }
 
 /// Follows all links from `path`. Returns the file and its metadata, or `None` when there is no file yet.

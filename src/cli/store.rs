@@ -137,7 +137,7 @@ pub(super) fn run(args: &StoreArgs) -> Outcome {
         let work = async |store: &Store| carry_out(&args.command, store, &url).await;
         match &args.command {
             StoreCommand::Restore { from, force, .. } => unless_stopped(restore::run(from, &url, *force)).await,
-            StoreCommand::Backup { .. } | StoreCommand::Export { .. } => {
+            StoreCommand::Backup { .. } | StoreCommand::Export { to: Some(_), .. } => {
                 unless_stopped(with_store(&url, work)).await
             }
             StoreCommand::Migrate { plan: false, .. } => with_store_made_if_absent(&url, work).await,
