@@ -191,11 +191,13 @@ impl PassThrough {
         if let Some(write) = write {
             let path = write.path.clone();
             drop(write);
+            let is_deleted = parts.method == Method::DELETE
+                && answer.as_ref().is_ok_and(|answer| answer.status() == StatusCode::NO_CONTENT);
+            // Noted by a task that begins here: the client may leave during the announcement.
+            let noted = is_deleted.then(|| self.observer.deleted(&path));
             self.observer.announce(&path, true).await;
-            if parts.method == Method::DELETE
-                && answer.as_ref().is_ok_and(|answer| answer.status() == StatusCode::NO_CONTENT)
-            {
-                self.observer.deleted(&path).await;
+            if let Some(noted) = noted {
+                noted.await;
             }
         }
         let mut answer = answer.map(returned)?;

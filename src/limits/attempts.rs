@@ -48,7 +48,12 @@ impl Attempts {
 
     /// Returns these attempts with another limit. Proven credentials stay known, and the counts go on.
     pub(super) fn with_limit(&self, limit: u32) -> Self {
-        Self { buckets: Buckets::resized(self.buckets.as_ref(), limit), ..self.clone() }
+        let buckets = Buckets::resized(self.buckets.as_ref(), limit);
+        let is_same =
+            buckets.as_ref().map(|buckets| buckets.limit()) == self.buckets.as_ref().map(|own| own.limit());
+        // Refusals by another limit do not count any more.
+        let refused = if is_same { self.refused.clone() } else { Cache::new(Bounds::of(REMEMBERED)) };
+        Self { buckets, refused, ..self.clone() }
     }
 
     /// Counts the attempts of all processes together.

@@ -164,5 +164,8 @@ async fn another_rate_leaves_the_other_buckets_and_the_known_credentials() {
     }
     assert!(changed.attempts.may_try(client, Some(BOB)).is_err());
     assert!(changed.attempts.may_try(client, Some(ADA)).is_ok());
+    assert!(changed.with_rates(&all(600)).attempts.may_try(client, Some(BOB)).is_ok(), "another limit");
+    let same = changed.with_rates(&RateSettings { unauthenticated: 1, ..all(2) });
+    assert!(same.attempts.may_try(client, Some(BOB)).is_err());
     assert_eq!(changed.figures()[..2], [("api_key", 2, 0), ("oauth", 2, 0)]);
 }

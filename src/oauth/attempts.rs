@@ -34,7 +34,8 @@ impl Attempts {
     /// with [`Attempts::succeeded`]. Returns false when no attempt is left.
     pub fn take(&self, address: IpAddr) -> bool {
         let count = self.failures.get_or_insert(network(address), Arc::default);
-        count.fetch_add(1, Ordering::Relaxed) < self.allowed
+        let more = |count: usize| (count < self.allowed).then_some(count + 1);
+        count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
     }
 
     /// Gives an attempt back: it was not a guess.
@@ -56,6 +57,11 @@ mod tests {
         let (one, neighbour): (IpAddr, IpAddr) = ("2001:db8::1".parse().unwrap(), "2001:db8::2".parse().unwrap());
         for _ in 0..5 {
             assert!(attempts.take(one));
+            attempts.succeeded(one);
+        }
+        // A refused attempt is no guess either.
+        assert!(attempts.take(one) && attempts.take(one) && !attempts.take(one) && !attempts.take(one));
+        for _ in 0..2 {
             attempts.succeeded(one);
         }
         assert!(attempts.take(one) && attempts.take(neighbour) && !attempts.take(one));

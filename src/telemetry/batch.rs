@@ -9,6 +9,7 @@
 //! crate.
 
 use parking_lot::{Condvar, Mutex};
+use std::cell::Cell;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::thread;
@@ -24,6 +25,11 @@ const LAST_WAIT: Duration = Duration::from_secs(1);
 const MANY: usize = 64 * 1024;
 /// Most bytes that wait for the reader.
 const MOST: usize = 1024 * 1024;
+
+thread_local! {
+    /// Whether this thread writes the number of lost lines, for which there is always room.
+    static TELLS_OF_LOSS: Cell<bool> = const { Cell::new(false) };
+}
 
 /// Lines that wait to be written; clones are the same.
 #[derive(Clone, Default)]
@@ -73,7 +79,9 @@ impl Batch {
             self.0.lines.lock().writing = false;
             self.0.written.notify_all();
             if lost > 0 {
+                TELLS_OF_LOSS.set(true);
                 tracing::warn!(lines = lost, "lines of the log were lost, because the earlier ones were not read");
+                TELLS_OF_LOSS.set(false);
             }
         }
     }
@@ -89,7 +97,7 @@ impl Batch {
 
     fn add(&self, bytes: &[u8], at_once: bool) {
         let mut lines = self.0.lines.lock();
-        if lines.waiting.len() + bytes.len() > MOST {
+        if lines.waiting.len() + bytes.len() > MOST && !TELLS_OF_LOSS.get() {
             lines.lost += 1;
             return;
         }
@@ -205,10 +213,14 @@ mod tests {
             batch.add(&line, true);
         }
         assert_eq!(batch.0.lines.lock().lost, 2000 - 1024);
+        // There is always room for their number.
+        TELLS_OF_LOSS.set(true);
+        batch.add(&line, true);
+        TELLS_OF_LOSS.set(false);
         let began = Instant::now();
         drop(flush);
         assert!(began.elapsed() >= LAST_WAIT);
         assert_eq!(next(&written), "first\n");
-        assert_eq!(next(&written).len(), MOST);
+        assert_eq!(next(&written).len(), MOST + line.len());
     }
 }
