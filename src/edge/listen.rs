@@ -1,8 +1,8 @@
 //! Accepts connections (HTTP/1.1 and HTTP/2, plain or with TLS), and lets running requests finish at shutdown.
 //!
 //! May use: `boxed`, `load`, `refusal`, `settings`, `telemetry`, `edge::body`, `edge::connection`,
-//! `edge::connections`, `edge::descriptors`, `edge::door`, `edge::ending`, `edge::leftover`, `edge::outgoing`, `edge::public_base`,
-//! `edge::reception`, `edge::stack`, `edge::tls`, `edge::workers`.
+//! `edge::connections`, `edge::descriptors`, `edge::door`, `edge::ending`, `edge::leftover`, `edge::outgoing`,
+//! `edge::public_base`, `edge::reception`, `edge::stack`, `edge::tls`, `edge::workers`.
 
 use super::body::Body;
 use super::connection::{Clock, Peer, Timed};

@@ -49,8 +49,7 @@ impl Attempts {
     /// Returns these attempts with another limit. Proven credentials stay known, and the counts go on.
     pub(super) fn with_limit(&self, limit: u32) -> Self {
         let buckets = Buckets::resized(self.buckets.as_ref(), limit);
-        let is_same =
-            buckets.as_ref().map(|buckets| buckets.limit()) == self.buckets.as_ref().map(|own| own.limit());
+        let is_same = limit == self.buckets.as_ref().map_or(0, |buckets| buckets.limit());
         // Refusals by another limit do not count any more.
         let refused = if is_same { self.refused.clone() } else { Cache::new(Bounds::of(REMEMBERED)) };
         Self { buckets, refused, ..self.clone() }

@@ -4,7 +4,8 @@
 //! layers. Inside [`catching`] answers may be refusals, outside they never are.
 //!
 //! May use: `context`, `load`, `refusal`, `settings`, `tally`, `telemetry`, `trace`, `edge::body`,
-//! `edge::client_address`, `edge::connection`, `edge::dispatch`, `edge::intake`, `edge::outgoing`, `edge::pools`, `edge::problem`, `edge::public_base`.
+//! `edge::client_address`, `edge::connection`, `edge::dispatch`, `edge::intake`, `edge::outgoing`, `edge::pools`,
+//! `edge::problem`, `edge::public_base`.
 
 mod access_log;
 mod around;
