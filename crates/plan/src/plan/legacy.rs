@@ -45,7 +45,8 @@ pub struct V1Operations {
 }
 
 impl V1Operations {
-    /// Creates the set from `rows`, and from the other parts of `table`: its spellings, words, records, inputs and lost members.
+    /// Creates the set from `rows`, and from the other parts of `table`: its spellings, words, records, inputs and lost
+    /// members.
     pub(super) fn new(rows: Vec<V1Operation>, table: &V1Table) -> Self {
         let mut root = Node::default();
         for (index, row) in rows.iter().enumerate() {
