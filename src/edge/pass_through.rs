@@ -233,6 +233,7 @@ impl PassThrough {
                 Ok(answer) => call.answered(answer.status().as_u16(), answer.headers()),
                 Err(Failure::Unreachable(_)) => call.unanswered(Outcome::Unreachable),
                 Err(Failure::Silent) => call.unanswered(Outcome::Timeout),
+                Err(Failure::Body) => call.unanswered(Outcome::Left),
                 Err(_) => call.unanswered(Outcome::Broken),
             }
         }

@@ -142,7 +142,7 @@ impl Side {
         Err(format!("GET {path} of {} changes while it is read; run the command again", self.named()))
     }
 
-    /// Returns the rows of all pages; none when their number has changed meanwhile.
+    /// Returns the rows of all pages; none when rows have gone meanwhile. New rows are at the end.
     async fn unchanged_rows(&self, path: &str, fields: &str) -> Result<Option<Vec<Map<String, Value>>>, String> {
         let (mut rows, mut total) = (Vec::new(), None);
         for number in 0.. {
@@ -154,9 +154,12 @@ impl Side {
             };
             rows.extend(results.iter().filter_map(Value::as_object).cloned());
             let now = page["total_results"].as_u64();
-            if *total.get_or_insert(now) != now {
+            if let (Some(before), Some(now)) = (total, now)
+                && now < before
+            {
                 return Ok(None);
             }
+            total = now;
             if page["next_page_results"] != true || results.is_empty() {
                 break;
             }

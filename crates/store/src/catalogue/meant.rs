@@ -242,6 +242,27 @@ mod tests {
     }
 
     #[test]
+    fn a_new_option_takes_no_default_over() {
+        for owner in OWNERS {
+            let mut scene = Scene::of(owner, &["High"], json!(["high"]));
+            scene.edit.create_option(scene.property, &given(&json!({"name": "high"}))).unwrap();
+            assert_eq!(scene.default(), json!(["High"]));
+        }
+    }
+
+    #[test]
+    fn a_kept_default_is_judged_as_it_is_kept_and_a_sent_one_as_it_was_sent() {
+        for owner in OWNERS {
+            let mut scene = Scene::of(owner, &["High", "Low"], json!(["High"]));
+            let top = json!({"id": scene.options[0], "name": "Top"});
+            scene.change(json!({"is_multi": false, "options": [top]}));
+            assert_eq!(scene.default(), json!(["Top"]));
+            let sent = given(&json!({"options": [{"name": "New"}], "default_value": ["Top"]}));
+            assert!(scene.edit.update_property(scene.property, &sent).is_err());
+        }
+    }
+
+    #[test]
     fn the_options_of_a_context_leave_the_default_with_its_option() {
         let scene = || Scene::of(None, &["D", "D", "E"], json!(["D"]));
         let (mut one, ids) = (scene(), |scene: &Scene| [0, 1, 2].map(|at| json!({"id": scene.options[at]})));

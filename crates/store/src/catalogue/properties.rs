@@ -77,8 +77,11 @@ impl Edit {
         }
         self.follow_default(&property, &followers);
         let is_same_kind = ValueKind::of(&property) == ValueKind::of(&before);
-        if given.contains_key("default_value") || property.is_multi != before.is_multi || !is_same_kind {
+        if given.contains_key("default_value") {
             self.judge_default(&property, &mut faults);
+        } else if property.is_multi != before.is_multi || !is_same_kind {
+            // A change of the options has rewritten the default.
+            self.judge_default(&self.property(id)?, &mut faults);
         }
         if !is_same_kind {
             self.judge_defaults_of_contexts(&property, &mut faults);
@@ -209,10 +212,8 @@ impl Edit {
 
     /// Checks O69 for the property after the change.
     fn judge_default(&self, property: &Property, faults: &mut Faults) {
-        // A change of the options has rewritten the default.
-        let now = self.after.properties.get(&property.id).map_or(property, |now| now);
         let options = self.after.choices_of(property.id);
-        defaults::judge(now, &options, now.is_multi, &now.default_value, faults);
+        defaults::judge(property, &options, property.is_multi, &property.default_value, faults);
     }
 }
 

@@ -11,6 +11,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use uuid::Uuid;
 
+/// Most times that a sweep begins.
+const ATTEMPTS: u32 = 5;
+
 /// Numbers of rows that a sweep removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Swept {
@@ -31,10 +34,21 @@ impl Store {
     /// projects, so that no process keeps them in memory.
     pub async fn sweep(&self, age: Duration) -> Result<Swept, StoreError> {
         let before = now_micros() - micros(age);
+        for _ in 1..ATTEMPTS {
+            match self.sweep_once(before).await {
+                // An edit of definitions that removes values locks them in another order.
+                Err(StoreError::Contended(_)) => {}
+                swept => return swept,
+            }
+        }
+        self.sweep_once(before).await
+    }
+
+    async fn sweep_once(&self, before: i64) -> Result<Swept, StoreError> {
         let mut writing = self.engine.writing().await?;
         let text = "SELECT DISTINCT project_id FROM work_item WHERE missing_since < $1";
         let projects: BTreeSet<Uuid> = all(&mut *writing, query(text, &[&before]), |cells| cells.next()).await?;
-        // Always in the same order, so that two writers never wait for each other.
+        // Always in the same order, so that two sweeps never wait for each other.
         for project in projects {
             bump(&mut writing, project).await?;
         }

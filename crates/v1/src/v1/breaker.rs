@@ -170,8 +170,10 @@ impl Breaker {
         let begun = Instant::now();
         let probe = self.turn(begun)?;
         // v1 owes an answer from the first call on, and is silent only when all of the last few calls wait for long.
+        // A call that takes the place of one that was given up changes nothing.
         let waiting = self.0.waiting.fetch_add(1, Ordering::Relaxed) + 1;
-        if waiting == 1 || waiting == WAITING {
+        let none_failed = || self.0.troubled.load(Ordering::Relaxed) <= self.0.owed.load(Ordering::Relaxed);
+        if waiting == 1 || (waiting == WAITING && none_failed()) {
             self.0.owed.store(self.stamp(), Ordering::Relaxed);
         }
         Ok(Pass { breaker: self.clone(), path, probe, own: true, begun, open: true })

@@ -171,6 +171,7 @@ async fn end(
             _ if settled => {}
             // The client sets the values now. Afterwards the older write is obsolete, or belongs to another item.
             (ItemSource::Deciding, IntentState::Conflicting | IntentState::Ambiguous) => tolerated += 1,
+            _ if item.is_some() => return Err(Refusal::WriteUndecided),
             // Another create may be decided, and then this one too.
             _ => is_undecided = true,
         }

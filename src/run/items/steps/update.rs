@@ -65,6 +65,9 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let expanding = expansions::calls(job)?;
     if body.is_empty() {
         job.store_own(id, &own).await?;
+        if is_deciding {
+            drop_undecided(job, id).await;
+        }
         if !read_now {
             stored = job.with_live_labels(stored).await?;
         }
@@ -73,10 +76,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         let undone = usize::from(work_items_write::may_drop(job.resource(), &body));
         let _room = job.room_for(&[(Extra::DroppedSet, undone)], expanding).await?;
         let begun = WriteUnderWay::update(job, &stored, &body, own).await?;
-        stored = patch(job, &given, &stored, &body, begun).await?;
-    }
-    if is_deciding {
-        drop_undecided(job, id).await;
+        stored = patch(job, &given, &stored, &body, (begun, is_deciding)).await?;
     }
     let recorded = job.runner.store.project_items(job.card.id).await?;
     expansions::reply(job, &stored, &recorded).await
@@ -103,7 +103,7 @@ async fn patch(
     given: &Given,
     stored: &Item,
     body: &Members,
-    begun: WriteUnderWay,
+    (begun, is_deciding): (WriteUnderWay, bool),
 ) -> Result<Item, Refusal> {
     let (resource, id) = (job.resource(), stored.id);
     let answered = match job.patch_raw(resource, id, body).await {
@@ -135,6 +135,10 @@ async fn patch(
     match &item {
         Some(item) => job.item_changed(item),
         None => drop(job.runner.changes.tell(Changed::WorkItems(job.card.id))),
+    }
+    if is_deciding {
+        // Before this write ends: afterwards a reader could take the older one for carried out.
+        drop_undecided(job, id).await;
     }
     begun.settle(job, Settled::Done(id)).await?;
     let shown = shown?;

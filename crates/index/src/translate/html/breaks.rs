@@ -60,20 +60,25 @@ pub(super) fn put_every(html: &str, stretch: usize) -> Result<Broken<'_>, &'stat
 /// Returns the length of the tag or comment that begins with the `<` at the start of `html`: up to the first `>` that
 /// is not in a quoted value. Only the `<` itself counts when no tag or comment can begin like this.
 fn length_of_tag(html: &str) -> usize {
-    if !html[1..].starts_with(|first: char| first.is_ascii_alphabetic() || "/!?".contains(first)) {
-        return 1;
+    let behind = |end: &str| html[2..].find(end).map_or(html.len(), |at| 2 + at + end.len());
+    match html.as_bytes().get(1) {
+        Some(b'!') if html.starts_with("<!--") => return behind("-->"),
+        Some(b'/' | b'!' | b'?') => return behind(">"),
+        Some(first) if first.is_ascii_alphabetic() => {}
+        _ => return 1,
     }
-    let (mut quote, mut begins_value) = (None, false);
+    let (mut quote, mut begins_value, mut is_unquoted) = (None, false, false);
     for (at, byte) in html.bytes().enumerate().skip(1) {
         match byte {
             _ if quote == Some(byte) => quote = None,
             _ if quote.is_some() => {}
             b'>' => return at + 1,
             b'"' | b'\'' if begins_value => quote = Some(byte),
-            _ => {}
+            _ if byte.is_ascii_whitespace() => is_unquoted = false,
+            _ => is_unquoted |= begins_value,
         }
         // Blanks may stand between the sign and the value.
-        begins_value = byte == b'=' || begins_value && byte.is_ascii_whitespace();
+        begins_value = !is_unquoted && (byte == b'=' || begins_value && byte.is_ascii_whitespace());
     }
     html.len()
 }
@@ -175,7 +180,13 @@ mod tests {
 
     #[test]
     fn marks_are_not_put_into_tags_and_taken_out_of_text_only() {
-        for tag in ["<a title=\"&&&\">", "<a title = '&>&<b>&' id=\"&>&\">", "<a title=&\"&>", "<!-- &&\"& -->"] {
+        for tag in [
+            "<a title=\"&&&\">",
+            "<a title = '&>&<b>&' id=\"&>&\">",
+            "<a title=&\"&>",
+            "<a href=/?q=\"&>",
+            "<!-- x=\"&>&& -->",
+        ] {
             let broken = put_every(&format!("{tag}&&&</a>&"), 1).map(|broken| broken.text.into_owned()).unwrap();
             assert!(broken.starts_with(&format!("{tag}&")) && broken.len() > tag.len() + 8, "{broken}");
         }

@@ -83,10 +83,10 @@ impl State {
         full.map(|full| full.opens)
     }
 
-    /// Checks whether v1 or the pool refuses calls that may use up to `share`.
+    /// Checks whether v1 refuses calls, or the pool refuses calls that may use up to `share`, as far as is known.
     pub fn is_closed(&self, share: usize) -> bool {
-        let now = Instant::now();
-        self.window.closed().is_some() || self.pool_opens(share, now).is_some_and(|opens| opens > now)
+        let full = self.full.filter(|full| share <= full.share);
+        self.window.closed().is_some() || full.is_some_and(|full| full.opens > Instant::now())
     }
 
     pub fn first(&self) -> Option<&Arc<Notify>> {
