@@ -2,7 +2,7 @@
 
 use super::arguments::create_private_file;
 use crate::oauth::Keyring;
-use crate::store::folder_of;
+use crate::store::{folder_of, with_ending};
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, fchown};
@@ -17,9 +17,7 @@ pub(super) fn put(path: &Path, secret: &str) -> io::Result<bool> {
     let Some(before) = std::str::from_utf8(&before).ok().filter(|text| Keyring::are_secrets(text)) else {
         return Ok(false);
     };
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(format!(".{}", uuid::Uuid::new_v4()));
-    let beside = PathBuf::from(beside);
+    let beside = with_ending(path, &format!(".{}", uuid::Uuid::new_v4()));
     let mut file =
         create_private_file(&beside).map_err(|cause| told("a new file cannot be made beside it", &cause))?;
     let put = match &old {

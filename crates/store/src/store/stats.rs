@@ -8,6 +8,7 @@ use super::place::file_of;
 use super::rows::{query, sql};
 use super::service::{Store, deployment_of};
 use super::tables::TABLES;
+use super::unfinished::with_ending;
 use crate::v1::BaseUrl;
 use sqlx::Row;
 use std::path::Path;
@@ -73,11 +74,8 @@ impl Store {
             let size: i64 = size.fetch_one(self.engine().pool_of_any_version()).await?.try_get(0)?;
             return Ok(size.unsigned_abs());
         }
-        let of = |file: &Path, beside: &str| {
-            let mut name = file.as_os_str().to_owned();
-            name.push(beside);
-            std::fs::metadata(name).map_or(0, |file| file.len())
-        };
+        let of =
+            |file: &Path, ending: &str| std::fs::metadata(with_ending(file, ending)).map_or(0, |file| file.len());
         Ok(file_of(url).map_or(0, |file| of(&file, "") + of(&file, "-wal") + of(&file, "-shm")))
     }
 
