@@ -4,7 +4,7 @@ use super::call::{OwnCall, Surface, found};
 use super::lists::Row;
 use super::verbs::{CheckedBody, Records};
 use crate::amount::amount;
-use crate::catalogue::{Catalogue, Edit, WorkItemType, shapes};
+use crate::catalogue::{Catalogue, Edit, TYPE_IN_USE, WorkItemType, shapes};
 use crate::refusal::Refusal;
 use crate::v2::Reply;
 use serde_json::{Map, Value};
@@ -73,10 +73,8 @@ impl Records for Types {
     }
 
     async fn not_deleted(call: &OwnCall<'_>, id: Uuid, refusal: Refusal) -> Refusal {
-        match refusal {
-            Refusal::Conflict { .. } => in_use(call, id).await.unwrap_or_else(Some).unwrap_or(refusal),
-            other => other,
-        }
+        let has_items = matches!(&refusal, Refusal::Conflict { detail } if detail == TYPE_IN_USE);
+        if has_items { in_use(call, id).await.unwrap_or_else(Some).unwrap_or(refusal) } else { refusal }
     }
 }
 

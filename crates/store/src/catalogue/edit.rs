@@ -7,6 +7,9 @@ use uuid::Uuid;
 /// Distance between neighbours in an order that the service assigns.
 pub(super) const STEP: f64 = 10_000.0;
 
+/// Detail of the refusal when a type that must be unused has work items.
+pub const TYPE_IN_USE: &str = "The type is in use: there are work items of it.";
+
 /// A change in progress: a copy of the catalogue, and the work that the store must do besides saving it.
 #[derive(Debug)]
 pub struct Edit {
@@ -20,7 +23,7 @@ pub struct Edit {
 /// An effect of an edit on work items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// The edit is valid only if no work item has this type; else 409 `conflict` (14.1).
+    /// The edit is valid only if no work item has this type; else 409 `conflict` (14.1), with [`TYPE_IN_USE`].
     TypeMustBeUnused(Uuid),
     /// All values of the property are deleted.
     PropertyGone(Uuid),

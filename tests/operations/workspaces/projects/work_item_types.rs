@@ -177,6 +177,18 @@ async fn a_type_in_use_stays() {
 }
 
 #[tokio::test]
+async fn the_default_type_is_refused_as_the_default_also_when_items_have_it() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let types = format!("{WEB}/work-item-types/");
+    let kind = gateway.post("ada", &types, json!({"name": "Bug"})).await.expect(201).text("id");
+    gateway.post("ada", &format!("{types}{kind}/mark-default/"), json!({})).await.expect(200);
+    let body = json!({"name": "one", "type_id": kind});
+    gateway.post("ada", &format!("{WEB}/work-items/"), body).await.expect(201);
+    let refused = gateway.delete("ada", &format!("{types}{kind}/")).await.expect_problem(409, "conflict");
+    assert_eq!(refused.text("detail"), "The default type cannot be deleted; mark another type as default first.");
+}
+
+#[tokio::test]
 async fn only_admins_of_a_project_may_change_its_types() {
     let gateway = Gateway::sandboxed(Seed::Recorded).await;
     let types = format!("{WEB}/work-item-types/");

@@ -6,7 +6,7 @@ use super::super::engine::{Kind, Writing};
 use super::super::error::StoreError;
 use super::super::items::{bump, uses_of_type};
 use super::super::rows::{Cells, Parameter, all, query, sql};
-use crate::catalogue::{Catalogue, Effect, PropertyType};
+use crate::catalogue::{Catalogue, Effect, PropertyType, TYPE_IN_USE};
 use crate::refusal::Refusal;
 use std::collections::BTreeSet;
 use uuid::Uuid;
@@ -73,8 +73,7 @@ impl Values<'_> {
     async fn require_unused(&mut self, type_id: Uuid) -> Result<(), Failure> {
         let count = uses_of_type(self.writing, type_id).await?;
         if count > 0 {
-            let detail = "The type is in use: there are work items of it.".into();
-            return Err(Refusal::Conflict { detail }.into());
+            return Err(Refusal::Conflict { detail: TYPE_IN_USE.into() }.into());
         }
         Ok(())
     }
