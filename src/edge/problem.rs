@@ -81,6 +81,10 @@ fn shown(refusal: &Refusal) -> ClientProblem<'_> {
             "Work Item Types Managed At Workspace",
             "Work item types of this workspace are managed at the workspace.",
         ),
+        Refusal::OwnedByWorkspace => plain(
+            "Work Item Types Managed At Workspace",
+            "This belongs to the workspace and is changed there, while `is_work_item_types_enabled` is on.",
+        ),
         Refusal::ManagedAtProject => plain(
             "Work Item Types Managed At Project",
             "Work item types of this workspace are managed at its projects.",
@@ -257,6 +261,7 @@ mod tests {
             Refusal::MethodNotAllowed { allow: vec!["GET", "POST"] },
             Refusal::Conflict { detail: detail() },
             Refusal::ManagedAtWorkspace,
+            Refusal::OwnedByWorkspace,
             Refusal::ManagedAtProject,
             Refusal::Gone { detail: detail() },
             Refusal::PreconditionFailed { detail: detail() },

@@ -72,8 +72,8 @@ const MEANINGS: [Meaning; 25] = [
     ),
     of(
         "work_item_types_managed_at_workspace",
-        "Types of work items are managed for the whole workspace here.",
-        "Send the write to the operations of the workspace.",
+        "Types of work items are managed for the whole workspace here, or the record belongs to the workspace.",
+        "Send the write to the operations of the workspace, while its `is_work_item_types_enabled` is on.",
     ),
     of(
         "work_item_types_managed_at_project",

@@ -34,6 +34,7 @@ fn every_refusal_is_in_the_table_of_codes() {
         Refusal::MethodNotAllowed { allow: Vec::new() },
         Refusal::Conflict { detail: text() },
         Refusal::ManagedAtWorkspace,
+        Refusal::OwnedByWorkspace,
         Refusal::ManagedAtProject,
         Refusal::PreconditionFailed { detail: text() },
         Refusal::IdempotencyKeyReused,

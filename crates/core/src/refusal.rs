@@ -98,6 +98,8 @@ pub enum Refusal {
     },
     /// 409 `work_item_types_managed_at_workspace`.
     ManagedAtWorkspace,
+    /// 409 `work_item_types_managed_at_workspace`: the record belongs to the workspace, whatever its mode is.
+    OwnedByWorkspace,
     /// 409 `work_item_types_managed_at_project`.
     ManagedAtProject,
     /// 412 `precondition_failed`: the record no longer has the version that `If-Match` demands.
@@ -317,7 +319,7 @@ impl Refusal {
             Self::NotFound { .. } => (404, "resource_not_found"),
             Self::MethodNotAllowed { .. } => (405, "method_not_allowed"),
             Self::Conflict { .. } => (409, "conflict"),
-            Self::ManagedAtWorkspace => (409, "work_item_types_managed_at_workspace"),
+            Self::ManagedAtWorkspace | Self::OwnedByWorkspace => (409, "work_item_types_managed_at_workspace"),
             Self::ManagedAtProject => (409, "work_item_types_managed_at_project"),
             Self::IdempotencyInProgress { .. } => (409, "idempotency_in_progress"),
             Self::Gone { .. } => (410, "gone"),

@@ -74,7 +74,10 @@ async fn imported_types_are_listed_and_change_on_the_workspace_only() {
     scene.ask("PATCH", &format!("{ACME}/features/"), Some(off)).await.expect(200);
     scene.made(&path, json!({"name": "Own"})).await;
     assert_eq!(scene.ask("GET", &path, None).await.expect(200).column("name"), [json!("Bug"), json!("Own")]);
-    scene.ask("DELETE", &one, None).await.expect_problem(409, "work_item_types_managed_at_workspace");
+    let refused = scene.ask("DELETE", &one, None).await;
+    let refused = refused.expect_problem(409, "work_item_types_managed_at_workspace");
+    let told = "This belongs to the workspace and is changed there, while `is_work_item_types_enabled` is on.";
+    assert_eq!(refused.text("detail"), told);
     scene.end();
 }
 

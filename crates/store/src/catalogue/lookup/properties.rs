@@ -18,7 +18,7 @@ impl Catalogue {
         let property = self.properties.get(&id).ok_or_else(Refusal::not_found)?;
         match surface {
             _ if property.project == surface => Ok(property),
-            Some(project) if self.shows(project, property) => Err(Refusal::ManagedAtWorkspace),
+            Some(project) if self.shows(project, property) => Err(Refusal::OwnedByWorkspace),
             _ => Err(Refusal::not_found()),
         }
     }

@@ -62,7 +62,7 @@ impl Catalogue {
         let kind = self.types.get(&id).ok_or_else(Refusal::not_found)?;
         match surface {
             _ if kind.project == surface => Ok(kind),
-            Some(project) if self.is_listed(project, kind) => Err(Refusal::ManagedAtWorkspace),
+            Some(project) if self.is_listed(project, kind) => Err(Refusal::OwnedByWorkspace),
             _ => Err(Refusal::not_found()),
         }
     }
