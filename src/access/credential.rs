@@ -28,6 +28,10 @@ pub const CLIENT_SECRET: &str = "cws_";
 /// Prefix of gateway keys.
 pub const GATEWAY_KEY: &str = "cwk_";
 
+/// Longest text, in bytes, that is read as a key. The server before v1 answers a long line of a head with 400 and HTML,
+/// which is no answer of v1.
+pub const LONGEST_KEY: usize = 512;
+
 /// Length of a whole secret: its prefix and 256 bits in base64.
 const OWN_LENGTH: usize = 47;
 
@@ -88,9 +92,9 @@ pub trait Credentials: Send + Sync + 'static {
 /// `Authorization` (`auth_bearer_ignored`). `id` is the [`presented_id`] of the same headers.
 ///
 /// # Errors
-/// [`Refusal::Unauthorized`] when the header cannot be a key: it is missing, empty or repeated, or has blanks or other
-/// characters than printable ASCII. [`Refusal::InvalidToken`] for a token in the place of a key, and for a key in the
-/// place of a token. These are never sent to v1, so that no secret of the gateway reaches it.
+/// [`Refusal::Unauthorized`] when the header cannot be a key: it is missing, empty, repeated or too long, or has blanks
+/// or other characters than printable ASCII. [`Refusal::InvalidToken`] for a token in the place of a key, and for a key
+/// in the place of a token. These are never sent to v1, so that no secret of the gateway reaches it.
 pub fn presented(headers: &HeaderMap, id: Option<[u8; 32]>) -> Result<Presented, Refusal> {
     let values = headers.get_all(AUTHORIZATION).iter().map(|value| value.as_bytes());
     let mut bearers = values.filter(|value| is_bearer(value));
@@ -133,6 +137,9 @@ fn presented_key(headers: &HeaderMap, id: Option<[u8; 32]>) -> Result<Presented,
     }
     if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return wrong("X-Api-Key holds no key: a key is printable ASCII without blanks.");
+    }
+    if text.len() > LONGEST_KEY {
+        return wrong("X-Api-Key holds no key: it is too long.");
     }
     match text {
         _ if text.starts_with(GATEWAY_KEY) => Ok(Presented::GatewayKey(text.to_owned())),
@@ -245,12 +252,15 @@ mod tests {
 
     #[test]
     fn invalid_credentials_are_401() {
-        let cases: [&[(&str, &[u8])]; 11] = [
+        let long = [b'x'; LONGEST_KEY + 1];
+        assert!(presented(&headers(&[("x-api-key", &long[1..])]), None).is_ok());
+        let cases: [&[(&str, &[u8])]; 12] = [
             &[],
             &[("x-api-key", b"")],
             &[("x-api-key", b"  ")],
             &[("x-api-key", "schlüssel".as_bytes())],
             &[("x-api-key", b"a b")],
+            &[("x-api-key", &long)],
             &[("x-api-key", b"ada"), ("x-api-key", b"bob")],
             &[("x-api-key", b"cwa_token-in-the-wrong-header")],
             &[("authorization", b"Bearer")],

@@ -8,7 +8,7 @@ use super::protocol::registration::Registrable;
 use super::protocol::{authorize, scope, secret};
 use super::resolver::{grant_place, key_place};
 use super::service::{NOT_SET_UP, OAuth};
-use crate::access::credential::{CLIENT_SECRET, GATEWAY_KEY, is_own};
+use crate::access::credential::{CLIENT_SECRET, GATEWAY_KEY, LONGEST_KEY, is_own};
 use crate::access::{Caller, PrincipalKind};
 use crate::context::Context;
 use crate::plan::scopes;
@@ -256,7 +256,7 @@ fn place_of(row: &SealedRow) -> Option<String> {
 /// Reads a typed text as a key that v1 can be asked about. The gateway's own secrets are never sent to v1.
 pub(super) fn usable(text: &str) -> Option<V1Key> {
     let text = text.trim();
-    let sane = !text.is_empty() && text.len() <= 512 && text.bytes().all(|byte| byte.is_ascii_graphic());
+    let sane = !text.is_empty() && text.len() <= LONGEST_KEY && text.bytes().all(|byte| byte.is_ascii_graphic());
     (sane && !is_own(text)).then(|| V1Key::new(text))
 }
 

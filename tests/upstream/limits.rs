@@ -116,6 +116,20 @@ async fn failed_attempts_are_limited_by_address_and_cost_v1_nothing_then() {
     from(&gateway, "guess-5", "203.0.113.1").await.expect_problem(429, "rate_limited");
 }
 
+/// The server before v1 answers such a head with 400 and HTML, so the call would be in vain and count as v1's fault.
+#[tokio::test]
+async fn a_key_that_is_too_long_is_a_failed_attempt_that_v1_never_sees() {
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("limits.rate.unauthenticated", "3")]).await;
+    gateway.get("ada", ME).await.expect(200);
+    gateway.sandbox().clear_journal();
+    for number in 0..3 {
+        let refused = gateway.get(&format!("{number:09000}"), ME).await.expect_problem(401, "unauthorized");
+        assert_eq!(refused.text("detail"), "X-Api-Key holds no key: it is too long.");
+    }
+    gateway.get(&format!("{:09000}", 3), ME).await.expect_problem(429, "rate_limited");
+    assert_eq!(gateway.sandbox().journal().len(), 0);
+}
+
 /// The contract's answer is 401, so a client may well try each of the 88 operations for it.
 #[tokio::test]
 async fn by_default_every_operation_can_be_tried_with_nothing_and_with_what_is_no_credential() {
