@@ -93,6 +93,12 @@ async fn members_that_change_nothing_are_named() {
     let told = gateway.patch("ada", &one, Value::Object(many)).await.expect(200);
     let told = ignored(&told).unwrap();
     assert!(told.ends_with(", m19, ...") && told.split(", ").count() == 21, "{told}");
+    // Each character of these names has twelve bytes in the header.
+    let long: serde_json::Map<String, Value> =
+        (0..20).map(|n| (format!("{n:02}{}", "😀".repeat(60)), json!(n))).collect();
+    let told = gateway.patch("ada", &one, Value::Object(long)).await.expect(200);
+    let told = ignored(&told).unwrap();
+    assert_eq!(told, format!("00{}, ...", "%F0%9F%98%80".repeat(58)), "no proxy has to keep a long head");
 }
 
 #[tokio::test]

@@ -20,6 +20,9 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 /// Header that names the members of the body that changed nothing.
 const IGNORED: HeaderName = HeaderName::from_static("causeway-ignored");
 const LONGEST_IGNORED: usize = 60;
+/// Most bytes of the names in this header, percent-encoded. One name has at most 720. Proxies lose an answer whose head
+/// is too large for their buffers (nginx: 4 KiB).
+const MOST_IGNORED_BYTES: usize = 1_024;
 /// Characters of a name that stay unchanged; all others are percent-encoded.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b'-').remove(b'.');
 /// Header with the durations of an answer, readable in browsers.
@@ -76,12 +79,19 @@ fn ignored(members: &[String]) -> Option<HeaderValue> {
     if members.is_empty() {
         return None;
     }
-    let named = members.iter().take(MOST_IGNORED).map(|name| {
+    let mut text = String::new();
+    for (at, name) in members.iter().enumerate() {
         let short: String = name.chars().take(LONGEST_IGNORED).collect();
-        utf8_percent_encode(&short, PLAIN).to_string()
-    });
-    let more = (members.len() > MOST_IGNORED).then(|| "...".to_owned());
-    let text = named.chain(more).collect::<Vec<_>>().join(", ");
+        let encoded = utf8_percent_encode(&short, PLAIN).to_string();
+        if at == MOST_IGNORED || text.len() + encoded.len() > MOST_IGNORED_BYTES {
+            text.push_str(", ...");
+            break;
+        }
+        if at > 0 {
+            text.push_str(", ");
+        }
+        text.push_str(&encoded);
+    }
     HeaderValue::from_str(&text).ok()
 }
 
