@@ -1,4 +1,5 @@
-//! The examples in `deploy/`: every variable they set is a setting, and a gateway gets the time to end its requests.
+//! The examples in `deploy/`: every variable they set is a setting, a gateway gets the time to end its requests, and the
+//! proxy passes on what it should.
 //!
 //! May use: the public interface of the crate.
 
@@ -66,4 +67,26 @@ fn a_gateway_is_not_killed_while_its_requests_finish() {
         "{allowed} s for {pause} s and {drain} s"
     );
     assert!(number(&containers, "stop_grace_period:") > drain);
+}
+
+/// The gateways believe the proxy, so a header that it does not write would come from a client.
+#[test]
+fn the_proxy_writes_every_header_that_the_gateway_believes() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/compose.nginx.conf");
+    let text = std::fs::read_to_string(file).expect("the configuration of nginx");
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains("proxy_set_header")).collect();
+    for header in ["X-Forwarded-For $remote_addr", "X-Forwarded-Host $http_host", "X-Forwarded-Proto $scheme"] {
+        let line = format!("    proxy_set_header {header};");
+        assert!(lines.contains(&line.as_str()), "{header}: {lines:#?}");
+    }
+    // One inside of a location would replace all of these there.
+    assert!(lines.iter().all(|line| line.starts_with("    proxy_set_header")), "{lines:#?}");
+}
+
+/// nginx answers 502 when the head of an answer does not fit into its first buffer, which has 4 KiB by default.
+#[test]
+fn the_proxy_takes_long_heads() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/compose.nginx.conf");
+    let text = std::fs::read_to_string(file).expect("the configuration of nginx");
+    assert!(text.contains("    proxy_buffer_size 32k;\n    proxy_buffers 8 32k;\n"), "{text}");
 }
