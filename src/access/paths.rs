@@ -18,15 +18,19 @@ pub const PROJECT: &str = "workspaces/{slug}/projects/{project_id}/";
 /// All characters but the unreserved ones of RFC 3986.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
+/// Longest slug in characters. v1 has none that is longer, and the server before v1 answers a path of thousands of
+/// characters with 414 and HTML.
+const LONGEST_SLUG: usize = 255;
+
 /// Checks whether v1 can have a workspace with this slug.
 ///
 /// # Errors
-/// [`Refusal::NotFound`] for a slug that cannot be one segment of a path. A request for it would reach another route
-/// (`..`, `/`) or cause an HTML 500 (control characters, compare `errors_null_byte_in_query`).
+/// [`Refusal::NotFound`] for a slug that is too long or cannot be one segment of a path. A request for it would reach
+/// another route (`..`, `/`) or cause an HTML 500 (control characters, compare `errors_null_byte_in_query`).
 pub(super) fn check(slug: &str) -> Result<(), Refusal> {
     let is_segment =
         !matches!(slug, "" | "." | "..") && !slug.contains(['/', '\\']) && !slug.chars().any(char::is_control);
-    if is_segment { Ok(()) } else { Err(Refusal::not_found()) }
+    if is_segment && slug.chars().count() <= LONGEST_SLUG { Ok(()) } else { Err(Refusal::not_found()) }
 }
 
 /// Returns one of these paths with the slug percent-encoded, in the given letter case: v1's slugs are case-sensitive
@@ -52,5 +56,6 @@ mod tests {
         for slug in ["", ".", "..", "a/b", "a\\b", "a\0", "a\nb"] {
             assert_eq!(workspace(slug, ROSTER).unwrap_err().code(), "resource_not_found", "{slug:?}");
         }
+        assert!(check(&"é".repeat(LONGEST_SLUG)).is_ok() && check(&"a".repeat(LONGEST_SLUG + 1)).is_err());
     }
 }

@@ -67,6 +67,18 @@ async fn trap_02_invisible_is_404_and_not_allowed_is_403() {
     gateway.post("gil", &web("states/"), body).await.expect_problem(403, "forbidden");
 }
 
+/// The server before v1 answers a path of thousands of characters with 414 and HTML, which is no answer of v1.
+#[tokio::test]
+async fn a_slug_that_is_too_long_is_404_and_v1_is_not_asked_for_it() {
+    let scene = Scene::unknown().await;
+    scene.expect(Exchange::get("users/me/").recorded("users", "users_me_admin").repeated());
+    let workspace = format!("/api/v2/workspaces/{}", "a".repeat(256));
+    for path in [web("states/").replace("/api/v2/workspaces/acme", &workspace), format!("{workspace}/features/")] {
+        scene.gateway.get("ada", &path).await.expect_problem(404, "resource_not_found");
+    }
+    scene.v1.finish();
+}
+
 #[tokio::test]
 async fn trap_02_a_403_on_a_read_is_judged_by_a_new_card() {
     for (second_card, status, code) in [
