@@ -16,7 +16,7 @@ use crate::describe::openapi::Document;
 use crate::edge::{ClientAddress, V2Answer, client_agent};
 use crate::idempotency::{Idempotency, Key};
 use crate::limits::{Class, CredentialId, Limits};
-use crate::plan::routes::{RouteMatch, Routes};
+use crate::plan::routes::{LONGEST_SUGGESTION, RouteMatch, Routes};
 use crate::plan::{BodyRule, Extent, Method, Operation, OwnRecords, Plan, Surface, V1Operation, V1RouteMatch};
 use crate::refusal::Refusal;
 use crate::run::{Call, Job, Runner};
@@ -335,6 +335,9 @@ impl V2 {
         match self.routes.find(head.method.as_str(), head.uri.path()) {
             RouteMatch::Operation { operation, variables } => Ok(Route { operation, variables }),
             RouteMatch::WrongMethod { allow } => Err(Refusal::MethodNotAllowed { allow }),
+            RouteMatch::MissingSlash { right } if right.len() > LONGEST_SUGGESTION => {
+                Err(Refusal::NotFound { detail: "Every path ends with a slash.".into() })
+            }
             RouteMatch::MissingSlash { right } => {
                 Err(Refusal::NotFound { detail: format!("Every path ends with a slash; the right URL is {right}") })
             }

@@ -131,6 +131,25 @@ async fn a_path_of_v1_habits_gets_the_right_one_named() {
     }
 }
 
+/// docs/limits.md promises that a refusal repeats no long text of a request.
+#[tokio::test]
+async fn no_refusal_repeats_a_long_path_or_a_long_name() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let (long, unknown) = ("x".repeat(3_000), "There is no such path; /api/v2/docs/ shows all there are.");
+    for (path, begin) in [
+        (format!("{WORKSPACE}/work-items/{long}"), "Every path ends with a slash."),
+        (format!("{WORKSPACE}/issues/{long}/"), unknown),
+        (format!("{WEB}/work-items/{long}/links/"), unknown),
+    ] {
+        let detail = gateway.get("ada", &path).await.expect_problem(404, "resource_not_found").text("detail");
+        assert!(detail.starts_with(begin) && detail.len() <= 1_000, "{detail}");
+    }
+    let name = format!("x_{long}");
+    let answer = gateway.send_bare("GET", ME, &[("x-api-key", "ada"), (&name, "1")]).await;
+    let detail = answer.expect_problem(400, "validation_error").text("detail");
+    assert_eq!(detail, format!("The name of the header {} has an underscore.", &name[..100]));
+}
+
 fn v1(path: &str) -> String {
     path.replace("/api/v2/", "/api/v1/")
 }

@@ -65,7 +65,8 @@ fn line(method: &Method, uri: &Uri) -> Result<(), Refusal> {
 fn check_names(headers: &mut HeaderMap, underscores: Underscores) -> Result<(), Refusal> {
     let odd: Vec<HeaderName> = headers.keys().filter(|name| name.as_str().contains('_')).cloned().collect();
     if let (Underscores::Refuse, Some(name)) = (underscores, odd.first()) {
-        return Err(Refusal::invalid(format!("The name of the header {name} has an underscore.")));
+        let told = format!("The name of the header {:.100} has an underscore.", name.as_str());
+        return Err(Refusal::invalid(told));
     }
     for name in odd {
         headers.remove(name);

@@ -2,7 +2,7 @@
 //!
 //! May use: `routes`, `tree`.
 
-use super::routes::Routes;
+use super::routes::{LONGEST_SUGGESTION, Routes};
 use super::tree::Node;
 
 /// Words of v1 and its older versions, each with the word of v2.
@@ -46,15 +46,21 @@ impl Routes {
     /// Returns the error text for an unknown path. It suggests the path that was probably meant, if there is one.
     pub fn no_such_path(&self, path: &str) -> String {
         let all = "There is no such path";
+        match self.suggestion(path).filter(|suggestion| suggestion.len() <= LONGEST_SUGGESTION) {
+            Some(suggestion) => format!("{all}{suggestion}"),
+            None => format!("{all}; {V2}docs/ shows all there are."),
+        }
+    }
+
+    /// Returns the end of the error text with the path that was probably meant.
+    fn suggestion(&self, path: &str) -> Option<String> {
         let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
         let mut right = Vec::new();
         if self.root.meant(&segments, &mut right) {
-            return format!("{all}; did you mean /{}/?", right.join("/"));
+            return Some(format!("; did you mean /{}/?", right.join("/")));
         }
-        match path.strip_prefix(V2).filter(|_| is_only_in_v1(&segments)) {
-            Some(_) => format!("{all} in v2; v1 has it, at {V1}{}/", segments[2..].join("/")),
-            None => format!("{all}; {V2}docs/ shows all there are."),
-        }
+        let in_v1 = path.starts_with(V2) && is_only_in_v1(&segments);
+        in_v1.then(|| format!(" in v2; v1 has it, at {V1}{}/", segments[2..].join("/")))
     }
 }
 

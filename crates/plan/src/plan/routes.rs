@@ -14,6 +14,9 @@ use crate::mapping::Method;
 use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
 
+/// Longest text, in bytes, with which a refusal suggests another path.
+pub const LONGEST_SUGGESTION: usize = 1_000;
+
 /// The result of looking up a method and a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RouteMatch {
