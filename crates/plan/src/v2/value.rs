@@ -19,7 +19,7 @@ pub fn read_filter(kind: Kind, allowed: &[String], text: &str) -> Result<Cell, S
     match kind {
         Kind::Uuid => read_uuid(text).map(Cell::Id).ok_or_else(|| must_be("a UUID")),
         Kind::Boolean => read_boolean(text).map(Cell::Bool).ok_or_else(|| must_be("true or false")),
-        Kind::Integer => text.parse::<i64>().map(|n| Cell::Number(n as f64)).map_err(|_| must_be("a whole number")),
+        Kind::Integer => read_whole(text).map(|n| Cell::Number(n as f64)).ok_or_else(|| must_be("a whole number")),
         Kind::Number => read_number(text).map(Cell::Number).ok_or_else(|| must_be("a number")),
         Kind::Date => time::read_date(text)
             .map(|day| Cell::Text(day.to_string().into()))
@@ -53,6 +53,16 @@ fn first_instant(written: Option<time::ClientInstant>) -> Option<time::Micros> {
         time::ClientInstant::Instant(micros) => Some(micros),
         time::ClientInstant::Day(day) => time::day_begins(day, "UTC"),
     }
+}
+
+/// Reads a whole number. One that is too large for the machine is read as its largest, a negative one as its smallest: no
+/// record has such a number.
+fn read_whole(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    Some(text.parse().unwrap_or(if text.starts_with('-') { i64::MIN } else { i64::MAX }))
 }
 
 fn read_number(text: &str) -> Option<f64> {
@@ -154,7 +164,21 @@ fn shorten(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::small_letters;
+    use super::{Cell, Kind, read_filter, small_letters};
+
+    #[test]
+    fn a_whole_number_of_any_length_is_one() {
+        let read = |text: &str| read_filter(Kind::Integer, &[], text);
+        let huge = "9".repeat(400);
+        for (text, number) in [("7", 7.0), ("+7", 7.0), ("-07", -7.0), (huge.as_str(), i64::MAX as f64)] {
+            assert_eq!(read(text), Ok(Cell::Number(number)), "{text}");
+        }
+        assert_eq!(read(&format!("-{huge}")), Ok(Cell::Number(i64::MIN as f64)));
+        let not_quite = format!("{huge}x");
+        for text in ["", "-", "+", "+-7", "7 ", "1.0", "1e3", "٧", not_quite.as_str()] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn a_part_of_a_word_is_found_in_it_in_small_letters_too() {
