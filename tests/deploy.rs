@@ -1,5 +1,5 @@
-//! The examples in `deploy/`: every variable they set is a setting, a gateway gets the time to end its requests, and the
-//! proxy passes on what it should.
+//! The examples in `deploy/`: every variable they set is a setting, a gateway gets the time to end its requests, and
+//! the proxy writes the headers that gateways believe.
 //!
 //! May use: the public interface of the crate.
 

@@ -53,7 +53,7 @@ pub struct Features {
     pub flags: [bool; 10],
     /// Level of new types.
     pub default_level: i64,
-    /// Time when the gateway first saw the workspace.
+    /// Time when the store was set up.
     pub created_at: Micros,
 }
 
