@@ -55,8 +55,8 @@ fn first_instant(written: Option<time::ClientInstant>) -> Option<time::Micros> {
     }
 }
 
-/// Reads a whole number. One that is too large for the machine is read as its largest, a negative one as its smallest: no
-/// record has such a number.
+/// Reads a whole number. One that is too large for the machine is read as its largest, a negative one as its smallest:
+/// no record has such a number.
 fn read_whole(text: &str) -> Option<i64> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
