@@ -22,6 +22,8 @@ const BACKGROUND: Duration = Duration::from_secs(2);
 /// twice as long.
 const TRIES: u32 = 8;
 const FIRST_PAUSE: Duration = Duration::from_secs(4);
+/// Most bytes of a slug. No workspace of v1 has a longer one, and the slugs of changes are kept for long.
+const LONGEST_SLUG: usize = 255;
 
 /// Invalidates the data that pass-through writes to v1 may have changed.
 pub(super) struct ForeignWrites {
@@ -133,7 +135,7 @@ impl TouchedPlace {
     fn by(path: &str) -> Option<Self> {
         let path = percent_decode_str(path).decode_utf8_lossy();
         let mut parts = path.strip_prefix("/api/v1/workspaces/")?.split('/').filter(|part| !part.is_empty());
-        let workspace = parts.next()?.to_owned();
+        let workspace = parts.next().filter(|slug| slug.len() <= LONGEST_SLUG)?.to_owned();
         let within = (parts.next() == Some("projects")).then(|| parts.next()).flatten();
         let project = within.and_then(|id| Uuid::try_parse(id).ok());
         let inner = parts.next();
@@ -177,6 +179,13 @@ mod tests {
         assert_eq!(touched("/api/v1/workspaces/acme/projects/"), Some(("acme".into(), None, true)));
         assert_eq!(touched("/api/v1/%77orkspaces/acme/x/"), Some(("acme".into(), None, true)));
         assert_eq!(touched("/api/v1/users/me/"), None);
+    }
+
+    #[test]
+    fn a_write_to_a_workspace_that_v1_cannot_have_touches_nothing() {
+        let touched = |slug: usize| TouchedPlace::by(&format!("/api/v1/workspaces/{}/x/", "x".repeat(slug)));
+        assert!(touched(LONGEST_SLUG).is_some());
+        assert_eq!(touched(LONGEST_SLUG + 1), None);
     }
 
     #[test]
