@@ -44,7 +44,7 @@ impl WriteObserver for ForeignWrites {
             return Box::pin(std::future::ready(()));
         }
         let (runner, later) = (Arc::clone(&self.runner), touched.clone());
-        let announced = tokio::spawn(async move { announce(&runner, &touched).await });
+        let announced = self.runner.spawn_write(async move { announce(&runner, &touched).await });
         let (runner, changes) = (Arc::clone(&self.runner), self.changes.clone());
         tokio::spawn(async move {
             tokio::time::sleep(BACKGROUND).await;
@@ -61,7 +61,7 @@ impl WriteObserver for ForeignWrites {
         let runner = Arc::clone(&self.runner);
         // A task of its own, which continues when the client leaves: v1 will not report the deletion again.
         let noted = about.map(|(project, about)| {
-            tokio::spawn(async move {
+            self.runner.spawn_write(async move {
                 if note_end(&runner, project, about).await.is_err() {
                     // The client need not wait for the repetitions.
                     tokio::spawn(note_end_later(runner, project, about));
