@@ -78,12 +78,13 @@ pub(super) fn lost(error: &HopError) -> V1Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http::HeaderValue;
 
-    fn headers(kind: &'static str, others: &[(HeaderName, &'static str)]) -> HeaderMap {
+    fn headers(kind: &str, others: &[(HeaderName, &str)]) -> HeaderMap {
         let mut headers = HeaderMap::new();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-        headers.extend(others.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))));
+        headers.insert(CONTENT_TYPE, kind.parse().unwrap());
+        for (name, value) in others {
+            headers.insert(name, value.parse().unwrap());
+        }
         headers
     }
 
@@ -91,7 +92,7 @@ mod tests {
     fn only_a_refusal_before_the_resource_proves_that_nothing_was_changed() {
         let routed = [(ALLOW, "GET, POST")];
         let counted = [(ALLOW, "GET, POST"), (REMAINING, "59")];
-        let json = |others: &[(HeaderName, &'static str)]| headers("application/json", others);
+        let json = |others: &[(HeaderName, &str)]| headers("application/json", others);
         let refused = |status, answer: HeaderMap| is_refused_at_the_door("/api/v1/x/", status, &answer);
         // With the fixtures `auth_missing_key`, `auth_wrong_key`, `errors_format_param`, `errors_accept_xml_no_key`.
         for status in [401, 403, 404, 406] {
