@@ -140,15 +140,7 @@ fn of_v1(path: &str) -> String {
 }
 
 impl WriteObserver for NativeWrites {
-    fn before_write(&self, path: &str) {
-        self.0.before_write(&of_v1(path));
-    }
-
-    fn after_write(&self, path: &str) {
-        self.0.after_write(&of_v1(path));
-    }
-
-    fn announce(&self, path: &str, done: bool) -> BoxFuture<'static, ()> {
-        self.0.announce(&of_v1(path), done)
+    fn after_write(&self, path: &str) -> BoxFuture<'static, ()> {
+        self.0.after_write(&of_v1(path))
     }
 }

@@ -1,15 +1,18 @@
 //! Pass-through writes to v1: invalidates the data that they may have changed, here and in other gateway processes.
 //!
-//! May use: `edge`, `fresh`, `refusal`, `run`; it is composition.
+//! May use: `edge`, `fresh`, `refusal`, `run`, `v1`; it is composition.
 
 use crate::edge::WriteObserver;
 use crate::fresh::{Changed, Changes};
 use crate::refusal::Refusal;
 use crate::run::Runner;
+use crate::v1::is_refused_at_the_door;
 use futures_util::future::BoxFuture;
+use http::{HeaderMap, StatusCode};
 use percent_encoding::percent_decode_str;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::runtime::Handle;
 use uuid::Uuid;
 
 /// Time after a pass-through write until everything that it may have changed is invalidated a second time: v1 cascades
@@ -19,6 +22,8 @@ const BACKGROUND: Duration = Duration::from_secs(2);
 /// twice as long.
 const TRIES: u32 = 8;
 const FIRST_PAUSE: Duration = Duration::from_secs(4);
+/// Most bytes of a slug. No workspace of v1 has a longer one, and the slugs of changes are kept for long.
+const LONGEST_SLUG: usize = 255;
 
 /// Invalidates the data that pass-through writes to v1 may have changed.
 pub(super) struct ForeignWrites {
@@ -26,33 +31,29 @@ pub(super) struct ForeignWrites {
     pub changes: Changes,
 }
 
-impl ForeignWrites {
-    fn tell(changes: &Changes, path: &str) {
-        for changed in TouchedPlace::by(path).iter().flat_map(TouchedPlace::changes) {
-            changes.tell(changed);
-        }
-    }
-}
-
 impl WriteObserver for ForeignWrites {
-    fn before_write(&self, path: &str) {
-        Self::tell(&self.changes, path);
+    fn is_refusal(&self, path: &str, status: StatusCode, headers: &HeaderMap) -> bool {
+        is_refused_at_the_door(path, status.as_u16(), headers)
     }
 
-    fn after_write(&self, path: &str) {
-        Self::tell(&self.changes, path);
-        let (runner, changes, path) = (Arc::clone(&self.runner), self.changes.clone(), path.to_owned());
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        runtime.spawn(async move {
+    fn after_write(&self, path: &str) -> BoxFuture<'static, ()> {
+        let Some(touched) = TouchedPlace::by(path) else { return Box::pin(std::future::ready(())) };
+        touched.tell(&self.changes);
+        // Without a runtime the process is at its end.
+        if Handle::try_current().is_err() {
+            return Box::pin(std::future::ready(()));
+        }
+        let (runner, later) = (Arc::clone(&self.runner), touched.clone());
+        let announced = self.runner.spawn_write(async move { announce(&runner, &touched).await });
+        let (runner, changes) = (Arc::clone(&self.runner), self.changes.clone());
+        tokio::spawn(async move {
             tokio::time::sleep(BACKGROUND).await;
-            Self::tell(&changes, &path);
-            announce(&runner, TouchedPlace::by(&path), true).await;
+            later.tell(&changes);
+            announce(&runner, &later).await;
         });
-    }
-
-    fn announce(&self, path: &str, done: bool) -> BoxFuture<'static, ()> {
-        let (runner, touched) = (Arc::clone(&self.runner), TouchedPlace::by(path));
-        Box::pin(async move { announce(&runner, touched, done).await })
+        Box::pin(async move {
+            let _ = announced.await;
+        })
     }
 
     fn deleted(&self, path: &str) -> BoxFuture<'static, ()> {
@@ -60,7 +61,7 @@ impl WriteObserver for ForeignWrites {
         let runner = Arc::clone(&self.runner);
         // A task of its own, which continues when the client leaves: v1 will not report the deletion again.
         let noted = about.map(|(project, about)| {
-            tokio::spawn(async move {
+            self.runner.spawn_write(async move {
                 if note_end(&runner, project, about).await.is_err() {
                     // The client need not wait for the repetitions.
                     tokio::spawn(note_end_later(runner, project, about));
@@ -98,24 +99,18 @@ async fn note_end_later(runner: Arc<Runner>, project: Uuid, about: WriteTarget) 
     tracing::error!(%project, ?about, "the end of something was not noted; see `causeway store forget`");
 }
 
-/// Announces to other gateway processes what a write can change.
-async fn announce(runner: &Arc<Runner>, touched: Option<TouchedPlace>, done: bool) {
-    let Some(touched) = touched else { return };
+/// Announces to other gateway processes that a write was, or may have been, carried out. They are not told before it:
+/// until its answer they may show the older data, and a refused write then costs the store and them nothing.
+async fn announce(runner: &Arc<Runner>, touched: &TouchedPlace) {
     let changes = touched.changes();
     match touched.project {
-        Some(project) if done => runner.announce_done(project, changes, None).await,
-        Some(project) => {
-            // v1 accepts the write even if the announcement fails; it is announced again when the write is done.
-            if let Err(fault) = runner.announce(project, changes, None).await {
-                tracing::warn!(%project, %fault, "other gateway processes could not be told of a write");
-            }
-        }
+        Some(project) => runner.announce_done(project, changes, None).await,
         None => runner.announce_beyond_projects(changes).await,
     }
 }
 
 /// Records that a write to a v1 path can change.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct TouchedPlace {
     workspace: String,
     project: Option<Uuid>,
@@ -140,7 +135,7 @@ impl TouchedPlace {
     fn by(path: &str) -> Option<Self> {
         let path = percent_decode_str(path).decode_utf8_lossy();
         let mut parts = path.strip_prefix("/api/v1/workspaces/")?.split('/').filter(|part| !part.is_empty());
-        let workspace = parts.next()?.to_owned();
+        let workspace = parts.next().filter(|slug| slug.len() <= LONGEST_SLUG)?.to_owned();
         let within = (parts.next() == Some("projects")).then(|| parts.next()).flatten();
         let project = within.and_then(|id| Uuid::try_parse(id).ok());
         let inner = parts.next();
@@ -152,6 +147,12 @@ impl TouchedPlace {
             _ => WriteTarget::Other,
         };
         Some(Self { workspace, project, beyond_project, about })
+    }
+
+    fn tell(&self, changes: &Changes) {
+        for changed in self.changes() {
+            changes.tell(changed);
+        }
     }
 
     fn changes(&self) -> Vec<Changed> {
@@ -178,6 +179,13 @@ mod tests {
         assert_eq!(touched("/api/v1/workspaces/acme/projects/"), Some(("acme".into(), None, true)));
         assert_eq!(touched("/api/v1/%77orkspaces/acme/x/"), Some(("acme".into(), None, true)));
         assert_eq!(touched("/api/v1/users/me/"), None);
+    }
+
+    #[test]
+    fn a_write_to_a_workspace_that_v1_cannot_have_touches_nothing() {
+        let touched = |slug: usize| TouchedPlace::by(&format!("/api/v1/workspaces/{}/x/", "x".repeat(slug)));
+        assert!(touched(LONGEST_SLUG).is_some());
+        assert_eq!(touched(LONGEST_SLUG + 1), None);
     }
 
     #[test]

@@ -353,6 +353,7 @@ impl Service {
     /// Ends the service for good. It first waits, until `patience` is over, for the writes in flight.
     pub(super) async fn close(self, joined: Joined, patience: Instant) {
         self.runner.writes_have_ended(patience).await;
+        self.oauth.writes_have_ended(patience).await;
         drop(self.background);
         if let Some(counts) = &self.counts {
             counts.write_the_last().await;

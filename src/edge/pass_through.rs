@@ -30,17 +30,16 @@ use std::time::{Duration, Instant};
 
 /// Observer of writes on the pass-through; it invalidates cache entries that a write may change.
 pub trait WriteObserver: Send + Sync + 'static {
-    /// Notes that a write to `path` is about to be sent.
-    fn before_write(&self, path: &str);
-    /// Notes that a write to `path` was answered, failed, or was abandoned by its client. In each case v1 may have
-    /// carried it out. Called before the client gets the answer.
-    fn after_write(&self, path: &str);
-    /// Announces a write to `path` to the other gateway processes. Awaited before the write is sent, and again, with
-    /// `done`, before the client gets the answer. By default it does nothing.
-    fn announce(&self, path: &str, done: bool) -> BoxFuture<'static, ()> {
-        let _ = (path, done);
-        Box::pin(std::future::ready(()))
+    /// Checks whether an answer with this status and these headers proves that a write to `path` changed nothing. By
+    /// default no answer does.
+    fn is_refusal(&self, path: &str, status: StatusCode, headers: &HeaderMap) -> bool {
+        let _ = (path, status, headers);
+        false
     }
+    /// Notes that a write to `path` was carried out, or may have been: it was answered, failed, or was abandoned by its
+    /// client. Called before the client gets the answer. The returned future ends when the other gateway processes know
+    /// of the write; nobody needs to wait for it.
+    fn after_write(&self, path: &str) -> BoxFuture<'static, ()>;
     /// Notes that v1 has confirmed the deletion of the record at `path`. Awaited before the client gets the answer. By
     /// default it does nothing.
     fn deleted(&self, path: &str) -> BoxFuture<'static, ()> {
@@ -58,8 +57,9 @@ const AT_ONCE: Duration = Duration::from_secs(1);
 struct Unobserved;
 
 impl WriteObserver for Unobserved {
-    fn before_write(&self, _path: &str) {}
-    fn after_write(&self, _path: &str) {}
+    fn after_write(&self, _path: &str) -> BoxFuture<'static, ()> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// Observer of every call on the pass-through, because each call uses the quota of its key.
@@ -175,10 +175,8 @@ impl PassThrough {
         let (parts, body) = request.into_parts();
         let body = body::begun(body).await?;
         let write = Write::begin(&self.observer, &parts.method, parts.uri.path());
-        if let Some(write) = &write {
-            self.observer.announce(&write.path, false).await;
-        }
-        let (may_repeat, begun) = (write.is_none() && body.is_end_stream(), Instant::now());
+        let writes = write.is_some();
+        let (may_repeat, begun) = (!writes && body.is_end_stream(), Instant::now());
         let mut answer = self.exchange(&parts, body, context).await;
         self.repetitions.earn();
         // A server may close a kept connection just when a request arrives. When the connection breaks later, v1 was
@@ -187,24 +185,46 @@ impl PassThrough {
         if may_repeat && broke && self.repetitions.take() {
             answer = self.exchange(&parts, body::empty(), context).await;
         }
-        let answer = answer.map_err(|failure| failure.refusal(write.is_some()));
         if let Some(write) = write {
-            let path = write.path.clone();
-            drop(write);
-            let is_deleted = parts.method == Method::DELETE
-                && answer.as_ref().is_ok_and(|answer| answer.status() == StatusCode::NO_CONTENT);
-            // Noted by a task that begins here: the client may leave during the announcement.
-            let noted = is_deleted.then(|| self.observer.deleted(&path));
-            self.observer.announce(&path, true).await;
-            if let Some(noted) = noted {
-                noted.await;
-            }
+            let ended = self.end(write, &parts.method, &answer);
+            ended.await;
         }
-        let mut answer = answer.map(returned)?;
+        let mut answer = answer.map(returned).map_err(|failure| failure.refusal(writes))?;
         if let Some(notice) = notice {
             notice.mark(&mut answer);
         }
         Ok(answer)
+    }
+
+    /// Ends a write with this answer. The future ends when other gateway processes know of the write, and when a
+    /// confirmed deletion is noted.
+    fn end(
+        &self,
+        write: Write,
+        method: &Method,
+        answer: &Result<Response<Incoming>, Failure>,
+    ) -> BoxFuture<'static, ()> {
+        let (is_without_effect, is_deleted) = match answer {
+            Ok(answer) => {
+                let is_refusal = self.observer.is_refusal(&write.path, answer.status(), answer.headers());
+                (is_refusal, *method == Method::DELETE && answer.status() == StatusCode::NO_CONTENT)
+            }
+            Err(failure) => (failure.is_before_sending(), false),
+        };
+        if is_without_effect {
+            write.ended_without_effect();
+            return Box::pin(std::future::ready(()));
+        }
+        let path = write.path.clone();
+        let announced = write.ended();
+        // Noted by a task that begins here: the client may leave during the announcement.
+        let noted = is_deleted.then(|| self.observer.deleted(&path));
+        Box::pin(async move {
+            announced.await;
+            if let Some(noted) = noted {
+                noted.await;
+            }
+        })
     }
 
     async fn exchange(
@@ -318,10 +338,11 @@ impl Target {
     }
 }
 
-/// A write in flight; reports its end to the observer when dropped, whatever the result is.
+/// A write in flight. When it is dropped without a method call, the client has left before the answer.
 struct Write {
     observer: Arc<dyn WriteObserver>,
     path: String,
+    is_over: bool,
 }
 
 impl Write {
@@ -329,14 +350,27 @@ impl Write {
         if matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
             return None;
         }
-        observer.before_write(path);
-        Some(Self { observer: observer.clone(), path: path.to_owned() })
+        Some(Self { observer: observer.clone(), path: path.to_owned(), is_over: false })
+    }
+
+    /// Ends a write that v1 has certainly not carried out.
+    fn ended_without_effect(mut self) {
+        self.is_over = true;
+    }
+
+    /// Ends a write that v1 has, or may have, carried out. The future ends when other gateway processes know of it.
+    fn ended(mut self) -> BoxFuture<'static, ()> {
+        self.is_over = true;
+        self.observer.after_write(&self.path)
     }
 }
 
 impl Drop for Write {
     fn drop(&mut self) {
-        self.observer.after_write(&self.path);
+        if !self.is_over {
+            // Nobody waits for the other processes any more.
+            drop(self.observer.after_write(&self.path));
+        }
     }
 }
 
@@ -396,6 +430,11 @@ impl Failure {
             error if error.is_of_the_body() => Self::Body,
             error => Self::Broken(chain(&error)),
         }
+    }
+
+    /// Checks whether v1 has certainly received nothing.
+    fn is_before_sending(&self) -> bool {
+        matches!(self, Self::Unsendable(_) | Self::Unreachable(_))
     }
 
     /// Returns the refusal for the client. When the request `writes`, it says that the write may have been carried out.

@@ -7,8 +7,7 @@
 //! repetition looks first: a found record is the answer; a request that was certainly not carried out is carried out;
 //! when looking proves nothing, nothing is done.
 //!
-//! May use: `access`, `cache`, `context`, `oauth` (the keyring), `refusal`, `run`, `settings`, `store`, `trace`,
-//! `units`, `v2`.
+//! May use: `access`, `cache`, `context`, `oauth` (the keyring), `refusal`, `run`, `settings`, `store`, `units`, `v2`.
 
 pub mod answer;
 mod key;
@@ -21,7 +20,6 @@ use crate::refusal::Refusal;
 use crate::run::{Job, Looked};
 use crate::settings::IdempotencySettings;
 use crate::store::{Attempt, Repeatable, RepeatableBounds, RepeatableRequest, Store};
-use crate::trace::carried;
 use crate::units::{micros, now_micros};
 use crate::v2::Reply;
 use answer::Sealer;
@@ -122,8 +120,10 @@ impl Idempotency {
             user: job.call.caller.user.id,
             fingerprint: key::fingerprint("POST", path, query, body),
         };
-        // Begun in the task that survives the client: otherwise a key could stay taken although no attempt runs.
-        on_its_own(self.clone().begin(job, key, request)).await
+        // Begun in the task that survives the client: otherwise a key could stay taken although no attempt runs. The end
+        // of the process waits for all of the task, so that its outcome is noted.
+        let done = job.runner().spawn_write(self.clone().begin(job, key, request)).await;
+        done.unwrap_or_else(|gone| Err(Refusal::internal(format!("a request that may be repeated ended: {gone}"))))
     }
 
     async fn begin(self, mut job: Job, key: Key, request: RepeatableRequest) -> Result<Reply, Refusal> {
@@ -230,12 +230,6 @@ fn is_unknown(refusal: &Refusal, written: bool) -> bool {
         Refusal::UpstreamUnavailable { .. } | Refusal::RateLimited { .. } => false,
         other => written && other.status() >= 500,
     }
-}
-
-/// Runs `work` in a task that goes on when the client leaves.
-async fn on_its_own(work: impl Future<Output = Result<Reply, Refusal>> + Send + 'static) -> Result<Reply, Refusal> {
-    let done = tokio::spawn(carried(work)).await;
-    done.unwrap_or_else(|gone| Err(Refusal::internal(format!("a request that may be repeated ended: {gone}"))))
 }
 
 #[cfg(test)]

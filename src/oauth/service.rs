@@ -26,14 +26,14 @@ use crate::units::{micros, now_micros};
 use crate::v1::V1Key;
 use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tokio::task::JoinError;
 use uuid::Uuid;
 
 /// Largest number of writes that run at once, whether their clients still wait or not. Further writes wait for one of
 /// them to end, and are dropped when their clients leave.
-const AT_ONCE: usize = 64;
+const AT_ONCE: u32 = 64;
 
 /// Reason why tokens cannot be issued: no secret is configured to seal keys with.
 pub const NOT_SET_UP: &str = "OAuth is not set up on this gateway: it has no secret to keep keys under. \
@@ -74,7 +74,7 @@ impl OAuth {
         let resolver = Arc::new(Resolver::new(store.clone(), keyring.clone(), Arc::clone(&events), delay));
         let knowing = access.clone().with_credentials(Arc::clone(&resolver) as Arc<dyn Credentials>);
         let attempts = Attempts::new(settings.attempts);
-        let writing = Arc::new(Semaphore::new(AT_ONCE));
+        let writing = Arc::new(Semaphore::new(AT_ONCE as usize));
         let inner = Inner { store, access, keyring, settings, attempts, resolver, events, writing };
         (Self { inner: Arc::new(inner), origin: None }, knowing)
     }
@@ -108,6 +108,14 @@ impl OAuth {
             Err(Ok(panic)) => resume_unwind(panic),
             // The gateway process ends.
             Err(Err(_)) => std::future::pending().await,
+        }
+    }
+
+    /// Waits until all writes under way have ended, but not beyond `patience`. No write may begin any more.
+    pub async fn writes_have_ended(&self, patience: Instant) {
+        let all = self.inner.writing.acquire_many(AT_ONCE);
+        if tokio::time::timeout_at(patience.into(), all).await.is_err() {
+            tracing::warn!("drain time over, leaving writes of the authorization server in the middle");
         }
     }
 

@@ -119,6 +119,11 @@ impl Job {
         self
     }
 
+    /// Returns the parts that all calls share.
+    pub fn runner(&self) -> Arc<Runner> {
+        Arc::clone(&self.runner)
+    }
+
     /// Returns the caller as the audit log names it.
     pub fn actor(&self) -> AuditActor {
         let user = &self.call.caller.user;

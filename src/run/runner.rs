@@ -18,6 +18,7 @@ use crate::plan::Plan;
 use crate::refusal::Refusal;
 use crate::settings::{CacheSettings, Settings};
 use crate::store::Store;
+use crate::trace::carried;
 use crate::translate::ReadShape;
 use crate::translate::members::Person;
 use crate::v1::{Client, V1Key};
@@ -25,6 +26,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
@@ -98,7 +100,7 @@ pub struct Runner {
     pub(super) epochs: Cache<Uuid, i64>,
     pub(super) losses: Losses,
     /// Writes under way, whose clients may have left.
-    pub(super) writes: TaskTracker,
+    writes: TaskTracker,
     pub(super) settings: Settings,
     pub(super) service_key: Option<V1Key>,
     /// Identifiers that a project did not have at a recent look-up.
@@ -181,6 +183,11 @@ impl Runner {
             settings,
             ..self.clone()
         }
+    }
+
+    /// Starts `work` of a write. It goes on when the client leaves, and the end of the process waits for it.
+    pub fn spawn_write<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+        self.writes.spawn(carried(work))
     }
 
     /// Waits until all writes under way have ended, but not beyond `patience`. No write may begin any more.

@@ -111,6 +111,43 @@ async fn reads_on_the_pass_through_drop_nothing() {
     assert_eq!(place.ask(labels).await.expect(200).calls(), 0);
 }
 
+/// v1 refuses these before it looks at what they write, mostly without knowing who sent them.
+#[tokio::test]
+async fn writes_on_the_pass_through_that_v1_refuses_at_the_door_drop_nothing() {
+    let place = Place::with(&[("cache.collection", "10m")]).await;
+    let labels = operation("labels_list");
+    place.ask(labels).await.expect(200);
+    let path = place.path(labels).replace("/v2/", "/v1/");
+    let without_slash = path.trim_end_matches('/').to_owned();
+    let (unknown, format) = (format!("{path}x/"), format!("{path}?format=xml"));
+    let xml = ("accept", "application/xml");
+    let key = |key| ("x-api-key", key);
+    let refused: [(u16, &str, &str, &[(&str, &str)]); 8] = [
+        // The fixtures `errors_slash_missing_post`, `auth_missing_key_unknown_path`, `errors_format_param`,
+        // `errors_accept_xml_no_key`.
+        (301, "POST", &without_slash, &[]),
+        (404, "POST", &unknown, &[]),
+        (404, "POST", &format, &[]),
+        (406, "POST", &path, &[xml]),
+        // `auth_missing_key`, `auth_wrong_key`, and a person of another workspace.
+        (401, "POST", &path, &[]),
+        (403, "POST", &path, &[key("nobody")]),
+        (403, "POST", &path, &[key("eve")]),
+        // `errors_405_put`.
+        (405, "PUT", &path, &[key("ada")]),
+    ];
+    for (status, method, path, headers) in refused {
+        place.gateway.send_bare(method, path, headers).await.expect(status);
+        assert_eq!(place.ask(labels).await.expect(200).calls(), 0, "{status} {method} {path}");
+    }
+    // Nor a little later.
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    assert_eq!(place.ask(labels).await.expect(200).calls(), 0);
+    // A later refusal may leave something behind (trap 17).
+    place.gateway.post("ada", &path, json!({})).await.expect(400);
+    assert!(place.ask(labels).await.expect(200).calls() > 0);
+}
+
 #[tokio::test]
 async fn not_found_is_never_said_on_the_word_of_a_cache() {
     for (list, name) in lists_with_writes() {

@@ -1,12 +1,15 @@
-//! The statements that reads cost at the store: none where nothing is recorded, one where something is.
+//! The statements that reads cost at the store: none where nothing is recorded, one where something is. And the
+//! statements that refused writes on the pass-through cost: none.
 
 use crate::support::gateway::{Gateway, WEB};
 use crate::support::pg_wire::PgWire;
 use crate::support::postgres::Database;
 use causeway::sandbox::Seed;
 use serde_json::json;
+use std::time::Duration;
+use uuid::Uuid;
 
-/// Reads of each kind that are counted together.
+/// Requests of each kind that are counted together.
 const READS: u64 = 100;
 /// Statements that are not the reads': of leases, counts, upkeep, and of entries that a busy machine forgot.
 const BESIDE: u64 = 30;
@@ -46,4 +49,21 @@ async fn a_read_takes_no_statement_or_one() {
         println!("{what}: {statements} statements for {READS} reads");
         assert!(statements <= most * READS + BESIDE, "{what}: {statements} statements for {READS} reads");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_on_the_pass_through_that_v1_refuses_takes_no_statement() {
+    let database = Database::create().await;
+    let wire = PgWire::before(&database.url()).await;
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("store.url", wire.url())]).await;
+    let before = wire.statements();
+    for number in 0..READS {
+        let project = Uuid::from_u128(number.into());
+        let path = format!("/api/v1/workspaces/nosuch/projects/{project}/");
+        gateway.send(None, "DELETE", &path, None).await.expect(401);
+    }
+    // By then the work that v1 does in the background would be announced.
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    let statements = wire.statements() - before;
+    assert!(statements < READS, "{statements} statements for {READS} refused writes");
 }

@@ -352,6 +352,22 @@ async fn after_a_pass_through_write_older_data_is_not_shown() {
 }
 
 #[tokio::test]
+async fn a_pass_through_write_that_never_reached_v1_changes_nothing() {
+    let stage = Stage::with(&[]).await;
+    stage.warm("ada", &reads()).await;
+    stage.switch.set(Line::Refusing).await;
+    let path = format!("{}/labels/", WEB.replace("/v2/", "/v1/"));
+    for key in [None, Some("ada")] {
+        let refused = stage.gateway.send(key, "POST", &path, Some(&json!({"name": "never sent"}))).await;
+        refused.expect_problem(503, "upstream_unavailable");
+    }
+    for path in reads() {
+        let answer = stage.gateway.get("ada", &path).await.expect(200);
+        assert!(outlasted(&answer).is_some(), "{path}");
+    }
+}
+
+#[tokio::test]
 async fn writes_never_rely_on_what_was_before() {
     let stage = Stage::with(&[]).await;
     let types = format!("{WEB}/work-item-types/");

@@ -407,3 +407,51 @@ async fn a_write_whose_client_has_left_is_carried_out_to_its_end_before_the_proc
     let child: Value = serde_json::from_str(&child.text().await.expect("a text")).expect("JSON");
     assert_eq!(child["parent"], Value::Null);
 }
+
+/// Creates of one list wait for each other. Their clients leave, and then the process is told to end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn writes_with_a_key_whose_clients_have_left_are_carried_out_and_noted_before_the_process_ends() {
+    const CREATES: usize = 4;
+    let v1 = v1().await;
+    let wire = Losing::before(&v1).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = format!("sqlite:{}", folder.path().join("store.db").display());
+    let mut child = Child::start(wire.base_url(), &store).await;
+    let (client, labels) = (super::client(), format!("{WEB}/labels/"));
+    let create = |base: &str, number: usize| {
+        let request = client.post(format!("{base}{labels}")).header("x-api-key", "ada");
+        let request = request.header("idempotency-key", format!("left-{number}"));
+        let body = json!({"name": format!("left {number}")}).to_string();
+        request.header("content-type", "application/json").body(body).send()
+    };
+    for _ in 0..CREATES {
+        wire.hold("POST");
+    }
+    let leaving: Vec<_> = (0..CREATES).map(|number| tokio::spawn(create(child.base(), number))).collect();
+    wire.held().await;
+    // By then the others wait for their turn.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    for left in leaving {
+        left.abort();
+        assert!(left.await.is_err());
+    }
+    child.signal(Signal::TERM);
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    for _ in 0..CREATES {
+        wire.let_go();
+    }
+    let ended = tokio::task::spawn_blocking(move || child.ended());
+    assert!(ended.await.expect("an end").success());
+    let next = Child::start(wire.base_url(), &store).await;
+    for number in 0..CREATES {
+        let again = create(next.base(), number).await.expect("an answer");
+        assert_eq!(again.status(), 201, "{number} was not noted");
+        assert_eq!(again.headers()["idempotency-replayed"], "true", "{number} was carried out now");
+    }
+    let path = labels.replace("/api/v2/", "/api/v1/");
+    let shown = client.get(format!("{v1}{path}")).header("x-api-key", "ada").send().await.expect("an answer");
+    let shown = shown.text().await.expect("a text");
+    for number in 0..CREATES {
+        assert_eq!(shown.matches(&format!("\"left {number}\"")).count(), 1, "{number} in {shown}");
+    }
+}

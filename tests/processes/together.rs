@@ -181,3 +181,21 @@ async fn a_write_on_one_is_visible_to_the_next_read_on_the_other() {
         assert_eq!(features["is_wiki_enabled"], turn % 2 == 0);
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_on_the_pass_through_of_one_is_visible_to_the_next_read_on_the_other() {
+    let pair = Pair::new().await;
+    let labels = format!("{WEB}labels/");
+    let passed = labels.replace("/api/v2/", "/api/v1/");
+    for turn in 0..4 {
+        let (here, there) = (turn % 2, (turn + 1) % 2);
+        // The other gateway caches the list as it is before.
+        let before = pair.send(there, "GET", &labels, None).await.1;
+        let id = pair.made(here, &passed, json!({"name": format!("Passed {turn}")})).await;
+        let after = pair.send(there, "GET", &labels, None).await.1;
+        assert!(rows(&after).iter().any(|row| row["id"] == id.as_str()), "{id} in {after}");
+        assert_eq!(pair.send(here, "DELETE", &format!("{passed}{id}/"), None).await.0, 204);
+        let gone = pair.send(there, "GET", &labels, None).await.1;
+        assert_eq!(gone["total_count"], before["total_count"]);
+    }
+}

@@ -3,6 +3,8 @@
 
 use super::support::{Answer, Gateway, RawUpstream, patiently};
 use crate::edge::WriteObserver;
+use futures_util::future::BoxFuture;
+use http::{HeaderMap, StatusCode};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -181,27 +183,39 @@ impl Default for Observed {
 }
 
 impl WriteObserver for Observed {
-    fn before_write(&self, path: &str) {
-        self.seen.lock().unwrap().push(format!("before {path}"));
+    fn is_refusal(&self, path: &str, status: StatusCode, headers: &HeaderMap) -> bool {
+        path == "/api/v1/x/" && status == StatusCode::UNAUTHORIZED && headers.contains_key("x-early")
     }
 
-    fn after_write(&self, path: &str) {
+    fn after_write(&self, path: &str) -> BoxFuture<'static, ()> {
         self.seen.lock().unwrap().push(format!("after {path}"));
         self.after.add_permits(1);
+        Box::pin(std::future::ready(()))
     }
 }
 
-#[tokio::test]
-async fn writes_are_observed_whatever_becomes_of_them() {
-    let upstream = RawUpstream::answering(PLAIN).await;
-    for address in [upstream.address.as_str(), "http://127.0.0.1:1"] {
-        let observed = Arc::new(Observed::default());
-        let gateway = Gateway::before(address, |_| {}, Some(observed.clone())).await;
-        for method in ["GET", "HEAD", "OPTIONS", "PATCH"] {
-            gateway.ask(method, "/api/v1/x/?q", "").await;
-        }
-        assert_eq!(*observed.seen.lock().unwrap(), ["before /api/v1/x/", "after /api/v1/x/"]);
+/// Sends a request of each kind to a v1 at `address`, and returns what was observed.
+async fn observed_before(address: &str) -> Vec<String> {
+    let observed = Arc::new(Observed::default());
+    let gateway = Gateway::before(address, |_| {}, Some(observed.clone())).await;
+    for method in ["GET", "HEAD", "OPTIONS", "PATCH"] {
+        gateway.ask(method, "/api/v1/x/?q", "").await;
     }
+    let seen = observed.seen.lock().unwrap();
+    seen.clone()
+}
+
+#[tokio::test]
+async fn writes_are_observed_unless_v1_has_certainly_not_carried_them_out() {
+    let early: &[u8] = b"HTTP/1.1 401 No\r\nX-Early: 1\r\nContent-Length: 0\r\n\r\n";
+    let late: &[u8] = b"HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n";
+    let broken: &[u8] = b"HTTP/1.1 2";
+    for (answer, is_observed) in [(PLAIN, true), (early, false), (late, true), (broken, true)] {
+        let seen = observed_before(&RawUpstream::answering(answer).await.address).await;
+        assert_eq!(seen.first().map(String::as_str), is_observed.then_some("after /api/v1/x/"));
+        assert_eq!(seen.len(), usize::from(is_observed));
+    }
+    assert!(observed_before("http://127.0.0.1:1").await.is_empty(), "nobody accepts the connection");
 }
 
 #[tokio::test]
@@ -244,18 +258,17 @@ async fn a_body_the_client_spoils_is_the_clients_fault() {
 async fn nothing_goes_to_v1_before_a_small_body_is_there_or_the_beginning_of_a_larger_one() {
     for (size, before, then) in [(4, 2, 2), (20_000, 16_000, 384)] {
         let upstream = RawUpstream::answering(PLAIN).await;
-        let observed = Arc::new(Observed::default());
-        let gateway = Gateway::before(&upstream.address, |_| {}, Some(observed.clone())).await;
+        let gateway = self::before(&upstream).await;
         let mut socket = gateway.connect().await;
         let head =
             format!("POST /api/v1/x/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {size}\r\n\r\n");
         socket.write_all(head.as_bytes()).await.unwrap();
         socket.write_all(&vec![b'a'; before]).await.unwrap();
         tokio::time::sleep(Duration::from_millis(200)).await;
-        assert!(observed.seen.lock().unwrap().is_empty(), "{size}");
+        assert_eq!(upstream.connections.load(Ordering::SeqCst), 0, "{size}");
         socket.write_all(&vec![b'b'; then]).await.unwrap();
         let sent = async {
-            while observed.seen.lock().unwrap().is_empty() {
+            while upstream.connections.load(Ordering::SeqCst) == 0 {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
@@ -273,11 +286,10 @@ async fn nothing_goes_to_v1_before_a_small_body_is_there_or_the_beginning_of_a_l
 async fn a_body_that_never_begins_costs_v1_nothing() {
     let upstream = RawUpstream::answering(PLAIN).await;
     let soon = |settings: &mut crate::settings::Settings| settings.limits.body_grace = Duration::from_millis(100);
-    let observed = Arc::new(Observed::default());
-    let gateway = Gateway::before(&upstream.address, soon, Some(observed.clone())).await;
+    let gateway = Gateway::before(&upstream.address, soon, None).await;
     let answer = gateway.ask("POST", "/api/v1/x/", "Content-Length: 4\r\n").await;
     assert_eq!((answer.status(), answer.code().as_str()), (400, "validation_error"));
-    assert!(observed.seen.lock().unwrap().is_empty());
+    assert_eq!(upstream.connections.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@ use crate::v2::Reply;
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, Method, Request, Response};
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
@@ -234,6 +235,8 @@ impl Answer {
 pub struct RawUpstream {
     pub address: String,
     pub received: Arc<Mutex<Vec<String>>>,
+    /// Number of connections that the gateway has made.
+    pub connections: Arc<AtomicUsize>,
     /// A permit for each exchange that the gateway ended before it was answered.
     pub closed: Arc<Semaphore>,
 }
@@ -244,14 +247,15 @@ impl RawUpstream {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let received = Arc::new(Mutex::new(Vec::new()));
-        let closed = Arc::new(Semaphore::new(0));
-        let (log, ended) = (received.clone(), closed.clone());
+        let (connections, closed) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
+        let (log, accepted, ended) = (received.clone(), connections.clone(), closed.clone());
         tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
+                accepted.fetch_add(1, Ordering::SeqCst);
                 tokio::spawn(answer_once(socket, answer, log.clone(), ended.clone()));
             }
         });
-        Self { address, received, closed }
+        Self { address, received, connections, closed }
     }
 
     /// Returns the only request that was received.

@@ -1,10 +1,11 @@
 //! Keeping this process's cached data of a project in step with other gateway processes on the same store.
 //!
-//! Each write to v1 raises the project's epoch before and after it; each read compares the epochs. Before: when a
-//! process dies during its write, the others drop their older data soon. After: the next read of every other process
-//! sees the acknowledged write. When types or values of an item are recorded with the write, that raises the epoch too,
-//! so that no process shows them together with older data of v1. A process that hears of all writes compares in memory
-//! (`store::peers`); a process with its own store (SQLite) has no other processes to tell.
+//! Each write to v1 raises the project's epoch before and after it (one on the pass-through only after it); each read
+//! compares the epochs. Before: when a process dies during its write, the others drop their older data soon. After: the
+//! next read of every other process sees the acknowledged write. When types or values of an item are recorded with the
+//! write, that raises the epoch too, so that no process shows them together with older data of v1. A process that hears
+//! of all writes compares in memory (`store::peers`); a process with its own store (SQLite) has no other processes to
+//! tell.
 //! May use: `fresh`, `store`.
 
 use crate::fresh::Changed;
@@ -40,7 +41,7 @@ impl Runner {
 
     /// Announces to other processes a write in `project` that is about to be sent. `changed` is other cached data that
     /// may become invalid, and `turn` the turn that a write of this gateway holds meanwhile.
-    pub async fn announce(
+    pub(in crate::run) async fn announce(
         &self,
         project: Uuid,
         changed: Vec<Changed>,

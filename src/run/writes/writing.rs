@@ -9,7 +9,6 @@ use crate::refusal::Refusal;
 use crate::run::job::Job;
 use crate::run::runner::Runner;
 use crate::store::{InLine, Turn};
-use crate::trace::carried;
 use crate::v2::Reply;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,10 +50,10 @@ impl Job {
     pub(in crate::run) async fn carry_out_in(self, turn: Turn, place: Option<InLine>) -> Result<Reply, Refusal> {
         self.call.ctx.meter.begin_to_write();
         let (runner, touched, project) = (Arc::clone(&self.runner), Arc::clone(&self.touched), self.v1_project());
-        let task = runner.writes.spawn(carried(async move {
+        let task = runner.spawn_write(async move {
             let _place = place;
             self.outlasting_the_client().in_turn(turn).await
-        }));
+        });
         match task.await {
             Ok(outcome) => outcome,
             Err(gone) => {

@@ -7,7 +7,7 @@ use crate::units::since_1970;
 use crate::v1::V1Key;
 use crate::v1::budget::QuotaNotice;
 use crate::v1::message::{V1Error, V1Response};
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, RETRY_AFTER};
+use http::header::{ALLOW, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, RETRY_AFTER};
 use std::time::Duration;
 
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
@@ -51,7 +51,66 @@ pub fn told(status: u16, headers: &HeaderMap) -> QuotaNotice {
     }
 }
 
+/// Checks whether v1 refused a request for `path` before the code of its resource began, so that nothing was changed.
+///
+/// v1 checks size, route, format, key, permission and quota in this order (`errors_body_too_large_no_key`,
+/// `auth_missing_key_unknown_path`, `errors_format_param`, `errors_accept_xml_no_key`, `auth_missing_key`,
+/// `auth_wrong_key`, `throttle_limited_write`). Only answers that come after these checks tell the rest of the quota.
+/// Method and media type come last (`errors_405_put`, `errors_text_plain`). All later refusals prove nothing: a 400 or
+/// 409 may leave something behind (traps 17, 23). Neither does a 429 of a proxy, which has no `Allow`.
+pub fn is_refused_at_the_door(path: &str, status: u16, headers: &HeaderMap) -> bool {
+    let is_early = is_json(headers) && !headers.contains_key(&REMAINING);
+    match status {
+        // Trap 13: a path without its last slash reaches no resource (`errors_slash_missing_post`).
+        301 => !path.ends_with('/'),
+        401 | 403 | 404 | 406 | 413 => is_early,
+        405 | 415 => is_json(headers),
+        429 => is_early && headers.contains_key(ALLOW),
+        _ => false,
+    }
+}
+
 /// Converts an error. Only when no connection was made, the request certainly did not reach v1.
 pub(super) fn lost(error: &HopError) -> V1Error {
     if error.is_connect() { V1Error::Unreachable(chain(error)) } else { V1Error::Broken(chain(error)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(kind: &str, others: &[(HeaderName, &str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, kind.parse().unwrap());
+        for (name, value) in others {
+            headers.insert(name, value.parse().unwrap());
+        }
+        headers
+    }
+
+    #[test]
+    fn only_a_refusal_before_the_resource_proves_that_nothing_was_changed() {
+        let routed = [(ALLOW, "GET, POST")];
+        let counted = [(ALLOW, "GET, POST"), (REMAINING, "59")];
+        let json = |others: &[(HeaderName, &str)]| headers("application/json", others);
+        let refused = |status, answer: HeaderMap| is_refused_at_the_door("/api/v1/x/", status, &answer);
+        // With the fixtures `auth_missing_key`, `auth_wrong_key`, `errors_format_param`, `errors_accept_xml_no_key`.
+        for status in [401, 403, 404, 406] {
+            assert!(refused(status, json(&routed)), "{status}");
+            assert!(!refused(status, json(&counted)), "{status} of a resource");
+            assert!(!refused(status, headers("text/html", &[])), "{status} of a proxy");
+        }
+        // `auth_missing_key_unknown_path`, `errors_body_too_large_no_key`.
+        assert!(refused(404, json(&[])) && refused(413, json(&[])));
+        // `errors_405_put`, `errors_text_plain`.
+        assert!(refused(405, json(&counted)) && refused(415, json(&counted)));
+        // `throttle_limited_write`; a proxy has no `Allow`.
+        assert!(refused(429, json(&routed)) && !refused(429, json(&[])));
+        for status in [200, 201, 204, 302, 400, 408, 409, 500, 502, 503, 504] {
+            assert!(!refused(status, json(&routed)) && !refused(status, json(&counted)), "{status}");
+        }
+        // `errors_slash_missing_post`.
+        assert!(is_refused_at_the_door("/api/v1/x", 301, &headers("text/html", &[])));
+        assert!(!refused(301, headers("text/html", &[])));
+    }
 }
