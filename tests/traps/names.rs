@@ -105,6 +105,21 @@ async fn trap_05_names_of_cycles_are_guarded_here() {
 }
 
 #[tokio::test]
+async fn trap_05_a_cycle_that_shares_its_name_at_v1_may_be_sent_it_again() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let body = json!({"name": "Twin", "project_id": crate::traps::scene::PROJECT});
+    let made =
+        async || gateway.post("ada", &format!("{THROUGH}cycles/"), body.clone()).await.expect(201).text("id");
+    made().await;
+    let one = web(&format!("cycles/{}/", made().await));
+    let change = json!({"name": " Twin ", "description": "the second"});
+    let changed = gateway.patch("ada", &one, change).await.expect(200);
+    assert_eq!((changed.text("name"), changed.text("description")), ("Twin".into(), "the second".into()));
+    gateway.patch("ada", &one, json!({"name": "Other"})).await.expect(200);
+    gateway.patch("ada", &one, json!({"name": "Twin"})).await.expect_problem(409, "conflict");
+}
+
+#[tokio::test]
 async fn trap_05_of_two_cycles_created_at_once_with_one_name_one_is_refused() {
     let gateway = Gateway::sandboxed(Seed::Recorded).await;
     let cycles = web("cycles/");
