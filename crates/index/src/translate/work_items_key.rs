@@ -8,8 +8,8 @@
 use crate::plan::is_in_key;
 use std::fmt;
 
-/// Longest project part of a key, in characters. v1's identifiers have up to 12 (`projects_create_long_identifier`), and
-/// a server before v1 may refuse a path with a long one.
+/// Longest project part of a key, in characters. v1's identifiers have up to 12 (`projects_create_long_identifier`),
+/// and a server before v1 may refuse a path with a long one.
 const LONGEST: usize = 64;
 
 /// A key of the right form. An item with this key need not exist.
@@ -23,8 +23,8 @@ pub struct HumanKey {
 
 impl HumanKey {
     /// Reads `letters-digits`. The project part begins with a letter and is upper-cased. Besides letters and digits it
-    /// may have the characters that v1 allows in identifiers (`projects_create_identifier_with_space`), so that the keys
-    /// that reads show find their items. Signs, leading zeros and digits of other scripts are rejected.
+    /// may have the characters that v1 allows in identifiers (`projects_create_identifier_with_space`), so that the
+    /// keys that reads show find their items. Signs, leading zeros and digits of other scripts are rejected.
     pub fn parse(text: &str) -> Option<Self> {
         let (project, number) = text.rsplit_once('-')?;
         let begins = project.chars().next().is_some_and(char::is_alphabetic);
