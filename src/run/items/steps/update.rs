@@ -106,7 +106,7 @@ async fn patch(
     let answered = match job.patch_raw(resource, id, body).await {
         Ok(answer) if !answer.is_success() => {
             let refusal = job.refusal_of_write(resource, WriteKind::Update, &answer).await;
-            Err(work_items_write::refusal(given, refusal))
+            Err(work_items_write::refusal_of_update(given, stored, refusal))
         }
         answered => answered,
     };
