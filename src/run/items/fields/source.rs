@@ -1,4 +1,4 @@
-//! The source of work items at hand. May use: nothing.
+//! The source of work items at hand. May use: nothing of this crate.
 
 /// The source of the items at hand, and their purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
