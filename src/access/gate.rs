@@ -5,7 +5,7 @@
 
 use super::{Access, Caller, ProjectCard, Role, WorkspaceRole};
 use crate::context::Context;
-use crate::plan::{Known, Operation, Resource, Surface};
+use crate::plan::{Known, Operation, Resource, Surface, is_in_key};
 use crate::refusal::Refusal;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -74,12 +74,10 @@ pub fn check_ids(resource: &Resource, variables: &mut [(String, String)]) -> Res
     Ok(())
 }
 
-/// Checks for the form of a key as it is shown: besides letters and digits, identifiers contain blanks and underscores
-/// (`projects_create_identifier_with_space`).
+/// Checks for the form of a key as it is shown: an identifier that begins with a letter, and a number.
 fn is_human_key(text: &str) -> bool {
     let Some((project, number)) = text.rsplit_once('-') else { return false };
-    let letters = project.starts_with(char::is_alphabetic)
-        && project.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '_'));
+    let letters = project.starts_with(char::is_alphabetic) && project.chars().all(is_in_key);
     letters && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
 }
 
@@ -135,8 +133,8 @@ mod tests {
 
     #[test]
     fn human_keys_are_told_from_garbage() {
-        assert!(is_human_key("WEB-7") && is_human_key("a1-12"));
-        for garbage in ["7", "-7", "WEB_7", "WEB-", "1A-3", "WEB-7x", ""] {
+        assert!(is_human_key("WEB-7") && is_human_key("a1-12") && is_human_key("A[B-1"));
+        for garbage in ["7", "-7", "WEB_7", "WEB-", "1A-3", "WEB-7x", "A.B-1", ""] {
             assert!(!is_human_key(garbage), "{garbage}");
         }
     }

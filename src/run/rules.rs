@@ -140,7 +140,8 @@ pub(super) fn names_unique(resource: &Resource, given: &Given) -> bool {
 }
 
 /// Refuses a name that another record of the collection has, where v1 allows duplicates (trap 5,
-/// `cycles_create_duplicate_name_accepted`). Names are compared exactly, after trimming (O55).
+/// `cycles_create_duplicate_name_accepted`). Names are compared exactly, after trimming (O55). A record that shares
+/// its name at v1 may be sent it again.
 pub(super) fn is_unique(
     resource: &Resource,
     all: &Collection,
@@ -149,11 +150,15 @@ pub(super) fn is_unique(
 ) -> Result<(), Refusal> {
     let Some(CollectionRule { field, detail }) = &resource.unique else { return Ok(()) };
     let Some(name) = given.get(&resource.fields[*field].name).and_then(Value::as_str) else { return Ok(()) };
-    let mut others = all.rows().iter().filter(|held| Some(held.record.id) != own);
     let has = |held: &Held| {
         value_of(resource, *field, held).and_then(|taken| Some(trimmed(taken.as_str()?) == name)).unwrap_or(false)
     };
-    if others.any(|held| has(held)) { Err(Refusal::Conflict { detail: detail.clone() }) } else { Ok(()) }
+    let holders = all.rows().iter().filter(|held| has(held));
+    let holders: Vec<Option<Uuid>> = holders.map(|held| Some(held.record.id)).collect();
+    match holders.is_empty() || holders.contains(&own) {
+        true => Ok(()),
+        false => Err(Refusal::Conflict { detail: detail.clone() }),
+    }
 }
 
 /// Checks a create against the other records: names that must be unique, and members that are used for the first record

@@ -147,6 +147,29 @@ async fn a_delete_reads_then_deletes() {
     v1.finish();
 }
 
+/// v1's own app sets `edited_at`, and v1 shows it in each reader's own zone (trap 42, `tz_list_kim`).
+#[tokio::test]
+async fn trap_42_an_edit_keeps_its_stamp_for_readers_in_other_zones() {
+    let (v1, gateway) = v1().await;
+    v1.expect(item().times(3));
+    let (here, there) = ("2026-11-21T16:06:58.537053+05:30", "2026-11-21T10:36:58.537053Z");
+    v1.expect(Exchange::get(&one()).reply(200, record(ADA, json!({"edited_at": here}))));
+    let sent = json!({"comment_html": "<p>b</p>"});
+    let patched = record(ADA, json!({"comment_html": "<p>b</p>", "edited_at": here}));
+    v1.expect(Exchange::patch(&one()).body(sent.clone()).reply(200, patched));
+    let edited = gateway.patch("ada", &comment(ID), sent).await.expect(200);
+    assert_ne!(edited.json["edited_at"], json!(there));
+    let read = record(ADA, json!({"comment_html": "<p>b</p>", "edited_at": there}));
+    v1.expect(Exchange::get(&one()).reply(200, read));
+    assert_eq!(gateway.get("ada", &comment(ID)).await.expect(200).text("edited_at"), edited.text("edited_at"));
+    // Another edit in v1's own app counts.
+    let later = json!({"comment_html": "<p>c</p>", "edited_at": "2026-11-21T10:40:00Z"});
+    v1.expect(Exchange::get(&one()).reply(200, record(ADA, later)));
+    let read = gateway.get("ada", &comment(ID)).await.expect(200);
+    assert_eq!(read.text("edited_at"), "2026-11-21T10:40:00.000000Z");
+    v1.finish();
+}
+
 #[tokio::test]
 async fn trouble_behind_is_no_answer_about_the_comment() {
     let (v1, gateway) = v1().await;

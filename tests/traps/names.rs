@@ -21,6 +21,38 @@ async fn trap_05_clashes_of_names_on_create_are_409() {
     }
 }
 
+/// v1 keeps a hidden state `Triage` in every project. Its database counts that name, but v1 does not find the state.
+#[tokio::test]
+async fn trap_05_the_name_of_the_hidden_state_is_409() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let body = |name: &str| json!({"name": name, "color": "#000"});
+    let answer = gateway.post("ada", &web("states/"), body(" Triage ")).await.expect_problem(409, "conflict");
+    assert!(answer.text("detail").contains("hidden state"), "{}", answer.json);
+    gateway.post("ada", &web("states/"), body("triage")).await.expect(201);
+
+    let refused = |exchange: Exchange| exchange.recorded("states", "states_create_duplicate_name_padded");
+    let in_html = |exchange: Exchange| exchange.html(500, "<h1>Server Error</h1>");
+    let other = record("states", "states_create_minimal", json!({}));
+    let changes = json!({"name": "Triage", "created_at": "2020-01-01T00:00:00Z"});
+    let shown = record("states", "states_create_minimal", changes);
+    for (name, exchange, row, status, code) in [
+        ("Triage", refused(post_state()), &other, 409, "conflict"),
+        ("Bug", refused(post_state()), &other, 502, "upstream_error"),
+        ("Triage", refused(post_state()), &shown, 502, "upstream_error"),
+        ("Triage", in_html(post_state()), &other, 502, "upstream_error"),
+    ] {
+        let scene = Scene::new().await;
+        scene.expect(exchange);
+        scene.expect(list("states", std::slice::from_ref(row)));
+        scene.post("states/", body(name)).await.expect_problem(status, code);
+        scene.v1.finish();
+    }
+}
+
+fn post_state() -> Exchange {
+    Exchange::post(&format!("{V1}states/"))
+}
+
 #[tokio::test]
 async fn trap_05_clashes_of_names_on_update_are_409() {
     for (resource, row, exchange) in [
@@ -70,6 +102,21 @@ async fn trap_05_names_of_cycles_are_guarded_here() {
     gateway.patch("bob", &one, json!({"name": "C1"})).await.expect_problem(409, "conflict");
     gateway.patch("bob", &one, json!({"name": "c1"})).await.expect(200);
     assert_eq!(stored(&gateway, "ada", "cycles").await.len(), 2);
+}
+
+#[tokio::test]
+async fn trap_05_a_cycle_that_shares_its_name_at_v1_may_be_sent_it_again() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let body = json!({"name": "Twin", "project_id": crate::traps::scene::PROJECT});
+    let made =
+        async || gateway.post("ada", &format!("{THROUGH}cycles/"), body.clone()).await.expect(201).text("id");
+    made().await;
+    let one = web(&format!("cycles/{}/", made().await));
+    let change = json!({"name": " Twin ", "description": "the second"});
+    let changed = gateway.patch("ada", &one, change).await.expect(200);
+    assert_eq!((changed.text("name"), changed.text("description")), ("Twin".into(), "the second".into()));
+    gateway.patch("ada", &one, json!({"name": "Other"})).await.expect(200);
+    gateway.patch("ada", &one, json!({"name": "Twin"})).await.expect_problem(409, "conflict");
 }
 
 #[tokio::test]

@@ -84,6 +84,21 @@ async fn a_key_with_a_blank_finds_its_item() {
     assert_eq!(child.text("parent_id"), made.text("id"));
 }
 
+/// v1 forbids some characters in identifiers (`projects_create_special_identifier`), and no others.
+#[tokio::test]
+async fn a_key_with_uncommon_characters_finds_its_item() {
+    let gateway = recorded().await;
+    let project = json!({"name": "Uncommon", "identifier": "a[\"~b"});
+    let project = gateway.post("ada", "/api/v1/workspaces/acme/projects/", project).await.expect(201).text("id");
+    let items = format!("/api/v2/workspaces/acme/projects/{project}/work-items/");
+    let made = gateway.post("ada", &items, json!({"name": "n"})).await.expect(201);
+    assert_eq!(made.text("identifier"), "A[\"~B-1");
+    assert_eq!(gateway.get("ada", &key("a%5B%22~b-1")).await.expect(200).json, made.json);
+    gateway.get("ada", &format!("{items}A%5B%22~B-1/")).await.expect_problem(404, "resource_not_found");
+    let child = gateway.post("ada", &items, json!({"name": "c", "parent": "a[\"~b-1"})).await.expect(201);
+    assert_eq!(child.text("parent_id"), made.text("id"));
+}
+
 #[tokio::test]
 async fn every_failed_look_up_is_the_same_404() {
     let gateway = recorded().await;

@@ -233,6 +233,24 @@ async fn trap_38_a_pair_that_two_items_have_is_taken_too() {
     assert_eq!(at_v1(&gateway, &three).await["external_source"], Value::Null);
 }
 
+/// Without a source there is no pair (O41), but for v1 no source is the same as no source.
+#[tokio::test]
+async fn trap_38_an_id_that_another_item_without_a_source_has_is_refused_with_the_reason() {
+    let gateway = recorded().await;
+    new_item(&gateway, json!({"name": "n", "external_id": "e1"})).await;
+    let other = new_item(&gateway, json!({"name": "m"})).await;
+    let item = one(&other.text("id"));
+    for body in [json!({"external_id": "e1"}), json!({"external_id": "e1", "external_source": null})] {
+        let answer = gateway.patch("ada", &item, body).await.expect_problem(409, "conflict");
+        assert!(answer.text("detail").contains("no external_source either"), "{}", answer.json);
+    }
+    gateway.patch("ada", &item, json!({"external_id": "e1", "external_source": "gh"})).await.expect(200);
+    let taken = new_item(&gateway, json!({"name": "t", "external_source": "gh"})).await.text("id");
+    let answer = gateway.patch("ada", &one(&taken), json!({"external_id": "e1"})).await;
+    let detail = answer.expect_problem(409, "conflict").text("detail");
+    assert!(detail.contains("has this external pair"), "{detail}");
+}
+
 #[tokio::test]
 async fn trap_39_children_outlive_their_parent() {
     let gateway = recorded().await;

@@ -7,7 +7,7 @@
 
 use crate::plan::{Known, Operation};
 use crate::refusal::Refusal;
-use crate::run::items::fields::{self, Pairing};
+use crate::run::items::fields::{self, ItemSource, Pairing};
 use crate::run::items::unlisted_states;
 use crate::run::job::InProject;
 use crate::run::kept::collection::Collection;
@@ -62,13 +62,15 @@ pub(in crate::run) async fn reply_with(
     in_full(job, item, recorded, &values, CustomFields::Hidden, added)
 }
 
-/// Like [`reply`], for an item that was just read, if the recorded data fit it; none when it must be read again.
+/// Like [`reply`], for an item that was just taken from `source`, if the recorded data fit it; none when it must be
+/// read again.
 pub(in crate::run) async fn paired(
     job: &InProject<'_>,
     item: &Item,
+    source: ItemSource,
     pairing: &mut Pairing,
 ) -> Result<Option<Reply>, Refusal> {
-    let Some(recorded) = pairing.holds(job, item).await? else {
+    let Some(recorded) = pairing.holds(job, item, source).await? else {
         return Ok(None);
     };
     let Some(values) = pairing.values(job, item.id, &recorded).await? else { return Ok(None) };

@@ -12,6 +12,9 @@ use crate::translate::work_items::Item;
 use crate::v2::query::{Condition, ListCall, Test};
 use crate::v2::record::Cell;
 
+/// Longest half of an external pair at v1, in characters (`items_create_external_id_256`).
+const LONGEST_HALF: usize = 255;
+
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::run) enum Direct {
     Pair(String, String),
@@ -50,7 +53,12 @@ pub(in crate::run) enum LookupResult {
 
 /// Looks up the one matching live item.
 pub(in crate::run) async fn find(job: &InProject<'_>, direct: &Direct) -> Result<LookupResult, Refusal> {
+    let is_too_long = |half: &String| half.chars().count() > LONGEST_HALF;
     let request = match direct {
+        // A server before v1 may refuse a call with such a long query.
+        Direct::Pair(id, source) if [id, source].into_iter().any(is_too_long) => return Ok(LookupResult::Nothing),
+        // v1 reads a slash in the identifier as the end of the key, and has no such path (`errors_unknown_path`).
+        Direct::Number(_) if job.card.identifier.contains('/') => return Ok(LookupResult::Unclear),
         Direct::Pair(id, source) => job.pair_request(id, source)?,
         Direct::Number(number) => job.request_by_key(&format!("{}-{number}", job.card.identifier))?,
     };

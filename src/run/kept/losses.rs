@@ -81,9 +81,7 @@ fn same(now: &Value, before: &Value, deleted: &impl Fn(&Value) -> bool) -> bool 
             now.iter().filter(|one| !deleted(one)).eq(before.iter().filter(|one| !deleted(one)))
         }
         // v1 writes instants in the time zone of the caller (trap 42, `tz_list_kim`).
-        (Value::String(now), Value::String(before)) if now != before => {
-            time::read_instant(now).is_some_and(|instant| time::read_instant(before) == Some(instant))
-        }
+        (Value::String(now), Value::String(before)) if now != before => time::is_same_instant(now, before),
         _ => now == before,
     }
 }

@@ -9,7 +9,7 @@ use crate::run::job::InProject;
 use crate::run::kept::shelf::Shelved;
 use crate::run::members::bad_data;
 use crate::translate::members::{self, Person};
-use crate::v2::{Reply, page};
+use crate::v2::Reply;
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         };
         let role_of = |person: &Person| role(person, own, &roles).project_slug();
         let records = members::memberships(&runner.plan.resources[resource], project, &people, role_of);
-        Ok::<_, Refusal>(page::answer(records.iter(), &list))
+        Ok::<_, Refusal>(members::page_of(&records, list))
     };
     Ok(Reply::json(200, job.runner.heavy.run(Input::Own, size, &job.call.ctx, look).await??))
 }

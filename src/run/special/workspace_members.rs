@@ -7,7 +7,7 @@ use crate::refusal::Refusal;
 use crate::run::Job;
 use crate::run::members::bad_data;
 use crate::translate::members;
-use crate::v2::{Reply, page};
+use crate::v2::Reply;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -29,7 +29,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
         let people = members::read(&roster).map_err(|fault| bad_data(&fault))?;
         let role_of = |person: &members::Person| Role(person.role.unwrap_or_default()).workspace_slug();
         let records = members::memberships(&shared.plan.resources[resource], workspace, &people, role_of);
-        Ok::<_, Refusal>(page::answer(records.iter(), &list))
+        Ok::<_, Refusal>(members::page_of(&records, list))
     };
     Ok(Reply::json(200, runner.heavy.run(Input::Own, size, &call.ctx, look).await??))
 }

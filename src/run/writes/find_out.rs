@@ -22,6 +22,8 @@ use uuid::Uuid;
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(400)];
 /// Resources whose names are unique in a project: v1 ensures it (trap 5), for cycles the gateway.
 const ONE_OF_A_NAME: [Known; 4] = [Known::States, Known::Labels, Known::Modules, Known::Cycles];
+/// Name of the state that v1 keeps in every project and never lists (`intake_create`).
+const HIDDEN_STATE: &str = "Triage";
 
 /// Checks whether all these fields are lists of ids. v1 stores only a part of such a list or adds to it (traps 15, 16),
 /// which is checked later.
@@ -32,7 +34,8 @@ pub(in crate::run) fn are_sets(resource: &Resource, fields: &[&str]) -> bool {
 }
 
 impl Job {
-    /// Finds the record that a create has made, and returns it in place of the missing answer.
+    /// Finds the record that a create has made, and returns it in place of the missing answer. Fails also when v1 shows
+    /// why it could not make the record.
     pub(in crate::run) async fn find_created(
         &self,
         resource: &Resource,
@@ -40,7 +43,7 @@ impl Job {
         began: Micros,
         doubt: &Doubt,
     ) -> Result<V1Response, Refusal> {
-        let record = self.look(doubt, || self.created(resource, sent, began)).await?;
+        let record = self.look(doubt, || self.created(resource, sent, began, doubt)).await??;
         Ok(answer_of(201, &record))
     }
 
@@ -98,12 +101,14 @@ impl Job {
         }
     }
 
+    /// Looks for the new record, or for the reason why v1 could not make it.
     async fn created(
         &self,
         resource: &Resource,
         sent: &Members,
         began: Micros,
-    ) -> Result<Option<Members>, Refusal> {
+        doubt: &Doubt,
+    ) -> Result<Option<Result<Members, Refusal>>, Refusal> {
         let Some(mark) = mark_of(resource, sent) else { return Ok(None) };
         let rows = match mark {
             Mark::Pair(id, source) if resource.is(Known::WorkItems) => self.by_pair(id, source).await?,
@@ -112,6 +117,10 @@ impl Job {
                 self.all_records(resource, query).await?
             }
         };
+        if doubt.own_failure && is_hidden_state(resource, sent, &rows) {
+            let detail = "The backend keeps a hidden state of this name; choose another name.";
+            return Ok(Some(Err(Refusal::Conflict { detail: detail.into() })));
+        }
         let fits = |row: &&Members| mark.is_on(row);
         let mut found = rows.iter().filter(fits).filter(|row| self.is_made_since(row, began));
         let (Some(row), None) = (found.next(), found.next()) else { return Ok(None) };
@@ -119,7 +128,7 @@ impl Job {
         let checked = confirm::check(resource, sent, &record);
         let as_sent = checked.missing.is_empty() && are_sets(resource, &checked.lost);
         // A record that was the answer to another request is not this request's.
-        Ok((as_sent && self.runner.made.insert_new(id_of(row)?, ())).then_some(record))
+        Ok((as_sent && self.runner.made.insert_new(id_of(row)?, ())).then_some(Ok(record)))
     }
 
     /// Checks whether this caller created the record at or after `began`.
@@ -160,6 +169,15 @@ impl Job {
             Doubt::answered("The service behind answered the update with half a record.", "members missing");
         self.read_record(resource, id).await.map_err(|_| doubt.refusal())
     }
+}
+
+/// Checks whether a create has the name of the state that v1 hides, and none of the `shown` states has it. The database
+/// of v1 counts the hidden state, but v1 does not find it when it looks for the holder of the name, and fails with the
+/// words of `states_create_duplicate_name_padded`.
+fn is_hidden_state(resource: &Resource, sent: &Members, shown: &[Members]) -> bool {
+    let name = sent.get("name").and_then(Value::as_str).unwrap_or_default();
+    let is_hidden = resource.is(Known::States) && trimmed(name) == HIDDEN_STATE;
+    is_hidden && !shown.iter().any(|row| Mark::Name(name).is_on(row))
 }
 
 /// Values that only one record of a project can have.

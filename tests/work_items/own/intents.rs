@@ -258,6 +258,27 @@ async fn an_update_that_v1_shows_otherwise_is_reported_until_a_write_decides() {
     assert!(open(&place).await.is_empty());
 }
 
+/// A row of the index may be from before v1 carried the write out.
+#[tokio::test]
+async fn a_row_of_the_index_ends_no_write_that_may_be_newer() {
+    let settings = [("store.late_write", "0s"), ("index.freshness", "30s"), ("upstream.quota", "60")];
+    let place = with_text(&settings).await;
+    let item = one(&place.gateway.post("ada", ITEMS, named("before")).await.expect(201).text("id"));
+    place.wire.swallow("PATCH");
+    place.gateway.patch("ada", &item, named("after")).await.expect(504);
+    // A list without the item builds the index.
+    place.gateway.get("ada", &format!("{ITEMS}?search=another")).await.expect(200);
+    let values = json!({"custom_fields": {"text": "third"}});
+    place.gateway.patch("ada", &item, values).await.expect_problem(503, "store_unavailable");
+    // The row also answers reads while v1's quota is short.
+    place.gateway.get("bob", &format!("{ITEMS}?search=another")).await.expect(200);
+    for _ in 0..40 {
+        place.gateway.get("bob", "/api/v1/users/me/").await.expect(200);
+    }
+    place.gateway.get("bob", &item).await.expect_problem(503, "store_unavailable");
+    assert_eq!(open(&place).await, [IntentState::Lost]);
+}
+
 #[tokio::test]
 async fn a_delete_whose_answer_is_lost_takes_the_values() {
     let place = with_text(&[]).await;

@@ -1,14 +1,17 @@
 //! Rosters: v1 returns persons, v2 needs memberships.
 //!
 //! v1's rosters have no membership ids and no join dates, and the project roster has no roles (trap 52,
-//! `members_seeded_project`). Ids are derived, the order of joining is v1's own (newest first), and the roles of
-//! other people in a project are those of the workspace (O89).
+//! `members_seeded_project`). Ids are derived, and the roles of other people in a project are those of the workspace
+//! (O89). The order is v1's own, newest first: by joining in a workspace, by the age of the account in a project
+//! (`perm_gil_reads_members`).
 //!
-//! May use: `plan` (cells), `v1` (objects), `v2` records.
+//! May use: `plan` (cells), `v1` (objects), `v2` (records, pages).
 
 use super::Fault;
 use crate::plan::Resource;
 use crate::v1::Object;
+use crate::v2::page;
+use crate::v2::query::{ListCall, PageCall};
 use crate::v2::record::{Cell, Record};
 use bytes::Bytes;
 use serde::Deserialize;
@@ -67,6 +70,17 @@ pub fn memberships(
 ) -> Vec<Record> {
     let oldest_first = people.iter().rev().enumerate();
     oldest_first.map(|(rank, person)| membership(resource, owner, person, rank, role_of(person))).collect()
+}
+
+/// Writes the page of a whole roster that `call` asks for. A cursor continues after the membership that it names,
+/// wherever that is now: an older account that joins a project gets a place before others.
+pub fn page_of(records: &[Record], mut call: ListCall) -> Vec<u8> {
+    if let PageCall::Cursor { after: Some(after), keys, .. } = &mut call.page
+        && let Some(last) = records.iter().find(|record| record.id == after.id)
+    {
+        *after = page::position(last, keys);
+    }
+    page::answer(records.iter(), &call)
 }
 
 /// Returns the id of a membership, which v1 does not have: UUIDv5 of the user's id in the namespace `owner`, the id of

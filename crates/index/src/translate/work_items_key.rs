@@ -3,9 +3,14 @@
 //! v1's lookup is case-sensitive, does not check the number strictly, and fails when it is no number (trap 54,
 //! `items_key_lower_case`, `items_key_zero_padded`, `items_key_not_a_number`). So the form is checked first.
 //!
-//! May use: nothing of this crate.
+//! May use: `plan` (the form of keys).
 
+use crate::plan::is_in_key;
 use std::fmt;
+
+/// Longest project part of a key, in characters. v1's identifiers have up to 12 (`projects_create_long_identifier`),
+/// and a server before v1 may refuse a path with a long one.
+const LONGEST: usize = 64;
 
 /// A key of the right form. An item with this key need not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,14 +23,13 @@ pub struct HumanKey {
 
 impl HumanKey {
     /// Reads `letters-digits`. The project part begins with a letter and is upper-cased. Besides letters and digits it
-    /// may have the characters that v1 allows in identifiers (`projects_create_identifier_with_space`), so that every
-    /// key a read shows finds its item. Signs, leading zeros and digits of other scripts are rejected.
+    /// may have the characters that v1 allows in identifiers (`projects_create_identifier_with_space`), so that the
+    /// keys that reads show find their items. Signs, leading zeros and digits of other scripts are rejected.
     pub fn parse(text: &str) -> Option<Self> {
         let (project, number) = text.rsplit_once('-')?;
         let begins = project.chars().next().is_some_and(char::is_alphabetic);
         let digits = number.bytes().all(|b| b.is_ascii_digit()) && !number.starts_with('0');
-        let known = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '_');
-        if !begins || !digits || !project.chars().all(known) {
+        if !begins || !digits || !project.chars().all(is_in_key) || project.chars().count() > LONGEST {
             return None;
         }
         // v1 numbers items with 32 bits, so no item has a larger number (`items_key_huge_number`).
@@ -48,6 +52,10 @@ mod tests {
         assert_eq!(HumanKey::parse("web-7").unwrap().to_string(), "WEB-7");
         assert_eq!(HumanKey::parse("A1-120").unwrap().to_string(), "A1-120");
         assert_eq!(HumanKey::parse("a b-7").unwrap().to_string(), "A B-7");
+        assert_eq!(HumanKey::parse("a[\"~_b-7").unwrap().to_string(), "A[\"~_B-7");
+        let longest = "A".repeat(64);
+        assert!(HumanKey::parse(&format!("{longest}-7")).is_some());
+        assert_eq!(HumanKey::parse(&format!("{longest}A-7")), None);
         for malformed in [
             "ACME_7",
             "7",
@@ -64,6 +72,8 @@ mod tests {
             "A-B-1",
             " A-1",
             "A.B-1",
+            "A/B-1",
+            "A\tB-1",
             "WEB-99999999999",
             "",
             "-",

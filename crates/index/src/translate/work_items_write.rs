@@ -280,6 +280,24 @@ pub fn refusal(given: &Given, refusal: Refusal) -> Refusal {
     Refusal::fields(renamed.collect::<Vec<_>>())
 }
 
+/// Like [`refusal`], for an update of `item`. Without a source there is no pair, but for v1's database no source is the
+/// same as no source: it refuses the `external_id` of another item without a source (trap 38).
+pub fn refusal_of_update(given: &Given, item: &Item, about: Refusal) -> Refusal {
+    let source = match given.get("external_source") {
+        Some(sent) => sent.as_str(),
+        None => item.external_source.as_deref(),
+    };
+    match about {
+        Refusal::Conflict { .. } if source.is_none_or(|source| value::trimmed(source).is_empty()) => {
+            Refusal::Conflict { detail: TAKEN_WITHOUT_SOURCE.into() }
+        }
+        about => refusal(given, about),
+    }
+}
+
+const TAKEN_WITHOUT_SOURCE: &str = "The backend refuses this external_id: another work item of this project has it, \
+                                    and no external_source either. Send an external_source with it.";
+
 /// Returns the member that the client sent for `field`, which may end with an index.
 pub fn as_sent(given: &Given, field: &str) -> String {
     let (base, index) = field.split_at(field.find('.').unwrap_or(field.len()));

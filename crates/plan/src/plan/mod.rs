@@ -30,7 +30,7 @@ pub use crate::mapping::{
 pub use column::Column;
 pub use compile::compile;
 pub use kind::{Kind, ValueType};
-pub use known::{BY_KEY, Known};
+pub use known::{BY_KEY, Known, is_in_key};
 pub use legacy::{Extent, Fill, V1Operation, V1Operations, V1RouteMatch};
 pub use operation::{
     BodyRule, Calls, Extra, Filter, FilterTest, Input, Made, Operation, Param, ParamRole, PlannedCall, Turn,

@@ -109,7 +109,8 @@ fn cursor_envelope(mut out: Vec<u8>, next: Option<&Cursor>) -> Vec<u8> {
     out
 }
 
-fn position(row: &Record, keys: &[(String, usize)]) -> Cursor {
+/// Returns the position after `row`, with its values of `keys`.
+pub fn position(row: &Record, keys: &[(String, usize)]) -> Cursor {
     let keys = keys.iter().map(|(name, cell)| (name.clone(), row.cells[*cell].clone())).collect();
     Cursor { id: row.id, keys }
 }

@@ -75,6 +75,12 @@ pub fn read_instant(text: &str) -> Option<Micros> {
     read_usual(text).or_else(|| read_any(text)).filter(|micros| YEARS.contains(micros))
 }
 
+/// Checks whether two texts of v1 are the same instant, which v1 writes in each caller's own zone (trap 42,
+/// `tz_list_kim`).
+pub fn is_same_instant(one: &str, other: &str) -> bool {
+    read_instant(one).is_some_and(|instant| read_instant(other) == Some(instant))
+}
+
 /// Reads an instant in any form.
 fn read_any(text: &str) -> Option<Micros> {
     let instant = text.parse::<Timestamp>().ok().map(|instant| below(instant.as_nanosecond()));
@@ -254,6 +260,13 @@ mod tests {
         let micros = read_instant("2026-11-21T16:06:23.792659+05:30").unwrap();
         assert_eq!(write(micros), "2026-11-21T10:36:23.792659Z");
         assert_eq!(write(read_instant("2099-01-05T00:00:01Z").unwrap()), "2099-01-05T00:00:01.000000Z");
+    }
+
+    #[test]
+    fn an_instant_is_the_same_in_every_zone() {
+        assert!(is_same_instant("2026-11-21T16:06:23.792659+05:30", "2026-11-21T10:36:23.792659Z"));
+        assert!(!is_same_instant("2026-11-21T16:06:23.792659+05:30", "2026-11-21T16:06:23.792659Z"));
+        assert!(!is_same_instant("never", "never"), "no instants");
     }
 
     #[test]

@@ -110,15 +110,35 @@ pub(crate) fn pair_taken<'w>(
     own: &External,
     records: impl Iterator<Item = (Id, &'w External)>,
 ) -> bool {
-    let Some(id) = body.truthy("external_id") else {
+    let Some(id) = changed_id(body, own) else {
         return false;
     };
-    if own.id.as_deref() == Some(id.as_str()) {
-        return false;
-    }
     let source =
         if body.get("external_source").is_some() { body.truthy("external_source") } else { own.source.clone() };
     source.is_some_and(|source| holder(&source, &id, records).is_some())
+}
+
+/// Like [`pair_taken`], for a work item. v1 leaves the comparison to its database, for which no source is the same as
+/// no source; its code for labels differs.
+pub(crate) fn item_pair_taken<'w>(
+    body: &Body,
+    own: &External,
+    mut records: impl Iterator<Item = (Id, &'w External)>,
+) -> bool {
+    let Some(id) = changed_id(body, own) else {
+        return false;
+    };
+    let source = match body.get("external_source") {
+        None => own.source.clone(),
+        Some(Datum::Json(Value::Null)) => None,
+        Some(sent) => Some(sent.text()),
+    };
+    records.any(|(_, external)| external.source == source && external.id.as_deref() == Some(id.as_str()))
+}
+
+/// Returns the `external_id` of an update that differs from the record's own.
+fn changed_id(body: &Body, own: &External) -> Option<String> {
+    body.truthy("external_id").filter(|id| own.id.as_deref() != Some(id.as_str()))
 }
 
 fn holder<'w>(source: &str, id: &str, mut records: impl Iterator<Item = (Id, &'w External)>) -> Option<Id> {

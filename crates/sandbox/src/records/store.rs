@@ -157,7 +157,8 @@ impl World {
     }
 
     /// Deletes a work item with everything below it: children, comments, links, memberships in
-    /// cycles and modules (`items_child_after_parent_delete`, `comments_list_of_deleted_item`).
+    /// cycles and modules (`items_child_after_parent_delete`, `comments_list_of_deleted_item`). Children can be in
+    /// other projects: an expanded parent names its project (`lists_expand_parent`).
     pub(crate) fn delete_item(&mut self, id: Id, now: Timestamp) {
         let mut waiting = vec![id];
         while let Some(id) = waiting.pop() {
@@ -165,7 +166,6 @@ impl World {
                 continue;
             };
             item.deleted_at = Some(now);
-            let project = item.project;
             self.comments.change_of(id, |c| c.deleted_at = Some(now));
             self.links.change_of(id, |l| l.deleted_at = Some(now));
             for row in self.cycle_items.iter_mut().filter(|r| r.item == id) {
@@ -174,7 +174,26 @@ impl World {
             for row in self.module_items.iter_mut().filter(|r| r.item == id) {
                 row.deleted_at = Some(now);
             }
-            waiting.extend(self.items.of(project).filter(|child| child.parent == Some(id)).map(|child| child.id));
+            waiting.extend(self.items.iter().filter(|child| child.parent == Some(id)).map(|child| child.id));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::clock::Clock;
+    use crate::records::seed;
+
+    #[test]
+    fn children_in_other_projects_are_deleted_with_their_parent() {
+        let clock = Clock::new(None);
+        let mut world = seed::recorded(&clock);
+        let parent = world.items.iter().next().expect("an item");
+        let (parent, project) = (parent.id, parent.project);
+        let child = world.items.iter().find(|item| item.project != project).expect("an item elsewhere").id;
+        world.items.change(child, |item| item.parent = Some(parent));
+        world.delete_item(parent, clock.now());
+        assert!(world.items.get(child).is_none());
     }
 }

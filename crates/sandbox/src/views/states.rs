@@ -183,8 +183,9 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
         world.states.change_of(project, |state| state.default = false);
     }
     no_triage(&fields)?;
-    let pairs = world.states.of(project).map(|s| (s.id, &s.external));
-    if let Some(holder) = pair_holder(&body, pairs) {
+    // v1 looks for holders of pairs and names among the states outside of the group `triage`.
+    let holders = || world.states.of(project).filter(|state| state.group != "triage");
+    if let Some(holder) = pair_holder(&body, holders().map(|s| (s.id, &s.external))) {
         return Err(Reply::external_taken("State", holder));
     }
     let workspace = world.projects.get(project).ok_or_else(Reply::not_found)?.workspace;
@@ -196,8 +197,9 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
         state.sequence = last + 15_000.0;
     }
     apply(fields, &mut state)?;
+    // The database also counts the hidden state (`intake_create` shows it).
     if world.states.of(project).any(|s| s.name == state.name) {
-        return Err(name_taken("State", &body, world.states.of(project).map(|s| (s.id, s.name.as_str()))));
+        return Err(name_taken("State", &body, holders().map(|s| (s.id, s.name.as_str()))));
     }
     let answer = call.write(&FULL, world, &state, render);
     world.states.add(state);

@@ -11,8 +11,8 @@ pub struct OverlayValue {
     pub field: String,
     /// The value that v1 cannot hold.
     pub value: Value,
-    /// Value that v1 showed for the field when `value` was written; null where v1 shows nothing. Instants must be given
-    /// in UTC, because v1 shows them in each caller's own zone (trap 42).
+    /// Value that v1 showed for the field when `value` was written; null where v1 shows nothing. An instant is in the
+    /// zone of the person who wrote (trap 42, `tz_list_kim`); readers compare it as an instant.
     pub seen: Value,
 }
 

@@ -45,12 +45,14 @@ pub struct Doubt {
     pub timed_out: bool,
     /// Whether an answer came. As far as that answer tells, v1 is then no longer working on the request.
     pub answered: bool,
+    /// Whether v1 itself has answered that it failed; a proxy before it answers in other words.
+    pub own_failure: bool,
 }
 
 impl Doubt {
     /// Creates the doubt about an answer of v1 that cannot be true.
     pub fn answered(what: impl Into<String>, cause: impl std::fmt::Display) -> Self {
-        Self { what: what.into(), cause: cause.to_string(), timed_out: false, answered: true }
+        Self { what: what.into(), cause: cause.to_string(), timed_out: false, answered: true, own_failure: false }
     }
 
     /// Returns the refusal for the client: the write may have been carried out.
@@ -83,7 +85,8 @@ fn of_silence(lost: &V1Error) -> Outcome {
         | V1Error::Withdrawn(_)
         | V1Error::Limited(_) => return Outcome::NotDone(NotDone::Refused(lost.refusal())),
     };
-    Outcome::Unknown(Doubt { what: what.into(), cause: lost.to_string(), timed_out, answered: false })
+    let (what, cause) = (what.into(), lost.to_string());
+    Outcome::Unknown(Doubt { what, cause, timed_out, answered: false, own_failure: false })
 }
 
 fn of_answer(method: &Method, answer: V1Response) -> Outcome {
@@ -109,7 +112,8 @@ fn of_answer(method: &Method, answer: V1Response) -> Outcome {
         format!("The service behind failed with status {}.", answer.status),
         format!("v1 answered a write with {}: {}", answer.status, refusals::excerpt(&answer)),
     );
-    Outcome::Unknown(Doubt { timed_out: answer.status == 504, ..doubt })
+    let own_failure = refusals::is_own_failure(&answer);
+    Outcome::Unknown(Doubt { timed_out: answer.status == 504, own_failure, ..doubt })
 }
 
 /// Checks for a success as v1 gives it: 204 for a delete (`states_delete`), 200 or 201 with an object for other

@@ -106,11 +106,20 @@ pub const NO_SUCH_PATH: &str = "Page not found.";
 /// and every path that the gateway requests is well formed. So v1 lacks the call: it has another version, or a server
 /// before it changes paths.
 fn has_no_such_path(answer: &V1Response) -> bool {
+    says_error(answer, NO_SUCH_PATH)
+}
+
+/// Checks whether v1 itself has failed, in the words of its handler of errors (`states_create_duplicate_name_padded`).
+pub(super) fn is_own_failure(answer: &V1Response) -> bool {
+    answer.status == 500 && says_error(answer, "Something went wrong please try again later")
+}
+
+fn says_error(answer: &V1Response, error: &str) -> bool {
     #[derive(Deserialize)]
     struct Said {
         error: String,
     }
-    let says = |Object(said): Object<Said>| said.error == NO_SUCH_PATH;
+    let says = |Object(said): Object<Said>| said.error == error;
     answer.is_json && serde_json::from_slice(&answer.body).is_ok_and(says)
 }
 

@@ -2,8 +2,8 @@
 //!
 //! `asked` reads them from a body, `digits` the numbers among them, `shown` writes them into answers, `rich_text` makes
 //! texts harmless for that, `types` knows the types of a project, `begun` notes writes to both v1 and the store,
-//! `settle` ends writes whose answer was lost, `pairing` gives readers both halves of the same moment, `missing` marks
-//! items that v1 does not show any more.
+//! `settle` ends writes whose answer was lost, by items from a `source`, `pairing` gives readers both halves of the
+//! same moment, `missing` marks items that v1 does not show any more.
 //!
 //! May use: what `run` may use.
 
@@ -16,6 +16,7 @@ mod records;
 mod rich_text;
 mod settle;
 mod shown;
+mod source;
 mod types;
 
 pub(in crate::run) use asked::{Asked, ask};
@@ -23,8 +24,7 @@ pub(in crate::run) use begun::WriteUnderWay;
 pub(in crate::run) use missing::mark_absences;
 pub(in crate::run) use pairing::Pairing;
 pub(in crate::run) use rich_text::RichTexts;
-pub(in crate::run) use settle::{
-    ItemSource, Newest, drop_undecided, newest, note_absence, settle_all, settle_open_writes,
-};
+pub(in crate::run) use settle::{Newest, drop_undecided, newest, note_absence, settle_all, settle_open_writes};
 pub(in crate::run) use shown::custom_fields;
+pub(in crate::run) use source::ItemSource;
 pub(in crate::run) use types::expanded;

@@ -5,7 +5,8 @@
 //! between, it reads again. A write under way has not happened yet for the reader, as long as v1 does not show it. May
 //! use: what `run` may use.
 
-use super::settle::{ItemSource, PATIENCE, Reading, settled};
+use super::settle::{PATIENCE, Reading, settled};
+use super::source::ItemSource;
 use crate::fresh::Changed;
 use crate::refusal::Refusal;
 use crate::run::Runner;
@@ -47,8 +48,13 @@ impl Pairing {
     ///
     /// # Errors
     /// `store_unavailable` while a write about it is not settled, or when the item keeps changing.
-    pub async fn holds(&mut self, job: &InProject<'_>, item: &Item) -> Result<Option<Arc<ProjectItems>>, Refusal> {
-        self.hold(job, std::slice::from_ref(item), ItemSource::Read, false).await
+    pub async fn holds(
+        &mut self,
+        job: &InProject<'_>,
+        item: &Item,
+        source: ItemSource,
+    ) -> Result<Option<Arc<ProjectItems>>, Refusal> {
+        self.hold(job, std::slice::from_ref(item), source, false).await
     }
 
     /// Returns the same for the rows of a list, which shows their types but no values.
@@ -75,7 +81,7 @@ impl Pairing {
         let recorded = settled(job, items, source, Some(reading), patience).await?;
         if recorded.is_none() {
             let older = ctx.meter.is_stale();
-            if source == ItemSource::Indexed && job.runner.store.processes() > 1 && !older {
+            if source.is_index() && job.runner.store.processes() > 1 && !older {
                 // The write may be by another process, and this process may not have the new row yet.
                 job.runner.changes.tell(Changed::WorkItems(job.card.id));
             }
@@ -109,7 +115,7 @@ impl Pairing {
     /// `store_unavailable` when they were read often enough, or for long enough.
     pub async fn again(&mut self, job: &InProject<'_>, source: ItemSource) -> Result<(), Refusal> {
         let now = Instant::now();
-        let most = if source == ItemSource::Indexed { ROUNDS_OF_INDEX } else { ROUNDS };
+        let most = if source.is_index() { ROUNDS_OF_INDEX } else { ROUNDS };
         if self.rounds >= most || now > *self.until.get_or_insert_with(|| now + job.call.ctx.patience()) {
             return Err(Refusal::WriteUndecided);
         }

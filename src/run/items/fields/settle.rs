@@ -5,6 +5,7 @@
 //! then answers `store_unavailable` until a write of its type or values, or an operator, decides it. May use: what
 //! `run` may use.
 
+use super::source::ItemSource;
 use crate::index::Index;
 use crate::refusal::Refusal;
 use crate::run::job::InProject;
@@ -29,16 +30,6 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 /// shows is usually recorded a moment later, and while a reader pauses, further writes begin.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const PAUSE: Duration = Duration::from_millis(20);
-
-/// The source of the items at hand, and their purpose.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::run) enum ItemSource {
-    Read,
-    /// Rows of an index, which may be a little older.
-    Indexed,
-    /// About to be written with a type or values, which decides writes that v1's data cannot decide.
-    Deciding,
-}
 
 /// An item as v1 showed it in a list.
 #[derive(Debug, Clone, Deserialize)]
@@ -163,14 +154,14 @@ async fn end(
     for intent in open {
         let item = items.iter().find(|item| Some(item.id) == intent.item);
         let settled = match item {
-            Some(item) => settle_change(job, intent, item, source == ItemSource::Indexed).await?,
+            Some(item) => settle_change(job, intent, item, source.is_index()).await?,
             None => settle_create(job, intent, recorded, listed).await? == CreateOutcome::Settled,
         };
         match (source, intent.state) {
             _ if settled && item.is_none() => return Ok(true),
             _ if settled => {}
             // The client sets the values now. Afterwards the older write is obsolete, or belongs to another item.
-            (ItemSource::Deciding, IntentState::Conflicting | IntentState::Ambiguous) => tolerated += 1,
+            (ItemSource::Deciding { .. }, IntentState::Conflicting | IntentState::Ambiguous) => tolerated += 1,
             _ if item.is_some() => return Err(Refusal::WriteUndecided),
             // Another create may be decided, and then this one too.
             _ => is_undecided = true,
@@ -239,7 +230,7 @@ fn is_written_elsewhere(job: &InProject<'_>, items: &[Item], source: ItemSource,
     let known_until = job.runner.client.clock.at(now_micros() - micros(since.elapsed()));
     let is_ours = |item: &Item| recorded.knows(item.id) || job.runner.plain.contains(&item.id);
     // An index in use was read earlier, whatever v1's clock shows.
-    let changed_until = if source == ItemSource::Indexed { known_until } else { known_until - SKEW };
+    let changed_until = if source.is_index() { known_until } else { known_until - SKEW };
     items.iter().any(|item| {
         item.created_at > known_until - SKEW && !is_ours(item)
             || item.updated_at > changed_until && !recorded.is_nothing()

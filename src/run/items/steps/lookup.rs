@@ -9,7 +9,7 @@ use crate::index::Index;
 use crate::refusal::Refusal;
 use crate::run::Job;
 use crate::run::items::expansions;
-use crate::run::items::fields::Pairing;
+use crate::run::items::fields::{ItemSource, Pairing};
 use crate::run::job::Inside;
 use crate::run::members::SKEW;
 use crate::translate::work_items::Item;
@@ -20,6 +20,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
+/// An item, its source, and a call in its project.
+type Found = (Item, ItemSource, Inside);
+
 pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let key = job.variable("identifier").and_then(HumanKey::parse).ok_or_else(Refusal::not_found)?;
     let mut pairing = match job.runner.project_with(job.slug(), &key.project) {
@@ -28,7 +31,7 @@ pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
     };
     loop {
         let began = now_micros();
-        let (item, within) = read(job, &key).await?;
+        let (item, source, within) = read(job, &key).await?;
         let pairing = match &mut pairing {
             Some(pairing) => pairing,
             // The project was unknown before, so no recorded data could be noted.
@@ -40,13 +43,13 @@ pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
                 pairing
             }
         };
-        if let Some(reply) = expansions::paired(&within.here(), &item, pairing).await? {
+        if let Some(reply) = expansions::paired(&within.here(), &item, source, pairing).await? {
             return Ok(reply);
         }
     }
 }
 
-async fn read(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> {
+async fn read(job: &Job, key: &HumanKey) -> Result<Found, Refusal> {
     if job.is_short()
         && let Some(found) = in_index(job, key, NoCallReason::Short).await?
     {
@@ -65,7 +68,7 @@ async fn read(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> {
 }
 
 /// Returns the item as v1 shows it, or from the index when v1 cannot tell.
-async fn live(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> {
+async fn live(job: &Job, key: &HumanKey) -> Result<Found, Refusal> {
     let Some((item, project)) = job.item_by_key(key).await? else { return by_index(job, key).await };
     let mut within = in_project(job, project).await?;
     if within.here().card.identifier != key.project {
@@ -74,17 +77,17 @@ async fn live(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> {
         within = in_project(job, project).await?;
     }
     job.runner.learn_identifier(job.slug(), within.here().card);
-    Ok((item, within))
+    Ok((item, ItemSource::Read, within))
 }
 
 /// Returns the item from the index when v1 fails, as it does for a number that two live items have (trap 18,
 /// `items_key_of_shared_number`): the one created first is shown. The caller's own card and own list of
 /// projects decide what may be shown.
-async fn by_index(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> {
+async fn by_index(job: &Job, key: &HumanKey) -> Result<Found, Refusal> {
     let within = owner_of(job, key).await?;
     let first = within.here().items_by_number(key).await?.into_iter().next().ok_or_else(Refusal::not_found)?;
     let item = within.here().with_live_labels(first).await?;
-    Ok((item, within))
+    Ok((item, ItemSource::Indexed, within))
 }
 
 /// Returns a call in the project that has the identifier now. v1 has not told the project, and cached data may be older
@@ -123,7 +126,7 @@ enum NoCallReason {
 }
 
 /// Returns the item in the index of the project that last had this identifier, if its card still has it.
-async fn in_index(job: &Job, key: &HumanKey, because: NoCallReason) -> Result<Option<(Item, Inside)>, Refusal> {
+async fn in_index(job: &Job, key: &HumanKey, because: NoCallReason) -> Result<Option<Found>, Refusal> {
     let Some(project) = job.runner.project_with(job.slug(), &key.project) else { return Ok(None) };
     let inside = match in_project(job, project).await {
         // A project that is gone or invisible to this caller proves nothing: another one can have the identifier now.
@@ -142,7 +145,7 @@ async fn in_index(job: &Job, key: &HumanKey, because: NoCallReason) -> Result<Op
         NoCallReason::Short => within.item_in_shortage(find).await?,
         NoCallReason::Trouble => within.item_in_outage(find).await?,
     };
-    Ok(item.map(|item| (item, inside)))
+    Ok(item.map(|item| (item, ItemSource::Indexed, inside)))
 }
 
 /// Returns the same call as a call in the project of the item.

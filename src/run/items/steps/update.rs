@@ -35,18 +35,15 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         None => job.read_item(id).await?,
     };
     let given = job.given_with(|given| work_items_write::faults_between(given).into())?;
-    let source = match (decides(&given), read_now) {
-        (true, _) => ItemSource::Deciding,
-        (false, true) => ItemSource::Read,
-        (false, false) => ItemSource::Indexed,
-    };
+    let at_hand = if read_now { ItemSource::Read } else { ItemSource::Indexed };
+    let source = if decides(&given) { ItemSource::Deciding { indexed: !read_now } } else { at_hand };
     let recorded = settle_open_writes(job, std::slice::from_ref(&stored), source).await?;
     let type_id = recorded.types.get(&id).copied();
     let Resolved { mut body, own, keeps } = names::resolve(job, &given, Some((&stored, type_id))).await?;
     let is_deciding = !own.is_empty();
-    if source == ItemSource::Deciding && !is_deciding {
+    if source != at_hand && !is_deciding {
         // Nothing is stored that would make an undecided write obsolete.
-        settle_open_writes(job, std::slice::from_ref(&stored), ItemSource::Read).await?;
+        settle_open_writes(job, std::slice::from_ref(&stored), at_hand).await?;
     }
     if !read_now && (keeps || needs_truth(job, &given, &body, &own, &stored)) {
         stored = job.read_item(id).await?;
@@ -109,7 +106,7 @@ async fn patch(
     let answered = match job.patch_raw(resource, id, body).await {
         Ok(answer) if !answer.is_success() => {
             let refusal = job.refusal_of_write(resource, WriteKind::Update, &answer).await;
-            Err(work_items_write::refusal(given, refusal))
+            Err(work_items_write::refusal_of_update(given, stored, refusal))
         }
         answered => answered,
     };

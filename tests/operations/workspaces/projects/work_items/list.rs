@@ -2,6 +2,7 @@
 
 use super::{FIELDS, WHOLE, first, labels, page, record, second, shown, states};
 use crate::operations::scene::{ONE, P, Scene, TWO, WEB, but};
+use crate::support::proofs;
 use crate::support::scripted::Exchange;
 use serde_json::{Value, json};
 
@@ -102,6 +103,29 @@ async fn a_number_two_items_share_is_found_in_the_index() {
     scene = scene.then(page("per_page=1000&order_by=-updated_at", &[&first(), &twin])).then(labels());
     let answer = scene.ask("GET", &format!("{WEB}/work-items/?sequence_id=7&order_by=id"), None).await.expect(200);
     assert_eq!(answer.column("id"), [json!(ONE), json!(TWO)]);
+    scene.end();
+}
+
+/// v1 has no path to such a key.
+#[tokio::test]
+async fn a_number_in_a_project_with_a_slash_in_its_identifier_is_found_in_the_index() {
+    let mut card = proofs::card(Some(20));
+    card["identifier"] = json!("A/B");
+    let mut scene = Scene::new().await.then(proofs::me()).then(proofs::get_card().reply(200, card));
+    scene = scene.then(page("per_page=1000&order_by=-updated_at", &[&first(), &second()])).then(labels());
+    let answer = scene.ask("GET", &format!("{WEB}/work-items/?sequence_id=7"), None).await.expect(200);
+    assert_eq!(answer.column("identifier"), [json!("A/B-7")]);
+    scene.end();
+}
+
+#[tokio::test]
+async fn a_pair_longer_than_v1_can_hold_is_on_no_item_and_costs_no_call() {
+    let mut scene = Scene::in_project().await;
+    let long = "e".repeat(256);
+    for pair in [format!("external_id={long}&external_source=x"), format!("external_id=x&external_source={long}")] {
+        let answer = scene.ask("GET", &format!("{WEB}/work-items/?{pair}"), None).await.expect(200);
+        assert_eq!((answer.data().len(), &answer.json["total_count"]), (0, &json!(0)));
+    }
     scene.end();
 }
 
