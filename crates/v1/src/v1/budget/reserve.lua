@@ -2,7 +2,7 @@
 -- KEYS[1]: the window. KEYS[2]: how many calls v1 was seen to allow. ARGV: its length in milliseconds, how many calls may
 -- count, how many are wanted, how long a call may be under way, id of the process, number of the first call, and how many
 -- calls this process has seen v1 allow (0: none). With a limit below zero the calls are noted whatever counts already.
--- Answer: whether they are reserved, else how long to wait, how many calls v1 was seen to allow, and how many count now.
+-- Answer: whether they are reserved, else how long to wait, how many calls v1 was seen to allow, how many count now.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local length, limit, wanted, longest = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])

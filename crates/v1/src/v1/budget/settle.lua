@@ -1,6 +1,6 @@
 -- What became of calls that were reserved.
--- KEYS[1]: the window. ARGV: how long v1 takes no calls from now in milliseconds (0: it does), id of the process, and for
--- each call its number and how long it counts from now in milliseconds (0: it never did).
+-- KEYS[1]: the window. ARGV: how long v1 takes no calls from now in milliseconds (0: it does), id of the process, and
+-- for each call its number and how long it counts from now in milliseconds (0: it never did).
 local time = redis.call('TIME')
 -- What was before ends by the millisecond that has begun, and what is now counts from the end of that millisecond, so that
 -- no call counts for less than its time.
