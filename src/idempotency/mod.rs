@@ -71,7 +71,8 @@ impl Idempotency {
             per_person: i64::try_from(settings.per_person).unwrap_or(i64::MAX),
             per_person_size: i64::try_from(settings.per_person_size).unwrap_or(i64::MAX),
         };
-        let made = Cache::new(Bounds::of(MADE).for_time(settings.keep));
+        // Without a time limit, because a reload may make the time longer for which requests are kept.
+        let made = Cache::new(Bounds::of(MADE).keeping_recent());
         Self(Arc::new(Inner { store, sealer: Sealer::new(keyring), bounds, made }))
     }
 

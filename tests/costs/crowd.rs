@@ -130,3 +130,61 @@ async fn a_failure_is_everybodys_and_is_not_kept() {
     gateway.get("ada", &format!("{WEB}/labels/")).await.expect(200);
     v1.finish();
 }
+
+/// Asks at once for 24 lists that differ in the size of their pages, all with one key and from one list of v1, which v1
+/// refuses slowly. Returns the statuses of the answers, and the number of calls for the list.
+async fn refused_at_once(refusal: Exchange, settings: &[(&str, &str)]) -> (Vec<u16>, usize) {
+    let gate = Gate::default();
+    let v1 = ScriptedV1::start().await;
+    v1.expect(me().repeated());
+    v1.expect(get_card().reply(200, card(Some(20))).repeated());
+    v1.expect(refusal.held(&gate).delay(Duration::from_millis(300)).repeated());
+    let gateway = Arc::new(Gateway::with(v1.base_url(), settings).await);
+    let tasks: Vec<_> = (1..=24)
+        .map(|size| {
+            let gateway = Arc::clone(&gateway);
+            tokio::spawn(async move { gateway.get("ada", &format!("{WEB}/labels/?per_page={size}")).await.status })
+        })
+        .collect();
+    v1.until_called(3).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    gate.open();
+    let mut statuses = Vec::new();
+    for task in tasks {
+        statuses.push(task.await.expect("an answer"));
+    }
+    let lists = v1.seen().iter().filter(|call| call.target.contains("labels/")).count();
+    v1.finish();
+    (statuses, lists)
+}
+
+fn limited() -> Exchange {
+    let used_up = json!({"error_code": 5900, "error_message": "RATE_LIMIT_EXCEEDED"});
+    list().reply(429, used_up).header("retry-after", "1")
+}
+
+/// The refusal is about their own key, so that further reads would be refused as well.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refused_read_is_refused_to_all_who_wait_for_it_with_the_same_key() {
+    for (refusal, status) in [
+        (list().reply(403, json!({"detail": "Given API token is not valid"})), 401),
+        (list().reply(403, json!({"detail": "You do not have permission to perform this action."})), 403),
+        (list().reply(404, json!({"error": "The requested resource does not exist."})), 404),
+        (limited(), 429),
+    ] {
+        let (statuses, lists) = refused_at_once(refusal, &[]).await;
+        assert_eq!(statuses, [status; 24]);
+        // One when all requests came before the gate opened; a slow machine may need a few more.
+        assert!(lists <= 3, "{status}: {lists} calls");
+    }
+}
+
+/// They wait for the quota together. The one that begins the last shared read then continues alone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_whose_key_v1_limits_unexpectedly_ask_again_together() {
+    let (statuses, lists) =
+        refused_at_once(limited(), &[("upstream.quota", "600"), ("limits.deadline", "6s")]).await;
+    let told = statuses.iter().filter(|status| **status == 429).count();
+    assert!(told >= 20, "{statuses:?}");
+    assert!(lists < 20, "{lists} calls");
+}

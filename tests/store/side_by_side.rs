@@ -3,7 +3,7 @@
 use crate::store::place::{PROJECT, Place, WORKSPACE, all_connections, edit, execute, given, number};
 use crate::support::captured::Captured;
 use causeway::refusal::Refusal;
-use causeway::store::Store;
+use causeway::store::{OwnWrite, Store};
 use futures_util::FutureExt;
 use serde_json::json;
 use std::sync::Arc;
@@ -318,4 +318,25 @@ async fn a_writer_that_hangs_is_ended_and_the_next_one_writes() {
     let written = next.bump_epoch(PROJECT, Vec::new(), None, true).await;
     assert_eq!(written.unwrap(), before + 1);
     assert!(writing.commit().await.is_err());
+}
+
+/// An edit that removes values locks them before the counter of the project, and a purge locks the counter first. When
+/// each waits for the other, PostgreSQL ends the one that has waited longer.
+#[tokio::test]
+async fn a_purge_that_is_ended_for_an_edit_begins_again() {
+    let place = Place::postgres().await;
+    let (editing, purging, item) = (place.open().await, place.open().await, Uuid::from_u128(5));
+    assert!(purging.write_item(WORKSPACE, PROJECT, item, &OwnWrite::default()).await.unwrap());
+    let mut writing = editing.engine().writing().await.unwrap();
+    sqlx::query("UPDATE work_item SET changed_at = changed_at").execute(&mut *writing).await.unwrap();
+    let purge = tokio::spawn({
+        let purging = purging.clone();
+        async move { purging.purge_item(PROJECT, item).await }
+    });
+    // Time in which the purge locks the counter and begins to wait for the item.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    sqlx::query("UPDATE project SET epoch = epoch").execute(&mut *writing).await.unwrap();
+    writing.commit().await.unwrap();
+    purge.await.unwrap().unwrap();
+    assert_eq!(number(&purging, "SELECT COUNT(*) FROM work_item").await, 0);
 }

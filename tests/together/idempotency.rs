@@ -403,6 +403,22 @@ async fn a_record_of_somebody_elses_request_is_no_answer() {
     }
 }
 
+/// Records of requests without a key stay known when a reload makes `idempotency.keep` longer.
+#[tokio::test]
+async fn a_record_of_somebody_elses_request_is_no_answer_after_the_time_before_a_reload() {
+    let stage = Stage::new(&[("store.late_write", "1h"), ("idempotency.keep", "1s")]).await;
+    let (gateway, body) = (&stage.gateway, json!({"name": "plain"}));
+    let path = format!("{WEB}/work-items/");
+    gateway.reload(&[("idempotency.keep", "24h")]).await.expect("a reload");
+    stage.losing.swallow("POST");
+    let lost = post(gateway, "ada", &path, &body, "k").await;
+    assert!([502, 504].contains(&lost.status), "{}", lost.json);
+    gateway.post("ada", &path, body.clone()).await.expect(201);
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    post(gateway, "ada", &path, &body, "k").await.expect_problem(502, "upstream_error");
+    assert_eq!(rows(gateway, &path, "plain").await, 1);
+}
+
 /// A create of several calls that failed half-way, and reported it, is no success when it is sent again.
 #[tokio::test]
 async fn half_of_what_was_sent_is_no_answer() {

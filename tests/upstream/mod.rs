@@ -9,6 +9,7 @@ mod client;
 mod double;
 mod identity;
 mod limits;
+mod news;
 mod own_quota;
 mod paging;
 mod places;

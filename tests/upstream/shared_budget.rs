@@ -196,6 +196,47 @@ async fn while_redis_is_away_each_has_its_even_part() {
     v1.finish();
 }
 
+/// A process believes for a whole window how much of the quota the others had used when it last asked Redis.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_redis_is_away_earlier_calls_of_the_others_still_count() {
+    let (mut redis, v1) = (Redis::start(), ScriptedV1::start().await);
+    v1.expect(me().repeated());
+    let all = three(&redis, &v1, &settings(MINUTE, Quota::Fixed(12), Quota::Unlimited)).await;
+    until("three that know each other", || all.iter().all(|(shared, _)| shared.processes() == 3)).await;
+    for _ in 0..6 {
+        ask(&all[0].1, "ada", &impatient()).await.expect("half of the quota");
+    }
+    ask(&all[1].1, "ada", &impatient()).await.expect("a call of another process");
+    assert_eq!(use_up(&all[0].1, "bob").await, 12);
+    assert_eq!(use_up(&all[1].1, "bob").await, 0);
+    redis.stop();
+    until("nobody thinks that Redis is there", || all.iter().all(|(shared, _)| !shared.is_up())).await;
+    assert_eq!(use_up(&all[1].1, "ada").await, 2, "the six that were left are for the second and the third");
+    assert_eq!(use_up(&all[0].1, "ada").await, 0);
+    for (_, client) in &all[..2] {
+        assert_eq!(use_up(client, "bob").await, 0, "also a refusal tells how much was used");
+    }
+    v1.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_made_while_redis_is_away_count_when_it_is_back() {
+    let (mut redis, v1) = (Redis::start(), ScriptedV1::start().await);
+    v1.expect(me().repeated());
+    let all = three(&redis, &v1, &settings(MINUTE, Quota::Fixed(12), Quota::Unlimited)).await;
+    until("three that know each other", || all.iter().all(|(shared, _)| shared.processes() == 3)).await;
+    redis.stop();
+    until("nobody thinks that Redis is there", || all.iter().all(|(shared, _)| !shared.is_up())).await;
+    assert_eq!(use_up(&all[0].1, "ada").await, 4);
+    redis.start_again();
+    until("Redis is back", || all.iter().all(|(shared, _)| shared.is_up())).await;
+    // The first process reports them although it makes no further call.
+    until("Redis knows of the calls", || redis.contents().contains(":quota:")).await;
+    assert_eq!(use_up(&all[1].1, "ada").await, 8);
+    assert_eq!(use_up(&all[0].1, "ada").await, 0);
+    v1.finish();
+}
+
 /// As after a failover, in which the old server becomes a replica and keeps its connections.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_redis_that_takes_no_writes_any_more_counts_as_away() {

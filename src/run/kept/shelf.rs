@@ -8,10 +8,11 @@
 //! The change of a write is carried into the cached thing when nothing else happened meanwhile; otherwise the thing is
 //! dropped.
 //!
-//! May use: `fresh`, `refusal`, `translate` (people), `v1` (keys), this folder.
+//! May use: `fresh`, `index` (failures of reads), `refusal`, `translate` (people), `v1` (keys), this folder.
 
 use super::writers::{Turn, Writers};
 use crate::fresh::{Changed, Changes, Figures, Fresh, Kept, Moment, Reading};
+use crate::index::ReadFailure;
 use crate::refusal::Refusal;
 use crate::translate::members::Person;
 use crate::v1::KeyId;
@@ -98,7 +99,7 @@ impl Shelved for Vec<Person> {
 
 /// Cached things of one kind.
 pub struct Shelf<T> {
-    things: Fresh<Key, Arc<T>, Refusal>,
+    things: Fresh<Key, Arc<T>, ReadFailure>,
     changes: Changes,
     writers: Writers,
     time_to_live: Duration,
@@ -115,7 +116,7 @@ impl<T: Shelved> Shelf<T> {
         }
     }
 
-    fn nothing(longest: Duration, changes: &Changes) -> Fresh<Key, Arc<T>, Refusal> {
+    fn nothing(longest: Duration, changes: &Changes) -> Fresh<Key, Arc<T>, ReadFailure> {
         let weigh = |(place, _): &Key, thing: &Arc<T>| (thing.bytes() + place.path.len() + ENTRY) as u64;
         Fresh::new(changes, T::MOST).weighing(weigh).useless_after(longest)
     }
@@ -152,21 +153,25 @@ impl<T: Shelved> Shelf<T> {
         self.things.is_under_way(&(place.clone(), audience), &self.changes.need(&place.voids(), age))
     }
 
-    /// Returns the thing at `place`: younger than `age`, or read with `read`.
+    /// Returns the thing at `place`: younger than `age`, or read with `read`, which uses `key`.
     pub async fn load<F>(
         &self,
         place: &Place,
         audience: Audience,
         age: Duration,
+        key: KeyId,
         read: impl FnOnce() -> F,
-    ) -> Result<Kept<Arc<T>>, Refusal>
+    ) -> Result<Kept<Arc<T>>, ReadFailure>
     where
         F: Future<Output = Result<T, Refusal>> + Send + 'static,
     {
         let need = self.changes.need(&place.voids(), age);
-        let read = |reading: Reading<Key, Arc<T>, Refusal>| {
+        let read = |reading: Reading<Key, Arc<T>, ReadFailure>| {
             let reads = read();
-            async move { reading.end(reads.await.map(Arc::new)) }
+            async move {
+                let read = reads.await.map(Arc::new);
+                reading.end(read.map_err(|refusal| ReadFailure { refusal, key: Some(key) }));
+            }
         };
         self.things.get(&(place.clone(), audience), need, read).await
     }
@@ -282,6 +287,8 @@ impl<T: Shelved> Drop for Write<'_, T> {
 mod tests {
     use super::*;
 
+    const KEY: KeyId = KeyId([0; 32]);
+
     fn place() -> Place {
         Place { workspace: "acme".into(), project: Uuid::nil(), path: "states/".into() }
     }
@@ -300,12 +307,12 @@ mod tests {
 
     async fn write(shelf: &Shelf<u32>, touched: bool) -> Write<'_, u32> {
         let touched = Arc::new(AtomicBool::new(touched));
-        shelf.begin_write(&place(), Audience::Members, KeyId([0; 32]), Arc::clone(&touched), touched).await
+        shelf.begin_write(&place(), Audience::Members, KEY, Arc::clone(&touched), touched).await
     }
 
     async fn read(shelf: &Shelf<u32>, value: u32) -> u32 {
         *shelf
-            .load(&place(), Audience::Members, shelf.time_to_live, || async move { Ok(value) })
+            .load(&place(), Audience::Members, shelf.time_to_live, KEY, || async move { Ok(value) })
             .await
             .unwrap()
             .value
@@ -333,7 +340,7 @@ mod tests {
         };
         for number in 0..5 {
             let read = || async move { Ok(number as u32) };
-            shelf.load(&at(number), Audience::Members, shelf.time_to_live, read).await.unwrap();
+            shelf.load(&at(number), Audience::Members, shelf.time_to_live, KEY, read).await.unwrap();
         }
         let kept = |number| shelf.kept_within(&at(number), Audience::Members, shelf.time_to_live).is_some();
         assert_eq!([0, 1, 2, 3, 4].map(kept), [false, false, true, true, true]);
@@ -376,7 +383,8 @@ mod tests {
     async fn guests_do_not_get_what_members_were_shown() {
         let shelf = shelf();
         assert_eq!(read(&shelf, 1).await, 1);
-        let guests = shelf.load(&place(), Audience::Guests, shelf.time_to_live, || async { Ok(9) }).await.unwrap();
+        let guests =
+            shelf.load(&place(), Audience::Guests, shelf.time_to_live, KEY, || async { Ok(9) }).await.unwrap();
         assert_eq!(*guests.value, 9);
     }
 
@@ -406,7 +414,7 @@ mod tests {
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     Ok(1)
                 };
-                *shelf.load(&place(), Audience::Members, shelf.time_to_live, late).await.unwrap().value
+                *shelf.load(&place(), Audience::Members, shelf.time_to_live, KEY, late).await.unwrap().value
             })
         };
         tokio::time::sleep(Duration::from_millis(10)).await;

@@ -6,7 +6,7 @@
 
 use crate::context::{Context, Note, Priority};
 use crate::fresh::Kept;
-use crate::index::{Index, Scope};
+use crate::index::{Index, ReadFailure, Scope};
 use crate::refusal::Refusal;
 use crate::run::job::{InProject, Job};
 use crate::run::kept::empty_lists::OLDER;
@@ -98,23 +98,25 @@ impl Job {
         T: Shelved,
         F: Future<Output = Result<T, Refusal>> + Send + 'static,
     {
-        for _ in 0..ROUNDS {
-            let begun_here = AtomicBool::new(false);
+        for round in 1..=ROUNDS {
+            let (begun_here, of_another) = (AtomicBool::new(false), AtomicBool::new(false));
             let begin = |reading| {
                 begun_here.store(true, Ordering::Relaxed);
                 read(reading)
             };
-            let loaded = self.kept_or_read(shelf, place, begin).await;
-            let begun_here = begun_here.into_inner();
-            // The result of another caller's read may be valid for that caller alone. It may also have failed because
-            // of them: they lost access, or have no quota left.
+            let loaded = self.kept_or_read(shelf, place, begin, &of_another).await;
+            let (begun_here, of_another) = (begun_here.into_inner(), of_another.into_inner());
+            // The result of a read with another key may be valid for that key alone. It may also have failed because
+            // of it: it lost access, is not accepted any more, or has no quota left.
             match (&loaded, self.call.card()) {
                 (Ok(kept), _) if kept.value.counts_for(self.key().id()) => return loaded,
-                // Also when the read began here: now wait for quota, or for a read that another request begins.
-                (Err(Refusal::RateLimited { .. }), _) if self.is_paced() || !begun_here => {}
-                _ if begun_here => return self.explain_refused_read(loaded).await,
-                // Also when v1 does not accept the other caller's key any more, which says nothing about this one.
-                (Ok(_) | Err(Refusal::Unauthorized { .. }), _) => {}
+                (Ok(_), _) => {}
+                (Err(Refusal::RateLimited { .. }), _) if of_another => {}
+                // Now wait for quota, or for a read that another request begins. Of the requests that waited for the
+                // last one, only the request that began it continues alone.
+                (Err(Refusal::RateLimited { .. }), _) if self.is_paced() && (round < ROUNDS || begun_here) => {}
+                _ if !of_another => return self.explain_refused_read(loaded).await,
+                (Err(Refusal::Unauthorized { .. }), _) => {}
                 (Err(Refusal::NotFound { .. } | Refusal::Forbidden { .. }), Some(card)) => {
                     self.prove_anew(card.id).await?;
                 }
@@ -136,18 +138,14 @@ impl Job {
         T: Shelved,
         F: Future<Output = Result<T, Refusal>> + Send + 'static,
     {
-        let (audience, begun_here) = (self.audience()?, AtomicBool::new(false));
+        let (audience, key) = (self.audience()?, self.key().id());
         let begin = async || {
-            begun_here.store(false, Ordering::Relaxed);
-            let reading = Reading { older: OLDER, alone: false };
-            let read = || {
-                begun_here.store(true, Ordering::Relaxed);
-                read(reading)
-            };
-            shelf.load(place, audience, since.elapsed(), read).await
+            let read = || read(Reading { older: OLDER, alone: false });
+            shelf.load(place, audience, since.elapsed(), key, read).await
         };
         let mut loaded = begin().await;
-        if self.is_paced() && matches!(loaded, Err(Refusal::RateLimited { .. })) {
+        let is_limited = |failure: &ReadFailure| matches!(failure.refusal, Refusal::RateLimited { .. });
+        if self.is_paced() && loaded.as_ref().is_err_and(is_limited) {
             // There was no quota for asking v1. Now wait for quota, or for a read that another request begins.
             let is_begun = || {
                 let age = since.elapsed();
@@ -156,21 +154,12 @@ impl Job {
             let _room = self.room_to_begin(&place.path, self.key(), is_begun).await?;
             loaded = begin().await;
         }
-        let is_about_the_key = |refusal: &Refusal| {
-            matches!(
-                refusal,
-                Refusal::Unauthorized { .. }
-                    | Refusal::Forbidden { .. }
-                    | Refusal::NotFound { .. }
-                    | Refusal::RateLimited { .. }
-            )
-        };
-        if !begun_here.into_inner() && loaded.as_ref().is_err_and(is_about_the_key) {
+        if loaded.as_ref().is_err_and(|failure| failure.concerns_another_key(key)) {
             // It was the read of another key, which may have lost access or quota.
             return self.read_alone(read).await;
         }
-        match self.explain_refused_read(loaded).await? {
-            loaded if loaded.value.counts_for(self.key().id()) => Ok(loaded),
+        match self.explain_refused_read(loaded.map_err(|failure| failure.refusal)).await? {
+            loaded if loaded.value.counts_for(key) => Ok(loaded),
             _ => self.read_alone(read).await,
         }
     }
@@ -186,11 +175,14 @@ impl Job {
         Ok(Kept { value: Arc::new(value), began })
     }
 
+    /// Returns the thing at `place`, cached or read. `of_another` is set when a read failed that used another key, and
+    /// the failure may concern only that key.
     async fn kept_or_read<T, F>(
         &self,
         shelf: &Shelf<T>,
         place: &Place,
         read: impl FnOnce(Reading) -> F,
+        of_another: &AtomicBool,
     ) -> Result<Kept<Arc<T>>, Refusal>
     where
         T: Shelved,
@@ -222,7 +214,11 @@ impl Job {
                         true => (asked.elapsed(), Duration::ZERO),
                         false => (usual, OLDER),
                     };
-                    shelf.load(place, audience, age, || read(Reading { older, alone: false })).await
+                    let read = || read(Reading { older, alone: false });
+                    shelf.load(place, audience, age, key.id(), read).await.map_err(|failure| {
+                        of_another.store(failure.concerns_another_key(key.id()), Ordering::Relaxed);
+                        failure.refusal
+                    })
                 };
                 match self.list_or_older(&place.path, older, Box::pin(load)).await {
                     Err(refusal @ Refusal::RateLimited { .. }) if self.may_stretch() => {

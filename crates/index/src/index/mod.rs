@@ -34,6 +34,7 @@ mod pool;
 mod private;
 mod progress;
 mod project_index;
+mod read_failure;
 mod refresh;
 mod row;
 mod rows;
@@ -53,6 +54,7 @@ pub use deployment::{BuildLock, Deployment, Turn};
 pub use figures::Figures;
 pub use lookups::{Lookups, Memberships, Needs, SetNeeds};
 pub use project_index::Index;
+pub use read_failure::ReadFailure;
 pub use select::Selection;
 pub use service::{IndexSettings, Indexes, Scope};
 

@@ -16,12 +16,13 @@ use super::known::{IndexInProgress, ReadResult, RowsFromV1};
 use super::local_write::LocalWrite;
 use super::pace::Pace;
 use super::project_index::Index;
+use super::read_failure::ReadFailure;
 use super::v1_source::V1Source;
 use crate::context::{Context, Priority};
-use crate::fresh::{Changed, Changes, Fresh, Kept, Moment, Need, ReadEnded, ReadLost, Reading};
+use crate::fresh::{Changed, Changes, Fresh, Kept, Moment, Need, ReadEnded, Reading};
 use crate::refusal::Refusal;
 use crate::translate::work_items::Item;
-use crate::v1::{Client, KeyId, V1Key};
+use crate::v1::{Client, V1Key};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -93,33 +94,6 @@ struct Inner {
     /// Storage that all gateway processes share.
     deployment: OnceLock<Arc<dyn Deployment>>,
     reads: Reads,
-}
-
-/// The error of a failed read, and the key of the read. The error may concern only that key.
-#[derive(Clone)]
-struct ReadFailure {
-    refusal: Refusal,
-    key: Option<KeyId>,
-}
-
-impl From<ReadLost> for ReadFailure {
-    fn from(lost: ReadLost) -> Self {
-        Self { refusal: lost.into(), key: None }
-    }
-}
-
-impl ReadFailure {
-    /// Checks whether the error may concern only the key of the read, so that the key `own` may succeed.
-    fn concerns_another_key(&self, own: KeyId) -> bool {
-        let of_a_key = matches!(
-            self.refusal,
-            Refusal::Unauthorized { .. }
-                | Refusal::Forbidden { .. }
-                | Refusal::NotFound { .. }
-                | Refusal::RateLimited { .. }
-        );
-        of_a_key && self.key.is_some_and(|key| key != own)
-    }
 }
 
 impl Indexes {

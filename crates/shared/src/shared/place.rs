@@ -25,11 +25,12 @@ const COUNTS: Duration = Duration::from_secs(5);
 
 /// Pause before a lost subscription is made again.
 const PAUSE: Duration = Duration::from_millis(250);
-/// Time of silence after which a subscription is pinged, and the longest wait for the answer.
+/// Time of silence after which a subscription is pinged, and the longest wait for the answer and for the reader.
 const LOOK: Duration = Duration::from_secs(2);
 /// Longest time to make a subscription.
 const SUBSCRIBING: Duration = Duration::from_secs(2);
-/// Largest number of messages that wait here for their reader. Further ones wait in the subscription, without a bound.
+/// Largest number of messages that wait here for their reader. Further ones wait in the subscription, which ends when
+/// the reader takes none for [`LOOK`].
 const WAITING: usize = 1024;
 
 static PRESENT: Script = Script::new(include_str!("processes.lua"));
@@ -159,13 +160,15 @@ async fn subscribe(client: Client, channel: &str) -> Result<PubSub, RedisError> 
     Ok(subscription)
 }
 
-/// Forwards messages until the receiver is dropped or the subscription is lost.
+/// Forwards messages until the receiver is dropped or too late, or the subscription is lost.
 async fn pass_on(subscription: PubSub, tell: &mpsc::Sender<Vec<u8>>) {
     let (mut asking, mut messages) = subscription.split();
     loop {
         match tokio::time::timeout(LOOK, messages.next()).await {
             Ok(Some(message)) => {
-                if tell.send(message.get_payload_bytes().to_vec()).await.is_err() {
+                // A reader that is too late misses messages, as one that is cut off from Redis does.
+                let sending = tell.send(message.get_payload_bytes().to_vec());
+                if !matches!(tokio::time::timeout(LOOK, sending).await, Ok(Ok(()))) {
                     return;
                 }
             }

@@ -154,16 +154,6 @@ impl Store {
         Ok(true)
     }
 
-    /// Removes all records about an item that was deleted through the gateway.
-    pub async fn purge_item(&self, project: Uuid, item: Uuid) -> Result<(), StoreError> {
-        let mut writing = self.engine.writing().await?;
-        let version = bump(&mut writing, project).await?;
-        purge(&mut writing, item).await?;
-        writing.commit().await?;
-        self.carry(project, version, move |items| items.purged(item));
-        Ok(())
-    }
-
     /// Records that v1 no longer shows `gone`, and shows `back` again. Nothing is removed: users of v1 may have
     /// archived an item, and its values return with it. Items of `gone` written after `before` are left alone.
     pub async fn mark_missing(

@@ -1,9 +1,10 @@
-//! Work items that v1 does not show: counts them, and purges those that it has not shown for long.
+//! Work items that v1 does not show: counts them, and purges those that it has not shown for long or that the gateway
+//! has deleted.
 //!
 //! May use: `units`, this folder.
 
 use super::error::StoreError;
-use super::items::bump;
+use super::items::{bump, purge};
 use super::rows::{all, query, value};
 use super::service::Store;
 use crate::units::{micros, now_micros};
@@ -11,7 +12,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Most times that a sweep begins.
+/// Most times that a sweep, or the purge of an item, begins.
 const ATTEMPTS: u32 = 5;
 
 /// Numbers of rows that a sweep removed.
@@ -42,6 +43,27 @@ impl Store {
             }
         }
         self.sweep_once(before).await
+    }
+
+    /// Removes all records about an item that was deleted through the gateway.
+    pub async fn purge_item(&self, project: Uuid, item: Uuid) -> Result<(), StoreError> {
+        for _ in 1..ATTEMPTS {
+            match self.purge_item_once(project, item).await {
+                // As in a sweep.
+                Err(StoreError::Contended(_)) => {}
+                purged => return purged,
+            }
+        }
+        self.purge_item_once(project, item).await
+    }
+
+    async fn purge_item_once(&self, project: Uuid, item: Uuid) -> Result<(), StoreError> {
+        let mut writing = self.engine.writing().await?;
+        let version = bump(&mut writing, project).await?;
+        purge(&mut writing, item).await?;
+        writing.commit().await?;
+        self.carry(project, version, move |items| items.purged(item));
+        Ok(())
     }
 
     async fn sweep_once(&self, before: i64) -> Result<Swept, StoreError> {

@@ -204,8 +204,9 @@ impl Lane {
                 Ok(Some(ticket))
             }
             // v1 allows more than this process knew, so check again at once.
-            Reserved::Wait(_, learned) if state.window.learn(learned) => Err(Duration::ZERO),
-            Reserved::Wait(wait, _) => {
+            Reserved::Wait(_, learned, _) if state.window.learn(learned) => Err(Duration::ZERO),
+            Reserved::Wait(wait, _, count) => {
+                state.elsewhere = Some(((count + calls).saturating_sub(state.window.own()), now));
                 state.full = Some(FullPool { opens: now + wait, share, at: now });
                 Err(wait)
             }
@@ -241,8 +242,7 @@ impl Lane {
         let share = self.share(state, priority);
         let opens = state.window.opens(more, share, now);
         let by_all = state.pool_opens(share, now).map_or(opens, |pool| opens.max(pool));
-        let part = self.others.own_part(share, state.window.quota());
-        let by_part = part.map_or(by_all, |part| by_all.max(state.window.opens_for_own(more, part, now)));
+        let by_part = self.others.opens(state, more, share, now).map_or(by_all, |part| by_all.max(part));
         Opens { by_all, by_part }
     }
 

@@ -11,6 +11,7 @@
 //! May use: `context`, `shared`, the key.
 
 mod lane;
+mod missed;
 mod parts;
 mod pool;
 mod pruned;

@@ -2,19 +2,26 @@
 //!
 //! Every call is reserved before it is made. Calls to v1 are few, and each takes far longer than Redis. If parts of the
 //! quota were set aside in several places, one process would be refused calls that another does not need. The calls of
-//! a process that dies are held for a while longer, as if v1 had received them. May use: `shared`, `units`, the key,
-//! `window` (`QuotaNotice`).
+//! a process that dies are held for a while longer, as if v1 had received them. Calls that end while Redis is away are
+//! reported as soon as it is back. May use: `shared`, `units`, the key, `missed`, `window` (`QuotaNotice`).
 
-use crate::shared::{Call, Script, Shared};
+use super::missed::MissedCalls;
+use crate::shared::{Answer, Call, Script, Shared};
 use crate::units::millis;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 /// Longest time for which a call counts as in flight; no request is answered later.
 const LONGEST: Duration = Duration::from_secs(120);
+/// Pause between two checks whether Redis is back.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Added to a time so that its whole milliseconds are never less than the time.
+const ROUNDING: Duration = Duration::from_nanos(999_999);
 
 static RESERVE: Script = Script::new(include_str!("reserve.lua"));
 static SETTLE: Script = Script::new(include_str!("settle.lua"));
@@ -43,6 +50,7 @@ pub(super) struct PoolWindow {
     /// Redis key of the quota that v1 was seen to allow.
     learned: String,
     length: Duration,
+    missed: Arc<MissedCalls>,
 }
 
 /// Reserved calls. The holder reports their result; a ticket dropped without a report gives them back.
@@ -57,8 +65,9 @@ pub(super) struct Ticket {
 pub(super) enum Reserved {
     /// They may be made. The number is the calls that count now, including them.
     Yes(Ticket, usize),
-    /// Wait this long, or make them at once if v1 allows as many calls as the number, which another process has seen.
-    Wait(Duration, usize),
+    /// Wait this long, or make them at once if v1 allows as many calls as the first number, which another process has
+    /// seen. The second number is the calls that count now, without them.
+    Wait(Duration, usize, usize),
     /// It is unknown whether they are reserved.
     Away(Ticket),
 }
@@ -72,7 +81,7 @@ impl Pool {
     pub fn window(&self, name: &[u8], length: Duration) -> PoolWindow {
         let tag = Shared::hidden_tag("quota", &[name]);
         let [key, learned] = ["quota", "learned"].map(|kind| self.0.shared.key(kind, &tag));
-        PoolWindow { pool: self.clone(), key, learned, length }
+        PoolWindow { pool: self.clone(), key, learned, length, missed: Arc::default() }
     }
 }
 
@@ -85,19 +94,21 @@ impl PoolWindow {
     /// Reserves `calls` if no more than `limit` calls count with them. `learned` is the quota that v1 was seen to
     /// allow, or 0. `before` holds calls of an earlier request, for which it is unknown whether they are reserved.
     pub async fn reserve(&self, calls: usize, limit: usize, learned: usize, before: Option<Ticket>) -> Reserved {
+        self.catch_up().await;
         let is_again = before.is_some();
         let ticket = before.unwrap_or_else(|| self.ticket(calls));
         let wish = self.wish(&ticket, i64::try_from(limit).unwrap_or(i64::MAX), learned);
         let told = self.pool.0.shared.run_one(wish).await.ok();
-        let told = told.and_then(|told| Some((told.number(0)?, told.number(1)?, told.number(2)?)));
+        let number = |told: &Answer, at| Some(usize::try_from(told.number(at)?).unwrap_or_default());
+        let told =
+            told.and_then(|told| Some((told.number(0)?, told.number(1)?, number(&told, 2)?, number(&told, 3)?)));
         match told {
-            Some((1, count, _)) => Reserved::Yes(ticket, usize::try_from(count).unwrap_or_default()),
-            Some((_, wait, learned)) => {
+            Some((1, _, _, count)) => Reserved::Yes(ticket, count),
+            Some((_, wait, learned, count)) => {
                 if !is_again {
                     ticket.void();
                 }
-                let wait = Duration::from_millis(wait.max(1).unsigned_abs());
-                Reserved::Wait(wait, usize::try_from(learned).unwrap_or_default())
+                Reserved::Wait(Duration::from_millis(wait.max(1).unsigned_abs()), learned, count)
             }
             None => Reserved::Away(ticket),
         }
@@ -127,18 +138,47 @@ impl PoolWindow {
     /// Sends a request in the background.
     fn send(&self, call: Call) {
         let shared = self.pool.0.shared.clone();
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+        if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move { drop(shared.run_one(call).await) });
         }
     }
 
-    fn settle(&self, calls: &[u64], counts: Duration, closed: Duration) {
-        if calls.is_empty() {
-            return;
+    /// Reports in the background for how long calls count from now, and for how long v1 accepts none.
+    fn settle(&self, calls: Vec<u64>, counts: Duration, closed: Duration) {
+        let Some(runtime) = Handle::try_current().ok().filter(|_| !calls.is_empty()) else { return };
+        let (window, until) = (self.clone(), Instant::now() + counts);
+        runtime.spawn(async move {
+            let settled: Vec<(u64, Duration)> = calls.iter().map(|number| (*number, counts)).collect();
+            let is_known = window.tell(&settled, closed).await;
+            if !is_known && !counts.is_zero() && window.missed.add(&calls, until) {
+                window.wait_for_redis().await;
+            }
+        });
+    }
+
+    /// Reports for how long each of the calls counts from now. Returns whether Redis knows it.
+    async fn tell(&self, calls: &[(u64, Duration)], closed: Duration) -> bool {
+        let call = SETTLE.on([&self.key]).number(millis(closed)).text(&self.pool.0.process);
+        let call = calls.iter().fold(call, |call, (number, counts)| {
+            call.number(i64::try_from(*number).unwrap_or_default()).number(millis(*counts + ROUNDING))
+        });
+        self.pool.0.shared.run_one(call).await.is_ok()
+    }
+
+    /// Reports the calls that ended while Redis was away, if it is back.
+    async fn catch_up(&self) {
+        let missed = self.missed.counting(Instant::now());
+        if !missed.is_empty() && self.is_up() && self.tell(&missed, Duration::ZERO).await {
+            self.missed.remove(&missed);
         }
-        let call = SETTLE.on([&self.key]).number(millis(counts)).number(millis(closed)).text(&self.pool.0.process);
-        let call = calls.iter().fold(call, |call, number| call.number(i64::try_from(*number).unwrap_or_default()));
-        self.send(call);
+    }
+
+    /// Waits until Redis is back and knows the missed calls, or none of them counts any more.
+    async fn wait_for_redis(&self) {
+        while self.missed.is_any(Instant::now()) {
+            sleep(PAUSE).await;
+            self.catch_up().await;
+        }
     }
 }
 
@@ -165,7 +205,7 @@ impl Ticket {
     }
 
     fn settle(&mut self, counts: Duration, closed: Duration) {
-        self.window.settle(&std::mem::take(&mut self.calls), counts, closed);
+        self.window.settle(std::mem::take(&mut self.calls), counts, closed);
     }
 }
 

@@ -2,6 +2,7 @@
 -- KEYS[1]: the window. KEYS[2]: how many calls v1 was seen to allow. ARGV: its length in milliseconds, how many calls may
 -- count, how many are wanted, how long a call may be under way, id of the process, number of the first call, and how many
 -- calls this process has seen v1 allow (0: none). With a limit below zero the calls are noted whatever counts already.
+-- Answer: whether they are reserved, else how long to wait, how many calls v1 was seen to allow, how many count now.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local length, limit, wanted, longest = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -20,14 +21,14 @@ end
 if limit >= 0 then
   local closed = redis.call('ZSCORE', KEYS[1], 'closed')
   if closed then
-    return {0, tonumber(closed) - now, learned}
+    return {0, tonumber(closed) - now, learned, count - 1}
   end
   if wanted > limit then
-    return {0, length, learned}
+    return {0, length, learned, count}
   end
   if count + wanted > limit then
     local last = redis.call('ZRANGE', KEYS[1], count + wanted - limit - 1, count + wanted - limit - 1, 'WITHSCORES')
-    return {0, math.max(math.min(tonumber(last[2]) - now, length), 1), learned}
+    return {0, math.max(math.min(tonumber(last[2]) - now, length), 1), learned, count}
   end
 end
 for number = 0, wanted - 1 do
@@ -36,4 +37,4 @@ end
 if redis.call('PTTL', KEYS[1]) < length + longest then
   redis.call('PEXPIRE', KEYS[1], length + longest)
 end
-return {1, count + wanted, learned}
+return {1, 0, learned, count + wanted}

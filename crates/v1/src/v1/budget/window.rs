@@ -90,6 +90,11 @@ impl Window {
         self.quota
     }
 
+    /// Returns the length of the window.
+    pub(super) fn length(&self) -> Duration {
+        self.length
+    }
+
     /// Returns the quota that v1's figures have shown; 0 when the figures are not used.
     pub(super) fn learned(&self) -> usize {
         if self.learns { self.quota } else { 0 }

@@ -1,7 +1,8 @@
 //! The other processes that use the same key, and the part of its quota that this process may use beside them.
 //!
-//! May use: `parts`, `pool`, `shared`.
+//! May use: `parts`, `pool`, `shared`, `state`.
 
+use super::state::State;
 use crate::shared::Shared;
 use crate::v1::budget::parts::Held;
 use crate::v1::budget::pool::PoolWindow;
@@ -60,6 +61,15 @@ impl Others {
             }
             None => (processes > 1).then(|| (share / processes).max(1)),
         }
+    }
+
+    /// Returns when this process can make the last of `more` calls by its own part of `share`, and, while the pool is
+    /// away, beside the calls that the other processes made before; `None` when only the use of all counts.
+    pub(super) fn opens(&self, state: &State, more: usize, share: usize, now: Instant) -> Option<Instant> {
+        let part = self.own_part(share, state.window.quota());
+        let by_part = part.map(|part| state.window.opens_for_own(more, part, now));
+        let is_away = self.pool.is_some() && !self.is_pool_up();
+        by_part.max(is_away.then(|| state.opens_beside_others(more, share, self.processes(), now)))
     }
 
     pub(super) fn processes(&self) -> usize {

@@ -76,6 +76,15 @@ impl State {
         self.window.used().max(self.window.own() + elsewhere)
     }
 
+    /// Returns when the last of `more` calls can be made without the pool, if the calls that the other processes were
+    /// last known to have made count for a whole window. Any one process may have made all of them, so the calls that
+    /// are left of `share` are divided among the others.
+    pub fn opens_beside_others(&self, more: usize, share: usize, processes: usize, now: Instant) -> Instant {
+        let Some((calls, at)) = self.elsewhere else { return now };
+        let left = share.saturating_sub(calls) / processes.saturating_sub(1).max(1);
+        self.window.opens_for_own(more, left, now).min(now.max(at + self.window.length()))
+    }
+
     /// Returns the time until which the pool has no room for calls that may use up to `share`, as far as it was asked
     /// a moment ago.
     pub fn pool_opens(&self, share: usize, now: Instant) -> Option<Instant> {
@@ -117,5 +126,19 @@ mod tests {
         assert_eq!(state.pool_opens(60, now), None);
         assert!(state.is_closed(54) && !state.is_closed(60));
         assert_eq!(state.pool_opens(54, now + LOOK_AGAIN), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn without_the_pool_the_last_known_use_by_others_counts_for_a_whole_window() {
+        let length = 6 * BELIEVED;
+        let (mut state, now) = (State::new(Window::new(Quota::Fixed(30), length)), Instant::now());
+        assert_eq!(state.opens_beside_others(30, 24, 2, now), now, "nothing is known of others");
+        state.elsewhere = Some((20, now));
+        let later = now + 2 * BELIEVED;
+        assert_eq!(state.opens_beside_others(4, 24, 2, later), later);
+        assert_eq!(state.opens_beside_others(5, 24, 2, later), now + length);
+        assert_eq!(state.opens_beside_others(2, 24, 3, later), later, "two that have made none divide the rest");
+        assert_eq!(state.opens_beside_others(3, 24, 3, later), now + length);
+        assert_eq!(state.opens_beside_others(24, 24, 2, now + length), now + length);
     }
 }

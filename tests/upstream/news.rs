@@ -1,0 +1,43 @@
+//! Messages that one process sends to all others through Redis.
+
+use crate::support::redis::Redis;
+use causeway::shared::Shared;
+use std::time::{Duration, Instant};
+use tokio::time::{sleep, timeout};
+
+const MOMENT: Duration = Duration::from_millis(500);
+
+/// All messages were kept for a reader that took none, without a bound.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reader_that_is_too_late_misses_messages_and_gets_later_ones() {
+    let redis = Redis::start();
+    let shared = Shared::open(&redis.url(), "http://v1.test").await.expect("a shared place");
+    let (mut news, channel) = (shared.listen("test"), shared.channel("test"));
+    let publish = |text: &str| -> usize {
+        let mut message = redis::cmd("PUBLISH");
+        message.arg(&channel).arg(text).query(&mut redis.connection()).expect("a message")
+    };
+    let patience = Instant::now() + Duration::from_secs(20);
+    while publish("first") == 0 {
+        assert!(Instant::now() < patience, "no subscription");
+        sleep(Duration::from_millis(20)).await;
+    }
+    let mut many = redis::pipe();
+    for _ in 0..3_000 {
+        many.cmd("PUBLISH").arg(&channel).arg("one of many").ignore();
+    }
+    many.exec(&mut redis.connection()).expect("many messages");
+    sleep(Duration::from_secs(3)).await;
+    let mut heard = 0;
+    while let Ok(Some(_)) = timeout(MOMENT, news.next()).await {
+        heard += 1;
+    }
+    assert!((1_024..1_100).contains(&heard), "{heard} messages");
+    loop {
+        publish("later");
+        if timeout(MOMENT, news.next()).await.is_ok_and(|message| message.as_deref() == Some(&b"later"[..])) {
+            break;
+        }
+        assert!(Instant::now() < patience, "no further messages");
+    }
+}
