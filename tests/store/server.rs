@@ -1,0 +1,95 @@
+//! A PostgreSQL server that is reached over TLS.
+
+use crate::store::place::{Place, V1, edit, given};
+use causeway::store::{Store, StoreError};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::ServerConfig;
+use rustls::pki_types::PrivateKeyDer;
+use serde_json::json;
+use std::path::Path;
+use std::sync::Arc;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+
+/// First message of a client that wants TLS.
+const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
+
+/// Writes the certificate of a new issuer to `file`; returns an acceptor with a certificate for `localhost`.
+fn acceptor_of(file: &Path) -> TlsAcceptor {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key")).expect("an issuer");
+    std::fs::write(file, issuer.pem()).expect("a file");
+    let key = KeyPair::generate().expect("a key");
+    let names = CertificateParams::new(["localhost".to_owned()]).expect("a name");
+    let certificate = names.signed_by(&key, &issuer).expect("a certificate");
+    let key = PrivateKeyDer::Pkcs8(key.serialize_der().into());
+    let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("versions of TLS")
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.der().clone()], key)
+        .expect("a certificate that fits its key");
+    TlsAcceptor::from(Arc::new(config))
+}
+
+/// Starts a server before the one at `url` that accepts nothing without TLS; returns the URL of the same database there.
+async fn behind_tls(url: &str, issuer: &Path) -> String {
+    let acceptor = acceptor_of(issuer);
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let port = listener.local_addr().expect("an address").port();
+    let (start, rest) = url.split_once('@').expect("a user");
+    let (server, database) = rest.split_once('/').expect("a database");
+    let there = format!("{start}@localhost:{port}/{}", database.split('?').next().unwrap_or_default());
+    let server = server.to_owned();
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            tokio::spawn(pass(client, acceptor.clone(), server.clone()));
+        }
+    });
+    there
+}
+
+/// Ends a connection whose first message is not the request for TLS, as a server does that demands TLS.
+async fn pass(mut client: TcpStream, acceptor: TlsAcceptor, server: String) {
+    let mut first = [0; SSL_REQUEST.len()];
+    if client.read_exact(&mut first).await.is_err() || first != SSL_REQUEST || client.write_all(b"S").await.is_err()
+    {
+        return;
+    }
+    let Ok(mut client) = acceptor.accept(client).await else { return };
+    let mut server = TcpStream::connect(server).await.expect("the server of the tests");
+    let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_demands_tls_holds_the_store() {
+    let place = Place::postgres().await;
+    let issuer = place.folder().join("issuer.pem");
+    let url = behind_tls(&place.url(), &issuer).await;
+    let checked = format!("{url}?sslmode=verify-full&sslrootcert={}", issuer.display());
+    // `prefer` is the default: TLS where the server has it.
+    for url in [checked, format!("{url}?sslmode=require"), format!("{url}?sslmode=prefer")] {
+        let store = Store::open(&url, V1).await.unwrap();
+        edit(&store, |edit| edit.create_type(None, &given(json!({"name": url})))).await.unwrap();
+        store.close().await;
+    }
+    Store::open(&format!("{url}?sslmode=disable"), V1).await.unwrap_err();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_certificate_that_cannot_be_checked_is_told_with_what_to_do() {
+    let place = Place::postgres().await;
+    let url = behind_tls(&place.url(), &place.folder().join("issuer.pem")).await;
+    let (other, missing) = (place.folder().join("other.pem"), place.folder().join("missing.pem"));
+    acceptor_of(&other);
+    for further in
+        [String::new(), format!("&sslrootcert={}", other.display()), format!("&sslrootcert={}", missing.display())]
+    {
+        let refused = Store::open(&format!("{url}?sslmode=verify-full{further}"), V1).await.unwrap_err();
+        let told = refused.to_string();
+        assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
+        assert!(told.contains("name the file with the root certificate of the server"), "{told}");
+    }
+}
