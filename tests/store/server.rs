@@ -1,6 +1,7 @@
-//! A PostgreSQL server that is reached over TLS.
+//! A PostgreSQL server and its demands: TLS, the encoding of the database, the rights of the user.
 
 use crate::store::place::{Place, V1, edit, given};
+use crate::support::postgres::Database;
 use causeway::store::{Store, StoreError};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::ServerConfig;
@@ -92,4 +93,14 @@ async fn a_certificate_that_cannot_be_checked_is_told_with_what_to_do() {
         assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
         assert!(told.contains("name the file with the root certificate of the server"), "{told}");
     }
+}
+
+#[tokio::test]
+async fn a_database_that_cannot_hold_every_sign_is_refused() {
+    let latin = "ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0";
+    let database = Database::create_with(latin).await;
+    let refused = Store::open(&database.url(), V1).await.unwrap_err();
+    let told = refused.to_string();
+    assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
+    assert!(told.contains("its encoding is LATIN1; make a database with ENCODING 'UTF8'"), "{told}");
 }

@@ -7,7 +7,7 @@ use super::file_mode::{READ_ONLY, creating, mode_is_automatic};
 use super::kind::Kind;
 use super::writable::Writable;
 use sqlx::any::AnyConnectOptions;
-use sqlx::{AnyConnection, ConnectOptions, Executor};
+use sqlx::{AnyConnection, ConnectOptions, Executor, Row};
 use std::str::FromStr;
 
 /// Returns the target of connections to the store at `url`.
@@ -29,6 +29,21 @@ pub(super) async fn connected(kind: Kind, target: &AnyConnectOptions) -> Result<
     let mut connection = target.connect().await?;
     prepare(kind, &mut connection).await?;
     Ok(connection)
+}
+
+/// Checks that a database can hold all text. PostgreSQL refuses signs that the encoding of a database does not have.
+///
+/// # Errors
+/// [`StoreError::Unavailable`] for a database with another encoding than UTF-8.
+pub(super) async fn expect_unicode(kind: Kind, connection: &mut AnyConnection) -> Result<(), StoreError> {
+    if kind == Kind::Sqlite {
+        return Ok(());
+    }
+    let row = sqlx::query("SELECT current_setting('server_encoding')").fetch_one(connection).await?;
+    match row.try_get::<String, _>(0)?.as_str() {
+        "UTF8" => Ok(()),
+        other => Err(StoreError::Unavailable(format!("its encoding is {other}"))),
+    }
 }
 
 pub(super) async fn prepare(kind: Kind, connection: &mut AnyConnection) -> Result<(), sqlx::Error> {

@@ -103,6 +103,11 @@ fn remedy(url: &str, cause: &str) -> String {
         _ if ["password", "authentication", "role"].iter().any(|word| cause.contains(word)) => {
             "check user and password in the setting store.url".into()
         }
+        _ if cause.contains("encoding") => {
+            "make a database with ENCODING 'UTF8', for example with `createdb -T template0 -E UTF8`, and name it in the \
+             setting store.url"
+                .into()
+        }
         _ if cause.contains("does not exist") => {
             "make the database first, for example with `createdb`, or name another in the setting store.url".into()
         }
@@ -194,6 +199,7 @@ mod tests {
             ("database \"c\" does not exist", "make the database first"),
             ("permission denied for schema public", "make and change tables"),
             ("Connection refused (os error 111)", "see whether PostgreSQL runs"),
+            ("its encoding is LATIN1", "make a database with ENCODING 'UTF8'"),
             ("server does not support TLS", "switch TLS on at the server"),
             (
                 "no pg_hba.conf entry for host \"::1\", user \"u\", database \"c\", no encryption",
