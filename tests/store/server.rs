@@ -2,6 +2,8 @@
 
 use crate::store::place::{Place, V1, edit, given};
 use crate::support::postgres::Database;
+use causeway::doctor::{self, Report, State};
+use causeway::settings::{LoadArgs, Settings};
 use causeway::store::{Store, StoreError};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::ServerConfig;
@@ -103,4 +105,36 @@ async fn a_database_that_cannot_hold_every_sign_is_refused() {
     let told = refused.to_string();
     assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
     assert!(told.contains("its encoding is LATIN1; make a database with ENCODING 'UTF8'"), "{told}");
+}
+
+/// Asserts that the check of an installation reports this about the store at `url`.
+async fn check_says(url: &str, state: State, found: &str) {
+    let overrides = vec![("store.url".to_owned(), url.to_owned())];
+    let settings = Settings::load(LoadArgs { file: None, env: std::iter::empty(), overrides }).unwrap();
+    let mut report = Report::default();
+    doctor::store(&settings, &mut report).await;
+    assert!(report.checks.iter().any(|check| check.state == state && check.found.contains(found)), "{report:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_check_reports_what_the_user_of_the_database_may_not_do() {
+    let database = Database::create().await;
+    let url = database.url();
+    // This role is on every server, and owns nothing. PostgreSQL 14 and older let everybody make tables.
+    let limited = format!("{url}&options[role]=pg_monitor");
+    database.run("REVOKE CREATE ON SCHEMA public FROM PUBLIC").await;
+    check_says(&url, State::Fine, "behind; the next start brings it up to date").await;
+    check_says(&limited, State::Fault, "permission denied to make tables in the schema \"public\"; let the user")
+        .await;
+    assert!(Store::open(&limited, V1).await.is_err());
+    Store::open(&url, V1).await.unwrap().close().await;
+    database.run("GRANT SELECT ON ALL TABLES IN SCHEMA public TO pg_monitor").await;
+    check_says(&url, State::Fine, "sound").await;
+    check_says(&limited, State::Fault, "permission denied to write the table service; let the user").await;
+    // Nothing changes or deletes entries of the audit log.
+    database.run("GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO pg_monitor").await;
+    database.run("REVOKE UPDATE, DELETE ON audit_log FROM pg_monitor").await;
+    check_says(&limited, State::Fine, "sound").await;
+    database.run("REVOKE INSERT ON audit_log FROM pg_monitor").await;
+    check_says(&limited, State::Fault, "permission denied to write the table audit_log; let the user").await;
 }

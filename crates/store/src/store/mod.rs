@@ -43,6 +43,7 @@ mod peers;
 mod pieces;
 mod place;
 mod pool_options;
+mod privileges;
 mod quota_parts;
 mod recorded;
 mod recovery;
