@@ -198,6 +198,34 @@ async fn a_variable_that_is_set_to_nothing_counts_as_not_set() {
     assert!(done && out.contains("the key is that of"), "{out}{err}");
 }
 
+#[test]
+fn an_address_of_a_store_that_the_start_refuses_is_refused_by_check() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = format!("sqlite:{}?cash=shared", folder.path().join("store.db").display());
+    for command in ["check", "serve"] {
+        let (done, _, err) = run(&[command, "--upstream", "http://127.0.0.1:9", "--store", &store]);
+        let words = "unknown query parameter `cash`";
+        assert!(!done && err.contains(words) && err.contains("correct the setting store.url"), "{command}: {err}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 0, "no file is made");
+}
+
+#[test]
+fn certificates_that_cannot_be_read_are_told_by_check_and_at_the_start() {
+    for (file, cause) in
+        [("/nonexistent.pem", "No such file"), ("README.md", "it holds none"), ("", "No such file")]
+    {
+        let variable = [("SSL_CERT_FILE", file)];
+        let told = format!("no certificates are read from {file:?} (SSL_CERT_FILE), so none is trusted: {cause}");
+        let (done, out, _) = run_with(&variable, &["check", "--store", "sqlite::memory:"]);
+        assert!(done && out.contains(&told) && out.contains("or unset the variable"), "{out}");
+        // A store that cannot be opened ends the start after the warning.
+        let serve = ["serve", "--upstream", "http://127.0.0.1:9", "--store", "sqlite:/nonexistent/folder/x.db"];
+        let (done, out, err) = run_with(&variable, &serve);
+        assert!(!done && [out, err].concat().contains("so none is trusted"), "{file}");
+    }
+}
+
 /// Scripts let the system choose a port, and read it.
 #[test]
 fn the_sandbox_tells_the_port_on_which_it_listens() {

@@ -82,6 +82,7 @@ pub use intent::{Intent, IntentKind, IntentState, Settled};
 pub use items_kept::{ProjectItems, WrittenSince};
 pub use kind::Kind;
 pub use leaving::{HeldOverlay, LeaveRecord, LeavingLock, LeftWorkspace, RecordedItem};
+pub use opening::check_address_of_file;
 pub use overlay::Overlays;
 pub use overlay_value::{OverlayValue, overlay_wins};
 pub use peers::{Hint, Joined};

@@ -1,17 +1,22 @@
 //! Opening a database: the target of its connections, and the settings that each connection gets first.
 //!
-//! May use: `kind`, `error`, `file_mode`, `writable`.
+//! May use: `kind`, `error`, `file_mode`, `place`, `writable`.
 
 use super::error::StoreError;
 use super::file_mode::{READ_ONLY, creating, mode_is_automatic};
 use super::kind::Kind;
+use super::place::opening;
 use super::writable::Writable;
 use sqlx::any::AnyConnectOptions;
+use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AnyConnection, ConnectOptions, Executor, Row};
 use std::str::FromStr;
 
-/// Returns the target of connections to the store at `url`.
+/// Returns the target of connections to the store at `url`, and creates a missing SQLite file.
 pub(super) fn target_of(kind: Kind, url: &str, writable: &Writable) -> Result<AnyConnectOptions, StoreError> {
+    if kind == Kind::Sqlite {
+        SqliteConnectOptions::from_str(url)?;
+    }
     let address = if kind == Kind::Sqlite { creating(url) } else { url.to_owned() };
     if mode_is_automatic(kind, url) && address.contains(READ_ONLY) {
         writable.lost();
@@ -22,6 +27,14 @@ pub(super) fn target_of(kind: Kind, url: &str, writable: &Writable) -> Result<An
 pub(super) fn options_of(address: &str) -> Result<AnyConnectOptions, StoreError> {
     // The callers log their statements, because they know the meaning.
     Ok(AnyConnectOptions::from_str(address)?.disable_statement_logging())
+}
+
+/// Checks that the URL of a SQLite store can be read, without opening or creating its file.
+///
+/// # Errors
+/// [`StoreError::Unavailable`] for parameters that SQLite does not know.
+pub fn check_address_of_file(url: &str) -> Result<(), StoreError> {
+    SqliteConnectOptions::from_str(url).map(drop).map_err(|fault| opening(fault.into(), url))
 }
 
 /// Opens one connection and prepares it for use.

@@ -83,6 +83,7 @@ pub(super) fn opening(error: StoreError, url: &str) -> StoreError {
 
 fn remedy(url: &str, cause: &str) -> String {
     match Kind::of(url) {
+        Some(Kind::Sqlite) if cause.contains("address cannot be read") => "correct the setting store.url".into(),
         Some(Kind::Sqlite) => file_of(url).map_or_else(String::new, |file| of_a_file(&file)),
         _ if cause.contains("permission denied") => {
             "let the user of the setting store.url make and change tables there".into()
