@@ -9,6 +9,7 @@ use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
 use rustix::io::Errno;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
+use std::env::var_os;
 use std::path::{Path, PathBuf};
 
 /// Returns the folder itself, or its nearest existing parent.
@@ -29,9 +30,12 @@ pub fn index_trouble(folder: &Path) -> Option<String> {
 }
 
 /// Returns the reason why no other server's certificate is trusted: `SSL_CERT_FILE`, which is read in place of the
-/// certificates of the system, leads to none.
+/// certificates of the system, leads to none. `SSL_CERT_DIR` may name others.
 pub fn certificates_trouble() -> Option<String> {
-    let file = PathBuf::from(std::env::var_os("SSL_CERT_FILE")?);
+    let file = PathBuf::from(var_os("SSL_CERT_FILE")?);
+    if var_os("SSL_CERT_DIR").is_some_and(|folders| !folders.is_empty()) {
+        return None;
+    }
     let cause = match std::fs::read(&file) {
         Err(fault) => fault.to_string(),
         Ok(bytes) if CertificateDer::pem_slice_iter(&bytes).flatten().next().is_none() => "it holds none".into(),

@@ -215,13 +215,13 @@ fn certificates_that_cannot_be_read_are_told_by_check_and_at_the_start() {
     for (file, cause) in
         [("/nonexistent.pem", "No such file"), ("README.md", "it holds none"), ("", "No such file")]
     {
-        let variable = [("SSL_CERT_FILE", file)];
+        let variables = [("SSL_CERT_FILE", file), ("SSL_CERT_DIR", "")];
         let told = format!("no certificates are read from {file:?} (SSL_CERT_FILE), so none is trusted: {cause}");
-        let (done, out, _) = run_with(&variable, &["check", "--store", "sqlite::memory:"]);
+        let (done, out, _) = run_with(&variables, &["check", "--store", "sqlite::memory:"]);
         assert!(done && out.contains(&told) && out.contains("or unset the variable"), "{out}");
         // A store that cannot be opened ends the start after the warning.
         let serve = ["serve", "--upstream", "http://127.0.0.1:9", "--store", "sqlite:/nonexistent/folder/x.db"];
-        let (done, out, err) = run_with(&variable, &serve);
+        let (done, out, err) = run_with(&variables, &serve);
         assert!(!done && [out, err].concat().contains("so none is trusted"), "{file}");
     }
 }

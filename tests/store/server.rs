@@ -37,7 +37,8 @@ fn acceptor_of(file: &Path) -> TlsAcceptor {
     TlsAcceptor::from(Arc::new(config))
 }
 
-/// Starts a server before the one at `url` that accepts nothing without TLS; returns the URL of the same database there.
+/// Starts a server before the one at `url` that accepts nothing without TLS. Returns the URL of the same database
+/// there.
 async fn behind_tls(url: &str, issuer: &Path) -> String {
     let acceptor = acceptor_of(issuer);
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
