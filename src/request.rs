@@ -31,6 +31,7 @@ use collapsed::{Collapsed, RequestKey};
 use http::HeaderValue;
 use http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH};
 use http::request::Parts;
+pub(crate) use schema::PATH as SCHEMA;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Instant;

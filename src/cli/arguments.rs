@@ -1,16 +1,20 @@
 //! Shared parts of commands: flags that override settings, the result of a command, its runtime, access to its store,
 //! and its output for a terminal or the next program. May use: what `cli` may use.
 
-use crate::settings::{ENVIRONMENT_PREFIX, HttpAddress, LoadArgs, Loaded, Settings};
+use crate::app::compile_plan;
+use crate::plan::Plan;
+use crate::settings::{ENVIRONMENT_PREFIX, FILE_VARIABLE, HttpAddress, LoadArgs, Loaded, Settings};
 use crate::store::{Store, file_of};
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
+use std::env::{var_os, vars_os};
 use std::fmt::Arguments;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write, stdout};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::exit;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::ctrl_c;
 use tokio::signal::unix::{SignalKind, signal};
@@ -20,7 +24,7 @@ use uuid::Uuid;
 #[derive(Debug, Clone, Default, Args)]
 pub struct SettingArgs {
     /// Settings file (TOML); without it, ./causeway.toml or ./config/causeway.toml is read if it exists
-    #[arg(long, value_name = "FILE", env = "CAUSEWAY_CONFIG")]
+    #[arg(long, value_name = "FILE", env = FILE_VARIABLE, value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub(super) config: Option<PathBuf>,
     /// Address of the v1 deployment, without /api/v1 [setting: upstream.base_url]
     #[arg(long, value_name = "URL")]
@@ -86,6 +90,11 @@ impl SettingArgs {
         self.load_from().map(|loaded| loaded.settings)
     }
 
+    /// Compiles the mappings that the settings name.
+    pub(super) fn plan(&self) -> Result<Arc<Plan>, String> {
+        compile_plan(self.load()?.mappings.as_deref()).map_err(|fault| fault.to_string())
+    }
+
     /// Loads the settings like [`SettingArgs::load`], in a form that can be compared with a later state.
     pub(super) fn load_from(&self) -> Result<Loaded, String> {
         Settings::load_from(self.sources()?).map_err(|faults| faults.to_string())
@@ -113,14 +122,20 @@ impl SettingArgs {
             };
             overrides.push((name.trim().to_owned(), value.to_owned()));
         }
-        Ok(LoadArgs { file: self.config.clone(), env: variables()?, overrides })
+        Ok(LoadArgs { file: self.file(), env: variables()?, overrides })
+    }
+
+    /// Returns the settings file. A variable that is set to nothing counts as not set.
+    fn file(&self) -> Option<PathBuf> {
+        let is_set_to_nothing = var_os(FILE_VARIABLE).is_some_and(|value| value.is_empty());
+        self.config.clone().filter(|file| !is_set_to_nothing || !file.as_os_str().is_empty())
     }
 }
 
 /// Returns the environment variables. Those of other programs need not be text.
 fn variables() -> Result<Vec<(String, String)>, String> {
     let mut variables = Vec::new();
-    for (name, value) in std::env::vars_os() {
+    for (name, value) in vars_os() {
         let Ok(name) = name.into_string() else { continue };
         match value.into_string() {
             Ok(value) => variables.push((name, value)),

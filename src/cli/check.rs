@@ -28,7 +28,7 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
     }
     let mut faults = Vec::new();
     let plan = check_mappings(&settings, &mut faults);
-    let wanted = doctor::CheckInputs { key: args.key.clone(), through: None };
+    let wanted = doctor::CheckInputs { key: args.key.clone().filter(|key| !key.is_empty()), through: None };
     block_on(async {
         faults.extend(look(&settings, plan.as_ref(), &wanted).await);
         if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }

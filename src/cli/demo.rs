@@ -50,6 +50,7 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
         let listener = TcpListener::bind(listen)
             .await
             .map_err(|fault| format!("cannot listen on {listen}: {fault}; choose another with --listen"))?;
+        let listen = listener.local_addr().map_err(|fault| fault.to_string())?;
         let token = uuid::Uuid::new_v4().simple().to_string();
         let settings = settings(listen, behind, quota, &token)?;
         let _log = telemetry::start(&settings.log).map_err(|fault| fault.to_string())?;
@@ -201,7 +202,8 @@ pub(super) fn sandbox(args: &SandboxArgs) -> Outcome {
         let listener = TcpListener::bind(args.listen)
             .await
             .map_err(|fault| format!("cannot listen on {}: {fault}; choose another with --listen", args.listen))?;
-        say!("v1 sandbox on http://{}/api/v1/", args.listen);
+        let listen = listener.local_addr().map_err(|fault| fault.to_string())?;
+        say!("v1 sandbox on http://{listen}/api/v1/");
         sandbox.serve(listener, stop_signal()).await.map_err(|fault| format!("serving ended: {fault}"))
     })
 }

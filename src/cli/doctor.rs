@@ -30,7 +30,8 @@ pub(super) fn run(args: &DoctorArgs) -> Result<ExitCode, String> {
         Err(faults) => report.fault("settings", faults, "each line above says what to write instead"),
         Ok(settings) => {
             let through = args.through.as_ref().map(|address| address.as_str().to_owned());
-            let wanted = doctor::CheckInputs { key: args.key.clone(), through };
+            let key = args.key.clone().filter(|key| !key.is_empty());
+            let wanted = doctor::CheckInputs { key, through };
             report = block_on(async { Ok(doctor::examine(&settings, &wanted).await) })?;
         }
     }

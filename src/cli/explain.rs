@@ -5,7 +5,7 @@ use super::arguments::{Outcome, SettingArgs, block_on, print_out, say, server};
 use crate::outgoing::Answer;
 use crate::settings::HttpAddress;
 use crate::verify::Gateway;
-use crate::{app, explain};
+use crate::{app, docs, edge, explain, front, oauth, request};
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -67,6 +67,12 @@ pub(super) fn run(args: &ExplainArgs) -> Outcome {
     let before = explain::replacement(&plan, &args.method, &args.target, body.as_ref())?;
     let (document, text) = match &before {
         Some(told) => (json!(told), explain::before_text(told)),
+        None if is_page(&args.target) => {
+            let path = explain::path_of(&args.target);
+            return Err(format!(
+                "{path} is a page of the gateway and no operation, so there is nothing to explain"
+            ));
+        }
         None => {
             let sent = args.body.as_deref().map(str::as_bytes);
             let mut told = explain::explain(&plan, settings.strict_query, &args.method, &args.target, sent)?;
@@ -80,12 +86,20 @@ pub(super) fn run(args: &ExplainArgs) -> Outcome {
         print(args, document, &text, None);
         return Ok(());
     };
-    let gateway = Gateway::new(against.as_str(), args.key.clone())?;
+    let gateway = Gateway::new(against.as_str(), args.key.clone().filter(|key| !key.is_empty()))?;
     block_on(async move {
         let answer = gateway.send(&args.method, explain::path_of(&args.target), body.as_ref()).await?;
         print(args, document, &text, Some(&answer));
         Ok(())
     })
+}
+
+/// Checks whether the gateway itself answers a target, without any operation.
+fn is_page(target: &str) -> bool {
+    let path = explain::path_of(target);
+    let path = path.split_once('?').map_or(path, |(path, _)| path);
+    let pages = [edge::is_examination, docs::is_page, front::is_page, oauth::is_page];
+    path == request::SCHEMA || pages.iter().any(|is_page| is_page(path))
 }
 
 /// Returns file and line of a mapping: in `folder` when the file is there, else the built-in mapping.

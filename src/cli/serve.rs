@@ -28,6 +28,9 @@ pub(super) fn run(args: &SettingArgs) -> Outcome {
     if let Some(trouble) = indices.and_then(doctor::index_trouble) {
         tracing::warn!("indices cannot be kept in index.directory, and each start builds them again: {trouble}");
     }
+    if let Some(trouble) = doctor::certificates_trouble() {
+        tracing::warn!("{trouble}");
+    }
     let args = args.clone();
     block_on(async move {
         // Do this first, because an unhandled signal ends the process.

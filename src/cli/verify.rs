@@ -1,13 +1,11 @@
 //! `causeway verify`: acceptance test of a running gateway. May use: what `cli` may use.
 
-use super::arguments::{block_on, id, say, server, slug, stop_signal};
+use super::arguments::{SettingArgs, block_on, id, say, server, slug, stop_signal};
 use crate::amount::amount;
-use crate::app;
 use crate::settings::HttpAddress;
 use crate::verify::{self, Gateway, Proof, Verdict, VerificationParameters};
 use clap::Args;
 use serde_json::json;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,9 +33,8 @@ pub struct VerifyArgs {
     /// Print JSON instead of lines
     #[arg(long)]
     json: bool,
-    /// Folder with mapping files that are laid over the built-in ones
-    #[arg(long, value_name = "FOLDER")]
-    mappings: Option<PathBuf>,
+    #[command(flatten)]
+    settings: SettingArgs,
 }
 
 /// Exit code when nothing failed, but not everything could be verified.
@@ -53,7 +50,7 @@ async fn put_back_at_a_signal(stop: Arc<AtomicBool>) {
 }
 
 pub(super) fn run(args: VerifyArgs) -> Result<ExitCode, String> {
-    let plan = app::compile_plan(args.mappings.as_deref()).map_err(|fault| fault.to_string())?;
+    let plan = args.settings.plan()?;
     let gateway = Gateway::new(args.against.as_str(), Some(args.key))?;
     let (project, stop) = (args.project.map(|id| id.to_string()), Arc::new(AtomicBool::new(false)));
     let wanted =

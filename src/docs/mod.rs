@@ -120,9 +120,14 @@ fn base(request: &Request<()>) -> Result<&str, Refusal> {
     base.map(PublicBase::as_str).ok_or_else(|| Refusal::internal("no public address"))
 }
 
+/// Checks whether `path` is the page or one of its parts.
+pub(crate) fn is_page(path: &str) -> bool {
+    path.starts_with(ROOT)
+}
+
 impl Pages for DocsPage {
     fn has(&self, path: &str) -> bool {
-        path.starts_with(ROOT)
+        is_page(path)
     }
 
     fn answer(&self, request: Request<Body>, _: Context) -> BoxFuture<'static, Result<Response<Body>, Refusal>> {

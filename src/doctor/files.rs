@@ -3,7 +3,7 @@
 //! May use: `admin` (the token), `hints` (the secrets), `settings`, `report`, `rights`.
 
 use super::report::Report;
-use super::rights::{MOUNT, index_trouble, is_private, is_read_only, there};
+use super::rights::{MOUNT, certificates_trouble, index_trouble, is_private, is_read_only, there};
 use crate::admin::has_token;
 use crate::hints::HintSecrets;
 use crate::settings::Settings;
@@ -13,6 +13,10 @@ pub(super) fn look(settings: &Settings, report: &mut Report) {
     token(settings, report);
     hints(settings, report);
     indices(settings, report);
+    if let Some(trouble) = certificates_trouble() {
+        let remedy = "name a file of certificates (PEM), or unset the variable to use those of the system";
+        report.warn("certificates", trouble, remedy);
+    }
 }
 
 fn token(settings: &Settings, report: &mut Report) {

@@ -22,7 +22,7 @@ mod upstream;
 
 pub(crate) use listening::certificate;
 pub use report::{CheckInputs, Report, State};
-pub(crate) use rights::index_trouble;
+pub(crate) use rights::{certificates_trouble, index_trouble};
 pub use stored::look as store;
 pub(crate) use upstream::look as upstream;
 

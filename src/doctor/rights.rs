@@ -1,4 +1,5 @@
-//! Permissions of files and folders: what a gateway may do with them, and who else may read them.
+//! Permissions of files and folders: what a gateway may do with them, and who else may read them. Also whether the
+//! certificates of others can be read.
 //!
 //! No folder is made. May use: `store` (where files lie, and whether they can be written), `report`.
 
@@ -6,7 +7,10 @@ use super::report::Report;
 use crate::store::{folder_of, is_stopped};
 use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
 use rustix::io::Errno;
-use std::path::Path;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use std::env::var_os;
+use std::path::{Path, PathBuf};
 
 /// Returns the folder itself, or its nearest existing parent.
 pub(super) fn there(folder: &Path) -> &Path {
@@ -23,6 +27,21 @@ pub fn index_trouble(folder: &Path) -> Option<String> {
         (true, Err(_)) => Some(format!("the folder {} cannot be written", there.display())),
         (true, Ok(())) => None,
     }
+}
+
+/// Returns the reason why no other server's certificate is trusted: `SSL_CERT_FILE`, which is read in place of the
+/// certificates of the system, leads to none. `SSL_CERT_DIR` may name others.
+pub fn certificates_trouble() -> Option<String> {
+    let file = PathBuf::from(var_os("SSL_CERT_FILE")?);
+    if var_os("SSL_CERT_DIR").is_some_and(|folders| !folders.is_empty()) {
+        return None;
+    }
+    let cause = match std::fs::read(&file) {
+        Err(fault) => fault.to_string(),
+        Ok(bytes) if CertificateDer::pem_slice_iter(&bytes).flatten().next().is_none() => "it holds none".into(),
+        Ok(_) => return None,
+    };
+    Some(format!("no certificates are read from {file:?} (SSL_CERT_FILE), so none is trusted: {cause}"))
 }
 
 /// Remedy for a file system that accepts no writes.

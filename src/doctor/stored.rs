@@ -8,7 +8,7 @@ use super::rights::{MOUNT, holds_read_only, is_private, is_read_only};
 use crate::amount::amount;
 use crate::oauth::{Keyring, unopened_keys};
 use crate::settings::Settings;
-use crate::store::{Store, StoreError, file_of, folder_of, in_words};
+use crate::store::{Store, StoreError, check_address_of_file, file_of, folder_of, in_words};
 use rustix::fs::statvfs;
 use std::path::Path;
 
@@ -25,7 +25,10 @@ pub async fn look(settings: &Settings, report: &mut Report) {
     if let Some(file) = file_of(url) {
         room(&file, report);
         if !file.exists() {
-            return not_there(&file, report);
+            return match check_address_of_file(url) {
+                Err(fault) => refused(&fault, report),
+                Ok(()) => not_there(&file, report),
+            };
         }
         if file.is_file() {
             is_private(PART, &file, report);
@@ -125,6 +128,7 @@ async fn opened(store: &Store, settings: &Settings, report: &mut Report) -> Resu
         };
         report.fault(PART, format!("{place} can only be read: every write that needs it is refused"), remedy);
     }
+    store.expect_privileges(&settings.store.url).await?;
     if stats.steps_to_take > 0 {
         report.fine(
             PART,

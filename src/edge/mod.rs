@@ -41,7 +41,7 @@ pub use connection::Peer;
 pub(crate) use dispatch::{Arrived, Counting, Pages, Sender};
 pub use dispatch::{Condition, Readiness, Surface, V2Answer, V2Service};
 pub use forwarding::request_headers as forwarded_headers;
-pub(crate) use layers::{Recorded, Traces};
+pub(crate) use layers::{Recorded, Traces, is_examination};
 pub use listen::serve;
 pub use pass_through::PassThrough;
 pub(crate) use pass_through::{CallInFlight, CallObserver, Notice, Notices, WriteObserver};

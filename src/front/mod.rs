@@ -10,3 +10,4 @@ mod page;
 mod service;
 
 pub use service::Front;
+pub(crate) use service::is_page;

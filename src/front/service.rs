@@ -2,7 +2,7 @@
 //!
 //! May use: `context`, `edge`, `plan` (the codes), `refusal`, `front::codes`, `front::page`.
 
-use super::codes::meaning;
+use super::codes::{Meaning, meaning};
 use super::page::{Code, Home, NotFoundPage, as_answer};
 use crate::context::Context;
 use crate::edge::{Body, Pages, PublicBase, empty, full, weight};
@@ -25,6 +25,16 @@ const OTHERS: [&str; 4] = ["/api/v1/", "/api/v2/", "/auth/", "/.well-known/"];
 #[derive(Debug, Clone, Copy)]
 pub struct Front;
 
+/// Checks whether there is something to see at `path`.
+pub(crate) fn is_page(path: &str) -> bool {
+    matches!(path, "/" | DOCS) || code_of(path).is_some()
+}
+
+/// Returns the explanation at the path of a code; none for other paths.
+fn code_of(path: &str) -> Option<&'static Meaning> {
+    path.strip_prefix(ERRORS).map(|code| code.trim_end_matches('/')).and_then(meaning)
+}
+
 impl Pages for Front {
     fn has(&self, path: &str) -> bool {
         path == DOCS || path != V2 && !OTHERS.iter().any(|other| path.starts_with(other))
@@ -41,8 +51,7 @@ fn answer(request: &Request<Body>) -> Result<Response<Body>, Refusal> {
     let base = base.trim_end_matches('/');
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     let person = reads && wants_page(request.headers());
-    let code = path.strip_prefix(ERRORS).map(|code| code.trim_end_matches('/')).and_then(meaning);
-    match (path, code) {
+    match (path, code_of(path)) {
         ("/", _) | (DOCS, _) | (_, Some(_)) if !reads => {
             Err(Refusal::MethodNotAllowed { allow: vec!["GET", "HEAD"] })
         }

@@ -11,6 +11,10 @@ use std::fmt::Write;
 
 /// Largest number of lines in a table.
 const MOST: usize = 30;
+/// Width of the column of successors.
+const SUCCESSOR: usize = 35;
+/// Beginnings of paths that say nothing about a successor, because most have them.
+const SHARED: [&str; 2] = ["/api/v2/workspaces/{slug}/projects/{project_id}/", "/api/v2/workspaces/{slug}/"];
 
 /// Returns the report as text, at most 100 characters wide.
 pub fn text(report: &Report) -> String {
@@ -43,14 +47,14 @@ pub fn text(report: &Report) -> String {
     if !report.left.is_empty() {
         let _ = writeln!(text, "\n{:<40} {:>10}  {:<10}  SUCCESSOR", "LEFT ON V1", "CALLS", "LAST");
         for line in report.left.iter().take(MOST) {
-            let successor = line.v2.first().map_or("none", String::as_str);
+            let successor = line.v2.first().map_or_else(|| "none".into(), |v2| tail(v2));
             let _ = writeln!(
                 text,
                 "{:<40} {:>10}  {:<10}  {}",
                 cut(&line.operation, 40),
                 line.calls,
                 line.last_date(),
-                cut(successor.split("/api/v2/").last().unwrap_or_default(), 35)
+                cut(&successor, SUCCESSOR)
             );
         }
         more(&mut text, report.left.len());
@@ -70,6 +74,19 @@ pub fn text(report: &Report) -> String {
     let (were, them) = if never == 1 { ("was", "it") } else { ("were", "them") };
     let _ = writeln!(text, "\n{} of v1 {were} never called; --json names {them}.", amount(never, "operation"));
     text
+}
+
+/// Returns a method and path without the beginning that most paths have. A long path begins later, after a variable.
+fn tail(request: &str) -> String {
+    let Some((method, mut tail)) = SHARED.iter().find_map(|shared| request.split_once(shared)) else {
+        return request.to_owned();
+    };
+    while method.len() + "…/".chars().count() + tail.len() > SUCCESSOR
+        && let Some((_, later)) = tail.split_once("}/").filter(|(_, later)| !later.is_empty())
+    {
+        tail = later;
+    }
+    format!("{method}…/{tail}")
 }
 
 /// Writes a table of callers: their v1 and v2 calls, and the date of their last v1 call.

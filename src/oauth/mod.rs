@@ -23,7 +23,7 @@ pub(crate) use admin::unopened_keys;
 pub use admin::{AdminError, Minting, Rotation};
 pub(crate) use audited::Audited;
 pub(crate) use events::EventKind;
-pub(crate) use http::OAuthPages;
+pub(crate) use http::{OAuthPages, is_page};
 pub use keyring::Keyring;
 pub(crate) use keyring::{KeyringError, opened_by, sealed_by};
 pub use service::OAuth;

@@ -12,7 +12,8 @@ use http::HeaderValue;
 use http::header::{ACCEPT, IF_NONE_MATCH};
 use http::request::Parts;
 
-pub(super) const PATH: &str = "/api/v2/schema/";
+/// Path of the document.
+pub(crate) const PATH: &str = "/api/v2/schema/";
 const YAML: [&str; 4] = ["application/yaml", "application/x-yaml", "text/yaml", "application/openapi+yaml"];
 const JSON: [&str; 2] = ["application/json", "application/openapi+json"];
 

@@ -60,6 +60,23 @@ fn no_line_is_wider_than_a_terminal() {
 }
 
 #[test]
+fn successors_can_be_told_from_each_other() {
+    let project = "/api/v2/workspaces/{slug}/projects/{project_id}";
+    for (v2, shown) in [
+        (format!("GET {project}/modules/"), "GET …/modules/"),
+        (format!("PATCH {project}/work-items/{{pk}}/"), "PATCH …/work-items/{pk}/"),
+        (format!("DELETE {project}/work-items/{{work_item_id}}/comments/{{pk}}/"), "DELETE …/comments/{pk}/"),
+        ("GET /api/v2/workspaces/{slug}/members/".into(), "GET …/members/"),
+        ("GET /api/v2/users/me/".into(), "GET /api/v2/users/me/"),
+    ] {
+        let left = RemainingOperation { v2: vec![v2], ..report().left[0].clone() };
+        let told = text(&Report { left: vec![left], ..report() });
+        let line = told.lines().find(|line| line.starts_with("v1_states_list ")).expect("the operation");
+        assert!(line.ends_with(&format!("2026-11-22  {shown}")), "{told}");
+    }
+}
+
+#[test]
 fn one_is_not_many() {
     let told = text(&report());
     assert!(told.starts_with("Since 2026-11-22: 1 call of v1, 0 of v2; 0 % moved.\n"), "{told}");

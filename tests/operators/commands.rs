@@ -6,6 +6,8 @@ use causeway::context::Context;
 use causeway::oauth::Minting;
 use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::verify::{Line, Report, Verdict};
+use std::io::{BufRead, BufReader};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -15,8 +17,18 @@ use std::time::Duration;
 type Ended = (bool, String, String);
 
 fn run(arguments: &[&str]) -> Ended {
+    run_with(&[], arguments)
+}
+
+/// Runs the command with these environment variables.
+fn run_with(variables: &[(&str, &str)], arguments: &[&str]) -> Ended {
     let mut command = Command::new(env!("CARGO_BIN_EXE_causeway"));
-    let output = command.args(arguments).stdin(Stdio::null()).output().expect("the program runs");
+    let output = command
+        .envs(variables.iter().copied())
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .expect("the program runs");
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
     (output.status.success(), text(output.stdout), text(output.stderr))
 }
@@ -124,6 +136,111 @@ fn an_address_with_an_interface_is_refused_with_what_to_write() {
         let (done, _, err) = run(&[&verify[..], &[&address]].concat());
         assert!(!done && err.contains(&format!("write it without {}", interface.trim_end_matches('/'))), "{err}");
     }
+}
+
+/// The paths are those of different parts of the gateway.
+#[test]
+fn explain_knows_the_pages_of_the_gateway() {
+    for path in [
+        "/healthz",
+        "/readyz",
+        "/",
+        "/errors/gone",
+        "/api/v2/schema/",
+        "/api/v2/docs",
+        "/api/v2/docs/?x=1",
+        "/.well-known/oauth-authorization-server",
+        "/auth/o/token/",
+    ] {
+        let (done, _, err) = run(&["explain", "GET", path]);
+        assert!(!done && err.contains("is a page of the gateway and no operation"), "{path}: {err}");
+    }
+    for path in ["/errors/nothing", "/healthz/", "/api/v2/", "/api/v2/nothing/"] {
+        let (done, _, err) = run(&["explain", "GET", path]);
+        assert!(!done && err.contains("404 resource_not_found"), "{path}: {err}");
+    }
+}
+
+/// All of them describe the gateway that these settings make.
+#[test]
+fn commands_that_describe_the_operations_read_the_mappings_of_the_settings() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let states = std::fs::read_to_string("mappings/states.toml").expect("a mapping");
+    let summary = "page through the workflow states of a project";
+    assert!(states.contains(summary));
+    let other = states.replace(summary, "page through our states");
+    std::fs::write(folder.path().join("states.toml"), other).expect("written");
+    let mappings = folder.path().to_str().expect("UTF-8");
+    let settings = written(&folder.path().join("causeway.toml"), &format!("mappings = {mappings:?}\n"), 0o600);
+    let (done, out, err) = run_with(&[("CAUSEWAY_MAPPINGS", mappings)], &["openapi"]);
+    assert!(done && out.contains("page through our states"), "{err}");
+    let (done, out, err) = run(&["openapi", "--config", &settings]);
+    assert!(done && out.contains("page through our states"), "{err}");
+    let none = [("CAUSEWAY_MAPPINGS", "/nonexistent/mappings")];
+    for command in [&["operations"][..], &["verify", "--against", "http://127.0.0.1:9", "--key", "k"]] {
+        let (done, _, err) = run_with(&none, command);
+        assert!(!done && err.contains("/nonexistent/mappings"), "{command:?}: {err}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_variable_that_is_set_to_nothing_counts_as_not_set() {
+    let (done, out, err) = run_with(&[("CAUSEWAY_CONFIG", "")], &["explain", "GET", "/api/v2/users/me/"]);
+    assert!(done && out.contains("users_me_retrieve"), "{err}");
+    let (done, _, err) = run(&["explain", "GET", "/api/v2/users/me/", "--config", ""]);
+    assert!(!done, "a flag without a value is a mistake: {err}");
+    let v1 = serve_sandbox(&Sandbox::new(Config { seed: Seed::Demo, ..Config::default() })).await;
+    let check = ["check", "--store", "sqlite::memory:", "--upstream", &v1];
+    let (done, out, err) = run_with(&[("CAUSEWAY_CHECK_KEY", "")], &check);
+    assert!(done && out.contains("give --key to ask further"), "{out}{err}");
+    let with_key = [&check[..], &["--set", "upstream.service_key=demo-admin-key"]].concat();
+    let (done, out, err) = run_with(&[("CAUSEWAY_CHECK_KEY", "")], &with_key);
+    assert!(done && out.contains("the key is that of"), "{out}{err}");
+}
+
+#[test]
+fn an_address_of_a_store_that_the_start_refuses_is_refused_by_check() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = format!("sqlite:{}?cash=shared", folder.path().join("store.db").display());
+    for command in ["check", "serve"] {
+        let (done, _, err) = run(&[command, "--upstream", "http://127.0.0.1:9", "--store", &store]);
+        let words = "unknown query parameter `cash`";
+        assert!(!done && err.contains(words) && err.contains("correct the setting store.url"), "{command}: {err}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 0, "no file is made");
+}
+
+#[test]
+fn certificates_that_cannot_be_read_are_told_by_check_and_at_the_start() {
+    for (file, cause) in
+        [("/nonexistent.pem", "No such file"), ("README.md", "it holds none"), ("", "No such file")]
+    {
+        let variables = [("SSL_CERT_FILE", file), ("SSL_CERT_DIR", "")];
+        let told = format!("no certificates are read from {file:?} (SSL_CERT_FILE), so none is trusted: {cause}");
+        let (done, out, _) = run_with(&variables, &["check", "--store", "sqlite::memory:"]);
+        assert!(done && out.contains(&told) && out.contains("or unset the variable"), "{out}");
+        // A store that cannot be opened ends the start after the warning.
+        let serve = ["serve", "--upstream", "http://127.0.0.1:9", "--store", "sqlite:/nonexistent/folder/x.db"];
+        let (done, out, err) = run_with(&variables, &serve);
+        assert!(!done && [out, err].concat().contains("so none is trusted"), "{file}");
+    }
+}
+
+/// Scripts let the system choose a port, and read it.
+#[test]
+fn the_sandbox_tells_the_port_on_which_it_listens() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_causeway"))
+        .args(["sandbox", "--listen", "127.0.0.1:0"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program runs");
+    let mut said = String::new();
+    let read = BufReader::new(child.stdout.take().expect("its output")).read_line(&mut said);
+    let address = said.trim().strip_prefix("v1 sandbox on http://").and_then(|said| said.strip_suffix("/api/v1/"));
+    let connected = address.map(TcpStream::connect);
+    child.kill().and_then(|()| child.wait()).expect("its end");
+    assert!(read.is_ok() && connected.is_some_and(|connected| connected.is_ok()), "{said}");
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! `causeway demo` as a person uses it: the link to allow an app ends on a page that shows the finished flow.
 
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
 /// The demo; killed when dropped.
@@ -14,11 +13,10 @@ impl Drop for Demo {
     }
 }
 
-/// Starts the demo and returns its first output.
+/// Starts the demo on a port that is free, and returns its first output.
 fn demo() -> (Demo, String) {
-    let free = TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("an address");
     let mut process = Command::new(env!("CARGO_BIN_EXE_causeway"))
-        .args(["demo", "--listen", &free.to_string()])
+        .args(["demo", "--listen", "127.0.0.1:0"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

@@ -31,6 +31,7 @@ mod overlay;
 mod peers;
 pub mod place;
 mod repeatable;
+mod server;
 mod side_by_side;
 mod stopped_disk;
 mod turns;

@@ -28,11 +28,16 @@ pub struct Database {
 impl Database {
     /// A new, empty database.
     pub async fn create() -> Self {
+        Self::create_with("").await
+    }
+
+    /// A new, empty database with these options of `CREATE DATABASE`.
+    pub async fn create_with(options: &'static str) -> Self {
         static SERVER: OnceCell<Server> = OnceCell::const_new();
         let server = SERVER.get_or_init(find).await.url.clone();
         let name = format!("causeway_test_{}", Uuid::new_v4().simple());
         let mut connection = connect(&server).await.expect("the server of the tests");
-        connection.execute(AssertSqlSafe(format!("CREATE DATABASE {name}"))).await.expect("a database");
+        connection.execute(AssertSqlSafe(format!("CREATE DATABASE {name} {options}"))).await.expect("a database");
         Self { server, name }
     }
 

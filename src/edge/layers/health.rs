@@ -14,7 +14,8 @@ const LIFE: &str = "/healthz";
 /// Path that tells whether the process can serve.
 const READINESS: &str = "/readyz";
 
-pub(in crate::edge) fn is_examination(path: &str) -> bool {
+/// Checks whether `path` is one of these two.
+pub(crate) fn is_examination(path: &str) -> bool {
     matches!(path, LIFE | READINESS)
 }
 

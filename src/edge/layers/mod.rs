@@ -21,5 +21,6 @@ pub(super) use companion::{Companion, REQUEST_ID, TRACE_IDS, TRACE_STATE, contex
 pub(crate) use companion::{Recorded, Traces};
 pub(super) use cors::Cors;
 pub(super) use cost::Costs;
-pub(super) use health::{examined, is_examination};
+pub(super) use health::examined;
+pub(crate) use health::is_examination;
 pub(super) use overload::Permit;

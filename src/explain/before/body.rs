@@ -27,6 +27,9 @@ impl Call<'_> {
                 continue;
             }
             match self.input(resource, inputs, &name) {
+                Some(input) if value.is_null() && !input.spec.nullable => {
+                    told.lose("body", name, format!("v2 refuses null as `{}`", input.name));
+                }
                 Some(input) => {
                     if input.name != name {
                         told.rename("body", name, &input.name);
@@ -34,7 +37,9 @@ impl Call<'_> {
                     body.insert(input.name.clone(), value);
                 }
                 None => {
-                    let in_path = self.variables.iter().any(|(variable, _)| *variable == name);
+                    // A record's own member may have the name of a variable: a state has a slug, as a workspace has.
+                    let in_path = self.variables.iter().any(|(variable, _)| *variable == name)
+                        && !self.plan.v1.hidden(&resource.name).contains(&name);
                     let read_only =
                         || resource.fields.iter().any(|f| f.spec.v1.as_deref() == Some(&name) && f.spec.read_only);
                     let why = if in_path {

@@ -78,9 +78,14 @@ impl ParsedRequest {
     }
 }
 
+/// Checks whether the authorization server answers requests for `path`.
+pub fn is_page(path: &str) -> bool {
+    path.starts_with(PREFIX) || path.starts_with(AUTHORIZATION_SERVER) || path.starts_with(PROTECTED_RESOURCE)
+}
+
 impl Pages for OAuthPages {
     fn has(&self, path: &str) -> bool {
-        path.starts_with(PREFIX) || path.starts_with(AUTHORIZATION_SERVER) || path.starts_with(PROTECTED_RESOURCE)
+        is_page(path)
     }
 
     fn kind(&self) -> Kind {

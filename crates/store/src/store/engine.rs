@@ -12,7 +12,7 @@ use super::file_log::{Ending, Log, LogState, Writes};
 use super::file_mode::{READ_ONLY, creating, is_only_read, mode_is_automatic};
 use super::in_place::InPlace;
 pub use super::kind::Kind;
-use super::opening::{connected, options_of, target_of};
+use super::opening::{connected, expect_unicode, options_of, target_of};
 use super::peers::{Awaited, NOTES, Peers, Serving};
 use super::place::file_of;
 use super::pool_options::pool_options;
@@ -102,7 +102,9 @@ impl Engine {
         let (writable, file) = (Arc::<Writable>::default(), mode_is_automatic(kind, url).then(|| url.into()));
         let target = target_of(kind, url, &writable)?;
         // A pool retries until its timeout. A single connection fails at once with the cause.
-        drop(connected(kind, &target).await?);
+        let mut first = connected(kind, &target).await?;
+        expect_unicode(kind, &mut first).await?;
+        drop(first);
         let shut = AnyPoolOptions::new().connect_lazy_with(target.clone());
         shut.close().await;
         let pool = pool_options(kind, url, &writable).connect_with(target).await?;

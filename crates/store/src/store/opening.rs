@@ -1,17 +1,22 @@
 //! Opening a database: the target of its connections, and the settings that each connection gets first.
 //!
-//! May use: `kind`, `error`, `file_mode`, `writable`.
+//! May use: `kind`, `error`, `file_mode`, `place`, `writable`.
 
 use super::error::StoreError;
 use super::file_mode::{READ_ONLY, creating, mode_is_automatic};
 use super::kind::Kind;
+use super::place::opening;
 use super::writable::Writable;
 use sqlx::any::AnyConnectOptions;
-use sqlx::{AnyConnection, ConnectOptions, Executor};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{AnyConnection, ConnectOptions, Executor, Row};
 use std::str::FromStr;
 
-/// Returns the target of connections to the store at `url`.
+/// Returns the target of connections to the store at `url`, and creates a missing SQLite file.
 pub(super) fn target_of(kind: Kind, url: &str, writable: &Writable) -> Result<AnyConnectOptions, StoreError> {
+    if kind == Kind::Sqlite {
+        SqliteConnectOptions::from_str(url)?;
+    }
     let address = if kind == Kind::Sqlite { creating(url) } else { url.to_owned() };
     if mode_is_automatic(kind, url) && address.contains(READ_ONLY) {
         writable.lost();
@@ -24,11 +29,34 @@ pub(super) fn options_of(address: &str) -> Result<AnyConnectOptions, StoreError>
     Ok(AnyConnectOptions::from_str(address)?.disable_statement_logging())
 }
 
+/// Checks that the URL of a SQLite store can be read, without opening or creating its file.
+///
+/// # Errors
+/// [`StoreError::Unavailable`] for parameters that SQLite does not know.
+pub fn check_address_of_file(url: &str) -> Result<(), StoreError> {
+    SqliteConnectOptions::from_str(url).map(drop).map_err(|fault| opening(fault.into(), url))
+}
+
 /// Opens one connection and prepares it for use.
 pub(super) async fn connected(kind: Kind, target: &AnyConnectOptions) -> Result<AnyConnection, StoreError> {
     let mut connection = target.connect().await?;
     prepare(kind, &mut connection).await?;
     Ok(connection)
+}
+
+/// Checks that a database can hold all text. PostgreSQL refuses signs that the encoding of a database does not have.
+///
+/// # Errors
+/// [`StoreError::Unavailable`] for a database with another encoding than UTF-8.
+pub(super) async fn expect_unicode(kind: Kind, connection: &mut AnyConnection) -> Result<(), StoreError> {
+    if kind == Kind::Sqlite {
+        return Ok(());
+    }
+    let row = sqlx::query("SELECT current_setting('server_encoding')").fetch_one(connection).await?;
+    match row.try_get::<String, _>(0)?.as_str() {
+        "UTF8" => Ok(()),
+        other => Err(StoreError::Unavailable(format!("its encoding is {other}"))),
+    }
 }
 
 pub(super) async fn prepare(kind: Kind, connection: &mut AnyConnection) -> Result<(), sqlx::Error> {

@@ -6,9 +6,11 @@
 use super::error::StoreError;
 use super::kind::Kind;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+use sqlx::any::AnyConnectOptions;
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 /// Returns the file of a SQLite store; none for other kinds and for memory. As in every URL, `%20` stands for a space.
 pub fn file_of(url: &str) -> Option<PathBuf> {
@@ -42,10 +44,25 @@ pub fn in_words(url: &str) -> String {
     if let Some(file) = file_of(url) {
         return file.display().to_string();
     }
-    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
-    let rest = rest.split('?').next().unwrap_or(rest);
-    let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
-    if scheme.is_empty() { rest.to_owned() } else { format!("{scheme}://{rest}") }
+    match Kind::of(url) {
+        Some(Kind::Sqlite) => url.split('?').next().unwrap_or(url).to_owned(),
+        _ => server_of(url).unwrap_or_else(|| {
+            let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
+            format!("{scheme}://…")
+        }),
+    }
+}
+
+/// Returns the server and the database of a URL. Returns none for a URL that cannot be read, and when an `@` comes
+/// after the server: then a sign in the password may have ended the password, and its begin looks like a server.
+fn server_of(url: &str) -> Option<String> {
+    let url = AnyConnectOptions::from_str(url).ok()?.database_url;
+    let rest = [url.path(), url.query().unwrap_or_default(), url.fragment().unwrap_or_default()];
+    if url.cannot_be_a_base() || rest.iter().any(|part| part.contains('@')) {
+        return None;
+    }
+    let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
+    Some(format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path()))
 }
 
 /// Adds the location and the remedy to an error from opening the store at `url`.
@@ -66,20 +83,49 @@ pub(super) fn opening(error: StoreError, url: &str) -> StoreError {
 
 fn remedy(url: &str, cause: &str) -> String {
     match Kind::of(url) {
+        Some(Kind::Sqlite) if cause.contains("address cannot be read") => "correct the setting store.url".into(),
         Some(Kind::Sqlite) => file_of(url).map_or_else(String::new, |file| of_a_file(&file)),
         _ if cause.contains("permission denied") => {
             "let the user of the setting store.url make and change tables there".into()
         }
+        _ if cause.contains("does not support TLS") => {
+            "switch TLS on at the server (ssl = on), or correct sslmode in the setting store.url".into()
+        }
+        _ if cause.contains("no encryption") => {
+            "let the server accept this user from here (pg_hba.conf), or use TLS with ?sslmode=require in the setting \
+             store.url"
+                .into()
+        }
+        _ if is_about_certificates(url, cause) => {
+            "name the file with the root certificate of the server in the setting store.url \
+             (?sslmode=verify-full&sslrootcert=FILE) or in SSL_CERT_FILE"
+                .into()
+        }
         _ if ["password", "authentication", "role"].iter().any(|word| cause.contains(word)) => {
             "check user and password in the setting store.url".into()
+        }
+        _ if cause.contains("encoding") => {
+            "make a database with ENCODING 'UTF8', for example with `createdb -T template0 -E UTF8`, and name it in \
+             the setting store.url"
+                .into()
         }
         _ if cause.contains("does not exist") => {
             "make the database first, for example with `createdb`, or name another in the setting store.url".into()
         }
+        _ if server_of(url).is_none() => {
+            "in the setting store.url, write / ? # @ % of a user or password as %2F %3F %23 %40 %25".into()
+        }
+        _ if cause.contains("address cannot be read") => "correct the setting store.url".into(),
         _ => "see whether PostgreSQL runs there and can be reached from this machine, or correct the setting \
               store.url"
             .into(),
     }
+}
+
+/// Checks whether a connection failed because of the certificate of the server, or of a file with certificates.
+fn is_about_certificates(url: &str, cause: &str) -> bool {
+    let names_a_file = ["sslrootcert=", "sslcert="].iter().any(|name| url.contains(name));
+    cause.contains("certificate") || cause.contains("TLS") || names_a_file && cause.contains("No such file")
 }
 
 /// Returns the folder of a file, which need not exist.
@@ -117,6 +163,16 @@ mod tests {
             ("sqlite::memory:", "sqlite::memory:"),
             ("sqlite:shared?mode=memory", "sqlite:shared"),
             ("postgres://ada:s@cret@db:5432/causeway?sslmode=require", "postgres://db:5432/causeway"),
+            ("postgres://ada@[::1]/causeway?password=secret", "postgres://[::1]/causeway"),
+            ("postgres:///causeway?host=/var/run/postgresql", "postgres:///causeway"),
+            // A sign ends the password, and nobody can tell where the server begins.
+            ("postgres://ada:s?cret@db/c", "postgres://…"),
+            ("postgres://ada:s/cret@db/c", "postgres://…"),
+            ("postgres://ada:s#cret@db/c", "postgres://…"),
+            ("postgres://ada:1?x@db/c", "postgres://…"),
+            ("postgres://ada:1/x@db/c", "postgres://…"),
+            ("postgres://ada:1#x@db/c", "postgres://…"),
+            ("postgresql:ada:secret@db/c", "postgresql://…"),
         ] {
             assert_eq!(in_words(url), words);
         }
@@ -144,6 +200,14 @@ mod tests {
             ("database \"c\" does not exist", "make the database first"),
             ("permission denied for schema public", "make and change tables"),
             ("Connection refused (os error 111)", "see whether PostgreSQL runs"),
+            ("its encoding is LATIN1", "make a database with ENCODING 'UTF8'"),
+            ("server does not support TLS", "switch TLS on at the server"),
+            (
+                "no pg_hba.conf entry for host \"::1\", user \"u\", database \"c\", no encryption",
+                "?sslmode=require",
+            ),
+            ("invalid peer certificate: UnknownIssuer", "sslrootcert=FILE"),
+            ("its address cannot be read: unknown value \"x\" for `ssl_mode`", "correct the setting store.url"),
         ] {
             let told = told(postgres, cause);
             assert!(
@@ -151,5 +215,9 @@ mod tests {
                 "{told}"
             );
         }
+        let missing = told("postgres://u@db/c?sslrootcert=/none.pem", "No such file or directory (os error 2)");
+        assert!(missing.contains("name the file with the root certificate"), "{missing}");
+        let cut = told("postgres://u:1?x@db/c", "failed to lookup address information");
+        assert!(cut.contains("write / ? # @ % of a user or password as %2F %3F %23 %40 %25"), "{cut}");
     }
 }

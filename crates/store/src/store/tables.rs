@@ -45,7 +45,7 @@ pub(super) const TABLES: [&str; 30] = [
 ];
 
 /// Tables that only running gateways use; nothing in them is needed after a restart of all.
-const PASSING: [&str; 6] =
+pub(super) const PASSING: [&str; 6] =
     ["process", "index_snapshot", "index_turn", "index_delta", "quota_part", "write_under_way"];
 
 /// Type of a column.
