@@ -122,22 +122,21 @@ async fn writes_on_the_pass_through_that_v1_refuses_at_the_door_drop_nothing() {
     let (unknown, format) = (format!("{path}x/"), format!("{path}?format=xml"));
     let xml = ("accept", "application/xml");
     let key = |key| ("x-api-key", key);
-    let refused: [(u16, &str, &str, &[(&str, &str)]); 8] = [
+    for (status, method, path, headers) in [
         // The fixtures `errors_slash_missing_post`, `auth_missing_key_unknown_path`, `errors_format_param`,
         // `errors_accept_xml_no_key`.
-        (301, "POST", &without_slash, &[]),
-        (404, "POST", &unknown, &[]),
-        (404, "POST", &format, &[]),
-        (406, "POST", &path, &[xml]),
+        (301, "POST", &without_slash, vec![]),
+        (404, "POST", &unknown, vec![]),
+        (404, "POST", &format, vec![]),
+        (406, "POST", &path, vec![xml]),
         // `auth_missing_key`, `auth_wrong_key`, and a person of another workspace.
-        (401, "POST", &path, &[]),
-        (403, "POST", &path, &[key("nobody")]),
-        (403, "POST", &path, &[key("eve")]),
+        (401, "POST", &path, vec![]),
+        (403, "POST", &path, vec![key("nobody")]),
+        (403, "POST", &path, vec![key("eve")]),
         // `errors_405_put`.
-        (405, "PUT", &path, &[key("ada")]),
-    ];
-    for (status, method, path, headers) in refused {
-        place.gateway.send_bare(method, path, headers).await.expect(status);
+        (405, "PUT", &path, vec![key("ada")]),
+    ] {
+        place.gateway.send_bare(method, path, &headers).await.expect(status);
         assert_eq!(place.ask(labels).await.expect(200).calls(), 0, "{status} {method} {path}");
     }
     // Nor a little later.

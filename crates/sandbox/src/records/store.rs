@@ -181,7 +181,6 @@ impl World {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::records::clock::Clock;
     use crate::records::seed;
 
