@@ -24,6 +24,7 @@ fn tests() -> BTreeSet<String> {
         "tests/faults",
         "tests/leaks",
         "tests/together",
+        "tests/upstream",
         "tests/operators",
         "tests/work_items",
         "src",

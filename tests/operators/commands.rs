@@ -171,7 +171,9 @@ fn commands_that_describe_the_operations_read_the_mappings_of_the_settings() {
     let other = states.replace(summary, "page through our states");
     std::fs::write(folder.path().join("states.toml"), other).expect("written");
     let mappings = folder.path().to_str().expect("UTF-8");
-    let settings = written(&folder.path().join("causeway.toml"), &format!("mappings = {mappings:?}\n"), 0o600);
+    // Every TOML file in the folder of the mappings is one.
+    let beside = tempfile::tempdir().expect("a folder");
+    let settings = written(&beside.path().join("causeway.toml"), &format!("mappings = {mappings:?}\n"), 0o600);
     let (done, out, err) = run_with(&[("CAUSEWAY_MAPPINGS", mappings)], &["openapi"]);
     assert!(done && out.contains("page through our states"), "{err}");
     let (done, out, err) = run(&["openapi", "--config", &settings]);
