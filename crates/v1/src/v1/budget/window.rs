@@ -43,6 +43,9 @@ pub(super) enum Counted {
 /// Largest quota that is accepted from v1's figures.
 const MOST: usize = 1_000_000;
 
+/// Pause after a 429 that does not say for how long v1 accepts no calls. Each further one doubles it.
+const UNEXPLAINED: Duration = Duration::from_secs(5);
+
 /// Requests that count.
 #[derive(Debug, Clone, Copy)]
 struct Requests {
@@ -66,6 +69,8 @@ pub(super) struct Window {
     /// Number of the counted calls that are known only from v1's figures.
     foreign_calls: usize,
     closed: Option<Instant>,
+    /// Number of 429s without a time since v1 last accepted a call; those that come during one pause count once.
+    unexplained: u32,
     /// Time of v1's first figures. Since then, an answer without figures was not counted.
     told: Option<Instant>,
     /// Largest number of calls in a window that v1's figures have shown.
@@ -88,6 +93,7 @@ impl Window {
             counted_calls: 0,
             foreign_calls: 0,
             closed: None,
+            unexplained: 0,
             told: None,
             shown: 0,
         }
@@ -213,10 +219,12 @@ impl Window {
         if told.status == 429 {
             // v1 does not count requests that it refuses with 429 (`throttle_limited_again`). v1's refusal never lasts
             // longer than its window. A longer `Retry-After` comes from a server before it and is about something else.
-            let wait = Duration::from_secs(told.retry_after.unwrap_or(1).max(1)).min(self.length);
+            let wait = told.retry_after.map(|seconds| Duration::from_secs(seconds.max(1)));
+            let wait = wait.unwrap_or_else(|| self.unexplained_pause()).min(self.length);
             self.closed = self.closed.max(Some(now + wait));
             return Counted::Closed(wait);
         }
+        self.unexplained = 0;
         let uncounted = matches!(told.status, 401 | 403) && self.told.is_some() && told.remaining.is_none();
         if uncounted {
             // v1 refused it before its throttle counted it (`throttle_forbidden_is_not_counted`).
@@ -227,6 +235,15 @@ impl Window {
             self.correct(remaining, told.reset, now);
         }
         Counted::Yes
+    }
+
+    /// Returns the pause after a 429 that names no time. Calls that were under way together are refused together, so
+    /// only the first of them makes it longer.
+    fn unexplained_pause(&mut self) -> Duration {
+        if self.closed.is_none() {
+            self.unexplained += 1;
+        }
+        UNEXPLAINED * 2_u32.pow(self.unexplained.saturating_sub(1).min(10))
     }
 
     fn count(&mut self, calls: usize, until: Instant, foreign: bool) {
@@ -382,6 +399,22 @@ mod tests {
             call(&mut window, &QuotaNotice { status: 429, retry_after: Some(said), ..QuotaNotice::default() }, now);
             assert_eq!(window.opens(1, 2, now), now + LENGTH, "{said}");
         }
+    }
+
+    #[tokio::test]
+    async fn each_429_without_a_time_closes_the_window_for_twice_as_long_until_v1_accepts_a_call() {
+        let (mut window, mut now) = (Window::new(Quota::Fixed(60), LENGTH), Instant::now());
+        let refused = QuotaNotice { status: 429, ..QuotaNotice::default() };
+        for seconds in [5, 10, 20, 40, 60, 60] {
+            call(&mut window, &refused, now);
+            call(&mut window, &refused, now);
+            now += Duration::from_secs(seconds);
+            assert_eq!(window.closed(), Some(now), "two that were under way together count as one");
+            window.pass(now);
+        }
+        call(&mut window, &told(50), now);
+        call(&mut window, &refused, now);
+        assert_eq!(window.closed(), Some(now + UNEXPLAINED));
     }
 
     #[tokio::test]
