@@ -4,7 +4,7 @@
 
 use crate::index::IndexSettings;
 use crate::run::service_key;
-use crate::settings::{HttpAddress, Settings};
+use crate::settings::{HttpAddress, Settings, UpstreamSettings};
 use crate::store::file_of;
 use crate::v1::{BudgetSettings, ClientSettings, ConcurrencySettings, Quota};
 use std::path::PathBuf;
@@ -14,8 +14,6 @@ use std::time::Duration;
 const RETRY_JITTER: Duration = Duration::from_millis(150);
 /// The window in which v1 counts the requests of a key.
 const QUOTA_WINDOW: Duration = Duration::from_secs(60);
-/// Requests a minute that v1 allows per key by default.
-const USUAL_QUOTA: usize = 60;
 /// Requests a minute that v1 allows per service key by default.
 const USUAL_SERVICE_QUOTA: usize = 300;
 /// Time that a process may need to end after the deadline of its last request.
@@ -48,7 +46,7 @@ pub(super) fn budget_settings(settings: &Settings) -> BudgetSettings {
     let upstream = &settings.upstream;
     BudgetSettings {
         window: QUOTA_WINDOW,
-        quota: quota(upstream.quota, USUAL_QUOTA),
+        quota: quota(upstream.quota, UpstreamSettings::USUAL_QUOTA),
         service_quota: quota(upstream.service_quota, USUAL_SERVICE_QUOTA),
         total: quota(upstream.total_quota.or(Some(0)), 0),
         write_reserve: upstream.write_reserve,

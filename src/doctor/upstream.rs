@@ -9,7 +9,7 @@ use crate::access::paths;
 use crate::amount::amount;
 use crate::outgoing::Answer;
 use crate::plan::Plan;
-use crate::settings::Settings;
+use crate::settings::{Settings, UpstreamSettings};
 use crate::units::{http_date, since_1970};
 use reqwest::Client;
 
@@ -46,10 +46,13 @@ pub async fn look(settings: &Settings, plan: Option<&Plan>, wanted: &CheckInputs
         calls::look(&client, base, NOBODY, plan, report).await;
     }
     let key = wanted.key.as_deref().or(settings.upstream.service_key.as_ref().map(|key| key.expose()));
+    // The service key has a larger quota.
+    let expected =
+        (wanted.key.is_some() && settings.upstream.quota.is_none()).then_some(UpstreamSettings::USUAL_QUOTA);
     match key {
         None => report
             .fine(PART, format!("{base} answers and refuses unknown keys as v1 does; give --key to ask further")),
-        Some(key) => with_key(&client, &me, key, report).await,
+        Some(key) => with_key(&client, &me, key, expected, report).await,
     }
 }
 
@@ -111,7 +114,8 @@ async fn another_gateway(client: &Client, base: &str, report: &mut Report) {
     }
 }
 
-async fn with_key(client: &Client, me: &str, key: &str, report: &mut Report) {
+/// Asks v1 for the owner of `key`. Warns when v1 shows less than the `expected` quota.
+async fn with_key(client: &Client, me: &str, key: &str, expected: Option<usize>, report: &mut Report) {
     let answer = match ask(client.get(me).header("X-Api-Key", key)).await {
         Ok(answer) => answer,
         Err(silence) => return report.fault(PART, silence.found, silence.remedy),
@@ -134,9 +138,18 @@ async fn with_key(client: &Client, me: &str, key: &str, report: &mut Report) {
             "this is no version of v1 that the gateway knows; see docs/known-gaps.md",
         );
     }
-    let quota = match answer.header("x-ratelimit-remaining") {
+    let left = answer.header("x-ratelimit-remaining");
+    let quota = match left {
         None => "it tells no quota".to_owned(),
         Some(left) => format!("{} left in this minute", amount(left, "call")),
     };
+    let left: Option<usize> = left.and_then(|left| left.parse().ok());
+    if let (Some(left), Some(expected)) = (left, expected)
+        && left + 1 < expected
+    {
+        let found = format!("the key has {quota}, and the gateway expects that v1 allows {expected}");
+        let remedy = "if v1 is set to allow fewer, set upstream.quota to that number; else others use this key too";
+        report.warn(PART, found, remedy);
+    }
     report.fine(PART, format!("the key is that of {}; {quota}", answer.text("email")));
 }

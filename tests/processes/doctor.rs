@@ -346,6 +346,18 @@ async fn a_v1_that_cannot_be_used_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_v1_that_allows_fewer_calls_than_the_gateway_expects_is_named() {
+    let set_up = SetUp::new().await;
+    let few = Sandbox::new(Config { seed: Seed::Demo, quota_per_minute: Some(5), ..Config::default() });
+    let few = serve_sandbox(&few).await;
+    let warning = ["warning", "the key has 4 calls left in this minute", "upstream.quota"];
+    set_up.finds(&[("upstream.base_url", &few)], &["--key", KEY], warning).await;
+    let set = [("upstream.base_url", few.as_str()), ("upstream.quota", "5")];
+    let (_, report) = set_up.examined(&set, &["--key", KEY]).await;
+    assert!(!report.to_string().contains("the key has"), "{report:#}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_v1_that_lacks_calls_of_the_gateway_is_named_with_its_version() {
     let set_up = SetUp::new().await;
     let plane = |version: &'static str, lacks: &'static str| {

@@ -3,9 +3,10 @@
 use crate::support::gateway::{Answer, Gateway, serve_sandbox};
 use crate::support::losing::Losing;
 use crate::support::past_gateway::in_web;
-use crate::support::scripted::Exchange;
+use crate::support::proofs::{get_card, me};
+use crate::support::scripted::{Exchange, ScriptedV1};
 use crate::traps::scene::{
-    ADA, CARD, NOWHERE, OTHERS, SECRET, Scene, THROUGH, V1, card, journal, list, project, record, web,
+    ADA, CARD, NOWHERE, OTHERS, SECRET, Scene, THROUGH, V1, card, journal, list, list_target, project, record, web,
 };
 use causeway::sandbox::{Config, Sandbox, Seed};
 use serde_json::{Value, json};
@@ -216,12 +217,29 @@ async fn trap_57_a_used_up_quota_is_429_with_v1s_retry_after() {
     scene.expect(limited().at(&format!("{V1}{CARD}")));
     assert_eq!(scene.get("states/").await.expect_problem(429, "rate_limited").headers["retry-after"], "60");
     scene.expect(Exchange::get(&format!("{V1}{CARD}")).reply(200, card(Some(20))));
-    scene.expect(limited().at(&crate::traps::scene::list_target("states")));
+    scene.expect(limited().at(&list_target("states")));
     assert_eq!(scene.get("states/").await.expect_problem(429, "rate_limited").headers["retry-after"], "60");
     scene.expect(Exchange::post(&format!("{V1}labels/")).recorded("throttle", "throttle_limited"));
     let answer = scene.post("labels/", json!({"name": "bug"})).await.expect_problem(429, "rate_limited");
     assert_eq!(answer.headers["retry-after"], "60");
     scene.v1.finish();
+}
+
+/// A server before v1 may drop the header. v1 is then asked again after 5 s, and not each second.
+#[tokio::test]
+async fn trap_57_a_429_that_names_no_time_is_429_and_v1_is_left_alone_for_a_while() {
+    let refused = json!({"error_code": 5900, "error_message": "RATE_LIMIT_EXCEEDED"});
+    let v1 = ScriptedV1::start().await;
+    v1.expect(me()).expect(get_card().reply(200, card(Some(20))));
+    v1.expect(Exchange::get(&list_target("states")).reply(429, refused));
+    let settings = [("upstream.quota", "60"), ("limits.deadline", "3s")];
+    let gateway = Gateway::with(v1.base_url(), &settings).await;
+    for path in ["states/", "labels/"] {
+        let answer = gateway.get("ada", &web(path)).await.expect_problem(429, "rate_limited");
+        let seconds: u64 = answer.headers["retry-after"].parse().expect("whole seconds");
+        assert!((2..=5).contains(&seconds), "{path}: {seconds}");
+    }
+    v1.finish();
 }
 
 #[tokio::test]

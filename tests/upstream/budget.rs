@@ -267,6 +267,22 @@ async fn without_a_setting_v1s_own_figures_say_how_much_it_takes() {
     assert!((10..60).contains(&made), "what was set is kept: {made}");
 }
 
+/// A v1 that was set to 5 calls a minute (`throttle_ok_1`) looks like one whose other 55 calls somebody else has made.
+#[tokio::test]
+async fn without_a_setting_reads_and_writes_share_what_a_v1_of_few_calls_leaves() {
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: Some(5), ..Config::default() });
+    let base = serve_sandbox(&sandbox).await;
+    let gateway = Gateway::with(&base, &[("upstream.quota", ""), ("limits.deadline", "2s")]).await;
+    let states = gateway.get("ada", &format!("{WEB}/states/")).await.expect(200);
+    assert_eq!(states.calls(), 3);
+    let labels = format!("{WEB}/labels/");
+    gateway.get("ada", &labels).await.expect_problem(429, "rate_limited");
+    let made = gateway.post("ada", &labels, json!({"name": "Label"})).await.expect(201);
+    assert_eq!(made.calls(), 2, "the rest is for writes");
+    gateway.post("ada", &labels, json!({"name": "Another"})).await.expect_problem(429, "rate_limited");
+    assert_eq!(sandbox.journal().iter().filter(|call| call.key.as_deref() == Some("ada")).count(), 5);
+}
+
 #[tokio::test]
 async fn the_quota_of_all_keys_is_named_when_it_is_used_up() {
     let settings = [("upstream.total_quota", "9"), ("limits.deadline", "1s")];

@@ -1,9 +1,12 @@
 //! Whole collections: read in as few calls as possible, and never in part.
 
+use crate::support::gateway::{Gateway, WEB, serve_sandbox};
+use crate::support::past_gateway::in_web;
 use crate::support::scripted::{Exchange, ScriptedV1};
 use crate::upstream::{client_of, context};
 use bytes::Bytes;
 use causeway::refusal::Refusal;
+use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::v1::{NotDone, V1Key};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -15,16 +18,29 @@ async fn read_all(v1: &ScriptedV1) -> Result<Vec<Bytes>, NotDone> {
 }
 
 fn target(page: usize) -> String {
-    let cursor = if page == 0 { String::new() } else { format!("&cursor=1000:{page}:0") };
-    format!("{PATH}?per_page=1000{cursor}&fields=id")
+    target_of(1000, page)
+}
+
+fn target_of(size: usize, page: usize) -> String {
+    let cursor = if page == 0 { String::new() } else { format!("&cursor={size}:{page}:0") };
+    format!("{PATH}?per_page={size}{cursor}&fields=id")
 }
 
 /// A page of v1 with these rows, of `total` in all.
 fn page(number: usize, ids: &[u128], total: usize, more: bool) -> Exchange {
+    page_of(1000, number, ids, total, more)
+}
+
+fn page_of(size: usize, number: usize, ids: &[u128], total: usize, more: bool) -> Exchange {
     let rows: Vec<Value> = ids.iter().map(|id| json!({"id": Uuid::from_u128(*id), "name": "x"})).collect();
     let body = json!({"grouped_by": null, "total_count": total, "next_cursor": "1000:1:0", "count": ids.len(),
         "next_page_results": more, "prev_page_results": number > 0, "results": rows});
-    Exchange::get(&target(number)).reply(200, body)
+    Exchange::get(&target_of(size, number)).reply(200, body)
+}
+
+/// A page of v1 that is larger than an answer may be.
+fn too_large(size: usize, number: usize) -> Exchange {
+    Exchange::get(&target_of(size, number)).reply(200, json!({"results": "x".repeat(70_000)}))
 }
 
 #[tokio::test]
@@ -114,4 +130,51 @@ async fn faults_and_invalid_keys_are_refusals() {
         assert_eq!(Refusal::from(read_all(&v1).await.unwrap_err()).code(), code);
         v1.finish();
     }
+}
+
+#[tokio::test]
+async fn pages_that_are_too_large_are_read_as_smaller_ones_from_where_the_walk_is() {
+    let v1 = ScriptedV1::start().await.in_order();
+    let first: Vec<u128> = (1..=100).collect();
+    v1.expect(too_large(1000, 0)).expect(page_of(100, 0, &first, 103, true));
+    v1.expect(too_large(100, 1)).expect(page_of(10, 10, &[101, 102, 103], 103, false));
+    assert_eq!(read_all(&v1).await.unwrap().len(), 2);
+    v1.finish();
+}
+
+#[tokio::test]
+async fn a_row_that_is_too_large_for_an_answer_is_a_refusal() {
+    let v1 = ScriptedV1::start().await.in_order();
+    for size in [1000, 100, 10, 1] {
+        v1.expect(too_large(size, 0));
+    }
+    assert_eq!(Refusal::from(read_all(&v1).await.unwrap_err()).code(), "upstream_error");
+    v1.finish();
+}
+
+/// The texts of one list, each of a size that v1 takes, are together larger than an answer of v1 may be.
+#[tokio::test]
+async fn a_list_with_more_text_than_one_answer_may_have_is_read_written_and_made_shorter() {
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
+    let text = "x".repeat(10_000);
+    for number in 0..30 {
+        in_web(&sandbox, "POST", "labels/", &json!({"name": format!("Label {number}"), "description": text}));
+    }
+    let small = in_web(&sandbox, "POST", "labels/", &json!({"name": "Small"}));
+    let small = small["id"].as_str().expect("an id");
+    let base = serve_sandbox(&sandbox).await;
+    let gateway = Gateway::with(&base, &[("upstream.max_response_size", "128KiB")]).await;
+    let (labels, one) = (format!("{WEB}/labels/"), format!("{WEB}/labels/{small}/"));
+    let count = async || {
+        let list = gateway.get("ada", &format!("{labels}?per_page=1")).await.expect(200);
+        list.json["total_count"].as_u64().expect("a count")
+    };
+    let before = count().await;
+    assert!(before > 30);
+    gateway.get("ada", &one).await.expect(200);
+    gateway.patch("ada", &one, json!({"name": "Smaller"})).await.expect(200);
+    let item = json!({"name": "An item", "label_ids": [small]});
+    gateway.post("ada", &format!("{WEB}/work-items/"), item).await.expect(201);
+    gateway.delete("ada", &one).await.expect(204);
+    assert_eq!(count().await, before - 1);
 }

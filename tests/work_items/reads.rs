@@ -99,6 +99,20 @@ async fn a_key_with_uncommon_characters_finds_its_item() {
     assert_eq!(child.text("parent_id"), made.text("id"));
 }
 
+/// Keys in paths begin with a letter, but v1 has such identifiers, and a body can name their items.
+#[tokio::test]
+async fn a_parent_is_found_by_a_key_that_begins_with_a_digit_and_a_path_is_not() {
+    let gateway = recorded().await;
+    let project = json!({"name": "Digits", "identifier": "1AB"});
+    let project = gateway.post("ada", "/api/v1/workspaces/acme/projects/", project).await.expect(201).text("id");
+    let items = format!("/api/v2/workspaces/acme/projects/{project}/work-items/");
+    let made = gateway.post("ada", &items, json!({"name": "n"})).await.expect(201);
+    assert_eq!(made.text("identifier"), "1AB-1");
+    let child = gateway.post("ada", &items, json!({"name": "c", "parent": "1ab-1"})).await.expect(201);
+    assert_eq!(child.text("parent_id"), made.text("id"));
+    gateway.get("ada", &key("1AB-1")).await.expect_problem(404, "resource_not_found");
+}
+
 #[tokio::test]
 async fn every_failed_look_up_is_the_same_404() {
     let gateway = recorded().await;

@@ -170,11 +170,9 @@ impl Context {
     pub fn quota_wait_limit(&self) -> Duration {
         match (self.priority, self.asked_until) {
             (Priority::Read, _) if self.for_all => self.time_to_begin().min(HOLD),
-            (Priority::Read, Some(until)) => {
-                let left = self.time_to_begin_before(until.min(self.deadline));
-                // When that request has gone, the work continues for the requests that joined.
-                left.max(HOLD.min(self.time_to_begin()))
-            }
+            // When that request has gone, the work continues for the requests that joined.
+            (Priority::Read, Some(_)) if self.is_past_asker_deadline() => self.time_to_begin().min(HOLD),
+            (Priority::Read, Some(until)) => self.time_to_begin_before(until.min(self.deadline)),
             (Priority::Write, Some(until)) if self.has_changed_nothing() => {
                 self.time_to_begin_before(until.min(self.deadline))
             }
@@ -220,6 +218,9 @@ mod tests {
         // A request that joined is told within a second when the request that began it has gone.
         let gone = Context::new("r", Duration::ZERO).for_shared_work(Duration::from_secs(60));
         assert_eq!(gone.quota_wait_limit(), HOLD);
+        // Before that, it is told within the time that it has left.
+        let hurried = Context::new("r", HOLD / 2).for_shared_work(Duration::from_secs(60));
+        assert!(hurried.quota_wait_limit() <= HOLD / 4);
         // A request with another key may have quota.
         assert_eq!(asker.for_all().quota_wait_limit(), HOLD);
     }

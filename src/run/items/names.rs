@@ -306,7 +306,7 @@ async fn parent(job: &InProject<'_>, given: &Given, stored: Option<&Item>) -> Re
 }
 
 async fn by_key(job: &InProject<'_>, key: &str) -> Result<Option<Item>, Refusal> {
-    let Some(key) = HumanKey::parse(trimmed(key)) else { return Ok(None) };
+    let Some(key) = HumanKey::in_body(trimmed(key)) else { return Ok(None) };
     match job.identifier_checked_against([&*key.project]).await? == key.project {
         true => if_live(job.own_item_by_key(&key).await),
         false => Ok(None),

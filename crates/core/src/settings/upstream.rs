@@ -42,6 +42,9 @@ settings! {
 }
 
 impl UpstreamSettings {
+    /// Requests a minute that v1 allows per key by default.
+    pub const USUAL_QUOTA: usize = 60;
+
     /// Returns the address of the deployment behind the gateway.
     ///
     /// # Errors

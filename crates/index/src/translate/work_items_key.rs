@@ -26,8 +26,18 @@ impl HumanKey {
     /// may have the characters that v1 allows in identifiers (`projects_create_identifier_with_space`), so that the
     /// keys that reads show find their items. Signs, leading zeros and digits of other scripts are rejected.
     pub fn parse(text: &str) -> Option<Self> {
+        Self::beginning(text, char::is_alphabetic)
+    }
+
+    /// Reads a key in a body, where the project part may begin with any of its characters: v1 allows identifiers that
+    /// begin with a digit, and finds items by them.
+    pub fn in_body(text: &str) -> Option<Self> {
+        Self::beginning(text, |first| !first.is_whitespace())
+    }
+
+    fn beginning(text: &str, may_begin: impl Fn(char) -> bool) -> Option<Self> {
         let (project, number) = text.rsplit_once('-')?;
-        let begins = project.chars().next().is_some_and(char::is_alphabetic);
+        let begins = project.chars().next().is_some_and(may_begin);
         let digits = number.bytes().all(|b| b.is_ascii_digit()) && !number.starts_with('0');
         if !begins || !digits || !project.chars().all(is_in_key) || project.chars().count() > LONGEST {
             return None;
@@ -80,6 +90,17 @@ mod tests {
             "WEB",
         ] {
             assert_eq!(HumanKey::parse(malformed), None, "{malformed}");
+        }
+    }
+
+    #[test]
+    fn in_a_body_a_key_may_begin_with_a_digit() {
+        for key in ["1A-3", "2020-7", "~A-1", "WEB-7"] {
+            assert_eq!(HumanKey::in_body(key).unwrap().to_string(), key);
+        }
+        let id = "3f2504e0-4f89-41d3-9a0c-030500000001";
+        for malformed in [id, "2020-07-01", " A-1", "-7", "1A-03", "7", "1A-", "A/B-1"] {
+            assert_eq!(HumanKey::in_body(malformed), None, "{malformed}");
         }
     }
 }

@@ -5,7 +5,7 @@
 //! Otherwise the pages are read again, a few times. May use: `context`, `refusal`, this folder.
 
 use super::client::Client;
-use super::message::{V1Error, V1Request};
+use super::message::{V1Error, V1Request, V1Response};
 use super::object::Object;
 use super::outcome::NotDone;
 use super::whole::Looks;
@@ -20,6 +20,9 @@ use uuid::Uuid;
 
 /// Largest page v1 gives (`pagination_per_page_1001` is refused).
 const PER_PAGE: usize = 1000;
+/// Factor by which pages are made smaller when one is larger than an answer may be. All page sizes down to 1 are whole
+/// numbers of the next smaller ones, so the walk goes on where it is.
+const SMALLER: usize = 10;
 /// Number of walks through a collection before the read fails because it changes too fast.
 const WALKS: u32 = 4;
 
@@ -58,7 +61,7 @@ struct Row {
 impl Client {
     /// Reads all pages of the collection at `path` and returns page bodies: v1's pages in order, or a single composed
     /// page when the collection changed meanwhile. `query` holds `fields` and `order_by` only, and `fields`, if given,
-    /// contains `id`.
+    /// contains `id`. Where a page would be larger than an answer may be, smaller pages are read.
     ///
     /// # Errors
     /// [`NotDone::Answered`] for a page that v1 refuses; [`NotDone::Refused`] when there is no
@@ -95,9 +98,16 @@ impl Client {
         looks: &mut Looks,
         bodies: &mut Vec<Bytes>,
     ) -> Result<Option<usize>, NotDone> {
-        let mut rows = 0;
-        for number in 0.. {
-            let body = self.page(key, path, page_query(number, query), ctx).await?;
+        let (mut rows, mut number, mut size) = (0, 0, PER_PAGE);
+        loop {
+            let request = V1Request::get(path, page_query(size, number, query));
+            let body = match self.call(key, request, ctx).await {
+                Err(V1Error::TooLarge(_)) if size > 1 => {
+                    (size, number) = (size / SMALLER, number * SMALLER);
+                    continue;
+                }
+                answer => page_in(answer?)?,
+            };
             let Object(page): Object<Page> =
                 serde_json::from_slice(&body).map_err(|cause| NotDone::Refused(refusals::malformed(cause)))?;
             let ids: Vec<Uuid> = page.results.iter().map(|row| row.0.id).collect();
@@ -110,19 +120,19 @@ impl Client {
             // Stop at a page without rows, or after more pages than v1 counts rows: such a v1 would announce a next
             // page for ever.
             if ids.is_empty() || number > page.total_count {
-                break;
+                return Ok(None);
             }
+            number += 1;
         }
-        Ok(None)
     }
+}
 
-    async fn page(&self, key: &V1Key, path: &str, query: String, ctx: &Context) -> Result<Bytes, NotDone> {
-        let answer = self.call(key, V1Request::get(path, query), ctx).await?;
-        match refusals::refusal_of_failure(&answer) {
-            Some(refusal) => Err(NotDone::Refused(refusal)),
-            None if answer.status == 200 => Ok(answer.body),
-            None => Err(NotDone::Answered(answer)),
-        }
+/// Returns the body of a page, or v1's refusal.
+fn page_in(answer: V1Response) -> Result<Bytes, NotDone> {
+    match refusals::refusal_of_failure(&answer) {
+        Some(refusal) => Err(NotDone::Refused(refusal)),
+        None if answer.status == 200 => Ok(answer.body),
+        None => Err(NotDone::Answered(answer)),
     }
 }
 
@@ -148,12 +158,12 @@ fn put_together(bodies: &[Bytes], mut whole: HashSet<Uuid>) -> Result<Vec<Bytes>
     Ok(vec![page.into()])
 }
 
-/// Builds the query of page `number`. The page size is repeated on every page, because the cursor does not hold
-/// it (trap 43, `pagination_cursor_without_per_page`).
-fn page_query(number: usize, query: &str) -> String {
-    let mut text = format!("per_page={PER_PAGE}");
+/// Builds the query of page `number`, of `size` rows. The page size is repeated on every page, because the cursor does
+/// not hold it (trap 43, `pagination_cursor_without_per_page`).
+fn page_query(size: usize, number: usize, query: &str) -> String {
+    let mut text = format!("per_page={size}");
     if number > 0 {
-        text.push_str(&format!("&cursor={PER_PAGE}:{number}:0"));
+        text.push_str(&format!("&cursor={size}:{number}:0"));
     }
     if !query.is_empty() {
         text.push('&');
@@ -183,8 +193,9 @@ mod tests {
 
     #[test]
     fn the_page_size_is_on_every_page() {
-        assert_eq!(page_query(0, ""), "per_page=1000");
-        assert_eq!(page_query(0, "fields=id"), "per_page=1000&fields=id");
-        assert_eq!(page_query(2, "fields=id"), "per_page=1000&cursor=1000:2:0&fields=id");
+        assert_eq!(page_query(PER_PAGE, 0, ""), "per_page=1000");
+        assert_eq!(page_query(PER_PAGE, 0, "fields=id"), "per_page=1000&fields=id");
+        assert_eq!(page_query(PER_PAGE, 2, "fields=id"), "per_page=1000&cursor=1000:2:0&fields=id");
+        assert_eq!(page_query(100, 2, "fields=id"), "per_page=100&cursor=100:2:0&fields=id");
     }
 }

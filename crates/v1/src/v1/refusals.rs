@@ -146,10 +146,7 @@ pub(super) fn is_own_throttle(answer: &V1Response) -> bool {
         error_message: String,
     }
     let own = |Object(said): Object<Said>| said.error_code == 5900 && said.error_message == "RATE_LIMIT_EXCEEDED";
-    answer.status == 429
-        && answer.is_json
-        && answer.retry_after.is_some()
-        && serde_json::from_slice(&answer.body).is_ok_and(own)
+    answer.status == 429 && answer.is_json && serde_json::from_slice(&answer.body).is_ok_and(own)
 }
 
 /// Returns the refusal for a used-up quota.
@@ -278,6 +275,16 @@ mod tests {
             };
             assert_eq!(retry_after, expected);
         }
+    }
+
+    #[test]
+    fn v1s_throttle_is_known_by_its_words_and_needs_no_header() {
+        let own = r#"{"error_code": 5900, "error_message": "RATE_LIMIT_EXCEEDED"}"#;
+        assert!(is_own_throttle(&answer(429, own)));
+        assert!(
+            !is_own_throttle(&answer(503, own)) && !is_own_throttle(&answer(429, r#"{"detail": "slow down"}"#))
+        );
+        assert!(!is_own_throttle(&V1Response { is_json: false, ..answer(429, own) }));
     }
 
     #[test]

@@ -69,7 +69,7 @@ pub(super) async fn items_named(
         return Ok(HashMap::new());
     }
     let keys: HashMap<&str, HumanKey> =
-        named.iter().filter_map(|name| Some((*name, HumanKey::parse(name)?))).collect();
+        named.iter().filter_map(|name| Some((*name, HumanKey::in_body(name)?))).collect();
     // A default may have belonged to another project for years; it justifies no call.
     let asked = keys.iter().filter(|(name, _)| sent.contains(*name)).map(|(_, key)| &*key.project);
     let identifier = job.identifier_checked_against(asked).await?;

@@ -66,7 +66,9 @@ impl Lane {
     pub(super) fn most_at_once(&self, priority: Priority) -> usize {
         let (share, quota) = {
             let state = self.state();
-            (self.share(&state, priority), state.window.quota())
+            let quota = state.window.quota();
+            let never = quota - state.window.most(Instant::now());
+            (self.share(&state, priority).saturating_sub(never).max(1), quota)
         };
         self.others.own_part(share, quota).map_or(share, |part| part.max(share / self.others.processes()))
     }
@@ -79,14 +81,7 @@ impl Lane {
 
     /// Returns how much of the quota a priority may use.
     fn share(&self, state: &State, priority: Priority) -> usize {
-        let quota = state.window.quota();
-        let reads = quota - self.reserve.min(quota / 2);
-        match priority {
-            Priority::Write => quota,
-            Priority::Read => reads,
-            // An index build never takes everything: a sixth of the quota stays for other calls.
-            Priority::Index => (reads - (quota / 6).min(reads)).max(1),
-        }
+        state.share(priority, self.reserve)
     }
 
     /// Waits until a call may be made. A call with reserved room waits only while v1 itself refuses calls.

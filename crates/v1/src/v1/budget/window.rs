@@ -43,6 +43,9 @@ pub(super) enum Counted {
 /// Largest quota that is accepted from v1's figures.
 const MOST: usize = 1_000_000;
 
+/// Pause after a 429 that does not say for how long v1 accepts no calls. Each further one doubles it.
+const UNEXPLAINED: Duration = Duration::from_secs(5);
+
 /// Requests that count.
 #[derive(Debug, Clone, Copy)]
 struct Requests {
@@ -63,9 +66,15 @@ pub(super) struct Window {
     /// Counted requests, ordered by the time when they no longer count. `counted_calls` is their number of calls.
     counted: VecDeque<Requests>,
     counted_calls: usize,
+    /// Number of the counted calls that are known only from v1's figures.
+    foreign_calls: usize,
     closed: Option<Instant>,
-    /// Whether v1 sends its figures. Then an answer without figures was not counted.
-    tells: bool,
+    /// Number of 429s without a time since v1 last accepted a call; those that come during one pause count once.
+    unexplained: u32,
+    /// Time of v1's first figures. Since then, an answer without figures was not counted.
+    told: Option<Instant>,
+    /// Largest number of calls in a window that v1's figures have shown.
+    shown: usize,
 }
 
 impl Window {
@@ -75,8 +84,19 @@ impl Window {
             Quota::AtLeast(calls) => (calls, true),
             Quota::Unlimited => (usize::MAX, false),
         };
-        let counted = VecDeque::new();
-        Self { quota, learns, length, under_way: 0, counted, counted_calls: 0, closed: None, tells: false }
+        Self {
+            quota,
+            learns,
+            length,
+            under_way: 0,
+            counted: VecDeque::new(),
+            counted_calls: 0,
+            foreign_calls: 0,
+            closed: None,
+            unexplained: 0,
+            told: None,
+            shown: 0,
+        }
     }
 
     /// Sets the quota from now on.
@@ -113,6 +133,7 @@ impl Window {
     pub(super) fn pass(&mut self, now: Instant) {
         while let Some(gone) = self.counted.front().filter(|counted| counted.until <= now) {
             self.counted_calls -= gone.calls;
+            self.foreign_calls -= if gone.foreign { gone.calls } else { 0 };
             self.counted.pop_front();
         }
         self.closed = self.closed.filter(|until| *until > now);
@@ -125,8 +146,19 @@ impl Window {
 
     /// Returns the number of our own calls that count now.
     pub(super) fn own(&self) -> usize {
-        self.under_way
-            + self.counted.iter().filter(|counted| !counted.foreign).map(|counted| counted.calls).sum::<usize>()
+        self.used() - self.foreign_calls
+    }
+
+    /// Returns the number of calls that count now and are known only from v1's figures.
+    pub(super) fn foreign(&self) -> usize {
+        self.foreign_calls
+    }
+
+    /// Returns the largest number of calls to expect from v1 in one window: the quota, or what v1's figures have shown
+    /// for a whole window. Whether a v1 that shows less allows less, or others use the key all the time, is unknown.
+    pub(super) fn most(&self, now: Instant) -> usize {
+        let is_known = self.learns && self.told.is_some_and(|at| now - at >= self.length);
+        if is_known { self.quota.min(self.shown) } else { self.quota }
     }
 
     /// Returns when `more` calls can be made if our own calls may use up to `share`.
@@ -183,15 +215,17 @@ impl Window {
     pub(super) fn answered(&mut self, told: &QuotaNotice, now: Instant) -> Counted {
         self.take_back(1);
         self.pass(now);
-        self.tells |= told.remaining.is_some();
+        self.told = self.told.or(told.remaining.map(|_| now));
         if told.status == 429 {
             // v1 does not count requests that it refuses with 429 (`throttle_limited_again`). v1's refusal never lasts
             // longer than its window. A longer `Retry-After` comes from a server before it and is about something else.
-            let wait = Duration::from_secs(told.retry_after.unwrap_or(1).max(1)).min(self.length);
+            let wait = told.retry_after.map(|seconds| Duration::from_secs(seconds.max(1)));
+            let wait = wait.unwrap_or_else(|| self.unexplained_pause()).min(self.length);
             self.closed = self.closed.max(Some(now + wait));
             return Counted::Closed(wait);
         }
-        let uncounted = matches!(told.status, 401 | 403) && self.tells && told.remaining.is_none();
+        self.unexplained = 0;
+        let uncounted = matches!(told.status, 401 | 403) && self.told.is_some() && told.remaining.is_none();
         if uncounted {
             // v1 refused it before its throttle counted it (`throttle_forbidden_is_not_counted`).
             return Counted::No;
@@ -203,18 +237,29 @@ impl Window {
         Counted::Yes
     }
 
+    /// Returns the pause after a 429 that names no time. Calls that were under way together are refused together, so
+    /// only the first of them makes it longer.
+    fn unexplained_pause(&mut self) -> Duration {
+        if self.closed.is_none() {
+            self.unexplained += 1;
+        }
+        UNEXPLAINED * 2_u32.pow(self.unexplained.saturating_sub(1).min(10))
+    }
+
     fn count(&mut self, calls: usize, until: Instant, foreign: bool) {
         let at = self.counted.partition_point(|counted| counted.until <= until);
         self.counted.insert(at, Requests { until, calls, foreign });
         self.counted_calls += calls;
+        self.foreign_calls += if foreign { calls } else { 0 };
     }
 
     /// Adds calls that only v1 has counted, or removes calls that v1 was wrongly believed to have counted.
     fn correct(&mut self, remaining: usize, reset: Option<Duration>, now: Instant) {
+        // The answered request counts too. No other call certainly does: v1 may no longer count some that count
+        // here. Counting these would make the quota creep upwards.
+        self.shown = self.shown.max(remaining.saturating_add(1).min(MOST));
         if self.learns {
-            // The answered request counts too. No other call certainly does: v1 may no longer count some that count
-            // here. Counting these would make the quota creep upwards.
-            self.quota = self.quota.max(remaining.saturating_add(1).min(MOST));
+            self.quota = self.quota.max(self.shown);
         }
         let left = self.quota.saturating_sub(self.used());
         let until = now + reset.filter(|reset| !reset.is_zero()).unwrap_or(self.length).min(self.length);
@@ -228,6 +273,7 @@ impl Window {
             let back = excess.min(self.counted[at].calls);
             self.counted[at].calls -= back;
             self.counted_calls -= back;
+            self.foreign_calls -= back;
             if self.counted[at].calls == 0 {
                 self.counted.remove(at);
             }
@@ -313,6 +359,23 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_v1_that_never_shows_as_much_as_was_expected_is_believed_after_a_window() {
+        let (mut window, now) = (Window::new(Quota::AtLeast(60), LENGTH), Instant::now());
+        call(&mut window, &told(4), now);
+        assert_eq!((window.foreign(), window.own(), window.most(now)), (55, 1, 60), "others may have used it");
+        let later = now + LENGTH;
+        window.pass(later);
+        assert_eq!((window.foreign(), window.own(), window.most(later)), (0, 0, 5));
+        call(&mut window, &told(9), later);
+        assert_eq!((window.foreign(), window.most(later), window.quota()), (50, 10, 60));
+        call(&mut window, &told(40), later);
+        assert_eq!((window.foreign(), window.own(), window.most(later)), (18, 2, 41), "some are given back");
+        let mut set = Window::new(Quota::Fixed(60), LENGTH);
+        call(&mut set, &told(4), now);
+        assert_eq!(set.most(later), 60);
+    }
+
+    #[tokio::test]
     async fn a_quota_that_was_set_is_a_ceiling() {
         let (mut window, now) = (Window::new(Quota::Fixed(30), LENGTH), Instant::now());
         call(&mut window, &told(59), now);
@@ -336,6 +399,22 @@ mod tests {
             call(&mut window, &QuotaNotice { status: 429, retry_after: Some(said), ..QuotaNotice::default() }, now);
             assert_eq!(window.opens(1, 2, now), now + LENGTH, "{said}");
         }
+    }
+
+    #[tokio::test]
+    async fn each_429_without_a_time_closes_the_window_for_twice_as_long_until_v1_accepts_a_call() {
+        let (mut window, mut now) = (Window::new(Quota::Fixed(60), LENGTH), Instant::now());
+        let refused = QuotaNotice { status: 429, ..QuotaNotice::default() };
+        for seconds in [5, 10, 20, 40, 60, 60] {
+            call(&mut window, &refused, now);
+            call(&mut window, &refused, now);
+            now += Duration::from_secs(seconds);
+            assert_eq!(window.closed(), Some(now), "two that were under way together count as one");
+            window.pass(now);
+        }
+        call(&mut window, &told(50), now);
+        call(&mut window, &refused, now);
+        assert_eq!(window.closed(), Some(now + UNEXPLAINED));
     }
 
     #[tokio::test]

@@ -3,11 +3,11 @@
 //! May use: `hop`, `units` and the messages of the folder above.
 
 use crate::hop::{HopError, chain};
-use crate::units::since_1970;
+use crate::units::{http_date, since_1970};
 use crate::v1::V1Key;
 use crate::v1::budget::QuotaNotice;
 use crate::v1::message::{V1Error, V1Response};
-use http::header::{ALLOW, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, RETRY_AFTER};
+use http::header::{ALLOW, CONTENT_ENCODING, CONTENT_TYPE, DATE, HeaderMap, HeaderName, RETRY_AFTER};
 use std::time::Duration;
 
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
@@ -32,8 +32,17 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
     !compressed && essence.eq_ignore_ascii_case("application/json")
 }
 
+/// Returns the seconds of `Retry-After`. A date in it is compared with the clock that wrote it.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<u64> {
-    number(headers, &RETRY_AFTER)
+    number(headers, &RETRY_AFTER).or_else(|| {
+        let until = date(headers, &RETRY_AFTER)?;
+        let now = date(headers, &DATE).unwrap_or_else(|| since_1970().as_secs());
+        Some(until.saturating_sub(now))
+    })
+}
+
+fn date(headers: &HeaderMap, name: &HeaderName) -> Option<u64> {
+    http_date(headers.get(name)?.to_str().ok()?)
 }
 
 fn number(headers: &HeaderMap, name: &HeaderName) -> Option<u64> {
@@ -86,6 +95,21 @@ mod tests {
             headers.insert(name, value.parse().unwrap());
         }
         headers
+    }
+
+    #[test]
+    fn retry_after_is_a_number_of_seconds_or_a_date() {
+        let date = (DATE, "Sun, 06 Nov 1994 08:49:37 GMT");
+        for (said, seconds) in [
+            ("7", Some(7)),
+            ("Sun, 06 Nov 1994 08:50:07 GMT", Some(30)),
+            ("Sun, 06 Nov 1994 08:49:00 GMT", Some(0)),
+            ("soon", None),
+            ("-1", None),
+        ] {
+            assert_eq!(retry_after(&headers("application/json", &[date.clone(), (RETRY_AFTER, said)])), seconds);
+        }
+        assert_eq!(retry_after(&headers("application/json", &[date])), None);
     }
 
     #[test]

@@ -76,6 +76,26 @@ impl State {
         self.window.used().max(self.window.own() + elsewhere)
     }
 
+    /// Returns how much of the quota a priority may use; `reserve` calls are for writes only. What is set aside is part
+    /// of what v1 leaves to the gateway: that is less than the quota where v1 allows less, or others use the key.
+    pub fn share(&self, priority: Priority, reserve: usize) -> usize {
+        let quota = self.window.quota();
+        let ours = quota.saturating_sub(self.foreign());
+        let reads = quota - reserve.min(ours / 2);
+        match priority {
+            Priority::Write => quota,
+            Priority::Read => reads,
+            // An index build never takes everything: a sixth stays for other calls.
+            Priority::Index => (reads - (ours / 6).min(reads)).max(1),
+        }
+    }
+
+    /// Returns the number of calls that only v1 has counted, and no process of the gateway has made.
+    fn foreign(&self) -> usize {
+        let elsewhere = self.elsewhere.filter(|(_, at)| at.elapsed() < self.window.length());
+        self.window.foreign().saturating_sub(elsewhere.map_or(0, |(calls, _)| calls))
+    }
+
     /// Returns when the last of `more` calls can be made without the pool, if the calls that the other processes were
     /// last known to have made count for a whole window. Any one process may have made all of them, so the calls that
     /// are left of `share` are divided among the others.
@@ -113,7 +133,7 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::window::Quota;
+    use super::super::super::window::{Quota, QuotaNotice};
     use super::*;
 
     #[tokio::test(start_paused = true)]
@@ -126,6 +146,23 @@ mod tests {
         assert_eq!(state.pool_opens(60, now), None);
         assert!(state.is_closed(54) && !state.is_closed(60));
         assert_eq!(state.pool_opens(54, now + LOOK_AGAIN), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_set_aside_is_part_of_what_v1_leaves() {
+        let shares = |state: &State| {
+            [Priority::Index, Priority::Read, Priority::Write].map(|priority| state.share(priority, 6))
+        };
+        let told = |remaining| QuotaNotice { status: 200, remaining: Some(remaining), ..QuotaNotice::default() };
+        // v1 allows 5 calls, or others have made 55 of 60 (`throttle_ok_1`): half of the five is for writes alone.
+        let mut state = State::new(Window::new(Quota::AtLeast(60), 6 * BELIEVED));
+        assert_eq!(shares(&state), [44, 54, 60]);
+        state.window.send(1);
+        state.window.answered(&told(4), Instant::now());
+        assert_eq!((state.window.used(), shares(&state)), (56, [58, 58, 60]));
+        // The calls of other processes of the gateway are calls of the gateway.
+        state.elsewhere = Some((40, Instant::now()));
+        assert_eq!(shares(&state), [47, 54, 60]);
     }
 
     #[tokio::test(start_paused = true)]
