@@ -32,6 +32,7 @@ fn answers_that_prove_nothing(write: impl Fn() -> Exchange) -> Vec<(&'static str
         ("a time-out of a proxy", write().html(408, "too slow")),
         ("a refusal in HTML", write().html(404, "<h1>nginx</h1>")),
         ("a refusal without words", write().reply(409, json!({}))),
+        ("a key that v1 misses", write().reply(400, json!({"error": "The required key does not exist."}))),
         ("no answer", write().drop_after_reading()),
         ("half an answer", write().reply(201, json!({"id": "x"})).wrong_length(7)),
     ]
