@@ -17,8 +17,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 /// Pauses between reads of a new record that v1 does not show yet.
-const UNTIL_SHOWN: [Duration; 3] =
-    [Duration::from_millis(100), Duration::from_millis(400), Duration::from_millis(1_000)];
+const UNTIL_SHOWN: [Duration; 3] = [Duration::from_millis(100), Duration::from_millis(400), Duration::from_secs(1)];
 
 impl Job {
     /// Sends a POST to the collection; returns the members of the answer.
