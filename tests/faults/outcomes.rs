@@ -32,6 +32,7 @@ fn answers_that_prove_nothing(write: impl Fn() -> Exchange) -> Vec<(&'static str
         ("a time-out of a proxy", write().html(408, "too slow")),
         ("a refusal in HTML", write().html(404, "<h1>nginx</h1>")),
         ("a refusal without words", write().reply(409, json!({}))),
+        ("a key that v1 misses", write().reply(400, json!({"error": "The required key does not exist."}))),
         ("no answer", write().drop_after_reading()),
         ("half an answer", write().reply(201, json!({"id": "x"})).wrong_length(7)),
     ]
@@ -156,6 +157,43 @@ async fn an_update_whose_answer_is_lost_is_done_when_v1_shows_all_of_it() {
         assert_eq!(read.text("name"), "bugs", "{what}: what is kept is the new value");
         scene.v1.finish();
     }
+}
+
+/// A v1 that reads from a replica of its database shows a new record only after a moment.
+#[tokio::test]
+async fn a_new_record_that_v1_does_not_show_yet_is_read_again() {
+    let fields = causeway::translate::work_items::WHOLE;
+    let gone = || json!({"error": "The requested resource does not exist."});
+    let not_there = |path: &str| Exchange::get(path).reply(404, gone());
+    for hidden_reads in [1, 3] {
+        let (scene, made) = (Scene::new().await, label(json!({"name": "bug"})));
+        scene.expect(Exchange::post(&format!("{V1}labels/")).reply(201, made.clone()));
+        scene.expect(not_there(&one(&made)).times(hidden_reads));
+        scene.expect(Exchange::get(&one(&made)).reply(200, made.clone()));
+        assert_eq!(scene.post("labels/", json!({"name": "bug"})).await.expect(201).json["id"], made["id"]);
+        scene.v1.finish();
+
+        let (scene, made) = (Scene::new().await, record("work_items", "items_get_minimal", json!({})));
+        let path = format!("{V1}work-items/{}/?{fields}", id(&made));
+        scene.expect(Exchange::post(&format!("{V1}work-items/")).reply(201, made.clone()));
+        scene.expect(not_there(&path).times(hidden_reads));
+        scene.expect(Exchange::get(&path).reply(200, made.clone()));
+        let answer = scene.post("work-items/", json!({"name": made["name"]})).await.expect(201);
+        assert_eq!(answer.json["id"], made["id"]);
+        scene.v1.finish();
+    }
+}
+
+#[tokio::test]
+async fn a_new_record_that_v1_never_shows_is_told_after_four_reads() {
+    let (scene, made) = (Scene::new().await, label(json!({"name": "bug"})));
+    scene.expect(Exchange::post(&format!("{V1}labels/")).reply(201, made.clone()));
+    let gone = json!({"error": "The requested resource does not exist."});
+    scene.expect(Exchange::get(&one(&made)).reply(404, gone).times(4));
+    let answer = scene.post("labels/", json!({"name": "bug"})).await.expect_problem(502, "upstream_error");
+    let detail = answer.text("detail");
+    assert!(detail.contains("was created with the id") && detail.contains("read back"), "{detail}");
+    scene.v1.finish();
 }
 
 #[tokio::test]

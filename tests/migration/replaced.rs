@@ -327,6 +327,24 @@ fn the_members_of_a_module_and_the_owner_of_a_cycle_are_told_as_missing() {
     }
 }
 
+/// The Community Edition of v1 serves both, and v2 has neither.
+#[test]
+fn invitations_and_sticky_notes_stay_on_v1() {
+    for (method, path) in [
+        ("GET", "invitations/"),
+        ("POST", "invitations/"),
+        ("GET", "invitations/00000000-0000-4000-e000-000000000001/"),
+        ("GET", "stickies/"),
+        ("PATCH", "stickies/00000000-0000-4000-e000-000000000001/"),
+    ] {
+        let path = format!("/api/v1/workspaces/acme/{path}");
+        let told = replacement(&PLAN, method, &path, None).expect("a call of v1").expect("a replacement");
+        assert_eq!(told.extent, "none", "{method} {path}");
+        assert!(told.reason.as_ref().is_some_and(|why| why.ends_with("it stays on v1.")), "{method} {path}");
+        assert!(told.changes.iter().all(|change| !change.contains("no such path")), "{:?}", told.changes);
+    }
+}
+
 /// v1 makes the item without a state (`items_create_state_null`).
 #[test]
 fn a_null_that_v2_refuses_is_left_out() {

@@ -237,3 +237,31 @@ async fn trap_38_a_clash_of_external_pairs_is_409_and_passes_no_id_on() {
         scene.v1.finish();
     }
 }
+
+/// Without a source there is no pair (O41), but for v1 no source is the same as no source. For labels v1 checks only
+/// whole pairs (`labels_patch_external_id_only_to_duplicate`).
+#[tokio::test]
+async fn trap_38_an_id_that_another_record_without_a_source_has_is_refused_with_the_reason() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    for (resource, is_refused) in [("states", true), ("cycles", true), ("modules", true), ("labels", false)] {
+        let records = web(&format!("{resource}/"));
+        gateway.post("ada", &records, json!({"name": "n", "color": "#000", "external_id": "e1"})).await.expect(201);
+        let sourced = json!({"name": "s", "color": "#000", "external_id": "z", "external_source": "gh"});
+        gateway.post("ada", &records, sourced).await.expect(201);
+        let other = gateway.post("ada", &records, json!({"name": "m", "color": "#000"})).await.expect(201);
+        let one = format!("{records}{}/", other.text("id"));
+        for body in [json!({"external_id": "e1"}), json!({"external_id": "e1", "external_source": null})] {
+            let answer = gateway.patch("ada", &one, body).await;
+            if is_refused {
+                let detail = answer.expect_problem(409, "conflict").text("detail");
+                assert!(detail.contains("no external_source either"), "{resource}: {detail}");
+            } else {
+                answer.expect(200);
+            }
+        }
+        gateway.patch("ada", &one, json!({"external_id": "e1", "external_source": "gh"})).await.expect(200);
+        // One half that completes the pair of another record.
+        let answer = gateway.patch("ada", &one, json!({"external_id": "z"})).await;
+        assert_eq!(answer.status, if is_refused { 409 } else { 200 }, "{resource}: {}", answer.json);
+    }
+}

@@ -233,6 +233,27 @@ async fn trap_38_a_pair_that_two_items_have_is_taken_too() {
     assert_eq!(at_v1(&gateway, &three).await["external_source"], Value::Null);
 }
 
+/// No list shows the item that has the pair (`archived_external_pair_conflict`), so the refusal says it.
+#[tokio::test]
+async fn trap_38_the_pair_of_an_archived_item_is_taken_with_the_reason() {
+    let gateway = recorded().await;
+    let pair = json!({"name": "n", "external_id": "e", "external_source": "gh"});
+    let archived = new_item(&gateway, pair.clone()).await.text("id");
+    gateway.post("ada", &format!("{}archive/", one(&archived)), json!({})).await.expect(200);
+    let found = gateway.get("ada", &format!("{ITEMS}?external_id=e&external_source=gh")).await.expect(200);
+    assert!(found.data().is_empty(), "{}", found.json);
+    let bare = one(&new_item(&gateway, json!({"name": "m"})).await.text("id"));
+    let half = one(&new_item(&gateway, json!({"name": "h", "external_id": "e"})).await.text("id"));
+    for answer in [
+        gateway.post("ada", ITEMS, pair.clone()).await,
+        gateway.patch("ada", &bare, pair.clone()).await,
+        gateway.patch("ada", &half, json!({"external_source": "gh"})).await,
+    ] {
+        let detail = answer.expect_problem(409, "conflict").text("detail");
+        assert!(detail.contains("archived ones count"), "{detail}");
+    }
+}
+
 /// Without a source there is no pair (O41), but for v1 no source is the same as no source.
 #[tokio::test]
 async fn trap_38_an_id_that_another_item_without_a_source_has_is_refused_with_the_reason() {

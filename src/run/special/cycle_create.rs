@@ -43,7 +43,7 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
             return Err(take_back(job, id, refusal).await);
         }
     }
-    let v1 = job.read_record(resource, id).await.map_err(&failed)?;
+    let v1 = job.read_created(resource, id, "").await.map_err(&failed)?;
     confirm::check(resource, &outgoing.body, &v1).confirm(resource).map_err(&failed)?;
     job.keep(resource, id, &outgoing, &v1).await.map_err(&failed)?;
     create::finish(job, write, &v1).await.map_err(failed)

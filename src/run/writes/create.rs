@@ -50,7 +50,7 @@ pub(in crate::run) async fn create_given(
     let id = id_of(&answer)?;
     let failed = created_but(id);
     let v1 = if outgoing.after_create.is_empty() {
-        job.read_record(resource, id).await.map_err(&failed)?
+        job.read_created(resource, id, "").await.map_err(&failed)?
     } else {
         // v1 ignores these fields in a create (trap 22); the answer to the PATCH is the stored record.
         job.patch(resource, id, &outgoing.after_create).await.map_err(&failed)?

@@ -13,7 +13,11 @@ use crate::units::now_micros;
 use crate::v1::{Doubt, Method, NotDone, Outcome, PreSendCheckFuture, Room, V1Error, V1Request, V1Response};
 use serde_json::Value;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 use uuid::Uuid;
+
+/// Pauses between reads of a new record that v1 does not show yet.
+const UNTIL_SHOWN: [Duration; 3] = [Duration::from_millis(100), Duration::from_millis(400), Duration::from_secs(1)];
 
 impl Job {
     /// Sends a POST to the collection; returns the members of the answer.
@@ -115,7 +119,7 @@ impl Job {
         }
     }
 
-    /// Sends a GET of one record: only this shows the stored record after a create (trap 20, `items_create_minimal`).
+    /// Sends a GET of one record.
     pub(in crate::run) async fn read_record(&self, resource: &Resource, id: Uuid) -> Result<Members, Refusal> {
         self.read_record_fields(resource, id, "").await
     }
@@ -127,18 +131,32 @@ impl Job {
         id: Uuid,
         query: &str,
     ) -> Result<Members, Refusal> {
+        shown_record(&self.get_record(resource, id, query).await?, id)
+    }
+
+    /// Like [`Job::read_record_fields`], for a record that v1 has just created: only this shows the stored record
+    /// (trap 20, `items_create_minimal`). A v1 that reads from a replica of its database does not show the record for a
+    /// moment; so a 404 is followed by further reads.
+    pub(in crate::run) async fn read_created(
+        &self,
+        resource: &Resource,
+        id: Uuid,
+        query: &str,
+    ) -> Result<Members, Refusal> {
+        for pause in UNTIL_SHOWN {
+            let answer = self.get_record(resource, id, query).await?;
+            if answer.status != 404 || self.call.ctx.remaining() <= pause {
+                return shown_record(&answer, id);
+            }
+            tokio::time::sleep(pause).await;
+        }
+        self.read_record_fields(resource, id, query).await
+    }
+
+    async fn get_record(&self, resource: &Resource, id: Uuid, query: &str) -> Result<V1Response, Refusal> {
         let request = V1Request::get(self.record_path(resource, id)?, query);
         let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await;
-        let answer = answer.map_err(|refusal| self.noting_lost_key(refusal))?;
-        if !answer.is_success() {
-            return Err(Refusal::upstream(
-                "The record could not be read back.",
-                format!("status {}", answer.status),
-            ));
-        }
-        let record = members(&answer)?;
-        same_record(id_of(&record)?, id)?;
-        Ok(record)
+        answer.map_err(|refusal| self.noting_lost_key(refusal))
     }
 
     /// Waits until v1's quota has room for the calls of the whole write, and reserves it: a write of several calls
@@ -333,6 +351,16 @@ fn is_of(resource: &Resource, shown: &Members, id: Uuid) -> bool {
     // v1 answers the update of a module without its id (trap 20, `modules_patch_name`).
     let nameless = !shown.contains_key("id") && resource.is(Known::Modules);
     nameless || id_of(shown).is_ok_and(|shown| shown == id)
+}
+
+/// Returns the members of the record `id` in the answer to a read of it.
+fn shown_record(answer: &V1Response, id: Uuid) -> Result<Members, Refusal> {
+    if !answer.is_success() {
+        return Err(Refusal::upstream("The record could not be read back.", format!("status {}", answer.status)));
+    }
+    let record = members(answer)?;
+    same_record(id_of(&record)?, id)?;
+    Ok(record)
 }
 
 /// Checks that v1 answers with the requested record.

@@ -96,31 +96,19 @@ impl SentExternal {
 
 /// Returns the record that already has the pair that a create sends. Half pairs are not checked
 /// (`states_create_half_external_again`).
-pub(crate) fn pair_holder<'w>(body: &Body, records: impl Iterator<Item = (Id, &'w External)>) -> Option<Id> {
+pub(crate) fn pair_holder<'w>(body: &Body, mut records: impl Iterator<Item = (Id, &'w External)>) -> Option<Id> {
     let source = body.truthy("external_source")?;
     let id = body.truthy("external_id")?;
-    holder(&source, &id, records)
+    let holds = |external: &External| {
+        external.source.as_deref() == Some(source.as_str()) && external.id.as_deref() == Some(id.as_str())
+    };
+    records.find(|(_, external)| holds(external)).map(|(holder, _)| holder)
 }
 
 /// Checks whether an update would take the pair of another record. Only a changed `external_id` is checked
-/// (`items_patch_source_to_duplicate_pair_accepted`). A missing source is the source of the record itself;
-/// without any source there is no conflict (`labels_patch_external_id_only_to_duplicate`).
+/// (`items_patch_source_to_duplicate_pair_accepted`). A missing source is the source of the record itself. v1 leaves
+/// the comparison to its database, for which no source is the same as no source.
 pub(crate) fn pair_taken<'w>(
-    body: &Body,
-    own: &External,
-    records: impl Iterator<Item = (Id, &'w External)>,
-) -> bool {
-    let Some(id) = changed_id(body, own) else {
-        return false;
-    };
-    let source =
-        if body.get("external_source").is_some() { body.truthy("external_source") } else { own.source.clone() };
-    source.is_some_and(|source| holder(&source, &id, records).is_some())
-}
-
-/// Like [`pair_taken`], for a work item. v1 leaves the comparison to its database, for which no source is the same as
-/// no source; its code for labels differs.
-pub(crate) fn item_pair_taken<'w>(
     body: &Body,
     own: &External,
     mut records: impl Iterator<Item = (Id, &'w External)>,
@@ -136,15 +124,19 @@ pub(crate) fn item_pair_taken<'w>(
     records.any(|(_, external)| external.source == source && external.id.as_deref() == Some(id.as_str()))
 }
 
+/// Like [`pair_taken`], for a label: v1 checks only a pair of which the body has both halves
+/// (`labels_patch_external_duplicate`, `labels_patch_external_id_only_to_duplicate`).
+pub(crate) fn label_pair_taken<'w>(
+    body: &Body,
+    own: &External,
+    records: impl Iterator<Item = (Id, &'w External)>,
+) -> bool {
+    changed_id(body, own).is_some() && pair_holder(body, records).is_some()
+}
+
 /// Returns the `external_id` of an update that differs from the record's own.
 fn changed_id(body: &Body, own: &External) -> Option<String> {
     body.truthy("external_id").filter(|id| own.id.as_deref() != Some(id.as_str()))
-}
-
-fn holder<'w>(source: &str, id: &str, mut records: impl Iterator<Item = (Id, &'w External)>) -> Option<Id> {
-    records
-        .find(|(_, external)| external.source.as_deref() == Some(source) && external.id.as_deref() == Some(id))
-        .map(|(holder, _)| holder)
 }
 
 /// Returns the refusal of a name that another record of the project has. v1 finds the conflict under the trimmed name,
@@ -168,5 +160,36 @@ pub(crate) fn sent_created_at(body: &Body) -> Result<Option<Timestamp>, Reply> {
             values::instant(text, &TimeZone::UTC).map(Some).ok_or_else(Reply::bad_detail)
         }
         Some(_) => Err(Reply::bad_detail()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn external(source: Option<&str>, id: &str) -> External {
+        External { source: source.map(str::to_owned), id: Some(id.to_owned()) }
+    }
+
+    #[test]
+    fn a_half_of_a_pair_in_an_update_is_completed_by_the_record_but_not_for_a_label() {
+        let others = [external(None, "e"), external(Some(""), "b"), external(Some("gh"), "z")];
+        for (own, sent, taken, label_taken) in [
+            (None, json!({"external_id": "e"}), true, false),
+            (Some("gh"), json!({"external_id": "e", "external_source": null}), true, false),
+            (None, json!({"external_id": "b", "external_source": ""}), true, false),
+            (None, json!({"external_id": "b"}), false, false),
+            (Some("gh"), json!({"external_id": "z"}), true, false),
+            (None, json!({"external_id": "z", "external_source": "gh"}), true, true),
+            (None, json!({"external_id": "z", "external_source": "gl"}), false, false),
+            (None, json!({"external_source": "gh"}), false, false),
+            (None, json!({"external_id": "own"}), false, false),
+        ] {
+            let own = external(own, "own");
+            let body = Body::parse(sent.to_string().as_bytes(), Some("application/json")).expect("a body");
+            let others = || others.iter().map(|external| (Id::nil(), external));
+            assert_eq!(pair_taken(&body, &own, others()), taken, "{own:?} {sent}");
+            assert_eq!(label_pair_taken(&body, &own, others()), label_taken, "label {own:?} {sent}");
+        }
     }
 }

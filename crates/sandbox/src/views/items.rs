@@ -6,7 +6,7 @@ use jiff::civil::Date;
 use uuid::Uuid;
 
 use crate::door::auth::{ADMIN, MEMBER};
-use crate::door::call::{Call, SentExternal, item_pair_taken, pair_holder, sent_created_at};
+use crate::door::call::{Call, SentExternal, pair_holder, pair_taken, sent_created_at};
 use crate::door::http::{Answer, Reply};
 use crate::forms::fields::FULL;
 use crate::forms::html;
@@ -286,7 +286,7 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     let mut fields = fields(Form::update(&body)?, call, world)?;
     check(&mut fields, world, item.project)?;
     let others = world.items.of(item.project).filter(|i| i.id != item.id).map(|i| (i.id, &i.external));
-    if item_pair_taken(&body, &item.external, others) {
+    if pair_taken(&body, &item.external, others) {
         // The answer has the id of the item being changed (`items_patch_external_duplicate`).
         return Err(Reply::external_taken("Issue", item.id));
     }

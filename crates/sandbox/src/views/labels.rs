@@ -4,7 +4,7 @@
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::door::call::{Call, SentExternal, name_taken, pair_holder, pair_taken};
+use crate::door::call::{Call, SentExternal, label_pair_taken, name_taken, pair_holder};
 use crate::door::http::{Answer, Reply};
 use crate::forms::fields::{FULL, Row};
 use crate::forms::validate::{Form, SentValue, Text};
@@ -143,7 +143,7 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     let body = call.body()?;
     let fields = fields(Form::update(&body)?, world)?;
     let others = world.labels.of(label.home).filter(|l| l.id != label.id).map(|l| (l.id, &l.external));
-    if pair_taken(&body, &label.external, others) {
+    if label_pair_taken(&body, &label.external, others) {
         return Err(Reply::external_taken("Label", label.id));
     }
     fields.name.store(&mut label.name);

@@ -177,6 +177,8 @@ mod tests {
         for (status, body, expected) in [
             (400, r#"{"name": ["This field is required."]}"#, "not done"),
             (400, "{}", "unknown"),
+            (400, r#"{"error": "The required key does not exist."}"#, "unknown"),
+            (400, r#"{"error": "The payload is not valid"}"#, "not done"),
             (401, r#"{"detail": "Authentication credentials were not provided."}"#, "not done"),
             (403, r#"{"detail": "Given API token is not valid"}"#, "not done"),
             (404, r#"{"error": "The requested resource does not exist."}"#, "not done"),

@@ -85,19 +85,23 @@ fn refusal_of_body(answer: &V1Response) -> Option<Refusal> {
 }
 
 /// Checks whether a 4xx is v1's own, by the statuses and words that the recordings show. v1 gives it before it stores
-/// anything. The 400s that leave something behind (trap 17) are answers to members that are never sent. v1 says "not
-/// found" in other words only below `activities/`, which is never called here (`errors_404_message_code`).
+/// anything, except [`NO_KEY`]. The 400s that leave something behind (trap 17) are answers to members that are never
+/// sent. v1 says "not found" in other words only below `activities/`, which is never called here
+/// (`errors_404_message_code`).
 pub(super) fn speaks_as_v1(answer: &V1Response) -> bool {
     let said = answer.is_json.then(|| serde_json::from_slice::<Map<String, Value>>(&answer.body).ok()).flatten();
     let Some(said) = said else { return false };
     let sentence = |key: &str| said.get(key).is_some_and(Value::is_string);
     match answer.status {
         // An object by field: `{"name": ["…"]}` (`states_create_empty_object`).
-        400 => !said.is_empty(),
+        400 => !said.is_empty() && said.get("error").and_then(Value::as_str) != Some(NO_KEY),
         401 | 403 | 404 | 405 | 409 | 413 | 415 => sentence("error") || sentence("detail"),
         _ => false,
     }
 }
+
+/// The `error` of v1's handler of errors when v1's own code misses a key. It may have stored the write before.
+const NO_KEY: &str = "The required key does not exist.";
 
 /// The `error` of v1's router for a path that it does not have (`errors_unknown_path`).
 pub const NO_SUCH_PATH: &str = "Page not found.";

@@ -111,7 +111,7 @@ async fn make<'j>(
         Some(Value::String(_)) => format!("{}&expand=estimate_point", work_items::WHOLE),
         _ => work_items::WHOLE.to_owned(),
     };
-    let mut stored = job.read_record_fields(resource, id, &query).await.map_err(|refusal| {
+    let mut stored = job.read_created(resource, id, &query).await.map_err(|refusal| {
         let what = format!("The service behind told the id {id} for the new work item, but did not show the item.");
         let timed_out = refusal.status() == 504;
         Doubt { timed_out, ..Doubt::answered(what, format!("{refusal:?}")) }.refusal()

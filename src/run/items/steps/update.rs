@@ -26,6 +26,9 @@ use crate::v2::body::Given;
 use serde_json::Value;
 use uuid::Uuid;
 
+/// The words for v1's own 409 about a pair (`archived_external_pair_conflict`).
+const TAKEN: &str = "Another work item of this project (archived ones count) has this external pair.";
+
 pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let id = job.pk()?;
     let item_in_fresh_index = job.item_in_fresh_index(id);
@@ -198,7 +201,7 @@ async fn check_pair(job: &InProject<'_>, stored: &Item, given: &Given) -> Result
     request.query.push_str("&fields=id");
     let answer = job.runner.client.call(job.key(), request, &job.call.ctx).await;
     let answer = answer.map_err(|lost| lost.refusal())?;
-    let taken = || Refusal::Conflict { detail: "Another work item of this project has this external pair.".into() };
+    let taken = || Refusal::Conflict { detail: TAKEN.into() };
     if let Some(refusal) = refusal_of_status(&answer) {
         // Two items that share the pair already are a 500 (trap 47, `items_find_by_shared_external_pair`).
         let doubled = answer.status == 500 && has_pair(job, id, source).await?;
