@@ -53,9 +53,9 @@ impl Job {
         self.is_short_for(self.key())
     }
 
-    /// Checks whether the quota of this call's key is counted, so that waiting for it makes sense.
+    /// Checks whether a quota of this call's key, or of all keys, is counted, so that waiting for it makes sense.
     fn is_paced(&self) -> bool {
-        self.runner.client.budget.paces(self.key().id())
+        self.runner.client.budget.is_limited(self.key().id())
     }
 
     /// Returns the refusal of a read that needs more of v1's quota than there is.

@@ -224,12 +224,12 @@ impl Window {
             self.closed = self.closed.max(Some(now + wait));
             return Counted::Closed(wait);
         }
-        self.unexplained = 0;
         let uncounted = matches!(told.status, 401 | 403) && self.told.is_some() && told.remaining.is_none();
         if uncounted {
             // v1 refused it before its throttle counted it (`throttle_forbidden_is_not_counted`).
             return Counted::No;
         }
+        self.unexplained = 0;
         self.count(1, now + self.length, false);
         if let Some(remaining) = told.remaining {
             self.correct(remaining, told.reset, now);
