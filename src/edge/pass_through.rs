@@ -8,7 +8,7 @@
 
 use super::body::{self, Body, Watch, watched};
 use super::forwarding::{request_headers, strip_hop_by_hop};
-use super::layers::{REQUEST_ID, TRACE_IDS, TRACE_STATE};
+use super::layers::{REQUEST_ID, TRACE_IDS, TRACE_STATE, without_body};
 use super::problem;
 use super::public_base::PublicBase;
 use crate::context::{Context, Note};
@@ -168,7 +168,8 @@ impl PassThrough {
         let notices = self.notices.as_ref();
         let notice = notices.and_then(|of| of.of(request.method(), request.uri(), request.headers()));
         if let Some(gone) = notice.as_ref().and_then(|notice| notice.refusal(&request, &context.request_id)) {
-            return Ok(gone);
+            let bare = *request.method() == Method::HEAD;
+            return Ok(if bare { without_body(gone) } else { gone });
         }
         // v1 serves few requests at once. A request whose body does not arrive would take the place of another. So no
         // connection is opened until the beginning of the body has arrived.
