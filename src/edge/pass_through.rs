@@ -18,7 +18,7 @@ use crate::settings::{HttpAddress, PublicSettings, UpstreamSettings};
 use crate::tally::Outcome;
 use crate::trace::{Detail, new_span};
 use futures_util::future::BoxFuture;
-use http::header::TRANSFER_ENCODING;
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::uri::{Authority, Parts, PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, request};
 use http_body::Body as _;
@@ -407,7 +407,12 @@ impl Watch for Progress {
 
 fn returned(response: Response<Incoming>) -> Response<Body> {
     let mut response = response.map(body::incoming);
-    strip_hop_by_hop(response.headers_mut());
+    let headers = response.headers_mut();
+    // The chunks say how long the body is (RFC 9112, 6.3); with both, the client would get as much as the length says.
+    if headers.contains_key(TRANSFER_ENCODING) {
+        headers.remove(CONTENT_LENGTH);
+    }
+    strip_hop_by_hop(headers);
     response
 }
 

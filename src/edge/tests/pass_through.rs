@@ -108,6 +108,17 @@ async fn chunks_and_trailers_cross_both_ways() {
 }
 
 #[tokio::test]
+async fn an_answer_in_chunks_is_whole_whatever_length_it_names() {
+    let upstream = RawUpstream::answering(
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+    )
+    .await;
+    let answer = before(&upstream).await.get("/api/v1/x/").await;
+    assert_eq!((answer.status(), answer.header("content-length")), (200, ""));
+    assert_eq!(String::from_utf8_lossy(&answer.body), "5\r\nhello\r\n0\r\n\r\n");
+}
+
+#[tokio::test]
 async fn a_v1_that_is_not_there_is_unavailable() {
     let answer = Gateway::start(|_| {}).await.get("/api/v1/x/").await;
     assert_eq!((answer.status(), answer.code().as_str()), (503, "upstream_unavailable"));
