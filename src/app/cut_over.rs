@@ -132,7 +132,7 @@ impl Compared {
 }
 
 /// Observer of writes to the deployment's own v2. They change the data that v1 shows, like pass-through writes to v1.
-/// The paths are the same after their prefix.
+/// The paths are the same after their prefix. Neither v1's order of checks nor its rules for keys hold there.
 struct NativeWrites(ForeignWrites);
 
 fn of_v1(path: &str) -> String {

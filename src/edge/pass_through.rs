@@ -4,11 +4,12 @@
 //! Uses HTTP/1.1 only, with one exchange a connection, so that a large transfer never blocks other requests.
 //!
 //! May use: `context`, `refusal`, `settings`, `tally`, `trace`, `hop`, `edge::body`, `edge::forwarding`,
-//! `edge::layers`, `edge::problem`, `edge::public_base`.
+//! `edge::layers`, `edge::observers`, `edge::problem`, `edge::public_base`.
 
 use super::body::{self, Body, Watch, watched};
 use super::forwarding::{request_headers, strip_hop_by_hop};
 use super::layers::{REQUEST_ID, TRACE_IDS, TRACE_STATE, without_body};
+use super::observers::{CallObserver, Unobserved, Write, WriteObserver};
 use super::problem;
 use super::public_base::PublicBase;
 use crate::context::{Context, Note};
@@ -28,54 +29,11 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Observer of writes on the pass-through; it invalidates cache entries that a write may change.
-pub trait WriteObserver: Send + Sync + 'static {
-    /// Checks whether an answer with this status and these headers proves that a write to `path` changed nothing. By
-    /// default no answer does.
-    fn is_refusal(&self, path: &str, status: StatusCode, headers: &HeaderMap) -> bool {
-        let _ = (path, status, headers);
-        false
-    }
-    /// Notes that a write to `path` was carried out, or may have been: it was answered, failed, or was abandoned by its
-    /// client. Called before the client gets the answer. The returned future ends when the other gateway processes know
-    /// of the write; nobody needs to wait for it.
-    fn after_write(&self, path: &str) -> BoxFuture<'static, ()>;
-    /// Notes that v1 has confirmed the deletion of the record at `path`. Awaited before the client gets the answer. By
-    /// default it does nothing.
-    fn deleted(&self, path: &str) -> BoxFuture<'static, ()> {
-        let _ = path;
-        Box::pin(std::future::ready(()))
-    }
-}
-
 /// Time for which an idle connection to v1 is kept.
 const IDLE: Duration = Duration::from_secs(90);
 
 /// When a connection breaks this soon after a request was sent, v1 may have closed it before the request arrived.
 const AT_ONCE: Duration = Duration::from_secs(1);
-
-struct Unobserved;
-
-impl WriteObserver for Unobserved {
-    fn after_write(&self, _path: &str) -> BoxFuture<'static, ()> {
-        Box::pin(std::future::ready(()))
-    }
-}
-
-/// Observer of every call on the pass-through, because each call uses the quota of its key.
-pub trait CallObserver: Send + Sync + 'static {
-    /// Notes that a call with these headers is about to be sent.
-    fn sent(&self, headers: &HeaderMap, context: &Context) -> Box<dyn CallInFlight>;
-}
-
-/// A call in flight on the pass-through. When it is dropped without a method call, the client has left before the
-/// answer.
-pub trait CallInFlight: Send {
-    /// Notes that v1 has answered.
-    fn answered(self: Box<Self>, status: u16, headers: &HeaderMap);
-    /// Notes that v1 has not answered, and why.
-    fn unanswered(self: Box<Self>, why: Outcome);
-}
 
 /// Notice about the end of v1 for one call.
 #[derive(Debug, Clone, Default)]
@@ -175,8 +133,8 @@ impl PassThrough {
         // connection is opened until the beginning of the body has arrived.
         let (parts, body) = request.into_parts();
         let body = body::begun(body).await?;
-        let write = Write::begin(&self.observer, &parts.method, parts.uri.path());
-        let writes = write.is_some();
+        let writes = !matches!(parts.method, Method::GET | Method::HEAD | Method::OPTIONS);
+        let write = if writes { Write::begin(&self.observer, &parts) } else { None };
         let (may_repeat, begun) = (!writes && body.is_end_stream(), Instant::now());
         let mut answer = self.exchange(&parts, body, context).await;
         self.repetitions.earn();
@@ -336,42 +294,6 @@ impl Target {
         parts.authority = Some(self.authority.clone());
         parts.path_and_query = Some(path);
         Uri::from_parts(parts).map_err(Refusal::internal)
-    }
-}
-
-/// A write in flight. When it is dropped without a method call, the client has left before the answer.
-struct Write {
-    observer: Arc<dyn WriteObserver>,
-    path: String,
-    is_over: bool,
-}
-
-impl Write {
-    fn begin(observer: &Arc<dyn WriteObserver>, method: &Method, path: &str) -> Option<Self> {
-        if matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
-            return None;
-        }
-        Some(Self { observer: observer.clone(), path: path.to_owned(), is_over: false })
-    }
-
-    /// Ends a write that v1 has certainly not carried out.
-    fn ended_without_effect(mut self) {
-        self.is_over = true;
-    }
-
-    /// Ends a write that v1 has, or may have, carried out. The future ends when other gateway processes know of it.
-    fn ended(mut self) -> BoxFuture<'static, ()> {
-        self.is_over = true;
-        self.observer.after_write(&self.path)
-    }
-}
-
-impl Drop for Write {
-    fn drop(&mut self) {
-        if !self.is_over {
-            // Nobody waits for the other processes any more.
-            drop(self.observer.after_write(&self.path));
-        }
     }
 }
 

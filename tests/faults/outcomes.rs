@@ -1,7 +1,7 @@
 //! Answers to a write when v1's answer is wrong or missing: never permission to repeat the request blindly, and
 //! success only when v1 shows the requested record.
 
-use crate::scene::{ADA, BOB, CARD, PROJECT, SECRET, Scene, V1, card, id, list, list_target, record, web};
+use crate::scene::{ADA, BOB, CARD, PROJECT, SECRET, Scene, THROUGH, V1, card, id, list, list_target, record, web};
 use crate::support::gateway::{Answer, Gateway};
 use crate::support::scripted::{Exchange, ScriptedV1};
 use serde_json::{Value, json};
@@ -283,6 +283,32 @@ async fn the_problem_of_a_read_says_nothing_of_writes() {
         assert!(read.status >= 400, "{what}");
         let detail = read.text("detail").to_lowercase();
         assert!(!detail.contains("write") && !detail.contains("carried out"), "{what}: {detail}");
+        scene.v1.finish();
+    }
+}
+
+/// Writes on the pass-through that v1 never carried out: v1 refuses what has no key, and a server before it refuses
+/// what it cannot read.
+#[tokio::test]
+async fn a_pass_through_write_that_v1_cannot_have_carried_out_keeps_what_is_kept() {
+    let (path, through) = (format!("{V1}labels/"), format!("{THROUGH}labels/"));
+    let (bad_gateway, too_large) = ((502, "<h1>Bad Gateway</h1>"), (400, "<h1>Header Too Large</h1>"));
+    for (headers, (status, page), kept) in [
+        (vec![], bad_gateway, true),
+        (vec![("x-api-key", "")], bad_gateway, true),
+        (vec![("authorization", "Bearer ada")], bad_gateway, true),
+        (vec![("x-api-key", "ada")], too_large, true),
+        (vec![("x-api-key", "ada")], (414, ""), true),
+        (vec![("x-api-key", "ada")], bad_gateway, false),
+    ] {
+        let scene = Scene::new().await;
+        let read = list("labels", &[label(json!({"name": "bug"}))]);
+        scene.expect(read.times(if kept { 1 } else { 2 }));
+        scene.expect(Exchange::post(&path).html(status, page));
+        scene.get("labels/").await.expect(200);
+        scene.gateway.send_bare("POST", &through, &headers).await.expect(status);
+        let calls = scene.get("labels/").await.expect(200).calls();
+        assert_eq!(calls == 0, kept, "{headers:?} {status}: {calls} calls");
         scene.v1.finish();
     }
 }
