@@ -40,6 +40,10 @@ impl WriteObserver for ForeignWrites {
         is_refused_at_the_door(path, status.as_u16(), headers)
     }
 
+    fn carry_out(&self, work: BoxFuture<'static, ()>) {
+        drop(self.runner.spawn_write(work));
+    }
+
     fn after_write(&self, path: &str) -> BoxFuture<'static, ()> {
         let Some(touched) = TouchedPlace::by(path) else { return Box::pin(std::future::ready(())) };
         touched.tell(&self.changes);

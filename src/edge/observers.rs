@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::tally::Outcome;
 use futures_util::future::BoxFuture;
 use http::request::Parts;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, Method, StatusCode};
 use std::sync::Arc;
 
 /// Observer of writes on the pass-through; it invalidates cache entries that a write may change.
@@ -23,8 +23,12 @@ pub trait WriteObserver: Send + Sync + 'static {
         let _ = (path, status, headers);
         false
     }
-    /// Notes that a write to `path` was carried out, or may have been: it was answered, failed, or was abandoned by its
-    /// client. Called before the client gets the answer. The returned future ends when the other gateway processes know
+    /// Runs `work`, which carries out a write, to its end, even when the client of the write leaves.
+    fn carry_out(&self, work: BoxFuture<'static, ()>) {
+        tokio::spawn(work);
+    }
+    /// Notes that a write to `path` was carried out, or may have been: it was answered, failed, or was given up. Called
+    /// before the client gets the answer. The returned future ends when the other gateway processes know
     /// of the write; nobody needs to wait for it.
     fn after_write(&self, path: &str) -> BoxFuture<'static, ()>;
     /// Notes that v1 has confirmed the deletion of the record at `path`. Awaited before the client gets the answer. By
@@ -59,11 +63,11 @@ pub trait CallInFlight: Send {
     fn unanswered(self: Box<Self>, why: Outcome);
 }
 
-/// A write in flight. When it is dropped without a method call, the client has left before the answer.
+/// A write in flight. When it is dropped without a method call, it was given up before the answer.
 pub(super) struct Write {
     observer: Arc<dyn WriteObserver>,
-    /// Path of the request.
-    pub(super) path: String,
+    method: Method,
+    path: String,
     is_over: bool,
 }
 
@@ -71,19 +75,37 @@ impl Write {
     /// Begins a write; none when the server behind will certainly refuse it.
     pub(super) fn begin(observer: &Arc<dyn WriteObserver>, request: &Parts) -> Option<Self> {
         let observed = observer.may_be_carried_out(&request.headers);
-        let path = || request.uri.path().to_owned();
-        observed.then(|| Self { observer: observer.clone(), path: path(), is_over: false })
+        observed.then(|| Self {
+            observer: observer.clone(),
+            method: request.method.clone(),
+            path: request.uri.path().to_owned(),
+            is_over: false,
+        })
     }
 
-    /// Ends a write that v1 has certainly not carried out.
-    pub(super) fn ended_without_effect(mut self) {
+    /// Ends a write that was answered. The future ends when other gateway processes know of the write, and when a
+    /// confirmed deletion is noted.
+    pub(super) fn answered(mut self, status: StatusCode, headers: &HeaderMap) -> BoxFuture<'static, ()> {
         self.is_over = true;
+        if self.observer.is_refusal(&self.path, status, headers) {
+            return Box::pin(std::future::ready(()));
+        }
+        let announced = self.observer.after_write(&self.path);
+        let is_deleted = self.method == Method::DELETE && status == StatusCode::NO_CONTENT;
+        let noted = is_deleted.then(|| self.observer.deleted(&self.path));
+        Box::pin(async move {
+            announced.await;
+            if let Some(noted) = noted {
+                noted.await;
+            }
+        })
     }
 
-    /// Ends a write that v1 has, or may have, carried out. The future ends when other gateway processes know of it.
-    pub(super) fn ended(mut self) -> BoxFuture<'static, ()> {
+    /// Ends a write without an answer. The future ends when other gateway processes know of the write, unless nothing
+    /// `was_sent`.
+    pub(super) fn unanswered(mut self, was_sent: bool) -> BoxFuture<'static, ()> {
         self.is_over = true;
-        self.observer.after_write(&self.path)
+        if was_sent { self.observer.after_write(&self.path) } else { Box::pin(std::future::ready(())) }
     }
 }
 

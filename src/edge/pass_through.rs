@@ -4,10 +4,11 @@
 //! Uses HTTP/1.1 only, with one exchange a connection, so that a large transfer never blocks other requests.
 //!
 //! May use: `context`, `refusal`, `settings`, `tally`, `trace`, `hop`, `edge::body`, `edge::forwarding`,
-//! `edge::layers`, `edge::observers`, `edge::problem`, `edge::public_base`.
+//! `edge::intake`, `edge::layers`, `edge::observers`, `edge::problem`, `edge::public_base`.
 
 use super::body::{self, Body, Watch, watched};
 use super::forwarding::{request_headers, strip_hop_by_hop};
+use super::intake::Holding;
 use super::layers::{REQUEST_ID, TRACE_IDS, TRACE_STATE, without_body};
 use super::observers::{CallObserver, Unobserved, Write, WriteObserver};
 use super::problem;
@@ -17,17 +18,17 @@ use crate::hop::{Hop, HopError, HopSettings, Instance, Retries, Versions, chain}
 use crate::refusal::Refusal;
 use crate::settings::{HttpAddress, PublicSettings, UpstreamSettings};
 use crate::tally::Outcome;
-use crate::trace::{Detail, new_span};
-use futures_util::future::BoxFuture;
+use crate::trace::{Detail, Trace, new_span};
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::uri::{Authority, Parts, PathAndQuery, Scheme};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, request};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri, request};
 use http_body::Body as _;
 use hyper::body::Incoming;
 use parking_lot::Mutex;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
 
 /// Time for which an idle connection to v1 is kept.
 const IDLE: Duration = Duration::from_secs(90);
@@ -72,6 +73,8 @@ pub struct PassThrough {
     target: Target,
     head_timeout: Duration,
     public: PublicSettings,
+    /// Time that v1 gets to answer a write after its client has left.
+    pub(crate) late_write: Duration,
     /// Observer of writes.
     pub(crate) observer: Arc<dyn WriteObserver>,
     /// Observer of all calls.
@@ -95,6 +98,7 @@ impl PassThrough {
             target,
             head_timeout: upstream.pass_through_timeout,
             public,
+            late_write: upstream.pass_through_timeout,
             observer: Arc::new(Unobserved),
             calls: None,
             admit: |_| Ok(()),
@@ -136,17 +140,16 @@ impl PassThrough {
         let writes = !matches!(parts.method, Method::GET | Method::HEAD | Method::OPTIONS);
         let write = if writes { Write::begin(&self.observer, &parts) } else { None };
         let (may_repeat, begun) = (!writes && body.is_end_stream(), Instant::now());
-        let mut answer = self.exchange(&parts, body, context).await;
+        let mut answer = match write {
+            Some(write) => self.carry_out(write, &parts, body, context).await,
+            None => self.exchange(&parts, body, context).await,
+        };
         self.repetitions.earn();
         // A server may close a kept connection just when a request arrives. When the connection breaks later, v1 was
         // already working on the request.
         let broke = matches!(&answer, Err(Failure::Broken(_))) && begun.elapsed() < AT_ONCE;
         if may_repeat && broke && self.repetitions.take() {
             answer = self.exchange(&parts, body::empty(), context).await;
-        }
-        if let Some(write) = write {
-            let ended = self.end(write, &parts.method, &answer);
-            ended.await;
         }
         let mut answer = answer.map(returned).map_err(|failure| failure.refusal(writes))?;
         if let Some(notice) = notice {
@@ -155,68 +158,75 @@ impl PassThrough {
         Ok(answer)
     }
 
-    /// Ends a write with this answer. The future ends when other gateway processes know of the write, and when a
-    /// confirmed deletion is noted.
-    fn end(
+    /// Carries out a write in a task of its own: v1 goes on with a write whose client has left, and only its answer
+    /// says what became of it. Once the client has left, v1 gets the time of a late write to answer.
+    async fn carry_out(
         &self,
         write: Write,
-        method: &Method,
-        answer: &Result<Response<Incoming>, Failure>,
-    ) -> BoxFuture<'static, ()> {
-        let (is_without_effect, is_deleted) = match answer {
-            Ok(answer) => {
-                let is_refusal = self.observer.is_refusal(&write.path, answer.status(), answer.headers());
-                (is_refusal, *method == Method::DELETE && answer.status() == StatusCode::NO_CONTENT)
-            }
-            Err(failure) => (failure.is_before_sending(), false),
-        };
-        if is_without_effect {
-            write.ended_without_effect();
-            return Box::pin(std::future::ready(()));
-        }
-        let path = write.path.clone();
-        let announced = write.ended();
-        // Noted by a task that begins here: the client may leave during the announcement.
-        let noted = is_deleted.then(|| self.observer.deleted(&path));
-        Box::pin(async move {
-            announced.await;
-            if let Some(noted) = noted {
-                noted.await;
-            }
-        })
-    }
-
-    async fn exchange(
-        &self,
         parts: &request::Parts,
         body: Body,
         context: &Context,
     ) -> Result<Response<Incoming>, Failure> {
+        let (exchange, late) = (self.exchange(parts, body, context), self.late_write);
+        // The connection to v1 counts for as long as there is one.
+        let holding = parts.extensions.get::<Arc<Holding>>().cloned();
+        let (mut asker, answered) = oneshot::channel();
+        self.observer.carry_out(Box::pin(async move {
+            let answer = tokio::select! {
+                answer = exchange => answer,
+                () = left_for(&mut asker, late) => Err(Failure::Silent),
+            };
+            let ended = match &answer {
+                Ok(answer) => write.answered(answer.status(), answer.headers()),
+                Err(failure) => write.unanswered(!failure.is_before_sending()),
+            };
+            ended.await;
+            // An answer that nobody takes any more ends its connection to v1.
+            drop(asker.send(answer));
+            drop(holding);
+        }));
+        answered.await.unwrap_or_else(|_| Err(Failure::Broken("the write was given up".into())))
+    }
+
+    /// Begins an exchange with v1. The returned future gives v1's answer.
+    fn exchange(
+        &self,
+        parts: &request::Parts,
+        body: Body,
+        context: &Context,
+    ) -> impl Future<Output = Result<Response<Incoming>, Failure>> + Send + use<> {
         let (progress, span, begun) = (Progress::default(), new_span(), Instant::now());
-        let request = self.outgoing(parts, body, context, &progress, span).map_err(Failure::Unsendable)?;
-        let call = self.calls.as_ref().map(|calls| calls.sent(request.headers(), context));
-        let answer = tokio::select! {
-            answer = self.hop.send(request) => answer.map_err(Failure::of),
-            () = progress.stalled(self.head_timeout) => Err(Failure::Silent),
-        };
-        if !context.meter.has(Note::Native) {
-            context.meter.record(begun.elapsed());
-        }
-        if let Some(trace) = context.meter.trace().filter(|trace| trace.is_recorded()) {
-            let status = answer.as_ref().map_or(0, |answer| answer.status().as_u16());
-            let (method, path) = (parts.method.to_string(), parts.uri.path().to_owned());
-            trace.call(span, begun, || Detail::Call { method, path, status });
-        }
-        if let Some(call) = call {
-            match &answer {
-                Ok(answer) => call.answered(answer.status().as_u16(), answer.headers()),
-                Err(Failure::Unreachable(_)) => call.unanswered(Outcome::Unreachable),
-                Err(Failure::Silent) => call.unanswered(Outcome::Timeout),
-                Err(Failure::Body) => call.unanswered(Outcome::Left),
-                Err(_) => call.unanswered(Outcome::Broken),
+        let sent = self.outgoing(parts, body, context, &progress, span).map(|request| {
+            let call = self.calls.as_ref().map(|calls| calls.sent(request.headers(), context));
+            (self.hop.send(request), call)
+        });
+        let is_traced = context.meter.trace().is_some_and(Trace::is_recorded);
+        let traced = is_traced.then(|| (parts.method.to_string(), parts.uri.path().to_owned()));
+        let (context, limit) = (context.clone(), self.head_timeout);
+        async move {
+            let (sending, call) = sent.map_err(Failure::Unsendable)?;
+            let answer = tokio::select! {
+                answer = sending => answer.map_err(Failure::of),
+                () = progress.stalled(limit) => Err(Failure::Silent),
+            };
+            if !context.meter.has(Note::Native) {
+                context.meter.record(begun.elapsed());
             }
+            if let (Some(trace), Some((method, path))) = (context.meter.trace(), traced) {
+                let status = answer.as_ref().map_or(0, |answer| answer.status().as_u16());
+                trace.call(span, begun, || Detail::Call { method, path, status });
+            }
+            if let Some(call) = call {
+                match &answer {
+                    Ok(answer) => call.answered(answer.status().as_u16(), answer.headers()),
+                    Err(Failure::Unreachable(_)) => call.unanswered(Outcome::Unreachable),
+                    Err(Failure::Silent) => call.unanswered(Outcome::Timeout),
+                    Err(Failure::Body) => call.unanswered(Outcome::Left),
+                    Err(_) => call.unanswered(Outcome::Broken),
+                }
+            }
+            answer
         }
-        answer
     }
 
     fn outgoing(
@@ -252,6 +262,12 @@ impl PassThrough {
         }
         Ok(outgoing)
     }
+}
+
+/// Returns when the client has been gone for `late`: nobody waits for the answer that `asker` takes.
+async fn left_for<T>(asker: &mut oneshot::Sender<T>, late: Duration) {
+    asker.closed().await;
+    tokio::time::sleep(late).await;
 }
 
 fn connections(settings: &UpstreamSettings) -> HopSettings {

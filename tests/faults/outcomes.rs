@@ -3,8 +3,11 @@
 
 use crate::scene::{ADA, BOB, CARD, PROJECT, SECRET, Scene, THROUGH, V1, card, id, list, list_target, record, web};
 use crate::support::gateway::{Answer, Gateway};
-use crate::support::scripted::{Exchange, ScriptedV1};
+use crate::support::scripted::{Exchange, Gate, ScriptedV1};
 use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 
 /// Answers that a proxy, or a v1 in trouble, gives to a write although v1 has carried it out.
 fn answers_that_prove_nothing(write: impl Fn() -> Exchange) -> Vec<(&'static str, Exchange)> {
@@ -309,6 +312,31 @@ async fn a_pass_through_write_that_v1_cannot_have_carried_out_keeps_what_is_kept
         scene.gateway.send_bare("POST", &through, &headers).await.expect(status);
         let calls = scene.get("labels/").await.expect(200).calls();
         assert_eq!(calls == 0, kept, "{headers:?} {status}: {calls} calls");
+        scene.v1.finish();
+    }
+}
+
+#[tokio::test]
+async fn a_pass_through_write_whose_client_leaves_counts_as_v1_answers_it() {
+    let (path, through) = (format!("{V1}labels/"), format!("{THROUGH}labels/"));
+    for (file, name, kept) in [("auth", "auth_wrong_key_write", true), ("labels", "labels_create_minimal", false)] {
+        let (scene, gate) = (Scene::new().await, Gate::default());
+        scene.expect(list("labels", &[label(json!({"name": "bug"}))]).repeated());
+        scene.expect(Exchange::post(&path).recorded(file, name).held(&gate));
+        scene.get("labels/").await.expect(200);
+        let called = scene.v1.calls();
+        let address = scene.gateway.base().trim_start_matches("http://");
+        let mut client = TcpStream::connect(address).await.expect("a connection");
+        let head = format!("POST {through} HTTP/1.1\r\nHost: x\r\nX-Api-Key: k\r\nContent-Length: 0\r\n\r\n");
+        client.write_all(head.as_bytes()).await.expect("sent");
+        scene.v1.until_called(called + 1).await;
+        drop(client);
+        // The gateway sees within this time that the client has left, and then that v1 has answered.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        assert_eq!(scene.get("labels/").await.expect(200).calls(), 0, "{name} has no answer yet");
+        gate.open();
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        assert_eq!(scene.get("labels/").await.expect(200).calls() == 0, kept, "{name}");
         scene.v1.finish();
     }
 }

@@ -129,17 +129,22 @@ where
         Ok(Self { reads, writes, alone })
     }
 
-    /// Sends one request. The body of the returned answer may still be arriving.
+    /// Sends one request. The body of the returned answer may still be arriving. The returned future does not borrow
+    /// from the connections.
     ///
     /// # Errors
     /// When no connection was made, or it broke before the head of an answer arrived.
-    pub async fn send(&self, mut request: Request<B>) -> Result<Response<Incoming>, HopError> {
+    pub fn send(
+        &self,
+        mut request: Request<B>,
+    ) -> impl Future<Output = Result<Response<Incoming>, HopError>> + Send + use<B> {
         let writes = !request.method().is_safe();
         if writes && self.alone {
             request.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         let connections = if writes { &self.writes } else { &self.reads };
-        connections[worker::number() % connections.len()].request(request).await.map_err(HopError)
+        let answer = connections[worker::number() % connections.len()].request(request);
+        async move { answer.await.map_err(HopError) }
     }
 }
 

@@ -203,6 +203,11 @@ impl WriteObserver for Observed {
         self.after.add_permits(1);
         Box::pin(std::future::ready(()))
     }
+
+    fn deleted(&self, path: &str) -> BoxFuture<'static, ()> {
+        self.seen.lock().unwrap().push(format!("deleted {path}"));
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// Sends a request of each kind to a v1 at `address`, and returns what was observed.
@@ -230,21 +235,45 @@ async fn writes_are_observed_unless_v1_has_certainly_not_carried_them_out() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_ends_the_exchange_with_v1_and_the_write_is_over() {
-    let upstream = RawUpstream::answering(b"").await;
-    let observed = Arc::new(Observed::default());
-    let gateway = Gateway::before(&upstream.address, |_| {}, Some(observed.clone())).await;
-    let mut socket = gateway.connect().await;
-    socket.write_all(b"DELETE /api/v1/x/ HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
-    let arrived = async {
-        while upstream.received.lock().unwrap().is_empty() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
+async fn a_client_that_leaves_ends_a_read_and_gives_v1_some_time_for_a_write() {
+    for method in ["GET", "DELETE"] {
+        let upstream = RawUpstream::answering(b"").await;
+        let observed = Arc::new(Observed::default());
+        let soon = |settings: &mut crate::settings::Settings| settings.store.late_write = Duration::from_millis(200);
+        let gateway = Gateway::before(&upstream.address, soon, Some(observed.clone())).await;
+        let mut socket = gateway.connect().await;
+        let head = format!("{method} /api/v1/x/ HTTP/1.1\r\nHost: x\r\n\r\n");
+        socket.write_all(head.as_bytes()).await.unwrap();
+        let arrived = async {
+            while upstream.received.lock().unwrap().is_empty() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        patiently(arrived).await;
+        drop(socket);
+        let _closed = patiently(upstream.closed.acquire()).await.unwrap();
+        if method == "DELETE" {
+            let _after = patiently(observed.after.acquire()).await.unwrap();
         }
-    };
-    patiently(arrived).await;
-    drop(socket);
-    let _closed = patiently(upstream.closed.acquire()).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_write_whose_client_leaves_goes_on_until_v1_has_answered() {
+    let (listener, address, _) = listening().await;
+    let observed = Arc::new(Observed::default());
+    let gateway = Gateway::before(&address, |_| {}, Some(observed.clone())).await;
+    let mut client = gateway.connect().await;
+    client.write_all(b"DELETE /api/v1/x/ HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    let (mut v1, _) = patiently(listener.accept()).await.unwrap();
+    assert!(patiently(v1.read(&mut [0; 4096])).await.unwrap() > 0);
+    drop(client);
+    // The gateway sees within this time that the client has left.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(observed.seen.lock().unwrap().is_empty());
+    v1.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
     let _after = patiently(observed.after.acquire()).await.unwrap();
+    assert_eq!(*observed.seen.lock().unwrap(), ["after /api/v1/x/", "deleted /api/v1/x/"]);
 }
 
 #[tokio::test]
