@@ -1,4 +1,5 @@
-//! Request and answer bodies: one boxed type, reading with a size limit, and observers of a body's bytes.
+//! Request and answer bodies: one boxed type, reading with a size limit, a time limit for pieces, and observers of a
+//! body's bytes.
 //!
 //! May use: `refusal`.
 
@@ -11,6 +12,8 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::time::Sleep;
 
 /// Error of reading a body: wraps any error in one type.
 #[derive(Debug, thiserror::Error)]
@@ -167,6 +170,46 @@ pub(super) fn with_read(rest: &Body, read: usize) -> SizeHint {
     }
     hint.set_lower(rest.lower().saturating_add(read));
     hint
+}
+
+/// Returns `body`, which fails when a piece of it has not come `limit` after it was asked for.
+pub(super) fn in_time(body: Body, limit: Duration) -> Body {
+    if body.is_end_stream() {
+        return body;
+    }
+    InTime { body, limit, timer: None }.boxed_unsync()
+}
+
+/// A body whose pieces have to come in time. A piece that nobody asks for is never late.
+struct InTime {
+    body: Body,
+    limit: Duration,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl http_body::Body for InTime {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let this = &mut *self;
+        let polled = Pin::new(&mut this.body).poll_frame(cx);
+        if polled.is_ready() {
+            this.timer = None;
+            return polled;
+        }
+        let limit = this.limit;
+        let timer = this.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+        timer.as_mut().poll(cx).map(|()| Some(Err(BodyError::new(BodyLate))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }
 
 /// Observer of a body's bytes; dropped together with the body.

@@ -71,7 +71,7 @@ impl Notice {
 pub struct PassThrough {
     hop: Hop<Body>,
     target: Target,
-    head_timeout: Duration,
+    longest_silence: Duration,
     public: PublicSettings,
     /// Time that v1 gets to answer a write after its client has left.
     pub(crate) late_write: Duration,
@@ -96,7 +96,7 @@ impl PassThrough {
         Ok(Self {
             hop: Hop::new(&target.scheme, &connections(upstream))?,
             target,
-            head_timeout: upstream.pass_through_timeout,
+            longest_silence: upstream.pass_through_timeout,
             public,
             late_write: upstream.pass_through_timeout,
             observer: Arc::new(Unobserved),
@@ -151,7 +151,8 @@ impl PassThrough {
         if may_repeat && broke && self.repetitions.take() {
             answer = self.exchange(&parts, body::empty(), context).await;
         }
-        let mut answer = answer.map(returned).map_err(|failure| failure.refusal(writes))?;
+        let answer = answer.map_err(|failure| failure.refusal(writes))?;
+        let mut answer = returned(answer, self.longest_silence);
         if let Some(notice) = notice {
             notice.mark(&mut answer);
         }
@@ -202,7 +203,7 @@ impl PassThrough {
         });
         let is_traced = context.meter.trace().is_some_and(Trace::is_recorded);
         let traced = is_traced.then(|| (parts.method.to_string(), parts.uri.path().to_owned()));
-        let (context, limit) = (context.clone(), self.head_timeout);
+        let (context, limit) = (context.clone(), self.longest_silence);
         async move {
             let (sending, call) = sent.map_err(Failure::Unsendable)?;
             let answer = tokio::select! {
@@ -343,8 +344,9 @@ impl Watch for Progress {
     }
 }
 
-fn returned(response: Response<Incoming>) -> Response<Body> {
-    let mut response = response.map(body::incoming);
+/// Returns v1's answer for the client. Its body ends with an error when v1 is silent for `limit` in the middle of it.
+fn returned(response: Response<Incoming>, limit: Duration) -> Response<Body> {
+    let mut response = response.map(|body| body::in_time(body::incoming(body), limit));
     let headers = response.headers_mut();
     // The chunks say how long the body is (RFC 9112, 6.3); with both, the client would get as much as the length says.
     if headers.contains_key(TRANSFER_ENCODING) {

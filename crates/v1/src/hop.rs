@@ -36,6 +36,12 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Silence after which the kernel asks whether the other side is still there, the pause between two such questions, and
+/// their number without an answer after which the connection ends. A machine that was switched off says nothing itself.
+const PROBED: Duration = Duration::from_secs(30);
+const PROBE_PAUSE: Duration = Duration::from_secs(10);
+const PROBES: u32 = 3;
+
 /// HTTP versions allowed over TLS. Without TLS, and for writes, it is always HTTP/1.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Versions {
@@ -90,6 +96,9 @@ where
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
+        tcp.set_keepalive(Some(PROBED));
+        tcp.set_keepalive_interval(Some(PROBE_PAUSE));
+        tcp.set_keepalive_retries(Some(PROBES));
         let tcp = TcpConnector(tcp);
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let tls = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();

@@ -277,6 +277,24 @@ async fn a_write_whose_client_leaves_goes_on_until_v1_has_answered() {
 }
 
 #[tokio::test]
+async fn a_v1_that_falls_silent_in_the_middle_of_an_answer_is_left() {
+    let (listener, address, _) = listening().await;
+    let short = |settings: &mut crate::settings::Settings| {
+        settings.upstream.pass_through_timeout = Duration::from_millis(300);
+    };
+    let gateway = Gateway::before(&address, short, None).await;
+    let silent = async {
+        let (mut v1, _) = listener.accept().await.unwrap();
+        assert!(v1.read(&mut [0; 4096]).await.unwrap() > 0);
+        v1.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab").await.unwrap();
+        v1.read(&mut [0; 1]).await
+    };
+    let (answer, ended) = tokio::join!(gateway.get("/api/v1/x/"), patiently(silent));
+    assert_eq!((answer.status(), answer.body.as_slice()), (200, &b"ab"[..]));
+    assert!(!matches!(ended, Ok(1..)), "{ended:?}");
+}
+
+#[tokio::test]
 async fn credentials_of_the_gateway_itself_do_not_go_through() {
     let upstream = RawUpstream::answering(PLAIN).await;
     let gateway = before(&upstream).await;
