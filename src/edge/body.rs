@@ -10,6 +10,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Empty, Full};
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::error::Error;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -115,12 +116,16 @@ fn too_large(limit: usize) -> Refusal {
     Refusal::invalid(format!("The request body is larger than {limit} bytes."))
 }
 
-fn unreadable(error: &BodyError) -> Refusal {
-    if let Some(BodyRefused(refusal)) = error.0.downcast_ref() {
-        return refusal.clone();
-    }
-    if error.0.is::<BodyLate>() {
-        return Refusal::invalid("The request body did not arrive in time.");
+/// Returns the refusal of a request whose body could not be read. The error of the body may be a cause of `error`.
+pub(super) fn unreadable(error: &(dyn Error + 'static)) -> Refusal {
+    let mut causes = std::iter::successors(Some(error), |error| error.source());
+    if let Some(BodyError(fault)) = causes.find_map(|cause| cause.downcast_ref::<BodyError>()) {
+        if let Some(BodyRefused(refusal)) = fault.downcast_ref() {
+            return refusal.clone();
+        }
+        if fault.is::<BodyLate>() {
+            return Refusal::invalid("The request body did not arrive in time.");
+        }
     }
     Refusal::invalid("The request body could not be read to its end.")
 }

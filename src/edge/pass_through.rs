@@ -21,7 +21,7 @@ use crate::tally::Outcome;
 use crate::trace::{Detail, Trace, new_span};
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::uri::{Authority, Parts, PathAndQuery, Scheme};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri, request};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, Version, request};
 use http_body::Body as _;
 use hyper::body::Incoming;
 use parking_lot::Mutex;
@@ -207,7 +207,7 @@ impl PassThrough {
         async move {
             let (sending, call) = sent.map_err(Failure::Unsendable)?;
             let answer = tokio::select! {
-                answer = sending => answer.map_err(Failure::of),
+                answer = sending => answer.map_err(Failure::of).and_then(not_switched),
                 () = progress.stalled(limit) => Err(Failure::Silent),
             };
             if !context.meter.has(Note::Native) {
@@ -222,7 +222,7 @@ impl PassThrough {
                     Ok(answer) => call.answered(answer.status().as_u16(), answer.headers()),
                     Err(Failure::Unreachable(_)) => call.unanswered(Outcome::Unreachable),
                     Err(Failure::Silent) => call.unanswered(Outcome::Timeout),
-                    Err(Failure::Body) => call.unanswered(Outcome::Left),
+                    Err(Failure::Body(_)) => call.unanswered(Outcome::Left),
                     Err(_) => call.unanswered(Outcome::Broken),
                 }
             }
@@ -344,9 +344,19 @@ impl Watch for Progress {
     }
 }
 
+/// Returns `answer`, unless it switches to another protocol. No request asks for that: `Upgrade` is not forwarded.
+fn not_switched(answer: Response<Incoming>) -> Result<Response<Incoming>, Failure> {
+    match answer.status() {
+        StatusCode::SWITCHING_PROTOCOLS => Err(Failure::Broken("101 for a request without Upgrade".into())),
+        _ => Ok(answer),
+    }
+}
+
 /// Returns v1's answer for the client. Its body ends with an error when v1 is silent for `limit` in the middle of it.
 fn returned(response: Response<Incoming>, limit: Duration) -> Response<Body> {
     let mut response = response.map(|body| body::in_time(body::incoming(body), limit));
+    // The version is that of the connection to v1.
+    *response.version_mut() = Version::HTTP_11;
     let headers = response.headers_mut();
     // The chunks say how long the body is (RFC 9112, 6.3); with both, the client would get as much as the length says.
     if headers.contains_key(TRANSFER_ENCODING) {
@@ -362,8 +372,8 @@ enum Failure {
     Unsendable(Refusal),
     /// There was no connection, so nothing was sent either.
     Unreachable(String),
-    /// The client's body ended too early.
-    Body,
+    /// The client's body ended too early, or stopped.
+    Body(Refusal),
     Broken(String),
     /// The time limit has passed.
     Silent,
@@ -373,7 +383,7 @@ impl Failure {
     fn of(error: HopError) -> Self {
         match error {
             error if error.is_connect() => Self::Unreachable(chain(&error)),
-            error if error.is_of_the_body() => Self::Body,
+            error if error.is_of_the_body() => Self::Body(body::unreadable(&error)),
             error => Self::Broken(chain(&error)),
         }
     }
@@ -388,9 +398,8 @@ impl Failure {
         let late = "The service behind did not answer in time.";
         let broken = "The connection to the service behind broke before an answer.";
         match self {
-            Self::Unsendable(refusal) => refusal,
+            Self::Unsendable(refusal) | Self::Body(refusal) => refusal,
             Self::Unreachable(cause) => Refusal::unavailable(cause),
-            Self::Body => Refusal::invalid("The request body could not be read to its end."),
             Self::Broken(cause) if writes => Refusal::outcome_unknown(broken, cause, false),
             Self::Broken(cause) => Refusal::upstream(broken, cause),
             Self::Silent if writes => Refusal::outcome_unknown(late, "no answer in time", true),

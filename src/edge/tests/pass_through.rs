@@ -119,6 +119,13 @@ async fn an_answer_in_chunks_is_whole_whatever_length_it_names() {
 }
 
 #[tokio::test]
+async fn an_answer_in_an_older_version_is_one_of_http_1_1() {
+    let upstream = RawUpstream::answering(b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
+    let answer = before(&upstream).await.get("/api/v1/x/").await;
+    assert!(answer.head.starts_with("http/1.1 200 "), "{answer:?}");
+}
+
+#[tokio::test]
 async fn a_v1_that_is_not_there_is_unavailable() {
     let answer = Gateway::start(|_| {}).await.get("/api/v1/x/").await;
     assert_eq!((answer.status(), answer.code().as_str()), (503, "upstream_unavailable"));
@@ -127,7 +134,8 @@ async fn a_v1_that_is_not_there_is_unavailable() {
 
 #[tokio::test]
 async fn a_v1_that_breaks_off_or_babbles_is_an_error() {
-    for nonsense in [&b"HTTP/1.1 2"[..], b"SMTP ready\r\n\r\n"] {
+    let switching = b"HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: odd\r\n\r\n";
+    for nonsense in [&b"HTTP/1.1 2"[..], b"SMTP ready\r\n\r\n", switching] {
         let upstream = RawUpstream::answering(nonsense).await;
         let answer = before(&upstream).await.get("/api/v1/x/").await;
         assert_eq!((answer.status(), answer.code().as_str()), (502, "upstream_error"));

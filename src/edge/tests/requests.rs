@@ -1,6 +1,6 @@
 //! Effects of the layers on single requests. May use: `context`, `settings`, this folder.
 
-use super::support::{Gateway, patiently};
+use super::support::{Gateway, RawUpstream, patiently};
 use crate::context::Context;
 use crate::edge::{Notice, Notices, PassThrough, empty};
 use crate::settings::{HttpAddress, Settings};
@@ -165,6 +165,21 @@ async fn a_body_that_stops_arriving_is_a_validation_error() {
     let head = "POST /api/v2/echo/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
     let answer = gateway.exchange(&format!("{head}Content-Length: 10\r\n\r\n12345")).await;
     assert_eq!((answer.status(), answer.code().as_str()), (400, "validation_error"));
+}
+
+#[tokio::test]
+async fn an_upload_that_stops_in_the_middle_did_not_arrive_in_time() {
+    let upstream = RawUpstream::answering(b"").await;
+    let soon = |settings: &mut Settings| {
+        settings.limits.body_grace = Duration::from_millis(100);
+        settings.limits.body_pace = 1024 * 1024;
+    };
+    let gateway = Gateway::before(&upstream.address, soon, None).await;
+    let head = "POST /api/v1/x/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 20000\r\n\r\n";
+    let answer = gateway.exchange(&format!("{head}{}", "x".repeat(17_000))).await;
+    assert_eq!((answer.status(), answer.code().as_str()), (400, "validation_error"));
+    let text = String::from_utf8_lossy(&answer.body);
+    assert!(text.contains("The request body did not arrive in time."), "{text}");
 }
 
 #[tokio::test]
