@@ -247,7 +247,8 @@ async fn a_client_that_leaves_ends_a_read_and_gives_v1_some_time_for_a_write() {
     for method in ["GET", "DELETE"] {
         let upstream = RawUpstream::answering(b"").await;
         let observed = Arc::new(Observed::default());
-        let soon = |settings: &mut crate::settings::Settings| settings.store.late_write = Duration::from_millis(200);
+        let soon =
+            |settings: &mut crate::settings::Settings| settings.store.late_write = Duration::from_millis(200);
         let gateway = Gateway::before(&upstream.address, soon, Some(observed.clone())).await;
         let mut socket = gateway.connect().await;
         let head = format!("{method} /api/v1/x/ HTTP/1.1\r\nHost: x\r\n\r\n");

@@ -170,10 +170,7 @@ async fn a_body_that_stops_arriving_is_a_validation_error() {
 #[tokio::test]
 async fn an_upload_that_stops_in_the_middle_did_not_arrive_in_time() {
     let upstream = RawUpstream::answering(b"").await;
-    let soon = |settings: &mut Settings| {
-        settings.limits.body_grace = Duration::from_millis(100);
-        settings.limits.body_pace = 1024 * 1024;
-    };
+    let soon = |settings: &mut Settings| settings.limits.body_grace = Duration::from_millis(100);
     let gateway = Gateway::before(&upstream.address, soon, None).await;
     let head = "POST /api/v1/x/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 20000\r\n\r\n";
     let answer = gateway.exchange(&format!("{head}{}", "x".repeat(17_000))).await;

@@ -4,9 +4,9 @@
 
 use crate::hop::{HopError, chain};
 use crate::units::{http_date, since_1970};
-use crate::v1::{API_KEY, V1Key};
 use crate::v1::budget::QuotaNotice;
 use crate::v1::message::{V1Error, V1Response};
+use crate::v1::{API_KEY, V1Key};
 use http::header::{ALLOW, CONTENT_ENCODING, CONTENT_TYPE, DATE, HeaderMap, HeaderName, RETRY_AFTER};
 use std::time::Duration;
 
@@ -132,9 +132,8 @@ mod tests {
 
     #[test]
     fn a_key_is_named_only_by_its_own_header() {
-        let named = |name: &str, value: &str| {
-            names_a_key(&headers("application/json", &[(name.parse().unwrap(), value)]))
-        };
+        let named =
+            |name: &str, value: &str| names_a_key(&headers("application/json", &[(name.parse().unwrap(), value)]));
         assert!(named("x-api-key", "k"));
         // `auth_missing_key`, `auth_empty_key`, `auth_bearer_ignored`.
         assert!(!named("accept", "k") && !named("x-api-key", "") && !named("authorization", "Bearer k"));
