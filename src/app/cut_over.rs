@@ -77,6 +77,7 @@ impl CutOver {
             .map_err(StartError::PassThrough)?;
         way.instance = client.instance.clone();
         way.observer = Arc::new(NativeWrites(writes));
+        way.late_write = settings.store.late_write;
         let compares = modes.any(Mode::Shadow);
         let native = Some(Arc::new(Native::new(modes, way)));
         if !compares {
@@ -132,7 +133,7 @@ impl Compared {
 }
 
 /// Observer of writes to the deployment's own v2. They change the data that v1 shows, like pass-through writes to v1.
-/// The paths are the same after their prefix.
+/// The paths are the same after their prefix. Neither v1's order of checks nor its rules for keys hold there.
 struct NativeWrites(ForeignWrites);
 
 fn of_v1(path: &str) -> String {
@@ -140,6 +141,10 @@ fn of_v1(path: &str) -> String {
 }
 
 impl WriteObserver for NativeWrites {
+    fn carry_out(&self, work: BoxFuture<'static, ()>) {
+        self.0.carry_out(work);
+    }
+
     fn after_write(&self, path: &str) -> BoxFuture<'static, ()> {
         self.0.after_write(&of_v1(path))
     }

@@ -6,7 +6,7 @@ use crate::edge::WriteObserver;
 use crate::fresh::{Changed, Changes};
 use crate::refusal::Refusal;
 use crate::run::Runner;
-use crate::v1::is_refused_at_the_door;
+use crate::v1::{is_refused_at_the_door, names_a_key};
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, StatusCode};
 use percent_encoding::percent_decode_str;
@@ -32,8 +32,16 @@ pub(super) struct ForeignWrites {
 }
 
 impl WriteObserver for ForeignWrites {
+    fn may_be_carried_out(&self, headers: &HeaderMap) -> bool {
+        names_a_key(headers)
+    }
+
     fn is_refusal(&self, path: &str, status: StatusCode, headers: &HeaderMap) -> bool {
         is_refused_at_the_door(path, status.as_u16(), headers)
+    }
+
+    fn carry_out(&self, work: BoxFuture<'static, ()>) {
+        drop(self.runner.spawn_write(work));
     }
 
     fn after_write(&self, path: &str) -> BoxFuture<'static, ()> {

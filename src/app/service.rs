@@ -295,6 +295,7 @@ impl Service {
             .map_err(StartError::PassThrough)?;
         pass_through.instance = self.lasting.client.instance.clone();
         pass_through.observer = Arc::new(observer);
+        pass_through.late_write = settings.store.late_write;
         pass_through.calls = Some(Arc::new(ForeignCalls { budget, breaker: breaker.clone(), changes, calls }));
         pass_through.admit = keys_of_v1_only;
         pass_through.notices = self.retirement.clone().map(|told| told as Arc<dyn Notices>);

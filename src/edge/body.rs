@@ -1,4 +1,5 @@
-//! Request and answer bodies: one boxed type, reading with a size limit, and observers of a body's bytes.
+//! Request and answer bodies: one boxed type, reading with a size limit, a time limit for pieces, and observers of a
+//! body's bytes.
 //!
 //! May use: `refusal`.
 
@@ -9,8 +10,11 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Empty, Full};
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::error::Error;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::time::Sleep;
 
 /// Error of reading a body: wraps any error in one type.
 #[derive(Debug, thiserror::Error)]
@@ -112,12 +116,16 @@ fn too_large(limit: usize) -> Refusal {
     Refusal::invalid(format!("The request body is larger than {limit} bytes."))
 }
 
-fn unreadable(error: &BodyError) -> Refusal {
-    if let Some(BodyRefused(refusal)) = error.0.downcast_ref() {
-        return refusal.clone();
-    }
-    if error.0.is::<BodyLate>() {
-        return Refusal::invalid("The request body did not arrive in time.");
+/// Returns the refusal of a request whose body could not be read. The error of the body may be a cause of `error`.
+pub(super) fn unreadable(error: &(dyn Error + 'static)) -> Refusal {
+    let mut causes = std::iter::successors(Some(error), |error| error.source());
+    if let Some(BodyError(fault)) = causes.find_map(|cause| cause.downcast_ref::<BodyError>()) {
+        if let Some(BodyRefused(refusal)) = fault.downcast_ref() {
+            return refusal.clone();
+        }
+        if fault.is::<BodyLate>() {
+            return Refusal::invalid("The request body did not arrive in time.");
+        }
     }
     Refusal::invalid("The request body could not be read to its end.")
 }
@@ -167,6 +175,46 @@ pub(super) fn with_read(rest: &Body, read: usize) -> SizeHint {
     }
     hint.set_lower(rest.lower().saturating_add(read));
     hint
+}
+
+/// Returns `body`, which fails when a piece of it has not come `limit` after it was asked for.
+pub(super) fn in_time(body: Body, limit: Duration) -> Body {
+    if body.is_end_stream() {
+        return body;
+    }
+    InTime { body, limit, timer: None }.boxed_unsync()
+}
+
+/// A body whose pieces have to come in time. A piece that nobody asks for is never late.
+struct InTime {
+    body: Body,
+    limit: Duration,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl http_body::Body for InTime {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let this = &mut *self;
+        let polled = Pin::new(&mut this.body).poll_frame(cx);
+        if polled.is_ready() {
+            this.timer = None;
+            return polled;
+        }
+        let limit = this.limit;
+        let timer = this.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+        timer.as_mut().poll(cx).map(|()| Some(Err(BodyError::new(BodyLate))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }
 
 /// Observer of a body's bytes; dropped together with the body.

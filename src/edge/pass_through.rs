@@ -4,11 +4,13 @@
 //! Uses HTTP/1.1 only, with one exchange a connection, so that a large transfer never blocks other requests.
 //!
 //! May use: `context`, `refusal`, `settings`, `tally`, `trace`, `hop`, `edge::body`, `edge::forwarding`,
-//! `edge::layers`, `edge::problem`, `edge::public_base`.
+//! `edge::intake`, `edge::layers`, `edge::observers`, `edge::problem`, `edge::public_base`.
 
 use super::body::{self, Body, Watch, watched};
 use super::forwarding::{request_headers, strip_hop_by_hop};
-use super::layers::{REQUEST_ID, TRACE_IDS, TRACE_STATE};
+use super::intake::Holding;
+use super::layers::{REQUEST_ID, TRACE_IDS, TRACE_STATE, without_body};
+use super::observers::{CallObserver, Unobserved, Write, WriteObserver};
 use super::problem;
 use super::public_base::PublicBase;
 use crate::context::{Context, Note};
@@ -16,66 +18,23 @@ use crate::hop::{Hop, HopError, HopSettings, Instance, Retries, Versions, chain}
 use crate::refusal::Refusal;
 use crate::settings::{HttpAddress, PublicSettings, UpstreamSettings};
 use crate::tally::Outcome;
-use crate::trace::{Detail, new_span};
-use futures_util::future::BoxFuture;
-use http::header::TRANSFER_ENCODING;
+use crate::trace::{Detail, Trace, new_span};
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::uri::{Authority, Parts, PathAndQuery, Scheme};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, request};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, Version, request};
 use http_body::Body as _;
 use hyper::body::Incoming;
 use parking_lot::Mutex;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// Observer of writes on the pass-through; it invalidates cache entries that a write may change.
-pub trait WriteObserver: Send + Sync + 'static {
-    /// Checks whether an answer with this status and these headers proves that a write to `path` changed nothing. By
-    /// default no answer does.
-    fn is_refusal(&self, path: &str, status: StatusCode, headers: &HeaderMap) -> bool {
-        let _ = (path, status, headers);
-        false
-    }
-    /// Notes that a write to `path` was carried out, or may have been: it was answered, failed, or was abandoned by its
-    /// client. Called before the client gets the answer. The returned future ends when the other gateway processes know
-    /// of the write; nobody needs to wait for it.
-    fn after_write(&self, path: &str) -> BoxFuture<'static, ()>;
-    /// Notes that v1 has confirmed the deletion of the record at `path`. Awaited before the client gets the answer. By
-    /// default it does nothing.
-    fn deleted(&self, path: &str) -> BoxFuture<'static, ()> {
-        let _ = path;
-        Box::pin(std::future::ready(()))
-    }
-}
+use tokio::sync::oneshot;
 
 /// Time for which an idle connection to v1 is kept.
 const IDLE: Duration = Duration::from_secs(90);
 
 /// When a connection breaks this soon after a request was sent, v1 may have closed it before the request arrived.
 const AT_ONCE: Duration = Duration::from_secs(1);
-
-struct Unobserved;
-
-impl WriteObserver for Unobserved {
-    fn after_write(&self, _path: &str) -> BoxFuture<'static, ()> {
-        Box::pin(std::future::ready(()))
-    }
-}
-
-/// Observer of every call on the pass-through, because each call uses the quota of its key.
-pub trait CallObserver: Send + Sync + 'static {
-    /// Notes that a call with these headers is about to be sent.
-    fn sent(&self, headers: &HeaderMap, context: &Context) -> Box<dyn CallInFlight>;
-}
-
-/// A call in flight on the pass-through. When it is dropped without a method call, the client has left before the
-/// answer.
-pub trait CallInFlight: Send {
-    /// Notes that v1 has answered.
-    fn answered(self: Box<Self>, status: u16, headers: &HeaderMap);
-    /// Notes that v1 has not answered, and why.
-    fn unanswered(self: Box<Self>, why: Outcome);
-}
 
 /// Notice about the end of v1 for one call.
 #[derive(Debug, Clone, Default)]
@@ -112,8 +71,10 @@ impl Notice {
 pub struct PassThrough {
     hop: Hop<Body>,
     target: Target,
-    head_timeout: Duration,
+    longest_silence: Duration,
     public: PublicSettings,
+    /// Time that v1 gets to answer a write after its client has left.
+    pub(crate) late_write: Duration,
     /// Observer of writes.
     pub(crate) observer: Arc<dyn WriteObserver>,
     /// Observer of all calls.
@@ -135,8 +96,9 @@ impl PassThrough {
         Ok(Self {
             hop: Hop::new(&target.scheme, &connections(upstream))?,
             target,
-            head_timeout: upstream.pass_through_timeout,
+            longest_silence: upstream.pass_through_timeout,
             public,
+            late_write: upstream.pass_through_timeout,
             observer: Arc::new(Unobserved),
             calls: None,
             admit: |_| Ok(()),
@@ -168,16 +130,20 @@ impl PassThrough {
         let notices = self.notices.as_ref();
         let notice = notices.and_then(|of| of.of(request.method(), request.uri(), request.headers()));
         if let Some(gone) = notice.as_ref().and_then(|notice| notice.refusal(&request, &context.request_id)) {
-            return Ok(gone);
+            let bare = *request.method() == Method::HEAD;
+            return Ok(if bare { without_body(gone) } else { gone });
         }
         // v1 serves few requests at once. A request whose body does not arrive would take the place of another. So no
         // connection is opened until the beginning of the body has arrived.
         let (parts, body) = request.into_parts();
         let body = body::begun(body).await?;
-        let write = Write::begin(&self.observer, &parts.method, parts.uri.path());
-        let writes = write.is_some();
+        let writes = !matches!(parts.method, Method::GET | Method::HEAD | Method::OPTIONS);
+        let write = if writes { Write::begin(&self.observer, &parts) } else { None };
         let (may_repeat, begun) = (!writes && body.is_end_stream(), Instant::now());
-        let mut answer = self.exchange(&parts, body, context).await;
+        let mut answer = match write {
+            Some(write) => self.carry_out(write, &parts, body, context).await,
+            None => self.exchange(&parts, body, context).await,
+        };
         self.repetitions.earn();
         // A server may close a kept connection just when a request arrives. When the connection breaks later, v1 was
         // already working on the request.
@@ -185,79 +151,83 @@ impl PassThrough {
         if may_repeat && broke && self.repetitions.take() {
             answer = self.exchange(&parts, body::empty(), context).await;
         }
-        if let Some(write) = write {
-            let ended = self.end(write, &parts.method, &answer);
-            ended.await;
-        }
-        let mut answer = answer.map(returned).map_err(|failure| failure.refusal(writes))?;
+        let answer = answer.map_err(|failure| failure.refusal(writes))?;
+        let mut answer = returned(answer, self.longest_silence);
         if let Some(notice) = notice {
             notice.mark(&mut answer);
         }
         Ok(answer)
     }
 
-    /// Ends a write with this answer. The future ends when other gateway processes know of the write, and when a
-    /// confirmed deletion is noted.
-    fn end(
+    /// Carries out a write in a task of its own: v1 goes on with a write whose client has left, and only its answer
+    /// says what became of it. Once the client has left, v1 gets the time of a late write to answer.
+    async fn carry_out(
         &self,
         write: Write,
-        method: &Method,
-        answer: &Result<Response<Incoming>, Failure>,
-    ) -> BoxFuture<'static, ()> {
-        let (is_without_effect, is_deleted) = match answer {
-            Ok(answer) => {
-                let is_refusal = self.observer.is_refusal(&write.path, answer.status(), answer.headers());
-                (is_refusal, *method == Method::DELETE && answer.status() == StatusCode::NO_CONTENT)
-            }
-            Err(failure) => (failure.is_before_sending(), false),
-        };
-        if is_without_effect {
-            write.ended_without_effect();
-            return Box::pin(std::future::ready(()));
-        }
-        let path = write.path.clone();
-        let announced = write.ended();
-        // Noted by a task that begins here: the client may leave during the announcement.
-        let noted = is_deleted.then(|| self.observer.deleted(&path));
-        Box::pin(async move {
-            announced.await;
-            if let Some(noted) = noted {
-                noted.await;
-            }
-        })
-    }
-
-    async fn exchange(
-        &self,
         parts: &request::Parts,
         body: Body,
         context: &Context,
     ) -> Result<Response<Incoming>, Failure> {
+        let (exchange, late) = (self.exchange(parts, body, context), self.late_write);
+        // The connection to v1 counts for as long as there is one.
+        let holding = parts.extensions.get::<Arc<Holding>>().cloned();
+        let (mut asker, answered) = oneshot::channel();
+        self.observer.carry_out(Box::pin(async move {
+            let answer = tokio::select! {
+                answer = exchange => answer,
+                () = left_for(&mut asker, late) => Err(Failure::Silent),
+            };
+            let ended = match &answer {
+                Ok(answer) => write.answered(answer.status(), answer.headers()),
+                Err(failure) => write.unanswered(!failure.is_before_sending()),
+            };
+            ended.await;
+            // An answer that nobody takes any more ends its connection to v1.
+            drop(asker.send(answer));
+            drop(holding);
+        }));
+        answered.await.unwrap_or_else(|_| Err(Failure::Broken("the write was given up".into())))
+    }
+
+    /// Begins an exchange with v1. The returned future gives v1's answer.
+    fn exchange(
+        &self,
+        parts: &request::Parts,
+        body: Body,
+        context: &Context,
+    ) -> impl Future<Output = Result<Response<Incoming>, Failure>> + Send + use<> {
         let (progress, span, begun) = (Progress::default(), new_span(), Instant::now());
-        let request = self.outgoing(parts, body, context, &progress, span).map_err(Failure::Unsendable)?;
-        let call = self.calls.as_ref().map(|calls| calls.sent(request.headers(), context));
-        let answer = tokio::select! {
-            answer = self.hop.send(request) => answer.map_err(Failure::of),
-            () = progress.stalled(self.head_timeout) => Err(Failure::Silent),
-        };
-        if !context.meter.has(Note::Native) {
-            context.meter.record(begun.elapsed());
-        }
-        if let Some(trace) = context.meter.trace().filter(|trace| trace.is_recorded()) {
-            let status = answer.as_ref().map_or(0, |answer| answer.status().as_u16());
-            let (method, path) = (parts.method.to_string(), parts.uri.path().to_owned());
-            trace.call(span, begun, || Detail::Call { method, path, status });
-        }
-        if let Some(call) = call {
-            match &answer {
-                Ok(answer) => call.answered(answer.status().as_u16(), answer.headers()),
-                Err(Failure::Unreachable(_)) => call.unanswered(Outcome::Unreachable),
-                Err(Failure::Silent) => call.unanswered(Outcome::Timeout),
-                Err(Failure::Body) => call.unanswered(Outcome::Left),
-                Err(_) => call.unanswered(Outcome::Broken),
+        let sent = self.outgoing(parts, body, context, &progress, span).map(|request| {
+            let call = self.calls.as_ref().map(|calls| calls.sent(request.headers(), context));
+            (self.hop.send(request), call)
+        });
+        let is_traced = context.meter.trace().is_some_and(Trace::is_recorded);
+        let traced = is_traced.then(|| (parts.method.to_string(), parts.uri.path().to_owned()));
+        let (context, limit) = (context.clone(), self.longest_silence);
+        async move {
+            let (sending, call) = sent.map_err(Failure::Unsendable)?;
+            let answer = tokio::select! {
+                answer = sending => answer.map_err(Failure::of).and_then(not_switched),
+                () = progress.stalled(limit) => Err(Failure::Silent),
+            };
+            if !context.meter.has(Note::Native) {
+                context.meter.record(begun.elapsed());
             }
+            if let (Some(trace), Some((method, path))) = (context.meter.trace(), traced) {
+                let status = answer.as_ref().map_or(0, |answer| answer.status().as_u16());
+                trace.call(span, begun, || Detail::Call { method, path, status });
+            }
+            if let Some(call) = call {
+                match &answer {
+                    Ok(answer) => call.answered(answer.status().as_u16(), answer.headers()),
+                    Err(Failure::Unreachable(_)) => call.unanswered(Outcome::Unreachable),
+                    Err(Failure::Silent) => call.unanswered(Outcome::Timeout),
+                    Err(Failure::Body(_)) => call.unanswered(Outcome::Left),
+                    Err(_) => call.unanswered(Outcome::Broken),
+                }
+            }
+            answer
         }
-        answer
     }
 
     fn outgoing(
@@ -293,6 +263,12 @@ impl PassThrough {
         }
         Ok(outgoing)
     }
+}
+
+/// Returns when the client has been gone for `late`: nobody waits for the answer that `asker` takes.
+async fn left_for<T>(asker: &mut oneshot::Sender<T>, late: Duration) {
+    asker.closed().await;
+    tokio::time::sleep(late).await;
 }
 
 fn connections(settings: &UpstreamSettings) -> HopSettings {
@@ -338,42 +314,6 @@ impl Target {
     }
 }
 
-/// A write in flight. When it is dropped without a method call, the client has left before the answer.
-struct Write {
-    observer: Arc<dyn WriteObserver>,
-    path: String,
-    is_over: bool,
-}
-
-impl Write {
-    fn begin(observer: &Arc<dyn WriteObserver>, method: &Method, path: &str) -> Option<Self> {
-        if matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
-            return None;
-        }
-        Some(Self { observer: observer.clone(), path: path.to_owned(), is_over: false })
-    }
-
-    /// Ends a write that v1 has certainly not carried out.
-    fn ended_without_effect(mut self) {
-        self.is_over = true;
-    }
-
-    /// Ends a write that v1 has, or may have, carried out. The future ends when other gateway processes know of it.
-    fn ended(mut self) -> BoxFuture<'static, ()> {
-        self.is_over = true;
-        self.observer.after_write(&self.path)
-    }
-}
-
-impl Drop for Write {
-    fn drop(&mut self) {
-        if !self.is_over {
-            // Nobody waits for the other processes any more.
-            drop(self.observer.after_write(&self.path));
-        }
-    }
-}
-
 /// Time of the last transferred piece of the request body: an upload may take long as long as bytes arrive.
 #[derive(Clone)]
 struct Progress(Arc<Mutex<Instant>>);
@@ -404,9 +344,25 @@ impl Watch for Progress {
     }
 }
 
-fn returned(response: Response<Incoming>) -> Response<Body> {
-    let mut response = response.map(body::incoming);
-    strip_hop_by_hop(response.headers_mut());
+/// Returns `answer`, unless it switches to another protocol. No request asks for that: `Upgrade` is not forwarded.
+fn not_switched(answer: Response<Incoming>) -> Result<Response<Incoming>, Failure> {
+    match answer.status() {
+        StatusCode::SWITCHING_PROTOCOLS => Err(Failure::Broken("101 for a request without Upgrade".into())),
+        _ => Ok(answer),
+    }
+}
+
+/// Returns v1's answer for the client. Its body ends with an error when v1 is silent for `limit` in the middle of it.
+fn returned(response: Response<Incoming>, limit: Duration) -> Response<Body> {
+    let mut response = response.map(|body| body::in_time(body::incoming(body), limit));
+    // The version is that of the connection to v1.
+    *response.version_mut() = Version::HTTP_11;
+    let headers = response.headers_mut();
+    // The chunks say how long the body is (RFC 9112, 6.3); with both, the client would get as much as the length says.
+    if headers.contains_key(TRANSFER_ENCODING) {
+        headers.remove(CONTENT_LENGTH);
+    }
+    strip_hop_by_hop(headers);
     response
 }
 
@@ -416,8 +372,8 @@ enum Failure {
     Unsendable(Refusal),
     /// There was no connection, so nothing was sent either.
     Unreachable(String),
-    /// The client's body ended too early.
-    Body,
+    /// The client's body ended too early, or stopped.
+    Body(Refusal),
     Broken(String),
     /// The time limit has passed.
     Silent,
@@ -427,7 +383,7 @@ impl Failure {
     fn of(error: HopError) -> Self {
         match error {
             error if error.is_connect() => Self::Unreachable(chain(&error)),
-            error if error.is_of_the_body() => Self::Body,
+            error if error.is_of_the_body() => Self::Body(body::unreadable(&error)),
             error => Self::Broken(chain(&error)),
         }
     }
@@ -442,9 +398,8 @@ impl Failure {
         let late = "The service behind did not answer in time.";
         let broken = "The connection to the service behind broke before an answer.";
         match self {
-            Self::Unsendable(refusal) => refusal,
+            Self::Unsendable(refusal) | Self::Body(refusal) => refusal,
             Self::Unreachable(cause) => Refusal::unavailable(cause),
-            Self::Body => Refusal::invalid("The request body could not be read to its end."),
             Self::Broken(cause) if writes => Refusal::outcome_unknown(broken, cause, false),
             Self::Broken(cause) => Refusal::upstream(broken, cause),
             Self::Silent if writes => Refusal::outcome_unknown(late, "no answer in time", true),

@@ -14,7 +14,7 @@ use crate::load::Memory;
 use crate::refusal::Refusal;
 use crate::settings::Settings;
 use crate::tally::{self, Traffic};
-use http::{Request, Response};
+use http::{Method, Request, Response};
 use parking_lot::RwLock;
 use std::sync::Arc;
 
@@ -123,14 +123,16 @@ impl Inner {
     }
 
     /// Handles HEAD outside the problems, so that a refused HEAD has no body either. The pass-through leaves HEAD to
-    /// v1.
+    /// v1, and only the gateway's own refusals have a body to remove there.
     async fn with_or_without_body(&self, mut request: Request<Body>, companion: &Companion) -> Response<Body> {
-        let head = layers::as_get(&mut request);
+        let asks_for_head = *request.method() == Method::HEAD;
+        let as_get = layers::as_get(&mut request);
         let costs = layers::Costs::of(&request);
         // Further inside, refusals are values; here they become bytes.
         let answer = layers::catching(self.admitted(request)).await;
+        let bare = as_get || (asks_for_head && answer.is_err());
         let response = costs.written(answer, companion);
-        if head { layers::without_body(response) } else { response }
+        if bare { layers::without_body(response) } else { response }
     }
 
     async fn admitted(&self, request: Request<Body>) -> Result<Response<Body>, Refusal> {

@@ -1,10 +1,13 @@
 //! Answers to a write when v1's answer is wrong or missing: never permission to repeat the request blindly, and
 //! success only when v1 shows the requested record.
 
-use crate::scene::{ADA, BOB, CARD, PROJECT, SECRET, Scene, V1, card, id, list, list_target, record, web};
+use crate::scene::{ADA, BOB, CARD, PROJECT, SECRET, Scene, THROUGH, V1, card, id, list, list_target, record, web};
 use crate::support::gateway::{Answer, Gateway};
-use crate::support::scripted::{Exchange, ScriptedV1};
+use crate::support::scripted::{Exchange, Gate, ScriptedV1};
 use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 
 /// Answers that a proxy, or a v1 in trouble, gives to a write although v1 has carried it out.
 fn answers_that_prove_nothing(write: impl Fn() -> Exchange) -> Vec<(&'static str, Exchange)> {
@@ -321,6 +324,57 @@ async fn the_problem_of_a_read_says_nothing_of_writes() {
         assert!(read.status >= 400, "{what}");
         let detail = read.text("detail").to_lowercase();
         assert!(!detail.contains("write") && !detail.contains("carried out"), "{what}: {detail}");
+        scene.v1.finish();
+    }
+}
+
+/// Writes on the pass-through that v1 never carried out: v1 refuses what has no key, and a server before it refuses
+/// what it cannot read.
+#[tokio::test]
+async fn a_pass_through_write_that_v1_cannot_have_carried_out_keeps_what_is_kept() {
+    let (path, through) = (format!("{V1}labels/"), format!("{THROUGH}labels/"));
+    let (bad_gateway, too_large) = ((502, "<h1>Bad Gateway</h1>"), (400, "<h1>Header Too Large</h1>"));
+    for (headers, (status, page), kept) in [
+        (vec![], bad_gateway, true),
+        (vec![("x-api-key", "")], bad_gateway, true),
+        (vec![("authorization", "Bearer ada")], bad_gateway, true),
+        (vec![("x-api-key", "ada")], too_large, true),
+        (vec![("x-api-key", "ada")], (414, ""), true),
+        (vec![("x-api-key", "ada")], bad_gateway, false),
+    ] {
+        let scene = Scene::new().await;
+        let read = list("labels", &[label(json!({"name": "bug"}))]);
+        scene.expect(read.times(if kept { 1 } else { 2 }));
+        scene.expect(Exchange::post(&path).html(status, page));
+        scene.get("labels/").await.expect(200);
+        scene.gateway.send_bare("POST", &through, &headers).await.expect(status);
+        let calls = scene.get("labels/").await.expect(200).calls();
+        assert_eq!(calls == 0, kept, "{headers:?} {status}: {calls} calls");
+        scene.v1.finish();
+    }
+}
+
+#[tokio::test]
+async fn a_pass_through_write_whose_client_leaves_counts_as_v1_answers_it() {
+    let (path, through) = (format!("{V1}labels/"), format!("{THROUGH}labels/"));
+    for (file, name, kept) in [("auth", "auth_wrong_key_write", true), ("labels", "labels_create_minimal", false)] {
+        let (scene, gate) = (Scene::new().await, Gate::default());
+        scene.expect(list("labels", &[label(json!({"name": "bug"}))]).repeated());
+        scene.expect(Exchange::post(&path).recorded(file, name).held(&gate));
+        scene.get("labels/").await.expect(200);
+        let called = scene.v1.calls();
+        let address = scene.gateway.base().trim_start_matches("http://");
+        let mut client = TcpStream::connect(address).await.expect("a connection");
+        let head = format!("POST {through} HTTP/1.1\r\nHost: x\r\nX-Api-Key: k\r\nContent-Length: 0\r\n\r\n");
+        client.write_all(head.as_bytes()).await.expect("sent");
+        scene.v1.until_called(called + 1).await;
+        drop(client);
+        // The gateway sees within this time that the client has left, and then that v1 has answered.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        assert_eq!(scene.get("labels/").await.expect(200).calls(), 0, "{name} has no answer yet");
+        gate.open();
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        assert_eq!(scene.get("labels/").await.expect(200).calls() == 0, kept, "{name}");
         scene.v1.finish();
     }
 }

@@ -36,6 +36,12 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Silence after which the kernel asks whether the other side is still there, the pause between two such questions, and
+/// their number without an answer after which the connection ends. A machine that was switched off says nothing itself.
+const PROBED: Duration = Duration::from_secs(30);
+const PROBE_PAUSE: Duration = Duration::from_secs(10);
+const PROBES: u32 = 3;
+
 /// HTTP versions allowed over TLS. Without TLS, and for writes, it is always HTTP/1.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Versions {
@@ -90,6 +96,9 @@ where
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
+        tcp.set_keepalive(Some(PROBED));
+        tcp.set_keepalive_interval(Some(PROBE_PAUSE));
+        tcp.set_keepalive_retries(Some(PROBES));
         let tcp = TcpConnector(tcp);
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let tls = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
@@ -129,17 +138,22 @@ where
         Ok(Self { reads, writes, alone })
     }
 
-    /// Sends one request. The body of the returned answer may still be arriving.
+    /// Sends one request. The body of the returned answer may still be arriving. The returned future does not borrow
+    /// from the connections.
     ///
     /// # Errors
     /// When no connection was made, or it broke before the head of an answer arrived.
-    pub async fn send(&self, mut request: Request<B>) -> Result<Response<Incoming>, HopError> {
+    pub fn send(
+        &self,
+        mut request: Request<B>,
+    ) -> impl Future<Output = Result<Response<Incoming>, HopError>> + Send + use<B> {
         let writes = !request.method().is_safe();
         if writes && self.alone {
             request.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         let connections = if writes { &self.writes } else { &self.reads };
-        connections[worker::number() % connections.len()].request(request).await.map_err(HopError)
+        let answer = connections[worker::number() % connections.len()].request(request);
+        async move { answer.await.map_err(HopError) }
     }
 }
 

@@ -187,7 +187,7 @@ impl Drop for Ending {
 
 impl Ending {
     fn tell(&self, asked: &LoggedRequest, sender: &Sender, status: u16, source: Source, took: Duration) {
-        let peer = asked.peer.map(|peer| peer.0.ip().to_string()).unwrap_or_default();
+        let peer = asked.peer.map(|peer| peer.0.ip().to_canonical().to_string()).unwrap_or_default();
         let meter = &self.context.meter;
         macro_rules! tell {
             ($level:expr) => {

@@ -49,7 +49,12 @@ impl Permit {
         };
         let permit =
             Self { holding: Arc::clone(&holding), asker, kind, changes_nothing: request.method().is_safe() };
-        Ok((request.map(|body| taken_in(body, holding, manner, patience)), permit))
+        let mut request = request.map(|body| taken_in(body, Arc::clone(&holding), manner, patience));
+        if kind == Kind::PassThrough {
+            // For a write that goes on at v1 when its client leaves.
+            request.extensions_mut().insert(holding);
+        }
+        Ok((request, permit))
     }
 
     /// Takes the place and the memory that the answer needs until it is sent. A pass-through answer also keeps the

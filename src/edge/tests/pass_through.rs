@@ -108,6 +108,24 @@ async fn chunks_and_trailers_cross_both_ways() {
 }
 
 #[tokio::test]
+async fn an_answer_in_chunks_is_whole_whatever_length_it_names() {
+    let upstream = RawUpstream::answering(
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+    )
+    .await;
+    let answer = before(&upstream).await.get("/api/v1/x/").await;
+    assert_eq!((answer.status(), answer.header("content-length")), (200, ""));
+    assert_eq!(String::from_utf8_lossy(&answer.body), "5\r\nhello\r\n0\r\n\r\n");
+}
+
+#[tokio::test]
+async fn an_answer_in_an_older_version_is_one_of_http_1_1() {
+    let upstream = RawUpstream::answering(b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
+    let answer = before(&upstream).await.get("/api/v1/x/").await;
+    assert!(answer.head.starts_with("http/1.1 200 "), "{answer:?}");
+}
+
+#[tokio::test]
 async fn a_v1_that_is_not_there_is_unavailable() {
     let answer = Gateway::start(|_| {}).await.get("/api/v1/x/").await;
     assert_eq!((answer.status(), answer.code().as_str()), (503, "upstream_unavailable"));
@@ -116,7 +134,8 @@ async fn a_v1_that_is_not_there_is_unavailable() {
 
 #[tokio::test]
 async fn a_v1_that_breaks_off_or_babbles_is_an_error() {
-    for nonsense in [&b"HTTP/1.1 2"[..], b"SMTP ready\r\n\r\n"] {
+    let switching = b"HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: odd\r\n\r\n";
+    for nonsense in [&b"HTTP/1.1 2"[..], b"SMTP ready\r\n\r\n", switching] {
         let upstream = RawUpstream::answering(nonsense).await;
         let answer = before(&upstream).await.get("/api/v1/x/").await;
         assert_eq!((answer.status(), answer.code().as_str()), (502, "upstream_error"));
@@ -192,6 +211,11 @@ impl WriteObserver for Observed {
         self.after.add_permits(1);
         Box::pin(std::future::ready(()))
     }
+
+    fn deleted(&self, path: &str) -> BoxFuture<'static, ()> {
+        self.seen.lock().unwrap().push(format!("deleted {path}"));
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// Sends a request of each kind to a v1 at `address`, and returns what was observed.
@@ -219,21 +243,64 @@ async fn writes_are_observed_unless_v1_has_certainly_not_carried_them_out() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_ends_the_exchange_with_v1_and_the_write_is_over() {
-    let upstream = RawUpstream::answering(b"").await;
-    let observed = Arc::new(Observed::default());
-    let gateway = Gateway::before(&upstream.address, |_| {}, Some(observed.clone())).await;
-    let mut socket = gateway.connect().await;
-    socket.write_all(b"DELETE /api/v1/x/ HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
-    let arrived = async {
-        while upstream.received.lock().unwrap().is_empty() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
+async fn a_client_that_leaves_ends_a_read_and_gives_v1_some_time_for_a_write() {
+    for method in ["GET", "DELETE"] {
+        let upstream = RawUpstream::answering(b"").await;
+        let observed = Arc::new(Observed::default());
+        let soon =
+            |settings: &mut crate::settings::Settings| settings.store.late_write = Duration::from_millis(200);
+        let gateway = Gateway::before(&upstream.address, soon, Some(observed.clone())).await;
+        let mut socket = gateway.connect().await;
+        let head = format!("{method} /api/v1/x/ HTTP/1.1\r\nHost: x\r\n\r\n");
+        socket.write_all(head.as_bytes()).await.unwrap();
+        let arrived = async {
+            while upstream.received.lock().unwrap().is_empty() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        patiently(arrived).await;
+        drop(socket);
+        let _closed = patiently(upstream.closed.acquire()).await.unwrap();
+        if method == "DELETE" {
+            let _after = patiently(observed.after.acquire()).await.unwrap();
         }
-    };
-    patiently(arrived).await;
-    drop(socket);
-    let _closed = patiently(upstream.closed.acquire()).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_write_whose_client_leaves_goes_on_until_v1_has_answered() {
+    let (listener, address, _) = listening().await;
+    let observed = Arc::new(Observed::default());
+    let gateway = Gateway::before(&address, |_| {}, Some(observed.clone())).await;
+    let mut client = gateway.connect().await;
+    client.write_all(b"DELETE /api/v1/x/ HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    let (mut v1, _) = patiently(listener.accept()).await.unwrap();
+    assert!(patiently(v1.read(&mut [0; 4096])).await.unwrap() > 0);
+    drop(client);
+    // The gateway sees within this time that the client has left.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(observed.seen.lock().unwrap().is_empty());
+    v1.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
     let _after = patiently(observed.after.acquire()).await.unwrap();
+    assert_eq!(*observed.seen.lock().unwrap(), ["after /api/v1/x/", "deleted /api/v1/x/"]);
+}
+
+#[tokio::test]
+async fn a_v1_that_falls_silent_in_the_middle_of_an_answer_is_left() {
+    let (listener, address, _) = listening().await;
+    let short = |settings: &mut crate::settings::Settings| {
+        settings.upstream.pass_through_timeout = Duration::from_millis(300);
+    };
+    let gateway = Gateway::before(&address, short, None).await;
+    let silent = async {
+        let (mut v1, _) = listener.accept().await.unwrap();
+        assert!(v1.read(&mut [0; 4096]).await.unwrap() > 0);
+        v1.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab").await.unwrap();
+        v1.read(&mut [0; 1]).await
+    };
+    let (answer, ended) = tokio::join!(gateway.get("/api/v1/x/"), patiently(silent));
+    assert_eq!((answer.status(), answer.body.as_slice()), (200, &b"ab"[..]));
+    assert!(!matches!(ended, Ok(1..)), "{ended:?}");
 }
 
 #[tokio::test]

@@ -1,7 +1,16 @@
-//! Effects of the layers on single requests. May use: `settings`, this folder.
+//! Effects of the layers on single requests. May use: `context`, `settings`, this folder.
 
-use super::support::Gateway;
-use crate::settings::HttpAddress;
+use super::support::{Gateway, RawUpstream, patiently};
+use crate::context::Context;
+use crate::edge::{Notice, Notices, PassThrough, empty};
+use crate::settings::{HttpAddress, Settings};
+use bytes::Bytes;
+use http::{HeaderMap, Method, Uri};
+use http_body::Body as _;
+use http_body_util::{BodyExt, Empty};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
+use std::sync::Arc;
 use std::time::Duration;
 
 #[tokio::test]
@@ -52,6 +61,46 @@ async fn head_is_get_without_the_body() {
     assert_eq!((refused.status(), refused.body.len()), (404, 0));
     assert!(refused.header("content-length").parse::<usize>().unwrap() > 0);
     assert_eq!(gateway.ask("HEAD", "/healthz", "").await.status(), 200);
+}
+
+/// Only HTTP/2 shows this: a client must end a stream that has bytes behind the answer to HEAD.
+#[tokio::test]
+async fn a_refused_head_of_the_pass_through_has_no_body_either() {
+    let gateway = Gateway::start(|_| {}).await;
+    let client = Client::builder(TokioExecutor::new()).http2_only(true).build_http::<Empty<Bytes>>();
+    // Refused at the door, by the pass-through, and because v1 is not there.
+    for (path, token, status) in
+        [("/api/v1/%2e%2e/", "other", 400), ("/api/v1/x/", "own", 401), ("/api/v1/x/", "other", 503)]
+    {
+        let request = http::Request::head(format!("http://{}{path}", gateway.address))
+            .header("authorization", format!("Bearer {token}"))
+            .body(Empty::new())
+            .unwrap();
+        let answer = patiently(client.request(request)).await.unwrap();
+        assert_eq!((answer.status().as_u16(), answer.version()), (status, http::Version::HTTP_2));
+        assert_ne!(answer.headers()["content-length"], "0", "{status}");
+        assert_eq!(answer.into_body().collect().await.unwrap().to_bytes().len(), 0, "{status}");
+    }
+}
+
+struct Ended;
+
+impl Notices for Ended {
+    fn of(&self, _: &Method, _: &Uri, _: &HeaderMap) -> Option<Notice> {
+        Some(Notice { gone: Some("It has ended.".into()), ..Notice::default() })
+    }
+}
+
+#[tokio::test]
+async fn head_of_an_operation_of_v1_that_has_ended_has_no_body() {
+    let (settings, base) = (Settings::default(), HttpAddress::parse("http://127.0.0.1:1").unwrap());
+    let mut way = PassThrough::new(&base, &settings.upstream, settings.public).unwrap();
+    way.notices = Some(Arc::new(Ended));
+    for (method, has_body) in [("HEAD", false), ("GET", true)] {
+        let request = http::Request::builder().method(method).uri("/api/v1/x/").body(empty()).unwrap();
+        let answer = way.forward(request, &Context::new("r", Duration::from_secs(5))).await.unwrap();
+        assert_eq!((answer.status().as_u16(), !answer.body().is_end_stream()), (410, has_body), "{method}");
+    }
 }
 
 #[tokio::test]
@@ -116,6 +165,18 @@ async fn a_body_that_stops_arriving_is_a_validation_error() {
     let head = "POST /api/v2/echo/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
     let answer = gateway.exchange(&format!("{head}Content-Length: 10\r\n\r\n12345")).await;
     assert_eq!((answer.status(), answer.code().as_str()), (400, "validation_error"));
+}
+
+#[tokio::test]
+async fn an_upload_that_stops_in_the_middle_did_not_arrive_in_time() {
+    let upstream = RawUpstream::answering(b"").await;
+    let soon = |settings: &mut Settings| settings.limits.body_grace = Duration::from_millis(100);
+    let gateway = Gateway::before(&upstream.address, soon, None).await;
+    let head = "POST /api/v1/x/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 20000\r\n\r\n";
+    let answer = gateway.exchange(&format!("{head}{}", "x".repeat(17_000))).await;
+    assert_eq!((answer.status(), answer.code().as_str()), (400, "validation_error"));
+    let text = String::from_utf8_lossy(&answer.body);
+    assert!(text.contains("The request body did not arrive in time."), "{text}");
 }
 
 #[tokio::test]

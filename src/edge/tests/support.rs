@@ -177,6 +177,7 @@ fn surface(
     let base = HttpAddress::parse(upstream).unwrap();
     let mut pass_through = PassThrough::new(&base, &settings.upstream, settings.public.clone()).unwrap();
     pass_through.admit = no_gateway_tokens;
+    pass_through.late_write = settings.store.late_write;
     if let Some(observer) = observer {
         pass_through.observer = observer;
     }

@@ -6,6 +6,8 @@ use crate::work_items::world::ITEMS;
 use serde_json::json;
 use sqlx::{Connection, SqliteConnection};
 use std::time::{Duration, Instant};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 
 const ACME: &str = "/api/v2/workspaces/acme";
 const PROJECTS: &str = "/api/v1/workspaces/acme/projects/";
@@ -83,6 +85,30 @@ async fn definitions_of_a_deleted_project_are_deleted_with_it() {
         (&log.data()[0]["event_name"], &log.data()[0]["source"]),
         (&json!("work_item_type.deleted"), &json!("system"))
     );
+}
+
+#[tokio::test]
+async fn its_end_is_noted_when_the_client_of_the_delete_leaves_before_v1_answers() {
+    let place = Place::new().await;
+    let gateway = &place.gateway;
+    let short = new_project(gateway).await;
+    let types = format!("{ACME}/projects/{short}/work-item-types/");
+    gateway.post("ada", &types, json!({"name": "Bug"})).await.expect(201);
+    place.wire.hold("DELETE");
+    let address = gateway.base().trim_start_matches("http://");
+    let mut client = TcpStream::connect(address).await.expect("a connection");
+    let head = format!("DELETE {PROJECTS}{short}/ HTTP/1.1\r\nHost: x\r\nX-Api-Key: ada\r\n\r\n");
+    client.write_all(head.as_bytes()).await.expect("sent");
+    place.wire.held().await;
+    drop(client);
+    // The gateway sees within this time that the client has left.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    place.wire.let_go();
+    let begun = Instant::now();
+    while !place.store.catalogue(super::workspace()).await.expect("definitions").types.is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "nobody has seen v1's answer");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
 }
 
 #[tokio::test]

@@ -26,7 +26,8 @@ settings! {
         concurrency_max: usize = at_once(100_000),
         /// Minimum of the limit of calls in flight. The gateway finds the best limit between the two by itself.
         concurrency_min: usize = at_once(concurrency_max),
-        /// Time until the head of a pass-through answer arrives, counted from the last piece of the request.
+        /// Time until the head of a pass-through answer arrives, counted from the last piece of the request, and then
+        /// until each further piece.
         pass_through_timeout: Duration = positive,
         /// The gateway's own v1 key, for work ahead of requests. Without it there is no such work.
         service_key: Option<Secret> = Reader::secret,

@@ -4,9 +4,9 @@
 
 use crate::hop::{HopError, chain};
 use crate::units::{http_date, since_1970};
-use crate::v1::V1Key;
 use crate::v1::budget::QuotaNotice;
 use crate::v1::message::{V1Error, V1Response};
+use crate::v1::{API_KEY, V1Key};
 use http::header::{ALLOW, CONTENT_ENCODING, CONTENT_TYPE, DATE, HeaderMap, HeaderName, RETRY_AFTER};
 use std::time::Duration;
 
@@ -27,9 +27,14 @@ pub(super) fn without_echo(answer: V1Response, key: &V1Key) -> V1Response {
 /// Checks for JSON by the content type. A compressed body is not JSON, because compression was not requested.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let compressed = headers.get(CONTENT_ENCODING).is_some_and(|coding| coding != "identity");
+    !compressed && is_typed_json(headers)
+}
+
+/// Checks for JSON by the content type alone. A client of the pass-through may have requested compression.
+fn is_typed_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let essence = kind.split(';').next().unwrap_or_default().trim();
-    !compressed && essence.eq_ignore_ascii_case("application/json")
+    essence.eq_ignore_ascii_case("application/json")
 }
 
 /// Returns the seconds of `Retry-After`. A date in it is compared with the clock that wrote it.
@@ -67,16 +72,29 @@ pub fn told(status: u16, headers: &HeaderMap) -> QuotaNotice {
 /// `auth_wrong_key`, `throttle_limited_write`). Only answers that come after these checks tell the rest of the quota.
 /// Method and media type come last (`errors_405_put`, `errors_text_plain`). All later refusals prove nothing: a 400 or
 /// 409 may leave something behind (traps 17, 23). Neither does a 429 of a proxy, which has no `Allow`.
+///
+/// A server or proxy before v1 refuses a request that it cannot read or that is too large, and v1 never gets it. Its
+/// words are no JSON, and v1's own 400 always is (`errors_bad_json`).
 pub fn is_refused_at_the_door(path: &str, status: u16, headers: &HeaderMap) -> bool {
-    let is_early = is_json(headers) && !headers.contains_key(&REMAINING);
+    let is_json = is_typed_json(headers);
+    let is_early = is_json && !headers.contains_key(&REMAINING);
+    let is_before_v1 = !is_json && !headers.contains_key(&REMAINING) && !headers.contains_key(ALLOW);
     match status {
         // Trap 13: a path without its last slash reaches no resource (`errors_slash_missing_post`).
         301 => !path.ends_with('/'),
-        401 | 403 | 404 | 406 | 413 => is_early,
-        405 | 415 => is_json(headers),
+        401 | 403 | 404 | 406 => is_early,
+        405 | 415 => is_json,
+        413 => is_early || is_before_v1,
         429 => is_early && headers.contains_key(ALLOW),
+        400 | 414 | 431 => is_before_v1,
         _ => false,
     }
+}
+
+/// Checks whether a request names a key. v1 refuses all others, for it reads no other credential (`auth_missing_key`,
+/// `auth_empty_key`, `auth_bearer_ignored`, `auth_key_in_query_ignored`).
+pub fn names_a_key(headers: &HeaderMap) -> bool {
+    headers.get_all(API_KEY).iter().any(|key| !key.as_bytes().trim_ascii().is_empty())
 }
 
 /// Converts an error. Only when no connection was made, the request certainly did not reach v1.
@@ -113,6 +131,15 @@ mod tests {
     }
 
     #[test]
+    fn a_key_is_named_only_by_its_own_header() {
+        let named =
+            |name: &str, value: &str| names_a_key(&headers("application/json", &[(name.parse().unwrap(), value)]));
+        assert!(named("x-api-key", "k"));
+        // `auth_missing_key`, `auth_empty_key`, `auth_bearer_ignored`.
+        assert!(!named("accept", "k") && !named("x-api-key", "") && !named("authorization", "Bearer k"));
+    }
+
+    #[test]
     fn only_a_refusal_before_the_resource_proves_that_nothing_was_changed() {
         let routed = [(ALLOW, "GET, POST")];
         let counted = [(ALLOW, "GET, POST"), (REMAINING, "59")];
@@ -133,6 +160,16 @@ mod tests {
         for status in [200, 201, 204, 302, 400, 408, 409, 500, 502, 503, 504] {
             assert!(!refused(status, json(&routed)) && !refused(status, json(&counted)), "{status}");
         }
+        // A server before v1 that could not read the request; v1's own 400 is JSON (`errors_bad_json`).
+        for status in [400, 413, 414, 431] {
+            assert!(refused(status, headers("text/html", &[])) && refused(status, HeaderMap::new()), "{status}");
+            let of_v1 = [(ALLOW, "GET, POST")];
+            assert!(!refused(status, headers("text/html", &of_v1)), "{status}");
+            assert!(!refused(status, headers("text/html", &[(REMAINING, "59")])), "{status}");
+        }
+        // The client of a pass-through call may have asked for compression.
+        let coded = [(ALLOW, "GET, POST"), (CONTENT_ENCODING, "gzip")];
+        assert!(refused(401, json(&coded)) && !refused(400, json(&coded)));
         // `errors_slash_missing_post`.
         assert!(is_refused_at_the_door("/api/v1/x", 301, &headers("text/html", &[])));
         assert!(!refused(301, headers("text/html", &[])));
