@@ -31,7 +31,7 @@ impl Work<'_> {
             self.findings.of(Kind::Property).here += 1;
             self.findings.of(Kind::Option).here += options.len();
             if self.scope.base(owner).is_none() {
-                let words = format!("{name}: the project is not there, or not to be seen");
+                let words = format!("{name}: {}", self.scope.why_without_place(owner));
                 self.findings.leave(Kind::Property, 1, words);
                 self.findings.of(Kind::Option).left += options.len();
                 continue;

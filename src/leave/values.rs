@@ -17,6 +17,8 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use uuid::Uuid;
 
+/// Words for types and values of work items that v2 does not show.
+const NOT_LIVE: &str = "types and values of work items that are archived, deleted or hidden";
 /// Number of work items handled at once.
 const AT_ONCE: usize = 4;
 /// Number of work items after which progress is noted in the store.
@@ -66,7 +68,7 @@ impl Work<'_> {
     ) -> Result<(), String> {
         let name = self.scope.project_in_words(project);
         let Some(items) = self.items_of(project).await? else {
-            self.leave_values(&name, recorded, &values);
+            self.leave_values(project, recorded, &values);
             return Ok(());
         };
         let (mut jobs, mut losses) = (Vec::new(), Losses::default());
@@ -105,9 +107,8 @@ impl Work<'_> {
                     self.findings.of(Kind::Value).left += elements;
                 }
                 None => {
-                    let words = "types and values of work items that are archived, deleted or hidden";
-                    self.findings.never(Kind::Item, 1, words);
-                    self.findings.never(Kind::Value, elements, words);
+                    self.findings.never(Kind::Item, 1, NOT_LIVE);
+                    self.findings.never(Kind::Value, elements, NOT_LIVE);
                 }
             }
         }
@@ -121,14 +122,21 @@ impl Work<'_> {
     }
 
     /// Reports the items of a project that the target does not have.
-    fn leave_values(&mut self, name: &str, recorded: &[&RecordedItem], values: &HashMap<Uuid, ItemValues>) {
-        let held = recorded.iter().filter(|item| item.type_id.is_some() || values.contains_key(&item.id)).count();
-        let elements: usize = values.values().map(counted).sum();
-        self.findings.of(Kind::Item).here += held;
-        self.findings.of(Kind::Value).here += elements;
+    fn leave_values(&mut self, project: Uuid, recorded: &[&RecordedItem], values: &HashMap<Uuid, ItemValues>) {
+        let name = self.scope.project_in_words(project);
         let words = format!("work items of project {name}: it is not there, or not to be seen with the keys");
-        self.findings.leave(Kind::Item, held, words);
-        self.findings.of(Kind::Value).left += elements;
+        for item in recorded.iter().filter(|item| item.type_id.is_some() || values.contains_key(&item.id)) {
+            let elements = values.get(&item.id).map_or(0, counted);
+            self.findings.of(Kind::Item).here += 1;
+            self.findings.of(Kind::Value).here += elements;
+            if self.scope.is_without_items(project) {
+                self.findings.never(Kind::Item, 1, NOT_LIVE);
+                self.findings.never(Kind::Value, elements, NOT_LIVE);
+            } else {
+                self.findings.leave(Kind::Item, 1, words.as_str());
+                self.findings.of(Kind::Value).left += elements;
+            }
+        }
     }
 
     fn tell_losses(&mut self, losses: &Losses) {

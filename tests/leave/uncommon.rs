@@ -2,8 +2,8 @@
 //! both sides.
 
 use super::filled::fill;
-use super::two::{ACME, HERE, Side, Two, id};
-use causeway::leave::{Outcome, Report, RunMode, text};
+use super::two::{ACME, HERE, KEY, Side, Two, id};
+use causeway::leave::{Kind, Outcome, Report, RunMode, text};
 use serde_json::{Value, json};
 
 fn expect(report: &Report, outcome: Outcome) {
@@ -28,6 +28,17 @@ async fn values_there(two: &Two, name: &str) -> Value {
     let record = there.read(&there.web(&format!("work-items/{}/", id(row)))).await;
     let fields = record.json["custom_fields"].as_object().expect("an object").iter();
     fields.map(|(name, field)| (name.clone(), field["value"].clone())).collect::<serde_json::Map<_, _>>().into()
+}
+
+/// Creates a project `OLD` with a type, and a work item of this type. Returns the ids of the project and the item.
+async fn old_project(here: Side<'_>) -> [String; 2] {
+    let project = json!({"name": "Old", "identifier": "OLD"});
+    let project = id(&here.made("/api/v1/workspaces/acme/projects/", project).await);
+    here.mode(false).await;
+    let base = format!("{ACME}/projects/{project}");
+    let kind = id(&here.made(&format!("{base}/work-item-types/"), json!({"name": "Past"})).await);
+    let item = here.made(&format!("{base}/work-items/"), json!({"name": "Done long ago", "type_id": kind})).await;
+    [project, id(&item)]
 }
 
 async fn both(two: &Two, name: &str) -> String {
@@ -182,6 +193,32 @@ async fn a_work_item_that_a_copy_of_the_deployment_has_not_got_is_not_taken_for_
     let told = text(&report);
     assert!(told.contains("work items of project WEB that are not there"), "{told}");
     assert_eq!(two.store.left("acme").await.unwrap(), None);
+}
+
+/// v1's list of projects has archived ones (trap 58), and no route of a project finds them.
+#[tokio::test]
+async fn an_archived_project_does_not_stop_a_run() {
+    let two = Two::upgraded().await;
+    let here = Side::here(&two);
+    let unused = json!({"name": "Unused", "identifier": "UNUSED"});
+    let unused = id(&here.made("/api/v1/workspaces/acme/projects/", unused).await);
+    let archive = |project: &str| format!("/api/v1/workspaces/acme/projects/{project}/archive/");
+    here.gateway.post(KEY, &archive(&unused), json!({})).await.expect(204);
+    carried_whole(&two).await;
+    let [old, item] = old_project(here).await;
+    let mark = format!("{ACME}/projects/{old}/work-items/{item}/archive/");
+    here.made(&mark, json!({})).await;
+    here.gateway.post(KEY, &archive(&old), json!({})).await.expect(204);
+    let report = two.run(RunMode::Carry).await.unwrap();
+    expect(&report, Outcome::Unlike);
+    let told = text(&report);
+    assert!(told.contains("type `Past` of project OLD: the project is archived: bring it back first"), "{told}");
+    let line = |kind: Kind| report.workspaces[0].findings.lines[&kind];
+    let lines = [line(Kind::Item), line(Kind::Archive)].map(|line| (line.left, line.impossible));
+    assert_eq!(lines, [(0, 1), (0, 1)], "{told}");
+    // When it is back, everything is carried.
+    here.gateway.delete(KEY, &archive(&old)).await.expect(204);
+    expect(&two.run(RunMode::Carry).await.unwrap(), Outcome::Alike);
 }
 
 #[tokio::test]
