@@ -212,9 +212,11 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// Checks whether v1 shows no work item of this project because the project is archived.
-    pub(super) fn is_without_items(&self, project: Uuid) -> bool {
-        self.archived_here.contains_key(&project)
+    /// Checks whether v1 does not show a work item because its project is archived, or was deleted. `is_missing` tells
+    /// whether the store noted that the item went.
+    pub(super) fn has_lost_project(&self, project: Uuid, is_missing: bool) -> bool {
+        let is_listed = self.seen_here.contains_key(&project) || self.hidden_here.contains(&project);
+        self.archived_here.contains_key(&project) || is_missing && !is_listed
     }
 
     /// Pairs people here with people in the target: by id on both rosters, else by email address. Returns target ids by

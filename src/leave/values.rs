@@ -129,7 +129,7 @@ impl Work<'_> {
             let elements = values.get(&item.id).map_or(0, counted);
             self.findings.of(Kind::Item).here += 1;
             self.findings.of(Kind::Value).here += elements;
-            if self.scope.is_without_items(project) {
+            if self.scope.has_lost_project(project, item.missing_since.is_some()) {
                 self.findings.never(Kind::Item, 1, NOT_LIVE);
                 self.findings.never(Kind::Value, elements, NOT_LIVE);
             } else {

@@ -222,6 +222,20 @@ async fn an_archived_project_does_not_stop_a_run() {
 }
 
 #[tokio::test]
+async fn a_project_deleted_through_the_gateway_does_not_keep_a_workspace_from_being_left() {
+    let two = Two::upgraded().await;
+    let here = Side::here(&two);
+    let [old, item] = old_project(here).await;
+    here.made(&format!("{ACME}/projects/{old}/work-items/{item}/archive/"), json!({})).await;
+    here.removed(&format!("/api/v1/workspaces/acme/projects/{old}/")).await;
+    let report = two.run(RunMode::Carry).await.unwrap();
+    expect(&report, Outcome::Alike);
+    let line = |kind: Kind| report.workspaces[0].findings.lines[&kind];
+    let lines = [line(Kind::Item), line(Kind::Archive)].map(|line| (line.here, line.left, line.impossible));
+    assert_eq!(lines, [(1, 0, 1), (1, 0, 1)], "{}", text(&report));
+}
+
+#[tokio::test]
 async fn nothing_is_left_with_the_key_of_somebody_who_is_no_administrator() {
     let two = Two::new().await;
     let fault = two.run_as("bob", RunMode::Carry, two.there.base(), |_| {}).await.unwrap_err();
