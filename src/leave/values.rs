@@ -210,6 +210,7 @@ impl Work<'_> {
         let path = self.scope.v2("work_items_retrieve", Some(project), Some(&theirs.to_string()))?;
         let mut shown = 0;
         let mut values = Vec::new();
+        let mut wanted: BTreeMap<Uuid, Vec<Value>> = BTreeMap::new();
         for one in applicable {
             let Some(elements) = kept.get(&one.property.id) else { continue };
             let before = losses.nowhere + losses.unknown_people;
@@ -218,6 +219,7 @@ impl Work<'_> {
             if readable.is_empty() {
                 continue;
             }
+            wanted.insert(one.property.id, readable.clone());
             let kind = ValueKind::of(&one.property);
             values.push(WantedValue {
                 name: self.name_there(one),
@@ -232,10 +234,16 @@ impl Work<'_> {
             .map(|(id, elements)| (*id, elements.iter().map(|one| one.value.clone()).collect()))
             .collect();
         recorded.sort_by_key(|(id, _)| *id);
-        let digest = digest(&json!([item.type_id, recorded]));
+        let whole = digest(&json!([item.type_id, recorded]));
+        // What is not carried now may be carried later, so it is noted what was carried.
+        let digest = match counted(kept) == wanted.values().map(Vec::len).sum() {
+            true => whole.clone(),
+            false => digest(&json!([item.type_id, recorded, wanted])),
+        };
         let type_id = item.type_id.and_then(|kind| self.ids.theirs(Kind::Type, kind)).map(str::to_owned);
         // With `--update` a carried work item is compared again, because it may have been changed there.
-        let is_done = !self.update && self.ids.is_done(Kind::Item, item.id, &digest);
+        let is_carried = |digest: &str| self.ids.is_done(Kind::Item, item.id, digest);
+        let is_done = !self.update && (is_carried(&digest) || is_carried(&whole));
         Ok(Job {
             own: item.id,
             own_type: item.type_id,

@@ -261,3 +261,62 @@ async fn a_property_of_another_type_is_changed_before_it_gets_options() {
     let done = two.run_with(RunMode::Carry, |wanted| wanted.update = true).await;
     expect(&done, Outcome::Alike);
 }
+
+#[tokio::test]
+async fn a_later_run_carries_what_could_not_be_carried_at_first() {
+    let two = Two::new().await;
+    let here = Side::here(&two);
+    let item = both(&two, "Typed").await;
+    let late = here.item(0, "Late").await;
+    here.mode(false).await;
+    let properties = here.web("work-item-properties/");
+    let mut related = json!({"display_name": "Blocks", "property_type": "RELATION", "relation_type": "ISSUE"});
+    let blocks = id(&here.made(&properties, related.clone()).await);
+    related["display_name"] = json!("Depends");
+    related["default_value"] = json!([late]);
+    here.made(&properties, related).await;
+    let note = id(&here.made(&properties, json!({"display_name": "Note", "property_type": "TEXT"})).await);
+    let types = here.web("work-item-types/");
+    let kind = id(&here.made(&types, json!({"name": "Kind"})).await);
+    here.made(&format!("{types}{kind}/properties/"), json!({"properties": [blocks, note]})).await;
+    let body = json!({"type_id": kind, "custom_fields": {"blocks": late, "note": "kept"}});
+    here.changed(&here.web(&format!("work-items/{item}/")), body).await;
+    let note = format!("{properties}{note}/");
+    here.changed(&note, json!({"is_active": false})).await;
+
+    let report = two.run(RunMode::Carry).await.unwrap();
+    expect(&report, Outcome::Unlike);
+    let told = text(&report);
+    assert!(told.contains("property `Depends` of project WEB: its default names people or work items"), "{told}");
+    assert_eq!(values_there(&two, "Typed").await, json!({}));
+
+    let there = Side::there(&two);
+    let late = there.item(0, "Late").await;
+    here.changed(&note, json!({"is_active": true})).await;
+    carried_whole(&two).await;
+    let values = values_there(&two, "Typed").await;
+    assert!(values["note"] == "kept" && !values["blocks"].is_null(), "{values}");
+    let rows = there.read(&there.web("work-item-properties/")).await;
+    let depends = rows.data().iter().find(|row| row["display_name"] == "Depends").expect("the property");
+    assert_eq!(depends["default_value"], json!([late]));
+}
+
+#[tokio::test]
+async fn a_later_run_carries_the_default_of_a_context() {
+    let two = Two::new().await;
+    let here = Side::here(&two);
+    let late = here.item(0, "Late").await;
+    here.mode(true).await;
+    let across = json!({"display_name": "Across", "property_type": "RELATION", "relation_type": "ISSUE",
+        "default_value": [late]});
+    here.made(&format!("{ACME}/work-item-properties/"), across).await;
+    let report = two.run(RunMode::Carry).await.unwrap();
+    expect(&report, Outcome::Unlike);
+    let there = Side::there(&two);
+    let late = there.item(0, "Late").await;
+    carried_whole(&two).await;
+    let properties = format!("{ACME}/work-item-properties/");
+    let across = id(&there.read(&properties).await.data()[0]);
+    let contexts = there.read(&format!("{properties}{across}/contexts/")).await;
+    assert_eq!(contexts.column("default_value"), [json!([late])]);
+}
