@@ -288,6 +288,19 @@ fn a_member_that_v2_shows_under_its_name_is_not_renamed() {
     assert!(told.renamed.iter().any(|name| (name.v1.as_str(), name.v2.as_str()) == ("actor", "actor_id")));
 }
 
+/// With `expand=member` v2 shows the person beside `member_id`.
+#[test]
+fn the_name_and_the_address_of_a_member_are_told_as_expanded() {
+    let project = "projects/00000000-0000-4000-c000-000000000001/";
+    for path in ["", project] {
+        let path = format!("/api/v1/workspaces/acme/{path}members/");
+        let told = replacement(&PLAN, "GET", &path, None).expect("a call").expect("a replacement");
+        let lost: Vec<&str> = told.lost.iter().map(|lost| lost.name.as_str()).collect();
+        assert_eq!((told.extent, lost), ("part", vec!["avatar", "first_name", "last_name"]), "{path}");
+        assert!(told.changes.iter().any(|change| change.contains("`expand=member`")), "{:?}", told.changes);
+    }
+}
+
 /// v1's types are other records than those of v2, so their ids would be refused.
 #[test]
 fn the_types_of_v1_are_not_carried_over() {
