@@ -340,12 +340,23 @@ fn the_members_of_a_module_and_the_owner_of_a_cycle_are_told_as_missing() {
     }
 }
 
+/// v1 sets both (`items_create_full`, `items_patch_sort_order_accepted`).
+#[test]
+fn the_point_and_the_place_of_a_work_item_are_told_as_missing() {
+    for (method, path) in [("POST", "work-items/"), ("PATCH", "work-items/00000000-0000-4000-e000-000000000001/")] {
+        let body = json!({"name": "n", "point": 3, "sort_order": 5});
+        let lost = [("point", "v2 has no such member"), ("sort_order", "v2 sets it itself")];
+        let lost = lost.map(|(name, why)| (name.to_owned(), why.to_owned())).to_vec();
+        assert_eq!(written(method, path, &body), ("part", json!({"name": "n"}), lost), "{method}");
+    }
+}
+
 /// v1 makes the item without a state (`items_create_state_null`).
 #[test]
 fn a_null_that_v2_refuses_is_left_out() {
     let body = json!({"name": "n", "state": null, "parent": null});
     let lost = vec![("state".to_owned(), "v2 refuses null as `state_id`".to_owned())];
-    assert_eq!(written("POST", "work-items/", &body), ("all", json!({"name": "n", "parent_id": null}), lost));
+    assert_eq!(written("POST", "work-items/", &body), ("part", json!({"name": "n", "parent_id": null}), lost));
 }
 
 /// A state has a slug of its own, which v1 makes from the name (`states_create_read_only_ignored`).
