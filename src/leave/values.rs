@@ -236,7 +236,8 @@ impl Work<'_> {
         recorded.sort_by_key(|(id, _)| *id);
         let whole = digest(&json!([item.type_id, recorded]));
         // What is not carried now may be carried later, so it is noted what was carried.
-        let digest = match counted(kept) == wanted.values().map(Vec::len).sum() {
+        let carried: usize = wanted.values().map(Vec::len).sum();
+        let digest = match carried == counted(kept) {
             true => whole.clone(),
             false => digest(&json!([item.type_id, recorded, wanted])),
         };
