@@ -127,8 +127,8 @@ pub(super) fn key(value: &Value) -> String {
     id.map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Returns the person of a membership. v1 shows no id of a membership (`members_workspace_admin`), so the gateway derives
-/// one, and the other side has its own.
+/// Returns the person of a membership. v1 shows no id of a membership (`members_workspace_admin`), so the gateway
+/// derives one, and the other side has its own.
 fn person(value: Option<&Value>) -> Option<&str> {
     value?.get("member_id")?.as_str()
 }
