@@ -301,6 +301,16 @@ fn the_name_and_the_address_of_a_member_are_told_as_expanded() {
     }
 }
 
+/// v1 accepts both (`comments_create_no_body_fields`, `comments_create_blank_html`).
+#[test]
+fn a_comment_needs_a_text_in_v2() {
+    let comments = "/api/v1/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/work-items/\
+                    00000000-0000-4000-e000-000000000001/comments/";
+    let told = replacement(&PLAN, "POST", comments, Some(&json!({}))).expect("a call").expect("a replacement");
+    let needs = |change: &String| change.contains("v1 accepts a comment without `comment_html`");
+    assert!(told.changes.iter().any(needs), "{:?}", told.changes);
+}
+
 /// v1's types are other records than those of v2, so their ids would be refused.
 #[test]
 fn the_types_of_v1_are_not_carried_over() {
