@@ -9,6 +9,7 @@ use crate::amount::amount;
 use crate::run::forget_project;
 use crate::store::{
     DumpError, Intent, IntentKind, IntentState, Kind, Settled, Store, StoreError, Unfinished, in_words,
+    make_lasting,
 };
 use crate::units::{micros, now_micros};
 use crate::v2::time;
@@ -320,7 +321,7 @@ async fn export(store: &Store, to: &Path) -> Outcome {
         other => other.to_string(),
     });
     let rows = written?;
-    writer.get_ref().sync_all().map_err(no_copy)?;
+    make_lasting(to).map_err(no_copy)?;
     unfinished.complete();
     say!("{} written to {}", amount(rows, "row"), to.display());
     Ok(())

@@ -118,7 +118,7 @@ fn too_large(limit: usize) -> Refusal {
 
 /// Returns the refusal of a request whose body could not be read. The error of the body may be a cause of `error`.
 pub(super) fn unreadable(error: &(dyn Error + 'static)) -> Refusal {
-    let mut causes = std::iter::successors(Some(error), |error| error.source());
+    let mut causes = std::iter::successors(Some(error), |&error| error.source());
     if let Some(BodyError(fault)) = causes.find_map(|cause| cause.downcast_ref::<BodyError>()) {
         if let Some(BodyRefused(refusal)) = fault.downcast_ref() {
             return refusal.clone();

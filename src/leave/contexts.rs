@@ -8,7 +8,7 @@
 use super::bodies::update;
 use super::differences::differences;
 use super::findings::Class;
-use super::ids::{Carried, Kind, digest};
+use super::ids::{Kind, digest};
 use super::scope::text;
 use super::seen::Record;
 use super::work::{Intended, Verdict, Work};
@@ -42,8 +42,9 @@ impl Work<'_> {
             let name = format!("context `{}` of {of}", context.name);
             let untouched = shapes::context(&self.catalogue, context);
             let digest = digest(&json!([untouched]));
-            let Some(ours) = self.context_there(property, context, &untouched, &name) else { continue };
-            let intended = Intended { kind: Kind::Context, own: context.id, ours, name, digest };
+            let there = self.context_there(property, context, &untouched, &name);
+            let Some((ours, is_whole)) = there else { continue };
+            let intended = Intended { kind: Kind::Context, own: context.id, ours, name, digest, is_whole };
             let found = self.context_found(property, context, id);
             let mut verdict = self.judge_context(&intended, context.is_default, found.as_ref(), is_counted);
             if !self.carries() {
@@ -61,9 +62,7 @@ impl Work<'_> {
             if options_wait {
                 unfinished = theirs.map(|theirs| (intended, theirs));
             } else if let Some(record) = record {
-                let theirs = text(&record, "id").to_owned();
-                let carried = Carried { own: intended.own, theirs, digest: intended.digest };
-                self.ids.end(Kind::Context, &[carried]).await?;
+                self.note(intended, text(&record, "id").to_owned()).await?;
                 self.keep_context(id, record);
             }
         }
@@ -116,8 +115,7 @@ impl Work<'_> {
             let Some(after) = after else { return Ok(false) };
             record = after;
         }
-        let carried = Carried { own: intended.own, theirs, digest: intended.digest };
-        self.ids.end(Kind::Context, &[carried]).await?;
+        self.note(intended, theirs).await?;
         self.keep_context(property, record);
         Ok(true)
     }
@@ -149,14 +147,15 @@ impl Work<'_> {
         }
     }
 
-    /// Builds the context for the target; `None` when the target has none of its projects, or none of its types.
+    /// Builds the context for the target, and tells whether it has everything; `None` when the target has none of its
+    /// projects, or none of its types.
     fn context_there(
         &mut self,
         property: &Property,
         context: &Context,
         untouched: &Record,
         name: &str,
-    ) -> Option<Record> {
+    ) -> Option<(Record, bool)> {
         let mut ours = untouched.clone();
         let (texts, lost) = self.default_there(property, &context.default_value);
         ours.insert("default_value".to_owned(), texts);
@@ -185,7 +184,7 @@ impl Work<'_> {
         let is_empty = |all: bool, known: bool| !all && !known;
         let nothing = is_empty(context.all_projects, projects.iter().any(Option::is_some))
             || self.carries() && is_empty(context.all_types, types.iter().any(Option::is_some));
-        (!nothing).then_some(ours)
+        (!nothing).then_some((ours, lost + unknown + unmade == 0))
     }
 
     /// Handles contexts that exist only in the target. Removes the context that came with a property made by this

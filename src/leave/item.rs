@@ -38,7 +38,7 @@ pub(super) struct Job {
     /// Id of the type that the target's list shows for the item.
     pub(super) type_there: Option<String>,
     pub(super) values: Vec<WantedValue>,
-    /// Fingerprint of the recorded type and values.
+    /// Fingerprint of the recorded type and values, and of the values that can be carried when those are not all.
     pub(super) digest: String,
     /// Whether this content was carried completely before.
     pub(super) is_done: bool,

@@ -72,7 +72,12 @@ impl Work<'_> {
             self.findings.of(Kind::Archive).here += 1;
             let name = self.scope.project_in_words(item.project_id);
             let Some(items) = self.items_of(item.project_id).await? else {
-                self.findings.leave(Kind::Archive, 1, format!("archived work items of project {name}"));
+                if self.scope.has_lost_project(item.project_id, item.missing_since.is_some()) {
+                    let words = "archive marks of work items whose project is archived or deleted";
+                    self.findings.never(Kind::Archive, 1, words);
+                } else {
+                    self.findings.leave(Kind::Archive, 1, format!("archived work items of project {name}"));
+                }
                 continue;
             };
             // It may have been unarchived without the gateway.

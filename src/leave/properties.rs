@@ -7,7 +7,7 @@
 
 use super::bodies::{create, update};
 use super::differences::{Difference, differences};
-use super::ids::{Carried, Kind, digest};
+use super::ids::{Kind, digest};
 use super::options::made_together;
 use super::scope::text;
 use super::seen::{self, Record};
@@ -31,7 +31,7 @@ impl Work<'_> {
             self.findings.of(Kind::Property).here += 1;
             self.findings.of(Kind::Option).here += options.len();
             if self.scope.base(owner).is_none() {
-                let words = format!("{name}: the project is not there, or not to be seen");
+                let words = format!("{name}: {}", self.scope.why_without_place(owner));
                 self.findings.leave(Kind::Property, 1, words);
                 self.findings.of(Kind::Option).left += options.len();
                 continue;
@@ -85,8 +85,9 @@ impl Work<'_> {
             self.options(owner, property, options, &there, name).await?;
         }
         // A default may name options, which are known now.
-        let (ours, _) = self.with_target_ids(property, &untouched);
-        let intended = Intended { kind: Kind::Property, own: property.id, ours, name: name.to_owned(), digest };
+        let (ours, lost) = self.with_target_ids(property, &untouched);
+        let (own, name, is_whole) = (property.id, name.to_owned(), lost == 0);
+        let intended = Intended { kind: Kind::Property, own, ours, name, digest, is_whole };
         self.finish_property(owner, property, intended, &verdict, there).await
     }
 
@@ -177,8 +178,7 @@ impl Work<'_> {
             self.contexts(property, &id, &intended.name, is_made).await?;
         }
         if self.carries() && is_done {
-            let carried = Carried { own: property.id, theirs: id, digest: intended.digest };
-            self.ids.end(Kind::Property, &[carried]).await?;
+            self.note(intended, id).await?;
         }
         Ok(())
     }

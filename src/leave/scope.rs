@@ -43,6 +43,8 @@ pub(super) struct Scope<'p> {
     pub(super) seen_here: BTreeMap<Uuid, String>,
     /// Known projects here whose records the key cannot see.
     pub(super) hidden_here: BTreeSet<Uuid>,
+    /// Archived projects here, with their identifiers. No route of a project finds them (`projects_archived_states`).
+    pub(super) archived_here: BTreeMap<Uuid, String>,
 }
 
 pub(super) fn text<'r>(row: &'r Map<String, Value>, name: &str) -> &'r str {
@@ -66,9 +68,15 @@ impl<'p> Scope<'p> {
     /// Finds the workspace and its projects on both sides.
     pub(super) async fn find(plan: &'p Plan, slug: &str, v1: &Side, target: &Side) -> Result<Self, String> {
         let slug = segment(slug)?;
-        let (workspace, projects) = (Uuid::nil(), BTreeMap::new());
-        let mut scope =
-            Self { plan, slug, workspace, projects, seen_here: BTreeMap::new(), hidden_here: BTreeSet::new() };
+        let mut scope = Self {
+            plan,
+            slug,
+            workspace: Uuid::nil(),
+            projects: BTreeMap::new(),
+            seen_here: BTreeMap::new(),
+            hidden_here: BTreeSet::new(),
+            archived_here: BTreeMap::new(),
+        };
         let list = scope.v1("v1_projects_list", None, None)?;
         let rows = v1.v1_rows(&list, "id,identifier,workspace,is_member,archived_at").await?;
         let Some(workspace) = rows.first().and_then(|row| Uuid::try_parse(text(row, "workspace")).ok()) else {
@@ -84,6 +92,10 @@ impl<'p> Scope<'p> {
         let mut others: Option<HashMap<String, Vec<Uuid>>> = None;
         for row in &rows {
             let (Some(own), identifier) = (id(row), text(row, "identifier").to_owned()) else { continue };
+            if is_archived(row) {
+                scope.archived_here.insert(own, identifier);
+                continue;
+            }
             if row.get("is_member") == Some(&Value::Bool(false)) {
                 scope.hidden_here.insert(own);
                 continue;
@@ -188,7 +200,23 @@ impl<'p> Scope<'p> {
 
     /// Names a project by its identifier, or by its id when the identifier is not known.
     pub(super) fn project_in_words(&self, own: Uuid) -> String {
-        self.seen_here.get(&own).cloned().unwrap_or_else(|| own.to_string())
+        let identifier = self.seen_here.get(&own).or_else(|| self.archived_here.get(&own));
+        identifier.cloned().unwrap_or_else(|| own.to_string())
+    }
+
+    /// Tells why the target has no place for records of this owner.
+    pub(super) fn why_without_place(&self, owner: Option<Uuid>) -> &'static str {
+        match owner.is_some_and(|own| self.archived_here.contains_key(&own)) {
+            true => "the project is archived: bring it back first",
+            false => "the project is not there, or not to be seen",
+        }
+    }
+
+    /// Checks whether v1 does not show a work item because its project is archived, or was deleted. `is_missing` tells
+    /// whether the store noted that the item went.
+    pub(super) fn has_lost_project(&self, project: Uuid, is_missing: bool) -> bool {
+        let is_listed = self.seen_here.contains_key(&project) || self.hidden_here.contains(&project);
+        self.archived_here.contains_key(&project) || is_missing && !is_listed
     }
 
     /// Pairs people here with people in the target: by id on both rosters, else by email address. Returns target ids by
@@ -249,15 +277,19 @@ impl<'p> Scope<'p> {
     }
 }
 
+fn is_archived(project: &Map<String, Value>) -> bool {
+    project.get("archived_at").is_some_and(|at| !at.is_null())
+}
+
 async fn by_identifier(target: &Side, list: &str) -> Result<HashMap<String, Vec<Uuid>>, String> {
-    let rows = target.v1_rows(list, "id,identifier").await.map_err(|fault| {
+    let rows = target.v1_rows(list, "id,identifier,archived_at").await.map_err(|fault| {
         format!(
             "a project is not there under its id, so that it has to be found by its identifier, and v2 has no list of \
              projects: {fault}"
         )
     })?;
     let mut found: HashMap<String, Vec<Uuid>> = HashMap::new();
-    for row in &rows {
+    for row in rows.iter().filter(|row| !is_archived(row)) {
         if let Some(id) = id(row) {
             found.entry(text(row, "identifier").to_owned()).or_default().push(id);
         }

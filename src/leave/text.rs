@@ -104,6 +104,10 @@ fn verdict(one: &WorkspaceReport, run_mode: RunMode) -> &'static str {
         (Outcome::Unlike, RunMode::Check, _) => {
             "The sides are not alike. Run the command without --check to carry the rest."
         }
+        (Outcome::Unlike, ..) if one.findings.count(Class::Conflict) > 0 => {
+            "The sides are not alike: the lines above say what is not there as it is here. Put that right and run the \
+             command again, or let --update overwrite what is there."
+        }
         (Outcome::Unlike, ..) => {
             "The sides are not alike: the lines above say what is not there as it is here. Run the command again when \
              that is put right."
@@ -133,5 +137,19 @@ mod tests {
         assert!(told(&findings).contains("the rest is carried"));
         findings.of(Kind::Type).carried = 0;
         assert!(told(&findings).contains("would stay here alone"));
+    }
+
+    #[test]
+    fn a_run_that_ends_with_conflicts_names_the_option_that_overwrites() {
+        let mut findings = Findings::default();
+        let told = |findings: &Findings| {
+            let (outcome, carried) = (Outcome::Unlike, None);
+            let one = WorkspaceReport { slug: "acme".into(), outcome, findings: findings.clone(), carried };
+            verdict(&one, RunMode::Carry)
+        };
+        findings.leave(Kind::Value, 1, "a value");
+        assert!(!told(&findings).contains("--update"));
+        findings.conflict(Kind::Item, "a work item");
+        assert!(told(&findings).contains("--update"));
     }
 }

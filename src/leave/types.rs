@@ -55,7 +55,8 @@ impl Work<'_> {
             let name = name_of(kind, self.scope);
             self.findings.of(Kind::Type).here += 1;
             if self.scope.base(owner).is_none() {
-                self.findings.leave(Kind::Type, 1, format!("{name}: the project is not there, or not to be seen"));
+                let words = format!("{name}: {}", self.scope.why_without_place(owner));
+                self.findings.leave(Kind::Type, 1, words);
                 continue;
             }
             if kind.is_epic {
@@ -321,7 +322,7 @@ impl Work<'_> {
         let name = self.scope.owner_in_words(Some(project));
         self.findings.of(Kind::Import).here += links.len();
         let Some(base) = self.scope.base(Some(project)) else {
-            let words = format!("imported types of {name}: the project is not there, or not to be seen");
+            let words = format!("imported types of {name}: {}", self.scope.why_without_place(Some(project)));
             self.findings.leave(Kind::Import, links.len(), words);
             return Ok(());
         };

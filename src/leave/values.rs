@@ -17,6 +17,8 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use uuid::Uuid;
 
+/// Words for types and values of work items that v2 does not show.
+const NOT_LIVE: &str = "types and values of work items that are archived, deleted or hidden";
 /// Number of work items handled at once.
 const AT_ONCE: usize = 4;
 /// Number of work items after which progress is noted in the store.
@@ -66,7 +68,7 @@ impl Work<'_> {
     ) -> Result<(), String> {
         let name = self.scope.project_in_words(project);
         let Some(items) = self.items_of(project).await? else {
-            self.leave_values(&name, recorded, &values);
+            self.leave_values(project, recorded, &values);
             return Ok(());
         };
         let (mut jobs, mut losses) = (Vec::new(), Losses::default());
@@ -105,9 +107,8 @@ impl Work<'_> {
                     self.findings.of(Kind::Value).left += elements;
                 }
                 None => {
-                    let words = "types and values of work items that are archived, deleted or hidden";
-                    self.findings.never(Kind::Item, 1, words);
-                    self.findings.never(Kind::Value, elements, words);
+                    self.findings.never(Kind::Item, 1, NOT_LIVE);
+                    self.findings.never(Kind::Value, elements, NOT_LIVE);
                 }
             }
         }
@@ -121,14 +122,21 @@ impl Work<'_> {
     }
 
     /// Reports the items of a project that the target does not have.
-    fn leave_values(&mut self, name: &str, recorded: &[&RecordedItem], values: &HashMap<Uuid, ItemValues>) {
-        let held = recorded.iter().filter(|item| item.type_id.is_some() || values.contains_key(&item.id)).count();
-        let elements: usize = values.values().map(counted).sum();
-        self.findings.of(Kind::Item).here += held;
-        self.findings.of(Kind::Value).here += elements;
+    fn leave_values(&mut self, project: Uuid, recorded: &[&RecordedItem], values: &HashMap<Uuid, ItemValues>) {
+        let name = self.scope.project_in_words(project);
         let words = format!("work items of project {name}: it is not there, or not to be seen with the keys");
-        self.findings.leave(Kind::Item, held, words);
-        self.findings.of(Kind::Value).left += elements;
+        for item in recorded.iter().filter(|item| item.type_id.is_some() || values.contains_key(&item.id)) {
+            let elements = values.get(&item.id).map_or(0, counted);
+            self.findings.of(Kind::Item).here += 1;
+            self.findings.of(Kind::Value).here += elements;
+            if self.scope.has_lost_project(project, item.missing_since.is_some()) {
+                self.findings.never(Kind::Item, 1, NOT_LIVE);
+                self.findings.never(Kind::Value, elements, NOT_LIVE);
+            } else {
+                self.findings.leave(Kind::Item, 1, words.as_str());
+                self.findings.of(Kind::Value).left += elements;
+            }
+        }
     }
 
     fn tell_losses(&mut self, losses: &Losses) {
@@ -202,6 +210,7 @@ impl Work<'_> {
         let path = self.scope.v2("work_items_retrieve", Some(project), Some(&theirs.to_string()))?;
         let mut shown = 0;
         let mut values = Vec::new();
+        let mut wanted: BTreeMap<Uuid, Vec<Value>> = BTreeMap::new();
         for one in applicable {
             let Some(elements) = kept.get(&one.property.id) else { continue };
             let before = losses.nowhere + losses.unknown_people;
@@ -210,6 +219,7 @@ impl Work<'_> {
             if readable.is_empty() {
                 continue;
             }
+            wanted.insert(one.property.id, readable.clone());
             let kind = ValueKind::of(&one.property);
             values.push(WantedValue {
                 name: self.name_there(one),
@@ -224,10 +234,17 @@ impl Work<'_> {
             .map(|(id, elements)| (*id, elements.iter().map(|one| one.value.clone()).collect()))
             .collect();
         recorded.sort_by_key(|(id, _)| *id);
-        let digest = digest(&json!([item.type_id, recorded]));
+        let whole = digest(&json!([item.type_id, recorded]));
+        // What is not carried now may be carried later, so it is noted what was carried.
+        let carried: usize = wanted.values().map(Vec::len).sum();
+        let digest = match carried == counted(kept) {
+            true => whole.clone(),
+            false => digest(&json!([item.type_id, recorded, wanted])),
+        };
         let type_id = item.type_id.and_then(|kind| self.ids.theirs(Kind::Type, kind)).map(str::to_owned);
         // With `--update` a carried work item is compared again, because it may have been changed there.
-        let is_done = !self.update && self.ids.is_done(Kind::Item, item.id, &digest);
+        let is_carried = |digest: &str| self.ids.is_done(Kind::Item, item.id, digest);
+        let is_done = !self.update && (is_carried(&digest) || is_carried(&whole));
         Ok(Job {
             own: item.id,
             own_type: item.type_id,

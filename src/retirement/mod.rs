@@ -4,6 +4,7 @@
 //! May use: `edge` (the trait of what is done to answers), `plan`, `settings`, `usage` (the names of clients).
 
 use crate::edge::{Notice as Said, Notices};
+use crate::plan::routes::LONGEST_SUGGESTION;
 use crate::plan::{Fill, Operation, Plan, V1Operation, V1RouteMatch};
 use crate::settings::{Brownout, EVERY, Notice, Settings, most_similar};
 use crate::usage::client_of;
@@ -189,6 +190,10 @@ impl Successor {
         if !filters.is_empty() {
             let filters = form_urlencoded::Serializer::new(String::new()).extend_pairs(filters).finish();
             target.extend(["?", &filters]);
+        }
+        // A text of the client that no id can be is not repeated.
+        if target.len() > LONGEST_SUGGESTION {
+            return Self { target: path.as_str().to_owned(), whole: false };
         }
         Self { target, whole }
     }

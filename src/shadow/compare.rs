@@ -3,9 +3,10 @@
 //! Status, media type and body are compared. Errors are compared by their code, because their text is not part of the
 //! contract. Lists inside a record have no order. Cursors are opaque, so only their presence counts.
 //!
-//! The rows of two pages are matched by their id. Their order counts as far as the contract defines one: the values of
-//! the field that orders them must follow in the same order; rows with the same value may be in any order. At the ends
-//! of a page that is not the whole list, the two sides may show different rows with the same value as the last one.
+//! The rows of two pages are matched by their id, those of rosters by the person. Their order counts as far as the
+//! contract defines one: the values of the field that orders them must follow in the same order; rows with the same
+//! value may be in any order. At the ends of a page that is not the whole list, the two sides may show different rows
+//! with the same value as the last one.
 //!
 //! May use: this folder.
 

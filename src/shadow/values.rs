@@ -1,8 +1,9 @@
 //! Values of answers: whether two are the same, and their kind, so that a difference can be shown without showing text
 //! that a person has written.
 //!
-//! May use: nothing of this crate.
+//! May use: `store` (equality of numbers).
 
+use crate::store::overlay_wins;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use serde_json::Value;
@@ -14,7 +15,7 @@ const FINEST: usize = 3;
 /// Checks whether two values that are no list and no object are the same.
 pub(super) fn same(ours: &Value, theirs: &Value) -> bool {
     match (ours, theirs) {
-        (Value::Number(ours), Value::Number(theirs)) => ours == theirs || ours.as_f64() == theirs.as_f64(),
+        (Value::Number(_), Value::Number(_)) => overlay_wins(ours, theirs),
         (Value::String(ours), Value::String(theirs)) => ours == theirs || same_instant(ours, theirs),
         _ => ours == theirs,
     }
@@ -94,6 +95,8 @@ mod tests {
     #[test]
     fn numbers_are_the_same_however_they_are_written() {
         assert!(same(&json!(1), &json!(1.0)) && !same(&json!(1), &json!(1.5)) && !same(&json!(1), &json!("1")));
+        // As floats these are one number.
+        assert!(!same(&json!(9_007_199_254_740_993_i64), &json!(9_007_199_254_740_992_i64)));
     }
 
     #[test]

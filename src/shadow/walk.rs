@@ -58,7 +58,11 @@ impl<'r> Walk<'r> {
     pub(super) fn values(&mut self, place: &str, ours: Option<&Value>, theirs: Option<&Value>) {
         match (ours, theirs) {
             (None, None) => {}
-            (Some(Value::Object(ours)), Some(Value::Object(theirs))) => self.objects(place, ours, theirs, &[]),
+            (Some(Value::Object(one)), Some(Value::Object(other))) => {
+                let are_memberships = person(ours).is_some() && person(theirs).is_some();
+                let but: &[&str] = if are_memberships { &["id"] } else { &[] };
+                self.objects(place, one, other, but);
+            }
             (Some(Value::Array(ours)), Some(Value::Array(theirs))) => self.sets(place, ours, theirs),
             (Some(one), Some(other)) if same(one, other) => {}
             _ => self.differ(place, ours, theirs),
@@ -80,7 +84,8 @@ impl<'r> Walk<'r> {
         }
     }
 
-    /// Compares two lists without an order: elements with an id are matched by it, others by their whole value.
+    /// Compares two lists without an order: memberships are matched by their person, other elements with an id by it,
+    /// and the rest by their whole value.
     fn sets(&mut self, place: &str, ours: &[Value], theirs: &[Value]) {
         let inner = format!("{place}/*");
         let (mut ours, mut theirs) = (by_key(ours), by_key(theirs));
@@ -107,7 +112,7 @@ impl<'r> Walk<'r> {
     }
 }
 
-/// Groups values by their key: their id, or the whole value.
+/// Groups values by their key: their person, their id, or the whole value.
 pub(super) fn by_key(values: &[Value]) -> BTreeMap<String, Vec<&Value>> {
     let mut all: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
     for value in values {
@@ -118,8 +123,12 @@ pub(super) fn by_key(values: &[Value]) -> BTreeMap<String, Vec<&Value>> {
 
 /// Returns the text that identifies a value in a list without an order.
 pub(super) fn key(value: &Value) -> String {
-    match value.get("id") {
-        Some(Value::String(id)) => id.clone(),
-        _ => value.to_string(),
-    }
+    let id = person(Some(value)).or_else(|| value.get("id").and_then(Value::as_str));
+    id.map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Returns the person of a membership. v1 shows no id of a membership (`members_workspace_admin`), so the gateway
+/// derives one, and the other side has its own.
+fn person(value: Option<&Value>) -> Option<&str> {
+    value?.get("member_id")?.as_str()
 }

@@ -110,6 +110,20 @@ fn each_difference_is_told_by_place_and_kind() {
     assert_eq!(found(Some("updated_at"), &rows(one), &rows(other)), (Outcome::NotComparable, Vec::new()));
 }
 
+/// The gateway derives the ids of memberships, so a v2 of the deployment's own has others.
+#[test]
+fn memberships_are_matched_by_their_person() {
+    let row = |id: &str, person: &str, role: &str| json!({"id": id, "member_id": person, "role": role});
+    let ours = page(&[row("1", "p", "admin"), row("2", "q", "member")], json!(null));
+    let same = page(&[row("8", "q", "member"), row("9", "p", "admin")], json!(null));
+    assert_eq!(found(None, &ours, &same), equal());
+    let other = page(&[row("8", "q", "member"), row("9", "p", "guest")], json!(null));
+    assert_eq!(told(None, &ours, &other), [owned("/data/*/role", "a string of 5", "another string of 5")]);
+    let others = page(&[row("1", "p", "admin"), row("2", "r", "member")], json!(null));
+    let expected = [owned("/data/*", "a row", "nothing"), owned("/data/*", "nothing", "a row")];
+    assert_eq!(told(None, &ours, &others), expected);
+}
+
 #[test]
 fn status_media_type_and_code_count() {
     let words = MemberNames::of(&PLAN);

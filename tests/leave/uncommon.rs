@@ -2,8 +2,8 @@
 //! both sides.
 
 use super::filled::fill;
-use super::two::{ACME, HERE, Side, Two, id};
-use causeway::leave::{Outcome, Report, RunMode, text};
+use super::two::{ACME, HERE, KEY, Side, Two, id};
+use causeway::leave::{Kind, Outcome, Report, RunMode, text};
 use serde_json::{Value, json};
 
 fn expect(report: &Report, outcome: Outcome) {
@@ -28,6 +28,17 @@ async fn values_there(two: &Two, name: &str) -> Value {
     let record = there.read(&there.web(&format!("work-items/{}/", id(row)))).await;
     let fields = record.json["custom_fields"].as_object().expect("an object").iter();
     fields.map(|(name, field)| (name.clone(), field["value"].clone())).collect::<serde_json::Map<_, _>>().into()
+}
+
+/// Creates a project `OLD` with a type, and a work item of this type. Returns the ids of the project and the item.
+async fn old_project(here: Side<'_>) -> [String; 2] {
+    let project = json!({"name": "Old", "identifier": "OLD"});
+    let project = id(&here.made("/api/v1/workspaces/acme/projects/", project).await);
+    here.mode(false).await;
+    let base = format!("{ACME}/projects/{project}");
+    let kind = id(&here.made(&format!("{base}/work-item-types/"), json!({"name": "Past"})).await);
+    let item = here.made(&format!("{base}/work-items/"), json!({"name": "Done long ago", "type_id": kind})).await;
+    [project, id(&item)]
 }
 
 async fn both(two: &Two, name: &str) -> String {
@@ -184,6 +195,46 @@ async fn a_work_item_that_a_copy_of_the_deployment_has_not_got_is_not_taken_for_
     assert_eq!(two.store.left("acme").await.unwrap(), None);
 }
 
+/// v1's list of projects has archived ones (trap 58), and no route of a project finds them.
+#[tokio::test]
+async fn an_archived_project_does_not_stop_a_run() {
+    let two = Two::upgraded().await;
+    let here = Side::here(&two);
+    let unused = json!({"name": "Unused", "identifier": "UNUSED"});
+    let unused = id(&here.made("/api/v1/workspaces/acme/projects/", unused).await);
+    let archive = |project: &str| format!("/api/v1/workspaces/acme/projects/{project}/archive/");
+    here.gateway.post(KEY, &archive(&unused), json!({})).await.expect(204);
+    carried_whole(&two).await;
+    let [old, item] = old_project(here).await;
+    let mark = format!("{ACME}/projects/{old}/work-items/{item}/archive/");
+    here.made(&mark, json!({})).await;
+    here.gateway.post(KEY, &archive(&old), json!({})).await.expect(204);
+    let report = two.run(RunMode::Carry).await.unwrap();
+    expect(&report, Outcome::Unlike);
+    let told = text(&report);
+    assert!(told.contains("type `Past` of project OLD: the project is archived: bring it back first"), "{told}");
+    let line = |kind: Kind| report.workspaces[0].findings.lines[&kind];
+    let lines = [line(Kind::Item), line(Kind::Archive)].map(|line| (line.left, line.impossible));
+    assert_eq!(lines, [(0, 1), (0, 1)], "{told}");
+    // When it is back, everything is carried.
+    here.gateway.delete(KEY, &archive(&old)).await.expect(204);
+    expect(&two.run(RunMode::Carry).await.unwrap(), Outcome::Alike);
+}
+
+#[tokio::test]
+async fn a_project_deleted_through_the_gateway_does_not_keep_a_workspace_from_being_left() {
+    let two = Two::upgraded().await;
+    let here = Side::here(&two);
+    let [old, item] = old_project(here).await;
+    here.made(&format!("{ACME}/projects/{old}/work-items/{item}/archive/"), json!({})).await;
+    here.removed(&format!("/api/v1/workspaces/acme/projects/{old}/")).await;
+    let report = two.run(RunMode::Carry).await.unwrap();
+    expect(&report, Outcome::Alike);
+    let line = |kind: Kind| report.workspaces[0].findings.lines[&kind];
+    let lines = [line(Kind::Item), line(Kind::Archive)].map(|line| (line.here, line.left, line.impossible));
+    assert_eq!(lines, [(1, 0, 1), (1, 0, 1)], "{}", text(&report));
+}
+
 #[tokio::test]
 async fn nothing_is_left_with_the_key_of_somebody_who_is_no_administrator() {
     let two = Two::new().await;
@@ -209,4 +260,62 @@ async fn a_property_of_another_type_is_changed_before_it_gets_options() {
     expect(&two.run(RunMode::Carry).await.unwrap(), Outcome::Stopped);
     let done = two.run_with(RunMode::Carry, |wanted| wanted.update = true).await;
     expect(&done, Outcome::Alike);
+}
+
+#[tokio::test]
+async fn a_later_run_carries_what_could_not_be_carried_at_first() {
+    let two = Two::new().await;
+    let here = Side::here(&two);
+    let item = both(&two, "Typed").await;
+    let late = here.item(0, "Late").await;
+    here.mode(false).await;
+    let properties = here.web("work-item-properties/");
+    let mut related = json!({"display_name": "Blocks", "property_type": "RELATION", "relation_type": "ISSUE"});
+    let blocks = id(&here.made(&properties, related.clone()).await);
+    related["display_name"] = json!("Depends");
+    related["default_value"] = json!([late]);
+    here.made(&properties, related).await;
+    let note = id(&here.made(&properties, json!({"display_name": "Note", "property_type": "TEXT"})).await);
+    let types = here.web("work-item-types/");
+    let kind = id(&here.made(&types, json!({"name": "Kind"})).await);
+    here.made(&format!("{types}{kind}/properties/"), json!({"properties": [blocks, note]})).await;
+    let body = json!({"type_id": kind, "custom_fields": {"blocks": late, "note": "kept"}});
+    here.changed(&here.web(&format!("work-items/{item}/")), body).await;
+    let note = format!("{properties}{note}/");
+    here.changed(&note, json!({"is_active": false})).await;
+
+    let report = two.run(RunMode::Carry).await.unwrap();
+    expect(&report, Outcome::Unlike);
+    let told = text(&report);
+    assert!(told.contains("property `Depends` of project WEB: its default names people or work items"), "{told}");
+
+    let there = Side::there(&two);
+    let late = there.item(0, "Late").await;
+    here.changed(&note, json!({"is_active": true})).await;
+    carried_whole(&two).await;
+    let values = values_there(&two, "Typed").await;
+    assert!(values["note"] == "kept" && !values["blocks"].is_null(), "{values}");
+    let rows = there.read(&there.web("work-item-properties/")).await;
+    let depends = rows.data().iter().find(|row| row["display_name"] == "Depends").expect("the property");
+    assert_eq!(depends["default_value"], json!([late]));
+}
+
+#[tokio::test]
+async fn a_later_run_carries_the_default_of_a_context() {
+    let two = Two::new().await;
+    let here = Side::here(&two);
+    let late = here.item(0, "Late").await;
+    here.mode(true).await;
+    let across = json!({"display_name": "Across", "property_type": "RELATION", "relation_type": "ISSUE",
+        "default_value": [late]});
+    here.made(&format!("{ACME}/work-item-properties/"), across).await;
+    let report = two.run(RunMode::Carry).await.unwrap();
+    expect(&report, Outcome::Unlike);
+    let there = Side::there(&two);
+    let late = there.item(0, "Late").await;
+    carried_whole(&two).await;
+    let properties = format!("{ACME}/work-item-properties/");
+    let across = id(&there.read(&properties).await.data()[0]);
+    let contexts = there.read(&format!("{properties}{across}/contexts/")).await;
+    assert_eq!(contexts.column("default_value"), [json!([late])]);
 }

@@ -110,6 +110,23 @@ async fn the_owner_of_a_key_that_passes_through_is_learned() {
     panic!("nobody asked who bob is");
 }
 
+/// v1 answers a preflight whatever its key is (`errors_options_preflight`).
+#[tokio::test]
+async fn a_preflight_with_an_invented_key_makes_no_caller() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = format!("sqlite:{}", folder.path().join("store.db").display());
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("store.url", &url)]).await;
+    let store = gateway.store().await;
+    let headers = [("Origin", "https://app.example"), ("Access-Control-Request-Method", "GET")];
+    for key in ["invented-1", "invented-2"] {
+        gateway.send_with(key, "OPTIONS", &format!("{V1}/states/"), None, &headers).await.expect(200);
+    }
+    gateway.stop().await;
+    let rows = counts(&store).await.rows;
+    assert!(rows.iter().all(|row| row.caller == "unproven"), "{rows:?}");
+    assert_eq!(rows.iter().map(|row| row.calls).sum::<i64>(), 2);
+}
+
 #[tokio::test]
 async fn an_app_is_one_caller_for_each_grant_however_often_it_refreshes() {
     let folder = tempfile::tempdir().expect("a folder");

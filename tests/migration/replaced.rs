@@ -288,6 +288,29 @@ fn a_member_that_v2_shows_under_its_name_is_not_renamed() {
     assert!(told.renamed.iter().any(|name| (name.v1.as_str(), name.v2.as_str()) == ("actor", "actor_id")));
 }
 
+/// With `expand=member` v2 shows the person beside `member_id`.
+#[test]
+fn the_name_and_the_address_of_a_member_are_told_as_expanded() {
+    let project = "projects/00000000-0000-4000-c000-000000000001/";
+    for path in ["", project] {
+        let path = format!("/api/v1/workspaces/acme/{path}members/");
+        let told = replacement(&PLAN, "GET", &path, None).expect("a call").expect("a replacement");
+        let lost: Vec<&str> = told.lost.iter().map(|lost| lost.name.as_str()).collect();
+        assert_eq!((told.extent, lost), ("part", vec!["avatar", "first_name", "last_name"]), "{path}");
+        assert!(told.changes.iter().any(|change| change.contains("`expand=member`")), "{:?}", told.changes);
+    }
+}
+
+/// v1 accepts both (`comments_create_no_body_fields`, `comments_create_blank_html`).
+#[test]
+fn a_comment_needs_a_text_in_v2() {
+    let comments = "/api/v1/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/work-items/\
+                    00000000-0000-4000-e000-000000000001/comments/";
+    let told = replacement(&PLAN, "POST", comments, Some(&json!({}))).expect("a call").expect("a replacement");
+    let needs = |change: &String| change.contains("v1 accepts a comment without `comment_html`");
+    assert!(told.changes.iter().any(needs), "{:?}", told.changes);
+}
+
 /// v1's types are other records than those of v2, so their ids would be refused.
 #[test]
 fn the_types_of_v1_are_not_carried_over() {
@@ -345,12 +368,23 @@ fn invitations_and_sticky_notes_stay_on_v1() {
     }
 }
 
+/// v1 sets both (`items_create_full`, `items_patch_sort_order_accepted`).
+#[test]
+fn the_point_and_the_place_of_a_work_item_are_told_as_missing() {
+    for (method, path) in [("POST", "work-items/"), ("PATCH", "work-items/00000000-0000-4000-e000-000000000001/")] {
+        let body = json!({"name": "n", "point": 3, "sort_order": 5});
+        let lost = [("point", "v2 has no such member"), ("sort_order", "v2 sets it itself")];
+        let lost = lost.map(|(name, why)| (name.to_owned(), why.to_owned())).to_vec();
+        assert_eq!(written(method, path, &body), ("part", json!({"name": "n"}), lost), "{method}");
+    }
+}
+
 /// v1 makes the item without a state (`items_create_state_null`).
 #[test]
 fn a_null_that_v2_refuses_is_left_out() {
     let body = json!({"name": "n", "state": null, "parent": null});
     let lost = vec![("state".to_owned(), "v2 refuses null as `state_id`".to_owned())];
-    assert_eq!(written("POST", "work-items/", &body), ("all", json!({"name": "n", "parent_id": null}), lost));
+    assert_eq!(written("POST", "work-items/", &body), ("part", json!({"name": "n", "parent_id": null}), lost));
 }
 
 /// A state has a slug of its own, which v1 makes from the name (`states_create_read_only_ignored`).

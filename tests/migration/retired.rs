@@ -96,6 +96,17 @@ async fn a_successor_holds_what_v1_has_in_its_path_and_says_what_it_needs() {
 }
 
 #[tokio::test]
+async fn a_long_text_of_the_path_is_not_repeated() {
+    let ended = "[{ operation = \"all\", deprecated = \"2020-01-01\", sunset = \"2020-06-01\", refuse = true }]";
+    let settings = [("retirement", ended), ("usage.learn", "false")];
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &settings).await;
+    let gone = gateway.get("ada", &STATES.replace("acme", &"a".repeat(1_500))).await.expect(410);
+    let successor = "use /api/v2/workspaces/{slug}/projects/{project_id}/states/.";
+    assert!(gone.text("detail").ends_with(successor), "{}", gone.json);
+    assert!(links(&gone).is_empty(), "{:?}", links(&gone));
+}
+
+#[tokio::test]
 async fn an_ended_operation_is_reported_as_ended_during_a_brownout() {
     let retirement =
         "[{ operation = \"all\", deprecated = \"2020-01-01\", sunset = \"2020-06-01\", refuse = true }]";

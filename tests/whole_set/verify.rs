@@ -5,6 +5,7 @@ use super::world::{SLUG, WEB, World};
 use causeway::context::Context;
 use causeway::oauth::Minting;
 use causeway::verify::{Gateway, Report, Verdict, VerificationParameters, verify};
+use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -93,6 +94,42 @@ async fn a_sound_gateway_passes_with_every_operation_carried_out() {
     assert_eq!(after.json["total_count"], before.json["total_count"], "no project is left");
     let again = world.gateway.get("ada", "/api/v2/workspaces/acme/features/").await.expect(200);
     assert_eq!(again.json, features.json, "the mode is as it was");
+}
+
+#[tokio::test]
+async fn a_run_that_is_stopped_removes_its_definitions_of_the_workspace() {
+    let world = World::with(&UNLIMITED).await;
+    let definitions = async || {
+        let mut ids = Vec::new();
+        for path in ["work-item-properties/", "work-item-types/"] {
+            let list = world.gateway.get("ada", &format!("/api/v2/workspaces/acme/{path}?per_page=200")).await;
+            ids.push(list.expect(200).column("id"));
+        }
+        ids
+    };
+    // The mode of the workspace creates a type when it is first chosen.
+    let mode = json!({"is_work_item_types_enabled": true});
+    world.gateway.patch("ada", "/api/v2/workspaces/acme/features/", mode).await.expect(200);
+    let before = definitions().await;
+    let stop = Arc::new(AtomicBool::new(false));
+    let wanted = VerificationParameters {
+        workspace: Some(SLUG.to_owned()),
+        write: true,
+        stop: Arc::clone(&stop),
+        ..VerificationParameters::default()
+    };
+    let ending = async {
+        for _ in 0..10_000 {
+            if definitions().await[0].len() > before[0].len() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        stop.store(true, Ordering::Relaxed);
+    };
+    let (report, ()) = tokio::join!(verified(world.gateway.base(), wanted), ending);
+    assert!(report.is_good() && report.lines.len() < 90, "{report}");
+    assert_eq!(definitions().await, before);
 }
 
 #[tokio::test]

@@ -30,14 +30,14 @@ impl Store {
                 StoreError::Unavailable(cause) => no_copy(cause),
                 other => other,
             })
-            .and_then(|_| lasting(file).map_err(fault))?;
+            .and_then(|_| make_lasting(file).map_err(fault))?;
         unfinished.complete();
         Ok(())
     }
 }
 
 /// Flushes the file and its directory entry to the disk.
-fn lasting(file: &Path) -> std::io::Result<()> {
+pub fn make_lasting(file: &Path) -> std::io::Result<()> {
     std::fs::OpenOptions::new().write(true).open(file)?.sync_all()?;
     std::fs::File::open(folder_of(file))?.sync_all()
 }

@@ -73,6 +73,7 @@ pub use archived::{ArchivedItem, ArchivedNames};
 pub use audit::{AuditActor, AuditEntry};
 pub use audit_reads::{AuditColumn, AuditFilter, AuditOrder, AuditPage, AuditQuery, AuditRows, AuditStart};
 pub use audit_record::AuditRecord;
+pub use copy::make_lasting;
 pub use deltas::{DeltaTurn, StoredDelta, TakenTurn};
 pub use dump::DumpError;
 pub use engine::{Engine, Used, Writing};

@@ -133,6 +133,13 @@ pub fn folder_of(file: &Path) -> &Path {
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// Returns the file of the lock with the extension `ending`. It is beside the store itself when `file` is a link to it,
+/// so that all names of the store have one lock.
+pub(super) fn lock_beside(file: &Path, ending: &str) -> PathBuf {
+    let store = if file.is_symlink() { file.canonicalize().ok() } else { None };
+    store.as_deref().unwrap_or(file).with_added_extension(ending)
+}
+
 fn of_a_file(file: &Path) -> String {
     let folder = folder_of(file);
     if !folder.is_dir() {

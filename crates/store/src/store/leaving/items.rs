@@ -25,9 +25,13 @@ pub struct RecordedItem {
     pub archived_number: Option<i64>,
     /// Its name at the time of archiving.
     pub archived_name: Option<String>,
+    /// Time since which v1 does not show it.
+    pub missing_since: Option<Micros>,
 }
 
-read_from_its_columns!(RecordedItem: id, project_id, type_id, archived_at, archived_number, archived_name);
+read_from_its_columns!(
+    RecordedItem: id, project_id, type_id, archived_at, archived_number, archived_name, missing_since
+);
 
 impl Store {
     /// Returns the records about the work items of a workspace.

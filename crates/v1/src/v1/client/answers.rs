@@ -82,7 +82,9 @@ pub fn is_refused_at_the_door(path: &str, status: u16, headers: &HeaderMap) -> b
     match status {
         // Trap 13: a path without its last slash reaches no resource (`errors_slash_missing_post`).
         301 => !path.ends_with('/'),
-        401 | 403 | 404 | 406 => is_early,
+        401 | 403 | 406 => is_early,
+        // Only a resource names its methods. Without this, a 404 of a record would be early where v1 tells no quota.
+        404 => is_early && !headers.contains_key(ALLOW),
         405 | 415 => is_json,
         413 => is_early || is_before_v1,
         429 => is_early && headers.contains_key(ALLOW),
