@@ -5,11 +5,13 @@
 use super::error::StoreError;
 use super::file_mode::{READ_ONLY, creating, mode_is_automatic};
 use super::kind::Kind;
-use super::place::opening;
+use super::place::{opening, tls_of};
 use super::writable::Writable;
 use sqlx::any::AnyConnectOptions;
+use sqlx::postgres::PgSslMode;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AnyConnection, ConnectOptions, Executor, Row};
+use std::io::ErrorKind;
 use std::str::FromStr;
 
 /// Returns the target of connections to the store at `url`, and creates a missing SQLite file.
@@ -35,6 +37,54 @@ pub(super) fn options_of(address: &str) -> Result<AnyConnectOptions, StoreError>
 /// [`StoreError::Unavailable`] for parameters that SQLite does not know.
 pub fn check_address_of_file(url: &str) -> Result<(), StoreError> {
     SqliteConnectOptions::from_str(url).map(drop).map_err(|fault| opening(fault.into(), url))
+}
+
+/// Connects once and returns the target of later connections. A pool retries until its timeout; a single connection
+/// fails at once with the cause.
+///
+/// Where TLS is only preferred, as it is by default, and fails, the target is without TLS. The driver itself does not
+/// try that, unlike other clients of PostgreSQL.
+pub(super) async fn tried(kind: Kind, target: AnyConnectOptions) -> Result<AnyConnectOptions, StoreError> {
+    let refused = match target.connect().await {
+        Ok(mut connection) => {
+            prepare(kind, &mut connection).await?;
+            return Ok(target);
+        }
+        Err(refused) => refused,
+    };
+    if may_be_about_tls(&refused)
+        && let Some(plain) = without_tls(kind, &target)
+        && connected(kind, &plain).await.is_ok()
+    {
+        tracing::warn!(
+            cause = %refused,
+            "TLS to the database of the store fails; it is used without TLS (sslmode in the setting store.url decides)"
+        );
+        return Ok(plain);
+    }
+    Err(refused.into())
+}
+
+/// Checks whether a server that refused a connection with TLS may accept one without it: errors of TLS itself, and
+/// users that pg_hba.conf does not admit.
+fn may_be_about_tls(refused: &sqlx::Error) -> bool {
+    match refused {
+        sqlx::Error::Tls(_) => true,
+        sqlx::Error::Io(cause) => cause.kind() == ErrorKind::InvalidData,
+        sqlx::Error::Database(cause) => cause.code().as_deref() == Some("28000"),
+        _ => false,
+    }
+}
+
+/// Returns the same target without TLS; none where TLS is demanded or not used.
+fn without_tls(kind: Kind, target: &AnyConnectOptions) -> Option<AnyConnectOptions> {
+    if kind == Kind::Sqlite || !matches!(tls_of(target.database_url.as_str()), Some(PgSslMode::Prefer)) {
+        return None;
+    }
+    let mut plain = target.clone();
+    // Of two values, the last one counts.
+    plain.database_url.query_pairs_mut().append_pair("sslmode", "disable");
+    Some(plain)
 }
 
 /// Opens one connection and prepares it for use.
