@@ -1,6 +1,6 @@
 //! A PostgreSQL server and its demands: TLS, the encoding of the database, the rights of the user.
 
-use crate::store::place::{Place, V1, edit, given};
+use crate::store::place::{Place, V1, WORKSPACE, edit, given};
 use crate::support::postgres::Database;
 use causeway::doctor::{self, Report, State};
 use causeway::fresh::Changes;
@@ -166,6 +166,44 @@ async fn a_database_that_cannot_hold_every_sign_is_refused() {
     let told = refused.to_string();
     assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
     assert!(told.contains("its encoding is LATIN1; make a database with ENCODING 'UTF8'"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_takes_the_bytes_of_every_text_holds_the_store() {
+    let ascii = "ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0";
+    let database = Database::create_with(ascii).await;
+    let store = Store::open(&database.url(), V1).await.unwrap();
+    edit(&store, |edit| edit.create_type(None, &given(json!({"name": "größe € 型"})))).await.unwrap();
+    let written = store.catalogue(WORKSPACE).await.unwrap();
+    store.close().await;
+    let again = Store::open(&database.url(), V1).await.unwrap();
+    assert_eq!(*again.catalogue(WORKSPACE).await.unwrap(), *written);
+    check_says(&database.url(), State::Fine, "sound").await;
+}
+
+/// Version 0.2.0 accepted every encoding.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_in_a_database_that_is_refused_can_be_carried_over() {
+    let (database, target) = (Database::create().await, Place::postgres().await);
+    let store = Store::open(&database.url(), V1).await.unwrap();
+    edit(&store, |edit| edit.create_type(None, &given(json!({"name": "kept"})))).await.unwrap();
+    let written = store.catalogue(WORKSPACE).await.unwrap();
+    store.close().await;
+    let latin =
+        "UPDATE pg_database SET encoding = pg_char_to_encoding('LATIN1') WHERE datname = current_database()";
+    database.run(latin).await;
+    check_says(&database.url(), State::Fault, "its encoding is LATIN1; make a database").await;
+    Store::open(&database.url(), V1).await.unwrap_err();
+    let before = Store::open_for_upkeep(&database.url()).await.unwrap();
+    let refused = before.migrate().await.unwrap_err().to_string();
+    assert!(refused.contains("`causeway store backup` and `causeway store restore`"), "{refused}");
+    let mut lines = Vec::new();
+    before.export(&mut lines).await.unwrap();
+    let after = Store::open_for_upkeep(&target.url()).await.unwrap();
+    after.migrate().await.unwrap();
+    after.import(&mut &lines[..], false).await.unwrap();
+    after.close().await;
+    assert_eq!(*target.open().await.catalogue(WORKSPACE).await.unwrap(), *written);
 }
 
 /// Asserts that the check of an installation reports this about the store at `url`.

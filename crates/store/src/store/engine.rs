@@ -12,7 +12,7 @@ use super::file_log::{Ending, Log, LogState, Writes};
 use super::file_mode::{READ_ONLY, creating, is_only_read, mode_is_automatic};
 use super::in_place::InPlace;
 pub use super::kind::Kind;
-use super::opening::{connected, expect_unicode, options_of, target_of, tried};
+use super::opening::{options_of, target_of, tried};
 use super::peers::{Awaited, NOTES, Peers, Serving};
 use super::place::file_of;
 use super::pool_options::pool_options;
@@ -101,9 +101,6 @@ impl Engine {
         };
         let (writable, file) = (Arc::<Writable>::default(), mode_is_automatic(kind, url).then(|| url.into()));
         let target = tried(kind, target_of(kind, url, &writable)?).await?;
-        let mut first = connected(kind, &target).await?;
-        expect_unicode(kind, &mut first).await?;
-        drop(first);
         let shut = AnyPoolOptions::new().connect_lazy_with(target.clone());
         shut.close().await;
         let server = (kind == Kind::Postgres).then(|| Secret(target.database_url.as_str().into()));

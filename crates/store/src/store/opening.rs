@@ -10,7 +10,7 @@ use super::writable::Writable;
 use sqlx::any::AnyConnectOptions;
 use sqlx::postgres::PgSslMode;
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{AnyConnection, ConnectOptions, Executor, Row};
+use sqlx::{AnyConnection, ConnectOptions, Executor};
 use std::io::ErrorKind;
 use std::str::FromStr;
 
@@ -92,21 +92,6 @@ pub(super) async fn connected(kind: Kind, target: &AnyConnectOptions) -> Result<
     let mut connection = target.connect().await?;
     prepare(kind, &mut connection).await?;
     Ok(connection)
-}
-
-/// Checks that a database can hold all text. PostgreSQL refuses signs that the encoding of a database does not have.
-///
-/// # Errors
-/// [`StoreError::Unavailable`] for a database with another encoding than UTF-8.
-pub(super) async fn expect_unicode(kind: Kind, connection: &mut AnyConnection) -> Result<(), StoreError> {
-    if kind == Kind::Sqlite {
-        return Ok(());
-    }
-    let row = sqlx::query("SELECT current_setting('server_encoding')").fetch_one(connection).await?;
-    match row.try_get::<String, _>(0)?.as_str() {
-        "UTF8" => Ok(()),
-        other => Err(StoreError::Unavailable(format!("its encoding is {other}"))),
-    }
 }
 
 pub(super) async fn prepare(kind: Kind, connection: &mut AnyConnection) -> Result<(), sqlx::Error> {

@@ -121,8 +121,8 @@ fn remedy(url: &str, cause: &str) -> String {
             "check user and password in the setting store.url".into()
         }
         _ if cause.contains("encoding") => {
-            "make a database with ENCODING 'UTF8', for example with `createdb -T template0 -E UTF8`, and name it in \
-             the setting store.url"
+            "make a database with ENCODING 'UTF8', for example with `createdb -T template0 -E UTF8 --locale=C`, and \
+             name it in the setting store.url; `causeway store backup` and `causeway store restore` carry the data over"
                 .into()
         }
         _ if cause.contains("does not exist") => {
