@@ -151,6 +151,7 @@ fn explain_knows_the_pages_of_the_gateway() {
         "/api/v2/docs/?x=1",
         "/.well-known/oauth-authorization-server",
         "/auth/o/token/",
+        "/hints/v1/acme/",
     ] {
         let (done, _, err) = run(&["explain", "GET", path]);
         assert!(!done && err.contains("is a page of the gateway and no operation"), "{path}: {err}");
