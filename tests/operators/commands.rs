@@ -207,6 +207,8 @@ fn commands_that_get_a_folder_of_mappings_read_no_settings() {
 async fn a_variable_that_is_set_to_nothing_counts_as_not_set() {
     let (done, out, err) = run_with(&[("CAUSEWAY_CONFIG", "")], &["explain", "GET", "/api/v2/users/me/"]);
     assert!(done && out.contains("users_me_retrieve"), "{err}");
+    let (done, _, err) = run_with(&[("CAUSEWAY_KEY", "")], &["verify", "--against", "http://127.0.0.1:9"]);
+    assert!(!done && err.contains("a value is required for '--key <KEY>'"), "{err}");
     let (done, _, err) = run(&["explain", "GET", "/api/v2/users/me/", "--config", ""]);
     assert!(!done, "a flag without a value is a mistake: {err}");
     let v1 = serve_sandbox(&Sandbox::new(Config { seed: Seed::Demo, ..Config::default() })).await;
