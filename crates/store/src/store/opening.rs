@@ -23,7 +23,22 @@ pub(super) fn target_of(kind: Kind, url: &str, writable: &Writable) -> Result<An
     if mode_is_automatic(kind, url) && address.contains(READ_ONLY) {
         writable.lost();
     }
-    options_of(&address)
+    let mut target = options_of(&address)?;
+    if kind == Kind::Postgres
+        && let Some(host) = ipv6_of(&target)
+    {
+        target.database_url.query_pairs_mut().append_pair("host", &host);
+    }
+    Ok(target)
+}
+
+/// Returns the IPv6 address that a URL has as its host, without the brackets, because the driver takes an address with
+/// brackets for a name. Returns none for other hosts, and for a URL with a host in its query.
+fn ipv6_of(target: &AnyConnectOptions) -> Option<String> {
+    let url = &target.database_url;
+    let host = url.host_str()?.strip_prefix('[')?.strip_suffix(']')?;
+    let has_another = url.query_pairs().any(|(name, _)| name == "host" || name == "hostaddr");
+    (!has_another).then(|| host.to_owned())
 }
 
 pub(super) fn options_of(address: &str) -> Result<AnyConnectOptions, StoreError> {
@@ -122,3 +137,22 @@ pub(super) const NOTICING_LOST_CLIENTS: [&str; 2] = [
     "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3",
     "SET tcp_user_timeout = 25000",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sqlx::postgres::PgConnectOptions;
+
+    #[test]
+    fn an_ipv6_address_is_no_name() {
+        for (url, host) in [
+            ("postgres://u@[::1]:5433/c", "::1"),
+            ("postgres://u@[::1]/c?sslmode=disable", "::1"),
+            ("postgres://u@[::1]/c?host=db", "db"),
+            ("postgres://u@db/c", "db"),
+        ] {
+            let target = target_of(Kind::Postgres, url, &Writable::default()).unwrap();
+            assert_eq!(PgConnectOptions::from_url(&target.database_url).unwrap().get_host(), host, "{url}");
+        }
+    }
+}
