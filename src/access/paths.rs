@@ -20,7 +20,7 @@ const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'
 
 /// Length of the longest slug. v1 has none that is longer, and the server before v1 answers a path of thousands of
 /// characters with 414 and HTML.
-pub(crate) const LONGEST_SLUG: usize = 255;
+pub const LONGEST_SLUG: usize = 255;
 
 /// Checks whether v1 can have a workspace with this slug.
 ///
