@@ -18,9 +18,9 @@ pub const PROJECT: &str = "workspaces/{slug}/projects/{project_id}/";
 /// All characters but the unreserved ones of RFC 3986.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Longest slug in characters. v1 has none that is longer, and the server before v1 answers a path of thousands of
+/// Length of the longest slug. v1 has none that is longer, and the server before v1 answers a path of thousands of
 /// characters with 414 and HTML.
-const LONGEST_SLUG: usize = 255;
+pub const LONGEST_SLUG: usize = 255;
 
 /// Checks whether v1 can have a workspace with this slug.
 ///

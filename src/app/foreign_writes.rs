@@ -1,7 +1,8 @@
 //! Pass-through writes to v1: invalidates the data that they may have changed, here and in other gateway processes.
 //!
-//! May use: `edge`, `fresh`, `refusal`, `run`, `v1`; it is composition.
+//! May use: `access`, `edge`, `fresh`, `refusal`, `run`, `v1`; it is composition.
 
+use crate::access::paths::LONGEST_SLUG;
 use crate::edge::WriteObserver;
 use crate::fresh::{Changed, Changes};
 use crate::refusal::Refusal;
@@ -22,8 +23,6 @@ const BACKGROUND: Duration = Duration::from_secs(2);
 /// twice as long.
 const TRIES: u32 = 8;
 const FIRST_PAUSE: Duration = Duration::from_secs(4);
-/// Most bytes of a slug. No workspace of v1 has a longer one, and the slugs of changes are kept for long.
-const LONGEST_SLUG: usize = 255;
 
 /// Invalidates the data that pass-through writes to v1 may have changed.
 pub(super) struct ForeignWrites {
@@ -143,6 +142,7 @@ impl TouchedPlace {
     fn by(path: &str) -> Option<Self> {
         let path = percent_decode_str(path).decode_utf8_lossy();
         let mut parts = path.strip_prefix("/api/v1/workspaces/")?.split('/').filter(|part| !part.is_empty());
+        // The slugs of changes are kept for long.
         let workspace = parts.next().filter(|slug| slug.len() <= LONGEST_SLUG)?.to_owned();
         let within = (parts.next() == Some("projects")).then(|| parts.next()).flatten();
         let project = within.and_then(|id| Uuid::try_parse(id).ok());

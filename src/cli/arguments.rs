@@ -90,9 +90,13 @@ impl SettingArgs {
         self.load_from().map(|loaded| loaded.settings)
     }
 
-    /// Compiles the mappings that the settings name.
+    /// Compiles the mappings of `--mappings`, without reading any settings, or else those that the settings name.
     pub(super) fn plan(&self) -> Result<Arc<Plan>, String> {
-        compile_plan(self.load()?.mappings.as_deref()).map_err(|fault| fault.to_string())
+        let folder = match &self.mappings {
+            Some(folder) if !folder.is_empty() => Some(PathBuf::from(folder)),
+            _ => self.load()?.mappings,
+        };
+        compile_plan(folder.as_deref()).map_err(|fault| fault.to_string())
     }
 
     /// Loads the settings like [`SettingArgs::load`], in a form that can be compared with a later state.

@@ -5,7 +5,7 @@ use super::arguments::{Outcome, SettingArgs, block_on, print_out, say, server};
 use crate::outgoing::Answer;
 use crate::settings::HttpAddress;
 use crate::verify::Gateway;
-use crate::{app, docs, edge, explain, front, oauth, request};
+use crate::{app, docs, edge, explain, front, hints, oauth, request};
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -98,7 +98,7 @@ pub(super) fn run(args: &ExplainArgs) -> Outcome {
 fn is_page(target: &str) -> bool {
     let path = explain::path_of(target);
     let path = path.split_once('?').map_or(path, |(path, _)| path);
-    let pages = [edge::is_examination, docs::is_page, front::is_page, oauth::is_page];
+    let pages = [edge::is_examination, docs::is_page, front::is_page, hints::is_page, oauth::is_page];
     path == request::SCHEMA || pages.iter().any(|is_page| is_page(path))
 }
 

@@ -5,6 +5,7 @@ use crate::amount::amount;
 use crate::settings::HttpAddress;
 use crate::verify::{self, Gateway, Proof, Verdict, VerificationParameters};
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use serde_json::json;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -18,7 +19,8 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "URL", value_parser = server)]
     against: HttpAddress,
     /// A v1 key, or a key of the gateway, which needs --project and cannot --write
-    #[arg(long, value_name = "KEY", env = "CAUSEWAY_KEY", hide_env_values = true)]
+    #[arg(long, value_name = "KEY", env = "CAUSEWAY_KEY", hide_env_values = true,
+          value_parser = NonEmptyStringValueParser::new())]
     key: String,
     /// Slug of the workspace; without it, only operations that need no workspace are verified
     #[arg(long, value_name = "SLUG", value_parser = slug)]

@@ -106,9 +106,14 @@ fn nothing() -> Refusal {
     Refusal::NotFound { detail: "There is nothing at this path.".into() }
 }
 
+/// Checks whether the door answers requests for `path`.
+pub(crate) fn is_page(path: &str) -> bool {
+    path.starts_with(ROOT)
+}
+
 impl Pages for HintDoor {
     fn has(&self, path: &str) -> bool {
-        path.starts_with(ROOT)
+        is_page(path)
     }
 
     fn kind(&self) -> Kind {

@@ -151,6 +151,7 @@ fn explain_knows_the_pages_of_the_gateway() {
         "/api/v2/docs/?x=1",
         "/.well-known/oauth-authorization-server",
         "/auth/o/token/",
+        "/hints/v1/acme/",
     ] {
         let (done, _, err) = run(&["explain", "GET", path]);
         assert!(!done && err.contains("is a page of the gateway and no operation"), "{path}: {err}");
@@ -185,10 +186,29 @@ fn commands_that_describe_the_operations_read_the_mappings_of_the_settings() {
     }
 }
 
+/// Scripts run them where settings of something else may lie.
+#[test]
+fn commands_that_get_a_folder_of_mappings_read_no_settings() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let states = std::fs::read_to_string("mappings/states.toml").expect("a mapping");
+    std::fs::write(folder.path().join("states.toml"), states).expect("written");
+    let mappings = folder.path().to_str().expect("UTF-8");
+    for other in [("CAUSEWAY_URL", "https://tracker.example"), ("CAUSEWAY_CONFIG", "/nonexistent/causeway.toml")] {
+        for command in ["openapi", "operations"] {
+            let (done, _, err) = run_with(&[other], &[command, "--mappings", mappings]);
+            assert!(done, "{command}: {err}");
+            let (done, _, err) = run_with(&[other], &[command]);
+            assert!(!done, "{command} takes the mappings of the settings: {err}");
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_variable_that_is_set_to_nothing_counts_as_not_set() {
     let (done, out, err) = run_with(&[("CAUSEWAY_CONFIG", "")], &["explain", "GET", "/api/v2/users/me/"]);
     assert!(done && out.contains("users_me_retrieve"), "{err}");
+    let (done, _, err) = run_with(&[("CAUSEWAY_KEY", "")], &["verify", "--against", "http://127.0.0.1:9"]);
+    assert!(!done && err.contains("a value is required for '--key <KEY>'"), "{err}");
     let (done, _, err) = run(&["explain", "GET", "/api/v2/users/me/", "--config", ""]);
     assert!(!done, "a flag without a value is a mistake: {err}");
     let v1 = serve_sandbox(&Sandbox::new(Config { seed: Seed::Demo, ..Config::default() })).await;

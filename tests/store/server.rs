@@ -1,8 +1,9 @@
 //! A PostgreSQL server and its demands: TLS, the encoding of the database, the rights of the user.
 
-use crate::store::place::{Place, V1, edit, given};
+use crate::store::place::{Place, V1, WORKSPACE, edit, given};
 use crate::support::postgres::Database;
 use causeway::doctor::{self, Report, State};
+use causeway::fresh::Changes;
 use causeway::settings::{LoadArgs, Settings};
 use causeway::store::{Store, StoreError};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
@@ -11,6 +12,7 @@ use rustls::pki_types::PrivateKeyDer;
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
@@ -41,6 +43,15 @@ fn acceptor_of(file: &Path) -> TlsAcceptor {
 /// there.
 async fn behind_tls(url: &str, issuer: &Path) -> String {
     let acceptor = acceptor_of(issuer);
+    before(url, move |client, server| pass(client, acceptor.clone(), server)).await
+}
+
+/// Starts a server that gives each connection to `pass`, with the address of the server at `url`. Returns the URL of
+/// the same database there.
+async fn before<F>(url: &str, pass: impl Fn(TcpStream, String) -> F + Send + 'static) -> String
+where
+    F: Future<Output = ()> + Send + 'static,
+{
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let port = listener.local_addr().expect("an address").port();
     let (start, rest) = url.split_once('@').expect("a user");
@@ -49,7 +60,7 @@ async fn behind_tls(url: &str, issuer: &Path) -> String {
     let server = server.to_owned();
     tokio::spawn(async move {
         while let Ok((client, _)) = listener.accept().await {
-            tokio::spawn(pass(client, acceptor.clone(), server.clone()));
+            tokio::spawn(pass(client, server.clone()));
         }
     });
     there
@@ -65,6 +76,55 @@ async fn pass(mut client: TcpStream, acceptor: TlsAcceptor, server: String) {
     let Ok(mut client) = acceptor.accept(client).await else { return };
     let mut server = TcpStream::connect(server).await.expect("the server of the tests");
     let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+}
+
+/// Answer of a server whose pg_hba.conf admits nobody with TLS.
+fn no_entry() -> Vec<u8> {
+    let fields = b"SFATAL\0VFATAL\0C28000\0Mno pg_hba.conf entry for host \"127.0.0.1\", SSL encryption\0\0";
+    let length = u32::try_from(fields.len() + 4).expect("a short answer").to_be_bytes();
+    [&b"E"[..], &length[..], &fields[..]].concat()
+}
+
+/// Passes connections without TLS on. Admits nobody with TLS; without an acceptor, the handshake of TLS fails.
+async fn pass_plain(mut client: TcpStream, acceptor: Option<TlsAcceptor>, server: String) {
+    let mut first = [0; SSL_REQUEST.len()];
+    if client.read_exact(&mut first).await.is_err() {
+        return;
+    }
+    if first != SSL_REQUEST {
+        let mut server = TcpStream::connect(server).await.expect("the server of the tests");
+        server.write_all(&first).await.expect("a server that reads");
+        let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+        return;
+    }
+    // An end with unread bytes could take the answer from the client, so each connection is read to its end.
+    let Some(acceptor) = acceptor else {
+        let _ = client.write_all(b"S, but none of the messages of TLS").await;
+        let _ = tokio::io::copy(&mut client, &mut tokio::io::sink()).await;
+        return;
+    };
+    if client.write_all(b"S").await.is_err() {
+        return;
+    }
+    let Ok(mut client) = acceptor.accept(client).await else { return };
+    let _ = client.write_all(&no_entry()).await;
+    let _ = client.flush().await;
+    let _ = tokio::io::copy(&mut client, &mut tokio::io::sink()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_whose_tls_fails_is_used_without_it_unless_it_is_demanded() {
+    let place = Place::postgres().await;
+    let acceptor = acceptor_of(&place.folder().join("issuer.pem"));
+    for acceptor in [None, Some(acceptor)] {
+        let url = before(&place.url(), move |client, server| pass_plain(client, acceptor.clone(), server)).await;
+        let store = Store::open(&url, V1).await.unwrap();
+        edit(&store, |edit| edit.create_type(None, &given(json!({"name": url})))).await.unwrap();
+        // The connection that hears of the other processes needs no TLS either.
+        store.join(&Changes::default(), Duration::ZERO).await.unwrap().leave().await;
+        store.close().await;
+        Store::open(&format!("{url}?sslmode=require"), V1).await.unwrap_err();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -106,6 +166,45 @@ async fn a_database_that_cannot_hold_every_sign_is_refused() {
     let told = refused.to_string();
     assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
     assert!(told.contains("its encoding is LATIN1; make a database with ENCODING 'UTF8'"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_takes_the_bytes_of_every_text_holds_the_store() {
+    let ascii = "ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0";
+    let database = Database::create_with(ascii).await;
+    Store::open(&database.url(), V1).await.unwrap().close().await;
+    check_says(&database.url(), State::Fine, "sound").await;
+    let store = Store::open(&database.url(), V1).await.unwrap();
+    edit(&store, |edit| edit.create_type(None, &given(json!({"name": "größe € 型"})))).await.unwrap();
+    let written = store.catalogue(WORKSPACE).await.unwrap();
+    store.close().await;
+    let again = Store::open(&database.url(), V1).await.unwrap();
+    assert_eq!(*again.catalogue(WORKSPACE).await.unwrap(), *written);
+}
+
+/// Version 0.2.0 accepted every encoding.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_in_a_database_that_is_refused_can_be_carried_over() {
+    let (database, target) = (Database::create().await, Place::postgres().await);
+    let store = Store::open(&database.url(), V1).await.unwrap();
+    edit(&store, |edit| edit.create_type(None, &given(json!({"name": "kept"})))).await.unwrap();
+    let written = store.catalogue(WORKSPACE).await.unwrap();
+    store.close().await;
+    let latin =
+        "UPDATE pg_database SET encoding = pg_char_to_encoding('LATIN1') WHERE datname = current_database()";
+    database.run(latin).await;
+    check_says(&database.url(), State::Fault, "its encoding is LATIN1; make a database").await;
+    Store::open(&database.url(), V1).await.unwrap_err();
+    let before = Store::open_for_upkeep(&database.url()).await.unwrap();
+    let refused = before.migrate().await.unwrap_err().to_string();
+    assert!(refused.contains("`causeway store backup` and `causeway store restore`"), "{refused}");
+    let mut lines = Vec::new();
+    before.export(&mut lines).await.unwrap();
+    let after = Store::open_for_upkeep(&target.url()).await.unwrap();
+    after.migrate().await.unwrap();
+    after.import(&mut &lines[..], false).await.unwrap();
+    after.close().await;
+    assert_eq!(*target.open().await.catalogue(WORKSPACE).await.unwrap(), *written);
 }
 
 /// Asserts that the check of an installation reports this about the store at `url`.

@@ -12,7 +12,7 @@ use super::file_log::{Ending, Log, LogState, Writes};
 use super::file_mode::{READ_ONLY, creating, is_only_read, mode_is_automatic};
 use super::in_place::InPlace;
 pub use super::kind::Kind;
-use super::opening::{connected, expect_unicode, options_of, target_of};
+use super::opening::{options_of, target_of, tried};
 use super::peers::{Awaited, NOTES, Peers, Serving};
 use super::place::file_of;
 use super::pool_options::pool_options;
@@ -100,13 +100,10 @@ impl Engine {
             return Err(StoreError::UnknownKind { url: scheme.into() });
         };
         let (writable, file) = (Arc::<Writable>::default(), mode_is_automatic(kind, url).then(|| url.into()));
-        let target = target_of(kind, url, &writable)?;
-        // A pool retries until its timeout. A single connection fails at once with the cause.
-        let mut first = connected(kind, &target).await?;
-        expect_unicode(kind, &mut first).await?;
-        drop(first);
+        let target = tried(kind, target_of(kind, url, &writable)?).await?;
         let shut = AnyPoolOptions::new().connect_lazy_with(target.clone());
         shut.close().await;
+        let server = (kind == Kind::Postgres).then(|| Secret(target.database_url.as_str().into()));
         let pool = pool_options(kind, url, &writable).connect_with(target).await?;
         let turn = (kind == Kind::Sqlite).then(Arc::default);
         let only_reads = kind == Kind::Sqlite && url.contains(READ_ONLY);
@@ -123,7 +120,7 @@ impl Engine {
             log: Log::of(url),
             in_place: InPlace::of(if only_reads { "" } else { url }),
             peers: Peers::new(changes),
-            server: (kind == Kind::Postgres).then(|| Secret(url.into())),
+            server,
             used: Arc::default(),
         })
     }

@@ -5,11 +5,13 @@
 use super::error::StoreError;
 use super::file_mode::{READ_ONLY, creating, mode_is_automatic};
 use super::kind::Kind;
-use super::place::opening;
+use super::place::{opening, tls_of};
 use super::writable::Writable;
 use sqlx::any::AnyConnectOptions;
+use sqlx::postgres::PgSslMode;
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{AnyConnection, ConnectOptions, Executor, Row};
+use sqlx::{AnyConnection, ConnectOptions, Executor};
+use std::io::ErrorKind;
 use std::str::FromStr;
 
 /// Returns the target of connections to the store at `url`, and creates a missing SQLite file.
@@ -21,7 +23,22 @@ pub(super) fn target_of(kind: Kind, url: &str, writable: &Writable) -> Result<An
     if mode_is_automatic(kind, url) && address.contains(READ_ONLY) {
         writable.lost();
     }
-    options_of(&address)
+    let mut target = options_of(&address)?;
+    if kind == Kind::Postgres
+        && let Some(host) = ipv6_of(&target)
+    {
+        target.database_url.query_pairs_mut().append_pair("host", &host);
+    }
+    Ok(target)
+}
+
+/// Returns the IPv6 address that a URL has as its host, without the brackets, because the driver takes an address with
+/// brackets for a name. Returns none for other hosts, and for a URL with a host in its query.
+fn ipv6_of(target: &AnyConnectOptions) -> Option<String> {
+    let url = &target.database_url;
+    let host = url.host_str()?.strip_prefix('[')?.strip_suffix(']')?;
+    let has_another = url.query_pairs().any(|(name, _)| name == "host" || name == "hostaddr");
+    (!has_another).then(|| host.to_owned())
 }
 
 pub(super) fn options_of(address: &str) -> Result<AnyConnectOptions, StoreError> {
@@ -37,26 +54,59 @@ pub fn check_address_of_file(url: &str) -> Result<(), StoreError> {
     SqliteConnectOptions::from_str(url).map(drop).map_err(|fault| opening(fault.into(), url))
 }
 
+/// Connects once and returns the target of later connections. A pool retries until its timeout; a single connection
+/// fails at once with the cause.
+///
+/// Where TLS is only preferred, as it is by default, and fails, the target is without TLS. The driver itself does not
+/// try that, unlike other clients of PostgreSQL.
+pub(super) async fn tried(kind: Kind, target: AnyConnectOptions) -> Result<AnyConnectOptions, StoreError> {
+    let refused = match target.connect().await {
+        Ok(mut connection) => {
+            prepare(kind, &mut connection).await?;
+            return Ok(target);
+        }
+        Err(refused) => refused,
+    };
+    if may_be_about_tls(&refused)
+        && let Some(plain) = without_tls(kind, &target)
+        && connected(kind, &plain).await.is_ok()
+    {
+        tracing::warn!(
+            cause = %refused,
+            "TLS to the database of the store fails; it is used without TLS (sslmode in the setting store.url decides)"
+        );
+        return Ok(plain);
+    }
+    Err(refused.into())
+}
+
+/// Checks whether a server that refused a connection with TLS may accept one without it: errors of TLS itself, and
+/// users that pg_hba.conf does not admit.
+fn may_be_about_tls(refused: &sqlx::Error) -> bool {
+    match refused {
+        sqlx::Error::Tls(_) => true,
+        sqlx::Error::Io(cause) => cause.kind() == ErrorKind::InvalidData,
+        sqlx::Error::Database(cause) => cause.code().as_deref() == Some("28000"),
+        _ => false,
+    }
+}
+
+/// Returns the same target without TLS; none where TLS is demanded or not used.
+fn without_tls(kind: Kind, target: &AnyConnectOptions) -> Option<AnyConnectOptions> {
+    if kind == Kind::Sqlite || !matches!(tls_of(target.database_url.as_str()), Some(PgSslMode::Prefer)) {
+        return None;
+    }
+    let mut plain = target.clone();
+    // Of two values, the last one counts.
+    plain.database_url.query_pairs_mut().append_pair("sslmode", "disable");
+    Some(plain)
+}
+
 /// Opens one connection and prepares it for use.
 pub(super) async fn connected(kind: Kind, target: &AnyConnectOptions) -> Result<AnyConnection, StoreError> {
     let mut connection = target.connect().await?;
     prepare(kind, &mut connection).await?;
     Ok(connection)
-}
-
-/// Checks that a database can hold all text. PostgreSQL refuses signs that the encoding of a database does not have.
-///
-/// # Errors
-/// [`StoreError::Unavailable`] for a database with another encoding than UTF-8.
-pub(super) async fn expect_unicode(kind: Kind, connection: &mut AnyConnection) -> Result<(), StoreError> {
-    if kind == Kind::Sqlite {
-        return Ok(());
-    }
-    let row = sqlx::query("SELECT current_setting('server_encoding')").fetch_one(connection).await?;
-    match row.try_get::<String, _>(0)?.as_str() {
-        "UTF8" => Ok(()),
-        other => Err(StoreError::Unavailable(format!("its encoding is {other}"))),
-    }
 }
 
 pub(super) async fn prepare(kind: Kind, connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
@@ -87,3 +137,22 @@ pub(super) const NOTICING_LOST_CLIENTS: [&str; 2] = [
     "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3",
     "SET tcp_user_timeout = 25000",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sqlx::postgres::PgConnectOptions;
+
+    #[test]
+    fn an_ipv6_address_is_no_name() {
+        for (url, host) in [
+            ("postgres://u@[::1]:5433/c", "::1"),
+            ("postgres://u@[::1]/c?sslmode=disable", "::1"),
+            ("postgres://u@[::1]/c?host=db", "db"),
+            ("postgres://u@db/c", "db"),
+        ] {
+            let target = target_of(Kind::Postgres, url, &Writable::default()).unwrap();
+            assert_eq!(PgConnectOptions::from_url(&target.database_url).unwrap().get_host(), host, "{url}");
+        }
+    }
+}

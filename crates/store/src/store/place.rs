@@ -7,6 +7,7 @@ use super::error::StoreError;
 use super::kind::Kind;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use sqlx::any::AnyConnectOptions;
+use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -65,6 +66,12 @@ fn server_of(url: &str) -> Option<String> {
     Some(format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path()))
 }
 
+/// Returns the use of TLS that the URL of a database, or else `PGSSLMODE`, asks for. Returns none for a URL that cannot
+/// be read.
+pub(super) fn tls_of(url: &str) -> Option<PgSslMode> {
+    PgConnectOptions::from_str(url).ok().map(|options| options.get_ssl_mode())
+}
+
 /// Adds the location and the remedy to an error from opening the store at `url`.
 pub(super) fn opening(error: StoreError, url: &str) -> StoreError {
     let place = in_words(url);
@@ -96,6 +103,15 @@ fn remedy(url: &str, cause: &str) -> String {
              store.url"
                 .into()
         }
+        _ if cause.contains("SSL encryption") => {
+            "let the server accept this user from here with TLS (pg_hba.conf), or do without TLS with \
+             ?sslmode=disable in the setting store.url"
+                .into()
+        }
+        _ if cause.contains("peer certificate") && !checks_certificates(url) => {
+            "correct the certificate of the server, or do without TLS with ?sslmode=disable in the setting store.url"
+                .into()
+        }
         _ if is_about_certificates(url, cause) => {
             "name the file with the root certificate of the server in the setting store.url \
              (?sslmode=verify-full&sslrootcert=FILE) or in SSL_CERT_FILE"
@@ -105,8 +121,8 @@ fn remedy(url: &str, cause: &str) -> String {
             "check user and password in the setting store.url".into()
         }
         _ if cause.contains("encoding") => {
-            "make a database with ENCODING 'UTF8', for example with `createdb -T template0 -E UTF8`, and name it in \
-             the setting store.url"
+            "make a database with ENCODING 'UTF8', for example with `createdb -T template0 -E UTF8 --locale=C`, and \
+             name it in the setting store.url; `causeway store backup` and `causeway store restore` carry the data over"
                 .into()
         }
         _ if cause.contains("does not exist") => {
@@ -120,6 +136,11 @@ fn remedy(url: &str, cause: &str) -> String {
               store.url"
             .into(),
     }
+}
+
+/// Checks whether connections require a certificate from a known issuer. Others only require one that can be read.
+fn checks_certificates(url: &str) -> bool {
+    matches!(tls_of(url), Some(PgSslMode::VerifyCa | PgSslMode::VerifyFull))
 }
 
 /// Checks whether a connection failed because of the certificate of the server, or of a file with certificates.
@@ -213,7 +234,11 @@ mod tests {
                 "no pg_hba.conf entry for host \"::1\", user \"u\", database \"c\", no encryption",
                 "?sslmode=require",
             ),
-            ("invalid peer certificate: UnknownIssuer", "sslrootcert=FILE"),
+            (
+                "no pg_hba.conf entry for host \"::1\", user \"u\", database \"c\", SSL encryption",
+                "with TLS (pg_hba.conf)",
+            ),
+            ("invalid peer certificate: Other(OtherError(UnsupportedCertVersion))", "?sslmode=disable"),
             ("its address cannot be read: unknown value \"x\" for `ssl_mode`", "correct the setting store.url"),
         ] {
             let told = told(postgres, cause);
@@ -222,6 +247,8 @@ mod tests {
                 "{told}"
             );
         }
+        let unknown = told("postgres://u@db/c?sslmode=verify-full", "invalid peer certificate: UnknownIssuer");
+        assert!(unknown.contains("sslrootcert=FILE"), "{unknown}");
         let missing = told("postgres://u@db/c?sslrootcert=/none.pem", "No such file or directory (os error 2)");
         assert!(missing.contains("name the file with the root certificate"), "{missing}");
         let cut = told("postgres://u:1?x@db/c", "failed to lookup address information");

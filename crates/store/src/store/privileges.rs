@@ -1,4 +1,4 @@
-//! The rights of the user of a PostgreSQL database.
+//! The demands of a gateway on a PostgreSQL database: the rights of its user, and the encoding.
 //!
 //! May use: this folder.
 
@@ -36,6 +36,23 @@ impl Store {
         match sqlx::query(sql(first_read_only_table())).fetch_optional(pool).await? {
             None => Ok(()),
             Some(row) => denied(format!("to write the table {}", row.try_get::<String, _>(0)?)),
+        }
+    }
+}
+
+impl Store {
+    /// Checks that the database can hold all text. PostgreSQL refuses signs that the encoding of a database does not
+    /// have; with `SQL_ASCII` it takes the bytes of every text. A store in another encoding can still be exported.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] for another encoding, with the remedy.
+    pub async fn expect_unicode(&self) -> Result<(), StoreError> {
+        let Some(url) = self.engine.url_of_postgres() else { return Ok(()) };
+        let encoding = query("SELECT current_setting('server_encoding')", &[]);
+        let row = encoding.fetch_one(self.engine.pool_of_any_version()).await?;
+        match row.try_get::<String, _>(0)?.as_str() {
+            "UTF8" | "SQL_ASCII" => Ok(()),
+            other => Err(opening(StoreError::Unavailable(format!("its encoding is {other}")), url)),
         }
     }
 }

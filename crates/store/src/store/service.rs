@@ -74,6 +74,7 @@ impl Store {
 
     /// Brings the tables up to date and checks that they belong to the deployment `configured`.
     async fn begin(&self, url: &str, configured: &BaseUrl) -> Result<(), StoreError> {
+        self.expect_unicode().await?;
         // Check first: the tables of another deployment may be in use by an older version, so they must not be changed.
         if self.engine.tables_version().await.is_ok_and(|version| version > 0)
             && let Ok(Some((recorded, _))) = deployment_of(self.engine.pool_of_any_version()).await

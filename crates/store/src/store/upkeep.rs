@@ -40,8 +40,9 @@ impl Store {
     /// Updates the tables to the form that this version needs; returns the names of the steps taken.
     ///
     /// # Errors
-    /// [`StoreError::Schema`] when a newer version has changed the tables.
+    /// [`StoreError::Schema`] when a newer version has changed the tables, and those of [`Store::expect_unicode`].
     pub async fn migrate(&self) -> Result<Vec<String>, StoreError> {
+        self.expect_unicode().await?;
         let before = self.engine.tables_version().await?;
         self.engine.migrate().await?;
         Ok(self.engine.steps_after(before))
