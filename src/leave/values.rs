@@ -235,7 +235,7 @@ impl Work<'_> {
             .collect();
         recorded.sort_by_key(|(id, _)| *id);
         let whole = digest(&json!([item.type_id, recorded]));
-        // What is not carried now may be carried later, so it is noted what was carried.
+        // Elements that are not carried now may be carried later, so the note names those that were.
         let carried: usize = wanted.values().map(Vec::len).sum();
         let digest = match carried == counted(kept) {
             true => whole.clone(),

@@ -181,6 +181,9 @@ fn shown(plan: &Plan) -> BTreeMap<String, BTreeSet<String>> {
     shown
 }
 
+/// Members of v1's rosters that v2 shows in `member`, with `expand=member`.
+const IN_MEMBER: [&str; 3] = ["avatar_url", "display_name", "email"];
+
 #[test]
 fn members_of_v1_records_that_v2_hides_are_declared() {
     let plan = plan();
@@ -197,6 +200,7 @@ fn members_of_v1_records_that_v2_hides_are_declared() {
             .iter()
             .map(String::as_str)
             .filter(|field| !told.contains(field) && *field != "type_id")
+            .filter(|field| !(name.ends_with("_members") && IN_MEMBER.contains(field)))
             .collect();
         let declared: Vec<&str> = plan.v1.hidden(&name).iter().map(String::as_str).collect();
         let missing: Vec<_> = rest.iter().filter(|field| !declared.contains(field)).collect();
