@@ -169,7 +169,7 @@ impl PassThrough {
         context: &Context,
     ) -> Result<Response<Incoming>, Failure> {
         let (exchange, late) = (self.exchange(parts, body, context), self.late_write);
-        // The connection to v1 counts for as long as there is one.
+        // The connection counts for as long as there is one.
         let holding = parts.extensions.get::<Arc<Holding>>().cloned();
         let (mut asker, answered) = oneshot::channel();
         self.observer.carry_out(Box::pin(async move {

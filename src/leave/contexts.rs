@@ -8,7 +8,7 @@
 use super::bodies::update;
 use super::differences::differences;
 use super::findings::Class;
-use super::ids::{Kind, digest};
+use super::ids::Kind;
 use super::scope::text;
 use super::seen::Record;
 use super::work::{Intended, Verdict, Work};
@@ -41,10 +41,10 @@ impl Work<'_> {
             }
             let name = format!("context `{}` of {of}", context.name);
             let untouched = shapes::context(&self.catalogue, context);
-            let digest = digest(&json!([untouched]));
             let there = self.context_there(property, context, &untouched, &name);
-            let Some((ours, is_whole)) = there else { continue };
-            let intended = Intended { kind: Kind::Context, own: context.id, ours, name, digest, is_whole };
+            let Some((ours, missing)) = there else { continue };
+            let digest = self.ids.fingerprint(Kind::Context, context.id, &untouched, missing);
+            let intended = Intended { kind: Kind::Context, own: context.id, ours, name, digest };
             let found = self.context_found(property, context, id);
             let mut verdict = self.judge_context(&intended, context.is_default, found.as_ref(), is_counted);
             if !self.carries() {
@@ -147,15 +147,15 @@ impl Work<'_> {
         }
     }
 
-    /// Builds the context for the target, and tells whether it has everything; `None` when the target has none of its
-    /// projects, or none of its types.
+    /// Builds the context for the target, and counts its parts that the target does not have; `None` when the target
+    /// has none of its projects, or none of its types.
     fn context_there(
         &mut self,
         property: &Property,
         context: &Context,
         untouched: &Record,
         name: &str,
-    ) -> Option<(Record, bool)> {
+    ) -> Option<(Record, usize)> {
         let mut ours = untouched.clone();
         let (texts, lost) = self.default_there(property, &context.default_value);
         ours.insert("default_value".to_owned(), texts);
@@ -184,7 +184,7 @@ impl Work<'_> {
         let is_empty = |all: bool, known: bool| !all && !known;
         let nothing = is_empty(context.all_projects, projects.iter().any(Option::is_some))
             || self.carries() && is_empty(context.all_types, types.iter().any(Option::is_some));
-        (!nothing).then_some((ours, lost + unknown + unmade == 0))
+        (!nothing).then_some((ours, lost + unknown + unmade))
     }
 
     /// Handles contexts that exist only in the target. Removes the context that came with a property made by this

@@ -6,8 +6,9 @@
 //! ours.
 //! May use: `store`.
 
+use super::seen::Record;
 use crate::store::{LeaveRecord, Store};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::HashMap;
 use strum::{EnumString, IntoStaticStr, VariantArray};
 use uuid::Uuid;
@@ -164,6 +165,17 @@ impl<'s> Ids<'s> {
         });
         let news = records.filter(|record| self.records.get(&(kind, record.own)) != Some(record)).collect();
         self.note(kind, news).await
+    }
+
+    /// Returns the fingerprint of our record, of which `missing` parts cannot be carried now. It is another one when
+    /// they can, so that a later run carries them. Earlier versions noted all records as if nothing was missing; these
+    /// notes stay valid.
+    pub(super) fn fingerprint(&self, kind: Kind, own: Uuid, record: &Record, missing: usize) -> String {
+        let whole = digest(&json!([record]));
+        match missing == 0 || self.is_done(kind, own, &whole) {
+            true => whole,
+            false => digest(&json!([record, missing])),
+        }
     }
 
     async fn note(&mut self, kind: Kind, records: Vec<LeaveRecord>) -> Result<(), String> {

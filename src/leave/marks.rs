@@ -207,7 +207,8 @@ impl Work<'_> {
         }
         let gone: usize = left.values().map(Vec::len).sum();
         if self.scope.hidden_here.is_empty() {
-            self.findings.never(Kind::Overlay, gone, format!("fields of {kind} that v1 does not show any more"));
+            let words = format!("fields of {kind} that v1 does not show any more, or whose project is archived");
+            self.findings.never(Kind::Overlay, gone, words);
         } else {
             let words =
                 format!("fields of {kind} that the key does not see, and may be in projects that it is not in");

@@ -57,7 +57,7 @@ impl Work<'_> {
             ours.remove("is_default");
         }
         let name = format!("option `{}` of {of}", option.name);
-        Intended { kind: Kind::Option, own: option.id, ours, name, digest, is_whole: true }
+        Intended { kind: Kind::Option, own: option.id, ours, name, digest }
     }
 
     /// Handles the options of a property that the target has.

@@ -7,7 +7,7 @@
 
 use super::bodies::{create, update};
 use super::differences::{Difference, differences};
-use super::ids::{Kind, digest};
+use super::ids::Kind;
 use super::options::made_together;
 use super::scope::text;
 use super::seen::{self, Record};
@@ -52,7 +52,6 @@ impl Work<'_> {
         name: &str,
     ) -> Result<(), String> {
         let untouched = shapes::property(&self.catalogue, property);
-        let digest = digest(&json!([untouched]));
         let mut found = self.found(owner, property);
         if let Some(found) = &found {
             self.ids.pair_for_this_run(Kind::Property, property.id, text(found, "id"));
@@ -61,6 +60,7 @@ impl Work<'_> {
         let (ours, lost) = self.with_target_ids(property, &untouched);
         let words = format!("{name}: its default names people or work items that are not there");
         self.findings.leave(Kind::Property, lost.min(1), words);
+        let digest = self.ids.fingerprint(Kind::Property, property.id, &untouched, lost);
         let verdict = self.judge(Kind::Property, property.id, &digest, &ours, found.as_ref());
         self.count(Kind::Property, name, &verdict);
         if verdict == Verdict::Make {
@@ -85,9 +85,8 @@ impl Work<'_> {
             self.options(owner, property, options, &there, name).await?;
         }
         // A default may name options, which are known now.
-        let (ours, lost) = self.with_target_ids(property, &untouched);
-        let (own, name, is_whole) = (property.id, name.to_owned(), lost == 0);
-        let intended = Intended { kind: Kind::Property, own, ours, name, digest, is_whole };
+        let (ours, _) = self.with_target_ids(property, &untouched);
+        let intended = Intended { kind: Kind::Property, own: property.id, ours, name: name.to_owned(), digest };
         self.finish_property(owner, property, intended, &verdict, there).await
     }
 

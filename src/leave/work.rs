@@ -84,8 +84,6 @@ pub(super) struct Intended {
     pub(super) name: String,
     /// Fingerprint of our record.
     pub(super) digest: String,
-    /// Whether `ours` has everything. Otherwise a later run carries the rest, when the target has what it names.
-    pub(super) is_whole: bool,
 }
 
 impl Work<'_> {
@@ -280,11 +278,8 @@ impl Work<'_> {
 
     /// Notes that a record is equal in the target, as far as it can be.
     pub(super) async fn note(&mut self, intended: Intended, theirs: String) -> Result<(), String> {
-        let (kind, own) = (intended.kind, intended.own);
-        match intended.is_whole {
-            true => self.ids.end(kind, &[Carried { own, theirs, digest: intended.digest }]).await,
-            false => self.ids.unfinished(kind, own, Some(theirs)).await,
-        }
+        let Intended { kind, own, digest, .. } = intended;
+        self.ids.end(kind, &[Carried { own, theirs, digest }]).await
     }
 
     /// Returns the work items of a project on both sides; reads them once.
@@ -354,7 +349,7 @@ impl Work<'_> {
             }
             verdict => verdict,
         };
-        (Intended { kind, own, ours, name, digest, is_whole: true }, verdict)
+        (Intended { kind, own, ours, name, digest }, verdict)
     }
 
     async fn write_features(&mut self, intended: Intended, verdict: &Verdict) -> Result<(), String> {

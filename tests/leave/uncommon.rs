@@ -319,3 +319,28 @@ async fn a_later_run_carries_the_default_of_a_context() {
     let contexts = there.read(&format!("{properties}{across}/contexts/")).await;
     assert_eq!(contexts.column("default_value"), [json!([late])]);
 }
+
+/// The rest of a record that was carried in part is carried later; what the target changes meanwhile is a conflict.
+#[tokio::test]
+async fn what_the_target_changes_after_a_carry_in_part_is_a_conflict() {
+    let two = Two::new().await;
+    let here = Side::here(&two);
+    let late = here.item(0, "Late").await;
+    here.mode(false).await;
+    let related = json!({"display_name": "Depends", "property_type": "RELATION", "relation_type": "ISSUE",
+        "default_value": [late]});
+    here.made(&here.web("work-item-properties/"), related).await;
+    expect(&two.run(RunMode::Carry).await.unwrap(), Outcome::Unlike);
+    let again = two.run(RunMode::Carry).await.unwrap();
+    expect(&again, Outcome::Unlike);
+    assert_eq!(again.workspaces[0].carried, None, "{}", text(&again));
+
+    let there = Side::there(&two);
+    let other = there.item(0, "Other").await;
+    let properties = there.web("work-item-properties/");
+    let depends = format!("{properties}{}/", id(&there.read(&properties).await.data()[0]));
+    there.changed(&depends, json!({"description": "theirs", "default_value": [other]})).await;
+    expect(&two.run(RunMode::Carry).await.unwrap(), Outcome::Stopped);
+    let kept = there.read(&depends).await.json;
+    assert_eq!((&kept["description"], &kept["default_value"]), (&json!("theirs"), &json!([other])));
+}

@@ -50,8 +50,8 @@ impl Permit {
         let permit =
             Self { holding: Arc::clone(&holding), asker, kind, changes_nothing: request.method().is_safe() };
         let mut request = request.map(|body| taken_in(body, Arc::clone(&holding), manner, patience));
-        if kind == Kind::PassThrough {
-            // For a write that goes on at v1 when its client leaves.
+        if matches!(kind, Kind::PassThrough | Kind::V2) {
+            // For a write that goes on at v1, or at the deployment's own v2, when its client leaves.
             request.extensions_mut().insert(holding);
         }
         Ok((request, permit))
