@@ -156,7 +156,9 @@ impl V2 {
 
     /// Creates the function that makes the answer to a read again, only while the quota has calls left over.
     fn again(&self, caller: &Caller, route: &Route, head: &Parts) -> Again {
-        let (v2, caller, route, head) = (self.clone(), caller.clone(), route.clone(), head.clone());
+        let (v2, caller, route, mut head) = (self.clone(), caller.clone(), route.clone(), head.clone());
+        // The place of the request is in them, and it ends with the request.
+        head.extensions.clear();
         Box::new(move || {
             let (v2, caller, route, head) = (v2.clone(), caller.clone(), route.clone(), head.clone());
             Box::pin(async move {

@@ -166,8 +166,9 @@ impl Work<'_> {
         let types: Vec<Option<String>> =
             context.types.iter().map(|own| self.ids.theirs(Kind::Type, *own).map(str::to_owned)).collect();
         let unknown = projects.iter().filter(|one| one.is_none()).count();
+        let without_id = types.iter().filter(|one| one.is_none()).count();
         // In a pass that writes nothing, the types are not made yet.
-        let unmade = if self.carries() { types.iter().filter(|one| one.is_none()).count() } else { 0 };
+        let unmade = if self.carries() { without_id } else { 0 };
         if unknown + unmade > 0 {
             let words = format!("{name}: {} projects and types it lists are not there", unknown + unmade);
             self.findings.leave(Kind::Context, 1, words);
@@ -184,7 +185,7 @@ impl Work<'_> {
         let is_empty = |all: bool, known: bool| !all && !known;
         let nothing = is_empty(context.all_projects, projects.iter().any(Option::is_some))
             || self.carries() && is_empty(context.all_types, types.iter().any(Option::is_some));
-        (!nothing).then_some((ours, lost + unknown + unmade))
+        (!nothing).then_some((ours, lost + unknown + without_id))
     }
 
     /// Handles contexts that exist only in the target. Removes the context that came with a property made by this

@@ -6,6 +6,7 @@ use causeway::sandbox::Seed;
 use causeway::shadow::text;
 use serde_json::{Value, json};
 use std::time::Duration;
+use tokio::net::TcpListener;
 
 const ALL: (&str, &str) = ("native.serve", "[{ operations = [\"all\"], mode = \"shadow\" }]");
 const STATES: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/states/";
@@ -144,6 +145,19 @@ async fn a_share_and_a_rate_bound_what_is_sent_there_and_what_is_kept_is_bounded
     tokio::time::sleep(Duration::from_millis(200)).await;
     let report = causeway::shadow::Report::read(&stage.store).await.expect("a report");
     assert!(report.operations.iter().map(crate::cutover::stage::all).sum::<i64>() < 15, "{report:?}");
+}
+
+#[tokio::test]
+async fn a_read_gives_its_place_back_although_its_comparison_goes_on() {
+    // It accepts connections and never answers.
+    let silent = TcpListener::bind("127.0.0.1:0").await.expect("a listener");
+    let base = format!("http://{}", silent.local_addr().expect("an address"));
+    let settings =
+        [ALL, ("native.base_url", base.as_str()), ("native.shadow.rate", "1000"), ("limits.concurrency", "8")];
+    let stage = Stage::with(Seed::Recorded, &settings, |_, _, _, _| {}).await;
+    for _ in 0..20 {
+        stage.gateway.get("ada", STATES).await.expect(200);
+    }
 }
 
 #[tokio::test]

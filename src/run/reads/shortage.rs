@@ -53,9 +53,10 @@ impl Job {
         self.is_short_for(self.key())
     }
 
-    /// Checks whether a quota of this call's key, or of all keys, is counted, so that waiting for it makes sense.
+    /// Checks whether waiting for quota makes sense: that of this call's key is counted, or that of all keys is used up.
     fn is_paced(&self) -> bool {
-        self.runner.client.budget.is_limited(self.key().id())
+        let (budget, key) = (&self.runner.client.budget, self.key().id());
+        budget.paces(key) || !budget.shortage(key, Priority::Read).wait.is_zero()
     }
 
     /// Returns the refusal of a read that needs more of v1's quota than there is.
