@@ -38,9 +38,7 @@ impl Store {
             Some(row) => denied(format!("to write the table {}", row.try_get::<String, _>(0)?)),
         }
     }
-}
 
-impl Store {
     /// Checks that the database can hold all text. PostgreSQL refuses signs that the encoding of a database does not
     /// have; with `SQL_ASCII` it takes the bytes of every text. A store in another encoding can still be exported.
     ///

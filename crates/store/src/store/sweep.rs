@@ -35,26 +35,12 @@ impl Store {
     /// projects, so that no process keeps them in memory.
     pub async fn sweep(&self, age: Duration) -> Result<Swept, StoreError> {
         let before = now_micros() - micros(age);
-        for _ in 1..ATTEMPTS {
-            match self.sweep_once(before).await {
-                // An edit of definitions that removes values locks them in another order.
-                Err(StoreError::Contended(_)) => {}
-                swept => return swept,
-            }
-        }
-        self.sweep_once(before).await
+        unless_contended(|| self.sweep_once(before)).await
     }
 
     /// Removes all records about an item that was deleted through the gateway.
     pub async fn purge_item(&self, project: Uuid, item: Uuid) -> Result<(), StoreError> {
-        for _ in 1..ATTEMPTS {
-            match self.purge_item_once(project, item).await {
-                // As in a sweep.
-                Err(StoreError::Contended(_)) => {}
-                purged => return purged,
-            }
-        }
-        self.purge_item_once(project, item).await
+        unless_contended(|| self.purge_item_once(project, item)).await
     }
 
     async fn purge_item_once(&self, project: Uuid, item: Uuid) -> Result<(), StoreError> {
@@ -82,4 +68,19 @@ impl Store {
         writing.commit().await?;
         Ok(Swept { work_items, values })
     }
+}
+
+/// Begins `work` again when the database has ended it for an edit of definitions that removes values: such an edit locks
+/// them in another order.
+async fn unless_contended<T, F>(work: impl Fn() -> F) -> Result<T, StoreError>
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
+    for _ in 1..ATTEMPTS {
+        match work().await {
+            Err(StoreError::Contended(_)) => {}
+            ended => return ended,
+        }
+    }
+    work().await
 }
