@@ -329,7 +329,7 @@ impl Reader<'_> {
     fn per_page(&mut self) -> usize {
         let (default, max) = self.number_rule("per_page");
         let Some(text) = self.parameters.given("per_page") else { return default as usize };
-        match whole_number(text) {
+        match value::whole_number(text) {
             Some(n) if n >= 1 => n.min(max) as usize,
             Some(_) => self.reject("per_page", "must be at least 1", default),
             None => self.reject("per_page", "must be a whole number of at least 1", default),
@@ -339,7 +339,7 @@ impl Reader<'_> {
     fn offset(&mut self) -> usize {
         let (default, max) = self.number_rule("offset");
         let Some(text) = self.parameters.given("offset") else { return default as usize };
-        match whole_number(text) {
+        match value::whole_number(text) {
             Some(n) if n <= max => n as usize,
             Some(_) => {
                 let message = format!("must not exceed {max}; walk further with paginate=cursor");
@@ -362,14 +362,6 @@ impl Reader<'_> {
 
 fn is_allowed(rules: &Order, asked: &str) -> bool {
     rules.allowed.iter().any(|field| field == asked.strip_prefix('-').unwrap_or(asked))
-}
-
-/// Reads a whole number of at least 0. A number too large for the machine is read as the largest.
-fn whole_number(text: &str) -> Option<u64> {
-    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
-        return None;
-    }
-    Some(text.parse().unwrap_or(u64::MAX))
 }
 
 fn read_test(param: &Param, test: FilterTest, text: &str) -> Result<Option<Test>, String> {

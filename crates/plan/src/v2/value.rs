@@ -55,14 +55,20 @@ fn first_instant(written: Option<time::ClientInstant>) -> Option<time::Micros> {
     }
 }
 
-/// Reads a whole number. One that is too large for the machine is read as its largest, a negative one as its smallest:
-/// no record has such a number.
+/// Reads a whole number with or without a sign. One that is too large for the machine is read as its largest: no record
+/// has such a number.
 fn read_whole(text: &str) -> Option<i64> {
-    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+    let size = whole_number(text.strip_prefix(['-', '+']).unwrap_or(text))?;
+    let size = i64::try_from(size).unwrap_or(i64::MAX);
+    Some(if text.starts_with('-') { -size } else { size })
+}
+
+/// Reads a whole number of at least 0. A number too large for the machine is read as the largest.
+pub(super) fn whole_number(text: &str) -> Option<u64> {
+    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
-    Some(text.parse().unwrap_or(if text.starts_with('-') { i64::MIN } else { i64::MAX }))
+    Some(text.parse().unwrap_or(u64::MAX))
 }
 
 fn read_number(text: &str) -> Option<f64> {
