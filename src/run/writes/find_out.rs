@@ -43,8 +43,10 @@ impl Job {
         began: Micros,
         doubt: &Doubt,
     ) -> Result<V1Response, Refusal> {
-        let record = self.look(doubt, || self.created(resource, sent, began, doubt)).await??;
-        Ok(answer_of(201, &record))
+        match self.look(doubt, || self.created(resource, sent, began, doubt)).await? {
+            Created::Found(record) => Ok(answer_of(201, &record)),
+            Created::Impossible(refusal) => Err(refusal),
+        }
     }
 
     /// Reads the record after an update, if it shows everything that was sent.
@@ -108,7 +110,7 @@ impl Job {
         sent: &Members,
         began: Micros,
         doubt: &Doubt,
-    ) -> Result<Option<Result<Members, Refusal>>, Refusal> {
+    ) -> Result<Option<Created>, Refusal> {
         let Some(mark) = mark_of(resource, sent) else { return Ok(None) };
         let rows = match mark {
             Mark::Pair(id, source) if resource.is(Known::WorkItems) => self.by_pair(id, source).await?,
@@ -119,7 +121,7 @@ impl Job {
         };
         if doubt.own_failure && is_hidden_state(resource, sent, &rows) {
             let detail = "The backend keeps a hidden state of this name; choose another name.";
-            return Ok(Some(Err(Refusal::Conflict { detail: detail.into() })));
+            return Ok(Some(Created::Impossible(Refusal::Conflict { detail: detail.into() })));
         }
         let fits = |row: &&Members| mark.is_on(row);
         let mut found = rows.iter().filter(fits).filter(|row| self.is_made_since(row, began));
@@ -128,7 +130,7 @@ impl Job {
         let checked = confirm::check(resource, sent, &record);
         let as_sent = checked.missing.is_empty() && are_sets(resource, &checked.lost);
         // A record that was the answer to another request is not this request's.
-        Ok((as_sent && self.runner.made.insert_new(id_of(row)?, ())).then_some(Ok(record)))
+        Ok((as_sent && self.runner.made.insert_new(id_of(row)?, ())).then_some(Created::Found(record)))
     }
 
     /// Checks whether this caller created the record at or after `began`.
@@ -178,6 +180,13 @@ fn is_hidden_state(resource: &Resource, sent: &Members, shown: &[Members]) -> bo
     let name = sent.get("name").and_then(Value::as_str).unwrap_or_default();
     let is_hidden = resource.is(Known::States) && trimmed(name) == HIDDEN_STATE;
     is_hidden && !shown.iter().any(|row| Mark::Name(name).is_on(row))
+}
+
+/// Result of a look for the record that a create has made.
+enum Created {
+    Found(Members),
+    /// v1 could not make the record, and this is the reason.
+    Impossible(Refusal),
 }
 
 /// Values that only one record of a project can have.
