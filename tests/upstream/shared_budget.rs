@@ -62,6 +62,26 @@ async fn until(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
+async fn they_know_each_other(all: &[(Shared, Client)]) {
+    until("three that know each other", || all.iter().all(|(shared, _)| shared.processes() == 3)).await;
+}
+
+async fn redis_is_back(all: &[(Shared, Client)]) {
+    until("Redis is back", || all.iter().all(|(shared, _)| shared.is_up())).await;
+}
+
+/// Stops Redis, until all processes have noticed.
+async fn stop(redis: &mut Redis, all: &[(Shared, Client)]) {
+    redis.stop();
+    until("nobody thinks that Redis is there", || all.iter().all(|(shared, _)| !shared.is_up())).await;
+}
+
+/// Starts Redis again, until all processes have noticed.
+async fn start_again(redis: &mut Redis, all: &[(Shared, Client)]) {
+    redis.start_again();
+    redis_is_back(all).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_window_sees_more_calls_than_the_quota_whoever_makes_them() {
     const WINDOW: Duration = Duration::from_millis(1500);
@@ -184,14 +204,12 @@ async fn while_redis_is_away_each_has_its_even_part() {
     let (mut redis, v1) = (Redis::start(), ScriptedV1::start().await);
     v1.expect(me().repeated());
     let all = three(&redis, &v1, &settings(MINUTE, Quota::Fixed(12), Quota::Unlimited)).await;
-    until("three that know each other", || all.iter().all(|(shared, _)| shared.processes() == 3)).await;
-    redis.stop();
-    until("nobody thinks that Redis is there", || all.iter().all(|(shared, _)| !shared.is_up())).await;
+    they_know_each_other(&all).await;
+    stop(&mut redis, &all).await;
     for (_, client) in &all {
         assert_eq!(use_up(client, "ada").await, 4);
     }
-    redis.start_again();
-    until("Redis is back", || all.iter().all(|(shared, _)| shared.is_up())).await;
+    start_again(&mut redis, &all).await;
     assert_eq!(use_up(&all[0].1, "bob").await, 12);
     v1.finish();
 }
@@ -202,15 +220,14 @@ async fn while_redis_is_away_earlier_calls_of_the_others_still_count() {
     let (mut redis, v1) = (Redis::start(), ScriptedV1::start().await);
     v1.expect(me().repeated());
     let all = three(&redis, &v1, &settings(MINUTE, Quota::Fixed(12), Quota::Unlimited)).await;
-    until("three that know each other", || all.iter().all(|(shared, _)| shared.processes() == 3)).await;
+    they_know_each_other(&all).await;
     for _ in 0..6 {
         ask(&all[0].1, "ada", &impatient()).await.expect("half of the quota");
     }
     ask(&all[1].1, "ada", &impatient()).await.expect("a call of another process");
     assert_eq!(use_up(&all[0].1, "bob").await, 12);
     assert_eq!(use_up(&all[1].1, "bob").await, 0);
-    redis.stop();
-    until("nobody thinks that Redis is there", || all.iter().all(|(shared, _)| !shared.is_up())).await;
+    stop(&mut redis, &all).await;
     assert_eq!(use_up(&all[1].1, "ada").await, 2, "the six that were left are for the second and the third");
     assert_eq!(use_up(&all[0].1, "ada").await, 0);
     for (_, client) in &all[..2] {
@@ -224,12 +241,10 @@ async fn calls_made_while_redis_is_away_count_when_it_is_back() {
     let (mut redis, v1) = (Redis::start(), ScriptedV1::start().await);
     v1.expect(me().repeated());
     let all = three(&redis, &v1, &settings(MINUTE, Quota::Fixed(12), Quota::Unlimited)).await;
-    until("three that know each other", || all.iter().all(|(shared, _)| shared.processes() == 3)).await;
-    redis.stop();
-    until("nobody thinks that Redis is there", || all.iter().all(|(shared, _)| !shared.is_up())).await;
+    they_know_each_other(&all).await;
+    stop(&mut redis, &all).await;
     assert_eq!(use_up(&all[0].1, "ada").await, 4);
-    redis.start_again();
-    until("Redis is back", || all.iter().all(|(shared, _)| shared.is_up())).await;
+    start_again(&mut redis, &all).await;
     // The first process reports them although it makes no further call.
     until("Redis knows of the calls", || redis.contents().contains(":quota:")).await;
     assert_eq!(use_up(&all[1].1, "ada").await, 8);
@@ -243,7 +258,7 @@ async fn a_redis_that_takes_no_writes_any_more_counts_as_away() {
     let (redis, v1) = (Redis::start(), ScriptedV1::start().await);
     v1.expect(me().repeated());
     let all = three(&redis, &v1, &settings(MINUTE, Quota::Fixed(12), Quota::Unlimited)).await;
-    until("three that know each other", || all.iter().all(|(shared, _)| shared.processes() == 3)).await;
+    they_know_each_other(&all).await;
     for _ in 0..6 {
         ask(&all[0].1, "cyd", &impatient()).await.expect("half of what all may use together");
     }
@@ -257,7 +272,7 @@ async fn a_redis_that_takes_no_writes_any_more_counts_as_away() {
     let told = Shared::look(&redis.url()).await.expect("a Redis").expect("why it cannot be used");
     assert!(told.contains("read only"), "{told}");
     redis::cmd("REPLICAOF").arg("NO").arg("ONE").exec(&mut redis.connection()).expect("a master");
-    until("Redis is back", || all.iter().all(|(shared, _)| shared.is_up())).await;
+    redis_is_back(&all).await;
     assert_eq!(use_up(&all[0].1, "bob").await, 12);
     v1.finish();
 }

@@ -73,12 +73,7 @@ async fn a_sound_gateway_passes_with_every_operation_carried_out() {
     assert_eq!(again.json, features.json, "the mode is as it was");
     // A run that is stopped half-way restores what it changed.
     let stop = Arc::new(AtomicBool::new(false));
-    let wanted = VerificationParameters {
-        workspace: Some(SLUG.to_owned()),
-        write: true,
-        stop: Arc::clone(&stop),
-        ..VerificationParameters::default()
-    };
+    let wanted = writing_until(&stop);
     let sandbox = world.gateway.sandbox();
     sandbox.clear_journal();
     let ending = async {
@@ -94,6 +89,16 @@ async fn a_sound_gateway_passes_with_every_operation_carried_out() {
     assert_eq!(after.json["total_count"], before.json["total_count"], "no project is left");
     let again = world.gateway.get("ada", "/api/v2/workspaces/acme/features/").await.expect(200);
     assert_eq!(again.json, features.json, "the mode is as it was");
+}
+
+/// Returns the parameters of a run that writes to the whole workspace and can be stopped.
+fn writing_until(stop: &Arc<AtomicBool>) -> VerificationParameters {
+    VerificationParameters {
+        workspace: Some(SLUG.to_owned()),
+        write: true,
+        stop: Arc::clone(stop),
+        ..VerificationParameters::default()
+    }
 }
 
 #[tokio::test]
@@ -112,12 +117,7 @@ async fn a_run_that_is_stopped_removes_its_definitions_of_the_workspace() {
     world.gateway.patch("ada", "/api/v2/workspaces/acme/features/", mode).await.expect(200);
     let before = definitions().await;
     let stop = Arc::new(AtomicBool::new(false));
-    let wanted = VerificationParameters {
-        workspace: Some(SLUG.to_owned()),
-        write: true,
-        stop: Arc::clone(&stop),
-        ..VerificationParameters::default()
-    };
+    let wanted = writing_until(&stop);
     let ending = async {
         for _ in 0..10_000 {
             if definitions().await[0].len() > before[0].len() {
