@@ -47,6 +47,13 @@ pub struct Caller {
     pub workspace: Option<Uuid>,
 }
 
+impl Caller {
+    /// Creates the caller who presents a v1 key, which nothing limits.
+    pub fn of_v1_key(key: V1Key, user: Arc<User>) -> Self {
+        Self { key, user, kind: PrincipalKind::ApiKey, scopes: None, credential: None, workspace: None }
+    }
+}
+
 /// Source of a request, for the audit log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origin {

@@ -5,7 +5,7 @@
 use super::credential::{Presented, presented};
 use super::service::{Access, OWNER_LASTS};
 use super::shared_proofs::Sharing;
-use super::{Caller, PrincipalKind, User, owner};
+use super::{Caller, User, owner};
 use crate::context::Context;
 use crate::fresh::Changed;
 use crate::refusal::Refusal;
@@ -41,14 +41,7 @@ impl Access {
         match presented(headers, id)? {
             Presented::V1Key(key) => {
                 let user = self.owner_within(&key, named, ctx).await?;
-                Ok(Caller {
-                    user,
-                    key,
-                    kind: PrincipalKind::ApiKey,
-                    scopes: None,
-                    credential: None,
-                    workspace: None,
-                })
+                Ok(Caller::of_v1_key(key, user))
             }
             own => self.identify_own(own, named, ctx).await,
         }

@@ -8,8 +8,8 @@ use super::protocol::registration::Registrable;
 use super::protocol::{authorize, scope, secret};
 use super::resolver::{grant_place, key_place};
 use super::service::{NOT_SET_UP, OAuth};
+use crate::access::Caller;
 use crate::access::credential::{CLIENT_SECRET, GATEWAY_KEY, LONGEST_KEY, is_own};
-use crate::access::{Caller, PrincipalKind};
 use crate::context::Context;
 use crate::plan::scopes;
 use crate::refusal::Refusal;
@@ -119,14 +119,7 @@ impl OAuth {
         let key = usable(v1_key).ok_or(AdminError::Key("it is no v1 key"))?;
         let user =
             self.inner.access.owner_of(&key, ctx).await.map_err(|refusal| AdminError::Key(blame(&refusal)))?;
-        let caller = Caller {
-            key: key.clone(),
-            user: user.clone(),
-            kind: PrincipalKind::ApiKey,
-            scopes: None,
-            credential: None,
-            workspace: None,
-        };
+        let caller = Caller::of_v1_key(key.clone(), user.clone());
         let workspace = match wanted.workspace {
             None => None,
             Some(slug) => Some((self.workspace_to_open(&caller, &slug, ctx).await?, slug)),
