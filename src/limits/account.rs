@@ -30,16 +30,6 @@ pub(super) struct Shape {
 /// Number of slots left in a bucket, or the time until one is free.
 pub(super) type Granted = Result<u32, Duration>;
 
-/// Result of taking a slot.
-pub(super) enum SlotResult {
-    /// The request is let through; this many slots are left afterwards.
-    Go(u32),
-    /// The request is refused; the next slot is free after this time.
-    Refused(Duration),
-    /// Redis must be asked.
-    Ask,
-}
-
 #[derive(Debug)]
 pub(super) struct Account {
     pub shape: Shape,
@@ -73,17 +63,18 @@ impl Account {
         (heard - passed).max(0) + (self.owed + self.charging) * self.shape.interval
     }
 
-    pub fn take(&mut self, now: Instant) -> SlotResult {
+    /// Takes a slot, or refuses one; none when Redis must be asked.
+    pub fn take(&mut self, now: Instant) -> Option<Granted> {
         self.used = now;
-        let Some((heard, at)) = self.heard else { return SlotResult::Ask };
+        let (heard, at) = self.heard?;
         let debt = self.debt(heard, at, now);
         match self.shape.left(debt) {
-            Err(wait) => SlotResult::Refused(wait),
+            Err(wait) => Some(Err(wait)),
             Ok(left) if self.owed + self.charging < self.credit(left.into(), at, now) => {
                 self.owed += 1;
-                SlotResult::Go(left - 1)
+                Some(Ok(left - 1))
             }
-            Ok(_) => SlotResult::Ask,
+            Ok(_) => None,
         }
     }
 
@@ -159,7 +150,7 @@ mod tests {
     }
 
     fn let_through(account: &mut Account, now: Instant) -> usize {
-        (0..10_000).take_while(|_| matches!(account.take(now), SlotResult::Go(_))).count()
+        (0..10_000).take_while(|_| matches!(account.take(now), Some(Ok(_)))).count()
     }
 
     #[tokio::test(start_paused = true)]
@@ -184,19 +175,19 @@ mod tests {
         account.charge();
         account.heard(Vec::new(), 0, 60 * SECOND, now);
         let later = now + Duration::from_millis(99);
-        assert!(matches!(account.take(later), SlotResult::Refused(wait) if wait == Duration::from_millis(1)));
-        assert!(matches!(account.take(now + Duration::from_millis(100)), SlotResult::Ask));
+        assert_eq!(account.take(later), Some(Err(Duration::from_millis(1))));
+        assert_eq!(account.take(now + Duration::from_millis(100)), None);
     }
 
     #[tokio::test(start_paused = true)]
     async fn another_limit_counts_at_once_and_redis_is_asked_anew() {
         let (mut account, now) = (account(60), Instant::now());
         account.heard(Vec::new(), 0, 60 * SECOND, now);
-        assert!(matches!(account.take(now), SlotResult::Refused(_)));
+        assert!(matches!(account.take(now), Some(Err(_))));
         account.reshape(Shape::of(60));
-        assert!(matches!(account.take(now), SlotResult::Refused(_)), "nothing has changed");
+        assert!(matches!(account.take(now), Some(Err(_))), "nothing has changed");
         account.reshape(Shape::of(600));
-        assert!(matches!(account.take(now), SlotResult::Ask));
+        assert_eq!(account.take(now), None);
         account.heard(Vec::new(), 0, 0, now);
         assert_eq!(let_through(&mut account, now), 150);
     }
@@ -205,7 +196,7 @@ mod tests {
     async fn small_limits_have_no_credit() {
         let (mut account, now) = (account(3), Instant::now());
         account.heard(Vec::new(), 0, 0, now);
-        assert!(matches!(account.take(now), SlotResult::Ask));
-        assert!(matches!(account.take(now + Duration::from_secs(9)), SlotResult::Ask));
+        assert_eq!(account.take(now), None);
+        assert_eq!(account.take(now + Duration::from_secs(9)), None);
     }
 }

@@ -4,7 +4,7 @@
 //! after at most [`GATHER`], or at once when a request waits. So the number of round trips does not grow with the
 //! number of requests. While Redis is away, each process counts alone. May use: `account`, `buckets`, `shared`.
 
-use super::account::{Account, Granted, Shape, SlotResult};
+use super::account::{Account, Granted, Shape};
 use super::buckets::CredentialId;
 use crate::shared::{Call, Script, Shared};
 use parking_lot::Mutex;
@@ -83,9 +83,9 @@ impl Inner {
         let account = accounts.entry(place).or_insert_with(|| Account::new(Shape::of(limit), now));
         account.reshape(Shape::of(limit));
         let taken = match account.take(now) {
-            SlotResult::Refused(wait) => return Ok(Err(wait)),
-            SlotResult::Go(left) => Ok(Ok(left)),
-            SlotResult::Ask => {
+            Some(refused @ Err(_)) => return Ok(refused),
+            Some(granted) => Ok(granted),
+            None => {
                 let (tell, told) = oneshot::channel();
                 account.waiting.push(tell);
                 Err(told)
