@@ -129,12 +129,10 @@ struct SharedResult {
 
 #[derive(Debug)]
 pub(super) enum Part<T> {
-    /// The request is carried out now.
-    First(Reading<T>),
+    /// The request is carried out now. Others wait for the end of its reading; without a reading, none wait.
+    Now(Option<Reading<T>>),
     /// The request waits together with others.
     Waits(Member<T>),
-    /// The request is carried out now, and its answer is not shared.
-    Alone,
 }
 
 impl<T: Send + Sync + 'static> Part<T> {
@@ -148,8 +146,7 @@ impl<T: Send + Sync + 'static> Part<T> {
         F: Future<Output = Result<Reply, Refusal>> + Send + 'static,
     {
         match self {
-            Self::Alone => run(Duration::ZERO).await,
-            Self::First(reading) => {
+            Self::Now(reading) => {
                 let answer = run(Duration::ZERO).await;
                 drop(reading);
                 answer
@@ -248,11 +245,11 @@ impl<T: Eq> Collapsed<T> {
         let mut entries = self.entries.lock();
         let number = entries.number();
         let Some(entry) = entries.by_key.get_mut(&asked) else {
-            return Part::First(self.begin_in(&mut entries, asked));
+            return Part::Now(Some(self.begin_in(&mut entries, asked)));
         };
         let terms = terms();
         let group = match &mut entry.next {
-            Some(next) if next.group.terms != terms => return Part::Alone,
+            Some(next) if next.group.terms != terms => return Part::Now(None),
             Some(next) => {
                 next.members += 1;
                 Arc::clone(&next.group)
