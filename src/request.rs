@@ -204,7 +204,7 @@ impl V2 {
         }
         let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
         let content_type = head.headers.get(CONTENT_TYPE).map(text);
-        let known = known(head);
+        let known = IfNoneMatch::of_read(head.headers.get_all(IF_NONE_MATCH).iter().map(HeaderValue::as_bytes));
         // Reads leave no trace that names it.
         let origin = if operation.method.writes() { origin(head) } else { Origin::default() };
         let call = Call {
@@ -370,11 +370,6 @@ fn condition(plan: &Plan, operation: &Operation, head: &Parts) -> Option<Result<
     plan.showing(operation)?;
     let values = |name| head.headers.get_all(name).iter().map(HeaderValue::as_bytes);
     Demand::read(values(IF_MATCH), values(IF_NONE_MATCH)).transpose()
-}
-
-/// Returns the versions that the client says it already has.
-fn known(head: &Parts) -> Option<IfNoneMatch> {
-    IfNoneMatch::of_read(head.headers.get_all(IF_NONE_MATCH).iter().map(HeaderValue::as_bytes))
 }
 
 /// Returns the reply, or 304 when the client has it already. A body that shows other records too is never a 304.

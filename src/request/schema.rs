@@ -23,7 +23,7 @@ pub(super) fn answer(document: &Document, head: &Parts) -> Result<Reply, Refusal
         return Err(Refusal::MethodNotAllowed { allow: vec!["GET", "HEAD"] });
     }
     let base = head.extensions.get::<PublicBase>().ok_or_else(|| Refusal::internal("no public address"))?.as_str();
-    let accept: Vec<&str> = values(head, ACCEPT.as_str()).collect();
+    let accept: Vec<&str> = head.headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
     let format = if prefers_yaml(&accept.join(",")) { Format::Yaml } else { Format::Json };
     let tag = document.tag(format, base);
     let known = IfNoneMatch::of_read(head.headers.get_all(IF_NONE_MATCH).iter().map(HeaderValue::as_bytes));
@@ -35,10 +35,6 @@ pub(super) fn answer(document: &Document, head: &Parts) -> Result<Reply, Refusal
         Format::Yaml => "application/yaml",
     };
     Ok(Reply::document(document.bytes(format, base), media, tag))
-}
-
-fn values<'h>(head: &'h Parts, name: &'h str) -> impl Iterator<Item = &'h str> {
-    head.headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok())
 }
 
 /// Checks whether YAML is named, with at least the weight of JSON; wildcards mean JSON.
