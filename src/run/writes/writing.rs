@@ -50,7 +50,7 @@ impl Job {
         let (runner, touched, project) = (Arc::clone(&self.runner), Arc::clone(&self.touched), self.v1_project());
         let task = runner.spawn_write(async move {
             let _place = place;
-            self.outlasting_the_client().in_turn(turn).await
+            self.in_turn(turn).await
         });
         match task.await {
             Ok(outcome) => outcome,
@@ -63,30 +63,17 @@ impl Job {
         }
     }
 
-    /// Carries out a write within its turn: it uses no data read before; the turn ends after the announcement.
-    async fn in_turn(self, turn: Turn) -> Result<Reply, Refusal> {
+    /// Carries out a write within its turn, also when the client leaves: it uses no data read before; the turn ends
+    /// after the announcement.
+    async fn in_turn(mut self, turn: Turn) -> Result<Reply, Refusal> {
+        let deadline = self.runner.settings.limits.deadline;
+        self.call.ctx = self.call.ctx.for_write(deadline, Arc::clone(&self.touched));
         let held = Arc::clone(&self.turn);
         *held.lock().await = Some(turn);
         self.catch_up().await;
         let outcome = self.announced_step().await;
         drop(held.lock().await.take());
         outcome
-    }
-
-    fn outlasting_the_client(mut self) -> Self {
-        let deadline = self.runner.settings.limits.deadline;
-        self.call.ctx = self.call.ctx.for_write(deadline, Arc::clone(&self.touched));
-        self
-    }
-
-    /// Notes a write to the own store: a later refusal must not say that nothing was changed.
-    pub(in crate::run) fn set_touched(&self) {
-        self.touched.store(true, Ordering::SeqCst);
-    }
-
-    /// Notes that v1's part of this write so far has changed nothing.
-    pub(in crate::run) fn clear_touched(&self) {
-        self.touched.store(false, Ordering::SeqCst);
     }
 
     pub(in crate::run) fn v1_project(&self) -> Option<Uuid> {

@@ -11,6 +11,7 @@ use crate::translate::work_items_write;
 use crate::units::now_micros;
 use crate::v2::value::trimmed;
 use serde_json::{Map, Value, json};
+use std::sync::atomic::Ordering;
 use uuid::Uuid;
 
 /// A write under way; none is noted when it stores nothing.
@@ -137,7 +138,8 @@ impl InProject<'_> {
         if !stored {
             return Err(type_gone());
         }
-        self.set_touched();
+        // A later refusal must not say that nothing was changed.
+        self.touched.store(true, Ordering::SeqCst);
         Ok(())
     }
 }

@@ -16,6 +16,7 @@ use crate::v2::{Reply, time};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
+use std::sync::atomic::Ordering;
 use uuid::Uuid;
 
 pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
@@ -80,7 +81,8 @@ async fn unarchived_item(job: &InProject<'_>) -> Result<Item, Refusal> {
     let answer = job.patch(job.resource(), job.pk()?, &body).await?;
     let item = job.item_after(job.pk()?, &answer).await?;
     if item.is_draft || !unlisted_states::is_shown(job, &item).await? {
-        job.clear_touched();
+        // v1 has changed nothing.
+        job.touched.store(false, Ordering::SeqCst);
         return Err(Refusal::not_found());
     }
     job.item_changed(&item);
