@@ -16,8 +16,6 @@ use crate::v2::record::Cell;
 use std::sync::Arc;
 use uuid::Uuid;
 
-const ENTRY: usize = 1024;
-
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let workspace = require_audit_reader(job).await?;
     let list = job.list_call()?;
@@ -40,12 +38,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
 /// Returns the answer, with only the data that the reader may see.
 fn written(mut found: AuditPage, visible: Option<&VisibleProjects>, asked: &PageCall) -> Result<Vec<u8>, Refusal> {
     leave_out_hidden(visible, &mut found.rows)?;
-    let mut written = Vec::with_capacity(found.rows.len());
-    for record in &found.rows {
-        let mut json = Vec::with_capacity(ENTRY);
-        write(record, &mut json)?;
-        written.push(json);
-    }
+    let written: Vec<Vec<u8>> = found.rows.iter().map(json).collect::<Result<_, _>>()?;
     let size = written.iter().map(|json| json.len() + 1).sum();
     let data = page::rows(size, written.iter().map(|json| move |out: &mut Vec<u8>| out.extend_from_slice(json)));
     // Without a count, it is only known whether one more entry follows, and the links need nothing else.
@@ -158,7 +151,7 @@ pub(super) fn leave_out_hidden(
     Ok(())
 }
 
-/// Appends the read shape of an entry to `out`.
-pub(super) fn write(record: &AuditRecord, out: &mut Vec<u8>) -> Result<(), Refusal> {
-    serde_json::to_writer(out, record).map_err(Refusal::internal)
+/// Writes the read shape of an entry.
+pub(super) fn json(record: &AuditRecord) -> Result<Vec<u8>, Refusal> {
+    serde_json::to_vec(record).map_err(Refusal::internal)
 }

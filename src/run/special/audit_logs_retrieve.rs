@@ -11,7 +11,5 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     query::read_single(job.operation(), &job.call.parameters)?;
     let visible = audit_log::visible_if(job, record.names_projects()).await?;
     audit_log::leave_out_hidden(visible.as_deref(), std::slice::from_mut(&mut record))?;
-    let mut json = Vec::new();
-    audit_log::write(&record, &mut json)?;
-    Ok(job.record_reply(json.into()))
+    Ok(job.record_reply(audit_log::json(&record)?.into()))
 }
