@@ -37,14 +37,7 @@ pub(super) struct Surface {
     /// The project; none for the workspace.
     pub(super) project: Option<Uuid>,
     /// Whether the plan has types of the workspace.
-    workspace_level: bool,
-}
-
-impl Surface {
-    /// Returns the mode in effect under these definitions.
-    pub(super) fn mode(self, catalogue: &Catalogue) -> TypeMode {
-        catalogue.mode(self.workspace_level)
-    }
+    pub(super) workspace_level: bool,
 }
 
 impl<'j> OwnCall<'j> {

@@ -25,7 +25,10 @@ impl OwnCall<'_> {
 impl Surface {
     fn type_shape(self, catalogue: &Catalogue, kind: &WorkItemType) -> Map<String, Value> {
         match self.project {
-            Some(project) => shapes::work_item_type_on_project(catalogue, project, self.mode(catalogue), kind),
+            Some(project) => {
+                let mode = catalogue.mode(self.workspace_level);
+                shapes::work_item_type_on_project(catalogue, project, mode, kind)
+            }
             None => shapes::work_item_type(kind),
         }
     }

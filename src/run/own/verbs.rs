@@ -69,17 +69,13 @@ pub(super) trait Records: 'static {
 /// Carries out a step of the mapping language on records of the kind `R`.
 pub(super) async fn run<R: Records>(step: Step, call: &OwnCall<'_>) -> Result<Reply, Refusal> {
     match step {
-        Step::ReadCollection => list::<R>(call).await,
+        Step::ReadCollection => call.page(R::above(call)?, R::rows).await,
         Step::ReadOne => show::<R>(call),
         Step::Create => create::<R>(call).await,
         Step::Update => update::<R>(call).await,
         Step::Delete => delete::<R>(call).await,
         Step::Special(_) | Step::Pending => Err(Refusal::internal("not a verb of the own store")),
     }
-}
-
-async fn list<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    call.page(R::above(call)?, R::rows).await
 }
 
 /// Returns the addressed record; a precondition compares its version.
