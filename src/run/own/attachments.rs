@@ -18,7 +18,7 @@ pub(super) struct Attachments;
 
 impl Records for Attachments {
     fn above(call: &OwnCall<'_>) -> Result<Option<Uuid>, Refusal> {
-        Ok(Some(found(call.listed_type(&call.catalogue, call.variable(TYPE)?))?.id))
+        Ok(Some(call.listed_type(call.variable(TYPE)?)?.id))
     }
 
     /// Lists properties in their order on the type, not in the order among their owner's properties.
@@ -31,7 +31,7 @@ impl Records for Attachments {
     }
 
     fn shown(call: &OwnCall<'_>) -> Result<Map<String, Value>, Refusal> {
-        let type_id = found(call.listed_type(&call.catalogue, call.variable(TYPE)?))?.id;
+        let type_id = call.listed_type(call.variable(TYPE)?)?.id;
         let id = call.job.pk()?;
         found(call.catalogue.attachments.get(&(type_id, id)))?;
         Ok(shapes::property(&call.catalogue, found(call.catalogue.properties.get(&id))?))

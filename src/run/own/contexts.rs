@@ -22,7 +22,7 @@ pub(super) struct Contexts;
 
 impl Records for Contexts {
     fn above(call: &OwnCall<'_>) -> Result<Option<Uuid>, Refusal> {
-        Ok(Some(found(call.listed_property(&call.catalogue, call.variable(PROPERTY)?))?.id))
+        Ok(Some(call.listed_property(call.variable(PROPERTY)?)?.id))
     }
 
     fn rows(_: Surface, catalogue: &Catalogue, above: Option<Uuid>) -> Vec<Row> {
@@ -35,7 +35,7 @@ impl Records for Contexts {
     }
 
     fn shown(call: &OwnCall<'_>) -> Result<Map<String, Value>, Refusal> {
-        let property = found(call.listed_property(&call.catalogue, call.variable(PROPERTY)?))?.id;
+        let property = call.listed_property(call.variable(PROPERTY)?)?.id;
         Ok(shapes::context(&call.catalogue, found(call.catalogue.context_of(property, call.job.pk()?))?))
     }
 

@@ -19,7 +19,7 @@ impl Records for Options {
     fn above(call: &OwnCall<'_>) -> Result<Option<Uuid>, Refusal> {
         let property = call.variable(PROPERTY)?;
         if call.project.is_some() {
-            found(call.listed_property(&call.catalogue, property))?;
+            call.listed_property(property)?;
         }
         Ok(Some(property))
     }
@@ -40,7 +40,7 @@ impl Records for Options {
     }
 
     fn shown(call: &OwnCall<'_>) -> Result<Map<String, Value>, Refusal> {
-        let property = found(call.listed_property(&call.catalogue, call.variable(PROPERTY)?))?;
+        let property = call.listed_property(call.variable(PROPERTY)?)?;
         let option = found(call.catalogue.option_of(property.id, call.job.pk()?))?;
         Ok(shapes::option(&call.catalogue, option))
     }

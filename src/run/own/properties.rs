@@ -13,11 +13,12 @@ use uuid::Uuid;
 
 impl OwnCall<'_> {
     /// Returns a property that the surface shows; a project also shows properties of its imported types (O86).
-    pub(super) fn listed_property<'c>(&self, catalogue: &'c Catalogue, id: Uuid) -> Option<&'c Arc<Property>> {
-        match self.project {
-            Some(project) => catalogue.property_on_project(project, id),
-            None => catalogue.properties.get(&id).filter(|property| property.project.is_none()),
-        }
+    /// For any other id, 404.
+    pub(super) fn listed_property(&self, id: Uuid) -> Result<&Arc<Property>, Refusal> {
+        found(match self.project {
+            Some(project) => self.catalogue.property_on_project(project, id),
+            None => self.catalogue.properties.get(&id).filter(|property| property.project.is_none()),
+        })
     }
 }
 
@@ -33,8 +34,7 @@ impl Records for Properties {
     }
 
     fn shown(call: &OwnCall<'_>) -> Result<Map<String, Value>, Refusal> {
-        let property = found(call.listed_property(&call.catalogue, call.job.pk()?))?;
-        Ok(shapes::property(&call.catalogue, property))
+        Ok(shapes::property(&call.catalogue, call.listed_property(call.job.pk()?)?))
     }
 
     fn written(_: &OwnCall<'_>, catalogue: &Catalogue, id: Uuid) -> Result<Map<String, Value>, Refusal> {

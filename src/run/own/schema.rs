@@ -14,7 +14,7 @@ pub(super) async fn retrieve(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
     let (job, id) = (call.job, call.job.pk()?);
     // Mappings with such a step on a path outside of a project are refused.
     let card = job.call.card().ok_or_else(|| Refusal::internal("a schema outside of projects"))?;
-    found(call.listed_type(&call.catalogue, id))?;
+    call.listed_type(id)?;
     query::read_single(job.operation(), &job.call.parameters)?;
     let include = query::read_words(job.operation(), &job.call.parameters, "include")?;
     let wants = |what: &str| include.iter().any(|word| word == what);

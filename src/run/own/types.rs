@@ -13,12 +13,12 @@ use uuid::Uuid;
 
 impl OwnCall<'_> {
     /// Returns a type that the call's surface lists: on a project also imported types but never epics, on the workspace
-    /// only its own types.
-    pub(super) fn listed_type<'c>(&self, catalogue: &'c Catalogue, id: Uuid) -> Option<&'c Arc<WorkItemType>> {
-        match self.project {
-            Some(project) => catalogue.type_on_project(project, id),
-            None => catalogue.types.get(&id).filter(|kind| kind.project.is_none()),
-        }
+    /// only its own types. For any other id, 404.
+    pub(super) fn listed_type(&self, id: Uuid) -> Result<&Arc<WorkItemType>, Refusal> {
+        found(match self.project {
+            Some(project) => self.catalogue.type_on_project(project, id),
+            None => self.catalogue.types.get(&id).filter(|kind| kind.project.is_none()),
+        })
     }
 }
 
@@ -51,8 +51,7 @@ impl Records for Types {
     }
 
     fn shown(call: &OwnCall<'_>) -> Result<Map<String, Value>, Refusal> {
-        let kind = found(call.listed_type(&call.catalogue, call.job.pk()?))?;
-        Ok(call.surface().type_shape(&call.catalogue, kind))
+        Ok(call.surface().type_shape(&call.catalogue, call.listed_type(call.job.pk()?)?))
     }
 
     fn written(call: &OwnCall<'_>, catalogue: &Catalogue, id: Uuid) -> Result<Map<String, Value>, Refusal> {
