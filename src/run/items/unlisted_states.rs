@@ -11,7 +11,7 @@ use crate::run::job::InProject;
 use crate::run::kept::collection::Collection;
 use crate::run::members::{Members, members};
 use crate::translate::work_items::Item;
-use crate::v1::{V1Request, refusal_of_status};
+use crate::v1::V1Request;
 use serde_json::Value;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -49,11 +49,8 @@ pub(in crate::run) async fn is_shown(job: &InProject<'_>, item: &Item) -> Result
 /// Reads a work item as v1 shows it now; none when no read shows it.
 async fn read(job: &InProject<'_>, item: Uuid, query: &str) -> Result<Option<Members>, Refusal> {
     let request = V1Request::get(job.record_path(job.work_items()?, item)?, query);
-    let answer = job.runner.client.call(job.key(), request, &job.call.ctx).await;
-    let answer = answer.map_err(|lost| lost.refusal())?;
-    if let Some(refusal) = refusal_of_status(&answer) {
-        return Err(job.after_refused_read(refusal).await);
-    }
+    let answer = job.runner.client.ask(job.key(), request, &job.call.ctx).await;
+    let answer = job.explain_refused_read(answer).await?;
     match answer.status {
         200 => members(&answer).map(Some),
         404 => Ok(None),
