@@ -17,11 +17,10 @@ const YOUNG: i64 = 60_000_000;
 /// request that has read the index.
 pub(in crate::run) fn mark_absences(job: &InProject<'_>, index: &Arc<Index>) {
     let card = job.card;
-    let is_due = || job.runner.compared.get(&card.id).is_none();
-    if job.audience() != Ok(Audience::Members) || job.call.ctx.meter.is_stale() || !is_due() {
+    let begin = || job.runner.compared.insert_new(card.id, ());
+    if job.audience() != Ok(Audience::Members) || job.call.ctx.meter.is_stale() || !begin() {
         return;
     }
-    job.runner.compared.insert(card.id, ());
     let (job, index) = (job.aside(), Arc::clone(index));
     tokio::spawn(async move {
         if let Err(refusal) = try_mark_absences(&job.here(), &index).await {

@@ -375,10 +375,9 @@ async fn settle_change(job: &InProject<'_>, intent: &Intent, item: &Item, laggin
 fn of_update(intent: &Intent, item: &Item) -> Evidence {
     let none = Map::new();
     let told = |name: &str| intent.sent.get(name).and_then(Value::as_object).unwrap_or(&none);
-    let before = intent.sent.get("before").and_then(Value::as_i64).unwrap_or_default();
     match work_items_write::evidence(told("body"), told("was"), item) {
         // An item that has not changed since is in its previous state.
-        Evidence::Otherwise if item.updated_at <= before => Evidence::Unchanged,
+        Evidence::Otherwise if item.updated_at <= updated_before(intent) => Evidence::Unchanged,
         evidence => evidence,
     }
 }
