@@ -113,7 +113,7 @@ async fn state(job: &InProject<'_>, given: &Given, stored: Option<&Item>) -> Res
         });
     }
     let Some(name) = given.get("state").and_then(Value::as_str) else { return Ok(LookedUp::NotSent) };
-    let named = |all: &Collection| by_name(all, name);
+    let named = |all: &Collection| by_names(all).get(&folded(name)).cloned().unwrap_or_default();
     let all = list::load_with(job, states, |all| named(all).len() == 1).await?;
     Ok(match named(&all).as_slice() {
         [id] => LookedUp::Found(text_of(*id)),
@@ -243,10 +243,6 @@ type Named = HashMap<String, Vec<Uuid>>;
 
 fn folded(name: &str) -> String {
     small_letters(trimmed(name))
-}
-
-fn by_name(all: &Collection, name: &str) -> Vec<Uuid> {
-    by_names(all).get(&folded(name)).cloned().unwrap_or_default()
 }
 
 fn by_names(all: &Collection) -> &Named {

@@ -35,9 +35,10 @@ impl Job {
             // Compared after role and mode, and again inside the transaction.
             return Ok(());
         }
+        let unarchive = Step::Special(Special::WorkItemUnarchive);
         let version = match Box::pin(self.as_operation(showing, Parameters::default()).version_now()).await {
             // v1 shows no archived item, so an item that is to be unarchived cannot be compared.
-            Err(Refusal::NotFound { .. }) if self.brings_back() => None,
+            Err(Refusal::NotFound { .. }) if self.operation().step == unarchive => None,
             outcome => outcome?,
         };
         let Some(header) = condition.as_ref().map_err(Clone::clone)?.unmet(version.as_deref()) else {
@@ -48,10 +49,6 @@ impl Job {
             Box::pin(rules::may_write(self, &record)).await?;
         }
         Err(failed(header))
-    }
-
-    fn brings_back(&self) -> bool {
-        self.operation().step == Step::Special(Special::WorkItemUnarchive)
     }
 
     /// Returns the version that v1 shows now for the record of this read, without using caches.

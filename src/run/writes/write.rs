@@ -287,7 +287,8 @@ impl Job {
             Some(OverlayValue::new(name, value.clone(), seen))
         };
         let values: Vec<OverlayValue> = written.overlay.iter().filter_map(value).collect();
-        let taken: Vec<&str> = taken_by_v1(resource, written).collect();
+        // An old overlay value would be shown again as soon as v1 shows the value from back then.
+        let taken: Vec<&str> = refusable(resource, &written.body).map(|(name, _)| name).collect();
         if values.is_empty() && taken.is_empty() {
             return Ok(());
         }
@@ -370,12 +371,6 @@ pub(in crate::run) fn same_record(shown: Uuid, asked: Uuid) -> Result<(), Refusa
     }
     let cause = format!("v1 answered {asked} with {shown}");
     Err(Refusal::upstream("The service behind answered with another record than the one asked for.", cause))
-}
-
-/// Returns the fields that can be in the overlay but that v1 has stored this time. Their old overlay values must go:
-/// they would be shown again as soon as v1 shows the value from back then.
-fn taken_by_v1<'r>(resource: &'r Resource, written: &'r Outgoing) -> impl Iterator<Item = &'r str> {
-    refusable(resource, &written.body).map(|(name, _)| name)
 }
 
 /// Returns the fields in `sent` (v2 and v1 name) that the overlay can hold when v1 refuses them.

@@ -111,7 +111,7 @@ async fn indexed(job: &InProject<'_>, call: &ListCall, pairing: &mut Pairing) ->
     if needs.groups {
         add_unlisted(job, &index, &mut lookups.group_of_state).await?;
     }
-    job.call.ctx.meter.note(note(&index));
+    job.call.ctx.meter.note(if index.is_scan() { Note::Scan } else { Note::Index });
     mark_absences(job, &index);
     let mut selection = select(job, index, call.clone(), lookups).await?;
     if selection.rows.is_empty()
@@ -157,10 +157,6 @@ async fn select(
     let size = if effort < LARGE { 0 } else { effort * 16 };
     let select = move || index.select(&call, &columns, &lookups);
     job.runner.heavy.run(Input::Own, size, &job.call.ctx, select).await
-}
-
-fn note(index: &Index) -> Note {
-    if index.is_scan() { Note::Scan } else { Note::Index }
 }
 
 async fn lookups(job: &InProject<'_>, needs: &Needs, types: Arc<HashMap<Uuid, Uuid>>) -> Result<Lookups, Refusal> {
