@@ -187,7 +187,8 @@ impl Repeated {
     async fn find_out(self, mut job: Job) -> Result<Reply, Refusal> {
         let inner = &self.kept.0;
         let until = self.attempt.earlier_until;
-        let everybody = !job.shows_makers();
+        // Records of the own store do not show who created them.
+        let everybody = job.is_own();
         let looked = async {
             let (others, ambiguous) = inner.store.records_of_others(&self.attempt, everybody).await?;
             let is_anothers = |id: &Uuid| others.contains(id) || inner.made.contains(id);

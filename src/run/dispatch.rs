@@ -8,7 +8,7 @@ use super::reads::outage::store_is_away;
 use super::writes::{create, delete, exclusive, update};
 use super::{own, special};
 use crate::context::Note;
-use crate::plan::{Source, Special, Step};
+use crate::plan::{Special, Step};
 use crate::refusal::Refusal;
 use crate::v2::Reply;
 use std::time::{Duration, Instant};
@@ -101,7 +101,7 @@ impl Job {
 
     /// While the store is away, turns the 404 of one of its records into an error: older data cannot prove its absence.
     fn unless_unknown(&self, refusal: Refusal) -> Refusal {
-        let is_away = || self.resource().source == Source::Own && self.runner.store.away_since().is_some();
+        let is_away = || self.is_own() && self.runner.store.away_since().is_some();
         match refusal.status() {
             404 if is_away() => store_is_away(),
             _ => refusal,

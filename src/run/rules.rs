@@ -7,7 +7,7 @@ use super::job::Job;
 use super::kept::collection::Collection;
 use super::kept::shelf::Write;
 use crate::access::{ProvenAccess, Role, WorkspaceRole, gate};
-use crate::plan::{CollectionRule, Feature, Field, May, OnCreate, Required, Resource, Source};
+use crate::plan::{CollectionRule, Feature, Field, May, OnCreate, Required, Resource};
 use crate::refusal::Refusal;
 use crate::store::OverlayValue;
 use crate::translate::Held;
@@ -55,7 +55,7 @@ impl Job {
 
     /// Refuses a write of definitions by a caller who is not an admin; every caller who sees the place may read (O13).
     pub async fn check_role(&self) -> Result<(), Refusal> {
-        let judged = self.resource().source == Source::Own && self.operation().method.writes();
+        let judged = self.is_own() && self.operation().method.writes();
         if !judged || self.is_by_admin().await? {
             return Ok(());
         }

@@ -9,7 +9,7 @@
 //! May use: what `run` may use.
 
 use crate::json::{self, SafeJson};
-use crate::plan::{Answer, BodyRule, Input, Known, Method, OnCreate, OwnRecords, Source, Special, Step};
+use crate::plan::{Answer, BodyRule, Input, Known, Method, OnCreate, OwnRecords, Special, Step};
 use crate::refusal::Refusal;
 use crate::run::items::fields::{Newest, newest};
 use crate::run::job::{InProject, Job};
@@ -41,11 +41,6 @@ pub enum Looked {
 }
 
 impl Job {
-    /// Checks whether records of the resource show who created them. Those that v1 does not have do not.
-    pub fn shows_makers(&self) -> bool {
-        self.resource().source != Source::Own
-    }
-
     /// Looks for the outcome of an attempt at this write that began at `began`, and that v1 may carry out until
     /// `until`. Records for which `is_anothers` is true belong to other requests; with `ambiguous`, any record found
     /// may belong to another request too.
@@ -67,7 +62,7 @@ impl Job {
         let Ok(given) = self.given() else { return Ok(Looked::Absent) };
         let sanitised = self.sanitising(self.body_size(), || comments::sanitise(given)).await?;
         let Ok(given) = sanitised else { return Ok(Looked::Absent) };
-        if self.resource().source == Source::Own {
+        if self.is_own() {
             // After this wait, the own store carries out nothing more of the attempt.
             self.runner.store.wait_for_edits(self.workspace_id().await?).await?;
         }
@@ -76,10 +71,7 @@ impl Job {
             None => self.new_records(&given).await?,
         };
         // Times of v1's records follow v1's clock, which the reads above have shown.
-        let by_clock = |at: Micros| match self.resource().source {
-            Source::Own => at,
-            _ => self.runner.client.clock.at(at),
-        };
+        let by_clock = |at: Micros| if self.is_own() { at } else { self.runner.client.clock.at(at) };
         let made = by_clock(began) - SKEW..=by_clock(until) + SKEW;
         let candidates: Vec<Candidate> = found
             .into_iter()
@@ -87,7 +79,7 @@ impl Job {
             .filter(|one| one.created_at.is_none_or(|at| made.contains(&at)))
             .collect();
         match candidates.as_slice() {
-            [] if self.resource().source == Source::Own || now > until => Ok(Looked::Absent),
+            [] if self.is_own() || now > until => Ok(Looked::Absent),
             [Candidate { id, created_at: Some(_) }] if !ambiguous => {
                 let Some(reply) = self.read_created_record(*id).await? else { return Ok(Looked::NotKnown) };
                 // Otherwise it is another record of the same name, or has only a part of what was sent.
