@@ -26,13 +26,13 @@ impl Job {
         }
         if !self.operation().method.writes() {
             let begun = Instant::now();
-            let answer = self.read().await.map_err(|refusal| self.unless_unknown(refusal))?;
+            let answer = self.read().await?;
             if begun.elapsed() >= A_WHILE
                 && let Some(less) = Box::pin(self.prove_again()).await?
             {
                 // The answer is one for the earlier role, which saw more.
                 self.call.standing = less;
-                return Box::pin(self.read()).await.map_err(|refusal| self.unless_unknown(refusal));
+                return Box::pin(self.read()).await;
             }
             return Ok(answer);
         }
@@ -82,7 +82,7 @@ impl Job {
             self.catch_up().await;
             let outcome = self.step().await;
             if self.runner.store.outages() == outages {
-                return outcome;
+                return outcome.map_err(|refusal| self.unless_unknown(refusal));
             }
         }
         Err(store_is_away())
