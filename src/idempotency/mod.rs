@@ -38,7 +38,7 @@ const MADE: u64 = 100_000;
 #[derive(Debug, Clone)]
 pub struct Idempotency(Arc<Inner>);
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Inner {
     store: Store,
     sealer: Sealer,
@@ -79,9 +79,7 @@ impl Idempotency {
     /// Returns the same service, in which the records stay known that requests without a key created through `before`.
     #[must_use]
     pub fn following(self, before: &Self) -> Self {
-        let Inner { store, sealer, bounds, .. } = &*self.0;
-        let (store, sealer, bounds) = (store.clone(), sealer.clone(), *bounds);
-        Self(Arc::new(Inner { store, sealer, bounds, made: before.0.made.clone() }))
+        Self(Arc::new(Inner { made: before.0.made.clone(), ..Inner::clone(&self.0) }))
     }
 
     /// Notes the record that a request without a key created, so that it is not taken for one of a request with a key.

@@ -12,7 +12,7 @@ use super::keyring::Keyring;
 use super::protocol::secret;
 use crate::access::credential::{ACCESS_TOKEN, GATEWAY_KEY};
 use crate::access::{CredentialData, Credentials, Presented, PrincipalKind};
-use crate::fresh::{Changed, Changes, Figures, Fresh, ReadLost};
+use crate::fresh::{Changed, Figures, Fresh, ReadLost};
 use crate::refusal::{EndedCredential, Refusal};
 use crate::store::oauth::{OAuthStore, Sealed, Token, TokenKind};
 use crate::units::now_micros;
@@ -38,16 +38,13 @@ pub struct Resolver {
     events: Arc<Audited>,
     /// Time for which a found key is used again.
     delay: Duration,
-    /// Channel on which the store announces revocations.
-    changes: Changes,
     found: Fresh<String, CachedCredential, ReadLost>,
 }
 
 impl Resolver {
     pub(super) fn new(store: OAuthStore, keyring: Option<Keyring>, events: Arc<Audited>, delay: Duration) -> Self {
-        let changes = store.changes().clone();
-        let found = Fresh::new(&changes, CAPACITY).useless_after(delay);
-        Self { store, keyring, events, delay, changes, found }
+        let found = Fresh::new(store.changes(), CAPACITY).useless_after(delay);
+        Self { store, keyring, events, delay, found }
     }
 
     /// Returns the figures of the credential cache: its size and its hits.
@@ -62,13 +59,15 @@ impl Resolver {
             _ => return Err(Refusal::invalid_token()),
         };
         let delay = if self.store.hears_revocations() { self.delay } else { Duration::ZERO };
-        let need = self.changes.need(&[Changed::Credentials], delay);
+        // On this channel the store announces revocations.
+        let changes = self.store.changes();
+        let need = changes.need(&[Changed::Credentials], delay);
         if let Some(kept) = self.found.kept(&hash, &need)
             && kept.value.expires_at > now_micros()
         {
             return Ok(kept.value.acting);
         }
-        let began = self.changes.now();
+        let began = changes.now();
         let (acting, expires_at) = match presented {
             Presented::Bearer(_) => self.token(&hash).await?,
             _ => self.key(&hash).await?,
