@@ -20,10 +20,7 @@ pub(super) struct Rosters(Cache<[u8; 32], Arc<Bytes>>);
 
 /// Reference to a roster, which may have been dropped from the cache.
 #[derive(Debug, Clone)]
-pub struct Roster(Place);
-
-#[derive(Debug, Clone)]
-enum Place {
+pub enum Roster {
     Shared(Weak<Bytes>),
     Own(Bytes),
 }
@@ -38,27 +35,27 @@ impl Rosters {
     pub(super) fn keep(&self, roster: &[u8]) -> Roster {
         let copy = || Bytes::copy_from_slice(roster);
         if roster.len() > LARGEST {
-            return Roster(Place::Own(copy()));
+            return Roster::Own(copy());
         }
         let kept = self.0.get_or_insert(Sha256::digest(roster).into(), || Arc::new(copy()));
-        Roster(Place::Shared(Arc::downgrade(&kept)))
+        Roster::Shared(Arc::downgrade(&kept))
     }
 }
 
 impl Roster {
     /// Returns the array of persons with `role`, inactive ones included (trap 52); none when it was dropped.
     pub fn bytes(&self) -> Option<Bytes> {
-        match &self.0 {
-            Place::Shared(kept) => kept.upgrade().map(|kept| Bytes::clone(&kept)),
-            Place::Own(own) => Some(own.clone()),
+        match self {
+            Self::Shared(kept) => kept.upgrade().map(|kept| Bytes::clone(&kept)),
+            Self::Own(own) => Some(own.clone()),
         }
     }
 
     /// Returns the bytes that are stored in the card.
     pub(super) fn weight(&self) -> usize {
-        match &self.0 {
-            Place::Shared(_) => 0,
-            Place::Own(own) => own.len(),
+        match self {
+            Self::Shared(_) => 0,
+            Self::Own(own) => own.len(),
         }
     }
 }
