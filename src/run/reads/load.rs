@@ -15,7 +15,7 @@ use crate::run::members::{bad_data, refused_read};
 use crate::run::rules;
 use crate::run::runner::Runner;
 use crate::store::{OverlayValue, Overlays};
-use crate::translate::{Fault, Held, ReadShape, incoming};
+use crate::translate::{Fault, Held, incoming};
 use crate::v1::{V1Request, V1Response};
 use crate::v2::query::ListCall;
 use crate::v2::{Reply, page};
@@ -165,7 +165,8 @@ impl Job {
             let overlays = overlays_of(&runner.store, resource, workspace, &ids).await?;
             for held in &mut rows {
                 if let Some(overlay) = overlays.get(&held.record.id) {
-                    *held = overlaid(shape, held, overlay).map_err(|fault| bad_data(&fault))?;
+                    let read = incoming::text(&held.v1).and_then(|text| shape.read(text, overlay));
+                    *held = read.map_err(|fault| bad_data(&fault))?;
                 }
             }
             rows.iter().try_for_each(|held| rules::check_place(resource, &variables, held))?;
@@ -289,19 +290,12 @@ async fn translated(
 ) -> Result<Vec<Held>, Refusal> {
     let size = pages.iter().map(Bytes::len).sum();
     let shapes = Arc::clone(runner);
-    let translate = move || translate(&shapes.shapes[resource], form, &pages);
+    let translate = move || {
+        let mut held = Vec::new();
+        for page in &pages {
+            held.extend(shapes.shapes[resource].read_page(form, page)?);
+        }
+        Ok::<_, Fault>(held)
+    };
     runner.heavy.run(Input::Own, size, ctx, translate).await?.map_err(|fault| bad_data(&fault))
-}
-
-fn translate(shape: &ReadShape, form: Rows, pages: &[Bytes]) -> Result<Vec<Held>, Fault> {
-    let mut held = Vec::new();
-    for page in pages {
-        held.extend(shape.read_page(form, page)?);
-    }
-    Ok(held)
-}
-
-/// Reads the record again with its overlay.
-fn overlaid(shape: &ReadShape, held: &Held, overlay: &[OverlayValue]) -> Result<Held, Fault> {
-    shape.read(incoming::text(&held.v1)?, overlay)
 }
