@@ -15,8 +15,16 @@ pub(super) type Members = Map<String, Value>;
 
 /// Returns the id in the answer of a create.
 pub(super) fn id_of(v1: &Members) -> Result<Uuid, Refusal> {
-    let id = v1.get("id").and_then(Value::as_str).and_then(|text| Uuid::try_parse(text).ok());
-    id.ok_or_else(|| bad_data(&Fault("a created record has no id".into())))
+    v1.get("id").and_then(as_id).ok_or_else(|| bad_data(&Fault("a created record has no id".into())))
+}
+
+pub(super) fn as_id(value: &Value) -> Option<Uuid> {
+    value.as_str().and_then(|id| Uuid::try_parse(id).ok())
+}
+
+/// Returns the ids in an array.
+pub(super) fn ids(value: &Value) -> Vec<Uuid> {
+    value.as_array().into_iter().flatten().filter_map(as_id).collect()
 }
 
 pub(super) fn members(answer: &V1Response) -> Result<Members, Refusal> {

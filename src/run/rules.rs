@@ -6,6 +6,7 @@
 use super::job::Job;
 use super::kept::collection::Collection;
 use super::kept::shelf::Write;
+use super::members::as_id;
 use crate::access::{ProvenAccess, Role, WorkspaceRole, gate};
 use crate::plan::{CollectionRule, Feature, Field, May, OnCreate, Required, Resource};
 use crate::refusal::Refusal;
@@ -126,8 +127,7 @@ pub(super) fn feature_is_on(job: &Job) -> Result<(), Refusal> {
 /// O43).
 pub(super) async fn may_write(job: &Job, stored: &Held) -> Result<(), Refusal> {
     let Some(May { author, detail }) = &job.operation().may else { return Ok(()) };
-    let wrote = value_of(job.resource(), *author, stored);
-    let wrote = wrote.as_ref().and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok());
+    let wrote = value_of(job.resource(), *author, stored).as_ref().and_then(as_id);
     if wrote == Some(job.call.caller.user.id) || Box::pin(job.is_by_admin()).await? {
         return Ok(());
     }

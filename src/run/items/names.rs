@@ -19,7 +19,7 @@ use crate::run::items::record::if_live;
 use crate::run::items::unlisted_states;
 use crate::run::job::InProject;
 use crate::run::kept::collection::Collection;
-use crate::run::members::Members;
+use crate::run::members::{Members, as_id, ids};
 use crate::run::reads::list;
 use crate::store::OwnWrite;
 use crate::translate::members::{self, Person};
@@ -257,14 +257,6 @@ fn by_emails(people: &[Person]) -> Named {
         }
     }
     named
-}
-
-fn as_id(value: &Value) -> Option<Uuid> {
-    value.as_str().and_then(|id| Uuid::try_parse(id).ok())
-}
-
-fn ids(value: &Value) -> Vec<Uuid> {
-    value.as_array().into_iter().flatten().filter_map(as_id).collect()
 }
 
 fn texts(value: &Value) -> Vec<String> {

@@ -3,10 +3,10 @@
 use super::call::{OwnCall, Surface, found};
 use super::lists::Row;
 use super::properties::rows;
-use super::types::ids;
 use super::verbs::{CheckedBody, Records};
 use crate::catalogue::{Catalogue, Edit, shapes};
 use crate::refusal::Refusal;
+use crate::run::members::ids;
 use crate::v2::Reply;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -48,7 +48,7 @@ impl Records for Attachments {
 
     fn create(call: &OwnCall<'_>, edit: &mut Edit, sent: &CheckedBody) -> Result<Uuid, Refusal> {
         let type_id = call.variable(TYPE)?;
-        edit.attach(type_id, &ids(sent.given.get("properties")))?;
+        edit.attach(type_id, &sent.given.get("properties").map(ids).unwrap_or_default())?;
         Ok(type_id)
     }
 

@@ -6,6 +6,7 @@ use super::verbs::{CheckedBody, Records};
 use crate::amount::amount;
 use crate::catalogue::{Catalogue, Edit, TYPE_IN_USE, WorkItemType, shapes};
 use crate::refusal::Refusal;
+use crate::run::members::ids;
 use crate::v2::Reply;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -113,13 +114,7 @@ pub(super) async fn enable(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
 pub(super) async fn import(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
     let given = call.job.given()?;
     let project = found(call.project)?;
-    let types = ids(given.get("work_item_types"));
+    let types = given.get("work_item_types").map(ids).unwrap_or_default();
     call.edit(|edit| edit.import(project, &types)).await?;
     Ok(Reply { status: call.job.operation().status, ..Reply::no_content() })
-}
-
-/// Returns the ids in a member whose elements were checked with the body.
-pub(super) fn ids(member: Option<&Value>) -> Vec<Uuid> {
-    let elements = member.and_then(Value::as_array).into_iter().flatten();
-    elements.filter_map(|element| Uuid::try_parse(element.as_str()?).ok()).collect()
 }

@@ -8,6 +8,7 @@ use crate::plan::{BodyRule, Input, Known, Resource};
 use crate::refusal::{FieldErrors, Refusal};
 use crate::run::job::Job;
 use crate::run::kept::collection::Collection;
+use crate::run::members::as_id;
 use crate::run::reads::list;
 use crate::translate::Held;
 use crate::v2::body::Given;
@@ -21,10 +22,7 @@ pub(in crate::run) async fn references(job: &Job, given: &Given, own: Option<Uui
     let mut errors = FieldErrors::default();
     for input in inputs {
         let Some(target) = &input.spec.references else { continue };
-        let Some(id) = given.get(&input.name).and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok())
-        else {
-            continue;
-        };
+        let Some(id) = given.get(&input.name).and_then(as_id) else { continue };
         if let Some(message) = reference(job, input, target, id, own).await? {
             errors.add(&input.name, message);
         }
@@ -61,15 +59,11 @@ fn leads_back(resource: &Resource, field: &str, all: &Collection, start: &Held, 
     for _ in 0..=all.rows().len() {
         match at {
             Some(id) if id == own => return true,
-            Some(id) => at = all.get(id).and_then(|held| id_in(&held.v1_members(), key)),
+            Some(id) => at = all.get(id).and_then(|held| as_id(held.v1_members().get(key)?)),
             None => return false,
         }
     }
     false
-}
-
-fn id_in(members: &Map<String, Value>, key: &str) -> Option<Uuid> {
-    members.get(key)?.as_str().and_then(|text| Uuid::try_parse(text).ok())
 }
 
 /// Checks that dates are in order; when only one date is sent, it is compared with the stored other one (O28).

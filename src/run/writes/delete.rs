@@ -8,13 +8,13 @@ use crate::plan::Extra;
 use crate::refusal::Refusal;
 use crate::run::job::Job;
 use crate::run::kept::shelf::Write;
+use crate::run::members::as_id;
 use crate::run::reads::list;
 use crate::run::{Collection, rules};
 use crate::translate::Held;
 use crate::v2::Reply;
 use serde_json::{Map, Value};
 use std::sync::Arc;
-use uuid::Uuid;
 
 /// Sends one DELETE; v1 checks itself whether the record exists and the role is sufficient. When the operation declares
 /// more rules, the record is read first.
@@ -42,7 +42,7 @@ async fn delete_alone(job: &Job, mut write: Write<'_, Collection>, field: usize)
     let record = update::refresh(job, &mut write, id).await?;
     rules::may_write(job, &record).await?;
     let all = write.before().ok_or_else(|| Refusal::internal("no list in hand"))?;
-    let above = |held: &Held| Uuid::try_parse(rules::value_of(resource, field, held)?.as_str()?).ok();
+    let above = |held: &Held| as_id(&rules::value_of(resource, field, held)?);
     let children: Vec<&Arc<Held>> = all.value.rows().iter().filter(|held| above(held) == Some(id)).collect();
     let _room = job.room_for(&[(Extra::Child, children.len())], 0).await?;
     let key = resource.fields[field].spec.v1.clone();

@@ -13,7 +13,7 @@ use crate::plan::{Answer, BodyRule, Input, Known, Method, OnCreate, OwnRecords, 
 use crate::refusal::Refusal;
 use crate::run::items::fields::{Newest, newest};
 use crate::run::job::{InProject, Job};
-use crate::run::members::SKEW;
+use crate::run::members::{SKEW, as_id};
 use crate::translate::comments;
 use crate::units::now_micros;
 use crate::v2::body::Given;
@@ -286,7 +286,7 @@ struct Candidate {
 
 impl Candidate {
     fn of(row: &Value) -> Option<Self> {
-        let id = Uuid::try_parse(row.get("id")?.as_str()?).ok()?;
+        let id = as_id(row.get("id")?)?;
         Some(Self { id, created_at: row.get("created_at").and_then(Value::as_str).and_then(time::read_instant) })
     }
 }

@@ -17,7 +17,7 @@ use crate::run::items::fields::WriteUnderWay;
 use crate::run::items::names::{self, Resolved};
 use crate::run::items::{expansions, workflow};
 use crate::run::job::InProject;
-use crate::run::members::{Members, id_of, members};
+use crate::run::members::{Members, as_id, id_of, members};
 use crate::run::writes::write::{created_but, in_words};
 use crate::run::writes::{checks, find_out};
 use crate::store::Settled;
@@ -39,7 +39,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let given = job.given_with(|given| work_items_write::faults_between(given).into())?;
     let Resolved { body, own, .. } = names::resolve(job, &given, None).await?;
     checks::order_of_dates(job.resource(), &given, None)?;
-    let state = body.get("state").and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok());
+    let state = body.get("state").and_then(as_id);
     workflow::check_create(job, state).await?;
     // Room for correcting or deleting the item when v1 drops a person.
     let _room = job.room_for(&[(Extra::DroppedSet, 1)], expansions::calls(job)?).await?;

@@ -14,7 +14,7 @@ use crate::run::items::key::is_pair;
 use crate::run::items::names::{self, Resolved};
 use crate::run::items::{expansions, workflow};
 use crate::run::job::InProject;
-use crate::run::members::{Members, members};
+use crate::run::members::{Members, as_id, members};
 use crate::run::writes::checks;
 use crate::run::writes::write::in_words;
 use crate::store::{OwnWrite, Settled};
@@ -24,7 +24,6 @@ use crate::v1::refusal_of_status;
 use crate::v2::Reply;
 use crate::v2::body::Given;
 use serde_json::Value;
-use uuid::Uuid;
 
 /// The words for v1's own 409 about a pair (`archived_external_pair_conflict`).
 const TAKEN: &str = "Another work item of this project (archived ones count) has this external pair.";
@@ -54,7 +53,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     }
     // v1 uses the same names for these fields.
     checks::order_of_dates(job.resource(), &given, Some(&stored.members()))?;
-    if let Some(state) = body.get("state").and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok()) {
+    if let Some(state) = body.get("state").and_then(as_id) {
         workflow::check_move(job, stored.state, state).await?;
     }
     check_pair(job, &stored, &given).await?;
