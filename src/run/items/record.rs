@@ -157,7 +157,7 @@ impl InProject<'_> {
             return Ok(item);
         }
         let doubt = Doubt::answered("The service behind answered the update with half a record.", "no work item");
-        let record = self.read_record(self.work_items()?, id).await.map_err(|_| doubt.refusal())?;
+        let record = self.read_record(id).await.map_err(|_| doubt.refusal())?;
         self.item_from(&record)
     }
 

@@ -82,13 +82,13 @@ impl InProject<'_> {
     /// Empties the set of the record `id`, which was just deleted: members that were read before are invalid. v1 may
     /// still show its members for a moment (`cycles_deleted_items_later`), so an empty set is cached instead of reading
     /// again.
-    pub(in crate::run) async fn empty_set_of_deleted(&self, resource: &Resource, id: Uuid) -> Result<(), Refusal> {
-        if resource.is(Known::Labels) {
+    pub(in crate::run) async fn empty_set_of_deleted(&self, id: Uuid) -> Result<(), Refusal> {
+        if self.resource().is(Known::Labels) {
             // v1 removes the label from items in the background (`labels_item_after_label_delete`); until then it is
             // removed from v1's answers.
             self.runner.deleted_labels.insert(id);
         }
-        let Some(kind) = SetKind::of(resource) else { return Ok(()) };
+        let Some(kind) = SetKind::of(self.resource()) else { return Ok(()) };
         let place = self.place_at(self.members_path(kind, id)?);
         let (audience, key) = (self.audience()?, self.key().id());
         let mut write = self.runner.sets.begin_write(&place, audience, key, Arc::default(), Arc::default()).await;

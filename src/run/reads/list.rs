@@ -92,7 +92,7 @@ async fn read(job: &Job) -> Result<Arc<Held>, Refusal> {
     if let Some(held) = find(job, resource, id).await? {
         return Ok(held);
     }
-    let further = boxed(|| job.find_further(resource, id)).await?;
+    let further = boxed(|| job.find_further(id)).await?;
     further.map(Arc::new).ok_or_else(Refusal::not_found)
 }
 
@@ -103,14 +103,14 @@ async fn read_alone(job: &Job, id: Uuid) -> Result<Held, Refusal> {
     let answer = job.explain_refused_read(answer).await?;
     match answer.status {
         200 => {
-            let held = job.translate_record(job.resource(), &answer.body).await?;
+            let held = job.translate_record(&answer.body).await?;
             same_record(held.record.id, id)?;
             rules::check_place(job.resource(), &job.call.variables, &held)?;
             Ok(held)
         }
         // Also for a comment of another work item (`comments_get_through_other_item`).
         404 => {
-            job.doubt_kept(job.resource(), id);
+            job.doubt_kept(id);
             Err(Refusal::not_found())
         }
         403 => Err(job.after_refused_read(Refusal::not_found()).await),

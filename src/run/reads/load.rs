@@ -103,8 +103,8 @@ impl Job {
     }
 
     /// Drops the cached collection if it shows the record `id`, which v1 has just answered with 404.
-    pub(in crate::run) fn doubt_kept(&self, resource: &Resource, id: Uuid) {
-        let (Ok(place), Ok(audience)) = (self.place_of(resource), self.audience()) else { return };
+    pub(in crate::run) fn doubt_kept(&self, id: Uuid) {
+        let (Ok(place), Ok(audience)) = (self.place_of(self.resource()), self.audience()) else { return };
         let kept = self.runner.collections.kept_within(&place, audience, Duration::MAX);
         if kept.is_some_and(|kept| kept.value.get(id).is_some()) {
             self.runner.changes.tell(place.itself());
@@ -183,12 +183,9 @@ impl Job {
 
     /// Returns the record `id` from the second list of its resource, which is read each time. v1 answers 404 at the
     /// path of an archived module (`modules_archived_get`) and lists it separately (`modules_archived_list`; O59).
-    pub(in crate::run) async fn find_further(
-        &self,
-        resource: &Resource,
-        id: Uuid,
-    ) -> Result<Option<Held>, Refusal> {
-        let Some((v1, template)) = resource.v1.as_ref().and_then(|v1| Some((v1, v1.also_in.as_ref()?))) else {
+    pub(in crate::run) async fn find_further(&self, id: Uuid) -> Result<Option<Held>, Refusal> {
+        let Some((v1, template)) = self.resource().v1.as_ref().and_then(|v1| Some((v1, v1.also_in.as_ref()?)))
+        else {
             return Ok(None);
         };
         let path = self.fill(Some(template), None)?;
@@ -197,7 +194,7 @@ impl Job {
         for page in &pages {
             for row in incoming::rows(v1.rows, page).map_err(|fault| bad_data(&fault))? {
                 if row.get().contains(&wanted) {
-                    let held = self.translate_record(resource, row.get().as_bytes()).await?;
+                    let held = self.translate_record(row.get().as_bytes()).await?;
                     if held.record.id == id {
                         return Ok(Some(held));
                     }
@@ -248,9 +245,9 @@ impl Job {
     }
 
     /// Translates one v1 record with its overlay, on the pool for heavy work when it is not small.
-    pub(in crate::run) async fn translate_record(&self, resource: &Resource, row: &[u8]) -> Result<Held, Refusal> {
+    pub(in crate::run) async fn translate_record(&self, row: &[u8]) -> Result<Held, Refusal> {
         let text: Arc<str> = incoming::text(row).map_err(|fault| bad_data(&fault))?.into();
-        let index = self.index_of(resource)?;
+        let (resource, index) = (self.resource(), self.operation().resource);
         let workspace = if resource.keeps_values() { self.workspace_id().await? } else { Uuid::nil() };
         let read = async |overlay: Vec<OverlayValue>| {
             let (runner, text) = (Arc::clone(&self.runner), Arc::clone(&text));

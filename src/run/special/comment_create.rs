@@ -25,11 +25,11 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let mut outgoing = outgoing::create(resource, &given);
     // A pair that v1 refuses requires a second POST.
     let _room = job.room_for(&[(Extra::RefusedValue, 1)], 0).await?;
-    let id = id_of(&create::post(job, resource, &mut outgoing, keep_pair).await?)?;
+    let id = id_of(&create::post(job, &mut outgoing, keep_pair).await?)?;
     let failed = created_but(id);
-    let v1 = job.read_created(resource, id, "").await.map_err(&failed)?;
+    let v1 = job.read_created(id, "").await.map_err(&failed)?;
     confirm::check(resource, &outgoing.body, &v1).confirm(resource).map_err(&failed)?;
-    job.keep(resource, id, &outgoing, &v1).await.map_err(&failed)?;
+    job.keep(id, &outgoing, &v1).await.map_err(&failed)?;
     create::finish(job, write, &v1).await.map_err(failed)
 }
 

@@ -29,9 +29,9 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     // Nothing is sent when nothing changes.
     let answer = match outgoing.body.is_empty() {
         true => Members::new(),
-        false => update::patch(job, resource, id, &mut outgoing, keep_pair).await?,
+        false => update::patch(job, id, &mut outgoing, keep_pair).await?,
     };
-    let v1 = job.merge_or_reread(resource, id, &stored.v1_members(), &outgoing.body, &answer).await?;
-    job.keep(resource, id, &outgoing, &v1).await?;
+    let v1 = job.merge_or_reread(id, &stored.v1_members(), &outgoing.body, &answer).await?;
+    job.keep(id, &outgoing, &v1).await?;
     create::finish(job, write, &v1).await
 }

@@ -31,7 +31,7 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     outgoing.body.insert("project_id".to_owned(), job.card.id.to_string().into());
     let again = create::repeats(resource, &outgoing.body);
     let _room = job.room_for(&[(Extra::Date, dates.len()), (Extra::RefusedValue, again)], 0).await?;
-    let answer = create::post(job, resource, &mut outgoing, create::keep_refused).await?;
+    let answer = create::post(job, &mut outgoing, create::keep_refused).await?;
     let id = id_of(&answer)?;
     let failed = created_but(id);
     for mut date in dates {
@@ -39,18 +39,18 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
             continue;
         }
         cycles::carry(&mut date, &answer);
-        if let Err(refusal) = job.patch(resource, id, &date).await {
+        if let Err(refusal) = job.patch(id, &date).await {
             return Err(take_back(job, id, refusal).await);
         }
     }
-    let v1 = job.read_created(resource, id, "").await.map_err(&failed)?;
+    let v1 = job.read_created(id, "").await.map_err(&failed)?;
     confirm::check(resource, &outgoing.body, &v1).confirm(resource).map_err(&failed)?;
-    job.keep(resource, id, &outgoing, &v1).await.map_err(&failed)?;
+    job.keep(id, &outgoing, &v1).await.map_err(&failed)?;
     create::finish(job, write, &v1).await.map_err(failed)
 }
 
 /// Deletes the new cycle when v1 refuses one of its dates: the client can correct the date, and nothing is left behind.
 async fn take_back(job: &InProject<'_>, id: Uuid, refusal: Refusal) -> Refusal {
     let refused = matches!(refusal, Refusal::Validation { .. });
-    if refused && job.delete(job.resource(), id, true).await.is_ok() { refusal } else { created_but(id)(refusal) }
+    if refused && job.delete(id, true).await.is_ok() { refusal } else { created_but(id)(refusal) }
 }

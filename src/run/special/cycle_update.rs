@@ -39,15 +39,15 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let _room = job.room_for(&[(Extra::Date, dates.len()), (Extra::RefusedValue, again)], 0).await?;
     if !outgoing.body.is_empty() {
         cycles::carry(&mut outgoing.body, &v1);
-        let answer = update::patch(job, resource, id, &mut outgoing, create::keep_refused).await?;
-        v1 = job.merge_or_reread(resource, id, &v1, &outgoing.body, &answer).await?;
+        let answer = update::patch(job, id, &mut outgoing, create::keep_refused).await?;
+        v1 = job.merge_or_reread(id, &v1, &outgoing.body, &answer).await?;
     }
     for mut date in dates {
         cycles::carry(&mut date, &v1);
         let done = || "Everything but end_date was stored; end_date could not be written:".to_owned();
-        let answer: Members = job.patch(resource, id, &date).await.map_err(partly_done(done()))?;
-        v1 = job.merge_or_reread(resource, id, &v1, &date, &answer).await.map_err(partly_done(done()))?;
+        let answer: Members = job.patch(id, &date).await.map_err(partly_done(done()))?;
+        v1 = job.merge_or_reread(id, &v1, &date, &answer).await.map_err(partly_done(done()))?;
     }
-    job.keep(resource, id, &outgoing, &v1).await?;
+    job.keep(id, &outgoing, &v1).await?;
     create::finish(job, write, &v1).await
 }

@@ -46,17 +46,17 @@ pub(in crate::run) async fn create_given(
     let resource = job.resource();
     let mut outgoing = outgoing::create(resource, &given);
     let _room = job.room_for(&[(Extra::RefusedValue, repeats(resource, &outgoing.body))], 0).await?;
-    let answer = post(job, resource, &mut outgoing, keep_refused).await?;
+    let answer = post(job, &mut outgoing, keep_refused).await?;
     let id = id_of(&answer)?;
     let failed = created_but(id);
     let v1 = if outgoing.after_create.is_empty() {
-        job.read_created(resource, id, "").await.map_err(&failed)?
+        job.read_created(id, "").await.map_err(&failed)?
     } else {
         // v1 ignores these fields in a create (trap 22); the answer to the PATCH is the stored record.
-        job.patch(resource, id, &outgoing.after_create).await.map_err(&failed)?
+        job.patch(id, &outgoing.after_create).await.map_err(&failed)?
     };
     confirm::check(resource, &outgoing.body, &v1).confirm(resource).map_err(&failed)?;
-    job.keep(resource, id, &outgoing, &v1).await.map_err(&failed)?;
+    job.keep(id, &outgoing, &v1).await.map_err(&failed)?;
     finish(job, write, &v1).await.map_err(failed)
 }
 
@@ -67,7 +67,7 @@ pub(in crate::run) async fn finish(
     v1: &Members,
 ) -> Result<Reply, Refusal> {
     let resource = job.resource();
-    let held = job.translate_written(resource, v1).await?;
+    let held = job.translate_written(v1).await?;
     if let Some(rule) = &resource.exclusive {
         return Box::pin(one_flag::finish(job, write, rule, held)).await;
     }
@@ -80,15 +80,14 @@ pub(in crate::run) async fn finish(
 /// without it (a 400 of v1 has stored nothing).
 pub(in crate::run) async fn post(
     job: &Job,
-    resource: &Resource,
     outgoing: &mut Outgoing,
     keep: KeepRefused,
 ) -> Result<Members, Refusal> {
-    let answer = job.post_raw(resource, &outgoing.body).await?;
-    if keep(resource, outgoing, &answer) {
-        return job.post(resource, &outgoing.body).await;
+    let answer = job.post_raw(&outgoing.body).await?;
+    if keep(job.resource(), outgoing, &answer) {
+        return job.post(&outgoing.body).await;
     }
-    job.accept(resource, WriteKind::Create, &outgoing.body, answer).await
+    job.accept(WriteKind::Create, &outgoing.body, answer).await
 }
 
 /// Returns how often a write may have to be sent again because v1 refuses a field.

@@ -50,8 +50,8 @@ async fn delete_alone(job: &Job, mut write: Write<'_, Collection>, field: usize)
     let mut detached = Vec::new();
     for child in children {
         let failed = half_deleted("record", detached.len());
-        let answer = job.patch(resource, child.record.id, &body).await.map_err(&failed)?;
-        detached.push(job.translate_written(resource, &answer).await.map_err(&failed)?);
+        let answer = job.patch(child.record.id, &body).await.map_err(&failed)?;
+        detached.push(job.translate_written(&answer).await.map_err(&failed)?);
     }
     write.carry(|before| before.with(&detached));
     delete_now(job, write, true).await.map_err(half_deleted("record", detached.len()))
@@ -67,12 +67,12 @@ async fn delete_now(job: &Job, mut write: Write<'_, Collection>, was_there: bool
             Box::pin(one_flag::remove(job, write, rule, id)).await;
         }
         None => {
-            job.delete(resource, id, was_there).await?;
+            job.delete(id, was_there).await?;
             write.finish(|before| before.without(id));
         }
     }
     if let Some(within) = job.in_project() {
-        within.empty_set_of_deleted(resource, id).await?;
+        within.empty_set_of_deleted(id).await?;
     }
     if resource.keeps_values() {
         job.runner.store.delete_overlay(job.workspace_id().await?, &resource.name, id).await?;

@@ -36,18 +36,18 @@ pub(in crate::run) async fn create(job: &Job, rule: &CollectionRule) -> Result<R
     let mut outgoing = outgoing::create(resource, &given);
     let again = create::repeats(resource, &outgoing.body);
     let _room = job.room_for(&[(Extra::Default, FLAGGED), (Extra::RefusedValue, again)], 0).await?;
-    let id = id_of(&create::post(job, resource, &mut outgoing, create::keep_refused).await?)?;
+    let id = id_of(&create::post(job, &mut outgoing, create::keep_refused).await?)?;
     let failed = created_but(id);
     let mut promotion = outgoing.after_create.clone();
     promotion.extend(flag(resource, rule, true));
-    job.patch(resource, id, &promotion).await.map_err(&failed)?;
+    job.patch(id, &promotion).await.map_err(&failed)?;
     // The list as of now shows every record that still has the flag, whoever set it.
     let all = job.load_since(resource, Instant::now()).await.map_err(&failed)?;
     write.found(&all);
     let v1 = all.value.get(id).ok_or_else(|| failed(Refusal::not_found()))?.v1_members();
     let cleared = clear(job, rule, &others(resource, rule, &write, id)).await.map_err(&failed)?;
     confirm::check(resource, &outgoing.body, &v1).confirm(resource).map_err(&failed)?;
-    job.keep(resource, id, &outgoing, &v1).await.map_err(&failed)?;
+    job.keep(id, &outgoing, &v1).await.map_err(&failed)?;
     write.carry(|before| before.with(&cleared));
     create::finish(job, write, &v1).await.map_err(failed)
 }
@@ -89,12 +89,12 @@ async fn promote(
     outgoing.body.extend(flag(resource, rule, true));
     let again = create::repeats(resource, &outgoing.body);
     let _room = job.room_for(&[(Extra::Default, others.len()), (Extra::RefusedValue, again)], 0).await?;
-    let answer = update::patch(job, resource, id, &mut outgoing, create::keep_refused).await?;
-    let v1 = job.merge_or_reread(resource, id, &stored.v1_members(), &outgoing.body, &answer).await?;
+    let answer = update::patch(job, id, &mut outgoing, create::keep_refused).await?;
+    let v1 = job.merge_or_reread(id, &stored.v1_members(), &outgoing.body, &answer).await?;
     let name = &resource.fields[rule.field].name;
     let half_done = partly_done(format!("The record was updated, but another one still has {name}:"));
     let cleared = clear(job, rule, others).await.map_err(half_done)?;
-    job.keep(resource, id, &outgoing, &v1).await?;
+    job.keep(id, &outgoing, &v1).await?;
     write.carry(|before| before.with(&cleared));
     create::finish(job, write, &v1).await
 }
@@ -115,8 +115,8 @@ pub(super) async fn clear(job: &Job, rule: &CollectionRule, ids: &[Uuid]) -> Res
     let resource = job.resource();
     let mut cleared = Vec::with_capacity(ids.len());
     for id in ids {
-        let answer = job.patch(resource, *id, &flag(resource, rule, false)).await?;
-        cleared.push(job.translate_written(resource, &answer).await?);
+        let answer = job.patch(*id, &flag(resource, rule, false)).await?;
+        cleared.push(job.translate_written(&answer).await?);
     }
     Ok(cleared)
 }

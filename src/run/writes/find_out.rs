@@ -38,12 +38,11 @@ impl Job {
     /// why it could not make the record.
     pub(in crate::run) async fn find_created(
         &self,
-        resource: &Resource,
         sent: &Members,
         began: Micros,
         doubt: &Doubt,
     ) -> Result<V1Response, Refusal> {
-        match self.look(doubt, || self.created(resource, sent, began, doubt)).await? {
+        match self.look(doubt, || self.created(sent, began, doubt)).await? {
             Created::Found(record) => Ok(answer_of(201, &record)),
             Created::Impossible(refusal) => Err(refusal),
         }
@@ -52,13 +51,13 @@ impl Job {
     /// Reads the record after an update, if it shows everything that was sent.
     pub(in crate::run) async fn find_updated(
         &self,
-        resource: &Resource,
         id: Uuid,
         sent: &Members,
         doubt: &Doubt,
     ) -> Result<V1Response, Refusal> {
+        let resource = self.resource();
         let look = || async move {
-            let record = self.read_record(resource, id).await?;
+            let record = self.read_record(id).await?;
             Ok(confirm::shows_all(resource, sent, &record).then_some(record))
         };
         Ok(answer_of(200, &self.look(doubt, look).await?))
@@ -67,7 +66,6 @@ impl Job {
     /// Checks that a record is gone after a delete; `was_there` tells whether v1 has shown it before.
     pub(in crate::run) async fn find_deleted(
         &self,
-        resource: &Resource,
         id: Uuid,
         was_there: bool,
         doubt: &Doubt,
@@ -76,12 +74,12 @@ impl Job {
             // Its absence now would prove nothing about the delete.
             return Err(doubt.refusal());
         }
-        self.look(doubt, || async move { Ok(self.is_gone(resource, id).await?.then_some(())) }).await
+        self.look(doubt, || async move { Ok(self.is_gone(id).await?.then_some(())) }).await
     }
 
     /// Checks whether v1 answers a read of the record with 404.
-    pub(in crate::run) async fn is_gone(&self, resource: &Resource, id: Uuid) -> Result<bool, Refusal> {
-        let path = self.record_path(resource, id)?;
+    pub(in crate::run) async fn is_gone(&self, id: Uuid) -> Result<bool, Refusal> {
+        let path = self.record_path(self.resource(), id)?;
         let answer = self.runner.client.ask(self.key(), V1Request::get(path, ""), &self.call.ctx).await?;
         Ok(answer.status == 404)
     }
@@ -104,13 +102,8 @@ impl Job {
     }
 
     /// Looks for the new record, or for the reason why v1 could not make it.
-    async fn created(
-        &self,
-        resource: &Resource,
-        sent: &Members,
-        began: Micros,
-        doubt: &Doubt,
-    ) -> Result<Option<Created>, Refusal> {
+    async fn created(&self, sent: &Members, began: Micros, doubt: &Doubt) -> Result<Option<Created>, Refusal> {
+        let resource = self.resource();
         let Some(mark) = mark_of(resource, sent) else { return Ok(None) };
         let rows = match mark {
             Mark::Pair(id, source) if resource.is(Known::WorkItems) => self.by_pair(id, source).await?,
@@ -126,7 +119,7 @@ impl Job {
         let fits = |row: &&Members| mark.is_on(row);
         let mut found = rows.iter().filter(fits).filter(|row| self.is_made_since(row, began));
         let (Some(row), None) = (found.next(), found.next()) else { return Ok(None) };
-        let record = self.read_record(resource, id_of(row)?).await?;
+        let record = self.read_record(id_of(row)?).await?;
         let checked = confirm::check(resource, sent, &record);
         let as_sent = checked.missing.is_empty() && are_sets(resource, &checked.lost);
         // A record that was the answer to another request is not this request's.
@@ -151,12 +144,12 @@ impl Job {
     /// was not sent. Otherwise, or when any other answer lacks something, the record is read.
     pub(in crate::run) async fn merge_or_reread(
         &self,
-        resource: &Resource,
         id: Uuid,
         before: &Members,
         sent: &Members,
         answer: &Members,
     ) -> Result<Members, Refusal> {
+        let resource = self.resource();
         let agrees = |(key, value): (&String, &Value)| sent.contains_key(key) || before.get(key) == Some(value);
         let mut fields = resource.fields.iter().filter_map(|field| field.spec.v1.as_ref());
         let sound = match answer.contains_key("id") {
@@ -168,7 +161,7 @@ impl Job {
         }
         let doubt =
             Doubt::answered("The service behind answered the update with half a record.", "members missing");
-        self.read_record(resource, id).await.map_err(|_| doubt.refusal())
+        self.read_record(id).await.map_err(|_| doubt.refusal())
     }
 }
 

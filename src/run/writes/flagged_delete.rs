@@ -22,17 +22,17 @@ pub(in crate::run) async fn delete(
     let (resource, id) = (job.resource(), job.pk()?);
     let Some(held) = write.latest().and_then(|kept| kept.value.get(id).cloned()) else {
         // Without a list at hand v1 decides, so that the usual delete is one call.
-        return job.delete(resource, id, was_there).await;
+        return job.delete(id, was_there).await;
     };
     if flagged::is_shown(resource, rule, &held) || flagged::has(resource, rule, &held) {
         release(job, write, rule, id).await?;
-        return job.delete(resource, id, true).await;
+        return job.delete(id, true).await;
     }
-    match job.delete(resource, id, was_there).await {
+    match job.delete(id, was_there).await {
         // v1 has got the flag since the list was read.
         Err(refused) if refused == refusal::of_flagged(resource, rule) => {
             release(job, write, rule, id).await?;
-            job.delete(resource, id, true).await
+            job.delete(id, true).await
         }
         outcome => outcome,
     }

@@ -4,7 +4,7 @@
 //! v1 may have the flag on no record, or on two (trap 23, `states_list_defaults_after_failed_create`,
 //! `states_list_two_defaults`). Every write can then change which record v1 uses. May use: what `run` may use.
 
-use crate::plan::{CollectionRule, Resource};
+use crate::plan::CollectionRule;
 use crate::refusal::Refusal;
 use crate::run::Collection;
 use crate::run::job::Job;
@@ -45,7 +45,7 @@ pub(in crate::run) async fn finish(
             Err(_) => is_kept = false,
         }
     }
-    let after = shown(job, resource, rule, after).await?;
+    let after = shown(job, rule, after).await?;
     let record = after.get(id).map_or(held.record.json, |held| held.record.json.clone());
     if is_kept {
         write.finish(|_| after);
@@ -57,21 +57,16 @@ pub(in crate::run) async fn finish(
 pub(in crate::run) async fn remove(job: &Job, write: Write<'_, Collection>, rule: &CollectionRule, id: Uuid) {
     let Some(latest) = write.latest() else { return write.finish(|before| before.without(id)) };
     // A failure drops the cached data; the record is deleted all the same.
-    if let Ok(after) = shown(job, job.resource(), rule, latest.value.without(id)).await {
+    if let Ok(after) = shown(job, rule, latest.value.without(id)).await {
         write.finish(|_| after);
     }
 }
 
 /// Returns the collection with the flag shown on one record only.
-async fn shown(
-    job: &Job,
-    resource: &Resource,
-    rule: &CollectionRule,
-    all: Collection,
-) -> Result<Collection, Refusal> {
+async fn shown(job: &Job, rule: &CollectionRule, all: Collection) -> Result<Collection, Refusal> {
     let mut changed = Vec::new();
-    for (at, text) in flagged::corrections(resource, rule, all.rows()) {
-        let record = job.translate_record(resource, text.as_bytes()).await?.record;
+    for (at, text) in flagged::corrections(job.resource(), rule, all.rows()) {
+        let record = job.translate_record(text.as_bytes()).await?.record;
         changed.push(Held { record, v1: all.rows()[at].v1.clone() });
     }
     Ok(if changed.is_empty() { all } else { all.with(&changed) })

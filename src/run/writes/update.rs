@@ -2,7 +2,7 @@
 
 use super::checks;
 use super::create::{KeepRefused, finish, keep_refused};
-use crate::plan::{Resource, WriteKind};
+use crate::plan::WriteKind;
 use crate::refusal::Refusal;
 use crate::run::job::Job;
 use crate::run::kept::shelf::Write;
@@ -54,15 +54,15 @@ pub(in crate::run) async fn update_given(
     let mut outgoing = outgoing::update(resource, given);
     let mut v1 = stored.v1_members();
     if !outgoing.body.is_empty() {
-        let answer = patch(job, resource, id, &mut outgoing, keep_refused).await?;
-        v1 = job.merge_or_reread(resource, id, &v1, &outgoing.body, &answer).await?;
+        let answer = patch(job, id, &mut outgoing, keep_refused).await?;
+        v1 = job.merge_or_reread(id, &v1, &outgoing.body, &answer).await?;
     }
-    job.keep(resource, id, &outgoing, &v1).await?;
+    job.keep(id, &outgoing, &v1).await?;
     if is_listed {
         return finish(job, write, &v1).await;
     }
     // An archived record stays outside the list of the live ones.
-    let held = job.translate_written(resource, &v1).await?;
+    let held = job.translate_written(&v1).await?;
     write.finish(|before| before.with(&[]));
     Ok(job.record_reply(held.record.json))
 }
@@ -85,29 +85,27 @@ pub(in crate::run) async fn refresh(
     write: &mut Write<'_, Collection>,
     id: Uuid,
 ) -> Result<Arc<Held>, Refusal> {
-    let resource = job.resource();
-    let loaded = job.load(resource).await?;
+    let loaded = job.load(job.resource()).await?;
     write.found(&loaded);
     if let Some(held) = loaded.value.get(id) {
         return Ok(Arc::clone(held));
     }
-    Box::pin(job.find_further(resource, id)).await?.map(Arc::new).ok_or_else(Refusal::not_found)
+    Box::pin(job.find_further(id)).await?.map(Arc::new).ok_or_else(Refusal::not_found)
 }
 
 /// Sends the PATCH; as with a create, a value that only v1 refuses goes to the overlay.
 pub(in crate::run) async fn patch(
     job: &Job,
-    resource: &Resource,
     id: Uuid,
     outgoing: &mut Outgoing,
     keep: KeepRefused,
 ) -> Result<Members, Refusal> {
-    let answer = job.patch_raw(resource, id, &outgoing.body).await?;
-    if keep(resource, outgoing, &answer) {
+    let answer = job.patch_raw(id, &outgoing.body).await?;
+    if keep(job.resource(), outgoing, &answer) {
         if outgoing.body.is_empty() {
             return Ok(Members::new());
         }
-        return job.patch(resource, id, &outgoing.body).await;
+        return job.patch(id, &outgoing.body).await;
     }
-    job.accept(resource, WriteKind::Update, &outgoing.body, answer).await
+    job.accept(WriteKind::Update, &outgoing.body, answer).await
 }

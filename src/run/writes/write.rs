@@ -21,19 +21,15 @@ const UNTIL_SHOWN: [Duration; 3] = [Duration::from_millis(100), Duration::from_m
 
 impl Job {
     /// Sends a POST to the collection; returns the members of the answer.
-    pub(in crate::run) async fn post(&self, resource: &Resource, body: &Members) -> Result<Members, Refusal> {
-        let answer = self.post_raw(resource, body).await?;
-        self.accept(resource, WriteKind::Create, body, answer).await
+    pub(in crate::run) async fn post(&self, body: &Members) -> Result<Members, Refusal> {
+        let answer = self.post_raw(body).await?;
+        self.accept(WriteKind::Create, body, answer).await
     }
 
     /// Sends a POST to the collection. Returns v1's answer with the id of the new record, a 4xx that proves that no
     /// record was created, or the result of looking for a record that v1 may have created.
-    pub(in crate::run) async fn post_raw(
-        &self,
-        resource: &Resource,
-        body: &Members,
-    ) -> Result<V1Response, Refusal> {
-        let path = self.collection_path(resource)?;
+    pub(in crate::run) async fn post_raw(&self, body: &Members) -> Result<V1Response, Refusal> {
+        let path = self.collection_path(self.resource())?;
         let began = now_micros();
         let doubt = match self.write(V1Request::write(Method::POST, path, json(body))).await {
             Outcome::Done(answer) => match members(&answer).and_then(|shown| id_of(&shown)) {
@@ -47,28 +43,19 @@ impl Job {
             Outcome::NotDone(NotDone::Refused(refusal)) => return Err(refusal),
             Outcome::Unknown(doubt) => doubt,
         };
-        self.find_created(resource, body, began, &doubt).await
+        self.find_created(body, began, &doubt).await
     }
 
     /// Sends a PATCH of one record; returns the members of the answer.
-    pub(in crate::run) async fn patch(
-        &self,
-        resource: &Resource,
-        id: Uuid,
-        body: &Members,
-    ) -> Result<Members, Refusal> {
-        let answer = self.patch_raw(resource, id, body).await?;
-        self.accept(resource, WriteKind::Update, body, answer).await
+    pub(in crate::run) async fn patch(&self, id: Uuid, body: &Members) -> Result<Members, Refusal> {
+        let answer = self.patch_raw(id, body).await?;
+        self.accept(WriteKind::Update, body, answer).await
     }
 
     /// Sends a PATCH of one record. Returns v1's answer about this record with everything that was sent, a 4xx that
     /// proves that nothing was changed, or the record read again when the answer proves nothing.
-    pub(in crate::run) async fn patch_raw(
-        &self,
-        resource: &Resource,
-        id: Uuid,
-        body: &Members,
-    ) -> Result<V1Response, Refusal> {
+    pub(in crate::run) async fn patch_raw(&self, id: Uuid, body: &Members) -> Result<V1Response, Refusal> {
+        let resource = self.resource();
         let path = self.record_path(resource, id)?;
         let doubt = match self.write(V1Request::write(Method::PATCH, path, json(body))).await {
             Outcome::Done(answer) => {
@@ -78,7 +65,7 @@ impl Job {
                     (true, true) => return Ok(answer),
                     // v1 silently drops elements of a set (trap 15); the caller of this function checks that.
                     (true, false) if find_out::are_sets(resource, &checked.lost) => return Ok(answer),
-                    (true, false) => return self.as_it_is(resource, id).await,
+                    (true, false) => return self.as_it_is(id).await,
                     (false, _) => Doubt::answered(
                         "The service behind answered the update with something else than the record.",
                         format!("PATCH of {id} without {:?}, or of another record", checked.missing),
@@ -89,39 +76,34 @@ impl Job {
             Outcome::NotDone(NotDone::Refused(refusal)) => return Err(refusal),
             Outcome::Unknown(doubt) => doubt,
         };
-        self.find_updated(resource, id, body, &doubt).await
+        self.find_updated(id, body, &doubt).await
     }
 
     /// Reads the record again, because v1's answer to an update shows other values than were sent.
-    async fn as_it_is(&self, resource: &Resource, id: Uuid) -> Result<V1Response, Refusal> {
+    async fn as_it_is(&self, id: Uuid) -> Result<V1Response, Refusal> {
         let doubt = Doubt::answered("The service behind shows other values than were sent.", "other values");
-        let record = self.read_record(resource, id).await.map_err(|_| doubt.refusal())?;
+        let record = self.read_record(id).await.map_err(|_| doubt.refusal())?;
         Ok(answer_of(200, &record))
     }
 
     /// Sends a DELETE of one record; only when v1 has shown it before (`was_there`), its absence is a proof.
-    pub(in crate::run) async fn delete(
-        &self,
-        resource: &Resource,
-        id: Uuid,
-        was_there: bool,
-    ) -> Result<(), Refusal> {
-        match self.write(V1Request::delete(self.record_path(resource, id)?)).await {
+    pub(in crate::run) async fn delete(&self, id: Uuid, was_there: bool) -> Result<(), Refusal> {
+        match self.write(V1Request::delete(self.record_path(self.resource(), id)?)).await {
             Outcome::Done(_) => {
                 self.runner.losses.forget(id);
                 Ok(())
             }
             Outcome::NotDone(NotDone::Answered(answer)) => {
-                Err(self.refusal_of_write(resource, WriteKind::Delete, &answer).await)
+                Err(self.refusal_of_write(WriteKind::Delete, &answer).await)
             }
             Outcome::NotDone(NotDone::Refused(refusal)) => Err(refusal),
-            Outcome::Unknown(doubt) => self.find_deleted(resource, id, was_there, &doubt).await,
+            Outcome::Unknown(doubt) => self.find_deleted(id, was_there, &doubt).await,
         }
     }
 
     /// Sends a GET of one record.
-    pub(in crate::run) async fn read_record(&self, resource: &Resource, id: Uuid) -> Result<Members, Refusal> {
-        self.read_record_fields(resource, id, "").await
+    pub(in crate::run) async fn read_record(&self, id: Uuid) -> Result<Members, Refusal> {
+        self.read_record_fields(self.resource(), id, "").await
     }
 
     /// Like [`Job::read_record`], but reads only the fields that `query` (`fields=…`) names.
@@ -137,12 +119,8 @@ impl Job {
     /// Like [`Job::read_record_fields`], for a record that v1 has just created: only this shows the stored record
     /// (trap 20, `items_create_minimal`). A v1 that reads from a replica of its database does not show the record for a
     /// moment; so a 404 is followed by further reads.
-    pub(in crate::run) async fn read_created(
-        &self,
-        resource: &Resource,
-        id: Uuid,
-        query: &str,
-    ) -> Result<Members, Refusal> {
+    pub(in crate::run) async fn read_created(&self, id: Uuid, query: &str) -> Result<Members, Refusal> {
+        let resource = self.resource();
         for pause in UNTIL_SHOWN {
             let answer = self.get_record(resource, id, query).await?;
             if answer.status != 404 || self.call.ctx.remaining() <= pause {
@@ -221,18 +199,17 @@ impl Job {
     /// read back.
     pub(in crate::run) async fn accept(
         &self,
-        resource: &Resource,
         on: WriteKind,
         sent: &Members,
         answer: V1Response,
     ) -> Result<Members, Refusal> {
         if !answer.is_success() {
-            return Err(self.refusal_of_write(resource, on, &answer).await);
+            return Err(self.refusal_of_write(on, &answer).await);
         }
         let shown = members(&answer)?;
         if on == WriteKind::Update {
             self.note_written(sent, &shown);
-            confirm::check(resource, sent, &shown).confirm(resource)?;
+            confirm::check(self.resource(), sent, &shown).confirm(self.resource())?;
         }
         Ok(shown)
     }
@@ -253,18 +230,13 @@ impl Job {
     }
 
     /// Returns the refusal of a refused write. A 403 is about the role only if the project is still visible (trap 2).
-    pub(in crate::run) async fn refusal_of_write(
-        &self,
-        resource: &Resource,
-        on: WriteKind,
-        answer: &V1Response,
-    ) -> Refusal {
-        let refusal = refusal::of_write(resource, on, answer);
+    pub(in crate::run) async fn refusal_of_write(&self, on: WriteKind, answer: &V1Response) -> Refusal {
+        let refusal = refusal::of_write(self.resource(), on, answer);
         match refusal {
             Refusal::Forbidden { .. } => self.by_new_card(refusal).await,
             Refusal::NotFound { .. } => {
                 if let Ok(id) = self.pk() {
-                    self.doubt_kept(resource, id);
+                    self.doubt_kept(id);
                 }
                 refusal
             }
@@ -274,13 +246,8 @@ impl Job {
 
     /// Stores the overlay values of a write, each with the value that v1 shows now, and deletes overlay values of
     /// fields that v1 has stored itself.
-    pub(in crate::run) async fn keep(
-        &self,
-        resource: &Resource,
-        id: Uuid,
-        written: &Outgoing,
-        v1: &Members,
-    ) -> Result<(), Refusal> {
+    pub(in crate::run) async fn keep(&self, id: Uuid, written: &Outgoing, v1: &Members) -> Result<(), Refusal> {
+        let resource = self.resource();
         let value = |(name, value): (&String, &Value)| {
             let field = resource.field(name).filter(|field| field.spec.keep != Keep::V1)?;
             let seen = v1.get(field.spec.v1.as_deref()?).cloned().unwrap_or_default();
@@ -303,12 +270,8 @@ impl Job {
     }
 
     /// Translates v1's members into the record after a write.
-    pub(in crate::run) async fn translate_written(
-        &self,
-        resource: &Resource,
-        v1: &Members,
-    ) -> Result<Held, Refusal> {
-        self.translate_record(resource, &json(v1)).await
+    pub(in crate::run) async fn translate_written(&self, v1: &Members) -> Result<Held, Refusal> {
+        self.translate_record(&json(v1)).await
     }
 }
 

@@ -29,10 +29,10 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let now = Timestamp::now();
     let today = now.to_zoned(TimeZone::UTC).date().to_string();
     let body = Map::from_iter([("archived_at".to_owned(), Value::String(today))]);
-    let mut item = match job.patch(job.resource(), id, &body).await {
+    let mut item = match job.patch(id, &body).await {
         Ok(answer) => job.item_from(&answer).unwrap_or_else(|_| live.clone()),
         // v1 does not show an archived item (trap 53, `archived_get`), and the item was live a moment ago.
-        Err(doubt @ Refusal::OutcomeUnknown { .. }) => match job.is_gone(job.resource(), id).await {
+        Err(doubt @ Refusal::OutcomeUnknown { .. }) => match job.is_gone(id).await {
             Ok(true) => live.clone(),
             _ => return Err(doubt),
         },
@@ -78,7 +78,7 @@ pub(in crate::run) async fn unarchive_item(job: &InProject<'_>) -> Result<Reply,
 
 async fn unarchived_item(job: &InProject<'_>) -> Result<Item, Refusal> {
     let body = Map::from_iter([("archived_at".to_owned(), Value::Null)]);
-    let answer = job.patch(job.resource(), job.pk()?, &body).await?;
+    let answer = job.patch(job.pk()?, &body).await?;
     let item = job.item_after(job.pk()?, &answer).await?;
     if item.is_draft || !unlisted_states::is_shown(job, &item).await? {
         // v1 has changed nothing.

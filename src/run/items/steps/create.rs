@@ -70,10 +70,9 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
 }
 
 async fn post(job: &InProject<'_>, given: &Given, body: &Members) -> Result<Uuid, Refusal> {
-    let resource = job.resource();
-    let answer = job.post_raw(resource, body).await?;
+    let answer = job.post_raw(body).await?;
     if !answer.is_success() {
-        let refusal = job.refusal_of_write(resource, WriteKind::Create, &answer).await;
+        let refusal = job.refusal_of_write(WriteKind::Create, &answer).await;
         return Err(work_items_write::refusal(given, refusal));
     }
     id_of(&members(&answer)?)
@@ -111,7 +110,7 @@ async fn make<'j>(
         Some(Value::String(_)) => format!("{}&expand=estimate_point", work_items::WHOLE),
         _ => work_items::WHOLE.to_owned(),
     };
-    let mut stored = job.read_created(resource, id, &query).await.map_err(|refusal| {
+    let mut stored = job.read_created(id, &query).await.map_err(|refusal| {
         let what = format!("The service behind told the id {id} for the new work item, but did not show the item.");
         let timed_out = refusal.status() == 504;
         Doubt { timed_out, ..Doubt::answered(what, format!("{refusal:?}")) }.refusal()
@@ -139,7 +138,7 @@ async fn correct_or_take_back(
     let nobody = body.get("assignees").and_then(Value::as_array).is_some_and(Vec::is_empty);
     if checked.lost == ["assignee_ids"] && nobody && job.is_made_since(&stored, began - CLOCKS) {
         let body = Map::from_iter([("assignees".to_owned(), Value::Array(Vec::new()))]);
-        return job.patch(resource, id, &body).await.map_err(created_but(id));
+        return job.patch(id, &body).await.map_err(created_but(id));
     }
     if let Some(errors) = work_items_write::dropped_sets(resource, given, body, &stored, &checked.lost)
         && job.is_made_since(&stored, began - CLOCKS)
@@ -152,7 +151,7 @@ async fn correct_or_take_back(
 
 /// Deletes the new item and refuses the request, so that nothing of it is left.
 async fn take_back(job: &InProject<'_>, id: Uuid, errors: Vec<FieldError>) -> Refusal {
-    match job.delete(job.resource(), id, true).await {
+    match job.delete(id, true).await {
         Ok(()) => {
             job.item_gone(id);
             // Otherwise the stored values would be the record of an item that v1 does not show.

@@ -47,7 +47,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         }
     }
     let begun = WriteUnderWay::delete(job, id, recorded.knows(id)).await?;
-    if let Err(refusal) = job.delete(job.resource(), id, true).await {
+    if let Err(refusal) = job.delete(id, true).await {
         begun.settle_failed(job, &refusal).await;
         return Err(half_deleted("item", detached)(refusal));
     }
@@ -64,7 +64,7 @@ fn may_delete(job: &InProject<'_>, item: &Item) -> Result<bool, Refusal> {
 
 async fn detach(job: &InProject<'_>, child: Uuid) -> Result<(), Refusal> {
     let body = Map::from_iter([("parent".to_owned(), Value::Null)]);
-    match job.patch(job.resource(), child, &body).await {
+    match job.patch(child, &body).await {
         Ok(answer) => {
             job.item_changed(&job.item_after(child, &answer).await?);
             Ok(())

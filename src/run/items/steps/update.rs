@@ -105,9 +105,9 @@ async fn patch(
     (begun, is_deciding): (WriteUnderWay, bool),
 ) -> Result<Item, Refusal> {
     let (resource, id) = (job.resource(), stored.id);
-    let answered = match job.patch_raw(resource, id, body).await {
+    let answered = match job.patch_raw(id, body).await {
         Ok(answer) if !answer.is_success() => {
-            let refusal = job.refusal_of_write(resource, WriteKind::Update, &answer).await;
+            let refusal = job.refusal_of_write(WriteKind::Update, &answer).await;
             Err(work_items_write::refusal_of_update(given, stored, refusal))
         }
         answered => answered,
@@ -163,7 +163,7 @@ async fn put_back(
     let errors = work_items_write::dropped_sets(resource, given, sent, shown, &checked.lost)?;
     let before = job.with_live_labels(before.clone()).await.ok()?;
     let body = work_items_write::undoing(sent, &before)?;
-    let undone = match job.patch(resource, before.id, &body).await {
+    let undone = match job.patch(before.id, &body).await {
         Ok(answer) => job.item_after(before.id, &answer).await,
         Err(cause) => Err(cause),
     };
