@@ -281,7 +281,7 @@ async fn read(job: &InProject<'_>, id: Uuid, child: Uuid) -> Result<Value, Refus
             if let Some((name, number)) = job.runner.store.archived_names(job.card.id, &[id]).await?.get(&id) {
                 return Ok(parent(id, name, *number));
             }
-            let child = job.read_record_fields(job.work_items()?, child, CHILD).await?;
+            let child = job.read_record_fields(child, CHILD).await?;
             let row = Row::deserialize(&child).map_err(Refusal::internal)?;
             Ok(row.hidden_parent().map(|(_, value)| value).unwrap_or_default())
         }

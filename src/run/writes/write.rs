@@ -103,36 +103,30 @@ impl Job {
 
     /// Sends a GET of one record.
     pub(in crate::run) async fn read_record(&self, id: Uuid) -> Result<Members, Refusal> {
-        self.read_record_fields(self.resource(), id, "").await
+        self.read_record_fields(id, "").await
     }
 
     /// Like [`Job::read_record`], but reads only the fields that `query` (`fields=…`) names.
-    pub(in crate::run) async fn read_record_fields(
-        &self,
-        resource: &Resource,
-        id: Uuid,
-        query: &str,
-    ) -> Result<Members, Refusal> {
-        shown_record(&self.get_record(resource, id, query).await?, id)
+    pub(in crate::run) async fn read_record_fields(&self, id: Uuid, query: &str) -> Result<Members, Refusal> {
+        shown_record(&self.get_record(id, query).await?, id)
     }
 
     /// Like [`Job::read_record_fields`], for a record that v1 has just created: only this shows the stored record
     /// (trap 20, `items_create_minimal`). A v1 that reads from a replica of its database does not show the record for a
     /// moment; so a 404 is followed by further reads.
     pub(in crate::run) async fn read_created(&self, id: Uuid, query: &str) -> Result<Members, Refusal> {
-        let resource = self.resource();
         for pause in UNTIL_SHOWN {
-            let answer = self.get_record(resource, id, query).await?;
+            let answer = self.get_record(id, query).await?;
             if answer.status != 404 || self.call.ctx.remaining() <= pause {
                 return shown_record(&answer, id);
             }
             tokio::time::sleep(pause).await;
         }
-        self.read_record_fields(resource, id, query).await
+        self.read_record_fields(id, query).await
     }
 
-    async fn get_record(&self, resource: &Resource, id: Uuid, query: &str) -> Result<V1Response, Refusal> {
-        let request = V1Request::get(self.record_path(resource, id)?, query);
+    async fn get_record(&self, id: Uuid, query: &str) -> Result<V1Response, Refusal> {
+        let request = V1Request::get(self.record_path(self.resource(), id)?, query);
         let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await;
         answer.map_err(|refusal| self.noting_lost_key(refusal))
     }
