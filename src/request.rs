@@ -23,7 +23,7 @@ use crate::run::{Call, Job, Runner};
 use crate::settings::Mode;
 use crate::shadow::Again;
 use crate::usage::{Usage, beginning};
-use crate::v2::{Demand, IfNoneMatch, Parameters, Reply};
+use crate::v2::{Demand, NamedVersions, Parameters, Reply};
 pub(crate) use beside::Beside;
 use beside::Route;
 use bytes::Bytes;
@@ -373,12 +373,12 @@ fn condition(plan: &Plan, operation: &Operation, head: &Parts) -> Option<Result<
 }
 
 /// Returns the versions that the client says it already has.
-fn known(head: &Parts) -> Option<IfNoneMatch> {
-    IfNoneMatch::of_read(head.headers.get_all(IF_NONE_MATCH).iter().map(HeaderValue::as_bytes))
+fn known(head: &Parts) -> Option<NamedVersions> {
+    NamedVersions::of_read(head.headers.get_all(IF_NONE_MATCH).iter().map(HeaderValue::as_bytes))
 }
 
 /// Returns the reply, or 304 when the client has it already. A body that shows other records too is never a 304.
-fn unless_known(reply: Reply, known: Option<&IfNoneMatch>) -> Reply {
+fn unless_known(reply: Reply, known: Option<&NamedVersions>) -> Reply {
     let has = |version: &String| known.is_some_and(|known| known.has(version));
     match &reply.version {
         Some(version) if !reply.shows_others && has(version) => Reply { status: 304, body: None, ..reply },
