@@ -92,7 +92,7 @@ impl Packed {
     }
 
     fn items(&self) -> Vec<Item> {
-        self.0.by_id().map(|slot| self.0.item(slot)).collect()
+        self.0.items().collect()
     }
 }
 
