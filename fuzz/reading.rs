@@ -16,10 +16,9 @@ use causeway::store::KeptAnswer;
 use causeway::translate::work_items;
 use causeway::translate::work_items_text::{self, CustomFields};
 use causeway::translate::{Held, ReadShape, html, incoming};
-use causeway::v2::IfMatch;
 use causeway::v2::cursor::{Cursor, MAX_TOKEN};
 use causeway::v2::query::{PageCall, read_list, read_single};
-use causeway::v2::{Parameters, Reply, body};
+use causeway::v2::{NamedVersions, Parameters, Reply, body};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -254,15 +253,15 @@ pub fn idempotency_record(data: &[u8]) {
         Ok(Some(_)) => assert!(data.split(|byte| *byte == b'\n').any(|line| !line.is_empty())),
         Err(refusal) => is_small(&refusal),
     }
-    match IfMatch::read(data.split(|byte| *byte == b'\n')) {
+    match NamedVersions::if_match(data.split(|byte| *byte == b'\n')) {
         Err(refusal) => is_small(&refusal),
         Ok(None) => panic!("a header that was sent demands something"),
-        Ok(Some(IfMatch::Any)) => assert_eq!(data.trim_ascii(), b"*"),
-        Ok(Some(demand @ IfMatch::OneOf(_))) => {
-            let IfMatch::OneOf(tags) = &demand else { return };
-            assert!(tags.iter().all(|tag| demand.holds(Some(tag))) && !demand.holds(None));
-            let again = IfMatch::read(std::iter::once(tags.join(" , ").as_bytes()));
-            assert!(tags.is_empty() || again == Ok(Some(demand)), "{data:?}");
+        Ok(Some(NamedVersions::Any)) => assert_eq!(data.trim_ascii(), b"*"),
+        Ok(Some(NamedVersions::OneOf(tags))) => {
+            let again = NamedVersions::if_match(std::iter::once(tags.join(" , ").as_bytes()));
+            let named = NamedVersions::OneOf(tags.clone());
+            assert!(tags.iter().all(|tag| tag.contains('.') || named.has(tag)));
+            assert!(tags.is_empty() || again == Ok(Some(named)), "{data:?}");
         }
     }
 }

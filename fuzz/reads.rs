@@ -6,10 +6,9 @@ use crate::reading::{PLAN, TRANSLATED, chosen, headers};
 use causeway::idempotency::{Key, answer};
 use causeway::plan::{BodyRule, Operation, Rows};
 use causeway::translate::{ReadShape, html, work_items};
-use causeway::v2::IfMatch;
 use causeway::v2::cursor::Cursor;
 use causeway::v2::query::{read_list, read_single};
-use causeway::v2::{Parameters, body};
+use causeway::v2::{NamedVersions, Parameters, body};
 use std::hint::black_box;
 
 /// A query string.
@@ -66,5 +65,5 @@ pub fn idempotency_record(data: &[u8]) {
     }
     let headers = headers("idempotency-key", data);
     let _ = black_box(Key::read(&headers));
-    let _ = black_box(IfMatch::read(data.split(|byte| *byte == b'\n')));
+    let _ = black_box(NamedVersions::if_match(data.split(|byte| *byte == b'\n')));
 }

@@ -23,7 +23,7 @@ use crate::run::{Call, Job, Runner};
 use crate::settings::Mode;
 use crate::shadow::Again;
 use crate::usage::{Usage, beginning};
-use crate::v2::{Demand, IfNoneMatch, Parameters, Reply};
+use crate::v2::{Demand, NamedVersions, Parameters, Reply};
 pub(crate) use beside::Beside;
 use beside::Route;
 use bytes::Bytes;
@@ -204,7 +204,7 @@ impl V2 {
         }
         let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
         let content_type = head.headers.get(CONTENT_TYPE).map(text);
-        let known = IfNoneMatch::of_read(head.headers.get_all(IF_NONE_MATCH).iter().map(HeaderValue::as_bytes));
+        let known = NamedVersions::of_read(head.headers.get_all(IF_NONE_MATCH).iter().map(HeaderValue::as_bytes));
         // Reads leave no trace that names it.
         let origin = if operation.method.writes() { origin(head) } else { Origin::default() };
         let call = Call {
@@ -373,7 +373,7 @@ fn condition(plan: &Plan, operation: &Operation, head: &Parts) -> Option<Result<
 }
 
 /// Returns the reply, or 304 when the client has it already. A body that shows other records too is never a 304.
-fn unless_known(reply: Reply, known: Option<&IfNoneMatch>) -> Reply {
+fn unless_known(reply: Reply, known: Option<&NamedVersions>) -> Reply {
     let has = |version: &String| known.is_some_and(|known| known.has(version));
     match &reply.version {
         Some(version) if !reply.shows_others && has(version) => Reply { status: 304, body: None, ..reply },

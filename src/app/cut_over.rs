@@ -78,24 +78,20 @@ impl CutOver {
         way.instance = client.instance.clone();
         way.observer = Arc::new(NativeWrites(writes));
         way.late_write = settings.store.late_write;
-        let compares = modes.any(Mode::Shadow);
-        let native = Some(Arc::new(Native::new(modes, way)));
-        if !compares {
-            compared.writer.keep(settings.native.shadow.keep);
-            return Ok(Self { native, shadow: None, work: None });
-        }
-        let (shadow, work) = Work::new(
-            Arc::clone(plan),
-            address.clone(),
-            client.instance.clone(),
-            settings.native.shadow,
-            compared.tally.clone(),
-            settings.upstream.connect_timeout,
-            settings.cache.collection.max(settings.index.freshness) + MARGIN,
-        )
-        .map_err(StartError::PassThrough)?;
+        let comparing = modes.any(Mode::Shadow).then(|| {
+            Work::new(
+                Arc::clone(plan),
+                address.clone(),
+                client.instance.clone(),
+                settings.native.shadow,
+                compared.tally.clone(),
+                settings.upstream.connect_timeout,
+                settings.cache.collection.max(settings.index.freshness) + MARGIN,
+            )
+        });
+        let (shadow, work) = comparing.transpose().map_err(StartError::PassThrough)?.unzip();
         compared.writer.keep(settings.native.shadow.keep);
-        Ok(Self { native, shadow: Some(shadow), work: Some(work) })
+        Ok(Self { native: Some(Arc::new(Native::new(modes, way))), shadow, work })
     }
 
     /// Starts to compare answers. The task ends by itself when the services that offer answers are gone.

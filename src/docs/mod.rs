@@ -8,14 +8,14 @@
 //! People without a key log in with OAuth: `login.json` names the client that an operator has registered for the page.
 //! This client is public and has the address of `oauth2-redirect.html` below the page.
 //!
-//! May use: `context`, `describe`, `edge`, `oauth`, `refusal`, `v2::IfNoneMatch`.
+//! May use: `context`, `describe`, `edge`, `oauth`, `refusal`, `v2::NamedVersions`.
 
 use crate::context::Context;
 use crate::describe::openapi::{Document, Format};
 use crate::edge::{Body, Pages, PublicBase, empty, full};
 use crate::oauth::OAuth;
 use crate::refusal::Refusal;
-use crate::v2::IfNoneMatch;
+use crate::v2::NamedVersions;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::header::{
@@ -81,7 +81,7 @@ impl DocsPage {
     fn shown(&self, request: &Request<()>) -> Result<Response<Body>, Refusal> {
         let part = self.part(request)?;
         let known =
-            IfNoneMatch::of_read(request.headers().get_all(IF_NONE_MATCH).iter().map(HeaderValue::as_bytes));
+            NamedVersions::of_read(request.headers().get_all(IF_NONE_MATCH).iter().map(HeaderValue::as_bytes));
         let known = known.is_some_and(|known| known.has(&part.tag));
         let mut response = Response::new(if known { empty() } else { full(part.bytes) });
         if known {

@@ -7,7 +7,7 @@
 use crate::describe::openapi::{Document, Format};
 use crate::edge::{PublicBase, weight};
 use crate::refusal::Refusal;
-use crate::v2::{IfNoneMatch, Reply};
+use crate::v2::{NamedVersions, Reply};
 use http::HeaderValue;
 use http::header::{ACCEPT, IF_NONE_MATCH};
 use http::request::Parts;
@@ -26,7 +26,7 @@ pub(super) fn answer(document: &Document, head: &Parts) -> Result<Reply, Refusal
     let accept: Vec<&str> = head.headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
     let format = if prefers_yaml(&accept.join(",")) { Format::Yaml } else { Format::Json };
     let tag = document.tag(format, base);
-    let known = IfNoneMatch::of_read(head.headers.get_all(IF_NONE_MATCH).iter().map(HeaderValue::as_bytes));
+    let known = NamedVersions::of_read(head.headers.get_all(IF_NONE_MATCH).iter().map(HeaderValue::as_bytes));
     if known.is_some_and(|known| known.has(&tag)) {
         return Ok(Reply { fixed: true, ..Reply::not_modified(tag) });
     }

@@ -26,7 +26,7 @@ use http::header::{CONNECTION, HeaderValue};
 use http::uri::Scheme;
 use http::{Request, Response};
 use hyper::body::{Body, Incoming};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::HttpsConnectorBuilder;
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -65,7 +65,7 @@ pub struct HopSettings {
 }
 
 /// Connections of one thread.
-type Connections<B> = legacy::Client<InTime<HttpsConnector<TcpConnector>>, B>;
+type Connections<B> = legacy::Client<InTime, B>;
 
 /// Connections to the servers of one scheme; cheap to clone, all clones share them. Each thread that carries clients
 /// has its own connections (`worker`); all other threads share one set.

@@ -98,7 +98,8 @@ impl Pool {
                         state.waiting -= 1;
                         let place = self.take(&mut state, asker);
                         drop(state);
-                        waiter.done();
+                        // It was counted off above, in the same step in which it got its place.
+                        std::mem::forget(waiter);
                         // Another waiter may find a place too: two notices that nobody waits for yet count as one.
                         self.0.left.notify_one();
                         return Ok(place);
@@ -170,24 +171,18 @@ impl Inner {
 }
 
 /// A waiting caller; counted until it has a place or gives up.
-struct Waiter<'a>(Option<&'a Pool>);
+struct Waiter<'a>(&'a Pool);
 
 impl<'a> Waiter<'a> {
     fn new(pool: &'a Pool) -> Self {
         pool.state().waiting += 1;
-        Self(Some(pool))
-    }
-
-    fn done(mut self) {
-        self.0 = None;
+        Self(pool)
     }
 }
 
 impl Drop for Waiter<'_> {
     fn drop(&mut self) {
-        if let Some(pool) = self.0 {
-            pool.state().waiting -= 1;
-        }
+        self.0.state().waiting -= 1;
     }
 }
 

@@ -49,13 +49,6 @@ pub enum Kind {
     Unknown,
 }
 
-impl Kind {
-    /// Returns the name in figures, in place of an operation.
-    pub fn name(self) -> &'static str {
-        Self::VARIANTS[self as usize]
-    }
-}
-
 /// Names of the classes of statuses; the last is for clients that left before the answer.
 pub(super) const STATUSES: [&str; 5] = ["2xx", "3xx", "4xx", "5xx", "left"];
 

@@ -50,16 +50,19 @@ impl Requests {
 
     /// Counts a request that has ended, under `operation` by its position, or else under `kind`.
     pub fn add(&self, operation: Option<u16>, kind: Kind, status: Option<u16>, source: Source, took: Duration) {
-        let known = operation.map(usize::from).filter(|operation| *operation < self.operations.len());
-        let row = known.unwrap_or(self.operations.len() + kind as usize);
+        let row = self.row(operation, kind);
         self.counts[row][class(status)][source as usize].add(1);
         self.took[row].add(took);
     }
 
     /// Returns the name of an operation, or of the kind when it is no operation.
     pub fn name_of(&self, operation: Option<u16>, kind: Kind) -> &str {
-        let operation = operation.and_then(|operation| self.operations.get(usize::from(operation)));
-        operation.map_or(kind.name(), |(name, _)| name)
+        self.name(self.row(operation, kind))
+    }
+
+    fn row(&self, operation: Option<u16>, kind: Kind) -> usize {
+        let known = operation.map(usize::from).filter(|operation| *operation < self.operations.len());
+        known.unwrap_or(self.operations.len() + kind as usize)
     }
 
     fn name(&self, row: usize) -> &str {

@@ -73,9 +73,9 @@ pub(super) struct Delta {
 #[derive(Serialize, Deserialize)]
 enum Answer {
     /// A page of items. `after` is the time from the start of that process's turn to the request.
-    Items { after: Duration, cut: (usize, usize), total: usize, more: bool, rows: Packed },
+    Items { after: Duration, cut: Cut, total: usize, more: bool, rows: Packed },
     /// A page of marks.
-    Marks { cut: (usize, usize), total: usize, more: bool, rows: Vec<(Uuid, Micros)> },
+    Marks { cut: Cut, total: usize, more: bool, rows: Vec<(Uuid, Micros)> },
     /// One item; no row when v1 does not show it.
     Record { id: Uuid, row: Packed },
 }
@@ -92,7 +92,7 @@ impl Packed {
     }
 
     fn items(&self) -> Vec<Item> {
-        self.0.by_id().map(|slot| self.0.item(slot)).collect()
+        self.0.items().collect()
     }
 }
 
@@ -139,7 +139,6 @@ impl<S: Source> Source for Recorder<'_, S> {
     async fn items(&self, cut: Cut) -> Result<Page<Item>, Refusal> {
         let after = (self.clock)().saturating_duration_since(self.since);
         let page = self.source.items(cut).await?;
-        let cut = (cut.number, cut.size);
         self.note(ROW * page.rows.len(), || Answer::Items {
             after,
             cut,
@@ -153,7 +152,6 @@ impl<S: Source> Source for Recorder<'_, S> {
     async fn marks(&self, cut: Cut) -> Result<Page<Mark>, Refusal> {
         let page = self.source.marks(cut).await?;
         let rows = || page.rows.iter().map(|mark| (mark.id, mark.updated_at)).collect();
-        let cut = (cut.number, cut.size);
         let answer = || Answer::Marks { cut, total: page.total, more: page.more, rows: rows() };
         self.note(ONE_MARK * page.rows.len(), answer);
         Ok(page)
@@ -243,7 +241,6 @@ impl ReplayState {
 
 impl Source for Replay {
     async fn items(&self, wanted: Cut) -> Result<Page<Item>, Refusal> {
-        let wanted = (wanted.number, wanted.size);
         let fits = |answer: &Answer| matches!(answer, Answer::Items { cut, .. } if *cut == wanted);
         match self.0.lock().take(Kind::Items, fits)? {
             Answer::Items { total, more, rows, .. } => Ok(Page { total, more, rows: rows.items() }),
@@ -252,7 +249,6 @@ impl Source for Replay {
     }
 
     async fn marks(&self, wanted: Cut) -> Result<Page<Mark>, Refusal> {
-        let wanted = (wanted.number, wanted.size);
         let fits = |answer: &Answer| matches!(answer, Answer::Marks { cut, .. } if *cut == wanted);
         match self.0.lock().take(Kind::Marks, fits)? {
             Answer::Marks { total, more, rows, .. } => {

@@ -158,8 +158,7 @@ impl Index {
 
     /// Returns all items, by id.
     pub fn items(&self) -> impl Iterator<Item = Item> {
-        let rows = &self.verified.rows;
-        rows.by_id().map(|slot| rows.item(slot))
+        self.verified.rows.items()
     }
 
     /// Selects the page that `call` asks for; `columns` are the columns of its cells.

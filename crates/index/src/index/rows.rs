@@ -81,27 +81,14 @@ impl Rows {
         row.item(chunk.name(row), &self.pools)
     }
 
-    /// Position of an id among all ids, or the position where it would be.
-    #[cfg(test)]
-    pub fn position(&self, id: Uuid) -> Result<usize, usize> {
-        let rank = self.by_id.seek(|slot| self.at(slot).1.id < id);
-        if self.slot(id).is_some() { Ok(rank) } else { Err(rank) }
-    }
-
-    /// Returns the item at a position by id below [`Rows::len`].
-    #[cfg(test)]
-    pub fn item_at(&self, position: usize) -> Item {
-        self.item(self.by_id.at(position))
-    }
-
     /// Returns all rows by slot, with their chunks.
     pub fn iter(&self) -> impl Iterator<Item = (&Chunk, &Row)> {
         self.slots.iter()
     }
 
-    /// Returns all slots by id.
-    pub fn by_id(&self) -> impl Iterator<Item = u32> {
-        self.by_id.upwards(0)
+    /// Returns all items, by id.
+    pub fn items(&self) -> impl Iterator<Item = Item> {
+        self.by_id.upwards(0).map(|slot| self.item(slot))
     }
 
     /// Returns all slots in an order. The first use sorts them.

@@ -7,7 +7,7 @@ use crate::refusal::Refusal;
 use crate::translate::work_items::{self, Item};
 use crate::units::now_micros;
 use crate::v2::time::Micros;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::future::Future;
 use uuid::Uuid;
 
@@ -48,7 +48,7 @@ pub(super) struct Mark {
 }
 
 /// Number and size of a page; pages count from 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Cut {
     pub number: usize,
     pub size: usize,

@@ -13,6 +13,7 @@ mod work;
 
 pub use limits::MAX_BYTES;
 pub use plain::strip;
+pub use work::steps;
 
 use ammonia::Builder;
 use limits::{check, depth};
@@ -72,19 +73,10 @@ pub fn readable(stored: &str) -> Option<String> {
     sanitise(stored).ok().filter(|clean| !clean.trim().is_empty())
 }
 
-/// Returns the number of steps that the parser takes to read `html`. Steps of short texts are not counted, because they
-/// are few.
-///
-/// # Errors
-/// The end of a sentence when reading would take more steps than the length allows.
-pub fn steps(html: &str) -> Result<usize, &'static str> {
-    work::steps(html)
-}
-
 /// Sanitises once, at a cost that grows linearly with the length of `html`.
 fn pass(html: &str) -> Result<String, String> {
-    work::steps(html).map_err(|why| format!("cannot be sanitised: it {why}"))?;
     let refused = |why: &str| format!("cannot be sanitised: it {why}");
+    steps(html).map_err(refused)?;
     let broken = breaks::put(html).map_err(refused)?;
     broken.take_out(CLEANER.clean(&broken.text).to_string()).map_err(refused)
 }

@@ -18,10 +18,6 @@ impl Members<'_> {
         json(self.out, value);
     }
 
-    pub(super) fn text(&mut self, key: &str, text: &str) {
-        self.json(key, text);
-    }
-
     /// Writes a text that needs no escaping.
     pub(super) fn plain(&mut self, key: &str, text: &str) {
         self.out.extend_from_slice(key.as_bytes());
@@ -64,7 +60,7 @@ impl Members<'_> {
 
     /// Writes the key that people use: `WEB-7`.
     pub(super) fn identifier(&mut self, key: &str, project: &str, number: i64) {
-        self.text(key, project);
+        self.json(key, project);
         // The closing quotation mark comes after the number.
         self.out.pop();
         self.out.push(b'-');

@@ -78,7 +78,7 @@ pub fn write(
 ) {
     let mut to = Members { out };
     to.id("{\"id\":", item.id);
-    to.text(key!("name"), &item.name);
+    to.json(key!("name"), &item.name);
     to.identifier(key!("identifier"), project, item.sequence_id);
     to.json(key!("sequence_id"), &item.sequence_id);
     to.plain(key!("priority"), item.priority.as_str());

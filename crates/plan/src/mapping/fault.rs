@@ -46,13 +46,6 @@ impl Faults {
         self.add(trail, format!("line {line}: {}", error.message().trim()));
     }
 
-    /// Returns the faults by file, files in alphabetical order; within a file in the order they were found.
-    fn by_file(&self) -> Vec<&Fault> {
-        let mut faults: Vec<&Fault> = self.0.iter().collect();
-        faults.sort_by(|a, b| a.trail.file_name().cmp(b.trail.file_name()));
-        faults
-    }
-
     /// Checks whether there is no fault.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -65,8 +58,11 @@ impl Faults {
 }
 
 impl fmt::Display for Faults {
+    /// Writes the faults by file, files in alphabetical order; within a file in the order they were found.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, fault) in self.by_file().into_iter().enumerate() {
+        let mut faults: Vec<&Fault> = self.0.iter().collect();
+        faults.sort_by(|a, b| a.trail.file_name().cmp(b.trail.file_name()));
+        for (index, fault) in faults.into_iter().enumerate() {
             if index > 0 {
                 f.write_str("\n")?;
             }

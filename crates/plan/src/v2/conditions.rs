@@ -5,66 +5,36 @@
 use super::tag::plain;
 use crate::refusal::Refusal;
 
-/// The condition of `If-Match`.
+/// The versions that a header names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum IfMatch {
-    /// `*`: the record must exist.
+pub enum NamedVersions {
+    /// `*`: any version.
     Any,
-    /// The record must have one of these tags, quotes included. Weak tags are left out, because they never match.
+    /// The versions with these tags, quotes included.
     OneOf(Vec<String>),
 }
 
-impl IfMatch {
-    /// Reads all values of the header; `None` when it was not sent.
+impl NamedVersions {
+    /// Reads all values of `If-Match`, without weak tags, because they never match; `None` when it was not sent.
     ///
     /// # Errors
     /// `validation_error` for anything but `*` or a list of entity tags.
-    pub fn read<'v>(values: impl Iterator<Item = &'v [u8]>) -> Result<Option<Self>, Refusal> {
-        Ok(read("If-Match", values)?.map(|named| match named {
-            NamedTags::Star => Self::Any,
-            NamedTags::Tags(tags) => {
-                Self::OneOf(tags.into_iter().filter(|tag| !tag.weak).map(|tag| tag.text).collect())
-            }
-        }))
+    pub fn if_match<'v>(values: impl Iterator<Item = &'v [u8]>) -> Result<Option<Self>, Refusal> {
+        read("If-Match", values, |tag| !tag.weak)
     }
 
-    /// Checks whether a record of this version meets the condition. An unknown version meets only `*`.
-    pub fn holds(&self, version: Option<&str>) -> bool {
-        match self {
-            Self::Any => true,
-            // A client that sends the tag of a compressed form has read the record too.
-            Self::OneOf(tags) => version.is_some_and(|version| tags.iter().any(|tag| plain(tag) == version)),
-        }
-    }
-}
-
-/// The versions that a client already has, as `If-None-Match` names them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum IfNoneMatch {
-    /// `*`: any version.
-    Any,
-    /// The versions with these tags, quotes included. Weak tags are included: they compare like strong ones.
-    OneOf(Vec<String>),
-}
-
-impl IfNoneMatch {
-    /// Reads all values of the header; `None` when it was not sent.
-    ///
-    /// # Errors
-    /// As [`IfMatch::read`].
-    pub fn read<'v>(values: impl Iterator<Item = &'v [u8]>) -> Result<Option<Self>, Refusal> {
-        Ok(read("If-None-Match", values)?.map(|named| match named {
-            NamedTags::Star => Self::Any,
-            NamedTags::Tags(tags) => Self::OneOf(tags.into_iter().map(|tag| tag.text).collect()),
-        }))
+    /// Reads all values of `If-None-Match`, with weak tags: they compare like strong ones.
+    fn if_none_match<'v>(values: impl Iterator<Item = &'v [u8]>) -> Result<Option<Self>, Refusal> {
+        read("If-None-Match", values, |_| true)
     }
 
-    /// Reads the versions that the client of a read has. A read with an invalid header is answered in full.
+    /// Reads the versions in `If-None-Match` that the client of a read has. A read with an invalid header is answered
+    /// in full.
     pub fn of_read<'v>(values: impl Iterator<Item = &'v [u8]>) -> Option<Self> {
-        Self::read(values).ok().flatten()
+        Self::if_none_match(values).ok().flatten()
     }
 
-    /// Checks whether the client has this version, in its plain form or a compressed form.
+    /// Checks whether it names this version. A client that sends the tag of a compressed form has read the record too.
     pub fn has(&self, version: &str) -> bool {
         match self {
             Self::Any => true,
@@ -76,38 +46,33 @@ impl IfNoneMatch {
 /// The conditions of a write on the version of the record that it changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Demand {
-    is: Option<IfMatch>,
-    is_not: Option<IfNoneMatch>,
+    is: Option<NamedVersions>,
+    is_not: Option<NamedVersions>,
 }
 
 impl Demand {
     /// Reads all values of `If-Match` and of `If-None-Match`; `None` when neither was sent.
     ///
     /// # Errors
-    /// As [`IfMatch::read`].
+    /// As [`NamedVersions::if_match`].
     pub fn read<'v>(
         is: impl Iterator<Item = &'v [u8]>,
         is_not: impl Iterator<Item = &'v [u8]>,
     ) -> Result<Option<Self>, Refusal> {
-        let demand = Self { is: IfMatch::read(is)?, is_not: IfNoneMatch::read(is_not)? };
+        let demand = Self { is: NamedVersions::if_match(is)?, is_not: NamedVersions::if_none_match(is_not)? };
         Ok(Some(demand).filter(|demand| demand.is.is_some() || demand.is_not.is_some()))
     }
 
     /// Returns the header whose condition a record of this version does not meet. An unknown version meets only
     /// `If-Match: *`.
     pub fn unmet(&self, version: Option<&str>) -> Option<&'static str> {
-        if self.is.as_ref().is_some_and(|is| !is.holds(version)) {
+        let holds = |is: &NamedVersions| version.map_or(*is == NamedVersions::Any, |version| is.has(version));
+        if !self.is.as_ref().is_none_or(holds) {
             return Some("If-Match");
         }
-        let has = |is_not: &IfNoneMatch| version.is_none_or(|version| is_not.has(version));
+        let has = |is_not: &NamedVersions| version.is_none_or(|version| is_not.has(version));
         self.is_not.as_ref().is_some_and(has).then_some("If-None-Match")
     }
-}
-
-/// The tags that a header names.
-enum NamedTags {
-    Star,
-    Tags(Vec<Tag>),
 }
 
 /// An entity tag, quotes included.
@@ -116,18 +81,22 @@ struct Tag {
     text: String,
 }
 
-/// Reads the values of the header `name`; `None` when it was not sent.
-fn read<'v>(name: &str, values: impl Iterator<Item = &'v [u8]>) -> Result<Option<NamedTags>, Refusal> {
+/// Reads the values of the header `name`; `None` when it was not sent. Only tags for which `counts` holds are kept.
+fn read<'v>(
+    name: &str,
+    values: impl Iterator<Item = &'v [u8]>,
+    counts: fn(&Tag) -> bool,
+) -> Result<Option<NamedVersions>, Refusal> {
     let lines: Vec<&[u8]> = values.collect();
     if lines.is_empty() {
         return Ok(None);
     }
     let text = lines.join(&b", "[..]);
     if text.trim_ascii() == b"*" {
-        return Ok(Some(NamedTags::Star));
+        return Ok(Some(NamedVersions::Any));
     }
     match tags(&text) {
-        Some(tags) => Ok(Some(NamedTags::Tags(tags))),
+        Some(tags) => Ok(Some(NamedVersions::OneOf(tags.into_iter().filter(counts).map(|tag| tag.text).collect()))),
         None => Err(Refusal::field(name, "is neither * nor a list of entity tags such as \"abc\"")),
     }
 }
@@ -164,17 +133,22 @@ fn tags(mut text: &[u8]) -> Option<Vec<Tag>> {
 mod tests {
     use super::*;
 
-    fn read(values: &[&str]) -> Result<Option<IfMatch>, Refusal> {
-        IfMatch::read(values.iter().map(|value| value.as_bytes()))
+    fn read(values: &[&str]) -> Result<Option<NamedVersions>, Refusal> {
+        NamedVersions::if_match(values.iter().map(|value| value.as_bytes()))
+    }
+
+    fn meets(value: &str, version: Option<&str>) -> bool {
+        let demand = Demand::read([value.as_bytes()].into_iter(), std::iter::empty());
+        demand.unwrap().expect("a demand").unmet(version).is_none()
     }
 
     #[test]
     fn demands_are_read_as_the_standard_has_them() {
         assert_eq!(read(&[]).unwrap(), None);
-        assert_eq!(read(&[" * "]).unwrap(), Some(IfMatch::Any));
+        assert_eq!(read(&[" * "]).unwrap(), Some(NamedVersions::Any));
         let tags = |values: &[&str]| match read(values).unwrap().unwrap() {
-            IfMatch::OneOf(tags) => tags,
-            IfMatch::Any => panic!("not any"),
+            NamedVersions::OneOf(tags) => tags,
+            NamedVersions::Any => panic!("not any"),
         };
         assert_eq!(tags(&["\"a\""]), ["\"a\""]);
         assert_eq!(tags(&["\"a\" ,, \"b,c\"", "\"\""]), ["\"a\"", "\"b,c\"", "\"\""]);
@@ -190,15 +164,15 @@ mod tests {
     #[test]
     fn a_client_has_the_versions_that_it_names() {
         let has = |value: &str, version: &str| {
-            IfNoneMatch::read([value.as_bytes()].into_iter()).unwrap().unwrap().has(version)
+            NamedVersions::if_none_match([value.as_bytes()].into_iter()).unwrap().unwrap().has(version)
         };
         assert!(has("\"a\", W/\"b\"", "\"b\"") && has("*", "\"b\"") && has("\"b\"", "\"b\""));
         assert!(!has("\"a\"", "\"b\"") && !has("\"a,*,b\"", "\"b\""), "a star inside a tag is none");
         assert!(has("\"b\", \"a.zstd\"", "\"a\"") && has("W/\"a.gzip\"", "\"a\""));
         assert!(!has("\"a.br\"", "\"a\"") && !has("\"b.gzip\"", "\"a\""));
-        assert_eq!(IfNoneMatch::read(std::iter::empty()).unwrap(), None);
+        assert_eq!(NamedVersions::if_none_match(std::iter::empty()).unwrap(), None);
         for wrong in ["", "a", "*, \"a\"", "\"a\" \"b\""] {
-            assert!(IfNoneMatch::read([wrong.as_bytes()].into_iter()).is_err(), "{wrong}");
+            assert!(NamedVersions::if_none_match([wrong.as_bytes()].into_iter()).is_err(), "{wrong}");
         }
     }
 
@@ -220,15 +194,15 @@ mod tests {
 
     #[test]
     fn the_tag_of_a_coded_form_stands_for_the_record_too() {
-        assert!(read(&["\"a.gzip\""]).unwrap().unwrap().holds(Some("\"a\"")));
-        assert!(!read(&["\"a.gzip\""]).unwrap().unwrap().holds(Some("\"b\"")));
+        assert!(meets("\"a.gzip\"", Some("\"a\"")));
+        assert!(!meets("\"a.gzip\"", Some("\"b\"")));
     }
 
     #[test]
     fn a_version_that_is_not_known_matches_nothing_but_the_star() {
-        let one = read(&["\"a\""]).unwrap().unwrap();
-        assert!(one.holds(Some("\"a\"")) && !one.holds(Some("\"b\"")) && !one.holds(None));
-        assert!(IfMatch::Any.holds(None));
-        assert!(!read(&["W/\"a\""]).unwrap().unwrap().holds(Some("\"a\"")));
+        let one = |version| meets("\"a\"", version);
+        assert!(one(Some("\"a\"")) && !one(Some("\"b\"")) && !one(None));
+        assert!(meets("*", None));
+        assert!(!meets("W/\"a\"", Some("\"a\"")));
     }
 }

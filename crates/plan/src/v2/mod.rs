@@ -17,7 +17,7 @@ pub mod tag;
 pub mod time;
 pub mod value;
 
-pub use conditions::{Demand, IfMatch, IfNoneMatch};
+pub use conditions::{Demand, NamedVersions};
 pub use parameters::Parameters;
 pub use record::{Cell, Record};
 pub use reply::Reply;

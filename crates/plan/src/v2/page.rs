@@ -77,36 +77,25 @@ pub fn order(a: &Record, b: &Record, by: &OrderBy) -> Ordering {
     if by.descending { ascending.reverse() } else { ascending }
 }
 
-/// Closes an envelope that [`rows`] began. In the offset style `total` is the number of rows of the whole list. In the
-/// cursor style `next` is the position after which more rows follow.
-pub fn envelope(data: Vec<u8>, page: &PageCall, total: usize, next: Option<&Cursor>) -> Vec<u8> {
-    match page {
-        PageCall::Offset { offset, per_page, count } => offset_envelope(data, *offset, *per_page, total, *count),
-        PageCall::Cursor { .. } => cursor_envelope(data, next),
-    }
-}
-
-/// Closes an envelope of the offset style (O17, O18). `count` says whether the answer includes the total.
-fn offset_envelope(mut out: Vec<u8>, offset: usize, per_page: usize, total: usize, count: bool) -> Vec<u8> {
-    let end = offset.saturating_add(per_page);
-    let next = (end < total).then_some(end);
-    let previous = (offset > 0).then(|| offset.saturating_sub(per_page));
-    out.extend_from_slice(format!(",\"next\":{},\"previous\":{}", or_null(next), or_null(previous)).as_bytes());
-    if count {
-        out.extend_from_slice(format!(",\"total_count\":{total}").as_bytes());
-    }
-    out.extend_from_slice(b",\"pagination\":{\"style\":\"offset\"}}");
-    out
-}
-
-/// Closes an envelope of the cursor style. `next` is the position after which more rows follow.
-fn cursor_envelope(mut out: Vec<u8>, next: Option<&Cursor>) -> Vec<u8> {
-    let token = next.map_or_else(|| "null".to_owned(), |next| format!("\"{}\"", next.encode()));
-    let has_more = next.is_some();
-    let tail =
-        format!(",\"next_cursor\":{token},\"has_more\":{has_more},\"pagination\":{{\"style\":\"cursor\"}}}}");
-    out.extend_from_slice(tail.as_bytes());
-    out
+/// Closes an envelope that [`rows`] began (O17, O18). In the offset style `total` is the number of rows of the whole
+/// list. In the cursor style `next` is the position after which more rows follow.
+pub fn envelope(mut data: Vec<u8>, page: &PageCall, total: usize, next: Option<&Cursor>) -> Vec<u8> {
+    let tail = match page {
+        PageCall::Offset { offset, per_page, count } => {
+            let end = offset.saturating_add(*per_page);
+            let next = or_null((end < total).then_some(end));
+            let previous = or_null((*offset > 0).then(|| offset.saturating_sub(*per_page)));
+            let total = if *count { format!(",\"total_count\":{total}") } else { String::new() };
+            format!(",\"next\":{next},\"previous\":{previous}{total},\"pagination\":{{\"style\":\"offset\"}}}}")
+        }
+        PageCall::Cursor { .. } => {
+            let token = next.map_or_else(|| "null".to_owned(), |next| format!("\"{}\"", next.encode()));
+            let has_more = next.is_some();
+            format!(",\"next_cursor\":{token},\"has_more\":{has_more},\"pagination\":{{\"style\":\"cursor\"}}}}")
+        }
+    };
+    data.extend_from_slice(tail.as_bytes());
+    data
 }
 
 /// Returns the position after `row`, with its values of `keys`.

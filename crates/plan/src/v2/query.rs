@@ -139,7 +139,7 @@ pub fn read_list(
     }
     let conditions = reader.conditions();
     let search = reader.search();
-    let expand = reader.expand();
+    let expand = read_expand(operation, parameters, &mut reader.errors);
     let order = reader.order();
     let page = reader.page();
     if !reader.errors.is_empty() {
@@ -283,10 +283,6 @@ impl Reader<'_> {
         }
         let cells = self.operation.search.iter().filter_map(|field| self.resource.cell_index(field)).collect();
         Some(Search { cells, needle })
-    }
-
-    fn expand(&mut self) -> Vec<usize> {
-        read_expand(self.operation, self.parameters, &mut self.errors)
     }
 
     fn order(&mut self) -> Option<OrderBy> {

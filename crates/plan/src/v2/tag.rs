@@ -44,7 +44,7 @@ pub(super) fn plain(tag: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::v2::IfMatch;
+    use crate::v2::NamedVersions;
 
     #[test]
     fn a_tag_is_strong_and_another_for_another_text() {
@@ -52,7 +52,7 @@ mod tests {
         assert!(tag.starts_with('"') && tag.ends_with('"') && tag.len() == 24, "{tag}");
         assert_eq!(tag, of(b"one"));
         assert_ne!(tag, of(b"two"));
-        assert!(IfMatch::read([tag.as_bytes()].into_iter()).unwrap().unwrap().holds(Some(&tag)));
+        assert!(NamedVersions::of_read([tag.as_bytes()].into_iter()).unwrap().has(&tag));
     }
 
     #[test]

@@ -16,19 +16,17 @@ pub fn read_filter(kind: Kind, allowed: &[String], text: &str) -> Result<Cell, S
     if !allowed.is_empty() && !allowed.iter().any(|word| word == text) {
         return Err(not_one_of(text, allowed));
     }
-    match kind {
-        Kind::Uuid => read_uuid(text).map(Cell::Id).ok_or_else(|| must_be("a UUID")),
-        Kind::Boolean => read_boolean(text).map(Cell::Bool).ok_or_else(|| must_be("true or false")),
-        Kind::Integer => read_whole(text).map(|n| Cell::Number(n as f64)).ok_or_else(|| must_be("a whole number")),
-        Kind::Number => read_number(text).map(Cell::Number).ok_or_else(|| must_be("a number")),
-        Kind::Date => time::read_date(text)
-            .map(|day| Cell::Text(day.to_string().into()))
-            .ok_or_else(|| must_be("a date, YYYY-MM-DD")),
-        Kind::DateTime => {
-            first_instant(time::read(text)).map(Cell::Instant).ok_or_else(|| must_be("an ISO 8601 timestamp"))
-        }
-        Kind::String | Kind::Email | Kind::Object | Kind::Any => Ok(Cell::Text(trimmed(text).into())),
-    }
+    let cell = match kind {
+        Kind::Uuid => read_uuid(text).map(Cell::Id),
+        Kind::Boolean => read_boolean(text).map(Cell::Bool),
+        Kind::Integer => read_whole(text).map(|n| Cell::Number(n as f64)),
+        Kind::Number => read_number(text).map(Cell::Number),
+        Kind::Date => time::read_date(text).map(|day| Cell::Text(day.to_string().into())),
+        Kind::DateTime => first_instant(time::read(text)).map(Cell::Instant),
+        Kind::String | Kind::Email | Kind::Object | Kind::Any => Some(Cell::Text(trimmed(text).into())),
+    };
+    let wanted = if kind == Kind::DateTime { "an ISO 8601 timestamp" } else { noun(kind) };
+    cell.ok_or_else(|| format!("must be {wanted}"))
 }
 
 /// Returns the error text for a word that is not in a list of words.
@@ -97,19 +95,18 @@ pub fn read_uuid(text: &str) -> Option<Uuid> {
 /// # Errors
 /// Returns a sentence for the client.
 pub fn read_json(kind: Kind, value: &Value) -> Result<Value, String> {
-    match kind {
-        Kind::Any => Ok(value.clone()),
-        Kind::Object => value.as_object().map(|_| value.clone()).ok_or_else(|| must_be("an object")),
-        Kind::Boolean => value.as_bool().map(Value::Bool).ok_or_else(|| must_be("true or false")),
-        Kind::Integer => whole(value).map(Value::from).ok_or_else(|| must_be("a whole number")),
-        Kind::Number => {
-            value.as_f64().filter(|n| n.is_finite()).map(|_| value.clone()).ok_or_else(|| must_be("a number"))
-        }
-        Kind::String | Kind::Email | Kind::Uuid | Kind::Date | Kind::DateTime => {
-            let text = value.as_str().ok_or_else(|| must_be(noun(kind)))?;
-            read_text(kind, text)
-        }
-    }
+    let read = match kind {
+        Kind::Any => Some(value.clone()),
+        Kind::Object => value.as_object().map(|_| value.clone()),
+        Kind::Boolean => value.as_bool().map(Value::Bool),
+        Kind::Integer => whole(value).map(Value::from),
+        Kind::Number => value.as_f64().filter(|n| n.is_finite()).map(|_| value.clone()),
+        Kind::String | Kind::Email | Kind::Uuid | Kind::Date | Kind::DateTime => match value.as_str() {
+            Some(text) if text.contains('\0') => return Err("must not contain NUL characters".into()),
+            text => text.and_then(|text| read_text(kind, text)),
+        },
+    };
+    read.ok_or_else(|| format!("must be {}", noun(kind)))
 }
 
 /// Reads a whole number, also one with a fraction of zero: JSON Schema makes no difference.
@@ -120,18 +117,15 @@ fn whole(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_f64().filter(exact).map(|float| float as i64))
 }
 
-fn read_text(kind: Kind, text: &str) -> Result<Value, String> {
-    if text.contains('\0') {
-        return Err("must not contain NUL characters".into());
-    }
+fn read_text(kind: Kind, text: &str) -> Option<Value> {
     let valid = match kind {
-        Kind::Uuid => return read_uuid(text).map(|id| id.to_string().into()).ok_or_else(|| must_be("a UUID")),
+        Kind::Uuid => return read_uuid(text).map(|id| id.to_string().into()),
         Kind::Date => time::read_date(text).is_some(),
         Kind::DateTime => time::read(text).is_some(),
         Kind::Email => text.split_once('@').is_some_and(|(who, host)| !who.is_empty() && !host.is_empty()),
         _ => true,
     };
-    if valid { Ok(text.into()) } else { Err(must_be(noun(kind))) }
+    valid.then(|| text.into())
 }
 
 fn noun(kind: Kind) -> &'static str {
@@ -140,7 +134,11 @@ fn noun(kind: Kind) -> &'static str {
         Kind::Date => "a date, YYYY-MM-DD",
         Kind::DateTime => "an ISO 8601 date-time",
         Kind::Email => "an e-mail address",
-        _ => "a string",
+        Kind::Integer => "a whole number",
+        Kind::Number => "a number",
+        Kind::Boolean => "true or false",
+        Kind::Object => "an object",
+        Kind::String | Kind::Any => "a string",
     }
 }
 
@@ -158,10 +156,6 @@ pub fn small_letters(text: &str) -> String {
 /// white space to Rust.
 pub fn trimmed(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c))
-}
-
-fn must_be(what: &str) -> String {
-    format!("must be {what}")
 }
 
 fn shorten(text: &str) -> String {

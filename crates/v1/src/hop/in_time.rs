@@ -1,11 +1,10 @@
 //! Time limit for making a connection. May use: `tcp`.
 
-use super::tcp::{Tcp, read_on};
+use super::tcp::{Tcp, TcpConnector, read_on};
 use http::Uri;
-use hyper_rustls::MaybeHttpsStream;
+use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::rt::TokioIo;
 use std::error::Error;
-use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -15,21 +14,17 @@ pub(super) type BoxError = Box<dyn Error + Send + Sync>;
 
 /// A connector that fails after a time limit, TLS included.
 #[derive(Debug, Clone)]
-pub(super) struct InTime<C> {
-    pub(super) connector: C,
+pub(super) struct InTime {
+    pub(super) connector: HttpsConnector<TcpConnector>,
     pub(super) time: Duration,
     /// Whether a connection reads on after a failed write.
     pub(super) reads_on: bool,
 }
 
-impl<C> Service<Uri> for InTime<C>
-where
-    C: Service<Uri, Response = MaybeHttpsStream<TokioIo<Tcp>>, Error = BoxError>,
-    C::Future: Send + 'static,
-{
-    type Response = C::Response;
+impl Service<Uri> for InTime {
+    type Response = MaybeHttpsStream<TokioIo<Tcp>>;
     type Error = BoxError;
-    type Future = Pin<Box<dyn Future<Output = Result<C::Response, BoxError>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         self.connector.poll_ready(cx)

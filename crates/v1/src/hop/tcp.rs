@@ -11,7 +11,6 @@ use http::Uri;
 use hyper_rustls::MaybeHttpsStream;
 use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
 use hyper_util::rt::TokioIo;
-use std::future::Future;
 use std::io::{self, ErrorKind, IoSlice, Read};
 use std::mem;
 use std::pin::Pin;
@@ -27,26 +26,18 @@ pub(super) struct TcpConnector(pub(super) HttpConnector);
 impl Service<Uri> for TcpConnector {
     type Response = TokioIo<Tcp>;
     type Error = <HttpConnector as Service<Uri>>::Error;
-    type Future = Connecting;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         self.0.poll_ready(cx)
     }
 
-    fn call(&mut self, address: Uri) -> Connecting {
-        Connecting(self.0.call(address))
-    }
-}
-
-/// A connection that is being made.
-pub(super) struct Connecting(<HttpConnector as Service<Uri>>::Future);
-
-impl Future for Connecting {
-    type Output = Result<TokioIo<Tcp>, <TcpConnector as Service<Uri>>::Error>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let made = Pin::new(&mut self.0).poll(cx);
-        made.map_ok(|tcp| TokioIo::new(Tcp { state: State::Open(tcp.into_inner()), reads_on: false }))
+    fn call(&mut self, address: Uri) -> Self::Future {
+        let connecting = self.0.call(address);
+        Box::pin(async move {
+            let tcp = connecting.await?.into_inner();
+            Ok(TokioIo::new(Tcp { state: State::Open(tcp), reads_on: false }))
+        })
     }
 }
 

@@ -10,7 +10,6 @@ use super::refusals;
 use crate::json;
 use crate::refusal::Refusal;
 use http::Method;
-use serde_json::{Map, Value};
 
 /// Outcome of a write.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,15 +121,11 @@ fn success(method: &Method, answer: &V1Response) -> Result<(), String> {
     match (method, answer.status) {
         (&Method::DELETE, 204) if answer.body.is_empty() => Ok(()),
         (&Method::POST, 200 | 201) | (&Method::PATCH, 200) if answer.is_json => {
-            object(answer).map(drop).map_err(|fault| fault.to_string())
+            json::members(&answer.body).map(drop).map_err(|fault| fault.to_string())
         }
         _ if !answer.is_json => Err("something that is not JSON".into()),
         _ => Err("another form of success than v1 has".into()),
     }
-}
-
-fn object(answer: &V1Response) -> serde_json::Result<Map<String, Value>> {
-    json::members(&answer.body)
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ pub fn run<T>(future: impl Future<Output = T>) -> T {
 }
 
 pub fn content(verified: &Verified) -> Vec<Item> {
-    (0..verified.rows.len()).map(|position| verified.rows.item_at(position)).collect()
+    verified.rows.items().collect()
 }
 
 /// A write on v1. A number chooses one of the existing items.

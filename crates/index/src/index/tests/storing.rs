@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashSet};
 use uuid::Uuid;
 
 fn content(rows: &Rows) -> Vec<Item> {
-    (0..rows.len()).map(|position| rows.item_at(position)).collect()
+    rows.items().collect()
 }
 
 proptest! {
@@ -57,7 +57,7 @@ fn chunks_are_split_shared_and_made_anew() {
     let shared =
         before.chunks().iter().filter(|old| rows.chunks().iter().any(|new| std::sync::Arc::ptr_eq(old, new)));
     assert_eq!(shared.count(), before.chunks().len() - 1);
-    assert_eq!(before.item_at(before.position(items[7].id).unwrap()).name, "Ä 7");
+    assert_eq!(before.item(before.slot(items[7].id).unwrap()).name, "Ä 7");
     rows.apply(Vec::new(), &items[100..].iter().map(|item| item.id).collect());
     assert_eq!(rows.len(), 100);
     assert!(rows.chunks().len() <= 64, "{} chunks for 100 rows", rows.chunks().len());

@@ -31,11 +31,11 @@ const MAX_TAG_BYTES: usize = 128 * 1024;
 /// Largest number of places in one tag where an attribute may begin.
 const MAX_TAG_PARTS: usize = 4096;
 
-/// Counts the steps to read `html`. Those of a short text are not counted.
+/// Returns the number of steps that the parser takes to read `html`. Those of a short text are not counted.
 ///
 /// # Errors
 /// The end of a sentence: the reason why reading costs more than the length allows.
-pub(super) fn steps(html: &str) -> Result<usize, &'static str> {
+pub fn steps(html: &str) -> Result<usize, &'static str> {
     if html.len() <= SHORT {
         return Ok(0);
     }

@@ -2,23 +2,6 @@
 
 use serde_json::{Map, Value, json};
 
-/// Headers of every answer, each with its component.
-const EVERY: [(&str, &str); 3] =
-    [("Causeway-V1-Calls", "V1Calls"), ("Server-Timing", "ServerTiming"), ("X-Request-Id", "RequestId")];
-
-/// Headers of answers to a valid credential that has a limit. Refusals have them too, but only 429 describes them: in
-/// the refusals of all operations they would make the document much larger.
-const LIMIT: [(&str, &str); 5] = [
-    ("RateLimit", "RateLimit"),
-    ("RateLimit-Policy", "RateLimitPolicy"),
-    ("X-RateLimit-Limit", "LimitPerMinute"),
-    ("X-RateLimit-Remaining", "LimitRemaining"),
-    ("X-RateLimit-Reset", "LimitReset"),
-];
-
-/// Headers of an answer to a read that rests on older data.
-const OLDER: [(&str, &str); 2] = [("Age", "Age"), ("Cache-Status", "CacheStatus")];
-
 fn references(headers: &[(&str, &str)]) -> Map<String, Value> {
     let reference = |name: &str| json!({ "$ref": format!("#/components/headers/{name}") });
     headers.iter().map(|(header, name)| ((*header).to_owned(), reference(name))).collect()
@@ -26,17 +9,29 @@ fn references(headers: &[(&str, &str)]) -> Map<String, Value> {
 
 /// Returns references to the headers of every answer.
 pub(super) fn of_every_answer() -> Map<String, Value> {
-    references(&EVERY)
+    references(&[
+        ("Causeway-V1-Calls", "V1Calls"),
+        ("Server-Timing", "ServerTiming"),
+        ("X-Request-Id", "RequestId"),
+    ])
 }
 
-/// Returns references to the headers that show the state of a limit.
+/// Returns references to the headers that show the state of a limit, of answers to a valid credential that has one.
+/// Refusals have them too, but only 429 describes them: in the refusals of all operations they would make the document
+/// much larger.
 pub(super) fn of_a_limit() -> Map<String, Value> {
-    references(&LIMIT)
+    references(&[
+        ("RateLimit", "RateLimit"),
+        ("RateLimit-Policy", "RateLimitPolicy"),
+        ("X-RateLimit-Limit", "LimitPerMinute"),
+        ("X-RateLimit-Remaining", "LimitRemaining"),
+        ("X-RateLimit-Reset", "LimitReset"),
+    ])
 }
 
-/// Returns references to the headers that tell the age of what a read shows.
+/// Returns references to the headers that tell the age of what a read shows, when it rests on older data.
 pub(super) fn of_older_data() -> Map<String, Value> {
-    references(&OLDER)
+    references(&[("Age", "Age"), ("Cache-Status", "CacheStatus")])
 }
 
 /// Returns `components.headers`.

@@ -3,6 +3,7 @@
 use super::draft::{Case, Draft};
 use crate::mapping::{Faults, Trail};
 use crate::plan::{Filter, FilterTest, Kind, Param, ParamRole, ValueType};
+use serde_json::Value;
 
 pub(super) fn params_fit(draft: &Draft, case: Case, faults: &mut Faults) {
     let own = case.operation.params.iter().filter(|param| case.spec.query.contains_key(&param.name));
@@ -25,7 +26,7 @@ pub(super) fn params_fit(draft: &Draft, case: Case, faults: &mut Faults) {
             kind_fits(case, param, filter, &trail, faults);
             enum_fits(case, param, filter, &trail, faults);
         }
-        default_is_allowed(param, &trail, faults);
+        default_is_allowed(param.spec.default.as_ref(), &param.spec.allowed, &trail, faults);
     }
 }
 
@@ -62,9 +63,10 @@ fn enum_fits(case: Case, param: &Param, filter: &Filter, trail: &Trail, faults: 
     }
 }
 
-fn default_is_allowed(param: &Param, trail: &Trail, faults: &mut Faults) {
-    let Some(default) = param.spec.default.as_ref().and_then(|default| default.as_str()) else { return };
-    if !param.spec.allowed.is_empty() && !param.spec.allowed.iter().any(|value| value == default) {
+/// Checks that a default is one of the values that are allowed, where not all are.
+pub(super) fn default_is_allowed(default: Option<&Value>, allowed: &[String], trail: &Trail, faults: &mut Faults) {
+    let Some(default) = default.and_then(Value::as_str) else { return };
+    if !allowed.is_empty() && !allowed.iter().any(|value| value == default) {
         faults.add(&trail.then("default"), format!("`{default}` is not among the values it takes"));
     }
 }

@@ -1,6 +1,7 @@
 //! Rules of bodies and their members. May use: `mapping`, this folder.
 
 use super::draft::{Case, Draft};
+use super::filters::default_is_allowed;
 use crate::mapping::{Faults, Method, Trail};
 use crate::plan::{BodyRule, Input};
 
@@ -31,15 +32,10 @@ pub(super) fn members_fit(draft: &Draft, case: Case, faults: &mut Faults) {
 }
 
 fn member_fits(input: &Input, trail: &Trail, faults: &mut Faults) {
-    let Some(default) = &input.spec.default else { return };
-    if input.spec.required {
+    if input.spec.required && input.spec.default.is_some() {
         faults.add(&trail.then("default"), "a required member needs no default");
     }
-    let outside =
-        |text: &str| !input.spec.allowed.is_empty() && !input.spec.allowed.iter().any(|value| value == text);
-    if let Some(text) = default.as_str().filter(|text| outside(text)) {
-        faults.add(&trail.then("default"), format!("`{text}` is not among the values it takes"));
-    }
+    default_is_allowed(input.spec.default.as_ref(), &input.spec.allowed, trail, faults);
 }
 
 fn reference_fits(draft: &Draft, case: Case, input: &Input, trail: &Trail, faults: &mut Faults) {

@@ -35,8 +35,6 @@ const SPARE: usize = 3;
 /// The lane of one key.
 #[derive(Debug)]
 pub(super) struct Lane {
-    /// Calls of the quota that only writes may use.
-    reserve: usize,
     others: Others,
     state: Mutex<State>,
 }
@@ -52,8 +50,8 @@ enum Turn {
 impl Lane {
     /// Creates a lane of `quota` calls in each `length` of time; `reserve` of them are for writes only.
     pub(super) fn new(quota: Quota, reserve: usize, length: Duration) -> Self {
-        let state = State::new(Window::new(quota, length));
-        Self { reserve, others: Others::default(), state: Mutex::new(state) }
+        let state = State::new(Window::new(quota, length), reserve);
+        Self { others: Others::default(), state: Mutex::new(state) }
     }
 
     /// Adds the other processes that use the same key.
@@ -68,7 +66,7 @@ impl Lane {
             let state = self.state();
             let quota = state.window.quota();
             let never = quota - state.window.most(Instant::now());
-            (self.share(&state, priority).saturating_sub(never).max(1), quota)
+            (state.share(priority).saturating_sub(never).max(1), quota)
         };
         self.others.own_part(share, quota).map_or(share, |part| part.max(share / self.others.processes()))
     }
@@ -77,11 +75,6 @@ impl Lane {
         let mut state = self.state.lock();
         state.window.pass(Instant::now());
         state
-    }
-
-    /// Returns how much of the quota a priority may use.
-    fn share(&self, state: &State, priority: Priority) -> usize {
-        state.share(priority, self.reserve)
     }
 
     /// Waits until a call may be made. A call with reserved room waits only while v1 itself refuses calls.
@@ -188,7 +181,7 @@ impl Lane {
         let Some(pool) = &self.others.pool else { return Ok(None) };
         let (share, learned) = {
             let state = self.state();
-            (self.share(&state, priority), state.window.learned())
+            (state.share(priority), state.window.learned())
         };
         let reserved = pool.reserve(calls, share, learned, asked.take()).await;
         let (mut state, now) = (self.state(), Instant::now());
@@ -234,7 +227,7 @@ impl Lane {
 
     /// Returns when the last of `more` calls can be made.
     fn opens(&self, state: &State, more: usize, priority: Priority, now: Instant) -> Opens {
-        let share = self.share(state, priority);
+        let share = state.share(priority);
         let opens = state.window.opens(more, share, now);
         let by_all = state.pool_opens(share, now).map_or(opens, |pool| opens.max(pool));
         let by_part = self.others.opens(state, more, share, now).map_or(by_all, |part| by_all.max(part));
@@ -288,7 +281,7 @@ impl Lane {
     /// Checks whether little is left for reads, or calls wait.
     pub(super) fn is_short(&self) -> bool {
         let state = self.state();
-        let share = self.share(&state, Priority::Read);
+        let share = state.share(Priority::Read);
         let left = share.saturating_sub(state.used());
         left <= state.window.quota() / 4 || state.is_closed(share) || state.first().is_some()
     }
@@ -296,7 +289,7 @@ impl Lane {
     /// Checks whether twice `calls` of this priority could be made at once, and no call waits.
     pub(super) fn spares(&self, priority: Priority, calls: usize) -> bool {
         let state = self.state();
-        let share = self.share(&state, priority);
+        let share = state.share(priority);
         let left = share.saturating_sub(state.used());
         2 * calls <= left && !state.is_closed(share) && state.first().is_none()
     }

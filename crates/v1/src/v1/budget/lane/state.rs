@@ -20,6 +20,8 @@ const BELIEVED: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(super) struct State {
     pub window: Window,
+    /// Calls of the quota that only writes may use.
+    reserve: usize,
     pub queues: [VecDeque<Arc<Notify>>; Priority::COUNT],
     /// Calls for which requests have reserved room and that are not made yet; the window already counts them.
     pub kept: HashMap<RequestNumber, ReservedRoom>,
@@ -57,9 +59,10 @@ pub(super) struct ReservedRoom {
 
 impl State {
     /// Creates a state with an unused `window` and empty queues.
-    pub fn new(window: Window) -> Self {
+    pub fn new(window: Window, reserve: usize) -> Self {
         Self {
             window,
+            reserve,
             queues: Default::default(),
             kept: HashMap::new(),
             full: None,
@@ -76,12 +79,12 @@ impl State {
         self.window.used().max(self.window.own() + elsewhere)
     }
 
-    /// Returns how much of the quota a priority may use; `reserve` calls are for writes only. What is set aside is part
-    /// of what v1 leaves to the gateway: that is less than the quota where v1 allows less, or others use the key.
-    pub fn share(&self, priority: Priority, reserve: usize) -> usize {
+    /// Returns how much of the quota a priority may use. What is set aside is part of what v1 leaves to the gateway: that
+    /// is less than the quota where v1 allows less, or others use the key.
+    pub fn share(&self, priority: Priority) -> usize {
         let quota = self.window.quota();
         let ours = quota.saturating_sub(self.foreign());
-        let reads = quota - reserve.min(ours / 2);
+        let reads = quota - self.reserve.min(ours / 2);
         match priority {
             Priority::Write => quota,
             Priority::Read => reads,
@@ -138,7 +141,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_refusal_of_the_pool_counts_for_a_moment_and_for_calls_that_may_use_no_more() {
-        let (mut state, now) = (State::new(Window::new(Quota::Fixed(60), 6 * LOOK_AGAIN)), Instant::now());
+        let (mut state, now) = (State::new(Window::new(Quota::Fixed(60), 6 * LOOK_AGAIN), 0), Instant::now());
         let opens = now + 5 * LOOK_AGAIN;
         state.full = Some(FullPool { opens, share: 54, at: now });
         assert_eq!(state.pool_opens(44, now), Some(opens));
@@ -151,11 +154,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_is_set_aside_is_part_of_what_v1_leaves() {
         let shares = |state: &State| {
-            [Priority::Index, Priority::Read, Priority::Write].map(|priority| state.share(priority, 6))
+            [Priority::Index, Priority::Read, Priority::Write].map(|priority| state.share(priority))
         };
         let told = |remaining| QuotaNotice { status: 200, remaining: Some(remaining), ..QuotaNotice::default() };
         // v1 allows 5 calls, or others have made 55 of 60 (`throttle_ok_1`): half of the five is for writes alone.
-        let mut state = State::new(Window::new(Quota::AtLeast(60), 6 * BELIEVED));
+        let mut state = State::new(Window::new(Quota::AtLeast(60), 6 * BELIEVED), 6);
         assert_eq!(shares(&state), [44, 54, 60]);
         state.window.send(1);
         state.window.answered(&told(4), Instant::now());
@@ -168,7 +171,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn without_the_pool_the_last_known_use_by_others_counts_for_a_whole_window() {
         let length = 6 * BELIEVED;
-        let (mut state, now) = (State::new(Window::new(Quota::Fixed(30), length)), Instant::now());
+        let (mut state, now) = (State::new(Window::new(Quota::Fixed(30), length), 0), Instant::now());
         assert_eq!(state.opens_beside_others(30, 24, 2, now), now, "nothing is known of others");
         state.elsewhere = Some((20, now));
         let later = now + 2 * BELIEVED;

@@ -90,11 +90,7 @@ impl Held {
 
     /// Sets the part of a key.
     pub(super) fn set(&self, name: &str, limit: usize) {
-        let mut state = self.state.lock();
-        match state.limits.get_mut(name) {
-            Some(known) => *known = limit,
-            None => drop(state.limits.insert(name.to_owned(), limit)),
-        }
+        self.state.lock().limits.insert(name.to_owned(), limit);
     }
 
     /// Removes a key.
