@@ -8,7 +8,7 @@ use super::entry_form::EntryForm;
 use super::faults::{self, Faults, flag, nullable_text, take, text};
 use super::meant::Meant;
 use super::model::{Context, ContextOption, Property, PropertyType};
-use super::properties::{FIRST, SEEDED};
+use super::properties::{FIRST, SEEDED, judge_kind};
 use super::scope;
 use crate::refusal::Refusal;
 use crate::v2::body::Given;
@@ -123,9 +123,7 @@ impl Edit {
         let mut meant = self.meant_by_defaults(owner.id);
         let entries = entries(given, EntryForm::IN_CONTEXT, &mut faults);
         if let Some(entries) = &entries {
-            if owner.property_type != PropertyType::Option && !entries.is_empty() {
-                faults.add("options", "only a property of type OPTION has options");
-            }
+            judge_kind(owner, entries, &mut faults);
             context.options = self.link_entries(owner.id, entries, &mut faults);
             if !given.contains_key("default_value") {
                 self.keep_offered_defaults(owner, &mut context, &meant);
