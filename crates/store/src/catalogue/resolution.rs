@@ -155,7 +155,8 @@ impl Catalogue {
         }
     }
 
-    /// Returns the options of the property that are preselected in the sense of [`Catalogue::is_preselected`].
+    /// Returns the options of the property that are preselected, as the property shows them. For a workspace property
+    /// the context that covers everything decides, else the first context that offers the option.
     pub fn preselected(&self, property: Uuid) -> HashSet<Uuid> {
         self.preselected_of_many(&[property].into())
     }
@@ -182,12 +183,6 @@ impl Catalogue {
         let flagged = flagged.map(|option| option.id).filter(|id| !homes.contains_key(id));
         let flagged: HashSet<Uuid> = flagged.collect();
         homes.into_iter().filter(|(_, (_, is_default))| *is_default).map(|(id, _)| id).chain(flagged).collect()
-    }
-
-    /// Checks whether the option is preselected, as the property shows it. For a workspace property the context that
-    /// covers everything decides, else the first context that offers the option.
-    pub fn is_preselected(&self, option: &PropertyOption) -> bool {
-        self.preselected(option.property).contains(&option.id)
     }
 
     /// Returns the home of an option of a workspace property: the context that covers everything, else the first.
