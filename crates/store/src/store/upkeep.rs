@@ -58,10 +58,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Schema`] when a newer version has changed the meaning of existing data.
     pub async fn can_be_read(&self) -> Result<(), StoreError> {
-        match self.engine.tables_version().await? {
-            version if version > self.engine.newest_step() => self.engine.may_read_newer_tables(version).await,
-            _ => Ok(()),
-        }
+        self.engine.may_read_newer_tables(self.engine.tables_version().await?).await
     }
 
     /// Checks that this version writes the tables correctly.
@@ -69,9 +66,6 @@ impl Store {
     /// # Errors
     /// [`StoreError::Schema`] when a newer version has changed the tables in a way that this version does not know.
     pub async fn can_be_written(&self) -> Result<(), StoreError> {
-        match self.engine.tables_version().await? {
-            version if version > self.engine.newest_step() => self.engine.fits_newer_tables(version).await,
-            _ => Ok(()),
-        }
+        self.engine.fits_newer_tables(self.engine.tables_version().await?).await
     }
 }
