@@ -64,7 +64,7 @@ impl Store {
         }
         let raising = raising.fetch_one(self.engine.pool());
         let row = self.engine.unless_unavailable(raising).await?;
-        self.changes.tell(Changed::Stored(project));
+        self.engine.peers.changes.tell(Changed::Stored(project));
         if let Some(awaited) = awaited {
             self.engine.wait_until_confirmed(awaited).await;
         }

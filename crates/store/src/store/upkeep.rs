@@ -31,7 +31,6 @@ impl Store {
             counters: Unchanged::default(),
             turns: Turns::new(HELD),
             items: items_kept::none(&changes),
-            changes,
             running: Arc::default(),
             repeated: Repeated::default(),
         })

@@ -134,7 +134,7 @@ impl Store {
         let mut writing = self.engine.writing().await?;
         self.lock(&mut writing, workspace).await?;
         // The note of the change may arrive later than its end.
-        self.changes.tell(Changed::Stored(workspace));
+        self.engine.peers.changes.tell(Changed::Stored(workspace));
         writing.rollback().await
     }
 
