@@ -195,7 +195,7 @@ impl Store {
 
     /// Sets the text that this process publishes about itself, at the latest with the next renewal of its lease.
     pub fn say(&self, word: String) {
-        self.engine.peers.say(word);
+        *self.engine.peers.word.lock() = word;
     }
 
     /// Returns the living processes with the text that each publishes about itself (older versions: none), this one

@@ -103,11 +103,6 @@ impl Peers {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// Sets the text that this process publishes about itself from now on.
-    pub fn say(&self, word: String) {
-        *self.word.lock() = word;
-    }
-
     /// Returns the living processes with their texts, this one included; none while this process has no lease.
     pub fn words(&self) -> Option<HashMap<Uuid, Option<String>>> {
         if !self.lease.is_held() {
