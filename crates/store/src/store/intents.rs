@@ -50,7 +50,7 @@ impl Store {
             ("id", &intent.id),
             ("workspace_id", &intent.workspace),
             ("project_id", &intent.project),
-            ("kind", &intent.kind.word()),
+            ("kind", &<&str>::from(intent.kind)),
             ("work_item_id", &intent.item),
             ("user_id", &intent.user),
             ("sent", &intent.sent),
@@ -113,8 +113,7 @@ impl Store {
             own.type_id = TypeChange::Kept;
         }
         let (state, item) = match settled {
-            Settled::Done(item) => ("done", Some(item)),
-            Settled::Purged(item) => ("done", Some(item)),
+            Settled::Done(item) | Settled::Purged(item) => ("done", Some(item)),
             Settled::Dropped => ("dropped", intent.item),
         };
         let text = "UPDATE intent SET state = $2, work_item_id = $3, settled_at = $4 WHERE id = $1 \
