@@ -138,9 +138,10 @@ impl Engine {
         self.file.as_ref().is_some_and(|url| is_only_read(self.kind, url))
     }
 
-    /// Sets the target of new connections.
+    /// Sets the target of new connections; those opened before are not used any more.
     pub(super) fn renew(&self, target: AnyConnectOptions) {
         self.pool.set_connect_options(target);
+        self.writable.renewed();
     }
 
     /// Checks whether the store is known to be read-only.
