@@ -29,11 +29,9 @@ pub type Again = Box<dyn Fn() -> BoxFuture<'static, Option<Side>> + Send + Sync>
 /// An answer in the queue.
 pub(super) struct Offer {
     pub(super) operation: Arc<str>,
-    pub(super) path: String,
-    pub(super) key: V1Key,
+    pub(super) chosen: Chosen,
     pub(super) ours: Side,
     pub(super) order: Option<String>,
-    pub(super) again: Again,
     /// Time of the answer.
     pub(super) taken: Instant,
     _room: Room,
@@ -120,10 +118,8 @@ impl Shadow {
         let offer = Offer {
             operation: Arc::clone(&self.names[operation]),
             order: self.order(operation, chosen.order_by.as_deref()),
-            path: chosen.path,
-            key: chosen.key,
+            chosen,
             ours,
-            again: chosen.again,
             taken: Instant::now(),
             _room: room,
         };
