@@ -8,8 +8,8 @@ use super::ids::{Carried, Kind, digest};
 use super::item::{self, Job, Outcome, WantedValue};
 use super::scope::{Items, text};
 use super::work::Work;
+use crate::catalogue::Applicable;
 use crate::catalogue::values::{ValueKind, plain, record};
-use crate::catalogue::{Applicable, PropertyType};
 use crate::store::{Element, ItemValues, RecordedItem};
 use crate::translate::html;
 use futures_util::StreamExt;
@@ -321,8 +321,6 @@ impl Work<'_> {
 
     /// Checks whether values or defaults may name people, so that rosters are needed.
     pub(super) fn names_people(&self) -> bool {
-        self.catalogue.properties.values().any(|property| {
-            property.property_type == PropertyType::Relation && ValueKind::of(property) == ValueKind::Person
-        })
+        self.catalogue.properties.values().any(|property| ValueKind::of(property) == ValueKind::Person)
     }
 }
