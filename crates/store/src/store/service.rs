@@ -135,9 +135,7 @@ impl Store {
     pub async fn close(&self) {
         self.engine.close().await;
     }
-}
 
-impl Store {
     /// Runs the query `question` now and shares its result with all callers that ask `answers` for the same `key` now.
     ///
     /// # Errors
