@@ -94,16 +94,14 @@ impl Edit {
             let list = axis(Arc::make_mut(context));
             if list.contains(&id) {
                 list.retain(|listed| *listed != id);
-                if list.is_empty() { &mut emptied } else { &mut touched }.push((context.id, context.property));
+                if list.is_empty() { emptied.push(context.id) } else { touched.push(context.property) }
             }
         }
-        for (context, _) in &emptied {
+        for context in emptied {
             // The context was found above, so this cannot fail.
-            let _ = self.delete_context(*context);
+            let _ = self.delete_context(context);
         }
-        for (_, property) in touched {
-            self.effects.push(Effect::Rescoped(property));
-        }
+        self.effects.extend(touched.into_iter().map(Effect::Rescoped));
     }
 
     fn workspace_property(&self, id: Uuid) -> Result<Property, Refusal> {
