@@ -50,7 +50,7 @@ impl Store {
         let row = encoding.fetch_one(self.engine.pool_of_any_version()).await?;
         match row.try_get::<String, _>(0)?.as_str() {
             "UTF8" | "SQL_ASCII" => Ok(()),
-            other => Err(opening(StoreError::Unavailable(format!("its encoding is {other}")), url)),
+            other => Err(opening(StoreError::Unavailable(format!("its encoding is {other}")), &url)),
         }
     }
 }
