@@ -6,7 +6,6 @@
 use super::compare::Side;
 use super::found::Outcome;
 use super::tally::Tally;
-use super::words::MemberNames;
 use crate::plan::Plan;
 use crate::settings::ShadowSettings;
 use crate::v1::V1Key;
@@ -51,10 +50,9 @@ impl Drop for Room {
 pub struct Shadow {
     plan: Arc<Plan>,
     names: Arc<[Arc<str>]>,
-    pub(super) words: Arc<MemberNames>,
-    pub(super) settings: ShadowSettings,
+    settings: ShadowSettings,
     limiter: Arc<DefaultDirectRateLimiter>,
-    pub(super) tally: Tally,
+    tally: Tally,
     waiting: Arc<AtomicUsize>,
     queue: mpsc::Sender<Offer>,
 }
@@ -78,7 +76,6 @@ impl Shadow {
         let rate = u32::try_from(settings.rate).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
         let shadow = Self {
             names: plan.operations.iter().map(|operation| operation.id.as_str().into()).collect(),
-            words: Arc::new(MemberNames::of(&plan)),
             plan,
             settings,
             limiter: Arc::new(RateLimiter::direct(Quota::per_second(rate))),

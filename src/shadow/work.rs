@@ -54,7 +54,7 @@ struct Comparer {
     tally: Tally,
     /// Time until a difference is checked once more: by then the cached data of v1 have expired.
     pause: Duration,
-    doubtful: Arc<Semaphore>,
+    doubtful: Semaphore,
 }
 
 impl Work {
@@ -70,15 +70,15 @@ impl Work {
         pause: Duration,
     ) -> io::Result<(Shadow, Self)> {
         let asking = OtherSideClient::new(address, instance, connect_timeout)?;
-        let (shadow, queue) = Shadow::new(plan, settings, tally);
         let doing = Comparer {
             asking,
-            words: Arc::clone(&shadow.words),
-            values: shadow.settings.values,
-            tally: shadow.tally.clone(),
+            words: Arc::new(MemberNames::of(&plan)),
+            values: settings.values,
+            tally: tally.clone(),
             pause,
-            doubtful: Arc::new(Semaphore::new(DOUBTFUL)),
+            doubtful: Semaphore::new(DOUBTFUL),
         };
+        let (shadow, queue) = Shadow::new(plan, settings, tally);
         Ok((shadow, Self { queue, doing: Arc::new(doing) }))
     }
 
