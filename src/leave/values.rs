@@ -251,7 +251,6 @@ impl Work<'_> {
             theirs,
             path,
             name: format!("work item {theirs} of project {}", items.project.identifier),
-            is_type_there: item.type_id.is_none() || type_id.is_some(),
             type_id,
             type_there: items.there.get(&theirs).cloned().flatten(),
             values,
