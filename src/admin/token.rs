@@ -51,11 +51,8 @@ impl Token {
     pub(super) fn is_shown(&self, headers: &HeaderMap) -> bool {
         let mut shown = headers.get_all(AUTHORIZATION).iter();
         let (Some(value), None) = (shown.next(), shown.next()) else { return false };
-        value.to_str().ok().and_then(presented).is_some_and(|presented| self.is(&presented))
-    }
-
-    fn is(&self, presented: &[u8]) -> bool {
-        Self::of(presented).0.ct_eq(&self.0).into()
+        let presented = value.to_str().ok().and_then(presented);
+        presented.is_some_and(|presented| Self::of(&presented).0.ct_eq(&self.0).into())
     }
 }
 

@@ -129,7 +129,7 @@ async fn opened(store: &Store, settings: &Settings, report: &mut Report) -> Resu
         report.fault(PART, format!("{place} can only be read: every write that needs it is refused"), remedy);
     }
     store.expect_unicode().await?;
-    store.expect_privileges(&settings.store.url).await?;
+    store.expect_privileges().await?;
     if stats.steps_to_take > 0 {
         report.fine(
             PART,

@@ -99,7 +99,7 @@ impl Paths<'_> {
             };
             further.extend(self.list_of(of, &when));
         }
-        for (_, word) in &reading.options {
+        for word in &reading.options {
             let of = if word == "members" { Known::ProjectMembers } else { Known::Labels };
             further.extend(self.list_of(of, &format!("unless kept, to include {word}")));
         }

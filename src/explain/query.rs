@@ -25,8 +25,8 @@ pub struct Reading {
     /// The requested list, when the request is valid.
     pub list: Option<ListCall>,
     pub expand: Vec<String>,
-    /// Words that the operation itself reads, by parameter.
-    pub options: Vec<(String, String)>,
+    /// Words that the operation itself reads.
+    pub options: Vec<String>,
 }
 
 const COMPLETE: &str = "in the gateway, over the complete collection of v1";
@@ -69,7 +69,7 @@ pub(super) fn read(plan: &Plan, operation: &Operation, text: &str, strict: bool)
 fn read_options(operation: &Operation, parameters: &Parameters, reading: &mut Reading) {
     for param in operation.params.iter().filter(|param| param.role == ParamRole::Option) {
         match query::read_words(operation, parameters, &param.name) {
-            Ok(words) => reading.options.extend(words.into_iter().map(|word| (param.name.clone(), word))),
+            Ok(words) => reading.options.extend(words),
             Err(refusal) => reading.refusal = reading.refusal.take().or(Some(refusal)),
         }
     }

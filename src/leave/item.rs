@@ -34,7 +34,6 @@ pub(super) struct Job {
     pub(super) name: String,
     /// Id in the target of the wanted type; `None` when the item has no type, or its type is not there.
     pub(super) type_id: Option<String>,
-    pub(super) is_type_there: bool,
     /// Id of the type that the target's list shows for the item.
     pub(super) type_there: Option<String>,
     pub(super) values: Vec<WantedValue>,
@@ -69,13 +68,14 @@ pub(super) async fn settle(target: &Side, job: &Job, doing: PassKind) -> Result<
     if doing != PassKind::Looking && job.is_done {
         return Ok(Outcome::Alike);
     }
-    if doing != PassKind::Carrying && !job.is_type_there {
+    let is_type_there = job.own_type.is_none() || job.type_id.is_some();
+    if doing != PassKind::Carrying && !is_type_there {
         return Ok(match (&job.type_there, job.is_done) {
             (None, false) => Outcome::Written,
             _ => Outcome::Conflict(format!("{}: it has another type there", job.name)),
         });
     }
-    if !job.is_type_there {
+    if !is_type_there {
         return Ok(Outcome::Refused(format!("{}: the target has not taken its type", job.name)));
     }
     // An item without a type shows no values.
@@ -186,7 +186,6 @@ mod tests {
             path: String::new(),
             name: "WEB-1".into(),
             type_id: Some("t".into()),
-            is_type_there: true,
             type_there: Some("t".into()),
             values,
             digest: String::new(),

@@ -17,20 +17,18 @@ impl Work<'_> {
     /// Pairs options with the target's options: by noted id, else by name. Of equal names, the first pairs with the
     /// first.
     pub(super) fn suppose_options(&mut self, options: &[Arc<PropertyOption>], there: &Record) {
-        let rows = there.get("options").and_then(Value::as_array).cloned().unwrap_or_default();
+        let rows = records(there);
         let noted: HashSet<String> = options
             .iter()
             .filter_map(|option| self.ids.theirs(Kind::Option, option.id).map(str::to_owned))
             .collect();
-        let id = |row: &Value| row["id"].as_str().unwrap_or_default().to_owned();
-        let mut free: Vec<&Value> = rows.iter().filter(|row| !noted.contains(&id(row))).collect();
-        for option in options.iter() {
+        let mut free: Vec<&Record> = rows.iter().filter(|row| !noted.contains(text(row, "id"))).collect();
+        for option in options {
             if self.ids.theirs(Kind::Option, option.id).is_some() {
                 continue;
             }
-            if let Some(at) = free.iter().position(|row| row["name"] == json!(option.name)) {
-                let row = free.remove(at);
-                self.ids.pair_for_this_run(Kind::Option, option.id, &id(row));
+            if let Some(at) = free.iter().position(|row| text(row, "name") == option.name) {
+                self.ids.pair_for_this_run(Kind::Option, option.id, text(free.remove(at), "id"));
             }
         }
     }

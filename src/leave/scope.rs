@@ -258,7 +258,6 @@ impl<'p> Scope<'p> {
             numbers.entry(number).or_default().push(row);
         }
         let list = self.v1("v1_work_items_list", Some(project.own), None)?;
-        let mut pairs = HashMap::new();
         for row in v1.v1_rows(&list, "id,sequence_id,name").await? {
             let number = row.get("sequence_id").and_then(Value::as_i64).unwrap_or_default();
             let Some(own) = id(&row) else { continue };
@@ -268,11 +267,10 @@ impl<'p> Scope<'p> {
             }
             let Some(found) = numbers.get(&number) else { continue };
             match found.as_slice() {
-                [one] if text(one, "name") == text(&row, "name") => drop(id(one).map(|id| pairs.insert(own, id))),
+                [one] if text(one, "name") == text(&row, "name") => items.pairs.extend(id(one).map(|id| (own, id))),
                 _ => drop(items.doubtful.insert(own, format!("{}-{number}", project.identifier))),
             }
         }
-        items.pairs = (!project.is_same()).then_some(pairs);
         Ok(items)
     }
 }
@@ -303,8 +301,8 @@ pub(super) struct Items {
     pub(super) project: Project,
     /// Live items in the target: their ids, with the ids of their types there.
     pub(super) there: HashMap<Uuid, Option<String>>,
-    /// Ids in the target by ids here; `None` when the ids are the same.
-    pairs: Option<HashMap<Uuid, Uuid>>,
+    /// Ids in the target by ids here, where the ids are not the same.
+    pairs: HashMap<Uuid, Uuid>,
     live_here: HashSet<Uuid>,
     /// Keys of items whose number belongs to another item in the target, by ids here.
     pub(super) doubtful: HashMap<Uuid, String>,
@@ -317,9 +315,9 @@ impl Items {
 
     /// Returns the live item in the target that is the same as the item here.
     pub(super) fn theirs(&self, own: Uuid) -> Option<Uuid> {
-        match &self.pairs {
-            Some(pairs) => pairs.get(&own).copied(),
-            None => self.there.contains_key(&own).then_some(own),
+        match self.project.is_same() {
+            true => self.there.contains_key(&own).then_some(own),
+            false => self.pairs.get(&own).copied(),
         }
     }
 }

@@ -8,8 +8,8 @@ use super::ids::{Carried, Kind, digest};
 use super::item::{self, Job, Outcome, WantedValue};
 use super::scope::{Items, text};
 use super::work::Work;
+use crate::catalogue::Applicable;
 use crate::catalogue::values::{ValueKind, plain, record};
-use crate::catalogue::{Applicable, PropertyType};
 use crate::store::{Element, ItemValues, RecordedItem};
 use crate::translate::html;
 use futures_util::StreamExt;
@@ -251,7 +251,6 @@ impl Work<'_> {
             theirs,
             path,
             name: format!("work item {theirs} of project {}", items.project.identifier),
-            is_type_there: item.type_id.is_none() || type_id.is_some(),
             type_id,
             type_there: items.there.get(&theirs).cloned().flatten(),
             values,
@@ -321,8 +320,6 @@ impl Work<'_> {
 
     /// Checks whether values or defaults may name people, so that rosters are needed.
     pub(super) fn names_people(&self) -> bool {
-        self.catalogue.properties.values().any(|property| {
-            property.property_type == PropertyType::Relation && ValueKind::of(property) == ValueKind::Person
-        })
+        self.catalogue.properties.values().any(|property| ValueKind::of(property) == ValueKind::Person)
     }
 }

@@ -364,7 +364,6 @@ impl Work<'_> {
             _ => return Ok(()),
         }
         let id = text(&self.seen.features, "id").to_owned();
-        let carried = Carried { own: intended.own, theirs: id, digest: intended.digest };
-        self.ids.end(intended.kind, &[carried]).await
+        self.note(intended, id).await
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::plan::Plan;
 use crate::store::{Store, StoreError, UsageCaller, UsageRow};
-use jiff::civil::Date;
+use jiff::{Span, civil};
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,13 +73,9 @@ fn is_v1(plan: &Plan, operation: &str) -> bool {
     operation.starts_with("v1 ") || plan.v1.by_id(operation).is_some() || is_gone()
 }
 
-fn first() -> Date {
-    jiff::civil::date(1970, 1, 1)
-}
-
 /// Returns the date of a day, such as `2026-11-22`.
 pub fn date(day: i64) -> String {
-    let date = jiff::Span::new().try_days(day).ok().and_then(|span| first().checked_add(span).ok());
+    let date = Span::new().try_days(day).ok().and_then(|span| civil::date(1970, 1, 1).checked_add(span).ok());
     date.map_or_else(|| day.to_string(), |date| date.to_string())
 }
 

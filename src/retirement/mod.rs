@@ -35,8 +35,6 @@ pub struct Retirement {
 /// A window of trial refusals, and the number of calls in it.
 struct Window {
     told: Brownout,
-    /// Calls since the last log line.
-    lately: AtomicU64,
     /// Calls since these settings apply.
     all: AtomicU64,
 }
@@ -67,11 +65,7 @@ impl Retirement {
         }
         let now = Timestamp::now();
         let ahead = settings.brownouts.iter().filter(|window| window.until > now);
-        let window = |told: &Brownout| Window {
-            told: told.clone(),
-            lately: AtomicU64::default(),
-            all: AtomicU64::default(),
-        };
+        let window = |told: &Brownout| Window { told: told.clone(), all: AtomicU64::default() };
         let windows: Vec<Window> = ahead.map(window).collect();
         if settings.notices.is_empty() && windows.is_empty() {
             return Ok(None);
@@ -82,10 +76,12 @@ impl Retirement {
 
     /// Logs once a minute how many calls windows have refused, or would have refused.
     pub async fn report(self: Arc<Self>) {
+        let mut reported = vec![0; self.windows.len()];
         loop {
             tokio::time::sleep(REPORT).await;
-            for Window { told, lately, .. } in &self.windows {
-                let calls = lately.swap(0, Ordering::Relaxed);
+            for (Window { told, all }, reported) in self.windows.iter().zip(&mut reported) {
+                let before = std::mem::replace(reported, all.load(Ordering::Relaxed));
+                let calls = *reported - before;
                 if calls > 0 {
                     let (operation, dry_run) = (told.operation.as_str(), told.dry_run);
                     tracing::info!(calls, operation, dry_run, "calls of the last minute in a brownout");
@@ -98,7 +94,7 @@ impl Retirement {
     /// counts.
     pub fn figures(&self) -> BTreeMap<(&str, bool), u64> {
         let mut figures = BTreeMap::new();
-        for Window { told, all, .. } in &self.windows {
+        for Window { told, all } in &self.windows {
             *figures.entry((told.operation.as_str(), told.dry_run)).or_default() += all.load(Ordering::Relaxed);
         }
         figures
@@ -128,7 +124,7 @@ impl Retirement {
             said.gone = Some(format!("This operation of v1 ended on {sunset}; {instead}."));
         }
         let (mut client, mut ends) = (None, None);
-        for Window { told: window, lately, all } in &self.windows {
+        for Window { told: window, all } in &self.windows {
             if !of(&window.operation) || now < window.from || now >= window.until {
                 continue;
             }
@@ -137,7 +133,6 @@ impl Retirement {
             if !window.clients.is_empty() && !window.clients.contains(client) {
                 continue;
             }
-            lately.fetch_add(1, Ordering::Relaxed);
             all.fetch_add(1, Ordering::Relaxed);
             if !window.dry_run {
                 // A window for all operations may exist beside one for this operation.

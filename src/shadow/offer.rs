@@ -6,7 +6,6 @@
 use super::compare::Side;
 use super::found::Outcome;
 use super::tally::Tally;
-use super::words::MemberNames;
 use crate::plan::Plan;
 use crate::settings::ShadowSettings;
 use crate::v1::V1Key;
@@ -29,11 +28,9 @@ pub type Again = Box<dyn Fn() -> BoxFuture<'static, Option<Side>> + Send + Sync>
 /// An answer in the queue.
 pub(super) struct Offer {
     pub(super) operation: Arc<str>,
-    pub(super) path: String,
-    pub(super) key: V1Key,
+    pub(super) chosen: Chosen,
     pub(super) ours: Side,
     pub(super) order: Option<String>,
-    pub(super) again: Again,
     /// Time of the answer.
     pub(super) taken: Instant,
     _room: Room,
@@ -53,10 +50,9 @@ impl Drop for Room {
 pub struct Shadow {
     plan: Arc<Plan>,
     names: Arc<[Arc<str>]>,
-    pub(super) words: Arc<MemberNames>,
-    pub(super) settings: ShadowSettings,
+    settings: ShadowSettings,
     limiter: Arc<DefaultDirectRateLimiter>,
-    pub(super) tally: Tally,
+    tally: Tally,
     waiting: Arc<AtomicUsize>,
     queue: mpsc::Sender<Offer>,
 }
@@ -80,7 +76,6 @@ impl Shadow {
         let rate = u32::try_from(settings.rate).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
         let shadow = Self {
             names: plan.operations.iter().map(|operation| operation.id.as_str().into()).collect(),
-            words: Arc::new(MemberNames::of(&plan)),
             plan,
             settings,
             limiter: Arc::new(RateLimiter::direct(Quota::per_second(rate))),
@@ -120,10 +115,8 @@ impl Shadow {
         let offer = Offer {
             operation: Arc::clone(&self.names[operation]),
             order: self.order(operation, chosen.order_by.as_deref()),
-            path: chosen.path,
-            key: chosen.key,
+            chosen,
             ours,
-            again: chosen.again,
             taken: Instant::now(),
             _room: room,
         };

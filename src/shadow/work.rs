@@ -54,7 +54,7 @@ struct Comparer {
     tally: Tally,
     /// Time until a difference is checked once more: by then the cached data of v1 have expired.
     pause: Duration,
-    doubtful: Arc<Semaphore>,
+    doubtful: Semaphore,
 }
 
 impl Work {
@@ -70,15 +70,15 @@ impl Work {
         pause: Duration,
     ) -> io::Result<(Shadow, Self)> {
         let asking = OtherSideClient::new(address, instance, connect_timeout)?;
-        let (shadow, queue) = Shadow::new(plan, settings, tally);
         let doing = Comparer {
             asking,
-            words: Arc::clone(&shadow.words),
-            values: shadow.settings.values,
-            tally: shadow.tally.clone(),
+            words: Arc::new(MemberNames::of(&plan)),
+            values: settings.values,
+            tally: tally.clone(),
             pause,
-            doubtful: Arc::new(Semaphore::new(DOUBTFUL)),
+            doubtful: Semaphore::new(DOUBTFUL),
         };
+        let (shadow, queue) = Shadow::new(plan, settings, tally);
         Ok((shadow, Self { queue, doing: Arc::new(doing) }))
     }
 
@@ -107,7 +107,7 @@ impl Comparer {
     /// Reads the other side's answer and compares it with `ours`.
     async fn look(&self, offer: &Offer, ours: Side) -> (Outcome, Vec<Difference>) {
         let failed = (Outcome::Failed, Vec::new());
-        let Some(theirs) = self.asking.ask(&offer.path, &offer.key).await else { return failed };
+        let Some(theirs) = self.asking.ask(&offer.chosen.path, &offer.chosen.key).await else { return failed };
         let large = ours.body.len() + theirs.body.len() > LARGE;
         let (words, order, values) = (Arc::clone(&self.words), offer.order.clone(), self.values);
         let compared = move || compare(Rules { words: &words, order: order.as_deref(), values }, &ours, &theirs);
@@ -122,7 +122,7 @@ impl Comparer {
     async fn look_again(&self, offer: &Offer, first: Vec<Difference>) -> (Outcome, Vec<Difference>) {
         let Ok(_place) = self.doubtful.try_acquire() else { return (Outcome::Dropped, Vec::new()) };
         tokio::time::sleep(self.pause).await;
-        let Some(ours) = (offer.again)().await else { return (Outcome::NotComparable, Vec::new()) };
+        let Some(ours) = (offer.chosen.again)().await else { return (Outcome::NotComparable, Vec::new()) };
         match self.look(offer, ours).await {
             (Outcome::Different, second) => {
                 let both: Vec<_> = second.into_iter().filter(|difference| first.contains(difference)).collect();
@@ -136,22 +136,21 @@ impl Comparer {
 }
 
 /// Client for the other side. It sends only to the configured address: redirects are not followed.
-#[derive(Clone)]
-pub(super) struct OtherSideClient {
+struct OtherSideClient {
     hop: Hop<Full<Bytes>>,
     address: HttpAddress,
     instance: Instance,
 }
 
 impl OtherSideClient {
-    pub(super) fn new(address: HttpAddress, instance: Instance, connect_timeout: Duration) -> io::Result<Self> {
+    fn new(address: HttpAddress, instance: Instance, connect_timeout: Duration) -> io::Result<Self> {
         let scheme = if address.is_plain() { Scheme::HTTP } else { Scheme::HTTPS };
         let settings = HopSettings { connect_timeout, pool_size: KEPT, idle: IDLE, versions: Versions::Http1 };
         Ok(Self { hop: Hop::new(&scheme, &settings)?, address, instance })
     }
 
     /// Sends a read with `key` and returns the answer; none when there is no answer, or one that only reports trouble.
-    pub(super) async fn ask(&self, path: &str, key: &V1Key) -> Option<Side> {
+    async fn ask(&self, path: &str, key: &V1Key) -> Option<Side> {
         let mut request = Request::get(format!("{}{path}", self.address.as_str())).body(Full::default()).ok()?;
         let mut secret = HeaderValue::from_str(key.expose()).ok()?;
         secret.set_sensitive(true);

@@ -17,7 +17,8 @@ impl Call<'_> {
     ) -> Vec<(String, String)> {
         let mut query = self.fixed(operation, told);
         let mut seen: Vec<&str> = Vec::new();
-        for (name, _) in self.query.iter().rev() {
+        // v1 uses the last of a repeated parameter.
+        for (name, value) in self.query.iter().rev() {
             if seen.contains(&name.as_str()) {
                 continue;
             }
@@ -25,8 +26,6 @@ impl Call<'_> {
             if self.row.fills.iter().any(|(_, fill)| *fill == Fill::Parameter(name.clone())) {
                 continue;
             }
-            // v1 uses the last of a repeated parameter.
-            let value = self.query.iter().rfind(|(known, _)| known == name).map_or("", |(_, value)| value);
             self.parameter(operation, resource, (name, value), told, &mut query);
         }
         if operation.is_list() && !seen.contains(&"per_page") && !self.names_one() {

@@ -17,20 +17,15 @@ pub(super) struct Call<'c> {
 impl Call<'_> {
     /// Returns the value for a variable or parameter of a successor.
     pub(super) fn filled(&self, name: &str) -> Option<&str> {
-        let of = |values: &'_ [(String, String)], name: &str| -> Option<usize> {
-            values.iter().rposition(|(known, value)| known == name && !value.is_empty())
+        let (values, name) = match self.row.fills.iter().find(|(known, _)| known == name) {
+            Some((_, Fill::Variable(variable))) => (&self.variables, variable.as_str()),
+            Some((_, Fill::Parameter(parameter))) => (&self.query, parameter.as_str()),
+            None => (&self.variables, name),
         };
-        match self.row.fills.iter().find(|(known, _)| known == name) {
-            Some((_, Fill::Variable(variable))) => {
-                of(&self.variables, variable).map(|at| self.variables[at].1.as_str())
-            }
-            Some((_, Fill::Parameter(parameter))) => of(&self.query, parameter).map(|at| self.query[at].1.as_str()),
-            None => of(&self.variables, name).map(|at| self.variables[at].1.as_str()),
-        }
+        let given = values.iter().rfind(|(known, value)| known == name && !value.is_empty());
+        given.map(|(_, value)| value.as_str())
     }
-}
 
-impl Call<'_> {
     pub(super) fn told(&self, body: Option<&Value>) -> Result<Replacement, String> {
         let row = self.row;
         let (extent, reason) = match &row.extent {

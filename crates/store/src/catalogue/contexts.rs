@@ -8,7 +8,7 @@ use super::entry_form::EntryForm;
 use super::faults::{self, Faults, flag, nullable_text, take, text};
 use super::meant::Meant;
 use super::model::{Context, ContextOption, Property, PropertyType};
-use super::properties::{FIRST, SEEDED};
+use super::properties::{FIRST, SEEDED, judge_kind};
 use super::scope;
 use crate::refusal::Refusal;
 use crate::v2::body::Given;
@@ -94,16 +94,14 @@ impl Edit {
             let list = axis(Arc::make_mut(context));
             if list.contains(&id) {
                 list.retain(|listed| *listed != id);
-                if list.is_empty() { &mut emptied } else { &mut touched }.push((context.id, context.property));
+                if list.is_empty() { emptied.push(context.id) } else { touched.push(context.property) }
             }
         }
-        for (context, _) in &emptied {
+        for context in emptied {
             // The context was found above, so this cannot fail.
-            let _ = self.delete_context(*context);
+            let _ = self.delete_context(context);
         }
-        for (_, property) in touched {
-            self.effects.push(Effect::Rescoped(property));
-        }
+        self.effects.extend(touched.into_iter().map(Effect::Rescoped));
     }
 
     fn workspace_property(&self, id: Uuid) -> Result<Property, Refusal> {
@@ -123,9 +121,7 @@ impl Edit {
         let mut meant = self.meant_by_defaults(owner.id);
         let entries = entries(given, EntryForm::IN_CONTEXT, &mut faults);
         if let Some(entries) = &entries {
-            if owner.property_type != PropertyType::Option && !entries.is_empty() {
-                faults.add("options", "only a property of type OPTION has options");
-            }
+            judge_kind(owner, entries, &mut faults);
             context.options = self.link_entries(owner.id, entries, &mut faults);
             if !given.contains_key("default_value") {
                 self.keep_offered_defaults(owner, &mut context, &meant);

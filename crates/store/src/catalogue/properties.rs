@@ -218,7 +218,7 @@ impl Edit {
 }
 
 /// Checks O70: only an OPTION property has options.
-fn judge_kind(property: &Property, entries: &[Entry], faults: &mut Faults) {
+pub(super) fn judge_kind(property: &Property, entries: &[Entry], faults: &mut Faults) {
     if property.property_type != PropertyType::Option && !entries.is_empty() {
         faults.add("options", "only a property of type OPTION has options");
     }

@@ -7,7 +7,6 @@
 use super::choices::Choices;
 use super::model::{Catalogue, Context, Property, PropertyOption, PropertyType};
 use super::reach::{ByProperty, in_effect};
-use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -17,8 +16,6 @@ use uuid::Uuid;
 pub struct Applicable {
     /// The property.
     pub property: Arc<Property>,
-    /// The context whose values are in effect; none for a property of the project.
-    pub context: Option<Arc<Context>>,
     /// Whether a value must be given on create.
     pub is_required: bool,
     /// Whether it takes several values.
@@ -26,8 +23,6 @@ pub struct Applicable {
     /// Value of an item whose request gives none. For options these are ids, and a flagged option wins over the
     /// stored default (15.11).
     pub default_value: Vec<String>,
-    /// Type-specific object.
-    pub settings: Value,
     /// Offered choices, in order.
     pub options: Vec<Offered>,
 }
@@ -81,28 +76,26 @@ impl Catalogue {
         properties.retain(|property| property.is_active);
         let own = properties.iter().filter(|property| property.project.is_some()).map(|property| property.id);
         let mut options = self.options_of_many(&own.collect());
-        let mut apply = |property: Arc<Property>| {
+        let apply = |property: Arc<Property>| {
             let options = options.remove(&property.id).unwrap_or_default();
-            self.apply(property, options, |property| contexts.resolve(property, project, type_id))
+            let context = contexts.resolve(property.id, project, type_id);
+            self.apply(property, options, context)
         };
-        properties.into_iter().filter_map(&mut apply).collect()
+        properties.into_iter().filter_map(apply).collect()
     }
 
-    /// Applies a property. `options` are those of a project property; `resolve` finds the context of a workspace
-    /// property.
-    fn apply<'c>(
-        &'c self,
+    /// Applies a property. `options` are those of a project property; `context` is that of a workspace property.
+    fn apply(
+        &self,
         property: Arc<Property>,
         options: Vec<&Arc<PropertyOption>>,
-        resolve: impl Fn(Uuid) -> Option<&'c Arc<Context>>,
+        context: Option<&Arc<Context>>,
     ) -> Option<Applicable> {
         let mut applicable = if property.project.is_some() {
             Applicable {
-                context: None,
                 is_required: property.is_required,
                 is_multi: property.is_multi,
                 default_value: property.default_value.clone(),
-                settings: property.settings.clone(),
                 options: options
                     .into_iter()
                     .map(|option| Offered { option: Arc::clone(option), is_default: option.is_default })
@@ -110,14 +103,12 @@ impl Catalogue {
                 property,
             }
         } else {
-            let context = resolve(property.id)?;
+            let context = context?;
             Applicable {
                 is_required: context.is_required,
                 is_multi: context.is_multi,
                 default_value: context.default_value.clone(),
-                settings: context.settings.clone(),
                 options: self.offered(context),
-                context: Some(Arc::clone(context)),
                 property,
             }
         };
@@ -164,7 +155,8 @@ impl Catalogue {
         }
     }
 
-    /// Returns the options of the property that are preselected in the sense of [`Catalogue::is_preselected`].
+    /// Returns the options of the property that are preselected, as the property shows them. For a workspace property
+    /// the context that covers everything decides, else the first context that offers the option.
     pub fn preselected(&self, property: Uuid) -> HashSet<Uuid> {
         self.preselected_of_many(&[property].into())
     }
@@ -191,12 +183,6 @@ impl Catalogue {
         let flagged = flagged.map(|option| option.id).filter(|id| !homes.contains_key(id));
         let flagged: HashSet<Uuid> = flagged.collect();
         homes.into_iter().filter(|(_, (_, is_default))| *is_default).map(|(id, _)| id).chain(flagged).collect()
-    }
-
-    /// Checks whether the option is preselected, as the property shows it. For a workspace property the context that
-    /// covers everything decides, else the first context that offers the option.
-    pub fn is_preselected(&self, option: &PropertyOption) -> bool {
-        self.preselected(option.property).contains(&option.id)
     }
 
     /// Returns the home of an option of a workspace property: the context that covers everything, else the first.

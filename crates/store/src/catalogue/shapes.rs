@@ -85,7 +85,7 @@ pub fn property_with(
 
 /// Returns one option of a property.
 pub fn option(catalogue: &Catalogue, option: &PropertyOption) -> Map<String, Value> {
-    option_with(option, catalogue.is_preselected(option))
+    option_with(option, catalogue.preselected(option.property).contains(&option.id))
 }
 
 /// Returns one option; the caller knows whether it is preselected.

@@ -187,9 +187,7 @@ impl Edit {
         }
         Ok(())
     }
-}
 
-impl Edit {
     /// Attaches properties of the type's owner to the type, after those it has. Repeats are harmless.
     ///
     /// # Errors

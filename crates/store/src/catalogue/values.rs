@@ -100,7 +100,7 @@ pub fn written(applicable: &Applicable, value: &Value) -> Result<Vec<Placed>, Ve
     if kind == ValueKind::Formula {
         return Err(vec![(None, "is computed and cannot be written".into())]);
     }
-    let choices = choices(kind, applicable);
+    let choices = Choices::of(applicable.options.iter().map(|offered| &*offered.option));
     match value {
         Value::Null => Ok(Vec::new()),
         Value::Array(elements) if elements.is_empty() => Ok(Vec::new()),
@@ -127,14 +127,9 @@ pub fn written(applicable: &Applicable, value: &Value) -> Result<Vec<Placed>, Ve
 pub fn defaults(applicable: &Applicable) -> Vec<Placed> {
     let kind = ValueKind::of(&applicable.property);
     let texts = applicable.default_value.iter().map(|text| Value::String(text.clone()));
-    let choices = choices(kind, applicable);
+    let choices = Choices::of(applicable.options.iter().map(|offered| &*offered.option));
     let wishes = texts.enumerate().filter_map(|(index, text)| Some((index, one(kind, &choices, &text).ok()?)));
     wishes.take(if applicable.is_multi { usize::MAX } else { 1 }).collect()
-}
-
-fn choices(kind: ValueKind, applicable: &Applicable) -> Choices {
-    let options = if kind == ValueKind::Option { &applicable.options[..] } else { &[] };
-    Choices::of(options.iter().map(|offered| &*offered.option))
 }
 
 fn stands_for_a_record(wish: &WrittenElement) -> bool {

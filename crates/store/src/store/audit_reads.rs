@@ -6,7 +6,7 @@ use super::audit::{BETWEEN, folded};
 use super::audit_record::{AuditRecord, size};
 use super::engine::{Engine, Kind};
 use super::error::StoreError;
-use super::rows::{Cell, Parameter, all, query, read_all, sql, value, with_cells};
+use super::rows::{Cell, Cells, Parameter, all, query, sql, value, with_cells};
 use super::service::Store;
 use super::session::Session;
 use crate::v2::time::Micros;
@@ -101,8 +101,8 @@ impl AuditRows {
 
     /// Parses the entries. The time it takes grows with [`AuditRows::size`].
     pub fn read(self) -> Result<AuditPage, StoreError> {
-        let rows = read_all(&self.rows, AuditRecord::read)?;
-        Ok(AuditPage { rows, more: self.more, total: self.total })
+        let rows: Result<Vec<_>, _> = self.rows.iter().map(|row| AuditRecord::read(&mut Cells::of(row))).collect();
+        Ok(AuditPage { rows: rows?, more: self.more, total: self.total })
     }
 }
 

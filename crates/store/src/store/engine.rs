@@ -52,8 +52,6 @@ pub struct Engine {
     in_place: InPlace,
     /// The other processes on the same database.
     pub(super) peers: Arc<Peers>,
-    /// The URL of a database server; it may hold a password.
-    server: Option<Secret>,
     used: Arc<Used>,
 }
 
@@ -68,16 +66,6 @@ pub struct Used {
     pub writes: Counter,
     /// Time from asking for a write transaction to its begin.
     pub waits: Durations,
-}
-
-/// A URL that is hidden in debug output.
-#[derive(Clone)]
-struct Secret(Arc<str>);
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("…")
-    }
 }
 
 /// A transaction that writes; rolled back unless committed.
@@ -103,7 +91,6 @@ impl Engine {
         let target = tried(kind, target_of(kind, url, &writable)?).await?;
         let shut = AnyPoolOptions::new().connect_lazy_with(target.clone());
         shut.close().await;
-        let server = (kind == Kind::Postgres).then(|| Secret(target.database_url.as_str().into()));
         let pool = pool_options(kind, url, &writable).connect_with(target).await?;
         let turn = (kind == Kind::Sqlite).then(Arc::default);
         let only_reads = kind == Kind::Sqlite && url.contains(READ_ONLY);
@@ -120,7 +107,6 @@ impl Engine {
             log: Log::of(url),
             in_place: InPlace::of(if only_reads { "" } else { url }),
             peers: Peers::new(changes),
-            server,
             used: Arc::default(),
         })
     }
@@ -138,9 +124,10 @@ impl Engine {
         self.file.as_ref().is_some_and(|url| is_only_read(self.kind, url))
     }
 
-    /// Sets the target of new connections.
+    /// Sets the target of new connections; those opened before are not used any more.
     pub(super) fn renew(&self, target: AnyConnectOptions) {
         self.pool.set_connect_options(target);
+        self.writable.renewed();
     }
 
     /// Checks whether the store is known to be read-only.
@@ -219,9 +206,9 @@ impl Engine {
         options_of(&format!("{url}{sign}{READ_ONLY}")).map(Some)
     }
 
-    /// Returns the URL of a database server.
-    pub(super) fn url_of_postgres(&self) -> Option<&str> {
-        self.server.as_ref().map(|url| &*url.0)
+    /// Returns the URL of a database server; it may hold a password.
+    pub(super) fn url_of_postgres(&self) -> Option<String> {
+        (self.kind == Kind::Postgres).then(|| self.pool.connect_options().database_url.to_string())
     }
 
     /// Returns the pool, for tables of any version.

@@ -20,12 +20,11 @@ impl Store {
         if self.engine.kind() == Kind::Sqlite {
             return Ok(0);
         }
-        self.ask(&self.epochs, project, move |store| async move { store.stored_epoch(project).await }).await
-    }
-
-    async fn stored_epoch(&self, project: Uuid) -> Result<i64, StoreError> {
-        let text = "SELECT epoch FROM project WHERE id = $1";
-        Ok(value(self.engine.pool(), query(text, &[&project])).await?.unwrap_or(0))
+        let epoch = move |store: Self| async move {
+            let text = "SELECT epoch FROM project WHERE id = $1";
+            value::<i64>(store.engine.pool(), query(text, &[&project])).await.map(Option::unwrap_or_default)
+        };
+        self.ask(&self.epochs, project, epoch).await
     }
 
     /// Sends all gateway processes a note of a write to v1 in the project and of the other `changed` data; returns the
@@ -65,7 +64,7 @@ impl Store {
         }
         let raising = raising.fetch_one(self.engine.pool());
         let row = self.engine.unless_unavailable(raising).await?;
-        self.changes.tell(Changed::Stored(project));
+        self.engine.peers.changes.tell(Changed::Stored(project));
         if let Some(awaited) = awaited {
             self.engine.wait_until_confirmed(awaited).await;
         }

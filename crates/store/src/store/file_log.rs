@@ -20,11 +20,6 @@ impl Writes {
     pub(super) fn ending(&self) -> Ending {
         Ending(self.clone())
     }
-
-    /// Returns how many transactions have ended. Call it before reading a counter.
-    pub(super) fn so_far(&self) -> u64 {
-        self.0.load(Ordering::SeqCst)
-    }
 }
 
 /// Guard of a write transaction; counts its end when dropped.
@@ -44,13 +39,14 @@ pub(super) struct Log(Option<Arc<LogFile>>);
 impl Log {
     /// Returns the log of the store at `url`.
     pub(super) fn of(url: &str) -> Self {
-        let file = file_of(url);
-        Self(file.map(|file| Arc::new(LogFile::at(format!("{}-wal", file.display()).into()))))
+        let log =
+            |file: PathBuf| LogFile { path: format!("{}-wal", file.display()).into(), open: RwLock::default() };
+        Self(file_of(url).map(log).map(Arc::new))
     }
 
     /// Returns the present state. Call it before reading a counter. A missing log was never written to.
     pub(super) fn look(&self, writes: &Writes) -> LogState {
-        let writes = writes.so_far();
+        let writes = writes.0.load(Ordering::SeqCst);
         let log = self.0.as_ref().and_then(|file| file.metadata());
         let (size, changed) = log.map_or((0, None), |log| (log.len(), log.modified().ok()));
         LogState { writes, size, changed }
@@ -65,10 +61,6 @@ struct LogFile {
 }
 
 impl LogFile {
-    fn at(path: PathBuf) -> Self {
-        Self { path, open: RwLock::default() }
-    }
-
     /// Returns the metadata of the file at the path; none when there is no file.
     fn metadata(&self) -> Option<Metadata> {
         let known = self.open.read().as_ref().and_then(|file| file.metadata().ok());

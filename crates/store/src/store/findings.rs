@@ -5,7 +5,7 @@
 use super::definitions;
 use super::engine::Kind;
 use super::error::StoreError;
-use super::rows::{Cells, all, query};
+use super::rows::{all, query};
 use super::service::Store;
 use uuid::Uuid;
 
@@ -15,14 +15,15 @@ impl Store {
         let mut findings = Vec::new();
         if self.engine.kind() == Kind::Sqlite {
             findings.extend(self.damage().await?);
-            let broken = "SELECT \"table\", COUNT(*) FROM pragma_foreign_key_check GROUP BY 1";
-            for row in sqlx::query(broken).fetch_all(self.engine.pool()).await? {
-                let mut cells = Cells::of(&row);
-                let (table, rows): (String, i64) = (cells.next()?, cells.next()?);
-                findings.push(format!("table {table}: {rows} rows refer to nothing"));
-            }
+            let broken = query("SELECT \"table\", COUNT(*) FROM pragma_foreign_key_check GROUP BY 1", &[]);
+            let broken: Vec<(String, i64)> =
+                all(self.engine.pool(), broken, |cells| Ok((cells.next()?, cells.next()?))).await?;
+            findings
+                .extend(broken.iter().map(|(table, rows)| format!("table {table}: {rows} rows refer to nothing")));
         }
-        for workspace in self.workspaces().await? {
+        let workspaces = query("SELECT id FROM workspace ORDER BY id", &[]);
+        let workspaces: Vec<Uuid> = all(self.engine.pool(), workspaces, |cells| cells.next()).await?;
+        for workspace in workspaces {
             let mut reading = self.engine.reading().await?;
             match definitions::read(&mut reading, workspace).await {
                 Ok(catalogue) => {
@@ -55,10 +56,6 @@ impl Store {
             found if found.is_empty() => Ok(()),
             found => Err(StoreError::Damaged(found.join("; "))),
         }
-    }
-
-    async fn workspaces(&self) -> Result<Vec<Uuid>, StoreError> {
-        all(self.engine.pool(), query("SELECT id FROM workspace ORDER BY id", &[]), |cells| cells.next()).await
     }
 }
 

@@ -73,12 +73,6 @@ pub enum Settled {
     Dropped,
 }
 
-impl IntentKind {
-    pub(super) fn word(self) -> &'static str {
-        self.into()
-    }
-}
-
 impl IntentState {
     /// Returns the word used in the table.
     pub fn word(self) -> &'static str {

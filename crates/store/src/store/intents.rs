@@ -11,10 +11,9 @@ use super::intent_rows::{COLUMNS, read};
 use super::items::{apply, bump, bump_with, purge, type_stands};
 use super::kind::Kind;
 use super::recorded::TypeChange;
-use super::rows::{NewRow, all, insert, query, sql, value};
+use super::rows::{NewRow, all, insert, query, sql};
 use super::running::RunningIntent;
 use super::service::Store;
-use super::session::Session;
 use crate::units::now_micros;
 use crate::v2::time::Micros;
 use std::sync::Arc;
@@ -50,7 +49,7 @@ impl Store {
             ("id", &intent.id),
             ("workspace_id", &intent.workspace),
             ("project_id", &intent.project),
-            ("kind", &intent.kind.word()),
+            ("kind", &<&str>::from(intent.kind)),
             ("work_item_id", &intent.item),
             ("user_id", &intent.user),
             ("sent", &intent.sent),
@@ -113,8 +112,7 @@ impl Store {
             own.type_id = TypeChange::Kept;
         }
         let (state, item) = match settled {
-            Settled::Done(item) => ("done", Some(item)),
-            Settled::Purged(item) => ("done", Some(item)),
+            Settled::Done(item) | Settled::Purged(item) => ("done", Some(item)),
             Settled::Dropped => ("dropped", intent.item),
         };
         let text = "UPDATE intent SET state = $2, work_item_id = $3, settled_at = $4 WHERE id = $1 \
@@ -124,7 +122,8 @@ impl Store {
             .await?;
         let bound = match settled {
             Settled::Done(item) if !owner && intent.kind == IntentKind::Create => {
-                is_known(&mut writing, item).await?
+                let known = query("SELECT id FROM work_item WHERE id = $1", &[&item]);
+                known.fetch_optional(&mut *writing).await?.is_some()
             }
             _ => false,
         };
@@ -201,9 +200,4 @@ impl Store {
         let text = format!("SELECT {COLUMNS} FROM intent WHERE settled_at IS NULL ORDER BY began_at, id");
         all(self.engine.pool(), query(sql(text), &[]), read).await
     }
-}
-
-async fn is_known(connection: &mut Session, item: Uuid) -> Result<bool, StoreError> {
-    let found: Option<Uuid> = value(connection, query("SELECT id FROM work_item WHERE id = $1", &[&item])).await?;
-    Ok(found.is_some())
 }

@@ -154,7 +154,9 @@ impl ProjectItems {
 
     pub(super) fn wrote(&mut self, item: Uuid, own: &OwnWrite, at: Micros) {
         Arc::make_mut(&mut self.known).insert(item, at);
-        self.mark_found(item);
+        if self.missing.contains(&item) {
+            Arc::make_mut(&mut self.missing).remove(&item);
+        }
         match own.type_id {
             TypeChange::Kept => {}
             TypeChange::Set(Some(type_id)) => drop(Arc::make_mut(&mut self.types).insert(item, type_id)),
@@ -169,12 +171,6 @@ impl ProjectItems {
             if set.contains(&item) {
                 Arc::make_mut(set).remove(&item);
             }
-        }
-    }
-
-    fn mark_found(&mut self, item: Uuid) {
-        if self.missing.contains(&item) {
-            Arc::make_mut(&mut self.missing).remove(&item);
         }
     }
 }

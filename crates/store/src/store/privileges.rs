@@ -3,7 +3,6 @@
 //! May use: this folder.
 
 use super::error::StoreError;
-use super::kind::Kind;
 use super::place::opening;
 use super::rows::{query, sql};
 use super::service::Store;
@@ -15,16 +14,15 @@ const MAY_MAKE: &str = "SELECT COALESCE(has_schema_privilege(current_schema(), '
                         COALESCE(current_schema()::text, '')";
 
 impl Store {
-    /// Checks that the user of the store at `url` may do what a gateway does: make missing tables, and write. A SQLite
-    /// file has no users.
+    /// Checks that the user of the store may do what a gateway does: make missing tables, and write. A SQLite file has
+    /// no users.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] that says what is not permitted, and the remedy.
-    pub async fn expect_privileges(&self, url: &str) -> Result<(), StoreError> {
-        if self.engine.kind() == Kind::Sqlite {
-            return Ok(());
-        }
-        let denied = |what: String| Err(opening(StoreError::Unavailable(format!("permission denied {what}")), url));
+    pub async fn expect_privileges(&self) -> Result<(), StoreError> {
+        let Some(url) = self.engine.url_of_postgres() else { return Ok(()) };
+        let denied =
+            |what: String| Err(opening(StoreError::Unavailable(format!("permission denied {what}")), &url));
         let pool = self.engine.pool_of_any_version();
         if !self.steps_to_take().await?.is_empty() {
             let row = query(MAY_MAKE, &[]).fetch_one(pool).await?;
@@ -50,7 +48,7 @@ impl Store {
         let row = encoding.fetch_one(self.engine.pool_of_any_version()).await?;
         match row.try_get::<String, _>(0)?.as_str() {
             "UTF8" | "SQL_ASCII" => Ok(()),
-            other => Err(opening(StoreError::Unavailable(format!("its encoding is {other}")), url)),
+            other => Err(opening(StoreError::Unavailable(format!("its encoding is {other}")), &url)),
         }
     }
 }

@@ -94,7 +94,6 @@ impl Engine {
             return Ok(());
         }
         self.renew(target);
-        self.writable.renewed();
         self.migrate().await?;
         self.writable.regained();
         Ok(())
@@ -110,7 +109,6 @@ impl Engine {
         tracing::warn!(cause = %fault, "the store can be written again, but not by this process, which goes on reading it");
         if let Some(target) = self.read_only_target()? {
             self.renew(target);
-            self.writable.renewed();
         }
         Ok(())
     }

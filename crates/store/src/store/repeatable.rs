@@ -92,7 +92,10 @@ impl Store {
         bounds: &RepeatableBounds,
     ) -> Result<Repeatable, StoreError> {
         let mut writing = self.engine.writing().await?;
-        self.wait_for_turn_of(&mut writing, request.user).await?;
+        if self.engine.kind() == Kind::Postgres {
+            let text = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))::text";
+            query(text, &[&format!("repeatable {}", request.user)]).fetch_one(&mut *writing).await?;
+        }
         let now = now_micros();
         let text = "DELETE FROM repeatable_request WHERE user_id = $1 AND expires_at <= $2";
         writing.run(query(text, &[&request.user, &now])).await?;
@@ -100,23 +103,14 @@ impl Store {
                     WHERE id = $1";
         let row = query(text, &[&request.id]).fetch_optional(&mut *writing).await?;
         let found = match row {
-            Some(row) => self.found(&mut writing, request, &row, bounds, now).await?,
-            None => self.first(&mut writing, request, bounds, now).await?,
+            Some(row) => Self::found(&mut writing, request, &row, bounds, now).await?,
+            None => Self::first(&mut writing, request, bounds, now).await?,
         };
         writing.commit().await?;
         Ok(found)
     }
 
-    async fn wait_for_turn_of(&self, writing: &mut Writing, user: Uuid) -> Result<(), StoreError> {
-        if self.engine.kind() == Kind::Postgres {
-            let text = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))::text";
-            query(text, &[&format!("repeatable {user}")]).fetch_one(&mut **writing).await?;
-        }
-        Ok(())
-    }
-
     async fn found(
-        &self,
         writing: &mut Writing,
         request: RepeatableRequest,
         row: &sqlx::any::AnyRow,
@@ -143,7 +137,6 @@ impl Store {
     }
 
     async fn first(
-        &self,
         writing: &mut Writing,
         request: RepeatableRequest,
         bounds: &RepeatableBounds,

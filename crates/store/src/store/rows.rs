@@ -227,14 +227,6 @@ pub(super) fn cells<const N: usize>(parameters: [&dyn Parameter; N]) -> [Cell; N
     parameters.map(|parameter| parameter.cell())
 }
 
-/// Reads each row with `one`.
-pub(super) fn read_all<T, C: FromIterator<T>>(
-    rows: &[AnyRow],
-    one: impl Fn(&mut Cells<'_>) -> Result<T, StoreError>,
-) -> Result<C, StoreError> {
-    rows.iter().map(|row| one(&mut Cells::of(row))).collect()
-}
-
 /// Reads each row of a statement's result with `one`. Each row is dropped once read, because the driver's form of a row
 /// takes several times the memory of the value read from it.
 pub(super) async fn all<'w, T, C: FromIterator<T>>(

@@ -15,7 +15,7 @@ use super::repeated::Repeated;
 use super::rows::query;
 use super::running::Running;
 use super::unchanged::Unchanged;
-use crate::fresh::{Changed, Changes, Reading, Value};
+use crate::fresh::{Changed, Reading, Value};
 use crate::trace::carried;
 use crate::units::now_micros;
 use crate::v1::BaseUrl;
@@ -30,7 +30,6 @@ use uuid::Uuid;
 #[derive(Debug, Clone)]
 pub struct Store {
     pub(super) engine: Engine,
-    pub(super) changes: Changes,
     /// Records about work items, by project.
     pub(super) items: Answers<Arc<ProjectItems>>,
     /// Counters of the records, by project.
@@ -136,9 +135,7 @@ impl Store {
     pub async fn close(&self) {
         self.engine.close().await;
     }
-}
 
-impl Store {
     /// Runs the query `question` now and shares its result with all callers that ask `answers` for the same `key` now.
     ///
     /// # Errors
@@ -159,7 +156,7 @@ impl Store {
         };
         // Until it is known that this process hears the others, no kept answer is used.
         let age = if self.engine.peers.lease.is_held() { Duration::MAX } else { Duration::ZERO };
-        let need = self.changes.need(&[Changed::Stored(key), Changed::AnyStored], age);
+        let need = self.engine.peers.changes.need(&[Changed::Stored(key), Changed::AnyStored], age);
         match answers.get(&key, need, read).await {
             Ok(kept) => Ok(kept.value),
             Err(QueryFailed) => match self.engine.unless_unavailable(question(self.clone())).await {
@@ -196,7 +193,7 @@ impl Store {
 
     /// Sets the text that this process publishes about itself, at the latest with the next renewal of its lease.
     pub fn say(&self, word: String) {
-        self.engine.peers.say(word);
+        *self.engine.peers.word.lock() = word;
     }
 
     /// Returns the living processes with the text that each publishes about itself (older versions: none), this one

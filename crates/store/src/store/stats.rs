@@ -54,9 +54,7 @@ impl Store {
         if tables_version == 0 {
             return Ok(stats);
         }
-        if tables_version > engine.newest_step() {
-            stats.unfit = engine.fits_newer_tables(tables_version).await.err().map(|fault| fault.to_string());
-        }
+        stats.unfit = engine.fits_newer_tables(tables_version).await.err().map(|fault| fault.to_string());
         stats.deployment = self.deployment().await?;
         for name in TABLES {
             // Tables of later steps do not exist yet.

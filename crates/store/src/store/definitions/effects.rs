@@ -41,7 +41,11 @@ pub(super) async fn carry_out(
     let mut values = Values { writing, kind, touched: BTreeSet::new() };
     for effect in effects {
         match effect {
-            Effect::TypeMustBeUnused(id) => values.require_unused(*id).await?,
+            Effect::TypeMustBeUnused(id) => {
+                if uses_of_type(values.writing, *id).await? > 0 {
+                    return Err(Refusal::Conflict { detail: TYPE_IN_USE.into() }.into());
+                }
+            }
             Effect::PropertyGone(property) => values.remove(*property, "1 = 1", &[]).await?,
             Effect::OptionsGone(property, options) => {
                 let these = format!("option_id IN {}", kind.elements("$2"));
@@ -70,14 +74,6 @@ struct Values<'w> {
 }
 
 impl Values<'_> {
-    async fn require_unused(&mut self, type_id: Uuid) -> Result<(), Failure> {
-        let count = uses_of_type(self.writing, type_id).await?;
-        if count > 0 {
-            return Err(Refusal::Conflict { detail: TYPE_IN_USE.into() }.into());
-        }
-        Ok(())
-    }
-
     /// Removes the property's values that satisfy the condition `these`, whose parameters start at `$2`.
     async fn remove(
         &mut self,

@@ -3,7 +3,7 @@
 //! May use: `catalogue`, `v2` (times), this folder.
 
 use super::super::error::StoreError;
-use super::super::rows::{Cells, all, query, sql, value};
+use super::super::rows::{Cells, all, query, sql};
 use super::super::session::Session;
 use super::tables::Definition;
 use crate::catalogue::{Attachment, Catalogue, Context, ContextOption, FLAGS, Features};
@@ -12,15 +12,6 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use uuid::Uuid;
-
-/// Returns the version of the stored definitions; none when nothing was written for the workspace.
-pub(super) async fn version<'c, E>(connection: E, workspace: Uuid) -> Result<Option<i64>, StoreError>
-where
-    E: sqlx::Executor<'c, Database = sqlx::Any>,
-{
-    let text = "SELECT version FROM workspace WHERE id = $1";
-    value(connection, query(text, &[&workspace])).await
-}
 
 /// Returns all definitions of the workspace; none when nothing was written for it. Must be called in a transaction, so
 /// that all tables are read at one moment.

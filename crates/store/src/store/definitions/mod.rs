@@ -35,7 +35,10 @@ type Change<'a> = dyn FnMut(&mut Edit) -> Result<Vec<AuditEntry>, Refusal> + Sen
 impl Store {
     /// Returns the present definitions of the workspace; empty when nothing was written for it yet.
     pub async fn catalogue(&self, workspace: Uuid) -> Result<Arc<Catalogue>, StoreError> {
-        let version = move |store: Self| async move { load::version(store.engine.pool(), workspace).await };
+        let version = move |store: Self| async move {
+            let text = "SELECT version FROM workspace WHERE id = $1";
+            value::<i64>(store.engine.pool(), query(text, &[&workspace])).await
+        };
         let version = self.ask(&self.versions, workspace, version).await?.unwrap_or_default();
         if let Some(kept) = self.memory.get(workspace, version) {
             return Ok(kept);
@@ -131,7 +134,7 @@ impl Store {
         let mut writing = self.engine.writing().await?;
         self.lock(&mut writing, workspace).await?;
         // The note of the change may arrive later than its end.
-        self.changes.tell(Changed::Stored(workspace));
+        self.engine.peers.changes.tell(Changed::Stored(workspace));
         writing.rollback().await
     }
 

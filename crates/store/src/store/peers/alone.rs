@@ -59,7 +59,8 @@ impl FileLock {
     pub async fn take(file: &Path, ending: &str, patience: Duration) -> Result<Self, NotTaken> {
         let end = Instant::now() + patience;
         let lock = lock_beside(file, ending);
-        let lock = open(&lock).map_err(|cause| NotTaken::Unusable { lock, cause })?;
+        let opened = private().create(true).truncate(false).open(&lock);
+        let lock = opened.map_err(|cause| NotTaken::Unusable { lock, cause })?;
         loop {
             match lock.try_lock() {
                 Ok(()) => return Ok(Self(lock)),
@@ -70,10 +71,6 @@ impl FileLock {
             }
         }
     }
-}
-
-fn open(lock: &Path) -> io::Result<File> {
-    private().create(true).truncate(false).open(lock)
 }
 
 #[cfg(test)]

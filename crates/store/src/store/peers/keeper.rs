@@ -83,7 +83,7 @@ impl Store {
             return Ok(joined(None));
         }
         let url = engine.url_of_postgres().unwrap_or_default();
-        let options = PgConnectOptions::from_str(url)?.disable_statement_logging();
+        let options = PgConnectOptions::from_str(&url)?.disable_statement_logging();
         let keeper = Keeper {
             peers: Arc::clone(&engine.peers),
             changes: changes.clone(),

@@ -9,7 +9,7 @@ use crate::v2::time::Micros;
 use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::Sender;
@@ -44,8 +44,6 @@ pub(in crate::store) struct Peers {
     /// Notified of each confirmation.
     pub heard: Notify,
     living: Mutex<Option<LivingProcesses>>,
-    /// Number of living processes, this one included.
-    count: AtomicUsize,
     /// Text that this process publishes about itself with each renewal of its lease.
     pub word: Mutex<String>,
     /// Channel for the hints that other processes pass on; none until `Store::passed_on` is called.
@@ -94,18 +92,12 @@ impl Drop for Awaited {
 
 impl Peers {
     pub fn new(changes: &Changes) -> Arc<Self> {
-        let (me, changes, count) = (Uuid::new_v4(), changes.clone(), AtomicUsize::new(1));
-        Arc::new(Self { me, changes, count, ..Self::default() })
+        Arc::new(Self { me: Uuid::new_v4(), changes: changes.clone(), ..Self::default() })
     }
 
     /// Returns the number of processes that share the store, this one included.
     pub fn count(&self) -> usize {
-        self.count.load(Ordering::Relaxed)
-    }
-
-    /// Sets the text that this process publishes about itself from now on.
-    pub fn say(&self, word: String) {
-        *self.word.lock() = word;
+        self.living.lock().as_ref().map_or(1, |living| living.words.len().max(1))
     }
 
     /// Returns the living processes with their texts, this one included; none while this process has no lease.
@@ -166,7 +158,6 @@ impl Peers {
     }
 
     pub fn living_are(&self, words: HashMap<Uuid, Option<String>>, asked_at: Micros, at: Instant) {
-        self.count.store(words.len().max(1), Ordering::Relaxed);
         *self.living.lock() = Some(LivingProcesses { words, asked_at, at });
     }
 }
