@@ -7,7 +7,7 @@
 
 use super::arguments::{Outcome, absent, create_private_file, say, with_store_made_if_absent};
 use crate::amount::amount;
-use crate::store::{Store, StoreError, Unfinished, folder_of, url_of, with_ending};
+use crate::store::{Store, StoreError, Unfinished, behind_links, folder_of, url_of, with_ending};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read};
 use std::path::Path;
@@ -88,7 +88,7 @@ fn is_copy(from: &Path) -> Result<bool, String> {
 /// Checks a copy of a SQLite store and converts it to the lines of an export. They are in a file that is deleted when
 /// it is closed. A copy of an older version is first migrated, in a second copy.
 async fn lines_of_copy(from: &Path) -> Result<File, String> {
-    let log = with_ending(from, "-wal");
+    let log = with_ending(&behind_links(from), "-wal");
     if log.metadata().is_ok_and(|log| log.len() > 0) {
         return Err(format!(
             "{} holds writes that are not in {} yet: that is the store of a gateway and no backup; make one with \

@@ -3,6 +3,7 @@
 use crate::store::place::V1;
 use causeway::store::{Store, StoreError};
 use std::path::Path;
+use std::time::Duration;
 
 fn url(path: &Path) -> String {
     format!("sqlite:{}", path.display())
@@ -44,6 +45,32 @@ async fn a_name_that_is_encoded_in_the_url_is_that_of_one_file_for_its_owner_onl
     assert!(others.iter().all(|name| name.starts_with("our store?.db")), "{others:?}");
     std::fs::rename(&path, folder.path().join("elsewhere.db")).unwrap();
     assert!(store.findings().await.is_err(), "its file is not in its place");
+}
+
+/// SQLite keeps its other files beside the file behind the link, so the folder of the link need not be writable.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_link_to_a_store_is_the_store_that_it_leads_to() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = tempfile::tempdir().unwrap();
+    let (links, stores) = (folder.path().join("links"), folder.path().join("stores"));
+    std::fs::create_dir(&links).unwrap();
+    std::fs::create_dir(&stores).unwrap();
+    let (link, path) = (links.join("link.db"), stores.join("store.db"));
+    symlink("../stores/store.db", &link).unwrap();
+    let set_mode = |mode| std::fs::set_permissions(&links, std::fs::Permissions::from_mode(mode)).unwrap();
+    set_mode(0o500);
+    let store = Store::open_to_serve(&url(&link), V1, Duration::ZERO).await.unwrap();
+    assert!(!store.is_read_only());
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(store.stats(&url(&link)).await.unwrap(), store.stats(&url(&path)).await.unwrap());
+    for name in [&link, &path] {
+        let second = Store::open_to_serve(&url(name), V1, Duration::ZERO).await;
+        assert!(matches!(second, Err(StoreError::Served { .. })), "the lock is one, under each name");
+    }
+    assert_eq!(std::fs::read_dir(&links).unwrap().count(), 1);
+    set_mode(0o700);
+    store.close().await;
 }
 
 #[tokio::test]

@@ -443,6 +443,15 @@ async fn the_command_line_backs_up_restores_and_checks() {
     let open = place.url().trim_start_matches("sqlite:").to_owned();
     let (done, text) = run(&["restore", "--from", &open, "--force"], &target.url());
     assert!(!done && text.contains("that is the store of a gateway and no backup"), "{text}");
+    let (link, new) = (place.folder().join("link.db"), place.folder().join("new.db"));
+    std::os::unix::fs::symlink("store.db", &link).unwrap();
+    let (done, text) = run(&["restore", "--from", &link.display().to_string(), "--force"], &target.url());
+    assert!(!done && text.contains("that is the store of a gateway and no backup"), "{text}");
+    // A link may come before the store that it leads to.
+    std::fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink(&new, &link).unwrap();
+    let (done, text) = run(&["restore", "--from", &copy], &format!("sqlite:{}", link.display()));
+    assert!(done && text.contains("restored") && new.is_file(), "{text}");
     // A file without tables belongs to another program, or was copied without its log.
     let stranger = place.folder().join("stranger.db");
     let empty = sqlx::SqlitePool::connect(&format!("sqlite:{}?mode=rwc", stranger.display())).await.unwrap();

@@ -3,7 +3,7 @@
 //! May use: `kind`, `place`.
 
 use super::kind::Kind;
-use super::place::{file_of, in_memory, lock_beside, private};
+use super::place::{file_of, in_memory, private};
 use parking_lot::Mutex;
 use rustix::fs::{Access, access};
 use std::fs::OpenOptions;
@@ -77,6 +77,6 @@ fn writable(file: &str) -> bool {
 /// rejects opening a file for writing; on newer kernels a check of access rights does not show it. This opens the file
 /// that gateways lock: SQLite has no locks on it, and the locks of gateways survive closing it.
 pub fn is_stopped(file: &Path) -> bool {
-    let opened = OpenOptions::new().write(true).open(lock_beside(file, "lock"));
+    let opened = OpenOptions::new().write(true).open(file.with_added_extension("lock"));
     opened.is_err_and(|fault| fault.kind() == ErrorKind::ReadOnlyFilesystem)
 }

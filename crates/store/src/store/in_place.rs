@@ -4,7 +4,7 @@
 //! when they end; later connections open another file. So the store cannot be used from then on until the program is
 //! restarted, even if the file is put back. May use: `store::place`.
 
-use super::place::file_of;
+use super::place::named_in;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,11 +15,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(super) struct InPlace(Option<Arc<Opened>>);
 
 impl InPlace {
-    /// Records the file of the store at `url`, which is open now.
+    /// Records the file of the store at `url`, which is open now. Where the URL names a symbolic link, the link must
+    /// also go on to lead to this file.
     pub(super) fn of(url: &str) -> Self {
         let opened =
             |file: PathBuf| Some(Opened { id: file_id(&file)?, file: file.into(), is_lost: AtomicBool::default() });
-        Self(file_of(url).and_then(opened).map(Arc::new))
+        Self(named_in(url).and_then(opened).map(Arc::new))
     }
 
     /// Checks whether the file has been there all the time. A look at a file takes about a microsecond.

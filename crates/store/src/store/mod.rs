@@ -87,7 +87,7 @@ pub use opening::check_address_of_file;
 pub use overlay::Overlays;
 pub use overlay_value::{OverlayValue, overlay_wins};
 pub use peers::{Hint, Joined};
-pub use place::{file_of, folder_of, in_words, url_of};
+pub use place::{behind_links, file_of, folder_of, in_words, url_of};
 pub use recorded::{Element, ItemValues, OwnWrite, TypeChange};
 pub use repeatable::{Attempt, KeptAnswer, Repeatable, RepeatableBounds, RepeatableRequest};
 pub use running::RunningIntent;

@@ -13,11 +13,31 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Returns the file of a SQLite store; none for other kinds and for memory. As in every URL, `%20` stands for a space.
+/// Returns the file of a SQLite store; none for other kinds and for memory. Where the URL names a symbolic link, this
+/// is the file behind it: SQLite keeps its log and its other files beside that one.
 pub fn file_of(url: &str) -> Option<PathBuf> {
+    named_in(url).map(|file| behind_links(&file))
+}
+
+/// Returns the file that the URL of a SQLite store names, which may be a symbolic link. As in every URL, `%20` stands
+/// for a space.
+pub(super) fn named_in(url: &str) -> Option<PathBuf> {
     let file = url.strip_prefix("sqlite:")?.trim_start_matches("//");
     let file = file.split('?').next().filter(|file| !file.is_empty() && !in_memory(url))?;
     percent_decode_str(file).decode_utf8().ok().map(|file| PathBuf::from(&*file))
+}
+
+/// Number of symbolic links in a row that are followed, as many as Linux follows.
+const MOST_LINKS: usize = 40;
+
+/// Returns the file that a symbolic link leads to, which need not exist. Any other file is returned as it is.
+pub fn behind_links(file: &Path) -> PathBuf {
+    let mut file = file.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(next) = file.read_link() else { break };
+        file = folder_of(&file).join(next);
+    }
+    file
 }
 
 /// Checks whether a SQLite store has no file.
@@ -42,7 +62,7 @@ pub fn url_of(file: &Path) -> String {
 
 /// Returns the location of the store at `url`: its file, or its server and database without user and password.
 pub fn in_words(url: &str) -> String {
-    if let Some(file) = file_of(url) {
+    if let Some(file) = named_in(url) {
         return file.display().to_string();
     }
     match Kind::of(url) {
@@ -154,13 +174,6 @@ pub fn folder_of(file: &Path) -> &Path {
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Returns the file of the lock with the extension `ending`. It is beside the store itself when `file` is a link to it,
-/// so that all names of the store have one lock.
-pub(super) fn lock_beside(file: &Path, ending: &str) -> PathBuf {
-    let store = if file.is_symlink() { file.canonicalize().ok() } else { None };
-    store.as_deref().unwrap_or(file).with_added_extension(ending)
-}
-
 fn of_a_file(file: &Path) -> String {
     let folder = folder_of(file);
     if !folder.is_dir() {
@@ -212,6 +225,22 @@ mod tests {
             let file = Path::new(file);
             assert_eq!(file_of(&url_of(file)).as_deref(), Some(file));
         }
+    }
+
+    #[test]
+    fn links_are_followed_to_a_file_that_need_not_exist() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let (link, again, store) = (folder.path().join("a"), folder.path().join("b"), folder.path().join("c.db"));
+        symlink("b", &link).unwrap();
+        symlink(&store, &again).unwrap();
+        assert_eq!(file_of(&url_of(&link)), Some(store.clone()));
+        assert_eq!(in_words(&url_of(&link)), link.display().to_string());
+        std::fs::write(&store, "").unwrap();
+        assert_eq!(file_of(&url_of(&link)), Some(store));
+        std::fs::remove_file(&again).unwrap();
+        symlink("a", &again).unwrap();
+        assert!(file_of(&url_of(&link)).is_some_and(|file| !file.exists()), "links in a circle lead nowhere");
     }
 
     #[test]

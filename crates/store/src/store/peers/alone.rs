@@ -6,7 +6,7 @@
 //!
 //! May use: `place`.
 
-use crate::store::place::{lock_beside, private};
+use crate::store::place::private;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ impl FileLock {
     /// nothing is locked.
     pub async fn take(file: &Path, ending: &str, patience: Duration) -> Result<Self, NotTaken> {
         let end = Instant::now() + patience;
-        let lock = lock_beside(file, ending);
+        let lock = file.with_added_extension(ending);
         let opened = private().create(true).truncate(false).open(&lock);
         let lock = opened.map_err(|cause| NotTaken::Unusable { lock, cause })?;
         loop {
@@ -89,20 +89,6 @@ mod tests {
         sleep(Duration::from_millis(20)).await;
         drop(first);
         assert!(next.await.expect("no panic"));
-    }
-
-    #[cfg(unix)]
-    #[tokio::test]
-    async fn a_link_to_the_file_has_the_same_lock() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let (file, link) = (folder.path().join("store.db"), folder.path().join("link.db"));
-        std::fs::write(&file, "").expect("a file");
-        std::os::unix::fs::symlink("store.db", &link).expect("a link");
-        let first = FileLock::take(&link, SERVES, Duration::ZERO).await.expect("nobody has it");
-        assert!(matches!(FileLock::take(&file, SERVES, Duration::ZERO).await, Err(NotTaken::Taken)));
-        drop(first);
-        let _first = FileLock::take(&file, SERVES, Duration::ZERO).await.expect("nobody has it");
-        assert!(matches!(FileLock::take(&link, SERVES, Duration::ZERO).await, Err(NotTaken::Taken)));
     }
 
     #[tokio::test]
