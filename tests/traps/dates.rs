@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 
 #[tokio::test]
 async fn trap_24_25_26_27_a_cycle_is_created_without_dates_and_gets_each_in_a_write_of_its_own() {
-    let scene = Scene::new().await;
     let cycle = |changes: Value| record("cycles", "cycles_create_minimal", changes);
     let created = cycle(json!({}));
     let one = format!("cycles/{}/", id(&created));
@@ -20,22 +19,28 @@ async fn trap_24_25_26_27_a_cycle_is_created_without_dates_and_gets_each_in_a_wr
         body["sort_order"] = created["sort_order"].clone();
         body
     };
-    scene.expect(list("cycles", &[]));
-    let post = Exchange::post(&format!("{V1}cycles/"))
-        .body(json!({"name": "C1", "timezone": "UTC", "project_id": PROJECT}));
-    scene.expect(post.reply(201, created.clone()));
     let patch = |body: Value, answer: Value| Exchange::patch(&format!("{V1}{one}")).body(body).reply(200, answer);
-    scene.expect(patch(carried(json!({"start_date": start})), cycle(json!({"start_date": start}))));
+    let begun = cycle(json!({"start_date": start}));
     let done = cycle(json!({"start_date": start, "end_date": end}));
-    scene.expect(patch(carried(json!({"end_date": end})), done.clone()));
-    scene.expect(Exchange::get(&format!("{V1}{one}")).reply(200, done));
-    let body = json!({"name": "C1", "timezone": "UTC", "project_id": NOWHERE,
-        "start_date": "2099-01-05T16:00:00+05:30", "end_date": "2099-01-20T18:45:30.25Z"});
-    let answer = scene.post("cycles/", body).await.expect(201);
-    assert_eq!((answer.text("start_date"), answer.text("end_date")), (start.to_owned(), end.to_owned()));
-    let order: Vec<String> = scene.calls().iter().map(|call| call.split('/').next().unwrap().to_owned()).collect();
-    assert_eq!(order, ["GET cycles", "POST cycles", "PATCH cycles", "PATCH cycles", "GET cycles"]);
-    scene.v1.finish();
+    // A v1 that reads from a replica of its database may show the cycle as it was before a date.
+    for shown in [&done, &begun, &created] {
+        let scene = Scene::new().await;
+        scene.expect(list("cycles", &[]));
+        let post = Exchange::post(&format!("{V1}cycles/"))
+            .body(json!({"name": "C1", "timezone": "UTC", "project_id": PROJECT}));
+        scene.expect(post.reply(201, created.clone()));
+        scene.expect(patch(carried(json!({"start_date": start})), begun.clone()));
+        scene.expect(patch(carried(json!({"end_date": end})), done.clone()));
+        scene.expect(Exchange::get(&format!("{V1}{one}")).reply(200, shown.clone()));
+        let body = json!({"name": "C1", "timezone": "UTC", "project_id": NOWHERE,
+            "start_date": "2099-01-05T16:00:00+05:30", "end_date": "2099-01-20T18:45:30.25Z"});
+        let answer = scene.post("cycles/", body).await.expect(201);
+        assert_eq!((answer.text("start_date"), answer.text("end_date")), (start.to_owned(), end.to_owned()));
+        let order: Vec<String> =
+            scene.calls().iter().map(|call| call.split('/').next().unwrap().to_owned()).collect();
+        assert_eq!(order, ["GET cycles", "POST cycles", "PATCH cycles", "PATCH cycles", "GET cycles"]);
+        scene.v1.finish();
+    }
 }
 
 #[tokio::test]

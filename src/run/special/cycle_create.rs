@@ -2,17 +2,18 @@
 //!
 //! v1 does not check names (trap 5, `cycles_create_duplicate_name_accepted`), requires the project id in the
 //! body (trap 24) and loses the time of day of dates sent together (trap 25). So the steps are: a fresh list for the
-//! name, the create without dates, a PATCH for each date, and a read of the record. When v1 refuses a date,
-//! the new cycle is deleted again. May use: what `run` may use.
+//! name, the create without dates, a PATCH for each date, and a read of the record. A v1 that reads from a replica of
+//! its database may show the record before a date, so the answer to the last PATCH lies over it. When v1 refuses a
+//! date, the new cycle is deleted again. May use: what `run` may use.
 
 use crate::plan::Extra;
 use crate::refusal::Refusal;
 use crate::run::job::InProject;
-use crate::run::members::id_of;
+use crate::run::members::{Members, id_of};
 use crate::run::rules;
 use crate::run::writes::write::created_but;
 use crate::run::writes::{checks, create};
-use crate::translate::{confirm, cycles, outgoing};
+use crate::translate::{confirm, cycles, modules, outgoing};
 use crate::v2::Reply;
 use serde_json::Value;
 use uuid::Uuid;
@@ -34,16 +35,18 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let answer = create::post(job, &mut outgoing, create::keep_refused).await?;
     let id = id_of(&answer)?;
     let failed = created_but(id);
+    let mut dated = Members::new();
     for mut date in dates {
         if date.values().all(Value::is_null) {
             continue;
         }
         cycles::carry(&mut date, &answer);
-        if let Err(refusal) = job.patch(id, &date).await {
-            return Err(take_back(job, id, refusal).await);
-        }
+        dated = match job.patch(id, &date).await {
+            Ok(answer) => answer,
+            Err(refusal) => return Err(take_back(job, id, refusal).await),
+        };
     }
-    let v1 = job.read_created(id, "").await.map_err(&failed)?;
+    let v1 = modules::merge(&job.read_created(id, "").await.map_err(&failed)?, &dated);
     confirm::check(resource, &outgoing.body, &v1).confirm(resource).map_err(&failed)?;
     job.keep(id, &outgoing, &v1).await.map_err(&failed)?;
     create::finish(job, write, &v1).await.map_err(failed)
