@@ -12,7 +12,7 @@
 
 use super::found::{Difference, Outcome};
 use super::values::same;
-use super::walk::{Rules, Walk, by_key, key};
+use super::walk::{Rules, Walk, by_key, key, person};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -85,12 +85,14 @@ pub(super) fn rows(walk: &mut Walk<'_>, ours: &Value, theirs: &Value) -> Option<
         here.iter().filter(|row| !there.contains_key(&key(row))).cloned().collect()
     };
     let (only_ours, only_theirs) = (only(mine, &their_by_id), only(their, &by_id));
+    // Memberships have other ids on each side, so an order by the id cannot be compared.
+    let are_memberships = mine.iter().chain(their).any(|row| person(Some(row)).is_some());
+    let order = walk.rules.order.filter(|field| !(are_memberships && *field == "id"));
     let part = is_part(one) || is_part(other);
     let mut missing = (only_ours.len(), only_theirs.len());
     if part && !(only_ours.is_empty() && only_theirs.is_empty()) {
         // Without the value of this field nothing shows whether a row is at an end.
-        let order =
-            walk.rules.order.filter(|field| mine.iter().chain(their).all(|row| row.get(*field).is_some()))?;
+        let order = order.filter(|field| mine.iter().chain(their).all(|row| row.get(*field).is_some()))?;
         missing = (not_at_an_end(&only_ours, mine, order), not_at_an_end(&only_theirs, their, order));
     }
     if mine.len() != their.len() && missing == (0, 0) {
@@ -113,7 +115,7 @@ pub(super) fn rows(walk: &mut Walk<'_>, ours: &Value, theirs: &Value) -> Option<
     }
     if only_ours.is_empty()
         && only_theirs.is_empty()
-        && let Some(order) = walk.rules.order
+        && let Some(order) = order
         && !in_one_order(mine, their, order)
     {
         walk.note("/data", &format!("in the order of {order}"), "in another order");

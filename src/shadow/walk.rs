@@ -129,6 +129,6 @@ pub(super) fn key(value: &Value) -> String {
 
 /// Returns the person of a membership. v1 shows no id of a membership (`members_workspace_admin`), so the gateway
 /// derives one, and the other side has its own.
-fn person(value: Option<&Value>) -> Option<&str> {
+pub(super) fn person(value: Option<&Value>) -> Option<&str> {
     value?.get("member_id")?.as_str()
 }

@@ -122,6 +122,12 @@ fn memberships_are_matched_by_their_person() {
     let others = page(&[row("1", "p", "admin"), row("2", "r", "member")], json!(null));
     let expected = [owned("/data/*", "a row", "nothing"), owned("/data/*", "nothing", "a row")];
     assert_eq!(told(None, &ours, &others), expected);
+    // Their order by the id is another one on each side, and so is a part of the list in that order.
+    assert_eq!(found(Some("id"), &ours, &same), equal());
+    let part = |rows: &Value| page(rows["data"].as_array().unwrap(), json!(3));
+    assert_eq!(found(Some("id"), &part(&ours), &part(&others)), (Outcome::NotComparable, Vec::new()));
+    let expected = [owned("/data", "in the order of role", "in another order")];
+    assert_eq!(told(Some("role"), &ours, &same), expected);
 }
 
 #[test]
