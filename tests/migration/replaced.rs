@@ -357,6 +357,8 @@ fn invitations_and_sticky_notes_stay_on_v1() {
         ("GET", "invitations/"),
         ("POST", "invitations/"),
         ("GET", "invitations/00000000-0000-4000-e000-000000000001/"),
+        ("PATCH", "invitations/00000000-0000-4000-e000-000000000001/"),
+        ("DELETE", "invitations/00000000-0000-4000-e000-000000000001/"),
         ("GET", "stickies/"),
         ("PATCH", "stickies/00000000-0000-4000-e000-000000000001/"),
     ] {
