@@ -20,7 +20,27 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use uuid::Uuid;
 
+/// Returns the name of a context of the property `of` for messages.
+fn name_of(context: &Context, of: &str) -> String {
+    format!("context `{}` of {of}", context.name)
+}
+
 impl Work<'_> {
+    /// Counts the contexts of a property that is to be made. A pass that writes nothing reports what they will lack;
+    /// the pass that carries reports it with each context.
+    pub(super) fn contexts_to_make(&mut self, property: &Property, of: &str) {
+        let contexts: Vec<Arc<Context>> = self.catalogue.contexts_of(property.id).into_iter().cloned().collect();
+        self.findings.of(Kind::Context).here += contexts.len();
+        self.findings.of(Kind::Context).carried += contexts.len();
+        if self.carries() {
+            return;
+        }
+        for context in &contexts {
+            let untouched = shapes::context(&self.catalogue, context);
+            self.context_there(property, context, &untouched, &name_of(context, of));
+        }
+    }
+
     /// Handles the contexts of a property whose id in the target is `id`. `is_counted` means they are counted already.
     pub(super) async fn contexts(
         &mut self,
@@ -39,7 +59,7 @@ impl Work<'_> {
             if !is_counted {
                 self.findings.of(Kind::Context).here += 1;
             }
-            let name = format!("context `{}` of {of}", context.name);
+            let name = name_of(context, of);
             let untouched = shapes::context(&self.catalogue, context);
             let there = self.context_there(property, context, &untouched, &name);
             let Some((ours, missing)) = there else { continue };
@@ -148,7 +168,7 @@ impl Work<'_> {
     }
 
     /// Builds the context for the target, and counts its parts that the target does not have; `None` when the target
-    /// has none of its projects, or none of its types.
+    /// has none of its projects, or none of its types, or was given the whole context when all its projects were there.
     fn context_there(
         &mut self,
         property: &Property,
@@ -165,14 +185,20 @@ impl Work<'_> {
             context.projects.iter().map(|own| self.scope.projects.get(own).map(|project| project.theirs)).collect();
         let types: Vec<Option<String>> =
             context.types.iter().map(|own| self.ids.theirs(Kind::Type, *own).map(str::to_owned)).collect();
-        let unknown = projects.iter().filter(|one| one.is_none()).count();
+        let unknown: Vec<Uuid> =
+            context.projects.iter().filter(|own| !self.scope.projects.contains_key(*own)).copied().collect();
         let without_id = types.iter().filter(|one| one.is_none()).count();
         // In a pass that writes nothing, the types are not made yet.
         let unmade = if self.carries() { without_id } else { 0 };
-        if unknown + unmade > 0 {
-            let words = format!("{name}: {} projects and types it lists are not there", unknown + unmade);
-            self.findings.leave(Kind::Context, 1, words);
+        let why = |own: &Uuid| {
+            let project = self.scope.owner_in_words(Some(*own));
+            format!("it lists {project}: {}", self.scope.why_without_place(Some(*own)))
+        };
+        let mut lacks: Vec<String> = unknown.iter().map(why).collect();
+        if unmade > 0 {
+            lacks.push(format!("{unmade} types it lists are not there"));
         }
+        self.findings.leave(Kind::Context, lacks.len().min(1), format!("{name}: {}", lacks.join("; ")));
         ours.insert("project_ids".to_owned(), json!(projects.iter().flatten().collect::<Vec<_>>()));
         ours.insert("issue_type_ids".to_owned(), json!(types.iter().flatten().collect::<Vec<_>>()));
         let mut links: Vec<_> = context.options.iter().collect();
@@ -185,7 +211,10 @@ impl Work<'_> {
         let is_empty = |all: bool, known: bool| !all && !known;
         let nothing = is_empty(context.all_projects, projects.iter().any(Option::is_some))
             || self.carries() && is_empty(context.all_types, types.iter().any(Option::is_some));
-        (!nothing).then_some((ours, lost + unknown + without_id))
+        // Compared without a project that went since, it would look changed there.
+        let whole = self.ids.fingerprint(Kind::Context, context.id, untouched, 0);
+        let was_whole = !unknown.is_empty() && self.ids.is_done(Kind::Context, context.id, &whole);
+        (!nothing && !was_whole).then_some((ours, lost + unknown.len() + without_id))
     }
 
     /// Handles contexts that exist only in the target. Removes the context that came with a property made by this

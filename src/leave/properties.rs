@@ -66,9 +66,7 @@ impl Work<'_> {
         if verdict == Verdict::Make {
             self.findings.of(Kind::Option).carried += options.len();
             if owner.is_none() {
-                let contexts = self.catalogue.contexts_of(property.id).len();
-                self.findings.of(Kind::Context).here += contexts;
-                self.findings.of(Kind::Context).carried += contexts;
+                self.contexts_to_make(property, name);
             }
         }
         if self.carries() && verdict == Verdict::Make {

@@ -221,6 +221,35 @@ async fn an_archived_project_does_not_stop_a_run() {
     expect(&two.run(RunMode::Carry).await.unwrap(), Outcome::Alike);
 }
 
+/// As far as its other projects go, such a context is carried, and the project is named.
+#[tokio::test]
+async fn a_context_that_lists_an_archived_project_is_carried_whole_when_the_project_is_back() {
+    let two = Two::upgraded().await;
+    let here = Side::here(&two);
+    let project = json!({"name": "Old", "identifier": "OLD"});
+    let old = id(&here.made("/api/v1/workspaces/acme/projects/", project).await);
+    here.mode(true).await;
+    let properties = format!("{ACME}/work-item-properties/");
+    let note = id(&here.made(&properties, json!({"display_name": "Note", "property_type": "TEXT"})).await);
+    let both = json!({"name": "Both", "project_ids": [HERE[0], old], "applies_to_all_work_item_types": true});
+    here.made(&format!("{properties}{note}/contexts/"), both).await;
+    let archive = format!("/api/v1/workspaces/acme/projects/{old}/archive/");
+    // Before it was carried, and after it was carried whole.
+    for _ in 0..2 {
+        here.gateway.post(KEY, &archive, json!({})).await.expect(204);
+        for (run_mode, outcome) in [(RunMode::DryRun, Outcome::Planned), (RunMode::Carry, Outcome::Unlike)] {
+            let report = two.run(run_mode).await.unwrap();
+            expect(&report, outcome);
+            let told = text(&report);
+            let reason = "context `Both` of property `Note` of the workspace: it lists project OLD: the project is \
+                          archived: bring it back first";
+            assert!(!report.is_clean() && told.contains(reason), "{told}");
+        }
+        here.gateway.delete(KEY, &archive).await.expect(204);
+        expect(&two.run(RunMode::Carry).await.unwrap(), Outcome::Alike);
+    }
+}
+
 #[tokio::test]
 async fn a_project_deleted_through_the_gateway_does_not_keep_a_workspace_from_being_left() {
     let two = Two::upgraded().await;
