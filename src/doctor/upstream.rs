@@ -114,7 +114,8 @@ async fn another_gateway(client: &Client, base: &str, report: &mut Report) {
     }
 }
 
-/// Asks v1 for the owner of `key`. Warns when v1 shows less than the `expected` quota.
+/// Asks v1 for the owner of `key`. Warns when less than half of the `expected` quota is left, because others, or an
+/// examination before this one, may have used some of it.
 async fn with_key(client: &Client, me: &str, key: &str, expected: Option<usize>, report: &mut Report) {
     let answer = match ask(client.get(me).header("X-Api-Key", key)).await {
         Ok(answer) => answer,
@@ -145,10 +146,11 @@ async fn with_key(client: &Client, me: &str, key: &str, expected: Option<usize>,
     };
     let left: Option<usize> = left.and_then(|left| left.parse().ok());
     if let (Some(left), Some(expected)) = (left, expected)
-        && left + 1 < expected
+        && left < expected / 2
     {
         let found = format!("the key has {quota}, and the gateway expects that v1 allows {expected}");
-        let remedy = "if v1 is set to allow fewer, set upstream.quota to that number; else others use this key too";
+        let remedy = "if v1 is set to allow fewer, set upstream.quota to what it allows; else calls of the last \
+                      minute, also those of others with this key, have used the rest";
         report.warn(PART, found, remedy);
     }
     report.fine(PART, format!("the key is that of {}; {quota}", answer.text("email")));

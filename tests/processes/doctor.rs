@@ -355,6 +355,13 @@ async fn a_v1_that_allows_fewer_calls_than_the_gateway_expects_is_named() {
     let set = [("upstream.base_url", few.as_str()), ("upstream.quota", "5")];
     let (_, report) = set_up.examined(&set, &["--key", KEY]).await;
     assert!(!report.to_string().contains("the key has"), "{report:#}");
+    // Calls of the last minute, such as those of another examination, make no v1 that allows fewer.
+    let usual = Sandbox::new(Config { seed: Seed::Demo, quota_per_minute: Some(60), ..Config::default() });
+    let usual = serve_sandbox(&usual).await;
+    for _ in 0..3 {
+        let (_, report) = set_up.examined(&[("upstream.base_url", &usual)], &["--key", KEY]).await;
+        assert!(!report.to_string().contains("the key has"), "{report:#}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
