@@ -18,7 +18,6 @@ use crate::units::now_micros;
 use crate::v2::time::Micros;
 use std::sync::Arc;
 use std::time::Duration;
-use uuid::Uuid;
 
 /// Time that settled writes are kept, in microseconds: their own requests may still end, even after a pause.
 const SETTLED_KEPT: i64 = 86_400 * 1_000_000;
