@@ -37,37 +37,44 @@ pub(super) struct TargetDefinitions {
 impl TargetDefinitions {
     pub(super) async fn read(target: &Side, scope: &Scope<'_>) -> Result<Self, String> {
         let mut seen = Self::default();
-        if let Value::Object(features) = target.read(&format!("{}/features/", scope.there(None))).await? {
+        let base = scope.there(None);
+        if let Value::Object(features) = target.read(&format!("{base}/features/")).await? {
             seen.features = features;
+        }
+        let mut workspace = Owned {
+            types: target.rows(&types(&base)).await?,
+            properties: target.rows(&properties(&base)).await?,
+            ..Owned::default()
+        };
+        for kind in &workspace.types {
+            let id = text(kind, "id").to_owned();
+            workspace.attached.insert(id.clone(), attached(target, &base, &id).await?);
+        }
+        for property in &workspace.properties {
+            let id = text(property, "id").to_owned();
+            seen.contexts.insert(id.clone(), contexts(target, scope, &id).await?);
         }
         let ids = |records: &[Record]| -> HashSet<String> {
             records.iter().map(|record| text(record, "id").to_owned()).collect()
         };
-        // The records of the workspace, which its projects show too.
-        let (mut common_types, mut common_properties): (HashSet<String>, HashSet<String>) = Default::default();
-        for project in [None].into_iter().chain(scope.projects.values().map(Some)) {
-            let base = scope.there(project.map(|project| project.theirs));
+        let (common_types, common_properties) = (ids(&workspace.types), ids(&workspace.properties));
+        seen.owned.insert(None, workspace);
+        for project in scope.projects.values() {
+            let base = scope.there(Some(project.theirs));
             let mut owned = Owned::default();
-            for kind in target.rows(&format!("{base}/work-item-types/?order_by=created_at")).await? {
+            for kind in target.rows(&types(&base)).await? {
                 match common_types.contains(text(&kind, "id")) {
                     true => owned.imported.push(text(&kind, "id").to_owned()),
                     false => owned.types.push(kind),
                 }
             }
-            owned.properties = target.rows(&format!("{base}/work-item-properties/?order_by=sort_order")).await?;
+            owned.properties = target.rows(&properties(&base)).await?;
             owned.properties.retain(|property| !common_properties.contains(text(property, "id")));
             for kind in &owned.types {
                 let id = text(kind, "id").to_owned();
                 owned.attached.insert(id.clone(), attached(target, &base, &id).await?);
             }
-            if project.is_none() {
-                for property in &owned.properties {
-                    let id = text(property, "id").to_owned();
-                    seen.contexts.insert(id.clone(), contexts(target, scope, &id).await?);
-                }
-                (common_types, common_properties) = (ids(&owned.types), ids(&owned.properties));
-            }
-            seen.owned.insert(project.map(|project| project.own), owned);
+            seen.owned.insert(Some(project.own), owned);
         }
         Ok(seen)
     }
@@ -82,6 +89,14 @@ impl TargetDefinitions {
         let records = self.owned.values().flat_map(|owned| owned.types.iter().chain(&owned.properties));
         records.filter_map(super::scope::id).any(|id| ids.contains(&id))
     }
+}
+
+fn types(base: &str) -> String {
+    format!("{base}/work-item-types/?order_by=created_at")
+}
+
+fn properties(base: &str) -> String {
+    format!("{base}/work-item-properties/?order_by=sort_order")
 }
 
 /// Returns the ids of the properties on a type.
