@@ -65,6 +65,9 @@ impl Work<'_> {
             }
             self.one_type(owner, kind, &name).await?;
         }
+        if self.scope.base(owner).is_none() {
+            return Ok(());
+        }
         self.default_type(owner, &types).await?;
         if self.carries() && owner.is_none() {
             self.remove_provisioned().await?;
