@@ -83,8 +83,9 @@ impl Inner {
         let account = accounts.entry(place).or_insert_with(|| Account::new(Shape::of(limit), now));
         account.reshape(Shape::of(limit));
         let taken = match account.take(now) {
-            Some(refused @ Err(_)) => return Ok(refused),
-            Some(granted) => Ok(granted),
+            // A refusal charges nothing, so Redis is not told of it.
+            Some(Err(wait)) => return Ok(Err(wait)),
+            Some(Ok(left)) => Ok(Ok(left)),
             None => {
                 let (tell, told) = oneshot::channel();
                 account.waiting.push(tell);

@@ -249,6 +249,7 @@ impl<T: Eq> Collapsed<T> {
         };
         let terms = terms();
         let group = match &mut entry.next {
+            // The group reads under other terms, so this request is carried out by itself and shares nothing.
             Some(next) if next.group.terms != terms => return Part::Now(None),
             Some(next) => {
                 next.members += 1;

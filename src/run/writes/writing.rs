@@ -18,25 +18,25 @@ use uuid::Uuid;
 /// it counts as carried out: the bytes may have been sent.
 pub(in crate::run) struct Sending<'t> {
     touched: &'t AtomicBool,
-    /// Whether v1 certainly carried nothing out.
-    not_done: bool,
+    /// Whether v1 has, or may have, carried something out.
+    maybe_done: bool,
 }
 
 impl<'t> Sending<'t> {
     /// Must be created before the bytes are sent; `touched` tells whether v1 may have carried out anything.
     pub(in crate::run) fn begin(touched: &'t AtomicBool) -> Self {
-        Self { touched, not_done: false }
+        Self { touched, maybe_done: true }
     }
 
     /// Notes the known outcome: v1 has, or may have, carried it out (`maybe_done`), or certainly not.
     pub(in crate::run) fn ended(mut self, maybe_done: bool) {
-        self.not_done = !maybe_done;
+        self.maybe_done = maybe_done;
     }
 }
 
 impl Drop for Sending<'_> {
     fn drop(&mut self) {
-        if !self.not_done {
+        if self.maybe_done {
             self.touched.store(true, Ordering::SeqCst);
         }
     }

@@ -170,7 +170,7 @@ impl Inner {
     }
 }
 
-/// A waiting caller; counted until it has a place or gives up.
+/// A waiting caller; counted until it has a place or gives up. It must own nothing, because `enter_again` forgets it.
 struct Waiter<'a>(&'a Pool);
 
 impl<'a> Waiter<'a> {

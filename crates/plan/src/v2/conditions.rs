@@ -67,7 +67,7 @@ impl Demand {
     /// `If-Match: *`.
     pub fn unmet(&self, version: Option<&str>) -> Option<&'static str> {
         let holds = |is: &NamedVersions| version.map_or(*is == NamedVersions::Any, |version| is.has(version));
-        if !self.is.as_ref().is_none_or(holds) {
+        if self.is.as_ref().is_some_and(|is| !holds(is)) {
             return Some("If-Match");
         }
         let has = |is_not: &NamedVersions| version.is_none_or(|version| is_not.has(version));
