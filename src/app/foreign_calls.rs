@@ -49,7 +49,9 @@ struct ForeignCall {
 
 impl CallInFlight for ForeignCall {
     fn answered(mut self: Box<Self>, status: u16, headers: &HeaderMap) {
-        if let Some(permit) = self.permit {
+        // After any other 429, v1 may accept other calls of the key, and may have counted this one: a dropped permit is
+        // counted.
+        if let Some(permit) = self.permit.filter(|_| status != 429 || v1::is_of_the_throttle(headers)) {
             permit.answered(&v1::told(status, headers));
         }
         self.counted.outcome = Outcome::of_status(status);

@@ -242,6 +242,29 @@ async fn trap_57_a_429_that_names_no_time_is_429_and_v1_is_left_alone_for_a_whil
     v1.finish();
 }
 
+/// A proxy before v1 may limit a single path, which says nothing about v1's quota.
+#[tokio::test]
+async fn trap_57_a_429_of_a_proxy_on_the_pass_through_holds_no_other_call_back() {
+    let (v1, search) = (ScriptedV1::start().await, format!("{V1}work-items/search/"));
+    v1.expect(me()).expect(get_card().reply(200, card(Some(20))));
+    v1.expect(list("states", &[record("states", "states_create_minimal", json!({}))]));
+    let settings = [("upstream.quota", "60"), ("limits.deadline", "3s")];
+    let gateway = Gateway::with(v1.base_url(), &settings).await;
+    let limited = || Exchange::get(&search).html(429, "Slow down");
+    let own = Exchange::get(&search).recorded("throttle", "throttle_limited");
+    let passed = async |answer: Exchange| {
+        v1.expect(answer);
+        gateway.get("ada", &format!("/api/v1/{search}")).await.expect(429);
+    };
+    passed(limited()).await;
+    passed(limited().header("retry-after", "60")).await;
+    gateway.get("ada", &web("states/")).await.expect(200);
+    passed(own).await;
+    let refused = gateway.get("ada", &web("labels/")).await.expect_problem(429, "rate_limited");
+    assert!(refused.text("detail").contains("is used up"), "{}", refused.json);
+    v1.finish();
+}
+
 #[tokio::test]
 async fn trap_57_reads_of_people_who_see_the_same_cost_one_call() {
     let gateway = Gateway::sandboxed(Seed::Recorded).await;

@@ -3,12 +3,16 @@
 use crate::support::gateway::{Gateway, WEB, serve_sandbox};
 use crate::support::past_gateway::in_web;
 use crate::support::scripted::{Exchange, ScriptedV1};
-use crate::upstream::{client_of, context};
+use crate::upstream::{LONG, client_of, context};
 use bytes::Bytes;
+use causeway::context::Priority;
+use causeway::load::{Memory, Share};
 use causeway::refusal::Refusal;
 use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::v1::{NotDone, V1Key};
 use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use uuid::Uuid;
 
 const PATH: &str = "workspaces/acme/projects/p/states/";
@@ -150,6 +154,31 @@ async fn a_row_that_is_too_large_for_an_answer_is_a_refusal() {
     }
     assert_eq!(Refusal::from(read_all(&v1).await.unwrap_err()).code(), "upstream_error");
     v1.finish();
+}
+
+/// A write that has changed nothing can be sent again; one that has begun must be able to end.
+#[tokio::test]
+async fn a_list_beyond_the_memory_is_read_only_for_a_write_that_has_changed_something() {
+    let large = |number: usize| {
+        let row = json!({"id": Uuid::from_u128(number as u128), "name": "x".repeat(40_000)});
+        let page = json!({"total_count": 4, "next_page_results": number < 3, "results": [row]});
+        Exchange::get(&target(number)).reply(200, page)
+    };
+    let write = context().with_priority(Priority::Write);
+    let changed = |something| write.for_write(LONG, Arc::new(AtomicBool::new(something)));
+    let build = context().with_priority(Priority::Index);
+    for (ctx, pages) in [(write.clone(), 3), (changed(false), 3), (build, 3), (changed(true), 4)] {
+        let v1 = ScriptedV1::start().await.in_order();
+        for number in 0..pages {
+            v1.expect(large(number));
+        }
+        let client = client_of(v1.base_url()).within(Memory::new(100_000, Share(100)));
+        match client.read_all(&V1Key::new("ada"), PATH, "fields=id", &ctx).await {
+            Ok(read) => assert_eq!((read.len(), pages), (4, 4)),
+            Err(refused) => assert_eq!((Refusal::from(refused), pages), (Refusal::Overloaded, 3)),
+        }
+        v1.finish();
+    }
 }
 
 /// The texts of one list, each of a size that v1 takes, are together larger than an answer of v1 may be.

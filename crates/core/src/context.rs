@@ -181,8 +181,13 @@ impl Context {
         }
     }
 
+    /// Checks whether the context is for a write that has changed something.
+    pub fn has_changed_something(&self) -> bool {
+        self.changed.as_ref().is_some_and(|changed| changed.load(Ordering::SeqCst))
+    }
+
     fn has_changed_nothing(&self) -> bool {
-        self.changed.as_ref().is_some_and(|changed| !changed.load(Ordering::SeqCst))
+        self.changed.is_some() && !self.has_changed_something()
     }
 
     fn time_to_begin_before(&self, deadline: Instant) -> Duration {

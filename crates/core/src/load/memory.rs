@@ -61,6 +61,11 @@ impl Memory {
         self.state().used
     }
 
+    /// Checks whether more bytes are in use than the budget has.
+    pub fn is_exceeded(&self) -> bool {
+        self.used() > self.0.most
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock()
     }
@@ -140,8 +145,10 @@ mod tests {
     fn forced_growth_counts_beyond_the_budget() {
         let memory = memory(10);
         let mut late = memory.reservation(nobody());
-        late.grow_anyway(20);
-        assert!(memory.reserve(nobody(), 1).is_err());
+        late.grow_anyway(10);
+        assert!(!memory.is_exceeded());
+        late.grow_anyway(10);
+        assert!(memory.reserve(nobody(), 1).is_err() && memory.is_exceeded());
         drop(late);
         assert_eq!(memory.used(), 0);
     }

@@ -7,7 +7,7 @@
 mod answers;
 mod noted;
 
-pub use answers::{is_refused_at_the_door, names_a_key, told};
+pub use answers::{is_of_the_throttle, is_refused_at_the_door, names_a_key, told};
 
 use super::base_url::{BaseUrl, BaseUrlError};
 use super::breaker::{Breaker, Ended, SILENCE};
@@ -267,7 +267,7 @@ impl Client {
         let pass = self.breaker.admit(path).map_err(V1Error::Paused)?;
         let begun = Instant::now();
         ctx.sends(begun);
-        // Only a read that belongs to no write and to no index work may fail for lack of memory.
+        // Only a read that belongs to no write and to no index work may fail for lack of memory; see `check_room`.
         let refusable = request.method == Method::GET && ctx.priority == Priority::Read;
         let attempt = self.attempt(prepared, permit, refusable);
         let outcome = self.in_time(attempt, &request.method, pass.probe, ctx).await;
@@ -281,6 +281,16 @@ impl Client {
             pass.ended(ended);
         }
         outcome.map(|answer| without_echo(answer, key))
+    }
+
+    /// Checks whether a read of several pages, of which `held` bytes are kept, has room in the memory. An answer, or as
+    /// many bytes, is kept in any case, and so is everything that is read for a write that has changed something.
+    ///
+    /// # Errors
+    /// [`V1Error::NoRoom`] when there is none.
+    pub(super) fn check_room(&self, held: usize, ctx: &Context) -> Result<(), V1Error> {
+        let is_refused = held > self.response_cap && self.memory.is_exceeded() && !ctx.has_changed_something();
+        if is_refused { Err(V1Error::NoRoom) } else { Ok(()) }
     }
 
     /// Waits for a place among the calls in flight.

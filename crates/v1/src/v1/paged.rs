@@ -99,6 +99,7 @@ impl Client {
         bodies: &mut Vec<Bytes>,
     ) -> Result<Option<usize>, NotDone> {
         let (mut rows, mut number, mut size) = (0, 0, PER_PAGE);
+        let mut held: usize = bodies.iter().map(Bytes::len).sum();
         loop {
             let request = V1Request::get(path, page_query(size, number, query));
             let body = match self.call(key, request, ctx).await {
@@ -112,6 +113,8 @@ impl Client {
                 serde_json::from_slice(&body).map_err(|cause| NotDone::Refused(refusals::malformed(cause)))?;
             let ids: Vec<Uuid> = page.results.iter().map(|row| row.0.id).collect();
             looks.page(page.total_count, &ids);
+            held += body.len();
+            self.check_room(held, ctx)?;
             bodies.push(body);
             rows += ids.len();
             if !page.next_page_results {

@@ -65,7 +65,7 @@ impl Lane {
         let (share, quota) = {
             let state = self.state();
             let quota = state.window.quota();
-            let never = quota - state.window.most(Instant::now());
+            let never = quota - state.most(Instant::now());
             (state.share(priority).saturating_sub(never).max(1), quota)
         };
         self.others.own_part(share, quota).map_or(share, |part| part.max(share / self.others.processes()))

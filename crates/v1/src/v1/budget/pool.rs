@@ -34,6 +34,7 @@ struct Inner {
     shared: Shared,
     process: String,
     next: AtomicU64,
+    missed: MissedCalls,
 }
 
 impl fmt::Debug for Pool {
@@ -50,7 +51,6 @@ pub(super) struct PoolWindow {
     /// Redis key of the quota that v1 was seen to allow.
     learned: String,
     length: Duration,
-    missed: Arc<MissedCalls>,
 }
 
 /// Reserved calls. The holder reports their result; a ticket dropped without a report gives them back.
@@ -74,14 +74,44 @@ pub(super) enum Reserved {
 
 impl Pool {
     pub fn new(shared: Shared) -> Self {
-        Self(Arc::new(Inner { shared, process: Uuid::new_v4().simple().to_string(), next: AtomicU64::new(0) }))
+        let process = Uuid::new_v4().simple().to_string();
+        Self(Arc::new(Inner { shared, process, next: AtomicU64::new(0), missed: MissedCalls::default() }))
     }
 
     /// Returns the window of `length` with this name; the name itself is not shown.
     pub fn window(&self, name: &[u8], length: Duration) -> PoolWindow {
         let tag = Shared::hidden_tag("quota", &[name]);
         let [key, learned] = ["quota", "learned"].map(|kind| self.0.shared.key(kind, &tag));
-        PoolWindow { pool: self.clone(), key, learned, length, missed: Arc::default() }
+        PoolWindow { pool: self.clone(), key, learned, length }
+    }
+
+    /// Reports for how long each of the calls counts from now in the window of `key`. Returns whether Redis knows it.
+    async fn tell(&self, key: &str, calls: &[(u64, Duration)], closed: Duration) -> bool {
+        let call = SETTLE.on([key]).number(millis(closed)).text(&self.0.process);
+        let call = calls.iter().fold(call, |call, (number, counts)| {
+            call.number(i64::try_from(*number).unwrap_or_default()).number(millis(*counts + ROUNDING))
+        });
+        self.0.shared.run_one(call).await.is_ok()
+    }
+
+    /// Reports the calls of a window that ended while Redis was away, if it is back.
+    async fn catch_up(&self, key: &str) {
+        let missed = self.0.missed.counting(key, Instant::now());
+        if !missed.is_empty() && self.0.shared.is_up() && self.tell(key, &missed, Duration::ZERO).await {
+            self.0.missed.remove(key, &missed);
+        }
+    }
+
+    /// Waits until Redis is back and knows the missed calls of all windows, or none of them counts any more.
+    async fn wait_for_redis(&self) {
+        while self.0.missed.is_any(Instant::now()) {
+            sleep(PAUSE).await;
+            if self.0.shared.is_up() {
+                for key in self.0.missed.windows() {
+                    self.catch_up(&key).await;
+                }
+            }
+        }
     }
 }
 
@@ -94,7 +124,7 @@ impl PoolWindow {
     /// Reserves `calls` if no more than `limit` calls count with them. `learned` is the quota that v1 was seen to
     /// allow, or 0. `before` holds calls of an earlier request, for which it is unknown whether they are reserved.
     pub async fn reserve(&self, calls: usize, limit: usize, learned: usize, before: Option<Ticket>) -> Reserved {
-        self.catch_up().await;
+        self.pool.catch_up(&self.key).await;
         let is_again = before.is_some();
         let ticket = before.unwrap_or_else(|| self.ticket(calls));
         let wish = self.wish(&ticket, i64::try_from(limit).unwrap_or(i64::MAX), learned);
@@ -149,36 +179,11 @@ impl PoolWindow {
         let (window, until) = (self.clone(), Instant::now() + counts);
         runtime.spawn(async move {
             let settled: Vec<(u64, Duration)> = calls.iter().map(|number| (*number, counts)).collect();
-            let is_known = window.tell(&settled, closed).await;
-            if !is_known && !counts.is_zero() && window.missed.add(&calls, until) {
-                window.wait_for_redis().await;
+            let is_known = window.pool.tell(&window.key, &settled, closed).await;
+            if !is_known && !counts.is_zero() && window.pool.0.missed.add(&window.key, &calls, until) {
+                window.pool.wait_for_redis().await;
             }
         });
-    }
-
-    /// Reports for how long each of the calls counts from now. Returns whether Redis knows it.
-    async fn tell(&self, calls: &[(u64, Duration)], closed: Duration) -> bool {
-        let call = SETTLE.on([&self.key]).number(millis(closed)).text(&self.pool.0.process);
-        let call = calls.iter().fold(call, |call, (number, counts)| {
-            call.number(i64::try_from(*number).unwrap_or_default()).number(millis(*counts + ROUNDING))
-        });
-        self.pool.0.shared.run_one(call).await.is_ok()
-    }
-
-    /// Reports the calls that ended while Redis was away, if it is back.
-    async fn catch_up(&self) {
-        let missed = self.missed.counting(Instant::now());
-        if !missed.is_empty() && self.is_up() && self.tell(&missed, Duration::ZERO).await {
-            self.missed.remove(&missed);
-        }
-    }
-
-    /// Waits until Redis is back and knows the missed calls, or none of them counts any more.
-    async fn wait_for_redis(&self) {
-        while self.missed.is_any(Instant::now()) {
-            sleep(PAUSE).await;
-            self.catch_up().await;
-        }
     }
 }
 

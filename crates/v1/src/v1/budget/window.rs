@@ -46,6 +46,10 @@ const MOST: usize = 1_000_000;
 /// Pause after a 429 that does not say for how long v1 accepts no calls. Each further one doubles it.
 const UNEXPLAINED: Duration = Duration::from_secs(5);
 
+/// Part of a window before the end of a counted call in which v1 may no longer count it: v1 counts a call before its
+/// answer, and this window from its answer on.
+const UNSURE: u32 = 6;
+
 /// Requests that count.
 #[derive(Debug, Clone, Copy)]
 struct Requests {
@@ -73,7 +77,7 @@ pub(super) struct Window {
     unexplained: u32,
     /// Time of v1's first figures. Since then, an answer without figures was not counted.
     told: Option<Instant>,
-    /// Largest number of calls in a window that v1's figures have shown.
+    /// Largest number of calls in a window that v1's figures have shown, with our own calls.
     shown: usize,
 }
 
@@ -125,6 +129,7 @@ impl Window {
         let more = self.learns && quota > self.quota;
         if more {
             self.quota = quota.min(MOST);
+            self.shown = self.quota;
         }
         more
     }
@@ -154,8 +159,8 @@ impl Window {
         self.foreign_calls
     }
 
-    /// Returns the largest number of calls to expect from v1 in one window: the quota, or what v1's figures have shown
-    /// for a whole window. Whether a v1 that shows less allows less, or others use the key all the time, is unknown.
+    /// Returns the largest number of our own calls to expect from v1 in one window: the quota, or what v1's figures have
+    /// shown for a whole window. Whether a v1 that shows less allows less, or others use the key all the time, is unknown.
     pub(super) fn most(&self, now: Instant) -> usize {
         let is_known = self.learns && self.told.is_some_and(|at| now - at >= self.length);
         if is_known { self.quota.min(self.shown) } else { self.quota }
@@ -253,14 +258,21 @@ impl Window {
         self.foreign_calls += if foreign { calls } else { 0 };
     }
 
+    /// Returns the number of our own calls that v1 surely counts, if it got them.
+    fn surely_counted(&self, now: Instant) -> usize {
+        let after = now + self.length / UNSURE;
+        let sure = self.counted.iter().rev().take_while(|counted| counted.until > after);
+        sure.filter(|counted| !counted.foreign).map(|counted| counted.calls).sum()
+    }
+
     /// Adds calls that only v1 has counted, or removes calls that v1 was wrongly believed to have counted.
     fn correct(&mut self, remaining: usize, reset: Option<Duration>, now: Instant) {
         // The answered request counts too. No other call certainly does: v1 may no longer count some that count
         // here. Counting these would make the quota creep upwards.
-        self.shown = self.shown.max(remaining.saturating_add(1).min(MOST));
         if self.learns {
-            self.quota = self.quota.max(self.shown);
+            self.quota = self.quota.max(remaining.saturating_add(1).min(MOST));
         }
+        self.shown = self.shown.max(remaining.saturating_add(self.surely_counted(now)).min(self.quota));
         let left = self.quota.saturating_sub(self.used());
         let until = now + reset.filter(|reset| !reset.is_zero()).unwrap_or(self.length).min(self.length);
         if remaining < left {
@@ -369,10 +381,37 @@ mod tests {
         call(&mut window, &told(9), later);
         assert_eq!((window.foreign(), window.most(later), window.quota()), (50, 10, 60));
         call(&mut window, &told(40), later);
-        assert_eq!((window.foreign(), window.own(), window.most(later)), (18, 2, 41), "some are given back");
+        assert_eq!((window.foreign(), window.own(), window.most(later)), (18, 2, 42), "some are given back");
         let mut set = Window::new(Quota::Fixed(60), LENGTH);
         call(&mut set, &told(4), now);
         assert_eq!(set.most(later), 60);
+    }
+
+    #[tokio::test]
+    async fn what_v1_allows_is_what_it_leaves_and_what_the_gateway_has_used() {
+        // After a restart of a gateway that makes 50 calls a minute.
+        let (mut window, begun) = (Window::new(Quota::AtLeast(60), LENGTH), Instant::now());
+        for number in 0..60 {
+            let now = begun + number * LENGTH / 50;
+            window.pass(now);
+            call(&mut window, &told(10), now);
+        }
+        assert_eq!(window.most(begun + LENGTH), 52, "all but the calls of the last ten seconds of a window");
+        // v1 allows five calls, answers slowly, and is called whenever it takes a call.
+        let (mut window, mut counted) = (Window::new(Quota::AtLeast(60), LENGTH), Vec::<Instant>::new());
+        for second in 0..600 {
+            let sent = begun + Duration::from_secs(second);
+            counted.retain(|at| *at + LENGTH > sent);
+            if counted.len() < 5 {
+                counted.push(sent);
+                window.pass(sent);
+                window.send(1);
+                window.answered(&told(5 - counted.len()), sent + LENGTH / 10);
+            }
+        }
+        assert_eq!(window.most(begun + 10 * LENGTH), 5);
+        assert!(window.learn(70));
+        assert_eq!(window.most(begun + 10 * LENGTH), 70, "another process has seen more");
     }
 
     #[tokio::test]

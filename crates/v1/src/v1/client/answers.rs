@@ -87,10 +87,16 @@ pub fn is_refused_at_the_door(path: &str, status: u16, headers: &HeaderMap) -> b
         404 => is_early && !headers.contains_key(ALLOW),
         405 | 415 => is_json,
         413 => is_early || is_before_v1,
-        429 => is_early && headers.contains_key(ALLOW),
+        429 => is_of_the_throttle(headers),
         400 | 414 | 431 => is_before_v1,
         _ => false,
     }
+}
+
+/// Checks whether a 429 is v1's own: its throttle names the methods of the resource and not the rest of the quota
+/// (`throttle_limited`). One of a proxy may be about a single path.
+pub fn is_of_the_throttle(headers: &HeaderMap) -> bool {
+    is_typed_json(headers) && headers.contains_key(ALLOW) && !headers.contains_key(&REMAINING)
 }
 
 /// Checks whether a request names a key. v1 refuses all others, for it reads no other credential (`auth_missing_key`,

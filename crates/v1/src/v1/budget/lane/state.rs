@@ -93,10 +93,20 @@ impl State {
         }
     }
 
+    /// Returns the largest number of calls to expect from v1 in one window, for all processes together.
+    pub fn most(&self, now: Instant) -> usize {
+        self.window.most(now).saturating_add(self.made_elsewhere()).min(self.window.quota())
+    }
+
     /// Returns the number of calls that only v1 has counted, and no process of the gateway has made.
     fn foreign(&self) -> usize {
+        self.window.foreign().saturating_sub(self.made_elsewhere())
+    }
+
+    /// Returns the calls that the other processes were known to have made within the last window.
+    fn made_elsewhere(&self) -> usize {
         let elsewhere = self.elsewhere.filter(|(_, at)| at.elapsed() < self.window.length());
-        self.window.foreign().saturating_sub(elsewhere.map_or(0, |(calls, _)| calls))
+        elsewhere.map_or(0, |(calls, _)| calls)
     }
 
     /// Returns when the last of `more` calls can be made without the pool, if the calls that the other processes were
@@ -138,6 +148,7 @@ impl State {
 mod tests {
     use super::super::super::window::{Quota, QuotaNotice};
     use super::*;
+    use tokio::time::advance;
 
     #[tokio::test(start_paused = true)]
     async fn a_refusal_of_the_pool_counts_for_a_moment_and_for_calls_that_may_use_no_more() {
@@ -166,6 +177,10 @@ mod tests {
         // The calls of other processes of the gateway are calls of the gateway.
         state.elsewhere = Some((40, Instant::now()));
         assert_eq!(shares(&state), [47, 54, 60]);
+        advance(6 * BELIEVED).await;
+        assert_eq!(state.most(Instant::now()), 5);
+        state.elsewhere = Some((40, Instant::now()));
+        assert_eq!(state.most(Instant::now()), 45);
     }
 
     #[tokio::test(start_paused = true)]
