@@ -116,7 +116,8 @@ async fn note_end_later(runner: Arc<Runner>, project: Uuid, about: WriteTarget) 
 }
 
 /// Announces to other gateway processes that a write was, or may have been, carried out. They are not told before it:
-/// until its answer they may show the older data, and a refused write then costs the store and them nothing.
+/// until its answer, or until its client leaves, they may show the older data, and a refused write then costs the store
+/// and them nothing.
 async fn announce(runner: &Arc<Runner>, touched: &TouchedPlace) {
     let changes = touched.changes();
     match touched.project {

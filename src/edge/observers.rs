@@ -34,8 +34,8 @@ pub trait WriteObserver: Send + Sync + 'static {
         tokio::spawn(work);
     }
     /// Notes that a write to `path` was carried out, or may have been: it was answered, failed, or was given up. Called
-    /// before the client gets the answer. The returned future ends when the other gateway processes know
-    /// of the write; nobody needs to wait for it.
+    /// before the client gets the answer, and also when the client leaves without it. The returned future ends when the
+    /// other gateway processes know of the write; nobody needs to wait for it.
     fn after_write(&self, path: &str) -> BoxFuture<'static, ()>;
     /// Notes that v1 has confirmed the deletion of the record at `path`. Awaited before the client gets the answer. By
     /// default it does nothing.
@@ -98,6 +98,11 @@ impl Write {
             true => self.observer.after_write(&self.path),
             false => Box::pin(std::future::ready(())),
         }
+    }
+
+    /// Notes that the client has left before the answer: it may look now whether the write was carried out.
+    pub(super) fn client_left(&self) {
+        drop(self.may_be_done());
     }
 
     /// Ends a write that was answered. The future ends when other gateway processes know of the write, and when a
