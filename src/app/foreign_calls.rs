@@ -1,19 +1,22 @@
-//! Observes calls of the pass-through. May use: `context`, `edge`, `fresh`, `tally`, `v1`; it is composition.
+//! Observes calls of the pass-through. May use: `context`, `edge`, `fresh`, `limits`, `tally`, `v1`; it is composition.
 
 use crate::context::Context;
 use crate::edge::{CallInFlight, CallObserver};
 use crate::fresh::{Changed, Changes};
+use crate::limits::Limits;
 use crate::tally::{Called, Calls, Outcome};
 use crate::v1::{self, Breaker, Budget, KeyId};
 use http::HeaderMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Observer of pass-through calls: counts them in the budget of their key, and notes the health of v1.
+/// Observer of pass-through calls: counts them in the budget of their key, and notes the health of v1 and the keys that
+/// it accepts.
 pub(super) struct ForeignCalls {
     pub budget: Budget,
     pub breaker: Breaker,
     pub changes: Changes,
+    pub limits: Arc<Limits>,
     pub calls: Arc<Calls>,
 }
 
@@ -22,7 +25,8 @@ impl CallObserver for ForeignCalls {
         let key = KeyId::passed(headers, &context.meter);
         let permit = key.map(|key| self.budget.observe(key));
         let counted = Counted { calls: Arc::clone(&self.calls), outcome: Outcome::Left, began: Instant::now() };
-        Box::new(ForeignCall { permit, pass: self.breaker.observe(), key, changes: self.changes.clone(), counted })
+        let (changes, limits) = (self.changes.clone(), Arc::clone(&self.limits));
+        Box::new(ForeignCall { permit, pass: self.breaker.observe(), key, changes, limits, counted })
     }
 }
 
@@ -44,6 +48,7 @@ struct ForeignCall {
     pass: v1::Pass,
     key: Option<KeyId>,
     changes: Changes,
+    limits: Arc<Limits>,
     counted: Counted,
 }
 
@@ -59,6 +64,9 @@ impl CallInFlight for ForeignCall {
         if let Some(key) = self.key.filter(|_| matches!(status, 401 | 403 | 404)) {
             // The answer may mean that the key has lost access.
             self.changes.tell(Changed::Refused(key.0));
+        }
+        if let Some(key) = self.key.filter(|_| v1::accepts_the_key(status, headers)) {
+            self.limits.attempts.proven(key.0);
         }
     }
 

@@ -1,13 +1,15 @@
 //! Pass-through writes to v1: invalidates the data that they may have changed, here and in other gateway processes.
 //!
-//! May use: `access`, `edge`, `fresh`, `refusal`, `run`, `v1`; it is composition.
+//! May use: `access`, `context`, `edge`, `fresh`, `limits`, `refusal`, `run`, `v1`; it is composition.
 
 use crate::access::paths::LONGEST_SLUG;
+use crate::context::Context;
 use crate::edge::WriteObserver;
 use crate::fresh::{Changed, Changes};
+use crate::limits::Limits;
 use crate::refusal::Refusal;
 use crate::run::Runner;
-use crate::v1::{is_refused_at_the_door, names_a_key};
+use crate::v1::{KeyId, is_refused_at_the_door, names_a_key};
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, StatusCode};
 use percent_encoding::percent_decode_str;
@@ -28,11 +30,18 @@ const FIRST_PAUSE: Duration = Duration::from_secs(4);
 pub(super) struct ForeignWrites {
     pub runner: Arc<Runner>,
     pub changes: Changes,
+    /// Knows the keys that v1 has accepted.
+    pub limits: Arc<Limits>,
 }
 
 impl WriteObserver for ForeignWrites {
-    fn may_be_carried_out(&self, headers: &HeaderMap) -> bool {
-        names_a_key(headers)
+    fn key(&self, headers: &HeaderMap, context: &Context) -> Option<[u8; 32]> {
+        let key = KeyId::passed(headers, &context.meter)?;
+        names_a_key(headers).then_some(key.0)
+    }
+
+    fn is_accepted(&self, key: [u8; 32]) -> bool {
+        self.limits.attempts.knows(key)
     }
 
     fn is_refusal(&self, path: &str, status: StatusCode, headers: &HeaderMap) -> bool {
@@ -107,7 +116,8 @@ async fn note_end_later(runner: Arc<Runner>, project: Uuid, about: WriteTarget) 
 }
 
 /// Announces to other gateway processes that a write was, or may have been, carried out. They are not told before it:
-/// until its answer they may show the older data, and a refused write then costs the store and them nothing.
+/// until its answer, or until its client leaves, they may show the older data, and a refused write then costs the store
+/// and them nothing.
 async fn announce(runner: &Arc<Runner>, touched: &TouchedPlace) {
     let changes = touched.changes();
     match touched.project {

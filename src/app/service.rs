@@ -136,7 +136,8 @@ impl Service {
         let runner =
             Runner::new(plan, client.clone(), access.clone(), store.clone(), indexes.clone(), settings.clone());
         let (runner, compared) = (Arc::new(runner), Compared::begin(settings, &store));
-        let writes = foreign_writes(&runner, &access);
+        let limits = limits(settings, shared.as_ref());
+        let writes = foreign_writes(&runner, &access, &limits);
         let cut_over = CutOver::new(settings, &compiled.plan, &left, &client, writes, &compared)?;
         let traces = Exporter::start(&settings.traces)?.map(Arc::new);
         let service = Self {
@@ -148,7 +149,7 @@ impl Service {
             access,
             oauth,
             runner,
-            limits: limits(settings, shared.as_ref()),
+            limits,
             proofs,
             requests,
             calls,
@@ -217,7 +218,7 @@ impl Service {
             false => Arc::new(Document::new(Arc::clone(&compiled.plan))),
         };
         let retirement = retirement(settings, &compiled.plan)?;
-        let writes = foreign_writes(&runner, &access);
+        let writes = foreign_writes(&runner, &access, &limits);
         let cut_over = CutOver::new(settings, &compiled.plan, left, &lasting.client, writes, &lasting.compared)?;
         let service = Self {
             settings: settings.clone(),
@@ -289,14 +290,16 @@ impl Service {
         let upstream = settings.upstream.needed_base_url()?;
         let document = Arc::clone(&self.document);
         let (changes, breaker) = (self.access.changes().clone(), self.lasting.client.breaker.clone());
-        let observer = foreign_writes(&self.runner, &self.access);
+        let observer = foreign_writes(&self.runner, &self.access, &self.limits);
         let (budget, calls) = (self.lasting.client.budget.clone(), Arc::clone(&self.calls));
         let mut pass_through = PassThrough::new(upstream, &settings.upstream, settings.public.clone())
             .map_err(StartError::PassThrough)?;
         pass_through.instance = self.lasting.client.instance.clone();
         pass_through.observer = Arc::new(observer);
         pass_through.late_write = settings.store.late_write;
-        pass_through.calls = Some(Arc::new(ForeignCalls { budget, breaker: breaker.clone(), changes, calls }));
+        let limits = Arc::clone(&self.limits);
+        pass_through.calls =
+            Some(Arc::new(ForeignCalls { budget, breaker: breaker.clone(), changes, limits, calls }));
         pass_through.admit = keys_of_v1_only;
         pass_through.notices = self.retirement.clone().map(|told| told as Arc<dyn Notices>);
         let (runner, access, limits) = (Arc::clone(&self.runner), self.access.clone(), Arc::clone(&self.limits));
@@ -367,8 +370,8 @@ impl Service {
 }
 
 /// Creates the observer of writes that pass through this gateway to v1, or to a v2 of the deployment's own.
-fn foreign_writes(runner: &Arc<Runner>, access: &Access) -> ForeignWrites {
-    ForeignWrites { runner: Arc::clone(runner), changes: access.changes().clone() }
+fn foreign_writes(runner: &Arc<Runner>, access: &Access, limits: &Arc<Limits>) -> ForeignWrites {
+    ForeignWrites { runner: Arc::clone(runner), changes: access.changes().clone(), limits: Arc::clone(limits) }
 }
 
 fn retirement(settings: &Settings, plan: &Arc<Plan>) -> Result<Option<Arc<Retirement>>, StartError> {

@@ -11,10 +11,16 @@ use std::sync::Arc;
 
 /// Observer of writes on the pass-through; it invalidates cache entries that a write may change.
 pub trait WriteObserver: Send + Sync + 'static {
-    /// Checks whether the server behind could carry out a write with these headers; other writes are not observed. By
-    /// default it could carry out every write.
-    fn may_be_carried_out(&self, headers: &HeaderMap) -> bool {
-        let _ = headers;
+    /// Returns the id of the key of a write with these headers. None when the server behind carries out no such write,
+    /// which is then not observed. By default every write has the same key.
+    fn key(&self, headers: &HeaderMap, context: &Context) -> Option<[u8; 32]> {
+        let _ = (headers, context);
+        Some([0; 32])
+    }
+    /// Checks whether the server behind has accepted this key. Otherwise a write without a clear answer does not count
+    /// as carried out, because anyone can send one. By default it has accepted every key.
+    fn is_accepted(&self, key: [u8; 32]) -> bool {
+        let _ = key;
         true
     }
     /// Checks whether an answer with this status and these headers proves that a write to `path` changed nothing. By
@@ -28,8 +34,8 @@ pub trait WriteObserver: Send + Sync + 'static {
         tokio::spawn(work);
     }
     /// Notes that a write to `path` was carried out, or may have been: it was answered, failed, or was given up. Called
-    /// before the client gets the answer. The returned future ends when the other gateway processes know
-    /// of the write; nobody needs to wait for it.
+    /// before the client gets the answer, and also when the client leaves without it. The returned future ends when the
+    /// other gateway processes know of the write; nobody needs to wait for it.
     fn after_write(&self, path: &str) -> BoxFuture<'static, ()>;
     /// Notes that v1 has confirmed the deletion of the record at `path`. Awaited before the client gets the answer. By
     /// default it does nothing.
@@ -68,19 +74,35 @@ pub(super) struct Write {
     observer: Arc<dyn WriteObserver>,
     method: Method,
     path: String,
+    key: [u8; 32],
     is_over: bool,
 }
 
 impl Write {
     /// Begins a write; none when the server behind will certainly refuse it.
-    pub(super) fn begin(observer: &Arc<dyn WriteObserver>, request: &Parts) -> Option<Self> {
-        let observed = observer.may_be_carried_out(&request.headers);
-        observed.then(|| Self {
+    pub(super) fn begin(observer: &Arc<dyn WriteObserver>, request: &Parts, context: &Context) -> Option<Self> {
+        let key = observer.key(&request.headers, context)?;
+        Some(Self {
             observer: observer.clone(),
             method: request.method.clone(),
             path: request.uri.path().to_owned(),
+            key,
             is_over: false,
         })
+    }
+
+    /// Notes that the write was carried out, or may have been, if its key is good. The future ends when other gateway
+    /// processes know of it.
+    fn may_be_done(&self) -> BoxFuture<'static, ()> {
+        match self.observer.is_accepted(self.key) {
+            true => self.observer.after_write(&self.path),
+            false => Box::pin(std::future::ready(())),
+        }
+    }
+
+    /// Notes that the client has left before the answer: it may look now whether the write was carried out.
+    pub(super) fn client_left(&self) {
+        drop(self.may_be_done());
     }
 
     /// Ends a write that was answered. The future ends when other gateway processes know of the write, and when a
@@ -90,8 +112,10 @@ impl Write {
         if self.observer.is_refusal(&self.path, status, headers) {
             return Box::pin(std::future::ready(()));
         }
-        let announced = self.observer.after_write(&self.path);
-        let is_deleted = self.method == Method::DELETE && status == StatusCode::NO_CONTENT;
+        // Such an answer says nothing of the key, and no server before v1 invents it.
+        let is_done = status == StatusCode::NO_CONTENT;
+        let announced = if is_done { self.observer.after_write(&self.path) } else { self.may_be_done() };
+        let is_deleted = self.method == Method::DELETE && is_done;
         let noted = is_deleted.then(|| self.observer.deleted(&self.path));
         Box::pin(async move {
             announced.await;
@@ -105,7 +129,7 @@ impl Write {
     /// `was_sent`.
     pub(super) fn unanswered(mut self, was_sent: bool) -> BoxFuture<'static, ()> {
         self.is_over = true;
-        if was_sent { self.observer.after_write(&self.path) } else { Box::pin(std::future::ready(())) }
+        if was_sent { self.may_be_done() } else { Box::pin(std::future::ready(())) }
     }
 }
 
@@ -113,7 +137,7 @@ impl Drop for Write {
     fn drop(&mut self) {
         if !self.is_over {
             // Nobody waits for the other processes any more.
-            drop(self.observer.after_write(&self.path));
+            drop(self.may_be_done());
         }
     }
 }

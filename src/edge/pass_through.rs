@@ -24,6 +24,7 @@ use http::uri::{Authority, Parts, PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, Version, request};
 use http_body::Body as _;
 use hyper::body::Incoming;
+use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection};
 use parking_lot::Mutex;
 use std::io;
 use std::sync::Arc;
@@ -138,18 +139,18 @@ impl PassThrough {
         let (parts, body) = request.into_parts();
         let body = body::begun(body).await?;
         let writes = !matches!(parts.method, Method::GET | Method::HEAD | Method::OPTIONS);
-        let write = if writes { Write::begin(&self.observer, &parts) } else { None };
+        let write = if writes { Write::begin(&self.observer, &parts, context) } else { None };
         let (may_repeat, begun) = (!writes && body.is_end_stream(), Instant::now());
         let mut answer = match write {
             Some(write) => self.carry_out(write, &parts, body, context).await,
-            None => self.exchange(&parts, body, context).await,
+            None => self.exchange(&parts, body, context).0.await,
         };
         self.repetitions.earn();
         // A server may close a kept connection just when a request arrives. When the connection breaks later, v1 was
         // already working on the request.
         let broke = matches!(&answer, Err(Failure::Broken(_))) && begun.elapsed() < AT_ONCE;
         if may_repeat && broke && self.repetitions.take() {
-            answer = self.exchange(&parts, body::empty(), context).await;
+            answer = self.exchange(&parts, body::empty(), context).0.await;
         }
         let answer = answer.map_err(|failure| failure.refusal(writes))?;
         let mut answer = returned(answer, self.longest_silence);
@@ -160,7 +161,8 @@ impl PassThrough {
     }
 
     /// Carries out a write in a task of its own: v1 goes on with a write whose client has left, and only its answer
-    /// says what became of it. Once the client has left, v1 gets the time of a late write to answer.
+    /// says what became of it. Once the client has left, v1 gets the time of a late write to answer, and the write
+    /// counts as carried out, because the client may look for it.
     async fn carry_out(
         &self,
         write: Write,
@@ -168,14 +170,14 @@ impl PassThrough {
         body: Body,
         context: &Context,
     ) -> Result<Response<Incoming>, Failure> {
-        let (exchange, late) = (self.exchange(parts, body, context), self.late_write);
+        let ((exchange, connection), late) = (self.exchange(parts, body, context), self.late_write);
         // The connection counts for as long as there is one.
         let holding = parts.extensions.get::<Arc<Holding>>().cloned();
         let (mut asker, answered) = oneshot::channel();
         self.observer.carry_out(Box::pin(async move {
             let answer = tokio::select! {
                 answer = exchange => answer,
-                () = left_for(&mut asker, late) => Err(Failure::Silent),
+                () = left_for(&mut asker, &write, connection, late) => Err(Failure::Silent),
             };
             let ended = match &answer {
                 Ok(answer) => write.answered(answer.status(), answer.headers()),
@@ -189,22 +191,25 @@ impl PassThrough {
         answered.await.unwrap_or_else(|_| Err(Failure::Broken("the write was given up".into())))
     }
 
-    /// Begins an exchange with v1. The returned future gives v1's answer.
+    /// Begins an exchange with v1. The returned future gives v1's answer. For a write, the second
+    /// value tells when there is a connection.
     fn exchange(
         &self,
         parts: &request::Parts,
         body: Body,
         context: &Context,
-    ) -> impl Future<Output = Result<Response<Incoming>, Failure>> + Send + use<> {
+    ) -> (impl Future<Output = Result<Response<Incoming>, Failure>> + Send + use<>, Option<CaptureConnection>) {
         let (progress, span, begun) = (Progress::default(), new_span(), Instant::now());
-        let sent = self.outgoing(parts, body, context, &progress, span).map(|request| {
+        let mut connection = None;
+        let sent = self.outgoing(parts, body, context, &progress, span).map(|mut request| {
             let call = self.calls.as_ref().map(|calls| calls.sent(request.headers(), context));
+            connection = (!request.method().is_safe()).then(|| capture_connection(&mut request));
             (self.hop.send(request), call)
         });
         let is_traced = context.meter.trace().is_some_and(Trace::is_recorded);
         let traced = is_traced.then(|| (parts.method.to_string(), parts.uri.path().to_owned()));
         let (context, limit) = (context.clone(), self.longest_silence);
-        async move {
+        let exchange = async move {
             let (sending, call) = sent.map_err(Failure::Unsendable)?;
             let answer = tokio::select! {
                 answer = sending => answer.map_err(Failure::of).and_then(not_switched),
@@ -227,7 +232,8 @@ impl PassThrough {
                 }
             }
             answer
-        }
+        };
+        (exchange, connection)
     }
 
     fn outgoing(
@@ -265,9 +271,21 @@ impl PassThrough {
     }
 }
 
-/// Returns when the client has been gone for `late`: nobody waits for the answer that `asker` takes.
-async fn left_for<T>(asker: &mut oneshot::Sender<T>, late: Duration) {
+/// Returns when the client of `write` has been gone for `late`: nobody waits for the answer that `asker` takes. The
+/// write counts once it has a `connection`, because before v1 has received nothing of it.
+async fn left_for<T>(
+    asker: &mut oneshot::Sender<T>,
+    write: &Write,
+    connection: Option<CaptureConnection>,
+    late: Duration,
+) {
     asker.closed().await;
+    if let Some(mut connection) = connection {
+        let is_made = connection.wait_for_connection_metadata().await.is_some();
+        if is_made {
+            write.client_left();
+        }
+    }
     tokio::time::sleep(late).await;
 }
 

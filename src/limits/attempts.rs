@@ -3,8 +3,10 @@
 //! Every 401 takes a slot of its address. When none is left, the answer is 429. Until the next slot is free,
 //! credentials that were never proven are refused without asking v1. So a client cannot guess keys, or make this
 //! gateway call v1 without end. Credentials that were proven before are still let through: one broken
-//! client must not lock out the others behind its address. Processes that share a Redis count together. May use:
-//! `cache`, `network`, `refusal`, `tally`, `buckets`, `together`.
+//! client must not lock out the others behind its address. Processes that share a Redis count together.
+//!
+//! The proven credentials are noted without a limit, too: the pass-through asks for the keys that v1 has accepted. May
+//! use: `cache`, `network`, `refusal`, `tally`, `buckets`, `together`.
 
 use super::buckets::{Buckets, CredentialId, limited};
 use super::together::SharedBuckets;
@@ -86,17 +88,22 @@ impl Attempts {
     /// Notes that the credential is valid.
     pub fn proven(&self, credential: CredentialId) {
         // A lookup already extends the entry's life; writing it each time would cost more.
-        if self.buckets.is_some() && self.proven.get(&credential).is_none() {
+        if self.proven.get(&credential).is_none() {
             self.proven.insert(credential, ());
         }
     }
 
+    /// Checks whether the credential was proven, and used within the last day. The id of a v1 key is its SHA-256.
+    pub fn knows(&self, credential: CredentialId) -> bool {
+        self.proven.contains(&credential)
+    }
+
     /// Counts a request that ended with 401 and `refusal`; returns the refusal that the client gets.
     pub async fn failed(&self, address: IpAddr, credential: Option<CredentialId>, refusal: Refusal) -> Refusal {
-        let Some(buckets) = &self.buckets else { return refusal };
         if let Some(credential) = credential {
             self.proven.remove(&credential);
         }
+        let Some(buckets) = &self.buckets else { return refusal };
         let network = network(address);
         // Too many addresses at once share one bucket, so that their number cannot fill the memory.
         let bucket = if buckets.is_crowded() { IpAddr::V6(Ipv6Addr::UNSPECIFIED) } else { network };

@@ -146,6 +146,10 @@ async fn no_limit_of_attempts_is_none() {
     for _ in 0..10_000 {
         assert_eq!(attempts.failed(address("192.0.2.1"), None, no_credential()).await.code(), "unauthorized");
     }
+    attempts.proven(ADA);
+    assert!(attempts.knows(ADA) && !attempts.knows(BOB));
+    attempts.failed(address("192.0.2.1"), Some(ADA), no_credential()).await;
+    assert!(!attempts.knows(ADA));
 }
 
 /// A reload that changes one rate must not forgive what was used of the others, nor forget who is known.

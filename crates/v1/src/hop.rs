@@ -41,6 +41,10 @@ use std::time::Duration;
 const PROBED: Duration = Duration::from_secs(30);
 const PROBE_PAUSE: Duration = Duration::from_secs(10);
 const PROBES: u32 = 3;
+/// Time for which sent data may stay unacknowledged, the same as for the questions. While they are, the kernel asks
+/// nothing, and by default it sends them again for a quarter of an hour.
+#[cfg(target_os = "linux")]
+const UNACKNOWLEDGED: Duration = Duration::from_secs(60);
 
 /// HTTP versions allowed over TLS. Without TLS, and for writes, it is always HTTP/1.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,13 +97,7 @@ where
     /// # Errors
     /// When TLS cannot be set up, for example because the machine has no root certificates.
     pub fn new(scheme: &Scheme, settings: &HopSettings) -> io::Result<Self> {
-        let mut tcp = HttpConnector::new();
-        tcp.enforce_http(false);
-        tcp.set_nodelay(true);
-        tcp.set_keepalive(Some(PROBED));
-        tcp.set_keepalive_interval(Some(PROBE_PAUSE));
-        tcp.set_keepalive_retries(Some(PROBES));
-        let tcp = TcpConnector(tcp);
+        let tcp = TcpConnector(connector());
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let tls = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
         let tls = tls.map_err(io::Error::other)?;
@@ -157,6 +155,19 @@ where
     }
 }
 
+/// Creates the connector of TCP. A connection to a machine that is gone ends after a minute.
+fn connector() -> HttpConnector {
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    tcp.set_keepalive(Some(PROBED));
+    tcp.set_keepalive_interval(Some(PROBE_PAUSE));
+    tcp.set_keepalive_retries(Some(PROBES));
+    #[cfg(target_os = "linux")]
+    tcp.set_tcp_user_timeout(Some(UNACKNOWLEDGED));
+    tcp
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,5 +218,14 @@ mod tests {
         assert_eq!([send(Method::GET).await, send(Method::GET).await], [1, 1]);
         assert_eq!([send(Method::POST).await, send(Method::PATCH).await, send(Method::DELETE).await], [2, 3, 4]);
         assert_eq!(send(Method::GET).await, 4);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_connection_on_which_nothing_is_acknowledged_ends_after_a_minute() {
+        let (address, _) = server().await;
+        let connecting = tower::Service::call(&mut connector(), address.parse::<http::Uri>().unwrap());
+        let socket = connecting.await.unwrap().into_inner();
+        assert_eq!(rustix::net::sockopt::tcp_user_timeout(&socket).unwrap(), 60_000);
     }
 }

@@ -277,12 +277,28 @@ async fn a_write_whose_client_leaves_goes_on_until_v1_has_answered() {
     let (mut v1, _) = patiently(listener.accept()).await.unwrap();
     assert!(patiently(v1.read(&mut [0; 4096])).await.unwrap() > 0);
     drop(client);
-    // The gateway sees within this time that the client has left.
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    assert!(observed.seen.lock().unwrap().is_empty());
+    let _left = patiently(observed.after.acquire()).await.unwrap();
+    assert_eq!(*observed.seen.lock().unwrap(), ["after /api/v1/x/"], "the client may look now");
     v1.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
-    let _after = patiently(observed.after.acquire()).await.unwrap();
-    assert_eq!(*observed.seen.lock().unwrap(), ["after /api/v1/x/", "deleted /api/v1/x/"]);
+    let _answered = patiently(observed.after.acquire()).await.unwrap();
+    assert_eq!(*observed.seen.lock().unwrap(), ["after /api/v1/x/", "after /api/v1/x/", "deleted /api/v1/x/"]);
+}
+
+#[tokio::test]
+async fn a_write_whose_client_leaves_while_there_is_no_connection_was_not_carried_out() {
+    let (listener, address, _) = listening().await;
+    let observed = Arc::new(Observed::default());
+    let short = |settings: &mut crate::settings::Settings| {
+        settings.upstream.connect_timeout = Duration::from_millis(600);
+    };
+    // This v1 never begins with TLS.
+    let gateway = Gateway::before(&address.replace("http", "https"), short, Some(observed.clone())).await;
+    let mut client = gateway.connect().await;
+    client.write_all(b"DELETE /api/v1/x/ HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    let _v1 = patiently(listener.accept()).await.unwrap();
+    drop(client);
+    tokio::time::sleep(Duration::from_millis(900)).await;
+    assert!(observed.seen.lock().unwrap().is_empty());
 }
 
 #[tokio::test]

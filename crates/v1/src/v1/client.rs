@@ -7,7 +7,7 @@
 mod answers;
 mod noted;
 
-pub use answers::{is_of_the_throttle, is_refused_at_the_door, names_a_key, told};
+pub use answers::{accepts_the_key, is_of_the_throttle, is_refused_at_the_door, names_a_key, told};
 
 use super::base_url::{BaseUrl, BaseUrlError};
 use super::breaker::{Breaker, Ended, SILENCE};

@@ -27,7 +27,7 @@ pub use breaker::{Breaker, Ended, Health, Pass};
 pub use budget::{Budget, BudgetSettings, Figures as BudgetFigures, Ledger, Processes, Quota, Room, Shortage};
 pub use budget::{Change as PartsChange, Seen as PartsSeen};
 pub use client::{Client, ClientError, ClientSettings, Look, PreSendCheckFuture};
-pub use client::{is_of_the_throttle, is_refused_at_the_door, names_a_key, told};
+pub use client::{accepts_the_key, is_of_the_throttle, is_refused_at_the_door, names_a_key, told};
 pub use clock::Clock;
 pub use concurrency::{Concurrency, ConcurrencySettings, Figures as ConcurrencyFigures, Measured};
 pub use http::Method;

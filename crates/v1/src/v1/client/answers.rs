@@ -99,6 +99,15 @@ pub fn is_of_the_throttle(headers: &HeaderMap) -> bool {
     is_typed_json(headers) && headers.contains_key(ALLOW) && !headers.contains_key(&REMAINING)
 }
 
+/// Checks whether v1 has accepted the key of a request that was answered so. Of three signs two must be there: a
+/// success, JSON, and the rest of the quota, which a v1 without a quota does not tell. A server before v1 may show any
+/// one of them, and v1 itself answers `errors_options_preflight` before it looks at the key.
+pub fn accepts_the_key(status: u16, headers: &HeaderMap) -> bool {
+    let signs = [(200..300).contains(&status), is_typed_json(headers), headers.contains_key(&REMAINING)];
+    // A quota told with these may be that of a server before v1.
+    !matches!(status, 401 | 403) && signs.into_iter().filter(|sign| *sign).count() > 1
+}
+
 /// Checks whether a request names a key. v1 refuses all others, for it reads no other credential (`auth_missing_key`,
 /// `auth_empty_key`, `auth_bearer_ignored`, `auth_key_in_query_ignored`).
 pub fn names_a_key(headers: &HeaderMap) -> bool {
@@ -145,6 +154,22 @@ mod tests {
         assert!(named("x-api-key", "k"));
         // `auth_missing_key`, `auth_empty_key`, `auth_bearer_ignored`.
         assert!(!named("accept", "k") && !named("x-api-key", "") && !named("authorization", "Bearer k"));
+    }
+
+    #[test]
+    fn only_an_answer_of_a_resource_shows_that_the_key_is_accepted() {
+        let told = [(REMAINING, "59")];
+        let accepted =
+            |status, kind, others: &[(HeaderName, &str)]| accepts_the_key(status, &headers(kind, others));
+        assert!(accepted(200, "application/json", &[]) && accepted(400, "application/json", &told));
+        assert!(accepted(204, "", &told));
+        // `auth_wrong_key`, `auth_missing_key_unknown_path`, `errors_options_preflight`, and a server before v1.
+        for status in [401, 403] {
+            assert!(!accepted(status, "application/json", &[]) && !accepted(status, "application/json", &told));
+        }
+        assert!(!accepted(404, "application/json", &[]) && !accepted(200, "text/html", &[]));
+        assert!(!accepted(204, "", &[]) && !accepted(502, "application/json", &[]));
+        assert!(!accepted(502, "text/html", &told));
     }
 
     #[test]
