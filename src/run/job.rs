@@ -103,13 +103,16 @@ pub struct Job {
     pub condition: Option<Result<Demand, Refusal>>,
     /// The token or gateway key of the request, which may end while a write waits for its turn.
     pub waiting: Option<Waiting>,
+    /// The record that an earlier attempt at this create has made; it lacks at most values that v1 refused.
+    pub(super) half_made: Option<Uuid>,
 }
 
 impl Job {
     pub fn new(runner: Arc<Runner>, call: Call) -> Self {
         let call = Box::new(call);
         let (sent, touched, turn) = (Arc::default(), Arc::default(), Arc::default());
-        Self { runner, call, sent, touched, turn, parsed: None, condition: None, waiting: None }
+        let half_made = None;
+        Self { runner, call, sent, touched, turn, parsed: None, condition: None, waiting: None, half_made }
     }
 
     /// Returns the same job after it has waited for the answer to an equal request.

@@ -17,7 +17,7 @@ fn labels() -> String {
     format!("{WEB}/labels/")
 }
 
-async fn post(gateway: &Gateway, who: &str, path: &str, body: &Value, key: &str) -> Answer {
+pub(super) async fn post(gateway: &Gateway, who: &str, path: &str, body: &Value, key: &str) -> Answer {
     gateway.send_with(who, "POST", path, Some(body), &[(KEY, key)]).await
 }
 
@@ -27,12 +27,12 @@ async fn rows(gateway: &Gateway, path: &str, name: &str) -> usize {
     rows.data().iter().filter(|row| row["name"] == name).count()
 }
 
-fn replayed(answer: &Answer) -> bool {
+pub(super) fn replayed(answer: &Answer) -> bool {
     answer.headers.get("idempotency-replayed").is_some_and(|value| value == "true")
 }
 
 #[track_caller]
-fn alike(one: &Answer, other: &Answer) {
+pub(super) fn alike(one: &Answer, other: &Answer) {
     assert_eq!((one.status, &one.bytes), (other.status, &other.bytes));
     for name in ["etag", "content-type", "cache-control"] {
         assert_eq!(one.headers.get(name), other.headers.get(name), "{name}");
@@ -40,15 +40,15 @@ fn alike(one: &Answer, other: &Answer) {
 }
 
 /// A gateway with its store in a file, before a v1 that can lose answers.
-struct Stage {
-    gateway: Gateway,
-    losing: Losing,
+pub(super) struct Stage {
+    pub(super) gateway: Gateway,
+    pub(super) losing: Losing,
     url: String,
     _folder: tempfile::TempDir,
 }
 
 impl Stage {
-    async fn new(settings: &[(&str, &str)]) -> Self {
+    pub(super) async fn new(settings: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let url = format!("sqlite:{}", folder.path().join("store.db").display());
         let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });

@@ -11,6 +11,7 @@ mod items;
 mod late;
 mod linear;
 mod races;
+mod refused_pairs;
 mod scene;
 
 use crate::support::gateway::WEB;

@@ -14,6 +14,7 @@ use crate::v1::V1Response;
 use crate::v2::Reply;
 use crate::v2::body::Given;
 use serde_json::Value;
+use std::sync::atomic::Ordering;
 
 /// Moves a value that v1 refuses into the overlay, if the write can be sent again without it; returns whether it did.
 pub(in crate::run) type KeepRefused = fn(&Resource, &mut Outgoing, &V1Response) -> bool;
@@ -77,12 +78,25 @@ pub(in crate::run) async fn finish(
 }
 
 /// Sends the POST. A value that v1 refuses although v2 allows it goes to the overlay, and the POST is sent again
-/// without it (a 400 of v1 has stored nothing).
+/// without it (a 400 of v1 has stored nothing). When an earlier attempt has made the record, nothing is sent, and what
+/// the record lacks goes to the overlay.
 pub(in crate::run) async fn post(
     job: &Job,
     outgoing: &mut Outgoing,
     keep: KeepRefused,
 ) -> Result<Members, Refusal> {
+    if let Some(id) = job.half_made {
+        // A later refusal must not say that nothing was done.
+        job.touched.store(true, Ordering::SeqCst);
+        let v1 = job.read_record(id).await?;
+        let lacking = refusable(job.resource(), &outgoing.body);
+        let lacking = lacking.filter(|(_, key)| v1.get(*key).is_some_and(Value::is_null));
+        let lacking: Vec<_> = lacking.map(|(name, key)| (name.to_owned(), key.to_owned())).collect();
+        for (name, key) in lacking {
+            move_to_overlay(outgoing, name, &key);
+        }
+        return Ok(v1);
+    }
     let answer = job.post_raw(&outgoing.body).await?;
     if keep(job.resource(), outgoing, &answer) {
         return job.post(&outgoing.body).await;
@@ -99,7 +113,11 @@ pub(in crate::run) fn repeats(resource: &Resource, sent: &Members) -> usize {
 pub(in crate::run) fn keep_refused(resource: &Resource, outgoing: &mut Outgoing, answer: &V1Response) -> bool {
     let refused = refusable(resource, &outgoing.body).find(|(_, key)| refusal::is_only_about(answer, key));
     let Some((name, key)) = refused.map(|(name, key)| (name.to_owned(), key.to_owned())) else { return false };
-    let value = outgoing.body.shift_remove(&key).unwrap_or(Value::Null);
-    outgoing.overlay.insert(name, value);
+    move_to_overlay(outgoing, name, &key);
     true
+}
+
+fn move_to_overlay(outgoing: &mut Outgoing, name: String, key: &str) {
+    let value = outgoing.body.shift_remove(key).unwrap_or(Value::Null);
+    outgoing.overlay.insert(name, value);
 }

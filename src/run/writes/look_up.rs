@@ -2,14 +2,15 @@
 //!
 //! A create is looked for among the records that its person created in the time in which it can have run: by name,
 //! title, text and external pair, as far as it sent them. If exactly one record shows everything that was sent, it is
-//! the record. If there is none, and v1 cannot carry the create out any more, the create was not carried out. Anything
+//! the record. If it lacks only values that v1 refuses and that a create stores in the overlay at its end, it is
+//! completed. If there is none, and v1 cannot carry the create out any more, the create was not carried out. Anything
 //! else proves nothing. Verbs on one record may be repeated, because the second time changes nothing, with one
 //! exception: an item that v1 does not show any more may be archived, or deleted.
 //!
 //! May use: what `run` may use.
 
 use crate::json::{self, SafeJson};
-use crate::plan::{Answer, BodyRule, Input, Known, Method, OnCreate, OwnRecords, Special, Step};
+use crate::plan::{Answer, BodyRule, Input, Keep, Known, Method, OnCreate, OwnRecords, Special, Step};
 use crate::refusal::Refusal;
 use crate::run::items::fields::{Newest, newest};
 use crate::run::job::{InProject, Job};
@@ -73,20 +74,32 @@ impl Job {
         // Times of v1's records follow v1's clock, which the reads above have shown.
         let by_clock = |at: Micros| if self.is_own() { at } else { self.runner.client.clock.at(at) };
         let made = by_clock(began) - SKEW..=by_clock(until) + SKEW;
-        let candidates: Vec<Candidate> = found
+        let mut candidates: Vec<Candidate> = found
             .into_iter()
             .filter(|one| !is_anothers(&one.id))
             .filter(|one| one.created_at.is_none_or(|at| made.contains(&at)))
             .collect();
+        // A record with everything that was sent comes before one that lacks a part.
+        if candidates.iter().any(|one| !one.lacks) {
+            candidates.retain(|one| !one.lacks);
+        }
         match candidates.as_slice() {
             [] if self.is_own() || now > until => Ok(Looked::Absent),
-            [Candidate { id, created_at: Some(_) }] if !ambiguous => {
+            [Candidate { id, created_at: Some(_), .. }] if !ambiguous => {
                 let Some(reply) = self.read_created_record(*id).await? else { return Ok(Looked::NotKnown) };
-                // Otherwise it is another record of the same name, or has only a part of what was sent.
-                let whole = self.shows_all(&reply, &given)? && self.has_external_pair(*id, &given).await?;
-                match whole {
-                    true => Ok(Looked::Found(self.make_sole_flag_holder(*id, &given, reply).await?)),
-                    false => Ok(Looked::NotKnown),
+                let shown = json::members(reply.body.as_deref().unwrap_or_default()).map_err(Refusal::internal)?;
+                let mut stored = given.clone();
+                stored.retain(|name, _| !self.lacks(name, &given, shown.get(name)));
+                let whole = stored.len() == given.len();
+                // Otherwise it is another record of the same name, or lacks more of what was sent.
+                let fits = self.shows_all(&shown, &stored) && self.has_external_pair(*id, &given).await?;
+                match (fits, whole) {
+                    (true, true) => Ok(Looked::Found(self.make_sole_flag_holder(*id, &given, reply).await?)),
+                    // A create under a name that only one record has would be refused because of this record.
+                    (true, false) if self.resource().unique.is_none() => {
+                        Ok(Looked::Found(self.complete(*id).await?))
+                    }
+                    _ => Ok(Looked::NotKnown),
                 }
             }
             _ => Ok(Looked::NotKnown),
@@ -140,7 +153,9 @@ impl Job {
             let body = Box::pin(reading.run_operation()).await?.body.unwrap_or_default();
             let SafeJson(body) = serde_json::from_slice(&body).map_err(Refusal::internal)?;
             let rows = body.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-            found.extend(rows.iter().filter(|row| self.shows(row, given)).filter_map(Candidate::of));
+            let lacks = |row: &Value| given.keys().any(|name| self.lacks(name, given, row.get(name)));
+            let fitting = rows.iter().filter(|row| self.shows(row, given));
+            found.extend(fitting.filter_map(|row| Candidate::of(row, lacks(row))));
             if body.get("next").is_none_or(Value::is_null) {
                 return self.with_times_of_options(found).await;
             }
@@ -168,17 +183,25 @@ impl Job {
         let mut told = TELLING.iter().filter_map(|name| Some((name, text(given.get(*name))?)));
         let differs = |(name, sent): (&&str, String)| {
             let shown = row.get(*name);
-            shown.is_some() && text(shown).unwrap_or_default() != sent
+            shown.is_some() && text(shown).unwrap_or_default() != sent && !self.lacks(name, given, shown)
         };
         maker.is_none_or(|maker| maker == me) && !told.any(differs)
     }
 
-    /// Checks whether the record of an answer shows everything that was sent. It compares the members that are shown in
+    /// Checks whether a record that shows `shown` may lack the sent member `name` because v1 refused it: the overlay
+    /// keeps such a value, and a create may have ended before.
+    fn lacks(&self, name: &str, given: &Given, shown: Option<&Value>) -> bool {
+        let is_sent = given.get(name).is_some_and(|sent| !is_shown_as(sent, &Value::Null));
+        let field = self.resource().field(name);
+        is_sent
+            && shown.is_some_and(Value::is_null)
+            && field.is_some_and(|field| field.spec.keep == Keep::OverlayIfRefused)
+    }
+
+    /// Checks whether the members of an answer show everything that was sent. It compares the members that are shown in
     /// the form in which they are written, and that only the writer decides.
-    fn shows_all(&self, reply: &Reply, given: &Given) -> Result<bool, Refusal> {
-        let BodyRule::Members(inputs) = &self.operation().body else { return Ok(true) };
-        let body = reply.body.as_deref().unwrap_or_default();
-        let shown: Given = json::members(body).map_err(Refusal::internal)?;
+    fn shows_all(&self, shown: &Given, given: &Given) -> bool {
+        let BodyRule::Members(inputs) = &self.operation().body else { return true };
         let fields = &self.resource().fields;
         // A flag that only one record has is moved to this record afterwards.
         let moved = self.flag_asked_for(given);
@@ -186,7 +209,7 @@ impl Job {
         let decided = |input: &Input| input.field.is_some_and(is_decided);
         let compared = inputs.iter().filter(|input| !input.spec.write_only && !decided(input));
         let mut both = compared.filter_map(|input| Some((given.get(&input.name)?, shown.get(&input.name)?)));
-        Ok(both.all(|(sent, shown)| is_shown_as(sent, shown)))
+        both.all(|(sent, shown)| is_shown_as(sent, shown))
     }
 
     /// Returns the index of the flag's field (`exclusive`), if `given` sets the flag.
@@ -207,6 +230,16 @@ impl Job {
         writing.call.body = Ok(json!({ flag: true }).to_string().into());
         let reply = Box::pin(writing.run()).await?;
         Ok(Reply { status: self.operation().status, ..reply })
+    }
+
+    /// Ends the create of the record `id`, which lacks only values that v1 refused; returns its answer.
+    async fn complete(&self, id: Uuid) -> Result<Reply, Refusal> {
+        let mut creating = self.as_operation(self.call.operation, self.call.parameters.clone());
+        creating.call.body = self.call.body.clone();
+        creating.call.content_type = self.call.content_type.clone();
+        creating.waiting = self.waiting.clone();
+        creating.half_made = Some(id);
+        Box::pin(creating.run()).await
     }
 
     /// Checks whether the work item has the sent external pair, which v2 never shows.
@@ -247,7 +280,7 @@ impl InProject<'_> {
         let me = self.call.caller.user.id;
         let mine = |item: &Newest| item.created_by == Some(me) && trimmed(&item.name) == name;
         let items = newest(self, self.runner.client.clock.at(began) - SKEW).await?;
-        let candidate = |item: Newest| Candidate { id: item.id, created_at: Some(item.created_at) };
+        let candidate = |item: Newest| Candidate { id: item.id, created_at: Some(item.created_at), lacks: false };
         Ok(items.into_iter().filter(mine).map(candidate).collect())
     }
 }
@@ -282,11 +315,14 @@ struct Candidate {
     id: Uuid,
     /// None where v2 does not show it; then a new record cannot be told from an old one.
     created_at: Option<Micros>,
+    /// Whether it shows no value for a sent member that v1 may have refused.
+    lacks: bool,
 }
 
 impl Candidate {
-    fn of(row: &Value) -> Option<Self> {
+    fn of(row: &Value, lacks: bool) -> Option<Self> {
         let id = as_id(row.get("id")?)?;
-        Some(Self { id, created_at: row.get("created_at").and_then(Value::as_str).and_then(time::read_instant) })
+        let created_at = row.get("created_at").and_then(Value::as_str).and_then(time::read_instant);
+        Some(Self { id, created_at, lacks })
     }
 }
