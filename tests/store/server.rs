@@ -158,6 +158,18 @@ async fn a_certificate_that_cannot_be_checked_is_told_with_what_to_do() {
     }
 }
 
+/// A server that hangs still accepts connections.
+#[tokio::test]
+async fn a_server_that_says_nothing_is_told_with_what_to_do() {
+    let url = before("postgres://u@localhost/c", |mut client, _| async move {
+        let _ = tokio::io::copy(&mut client, &mut tokio::io::sink()).await;
+    })
+    .await;
+    let opening = tokio::time::timeout(Duration::from_secs(30), Store::open(&url, V1));
+    let told = opening.await.expect("an end").unwrap_err().to_string();
+    assert!(told.contains("no answer") && told.contains("see whether PostgreSQL runs there"), "{told}");
+}
+
 #[tokio::test]
 async fn a_database_that_cannot_hold_every_sign_is_refused() {
     let latin = "ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0";
