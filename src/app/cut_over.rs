@@ -28,14 +28,15 @@ pub(super) async fn look(
     store: &Store,
     client: &Client,
 ) -> Result<Vec<LeftWorkspace>, StartError> {
-    let Some(address) = &settings.native.base_url else { return Ok(Vec::new()) };
-    match probe::ask(address, &client.instance).await.map_err(StartError::Native)? {
-        ProbeResult::V2 => {}
-        ProbeResult::Silence(cause) => tracing::warn!(
+    if let Some(address) = &settings.native.base_url
+        && let ProbeResult::Silence(cause) =
+            probe::ask(address, &client.instance).await.map_err(StartError::Native)?
+    {
+        tracing::warn!(
             address = address.as_str(),
             cause,
             "the deployment's own v2 (native.base_url) does not answer; what it has to answer is 503 until it does"
-        ),
+        );
     }
     let native = settings.native.serve.iter().any(|serve| serve.mode == Mode::Native);
     match store.left_workspaces().await {
@@ -65,7 +66,6 @@ impl CutOver {
         compared: &Compared,
     ) -> Result<Self, StartError> {
         let modes = Modes::new(&settings.native, plan, left).map_err(StartError::Native)?;
-        let Some(address) = &settings.native.base_url else { return Ok(Self::default()) };
         for left in left.iter().filter(|left| modes.keeps(plan, &left.slug)) {
             tracing::warn!(
                 workspace = left.slug,
@@ -73,6 +73,7 @@ impl CutOver {
                 "a workspace that has been left is still served from this store; what is written meanwhile stays here"
             );
         }
+        let Some(address) = &settings.native.base_url else { return Ok(Self::default()) };
         let mut way = PassThrough::new(address, &settings.upstream, settings.public.clone())
             .map_err(StartError::PassThrough)?;
         way.instance = client.instance.clone();

@@ -7,7 +7,8 @@ use crate::store::Store;
 use crate::v1::{Breaker, Health};
 use futures_util::future::BoxFuture;
 
-/// Checks readiness: the store can be read, and, where required, the store can be written and v1 used.
+/// Checks readiness: the store can be read, or is a database that does not answer at present, because reads continue
+/// then. Where required, also that the store can be written and v1 used.
 pub(super) struct Ready {
     pub store: Store,
     pub breaker: Breaker,
@@ -18,13 +19,14 @@ impl Readiness for Ready {
     fn ready(&self) -> BoxFuture<'static, Result<Condition, Refusal>> {
         let (store, health, needs) = (self.store.clone(), self.breaker.health(), self.needs);
         Box::pin(async move {
-            store.ping().await?;
-            let kept = match store.is_read_only() {
-                true if needs.needs_writes => {
+            let kept = match store.ping().await {
+                Ok(()) if !store.is_read_only() => "ok",
+                Ok(()) if needs.needs_writes => {
                     return Err(Refusal::StoreUnavailable { cause: "the store can only be read".into() });
                 }
-                true => "read-only",
-                false => "ok",
+                Ok(()) => "read-only",
+                Err(_) if store.away_since().is_some() && !needs.needs_writes => "unreachable",
+                Err(fault) => return Err(fault.into()),
             };
             let (v1, since) = match health {
                 Health::Ok => ("ok", None),

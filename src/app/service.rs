@@ -45,8 +45,12 @@ use crate::tally::{Calls, Counter, Requests};
 use crate::traces::Exporter;
 use crate::v1::{Budget, Client};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
+
+/// Longest wait for the store to take what is written last.
+const LAST: Duration = Duration::from_secs(10);
 
 /// The parts of a gateway that stay the same for the whole life of the process.
 pub(super) struct Lasting {
@@ -359,10 +363,16 @@ impl Service {
         self.runner.writes_have_ended(patience).await;
         self.oauth.writes_have_ended(patience).await;
         drop(self.background);
-        if let Some(counts) = &self.counts {
-            counts.write_the_last().await;
+        let (counts, compared) = (&self.counts, &self.lasting.compared);
+        let last = async {
+            if let Some(counts) = counts {
+                counts.write_the_last().await;
+            }
+            compared.write_the_last().await;
+        };
+        if timeout(LAST, last).await.is_err() {
+            tracing::warn!("the store does not answer; the last counts and comparisons are lost");
         }
-        self.lasting.compared.write_the_last().await;
         self.lasting.indexes.close().await;
         joined.leave().await;
         self.lasting.store.close().await;

@@ -20,26 +20,27 @@ use tokio::signal::ctrl_c;
 use tokio::signal::unix::{SignalKind, signal};
 use uuid::Uuid;
 
-/// Flags that override settings.
+/// Flags that override settings, before or behind the name of a command below the one that has them.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SettingArgs {
     /// Settings file (TOML); without it, ./causeway.toml or ./config/causeway.toml is read if it exists
-    #[arg(long, value_name = "FILE", env = FILE_VARIABLE, value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, value_name = "FILE", global = true, env = FILE_VARIABLE,
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub(super) config: Option<PathBuf>,
     /// Address of the v1 deployment, without /api/v1 [setting: upstream.base_url]
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", global = true)]
     pub(super) upstream: Option<String>,
     /// Address and port to listen on [setting: listen.address, default 127.0.0.1:8080]
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", global = true)]
     pub(super) listen: Option<String>,
     /// Where the gateway keeps what v1 cannot hold [setting: store.url, default sqlite:causeway.db]
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", global = true)]
     pub(super) store: Option<String>,
     /// Folder with mapping files that are laid over the built-in ones [setting: mappings]
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", global = true)]
     pub(super) mappings: Option<String>,
     /// Any other setting, such as --set limits.deadline=10s; may be repeated
-    #[arg(long = "set", value_name = "SETTING=VALUE")]
+    #[arg(long = "set", value_name = "SETTING=VALUE", global = true)]
     pub(super) others: Vec<String>,
 }
 

@@ -53,19 +53,17 @@ enum MigrationCommand {
     Client {
         /// Name of the client as in the report, such as plane-sdk/1.2.0
         name: String,
-        #[command(flatten)]
-        settings: Box<SettingArgs>,
     },
 }
 
 pub(super) fn run(args: &MigrationArgs) -> Outcome {
     match &args.command {
-        Some(MigrationCommand::Client { name, settings }) => of_client(args, name, settings),
+        Some(MigrationCommand::Client { name }) => of_client(args, name),
         None => of_all(args),
     }
 }
 
-fn of_client(args: &MigrationArgs, name: &str, settings: &SettingArgs) -> Outcome {
+fn of_client(args: &MigrationArgs, name: &str) -> Outcome {
     let given = [
         ("--csv", args.shape.csv),
         ("--client", args.client.is_some()),
@@ -78,7 +76,7 @@ fn of_client(args: &MigrationArgs, name: &str, settings: &SettingArgs) -> Outcom
     }
     let wanted =
         CountSelection { days: args.shape.days, client: Some(name.to_owned()), ..CountSelection::default() };
-    let (plan, counts) = counted(settings, &wanted, today().into())?;
+    let (plan, counts) = counted(&args.settings, &wanted, today().into())?;
     if counts.rows.is_empty() {
         return Err(format!("no call of a client {name} was counted; `causeway migration` lists all"));
     }

@@ -23,7 +23,7 @@ enum SecretsCommand {
         #[arg(long, value_name = "FILE")]
         file: Option<PathBuf>,
     },
-    /// Seal every stored v1 key with the first secret, so that the other secrets can be removed
+    /// Seal every stored v1 key with the first secret; remove the other secrets idempotency.keep (24 h) later
     Rotate {
         #[command(flatten)]
         settings: SettingArgs,

@@ -161,21 +161,20 @@ impl Runner {
     }
 
     /// Creates a runner with `plan`, `access` and `settings` that shares with this one the state both must know:
-    /// writers, created records, cached data. Data that another plan translated, or other rules checked, are not
-    /// shared.
+    /// writers, created records, cached data. Data that another plan translated, or that were built by other rules, are
+    /// not shared.
     pub fn with_settings(&self, plan: Arc<Plan>, access: Access, settings: Settings) -> Self {
-        // Finished answers were checked under the settings of their time.
-        let judged = (settings.strict_query, settings.types) == (self.settings.strict_query, self.settings.types);
-        let same = judged && Arc::ptr_eq(&plan, &self.plan);
+        let same = Arc::ptr_eq(&plan, &self.plan);
+        let same_types = same && settings.types == self.settings.types;
         let (fresh, time_to_live) =
             (settings.cache.collection == self.settings.cache.collection, settings.cache.collection);
         Self {
             shapes: plan.resources.iter().map(ReadShape::of).collect(),
             collections: Arc::new(self.collections.with_ages(time_to_live, longest(&settings.cache), same)),
-            rosters: Arc::new(self.rosters.with_ages(time_to_live, longest(&settings.cache), same)),
-            sets: Arc::new(self.sets.with_ages(time_to_live, longest(&settings.cache), same)),
+            rosters: Arc::new(self.rosters.with_ages(time_to_live, longest(&settings.cache), true)),
+            sets: Arc::new(self.sets.with_ages(time_to_live, longest(&settings.cache), true)),
             answers: self.answers.with_age(settings.cache.stale_if_error),
-            own_lists: if same { self.own_lists.clone() } else { KeptLists::default() },
+            own_lists: if same_types { self.own_lists.clone() } else { KeptLists::default() },
             restless: if fresh { self.restless.clone() } else { restless(time_to_live) },
             plan,
             access,

@@ -3,7 +3,7 @@
 
 use super::client::Gateway;
 use super::place::{self, Place};
-use super::proof::MAY_NOT;
+use super::proof::{MAY_NOT, OTHER_MODE};
 use super::report::{Checked, Finding};
 use super::{bodies, shape};
 use crate::outgoing::Answer;
@@ -11,7 +11,7 @@ use crate::plan::{BodyRule, Method, Operation, Plan};
 use serde_json::json;
 
 /// Codes of a write that needs the other mode of work item types.
-const OTHER_MODE: [&str; 2] = ["work_item_types_managed_at_project", "work_item_types_managed_at_workspace"];
+const MODE_CODES: [&str; 2] = ["work_item_types_managed_at_project", "work_item_types_managed_at_workspace"];
 
 /// Checks two refusals: 401 without a key, and 405 for a method that no operation has, with the operation's in `Allow`.
 pub(super) async fn check(gateway: &Gateway, place: &Place, operation: &Operation) -> Checked {
@@ -48,7 +48,7 @@ pub(super) async fn refuses_harmlessly(gateway: &Gateway, place: &Place, operati
     match (answer.status, answer.code()) {
         (400, "validation_error") if body.is_some() => Ok("400 for a wrong body".into()),
         (404, "resource_not_found") if at_nothing => Ok("404 for a random id".into()),
-        (409, code) if operation.mode.is_some() && OTHER_MODE.contains(&code) => {
+        (409, code) if operation.mode.is_some() && MODE_CODES.contains(&code) => {
             Ok("409 in this mode of the workspace".into())
         }
         (403, "forbidden") => Ok("403: this key may not write here".into()),
@@ -73,8 +73,8 @@ pub(super) fn is_success(answer: &Answer, operation: &Operation) -> Result<(), F
     match (answer.status, answer.code()) {
         (status, _) if status == operation.status => Ok(()),
         (403, "forbidden") => Err(Finding::Impossible(format!("{MAY_NOT}: {}", answer.brief()))),
-        (409, code) if operation.mode.is_some() && OTHER_MODE.contains(&code) => {
-            Err(Finding::Impossible(format!("the workspace is in the other mode: {}", answer.brief())))
+        (409, code) if operation.mode.is_some() && MODE_CODES.contains(&code) => {
+            Err(Finding::Impossible(format!("{OTHER_MODE}: {}", answer.brief())))
         }
         _ => Err(format!("{} instead of {}", answer.brief(), operation.status).into()),
     }

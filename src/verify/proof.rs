@@ -2,7 +2,7 @@
 //!
 //! May use: `amount`, `plan`, `report`.
 
-use super::report::{Report, Verdict};
+use super::report::{Line, Report, Verdict};
 use crate::amount::amount;
 use crate::plan::Plan;
 use std::collections::BTreeMap;
@@ -29,9 +29,15 @@ impl Report {
             return Proof::Broken;
         }
         let counts = |id: &str| write || plan.operation(id).is_none_or(|operation| !operation.method.writes());
+        let skipped = |line: &&Line| line.verdict == Verdict::Skipped && counts(&line.operation);
+        let skipped: Vec<&str> = self.lines.iter().filter(skipped).map(|line| line.told.as_str()).collect();
+        let any = |begins: &str| skipped.iter().any(|told| told.starts_with(begins));
+        // The key was allowed to switch the mode, and the mode stayed as it was.
+        let mode_stays = write && any(OTHER_MODE) && !any(MAY_NOT);
         let mut missing = BTreeMap::new();
-        for line in self.lines.iter().filter(|line| line.verdict == Verdict::Skipped && counts(&line.operation)) {
-            *missing.entry(format!("{}; {}", line.told, what_to_give(&line.told, write))).or_default() += 1;
+        for told in &skipped {
+            let advice = if mode_stays { WORKSPACE_LEVEL } else { what_to_give(told, write) };
+            *missing.entry(format!("{told}; {advice}")).or_default() += 1;
         }
         match (missing.is_empty(), write) {
             (false, _) => Proof::Missing(missing),
@@ -71,6 +77,11 @@ impl fmt::Display for Proof {
 
 /// Beginning of a reason that is caused by the key.
 pub(super) const MAY_NOT: &str = "this key may not";
+
+/// Beginning of a reason that is caused by the mode of the workspace.
+pub(super) const OTHER_MODE: &str = "the workspace is in the other mode";
+
+const WORKSPACE_LEVEL: &str = "the gateway has types.workspace_level = false, so only with true can all be proven";
 
 fn what_to_give(reason: &str, write: bool) -> &'static str {
     match reason {

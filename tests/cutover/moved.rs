@@ -2,10 +2,12 @@
 
 use crate::cutover::stage::Stage;
 use crate::oauth::stage::{SECRET, Tokens};
-use crate::support::gateway::WEB;
+use crate::support::captured::Captured;
+use crate::support::gateway::{Gateway, WEB, serve_sandbox};
 use causeway::context::Context;
 use causeway::oauth::Minting;
-use causeway::sandbox::Seed;
+use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::store::Store;
 use serde_json::json;
 use std::time::Duration;
 
@@ -180,12 +182,27 @@ async fn a_workspace_that_has_been_left_is_served_there_as_a_whole() {
 }
 
 #[tokio::test]
+async fn a_workspace_that_has_been_left_and_is_served_here_is_told_without_any_setting() {
+    let v1 = serve_sandbox(&Sandbox::new(Config::default())).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = format!("sqlite:{}", folder.path().join("store.db").display());
+    let store = Store::open(&url, &v1).await.expect("a store");
+    store.mark_left("acme", "https://v2.example.com/").await.expect("noted");
+    store.close().await;
+    let log = Captured::default();
+    let _listening = log.listen();
+    Gateway::with(&v1, &[("store.url", &url)]).await;
+    let told = log.text();
+    assert!(told.contains("a workspace that has been left is still served from this store"), "{told}");
+}
+
+#[tokio::test]
 async fn a_v2_that_is_away_is_told_of_and_nothing_is_made_up() {
-    let sandbox = causeway::sandbox::Sandbox::new(causeway::sandbox::Config::default());
-    let v1 = crate::support::gateway::serve_sandbox(&sandbox).await;
+    let sandbox = Sandbox::new(Config::default());
+    let v1 = serve_sandbox(&sandbox).await;
     let serve = "[{ operations = [\"states\"], mode = \"native\" }]";
     let settings = [("native.base_url", "http://127.0.0.1:9"), ("native.serve", serve)];
-    let gateway = crate::support::gateway::Gateway::with(&v1, &settings).await;
+    let gateway = Gateway::with(&v1, &settings).await;
     let key = sandbox.demo_facts().keys[0].key.clone();
     let facts = sandbox.demo_facts();
     let path = format!("/api/v2/workspaces/{}/projects/{}/states/", facts.workspace, facts.project_id);

@@ -203,6 +203,17 @@ async fn verify_tells_by_its_exit_code_whether_all_is_well() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn verify_names_the_setting_without_which_not_all_can_be_proven() {
+    let sandbox = Sandbox::new(Config { seed: Seed::Demo, ..Config::default() });
+    let setting = [("CAUSEWAY_TYPES__WORKSPACE_LEVEL", "false")];
+    let child = Child::start_with(&serve_sandbox(&sandbox).await, "sqlite::memory:", &setting).await;
+    let acme = ["verify", "--against", child.base(), "--key", KEY, "--workspace", "acme", "--write"];
+    let (code, out, _) = run(&acme).await;
+    let verdict = out.split("\nNOT PROVEN\n").nth(1).expect("a verdict");
+    assert!(code == 2 && verdict.contains("types.workspace_level") && !verdict.contains("--key"), "{verdict}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reads_are_proven_where_there_is_something_of_everything() {
     let furnished = super::support::furnished::Furnished::with(&[]).await;
     let base = furnished.gateway.base().to_owned();

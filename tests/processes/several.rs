@@ -164,6 +164,7 @@ async fn without_the_database_kept_reads_are_answered_quickly_and_the_rest_is_re
     let database = Database::create().await;
     let wire = PgWire::before(&database.url()).await;
     let gateway = Child::start(&v1, wire.url()).await;
+    let strict = Child::start_with(&v1, wire.url(), &[("CAUSEWAY_READY__NEEDS_WRITES", "true")]).await;
     let client = client();
     let states = format!("{WEB}states/");
     let (status, before) = send(&client, gateway.base(), "GET", &states, None).await;
@@ -196,6 +197,10 @@ async fn without_the_database_kept_reads_are_answered_quickly_and_the_rest_is_re
             times[times.len() - 1]
         );
         assert!(aged > 0, "the outage is told");
+        let (status, ready) = send(&client, gateway.base(), "GET", "/readyz", None).await;
+        assert_eq!((status, ready["store"].as_str()), (200, Some("unreachable")), "{ready}");
+        let (status, ready) = send(&client, strict.base(), "GET", "/readyz", None).await;
+        assert_eq!((status, ready["code"].as_str()), (503, Some("store_unavailable")), "{ready}");
         let sent = Instant::now();
         let body = json!({"name": "Never", "color": "#112233"});
         let (status, refused) = send(&client, gateway.base(), "POST", &states, Some(body)).await;

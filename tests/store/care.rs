@@ -237,6 +237,18 @@ async fn commands_that_need_the_tables_of_this_version_say_so_on_an_older_store(
 }
 
 #[test]
+fn settings_count_on_both_sides_of_the_name_of_a_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("missing.db").display().to_string();
+    let url = format!("sqlite:{store}");
+    for command in [["--store", &url, "client", "x"], ["client", "x", "--store", &url]] {
+        let ended = causeway(&[&["migration"][..], &command[..]].concat());
+        let told = told(&ended);
+        assert!(!ended.status.success() && told.contains(&store), "{command:?}: {told}");
+    }
+}
+
+#[test]
 fn a_restore_that_fails_leaves_no_new_store() {
     let folder = tempfile::tempdir().unwrap();
     let (cut_off, store) = (folder.path().join("cut-off.jsonl"), folder.path().join("store.db"));

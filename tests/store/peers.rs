@@ -171,6 +171,22 @@ async fn nothing_of_the_authorization_server_waits_for_a_database_that_is_silent
     }
 }
 
+/// Otherwise a gateway could not be stopped.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_whose_database_is_silent_is_closed_all_the_same() {
+    let place = Place::postgres().await;
+    let wire = PgWire::before(&place.url()).await;
+    let Member { store, joined, .. } = Member::at(wire.url()).await;
+    let writing = store.engine().writing().await.expect("a transaction");
+    wire.silence(true);
+    let ending = async {
+        joined.leave().await;
+        store.close().await;
+    };
+    tokio::time::timeout(PATIENCE, ending).await.expect("an end");
+    drop(writing);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_process_that_is_cut_off_answers_nothing_old_and_holds_nobody_up_for_long() {
     let place = Place::postgres().await;

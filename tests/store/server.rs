@@ -10,6 +10,9 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair}
 use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
 use serde_json::json;
+use sqlx::Connection;
+use sqlx::migrate::Migrate;
+use sqlx::postgres::PgConnection;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -156,6 +159,32 @@ async fn a_certificate_that_cannot_be_checked_is_told_with_what_to_do() {
         assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
         assert!(told.contains("name the file with the root certificate of the server"), "{told}");
     }
+}
+
+/// A server that hangs still accepts connections.
+#[tokio::test]
+async fn a_server_that_says_nothing_is_told_with_what_to_do() {
+    let url = before("postgres://u@localhost/c", |mut client, _| async move {
+        let _ = tokio::io::copy(&mut client, &mut tokio::io::sink()).await;
+    })
+    .await;
+    let opening = tokio::time::timeout(Duration::from_secs(30), Store::open(&url, V1));
+    let told = opening.await.expect("an end").unwrap_err().to_string();
+    assert!(told.contains("no answer") && told.contains("see whether PostgreSQL runs there"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_update_of_the_tables_waits_for_a_long_one_of_another_process() {
+    let place = Place::postgres().await;
+    let mut other = PgConnection::connect(&place.url()).await.unwrap();
+    other.lock().await.unwrap();
+    let ends = async {
+        // Longer than a writer waits for a lock.
+        tokio::time::sleep(Duration::from_secs(7)).await;
+        other.unlock().await.unwrap();
+    };
+    let (opened, ()) = tokio::join!(Store::open(&place.url(), V1), ends);
+    opened.unwrap();
 }
 
 #[tokio::test]

@@ -2,7 +2,8 @@
 //! sent again.
 //!
 //! The answers are stored in the collection. So they are invalidated together with it, and all callers who may see it
-//! may see them. Their key is the parsed query, so a query that would be refused finds no answer.
+//! may see them. Their key is the parsed query and whether it is read strictly (`strict_query`), so a query that would
+//! be refused finds no answer.
 //!
 //! May use: `translate`, `v1` (keys), `v2`, `shelf`.
 
@@ -128,6 +129,9 @@ const LEAST: usize = 8 * 1024;
 /// Approximate size of an answer beside its body and query.
 const ENTRY: usize = 256;
 
+/// The index of the operation in the plan, and whether its query is read strictly.
+pub(in crate::run) type Asked = (usize, bool);
+
 #[derive(Debug)]
 pub(in crate::run) struct AnswerStore {
     kept: Mutex<EncodedAnswers>,
@@ -136,8 +140,8 @@ pub(in crate::run) struct AnswerStore {
 
 #[derive(Debug, Default)]
 struct EncodedAnswers {
-    /// Bodies with their tags, by the index of the operation in the plan and by its parameters.
-    answers: HashMap<usize, HashMap<Parameters, (Bytes, String)>>,
+    /// Bodies with their tags, by what was asked and by its parameters.
+    answers: HashMap<Asked, HashMap<Parameters, (Bytes, String)>>,
     bytes: usize,
 }
 
@@ -148,20 +152,20 @@ impl AnswerStore {
     }
 
     /// Returns the answer to an earlier equal request.
-    pub(in crate::run) fn get(&self, operation: usize, parameters: &Parameters) -> Option<Reply> {
+    pub(in crate::run) fn get(&self, asked: Asked, parameters: &Parameters) -> Option<Reply> {
         let kept = self.kept.lock();
-        let answer = kept.answers.get(&operation)?.get(parameters);
+        let answer = kept.answers.get(&asked)?.get(parameters);
         answer.map(|(body, tag)| Reply::json(200, body.clone()).of_version(Some(tag.clone())))
     }
 
     /// Builds the answer to `parameters`, and stores it if there is room.
-    pub(in crate::run) fn answer(&self, operation: usize, parameters: &Parameters, body: Vec<u8>) -> Reply {
+    pub(in crate::run) fn answer(&self, asked: Asked, parameters: &Parameters, body: Vec<u8>) -> Reply {
         let tag = tag::of(&body);
         let body = Bytes::from(body);
         let size = body.len() + parameters.size() + ENTRY;
         let mut kept = self.kept.lock();
         let EncodedAnswers { answers, bytes } = &mut *kept;
-        let answers = answers.entry(operation).or_default();
+        let answers = answers.entry(asked).or_default();
         // Several requests at the same time may build the same answer.
         if *bytes + size <= self.most && !answers.contains_key(parameters) {
             *bytes += size;
@@ -175,28 +179,31 @@ impl AnswerStore {
 mod tests {
     use super::*;
 
+    const ONE: Asked = (1, true);
+
     #[test]
     fn an_answer_is_found_by_all_that_was_asked_and_not_kept_without_room() {
         let ready = AnswerStore::beside(MOST);
         let asked = |query: &str| Parameters::parse(query);
-        let first = ready.answer(1, &asked("order_by=name"), b"[1]".to_vec());
-        assert_eq!(ready.get(1, &asked("order_by=name")), Some(first));
-        assert_eq!(ready.get(1, &asked("order_by=-name")), None);
-        assert_eq!(ready.get(2, &asked("order_by=name")), None);
-        let large = ready.answer(1, &asked("per_page=200"), vec![b' '; MOST]);
+        let first = ready.answer(ONE, &asked("order_by=name"), b"[1]".to_vec());
+        assert_eq!(ready.get(ONE, &asked("order_by=name")), Some(first));
+        assert_eq!(ready.get(ONE, &asked("order_by=-name")), None);
+        assert_eq!(ready.get((2, true), &asked("order_by=name")), None);
+        assert_eq!(ready.get((1, false), &asked("order_by=name")), None);
+        let large = ready.answer(ONE, &asked("per_page=200"), vec![b' '; MOST]);
         assert_eq!(large.body.map(|body| body.len()), Some(MOST));
-        assert_eq!(ready.get(1, &asked("per_page=200")), None);
+        assert_eq!(ready.get(ONE, &asked("per_page=200")), None);
     }
 
     #[test]
     fn an_answer_that_is_made_twice_and_a_long_query_take_the_room_they_need() {
         let (ready, asked) = (AnswerStore::beside(0), Parameters::parse("search=x"));
-        ready.answer(1, &asked, b"[]".to_vec());
+        ready.answer(ONE, &asked, b"[]".to_vec());
         let once = ready.kept.lock().bytes;
-        ready.answer(1, &asked, b"[]".to_vec());
+        ready.answer(ONE, &asked, b"[]".to_vec());
         assert_eq!(ready.kept.lock().bytes, once);
         let long = Parameters::parse(&format!("search={}", "x".repeat(MOST)));
-        ready.answer(1, &long, b"[]".to_vec());
-        assert_eq!(ready.get(1, &long), None);
+        ready.answer(ONE, &long, b"[]".to_vec());
+        assert_eq!(ready.get(ONE, &long), None);
     }
 }

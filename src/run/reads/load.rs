@@ -9,7 +9,7 @@ use crate::heavy::Input;
 use crate::plan::{Resource, Rows};
 use crate::refusal::Refusal;
 use crate::run::job::Job;
-use crate::run::kept::collection::Collection;
+use crate::run::kept::collection::{Asked, Collection};
 use crate::run::kept::shelf::{Place, Shelved};
 use crate::run::members::{bad_data, refused_read};
 use crate::run::rules;
@@ -76,12 +76,16 @@ impl Job {
     /// work.
     pub(in crate::run) async fn page_of(&self, all: Arc<Collection>, call: ListCall) -> Result<Reply, Refusal> {
         let size = looking_through(all.rows().len(), all.size, &call);
-        let (operation, parameters) = (self.call.operation, self.call.parameters.clone());
+        let (asked, parameters) = (self.asked(), self.call.parameters.clone());
         let look = move || {
             let body = page::answer(all.rows().iter().map(|held| &held.record), &call);
-            all.ready.answer(operation, &parameters, body)
+            all.ready.answer(asked, &parameters, body)
         };
         self.runner.heavy.run(Input::Own, size, &self.call.ctx, look).await
+    }
+
+    fn asked(&self) -> Asked {
+        (self.call.operation, self.runner.settings.strict_query)
     }
 
     /// Returns the cached page for this call, if the same was asked a moment ago.
@@ -89,7 +93,7 @@ impl Job {
         let (place, usual) = (self.place_of(self.resource()).ok()?, self.runner.settings.cache.collection);
         let kept = self.runner.collections.kept_within(&place, self.audience().ok()?, usual)?;
         let kept = Some(kept).filter(|kept| kept.value.counts_for(self.key().id()))?;
-        let reply = kept.value.ready.get(self.call.operation, &self.call.parameters)?;
+        let reply = kept.value.ready.get(self.asked(), &self.call.parameters)?;
         // Looked for within the usual age, whatever the time is by now.
         self.call.ctx.meter.used(kept.began.at);
         Some(reply)

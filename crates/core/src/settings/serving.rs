@@ -220,7 +220,7 @@ settings! {
     ReadySettings {
         /// Whether the gateway is not ready while v1 is unusable.
         needs_v1: bool = Reader::get,
-        /// Whether the gateway is not ready while the store is read-only.
+        /// Whether the gateway is not ready while the store is read-only or does not answer.
         needs_writes: bool = Reader::get,
     }
 }

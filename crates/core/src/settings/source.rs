@@ -57,14 +57,11 @@ fn environment_entry((variable, text): (String, String)) -> Option<(String, Entr
     Some((key, Entry { raw: Raw::Bare(text), origin: Origin::Environment(variable) }))
 }
 
-/// Checks for variables like `CAUSEWAY_SERVICE_HOST` and `CAUSEWAY_PORT_8080_TCP`, which Kubernetes gives every pod
-/// when a service is called causeway.
+/// Checks for variables like `CAUSEWAY_SERVICE_HOST` and `CAUSEWAY_REDIS_PORT_6379_TCP`, which Kubernetes gives every
+/// pod when a service is called causeway or causeway-redis. Settings in a table have two underscores together.
 fn is_kubernetes_service(name: &str) -> bool {
-    name == "PORT"
-        || name.starts_with("PORT_")
-        || name == "SERVICE_HOST"
-        || name == "SERVICE_PORT"
-        || name.starts_with("SERVICE_PORT_")
+    let name = format!("_{name}");
+    !name.contains("__") && (name.ends_with("_SERVICE_HOST") || name.ends_with("_PORT") || name.contains("_PORT_"))
 }
 
 #[cfg(test)]
@@ -98,8 +95,15 @@ mod tests {
             "CAUSEWAY_PORT",
             "CAUSEWAY_PORT_80_TCP",
             "CAUSEWAY_SERVICE_PORT_HTTP",
+            "CAUSEWAY_REDIS_SERVICE_HOST",
+            "CAUSEWAY_REDIS_PORT",
+            "CAUSEWAY_REDIS_PORT_6379_TCP_ADDR",
             "CAUSEWAY_KEY",
         ];
         assert!(environment(given.map(|name| (name.to_owned(), String::new()))).is_empty());
+        let settings = defaults().into_keys().map(|key| (variable(&key), String::new()));
+        assert_eq!(environment(settings).len(), defaults().len());
+        let mistaken = [("CAUSEWAY_LISTEN__PORT".to_owned(), "80".to_owned())];
+        assert_eq!(environment(mistaken).len(), 1, "it is refused as no setting");
     }
 }

@@ -12,7 +12,7 @@ use super::file_log::{Ending, Log, LogState, Writes};
 use super::file_mode::{READ_ONLY, creating, is_only_read, mode_is_automatic};
 use super::in_place::InPlace;
 pub use super::kind::Kind;
-use super::opening::{options_of, target_of, tried};
+use super::opening::{BUSY, options_of, target_of, tried};
 use super::peers::{Awaited, NOTES, Peers, Serving};
 use super::place::file_of;
 use super::pool_options::pool_options;
@@ -28,6 +28,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Once};
 use std::time::Instant;
 use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::time::timeout;
 use uuid::Uuid;
 
 /// The pool of connections.
@@ -270,9 +271,18 @@ impl Engine {
         (usize::try_from(self.pool.size()).unwrap_or(usize::MAX), self.pool.num_idle())
     }
 
-    /// Closes all connections after the work in progress is done.
+    /// Closes all connections after the work in progress is done. A database that does not answer ends no work, so
+    /// this does not wait for it.
     pub async fn close(&self) {
-        self.pool.close().await;
+        let closing = self.pool.close();
+        match self.kind {
+            Kind::Sqlite => closing.await,
+            Kind::Postgres => {
+                if timeout(BUSY, closing).await.is_err() {
+                    tracing::warn!("the store does not answer; its connections are left as they are");
+                }
+            }
+        }
     }
 }
 

@@ -11,8 +11,13 @@ use sqlx::any::AnyConnectOptions;
 use sqlx::postgres::PgSslMode;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AnyConnection, ConnectOptions, Executor};
-use std::io::ErrorKind;
+use std::io::{Error, ErrorKind};
 use std::str::FromStr;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// Maximum time that a caller waits for a connection; `prepare` lets writers wait as long for a lock.
+pub(super) const BUSY: Duration = Duration::from_secs(5);
 
 /// Returns the target of connections to the store at `url`, and creates a missing SQLite file.
 pub(super) fn target_of(kind: Kind, url: &str, writable: &Writable) -> Result<AnyConnectOptions, StoreError> {
@@ -60,11 +65,8 @@ pub fn check_address_of_file(url: &str) -> Result<(), StoreError> {
 /// Where TLS is only preferred, as it is by default, and fails, the target is without TLS. The driver itself does not
 /// try that, unlike other clients of PostgreSQL.
 pub(super) async fn tried(kind: Kind, target: AnyConnectOptions) -> Result<AnyConnectOptions, StoreError> {
-    let refused = match target.connect().await {
-        Ok(mut connection) => {
-            prepare(kind, &mut connection).await?;
-            return Ok(target);
-        }
+    let refused = match connected(kind, &target).await {
+        Ok(_) => return Ok(target),
         Err(refused) => refused,
     };
     if may_be_about_tls(&refused)
@@ -102,11 +104,18 @@ fn without_tls(kind: Kind, target: &AnyConnectOptions) -> Option<AnyConnectOptio
     Some(plain)
 }
 
-/// Opens one connection and prepares it for use.
-pub(super) async fn connected(kind: Kind, target: &AnyConnectOptions) -> Result<AnyConnection, StoreError> {
-    let mut connection = target.connect().await?;
-    prepare(kind, &mut connection).await?;
-    Ok(connection)
+/// Opens one connection and prepares it for use. A server may accept a connection and then say nothing.
+pub(super) async fn connected(kind: Kind, target: &AnyConnectOptions) -> Result<AnyConnection, sqlx::Error> {
+    let opening = async {
+        let mut connection = target.connect().await?;
+        prepare(kind, &mut connection).await?;
+        Ok::<_, sqlx::Error>(connection)
+    };
+    if kind == Kind::Sqlite {
+        return opening.await;
+    }
+    let silent = |_| Err(Error::new(ErrorKind::TimedOut, format!("no answer within {BUSY:?}")).into());
+    timeout(BUSY, opening).await.unwrap_or_else(silent)
 }
 
 pub(super) async fn prepare(kind: Kind, connection: &mut AnyConnection) -> Result<(), sqlx::Error> {

@@ -4,20 +4,16 @@
 
 use super::file_mode::is_only_read;
 use super::kind::Kind;
-use super::opening::prepare;
+use super::opening::{BUSY, prepare};
 use super::place::in_memory;
 use super::writable::{Writable, is_read_only};
 use sqlx::any::AnyPoolOptions;
 use sqlx::{AnyConnection, Connection};
 use std::future::ready;
 use std::sync::Arc;
-use std::time::Duration;
 
 const SQLITE_CONNECTIONS: u32 = 4;
 const POSTGRES_CONNECTIONS: u32 = 16;
-
-/// Maximum time that a caller waits for a connection; `prepare` lets writers wait as long for a lock.
-const BUSY: Duration = Duration::from_secs(5);
 
 /// Returns the options of a pool. A store in memory lives in its connection: there is one, and it is never closed.
 pub(super) fn pool_options(kind: Kind, url: &str, writable: &Arc<Writable>) -> AnyPoolOptions {

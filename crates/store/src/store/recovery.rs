@@ -89,7 +89,7 @@ impl Engine {
             }
             locked => locked?,
         }
-        let mut connection = connected(self.kind(), &target).await?;
+        let mut connection = self.unless_unavailable(connected(self.kind(), &target)).await?;
         if self.kind() == Kind::Postgres && is_read_only(&mut connection).await? {
             return Ok(());
         }

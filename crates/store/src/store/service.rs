@@ -127,7 +127,7 @@ impl Store {
     /// Checks that the store can be read now.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.engine.recheck_writable().await;
-        deployment_of(&self.engine.pool()).await?;
+        self.engine.unless_unavailable(deployment_of(&self.engine.pool())).await?;
         self.engine.unless_unavailable(self.engine.check_still_writable()).await
     }
 

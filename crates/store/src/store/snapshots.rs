@@ -42,6 +42,10 @@ impl Store {
         if bytes.len() > MOST || self.is_read_only() {
             return Ok(());
         }
+        self.engine.unless_unavailable(self.replace_snapshot(name, bytes, age)).await
+    }
+
+    async fn replace_snapshot(&self, name: &str, bytes: &[u8], age: Duration) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
         let before = now_micros() - micros(age);
         // Of two processes that write the same, the second waits here and then finds a young snapshot.

@@ -32,14 +32,18 @@ impl Engine {
         }
     }
 
-    /// Runs [`Engine::take_steps`], also while another process does so: a SQLite file has no lock for it, so this
-    /// process can fail at a step that the other process has just taken. A step is taken completely or not at all, so
-    /// the next attempt continues after it.
+    /// Runs [`Engine::take_steps`], also while another process does so. PostgreSQL has a lock for it, and this process
+    /// waits for the lock however long the steps of the other process take. A SQLite file has none, so this process can
+    /// fail at a step that the other process has just taken. A step is taken completely or not at all, so the next
+    /// attempt continues after it.
     async fn take_steps_beside_others(&self) -> Result<(), MigrateError> {
         loop {
             let before = self.tables_version().await;
             let outcome = self.take_steps().await;
             match (before, self.tables_version().await) {
+                _ if outcome.as_ref().is_err_and(is_waiting) => {
+                    tracing::info!("another process updates the tables of the store; waiting for its end");
+                }
                 (Ok(before), Ok(now)) if outcome.is_err() && before < now => {}
                 _ => return outcome,
             }
@@ -84,4 +88,11 @@ impl Engine {
     pub(super) fn newest_step(&self) -> i64 {
         last_step(self.kind())
     }
+}
+
+/// Checks whether the lock of the process that updates the tables was not free in time. The steps themselves fail with
+/// another error.
+fn is_waiting(fault: &MigrateError) -> bool {
+    let MigrateError::Execute(sqlx::Error::Database(cause)) = fault else { return false };
+    cause.code().as_deref() == Some("55P03")
 }

@@ -3,7 +3,7 @@
 //! May use: `units`, this folder.
 
 use super::super::error::StoreError;
-use super::super::rows::{all, query, read_from_its_columns, sql};
+use super::super::rows::{query, read_from_its_columns, sql};
 use super::super::service::Store;
 use crate::units::now_micros;
 
@@ -35,6 +35,6 @@ impl Store {
     /// Returns all workspaces that have been left, in the order of their names.
     pub async fn left_workspaces(&self) -> Result<Vec<LeftWorkspace>, StoreError> {
         let text = format!("SELECT {} FROM left_workspaces ORDER BY slug", LeftWorkspace::COLUMNS);
-        all(self.engine.pool(), query(sql(text), &[]), LeftWorkspace::read).await
+        self.engine.rows(query(sql(text), &[]), LeftWorkspace::read).await
     }
 }
