@@ -50,18 +50,22 @@ pub(super) fn variable(key: &str) -> String {
 
 fn environment_entry((variable, text): (String, String)) -> Option<(String, Entry)> {
     let name = variable.strip_prefix(ENVIRONMENT_PREFIX)?;
-    if variable == FILE_VARIABLE || COMMAND_VARIABLES.contains(&variable.as_str()) || is_kubernetes_service(name) {
+    let is_of_a_command = variable == FILE_VARIABLE || COMMAND_VARIABLES.contains(&variable.as_str());
+    if is_of_a_command || is_of_kubernetes(name, &text) {
         return None;
     }
     let key = name.to_ascii_lowercase().replace("__", ".");
     Some((key, Entry { raw: Raw::Bare(text), origin: Origin::Environment(variable) }))
 }
 
-/// Checks for variables like `CAUSEWAY_SERVICE_HOST` and `CAUSEWAY_REDIS_PORT_6379_TCP`, which Kubernetes gives every
-/// pod when a service is called causeway or causeway-redis. Settings in a table have two underscores together.
-fn is_kubernetes_service(name: &str) -> bool {
+/// Checks for variables like `CAUSEWAY_SERVICE_HOST` and `CAUSEWAY_REDIS_PORT=tcp://10.0.0.2:6379`, which Kubernetes
+/// gives every pod when a service is called causeway or causeway-redis. Settings in a table have two underscores
+/// together, and a plain number in `CAUSEWAY_LISTEN_PORT` is a mistake to be told.
+fn is_of_kubernetes(name: &str, text: &str) -> bool {
     let name = format!("_{name}");
-    !name.contains("__") && (name.ends_with("_SERVICE_HOST") || name.ends_with("_PORT") || name.contains("_PORT_"))
+    let is_service = name.contains("_SERVICE_HOST") || name.contains("_SERVICE_PORT");
+    let is_address = name.ends_with("_PORT") && text.contains("://") || name.contains("_PORT_");
+    !name.contains("__") && (is_service || is_address)
 }
 
 #[cfg(test)]
@@ -91,19 +95,21 @@ mod tests {
     #[test]
     fn variables_that_are_no_settings_are_left_alone() {
         let given = [
-            "CAUSEWAY_CONFIG",
-            "CAUSEWAY_PORT",
-            "CAUSEWAY_PORT_80_TCP",
-            "CAUSEWAY_SERVICE_PORT_HTTP",
-            "CAUSEWAY_REDIS_SERVICE_HOST",
-            "CAUSEWAY_REDIS_PORT",
-            "CAUSEWAY_REDIS_PORT_6379_TCP_ADDR",
-            "CAUSEWAY_KEY",
+            ("CAUSEWAY_CONFIG", ""),
+            ("CAUSEWAY_PORT", "tcp://10.0.0.2:80"),
+            ("CAUSEWAY_PORT_80_TCP", "tcp://10.0.0.2:80"),
+            ("CAUSEWAY_SERVICE_PORT_HTTP", "80"),
+            ("CAUSEWAY_REDIS_SERVICE_HOST", "10.0.0.2"),
+            ("CAUSEWAY_REDIS_SERVICE_PORT", "6379"),
+            ("CAUSEWAY_REDIS_PORT", "tcp://10.0.0.2:6379"),
+            ("CAUSEWAY_REDIS_PORT_6379_TCP_ADDR", "10.0.0.2"),
+            ("CAUSEWAY_KEY", ""),
         ];
-        assert!(environment(given.map(|name| (name.to_owned(), String::new()))).is_empty());
+        assert!(environment(given.map(|(name, text)| (name.to_owned(), text.to_owned()))).is_empty());
         let settings = defaults().into_keys().map(|key| (variable(&key), String::new()));
         assert_eq!(environment(settings).len(), defaults().len());
-        let mistaken = [("CAUSEWAY_LISTEN__PORT".to_owned(), "80".to_owned())];
-        assert_eq!(environment(mistaken).len(), 1, "it is refused as no setting");
+        let mistaken = ["CAUSEWAY_LISTEN__PORT", "CAUSEWAY_LISTEN_PORT"];
+        let refused = environment(mistaken.map(|name| (name.to_owned(), "80".to_owned())));
+        assert_eq!(refused.len(), 2, "they are no settings");
     }
 }
