@@ -176,14 +176,15 @@ async fn a_server_that_says_nothing_is_told_with_what_to_do() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_update_of_the_tables_waits_for_a_long_one_of_another_process() {
     let place = Place::postgres().await;
-    let mut other = PgConnection::connect(&place.url()).await.unwrap();
+    let url = place.url();
+    let mut other = PgConnection::connect(&url).await.unwrap();
     other.lock().await.unwrap();
     let ends = async {
         // Longer than a writer waits for a lock.
         tokio::time::sleep(Duration::from_secs(7)).await;
         other.unlock().await.unwrap();
     };
-    let (opened, ()) = tokio::join!(Store::open(&place.url(), V1), ends);
+    let (opened, ()) = tokio::join!(Store::open(&url, V1), ends);
     opened.unwrap();
 }
 
