@@ -1,4 +1,4 @@
-//! Limit for failed attempts to prove a key, by client address.
+//! Limit for failed attempts to prove a key, and for registrations of apps, by client address.
 //!
 //! Failures are counted in memory, in a bounded number of one-minute windows. So guessing is slow, and many addresses
 //! cannot fill the memory.

@@ -54,6 +54,8 @@ pub(super) struct Inner {
     pub(super) keyring: Option<Keyring>,
     pub(super) settings: OAuthSettings,
     pub(super) attempts: Attempts,
+    /// Apart from `attempts`: apps that register must not keep people behind their address from consent.
+    pub(super) registrations: Attempts,
     pub(super) resolver: Arc<Resolver>,
     events: Arc<Audited>,
     writing: Arc<Semaphore>,
@@ -73,9 +75,9 @@ impl OAuth {
         let delay = settings.revocation_delay;
         let resolver = Arc::new(Resolver::new(store.clone(), keyring.clone(), Arc::clone(&events), delay));
         let knowing = access.clone().with_credentials(Arc::clone(&resolver) as Arc<dyn Credentials>);
-        let attempts = Attempts::new(settings.attempts);
+        let (attempts, registrations) = (Attempts::new(settings.attempts), Attempts::new(settings.attempts));
         let writing = Arc::new(Semaphore::new(AT_ONCE as usize));
-        let inner = Inner { store, access, keyring, settings, attempts, resolver, events, writing };
+        let inner = Inner { store, access, keyring, settings, attempts, registrations, resolver, events, writing };
         (Self { inner: Arc::new(inner), origin: None }, knowing)
     }
 

@@ -1,6 +1,6 @@
 //! Apps that register themselves (RFC 7591), when that is allowed.
 
-use crate::oauth::stage::{self, CHALLENGE, Stage, changed, expect_error, expect_page, led_to};
+use crate::oauth::stage::{self, CHALLENGE, REDIRECT, Stage, changed, expect_error, expect_page, led_to};
 use crate::support::gateway::Answer;
 use serde_json::{Value, json};
 
@@ -99,6 +99,20 @@ async fn registrations_are_limited_by_address() {
     }
     let refused = register(&stage, &metadata()).await.expect(429);
     assert_eq!(refused.headers["retry-after"], "60");
+}
+
+#[tokio::test]
+async fn registrations_and_wrong_keys_of_an_address_are_counted_apart() {
+    let stage = Stage::with(&[("oauth.registration", "true"), ("oauth.attempts", "2")]).await;
+    while register(&stage, &metadata()).await.status == 201 {}
+    let page = stage.page(&stage.request()).await;
+    led_to(&stage.decide(&page, "allow", "ada").await, REDIRECT);
+    let stage = Stage::with(&[("oauth.registration", "true"), ("oauth.attempts", "1")]).await;
+    let page = stage.page(&stage.request()).await;
+    for status in [403, 429] {
+        expect_page(stage.decide(&page, "allow", "wrong").await, status);
+    }
+    register(&stage, &metadata()).await.expect(201);
 }
 
 #[tokio::test]

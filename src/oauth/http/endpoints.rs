@@ -40,10 +40,10 @@ impl OAuthPages {
         Ok(json(200, &self.oauth.introspect(&client, token, &asked.base, &asked.context).await?))
     }
 
-    /// Registers the calling app (RFC 7591), when registration is enabled. Registrations count like attempts to prove a
-    /// key, so that nobody can fill the store.
+    /// Registers the calling app (RFC 7591), when registration is enabled. Each address has as many registrations as wrong
+    /// keys in a minute, so that nobody can fill the store.
     pub(super) async fn register(&self, asked: &ParsedRequest) -> Result<Response<Body>, OAuthError> {
-        if !self.oauth.inner.attempts.take(asked.address) {
+        if !self.oauth.inner.registrations.take(asked.address) {
             let too_many = "Too many registrations came from this address; wait a minute.";
             return Err(OAuthError { status: 429, ..OAuthError::new("temporarily_unavailable", too_many) });
         }

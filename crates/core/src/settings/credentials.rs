@@ -41,7 +41,7 @@ settings! {
         refresh_retry: Duration = delay,
         /// Maximum age of cached data about a token that is used without a look-up.
         revocation_delay: Duration = delay,
-        /// Failed attempts to prove a key that one address may make in a minute.
+        /// Failed attempts to prove a key, and registrations, that one address may make in a minute.
         attempts: usize = whole(1..=10_000),
         /// Whether clients may register themselves (RFC 7591).
         registration: bool = Reader::get,
