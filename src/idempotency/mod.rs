@@ -103,7 +103,7 @@ impl Idempotency {
     /// Carries `job` out, unless this was done for the same key; `path` and `query` are those of the request.
     ///
     /// # Errors
-    /// 422 for another request with this key; 409 while it runs; 429 when too much is stored for the person; 502 when
+    /// 422 for another request with this key; 409 while it runs; 429 when too much is stored for the credential; 502 when
     /// its outcome is unknown; otherwise the refusal of this request, or of the first one with this key.
     pub async fn answer(&self, job: Job, key: Key, path: &str, query: &str) -> Result<Reply, Refusal> {
         // A caller that has lost the permission learns nothing about the outcome.
@@ -117,6 +117,7 @@ impl Idempotency {
         let request = RepeatableRequest {
             id: key.place(&job.call.caller, &job.operation().id, path),
             user: job.call.caller.user.id,
+            credential: job.call.caller.credential,
             fingerprint: key::fingerprint("POST", path, query, body),
         };
         // Begun in the task that survives the client: otherwise a key could stay taken although no attempt runs. The end

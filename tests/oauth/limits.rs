@@ -1,9 +1,10 @@
 //! The limits of tokens and gateway keys, and of callers with dead ones.
 
 use crate::oauth::stage::{ME, Stage, expect_dead};
-use crate::support::gateway::Answer;
+use crate::support::gateway::{Answer, WEB};
 use causeway::context::Context;
 use causeway::oauth::Minting;
+use serde_json::json;
 use std::time::Duration;
 
 /// Every class has a limit of its own, so that a credential in the wrong class shows.
@@ -111,4 +112,19 @@ async fn dead_tokens_and_keys_count_for_their_address_as_wrong_keys_do() {
     }
     stage.gateway.get("guess", ME).await.expect_problem(429, "rate_limited");
     stage.call(&good.access, ME).await.expect(200);
+}
+
+#[tokio::test]
+async fn an_app_leaves_room_for_repeatable_requests_of_others() {
+    let stage = Stage::with(&[("idempotency.per_person", "1")]).await;
+    let (one, other) = (stage.tokens("write").await, stage.tokens("write").await);
+    let (one, other) = (format!("Bearer {}", one.access), format!("Bearer {}", other.access));
+    let post = async |credential: (&str, &str), key: &str| {
+        let headers = [credential, ("content-type", "application/json"), ("idempotency-key", key)];
+        stage.send("POST", &format!("{WEB}/labels/"), &headers, json!({ "name": key }).to_string()).await
+    };
+    post(("authorization", one.as_str()), "first").await.expect(201);
+    post(("authorization", one.as_str()), "second").await.expect_problem(429, "rate_limited");
+    post(("authorization", other.as_str()), "third").await.expect(201);
+    post(("x-api-key", "ada"), "fourth").await.expect(201);
 }

@@ -10,6 +10,7 @@ use uuid::Uuid;
 on_both_engines![
     of_many_at_once_one_begins,
     bounds_hold_however_many_come_at_once,
+    one_credential_leaves_room_for_the_others,
     an_attempt_is_taken_over_when_its_time_is_over,
     an_older_attempt_changes_nothing_any_more,
     stored_answers_are_summed_up_without_reading_them,
@@ -21,7 +22,7 @@ const BOUNDS: RepeatableBounds =
 const ADA: Uuid = Uuid::from_u128(1);
 
 fn request(id: &str) -> RepeatableRequest {
-    RepeatableRequest { id: id.to_owned(), user: ADA, fingerprint: format!("all of {id}") }
+    RepeatableRequest { id: id.to_owned(), user: ADA, credential: None, fingerprint: format!("all of {id}") }
 }
 
 async fn begin(store: &Store, id: &str) -> Repeatable {
@@ -68,6 +69,31 @@ async fn bounds_hold_however_many_come_at_once(place: Place) {
     let other = RepeatableRequest { user: Uuid::from_u128(2), ..request("theirs") };
     let theirs = store.begin_repeatable(other, &BOUNDS).await.expect("found");
     assert!(matches!(theirs, Repeatable::New(_)), "another person has bounds of their own");
+}
+
+async fn one_credential_leaves_room_for_the_others(place: Place) {
+    let store = place.open().await;
+    let of = async |credential: Option<u128>, id: &str| {
+        let request = RepeatableRequest { credential: credential.map(Uuid::from_u128), ..request(id) };
+        store.begin_repeatable(request, &BOUNDS).await.expect("a store that can be written")
+    };
+    let fill = async |credential: Option<u128>| {
+        let mut begun = 0;
+        while let Repeatable::New(_) = of(credential, format!("{credential:?} {begun}").as_str()).await {
+            begun += 1;
+        }
+        begun
+    };
+    assert_eq!(fill(Some(1)).await, 10);
+    let Repeatable::New(attempt) = of(Some(2), "large").await else { panic!("another app has its own room") };
+    let large = KeptAnswer { sealed: "x".repeat(1000), with: "w".into() };
+    store.keep_answer(&attempt, &large, None).await.expect("kept");
+    assert!(matches!(of(Some(2), "more").await, Repeatable::Full(_)), "bytes are bounded for each too");
+    for (credential, begun) in [(3, 10), (4, 10), (5, 9), (6, 0)] {
+        assert_eq!(fill(Some(credential)).await, begun, "all apps together have four times the room");
+    }
+    assert_eq!(fill(None).await, 10, "the person's own keys have theirs in any case");
+    assert_eq!(of(Some(2), "large").await, Repeatable::Done(large));
 }
 
 async fn an_attempt_is_taken_over_when_its_time_is_over(place: Place) {
@@ -118,8 +144,8 @@ async fn stored_answers_are_summed_up_without_reading_them(place: Place) {
         // PostgreSQL stores long texts beside the rows, and chooses its plan itself.
         return;
     }
-    let sums = "EXPLAIN QUERY PLAN SELECT COUNT(*), SUM(size), MIN(expires_at) FROM repeatable_request \
-                WHERE user_id = 'x'";
+    let sums = "EXPLAIN QUERY PLAN SELECT credential, COUNT(*), SUM(size), MIN(expires_at) FROM repeatable_request \
+                WHERE user_id = 'x' GROUP BY credential";
     let plan = sqlx::query(sums).fetch_one(store.engine().pool()).await.expect("a plan");
     let plan: String = plan.try_get("detail").expect("a text");
     assert!(plan.contains("COVERING INDEX repeatable_request_of_user"), "{plan}");

@@ -67,9 +67,9 @@ settings! {
     IdempotencySettings {
         /// Time after a request until its answer is dropped and its key may be used again.
         keep: Duration = positive,
-        /// Maximum number of requests kept for one person.
+        /// Maximum number of requests kept for the v1 keys of a person, and for each app and gateway key.
         per_person: usize = whole(1..=1_000_000),
-        /// Maximum bytes of answers kept for one person.
+        /// Maximum bytes of answers kept for each of them.
         per_person_size: usize = some_bytes,
     }
 }

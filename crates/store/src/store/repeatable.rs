@@ -4,7 +4,7 @@
 //! request holds its row by the id of the attempt, until a time by which the attempt must have ended. After that time,
 //! or when the outcome is unknown, the next attempt takes over and must first find out the outcome. Requests of one
 //! person begin one after the other, in all gateway processes. So only one of many with the same key runs, and bounds
-//! are exact.
+//! are exact. Each credential of a person has its own bound, so that one app leaves room for the others.
 //! May use: `units`, `v2` (times), this folder.
 
 use super::engine::Writing;
@@ -24,6 +24,8 @@ pub struct RepeatableRequest {
     pub id: String,
     /// The person.
     pub user: Uuid,
+    /// The grant or gateway key; none for the v1 keys of the person.
+    pub credential: Option<Uuid>,
     /// Hash of the whole request.
     pub fingerprint: String,
 }
@@ -37,10 +39,36 @@ pub struct RepeatableBounds {
     pub attempt: Micros,
     /// Microseconds after the end of an attempt within which v1 may still carry out its write.
     pub late: Micros,
-    /// Maximum number of requests of one person.
+    /// Maximum number of requests of one person with v1 keys, and of each grant and gateway key; all grants and gateway
+    /// keys of a person together may have four times as many.
     pub per_person: i64,
-    /// Maximum number of bytes of answers of one person.
+    /// Maximum number of bytes of answers, in the same way.
     pub per_person_size: i64,
+}
+
+/// Number of times that all grants and gateway keys of a person together may have the bounds of one.
+const TOGETHER: i64 = 4;
+
+/// Sums of kept requests.
+#[derive(Default)]
+struct Sums {
+    rows: i64,
+    size: i64,
+    first: Option<Micros>,
+}
+
+impl Sums {
+    fn add(&mut self, rows: i64, size: i64, first: Micros) {
+        (self.rows, self.size) = (self.rows + rows, self.size.saturating_add(size));
+        self.first = Some(self.first.map_or(first, |before| before.min(first)));
+    }
+
+    /// Returns when the first of them expires, if they have reached the bounds this many `times` over.
+    fn full(&self, bounds: &RepeatableBounds, times: i64) -> Option<Micros> {
+        let rows = bounds.per_person.saturating_mul(times);
+        let size = bounds.per_person_size.saturating_mul(times);
+        self.first.filter(|_| self.rows >= rows || self.size >= size)
+    }
 }
 
 /// A sealed answer.
@@ -77,7 +105,7 @@ pub enum Repeatable {
     Running(Micros),
     /// Another request has used the same key.
     Other,
-    /// The bounds of the person are reached; the first request expires in this many microseconds.
+    /// The bounds are reached; the first request that counts expires in this many microseconds.
     Full(Micros),
 }
 
@@ -142,18 +170,28 @@ impl Store {
         bounds: &RepeatableBounds,
         now: Micros,
     ) -> Result<Repeatable, StoreError> {
-        let text = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT), COALESCE(MIN(expires_at), 0) \
-                    FROM repeatable_request WHERE user_id = $1";
-        let row = query(text, &[&request.user]).fetch_one(&mut **writing).await?;
-        let mut cells = Cells::of(&row);
-        let (rows, size, first): (i64, i64, Micros) = (cells.next()?, cells.next()?, cells.next()?);
-        if rows >= bounds.per_person || (rows > 0 && size >= bounds.per_person_size) {
+        let text = "SELECT credential, COUNT(*), CAST(SUM(size) AS BIGINT), MIN(expires_at) FROM repeatable_request \
+                    WHERE user_id = $1 GROUP BY credential";
+        let (mut own, mut together) = (Sums::default(), Sums::default());
+        for row in &query(text, &[&request.user]).fetch_all(&mut **writing).await? {
+            let mut cells = Cells::of(row);
+            let credential: Option<Uuid> = cells.next()?;
+            let (rows, size, first): (i64, i64, Micros) = (cells.next()?, cells.next()?, cells.next()?);
+            if credential == request.credential {
+                own.add(rows, size, first);
+            }
+            if credential.is_some() && request.credential.is_some() {
+                together.add(rows, size, first);
+            }
+        }
+        if let Some(first) = own.full(bounds, 1).or_else(|| together.full(bounds, TOGETHER)) {
             return Ok(Repeatable::Full((first - now).max(0)));
         }
         let attempt = Attempt { request, id: Uuid::new_v4(), began_at: now, earlier_until: now };
         let row: NewRow = &[
             ("id", &attempt.request.id),
             ("user_id", &attempt.request.user),
+            ("credential", &attempt.request.credential),
             ("fingerprint", &attempt.request.fingerprint),
             ("state", &"running"),
             ("attempt", &attempt.id),
