@@ -134,8 +134,12 @@ impl Permit {
             permit.answered(told);
         }
         if let Some(permit) = self.of_all {
-            // v1's figures are about the key alone. A refused call costs v1 little, but still counts for all keys.
-            permit.answered(&QuotaNotice { status: 200, ..QuotaNotice::default() });
+            match told.is_before_the_throttle() {
+                // Strangers can have as many of these as they like, so they take no call from all others.
+                true => permit.not_sent(),
+                // v1's figures are about the key alone. A call that its throttle refused still counts for all keys.
+                false => permit.answered(&QuotaNotice { status: 200, ..QuotaNotice::default() }),
+            }
         }
     }
 
