@@ -294,10 +294,15 @@ impl Budget {
         self.lanes_of(key).iter().any(Option::is_some)
     }
 
-    /// Counts a call of the pass-through with `key`, which cannot be held back.
-    pub fn observe(&self, key: KeyId) -> Permit {
+    /// Notes a call of the pass-through with any key.
+    pub fn note_foreign(&self) {
         self.inner.spent.add_foreign();
         *self.inner.foreign.lock() = Some(Instant::now());
+    }
+
+    /// Counts a call of the pass-through with `key`, which cannot be held back. v1 must have accepted the key, because
+    /// anyone can invent one.
+    pub fn observe(&self, key: KeyId) -> Permit {
         let [of_key, of_all] = self.lanes_of(key).map(|lane| lane.map(|lane| lane.observe()));
         Permit { of_key, of_all }
     }
