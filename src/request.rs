@@ -287,6 +287,11 @@ impl V2 {
             usage.met(beginning(credential), &caller);
         }
         attempts.proven(credential);
+        // v1 has accepted the key behind a token, too; the pass-through asks for keys.
+        let key = caller.key.id().0;
+        if key != credential {
+            attempts.proven(key);
+        }
         match self.limits.take(class(&caller), credential).await {
             Ok(standing) => standing.into_iter().for_each(|standing| ctx.meter.stand(standing)),
             Err((refusal, standing)) => {

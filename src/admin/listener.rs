@@ -20,10 +20,10 @@ use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -110,20 +110,38 @@ async fn bound(address: SocketAddr, patience: Duration) -> io::Result<TcpListene
     }
 }
 
+/// Connection that was accepted.
+struct Accepted {
+    task: AbortHandle,
+    /// Whether one of its requests was admitted.
+    admitted: Arc<AtomicBool>,
+}
+
+/// Makes a place for another connection. When all are taken, closes the oldest connection on which no request was
+/// admitted: strangers must not keep operators away. Returns false when there is none.
+fn make_place(open: &mut Vec<Accepted>) -> bool {
+    open.retain(|known| !known.task.is_finished());
+    if open.len() < CONNECTIONS {
+        return true;
+    }
+    let stranger = open.iter().position(|known| !known.admitted.load(Ordering::Relaxed));
+    if let Some(stranger) = stranger {
+        open.remove(stranger).task.abort();
+    }
+    stranger.is_some()
+}
+
 async fn accept(listener: TcpListener, shown: CurrentSite) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
-    let mut connections = JoinSet::new();
+    let (mut connections, mut open) = (JoinSet::new(), Vec::new());
     loop {
         tokio::select! {
             Some(_) = connections.join_next() => {}
             accepted = listener.accept() => match accepted {
-                // Without a free place the connection is closed at once.
-                Ok((socket, _)) => if let Ok(place) = places.clone().try_acquire_owned() {
-                    let shown = shown.clone();
-                    connections.spawn(async move {
-                        converse(socket, shown).await;
-                        drop(place);
-                    });
+                // Without a place the connection is closed at once.
+                Ok((socket, _)) => if make_place(&mut open) {
+                    let admitted = Arc::<AtomicBool>::default();
+                    let task = connections.spawn(converse(socket, shown.clone(), Arc::clone(&admitted)));
+                    open.push(Accepted { task, admitted });
                 },
                 Err(error) => {
                     tracing::warn!({ field::CAUSE } = %error, "an operator's connection could not be accepted");
@@ -134,10 +152,10 @@ async fn accept(listener: TcpListener, shown: CurrentSite) {
     }
 }
 
-async fn converse(socket: TcpStream, shown: CurrentSite) {
+async fn converse(socket: TcpStream, shown: CurrentSite, admitted: Arc<AtomicBool>) {
     let service = hyper::service::service_fn(move |request| {
-        let site = Arc::clone(&shown.read());
-        async move { Ok::<_, Infallible>(answer(&site, request).await.map(Full::new)) }
+        let (site, admitted) = (Arc::clone(&shown.read()), Arc::clone(&admitted));
+        async move { Ok::<_, Infallible>(answer(&site, &admitted, request).await.map(Full::new)) }
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(LARGEST_HEAD);
@@ -148,7 +166,7 @@ async fn converse(socket: TcpStream, shown: CurrentSite) {
     }
 }
 
-async fn answer(site: &Site, request: Request<Incoming>) -> Response<Bytes> {
+async fn answer(site: &Site, admitted: &AtomicBool, request: Request<Incoming>) -> Response<Bytes> {
     let (mut head, body) = request.into_parts();
     let (method, path) = (head.method.clone(), head.uri.path().to_owned());
     let mut response = match site.door.refusal(&head) {
@@ -158,6 +176,7 @@ async fn answer(site: &Site, request: Request<Incoming>) -> Response<Bytes> {
             refused
         }
         None => {
+            admitted.store(true, Ordering::Relaxed);
             if method == Method::HEAD {
                 head.method = Method::GET;
             }
@@ -211,17 +230,45 @@ mod tests {
     use super::*;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+    async fn starting() -> Admin {
+        let settings = AdminSettings { listen: Some("127.0.0.1:0".parse().unwrap()), ..AdminSettings::default() };
+        Admin::open(&settings, None, Duration::ZERO).await.unwrap().unwrap()
+    }
+
+    async fn connect(admin: &Admin) -> TcpStream {
+        TcpStream::connect(admin.address()).await.unwrap()
+    }
+
+    /// Sends a request for `path` to a gateway that is starting, which must answer it as a whole.
+    async fn ask(socket: &mut TcpStream, path: &str) {
+        let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n");
+        socket.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"is starting.\n") {
+            assert_ne!(socket.read_buf(&mut answer).await.unwrap(), 0, "{path}: closed");
+        }
+        assert!(answer.starts_with(b"HTTP/1.1 503 "), "{path}: {}", String::from_utf8_lossy(&answer));
+    }
+
     #[tokio::test]
     async fn nothing_is_said_to_be_missing_before_the_gateway_has_started() {
-        let settings = AdminSettings { listen: Some("127.0.0.1:0".parse().unwrap()), ..AdminSettings::default() };
-        let admin = Admin::open(&settings, None, Duration::ZERO).await.unwrap().unwrap();
+        let admin = starting().await;
         for path in ["/", "/metrics"] {
-            let mut socket = TcpStream::connect(admin.address()).await.unwrap();
-            let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
-            socket.write_all(request.as_bytes()).await.unwrap();
-            let mut answer = String::new();
-            socket.read_to_string(&mut answer).await.unwrap();
-            assert!(answer.starts_with("HTTP/1.1 503 "), "{path}: {answer}");
+            ask(&mut connect(&admin).await, path).await;
         }
+    }
+
+    #[tokio::test]
+    async fn silent_connections_keep_no_operator_away() {
+        let admin = starting().await;
+        let mut before = connect(&admin).await;
+        ask(&mut before, "/metrics").await;
+        let mut silent = Vec::new();
+        for _ in 0..2 * CONNECTIONS {
+            silent.push(connect(&admin).await);
+        }
+        ask(&mut connect(&admin).await, "/metrics").await;
+        ask(&mut before, "/metrics").await;
+        drop(silent);
     }
 }

@@ -116,6 +116,19 @@ async fn failed_attempts_are_limited_by_address_and_cost_v1_nothing_then() {
     from(&gateway, "guess-5", "203.0.113.1").await.expect_problem(429, "rate_limited");
 }
 
+/// v1 does not count them either (`throttle_forbidden_is_not_counted`).
+#[tokio::test]
+async fn calls_with_wrong_keys_use_nothing_of_the_quota_that_all_keys_share() {
+    let settings = [("upstream.total_quota", "12"), ("limits.deadline", "1s")];
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &settings).await;
+    for number in 0..20 {
+        let wrong = format!("wrong-{number}");
+        gateway.get(&wrong, ME).await.expect_problem(401, "unauthorized");
+        gateway.get(&wrong, "/api/v1/users/me/").await.expect(403);
+    }
+    gateway.get("ada", ME).await.expect(200);
+}
+
 /// The server before v1 answers such a head with 400 and HTML, so the call would be in vain and count as v1's fault.
 #[tokio::test]
 async fn a_key_that_is_too_long_is_a_failed_attempt_that_v1_never_sees() {

@@ -134,8 +134,12 @@ impl Permit {
             permit.answered(told);
         }
         if let Some(permit) = self.of_all {
-            // v1's figures are about the key alone. A refused call costs v1 little, but still counts for all keys.
-            permit.answered(&QuotaNotice { status: 200, ..QuotaNotice::default() });
+            match told.is_before_the_throttle() {
+                // Strangers can have as many of these as they like, so they take no call from all others.
+                true => permit.not_sent(),
+                // v1's figures are about the key alone. A call that its throttle refused still counts for all keys.
+                false => permit.answered(&QuotaNotice { status: 200, ..QuotaNotice::default() }),
+            }
         }
     }
 
@@ -290,10 +294,15 @@ impl Budget {
         self.lanes_of(key).iter().any(Option::is_some)
     }
 
-    /// Counts a call of the pass-through with `key`, which cannot be held back.
-    pub fn observe(&self, key: KeyId) -> Permit {
+    /// Notes a call of the pass-through with any key.
+    pub fn note_foreign(&self) {
         self.inner.spent.add_foreign();
         *self.inner.foreign.lock() = Some(Instant::now());
+    }
+
+    /// Counts a call of the pass-through with `key`, which cannot be held back. v1 must have accepted the key, because
+    /// anyone can invent one.
+    pub fn observe(&self, key: KeyId) -> Permit {
         let [of_key, of_all] = self.lanes_of(key).map(|lane| lane.map(|lane| lane.observe()));
         Permit { of_key, of_all }
     }

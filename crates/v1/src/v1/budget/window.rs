@@ -31,6 +31,14 @@ pub struct QuotaNotice {
     pub retry_after: Option<u64>,
 }
 
+impl QuotaNotice {
+    /// Checks whether v1 refused the key or the permission, which it does before its throttle counts the request
+    /// (`throttle_forbidden_is_not_counted`).
+    pub(super) fn is_before_the_throttle(&self) -> bool {
+        matches!(self.status, 401 | 403) && self.remaining.is_none()
+    }
+}
+
 /// Whether v1 has counted a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Counted {
@@ -229,9 +237,7 @@ impl Window {
             self.closed = self.closed.max(Some(now + wait));
             return Counted::Closed(wait);
         }
-        let uncounted = matches!(told.status, 401 | 403) && self.told.is_some() && told.remaining.is_none();
-        if uncounted {
-            // v1 refused it before its throttle counted it (`throttle_forbidden_is_not_counted`).
+        if self.told.is_some() && told.is_before_the_throttle() {
             return Counted::No;
         }
         self.unexplained = 0;

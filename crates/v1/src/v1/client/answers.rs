@@ -101,8 +101,12 @@ pub fn is_of_the_throttle(headers: &HeaderMap) -> bool {
 
 /// Checks whether v1 has accepted the key of a request that was answered so. Of three signs two must be there: a
 /// success, JSON, and the rest of the quota, which a v1 without a quota does not tell. A server before v1 may show any
-/// one of them, and v1 itself answers `errors_options_preflight` before it looks at the key.
+/// one of them, and v1 itself answers `errors_options_preflight` before it looks at the key. A 429 of v1's throttle is
+/// enough, because it comes after the key (`throttle_limited`).
 pub fn accepts_the_key(status: u16, headers: &HeaderMap) -> bool {
+    if status == 429 && is_of_the_throttle(headers) {
+        return true;
+    }
     let signs = [(200..300).contains(&status), is_typed_json(headers), headers.contains_key(&REMAINING)];
     // A quota told with these may be that of a server before v1.
     !matches!(status, 401 | 403) && signs.into_iter().filter(|sign| *sign).count() > 1
@@ -163,6 +167,7 @@ mod tests {
             |status, kind, others: &[(HeaderName, &str)]| accepts_the_key(status, &headers(kind, others));
         assert!(accepted(200, "application/json", &[]) && accepted(400, "application/json", &told));
         assert!(accepted(204, "", &told));
+        assert!(accepted(429, "application/json", &[(ALLOW, "GET")]) && !accepted(429, "application/json", &[]));
         // `auth_wrong_key`, `auth_missing_key_unknown_path`, `errors_options_preflight`, and a server before v1.
         for status in [401, 403] {
             assert!(!accepted(status, "application/json", &[]) && !accepted(status, "application/json", &told));
