@@ -6,7 +6,7 @@
 use super::Runner;
 use crate::access::{Caller, Origin};
 use crate::refusal::EndedCredential;
-use crate::store::{AuditActor, AuditEntry};
+use crate::store::{AuditActor, AuditEntry, StoreError};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -52,8 +52,9 @@ pub fn features_updated(actor: AuditActor, workspace: Uuid, slug: &str, old: Val
     AuditEntry { old_value: Some(old), new_value: Some(new), ..of_workspace(actor, workspace, slug) }
 }
 
-/// Creates the entry for a refused change of the features of the workspace `slug`, by a caller without permission.
-pub fn features_refused(actor: AuditActor, workspace: Uuid, slug: &str) -> AuditEntry {
+/// Creates the entry for a refused change of the features of the workspace `slug`, by a caller without permission. Must
+/// be written with `Store::record_coalesced`.
+fn features_refused(actor: AuditActor, workspace: Uuid, slug: &str) -> AuditEntry {
     AuditEntry { success: false, reason: INSUFFICIENT, ..of_workspace(actor, workspace, slug) }
 }
 
@@ -80,10 +81,25 @@ impl Runner {
         else {
             return;
         };
-        let entry = features_refused(origin.actor(caller.user.id, Some(&caller.user)), workspace, slug);
-        if let Err(fault) = self.store.record(workspace, &[entry]).await {
+        if let Err(fault) = self.record_refused_features(caller, workspace, slug, origin).await {
             tracing::error!(cause = %fault, "a refused change of features is missing in an audit log");
         }
+    }
+
+    /// Records that `caller` may not change the features of the workspace `slug`, once a minute for each person and
+    /// grant or gateway key: anybody can repeat a refused request, and entries stay for ever. All v1 keys of a person
+    /// count as one.
+    pub(super) async fn record_refused_features(
+        &self,
+        caller: &Caller,
+        workspace: Uuid,
+        slug: &str,
+        origin: &Origin,
+    ) -> Result<(), StoreError> {
+        let user = &caller.user;
+        let entry = features_refused(origin.actor(user.id, Some(user)), workspace, slug);
+        let key = format!("{FEATURES_UPDATED} {} {:?}", user.id, caller.credential);
+        self.store.record_coalesced(workspace, &key, &entry).await.map(drop)
     }
 
     /// Records that a credential that was valid earlier was presented for the workspace `slug`. The entry is written

@@ -21,7 +21,6 @@ mod schema;
 mod types;
 mod verbs;
 
-use super::audit::features_refused;
 use super::job::Job;
 use crate::catalogue::shapes;
 use crate::plan::{OwnRecords, Special, Step};
@@ -83,12 +82,12 @@ async fn begun(job: &Job) -> Result<OwnCall<'_>, Refusal> {
 /// and an entry under another id would never be found. The caller is refused whether this succeeds or not.
 async fn record_refused(call: &OwnCall<'_>) {
     let job = call.job;
-    let entry = features_refused(job.actor(), call.workspace, job.slug());
+    let (caller, origin) = (&job.call.caller, &job.call.origin);
     let cause = if job.runner.access.is_stand_in(job.slug(), call.workspace) {
         "the caller sees no project of the workspace, so its id is not known".to_owned()
     } else {
-        match job.runner.store.record(call.workspace, &[entry]).await {
-            Ok(_) => return,
+        match job.runner.record_refused_features(caller, call.workspace, job.slug(), origin).await {
+            Ok(()) => return,
             Err(fault) => fault.to_string(),
         }
     };

@@ -50,7 +50,10 @@ async fn changes_and_refused_changes_are_in_the_log() {
     gateway.patch("ada", &path, json!({"is_wiki_enabled": true})).await.expect(200);
     for key in ["bob", "gil"] {
         gateway.get(key, &path).await.expect(200);
-        gateway.patch(key, &path, json!({"is_wiki_enabled": "no"})).await.expect_problem(403, "forbidden");
+        // Repetitions within a minute are in the log once.
+        for _ in 0..3 {
+            gateway.patch(key, &path, json!({"is_wiki_enabled": "no"})).await.expect_problem(403, "forbidden");
+        }
     }
     let log = gateway.get("ada", &format!("{ACME}/audit-logs/?order_by=created_at")).await.expect(200);
     assert_eq!(log.column("event_name"), vec![json!("settings.features_updated"); 3], "no entry for no change");
