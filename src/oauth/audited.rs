@@ -6,6 +6,7 @@
 
 use super::events::{Event, EventKind};
 use crate::access::{Access, Origin};
+use crate::store::oauth::TokenKind;
 use crate::store::{AuditActor, AuditEntry, Store};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -59,12 +60,25 @@ impl Audited {
             entry.actor.ip_address = from.ip.map(|ip| ip.to_string());
             entry.actor.user_agent.clone_from(&from.user_agent);
         }
+        let repeatable = repeatable(event);
         for workspace in workspaces {
-            if let Err(fault) = self.store.record(workspace, std::slice::from_ref(&entry)).await {
+            let written = match &repeatable {
+                Some(key) => self.store.record_coalesced(workspace, key, &entry).await.map(drop),
+                None => self.store.record(workspace, std::slice::from_ref(&entry)).await,
+            };
+            if let Err(fault) = written {
                 tracing::error!(cause = %fault, event = entry.event_name, "an event is missing in an audit log");
             }
         }
     }
+}
+
+/// Returns the key of an event that an app can cause without end: with each refresh it gets an access token to revoke.
+/// Such events are written once a minute for each person and client. All others end a grant or key, or create one.
+fn repeatable(event: &Event) -> Option<String> {
+    let client = event.client.as_deref().unwrap_or_default();
+    let ends_one_token = event.what == EventKind::TokenRevoked(TokenKind::Access);
+    ends_one_token.then(|| format!("access token revoked {} {client}", event.user))
 }
 
 /// Builds the audit entry of an event, without the details of the request.
@@ -72,7 +86,7 @@ fn told(event: &Event) -> Option<AuditEntry> {
     let (event_name, category, by, reason) = match event.what {
         EventKind::Granted => ("oauth_grant.created", "auth", "user", ""),
         EventKind::GrantRevoked => ("oauth_grant.revoked", "auth", "user", ""),
-        EventKind::TokenRevoked => ("oauth_grant.token_revoked", "auth", "api_token", ""),
+        EventKind::TokenRevoked(_) => ("oauth_grant.token_revoked", "auth", "api_token", ""),
         EventKind::CodeMisused => ("oauth_grant.code_misused", "security", ANONYMOUS, "code_misused"),
         EventKind::RefreshReused => {
             ("oauth_grant.refresh_token_reused", "security", ANONYMOUS, "refresh_token_reused")

@@ -1,6 +1,6 @@
 //! Events of grants and credentials. May use: `store`.
 
-use crate::store::oauth::{Client, GatewayKey};
+use crate::store::oauth::{Client, GatewayKey, TokenKind};
 use strum::{IntoStaticStr, VariantNames};
 use uuid::Uuid;
 
@@ -21,8 +21,8 @@ pub enum EventKind {
     Granted,
     /// A person ended a grant.
     GrantRevoked,
-    /// A client revoked a token.
-    TokenRevoked,
+    /// A client revoked an access token, or a refresh token and with it the grant.
+    TokenRevoked(TokenKind),
     /// A code was presented twice or with a wrong proof; its grant has ended.
     CodeMisused,
     /// A refresh token was presented again; its grant has ended.

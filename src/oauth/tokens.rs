@@ -157,7 +157,7 @@ impl OAuth {
         if found.client_id != client.id {
             return Err(OAuthError::new("unauthorized_client", "The token was not given to this client."));
         }
-        let revoked = Event::of_grant(EventKind::TokenRevoked, found.grant, found.user, client);
+        let revoked = Event::of_grant(EventKind::TokenRevoked(found.kind), found.grant, found.user, client);
         self.complete_when_disconnected(async move |oauth| {
             if oauth.inner.store.revoke_token(&hash, &found).await? {
                 oauth.tell(revoked).await;

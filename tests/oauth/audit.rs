@@ -1,6 +1,6 @@
 //! Entries in a workspace's audit log about grants, keys and credentials that are no longer valid.
 
-use crate::oauth::stage::{ME, Stage, changed, expect_dead, form};
+use crate::oauth::stage::{ME, Stage, Tokens, changed, expect_dead, form};
 use crate::support::gateway::WEB;
 use causeway::context::Context;
 use causeway::oauth::Minting;
@@ -94,6 +94,24 @@ async fn an_entry_tells_whose_act_it_was_and_where_it_came_from() {
         let found = stage.gateway.get("ada", &format!("{LOG}&{filter}")).await.expect(200);
         assert_eq!(found.data().len(), rows.len() - 2, "{filter}");
     }
+}
+
+/// An app can revoke an access token with each refresh, but end its grant only once.
+#[tokio::test]
+async fn revoked_access_tokens_are_told_once_a_minute_and_the_end_of_a_grant_each_time() {
+    let stage = seen(&[]).await;
+    for _ in 0..2 {
+        let mut tokens = stage.tokens("read").await;
+        for _ in 0..3 {
+            stage.about("/auth/o/revoke/", &tokens.access).await.expect(200);
+            let refreshed = stage.token(&stage.refreshing(&tokens.refresh)).await.expect(200);
+            tokens = Tokens::of(&refreshed);
+        }
+        stage.about("/auth/o/revoke/", &tokens.refresh).await.expect(200);
+    }
+    let rows = logged(&stage).await;
+    let (created, revoked) = ("oauth_grant.created", "oauth_grant.token_revoked");
+    assert_eq!(names(&rows), [created, revoked, revoked, created, revoked]);
 }
 
 #[tokio::test]
