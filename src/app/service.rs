@@ -314,11 +314,10 @@ impl Service {
             budget: self.lasting.client.budget.clone(),
         };
         let (idempotency, counted) = (self.idempotency.clone(), usage.clone());
+        let oauth = OAuthPages::new(self.oauth.clone(), Arc::clone(&limits));
         let v2 = V2::new(runner, access, limits, Arc::clone(&document), idempotency, counted, beside);
-        let mut pages: Vec<Arc<dyn Pages>> = vec![
-            Arc::new(OAuthPages::new(self.oauth.clone())),
-            Arc::new(DocsPage::new(document, self.oauth.clone())),
-        ];
+        let mut pages: Vec<Arc<dyn Pages>> =
+            vec![Arc::new(oauth), Arc::new(DocsPage::new(document, self.oauth.clone()))];
         if let (Some(secrets), Some(key)) = (self.hint_secrets.clone(), service_key(settings)) {
             pages.push(hint_door(secrets, &self.lasting.hints, &self.runner, key));
         }

@@ -1,4 +1,5 @@
-//! The number of requests per minute of one credential, and of attempts per address without a valid credential.
+//! The number of requests per minute of one credential, of attempts per address without a valid credential, and of
+//! consents per person.
 //!
 //! The limit of the contract (chapter 10, O30), built on crate `governor`: one bucket per presented credential, in
 //! five classes. It is independent of v1's quota, which belongs to the v1 key behind the credential (`v1::budget`).
@@ -23,7 +24,12 @@ use crate::shared::Shared;
 use crate::tally::Counter;
 use buckets::{Buckets, limited};
 use std::sync::Arc;
+use std::time::Duration;
 use together::SharedBuckets;
+use uuid::Uuid;
+
+/// Number of consents that a person can give in a minute. Each is an entry in audit logs, which stay for ever.
+const CONSENTS: u32 = 10;
 
 /// The limits of all classes, and of attempts without a valid credential.
 pub struct Limits {
@@ -32,6 +38,7 @@ pub struct Limits {
     refused: Arc<[Counter; Class::ALL.len()]>,
     /// Attempts without a valid credential.
     pub attempts: Attempts,
+    consents: Option<Arc<Buckets<Uuid>>>,
     together: Option<SharedBuckets>,
 }
 
@@ -40,7 +47,8 @@ impl Limits {
         let classes = Class::ALL.map(|class| Buckets::resized(None, class.rate(settings)));
         let (passed, refused) = Default::default();
         let attempts = Attempts::new(settings.unauthenticated);
-        Self { classes, passed, refused, attempts, together: None }
+        let consents = Buckets::resized(None, CONSENTS);
+        Self { classes, passed, refused, attempts, consents, together: None }
     }
 
     /// Returns these limits with other rates. Classes whose rate stays the same keep the state of their buckets. The
@@ -52,6 +60,7 @@ impl Limits {
             passed: Arc::clone(&self.passed),
             refused: Arc::clone(&self.refused),
             attempts: self.attempts.with_limit(settings.unauthenticated),
+            consents: self.consents.clone(),
             together: self.together.clone(),
         }
     }
@@ -70,6 +79,14 @@ impl Limits {
         let together = SharedBuckets::new(shared);
         self.attempts = self.attempts.counted_in(together.clone());
         Self { together: Some(together), ..self }
+    }
+
+    /// Counts a consent of a proven person, in this process.
+    ///
+    /// # Errors
+    /// The time to the next consent.
+    pub fn take_consent(&self, person: Uuid) -> Result<(), Duration> {
+        self.consents.as_ref().map_or(Ok(()), |consents| consents.take(&person).map(drop))
     }
 
     /// Counts a request of a proven credential; returns its standing afterwards, or none when its class has no limit.

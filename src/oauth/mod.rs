@@ -5,8 +5,8 @@
 //! decide, with the store and v1. `http` speaks to browsers and apps. `resolver` turns a token back into its v1 key,
 //! through an interface of `access`.
 //!
-//! May use: `access`, `aside`, `context`, `edge`, `fresh`, `html`, `plan` (scopes), `refusal`, `settings`, `store`,
-//! `trace`, `v1` (keys).
+//! May use: `access`, `aside`, `context`, `edge`, `fresh`, `html`, `limits`, `plan` (scopes), `refusal`, `settings`,
+//! `store`, `trace`, `v1` (keys).
 
 mod admin;
 mod attempts;

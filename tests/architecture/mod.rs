@@ -74,7 +74,7 @@ const RULES: [(&str, Rule); 58] = [
     (
         "oauth",
         Only(&[
-            "access", "aside", "cache", "context", "edge", "fresh", "html", "network", "plan", "refusal",
+            "access", "aside", "cache", "context", "edge", "fresh", "html", "limits", "network", "plan", "refusal",
             "settings", "store", "trace", "units", "v1",
         ]),
     ),

@@ -191,6 +191,21 @@ async fn right_keys_are_not_limited() {
     }
 }
 
+/// Each consent is an entry in audit logs for ever, and a form can be sent again and again.
+#[tokio::test]
+async fn consents_are_limited_by_person() {
+    let stage = Stage::new().await;
+    let page = stage.page(&stage.request()).await;
+    for _ in 0..10 {
+        led_to(&stage.decide(&page, "allow", "ada").await, REDIRECT);
+    }
+    let answer = stage.decide(&page, "allow", "ada").await;
+    let wait: u64 = answer.headers["retry-after"].parse().expect("whole seconds");
+    assert!((1..=7).contains(&wait), "{wait}");
+    assert!(expect_page(answer, 429).contains("You have allowed too many apps"));
+    led_to(&stage.decide(&page, "allow", "bob").await, REDIRECT);
+}
+
 #[tokio::test]
 async fn the_address_that_is_limited_is_the_one_a_trusted_proxy_names() {
     let stage = Stage::with(&[("oauth.attempts", "1"), ("trusted_proxies", "127.0.0.1")]).await;

@@ -21,6 +21,7 @@ use crate::store::oauth::Client;
 use askama::Template;
 use http::Response;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 const PURPOSE: &str = "consent";
 const TITLE: &str = "This app cannot be allowed";
@@ -89,13 +90,21 @@ impl OAuthPages {
                 let denied = OAuthError::new("access_denied", "The person did not allow it.");
                 redirect_after_form(&authorize::error_redirect(uri, &denied, state, &asked.base))
             }
-            Some("allow") => match self.person(asked, form.get("api_key").unwrap_or_default()).await {
-                Err(unproven) => self.show(asked, &client, shown, Some(&unproven)),
-                Ok((key, user)) => match self.oauth.grant(&client, &shown.wanted, uri, user.id, &key).await {
-                    Ok(code) => redirect_after_form(&authorize::code_redirect(uri, &code, state, &asked.base)),
-                    Err(error) => failure(error.status, TITLE, &error.description),
-                },
-            },
+            Some("allow") => {
+                let proven = self.person(asked, form.get("api_key").unwrap_or_default()).await;
+                // The person is proven, so strangers cannot use up the consents of others.
+                let may_allow = proven.and_then(|(key, user)| match self.limits.take_consent(user.id) {
+                    Ok(()) => Ok((key, user)),
+                    Err(wait) => Err(too_often(wait)),
+                });
+                match may_allow {
+                    Err(unproven) => self.show(asked, &client, shown, Some(&unproven)),
+                    Ok((key, user)) => match self.oauth.grant(&client, &shown.wanted, uri, user.id, &key).await {
+                        Ok(code) => redirect_after_form(&authorize::code_redirect(uri, &code, state, &asked.base)),
+                        Err(error) => failure(error.status, TITLE, &error.description),
+                    },
+                }
+            }
             _ => failure(400, TITLE, "The form does not say what was decided."),
         })
     }
@@ -145,6 +154,15 @@ impl OAuthPages {
             problem: unproven.map(|unproven| unproven.problem),
         };
         with_form(&cookie, &page, &destination, unproven)
+    }
+}
+
+/// Returns the reason for a person who has allowed too many apps and may allow the next one after `wait`.
+fn too_often(wait: Duration) -> Unproven {
+    Unproven {
+        status: 429,
+        problem: "You have allowed too many apps within a minute. Wait a little, then try again.",
+        retry_after: Some(wait.as_secs() + 1),
     }
 }
 

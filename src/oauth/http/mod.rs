@@ -3,7 +3,7 @@
 //! Pages for people are HTML. Endpoints for apps answer JSON in the words of the RFCs. Both send a
 //! problem document only for paths and methods that do not exist.
 //!
-//! May use: this folder, `access`, `edge` (bodies, addresses), `context`, `refusal`, `settings` (addresses).
+//! May use: this folder, `access`, `edge` (bodies, addresses), `context`, `limits`, `refusal`, `settings` (addresses).
 
 mod consent;
 mod endpoints;
@@ -18,6 +18,7 @@ use super::protocol::metadata::{AUTHORIZATION_SERVER, PROTECTED_RESOURCE, is_doc
 use crate::access::Origin;
 use crate::context::Context;
 use crate::edge::{Body, ClientAddress, Kind, Pages, PublicBase, client_agent, full, read_body};
+use crate::limits::Limits;
 use crate::refusal::Refusal;
 use crate::settings::path_of;
 use ::http::header::{CACHE_CONTROL, CONTENT_TYPE, PRAGMA, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -27,6 +28,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
 
 /// Prefix of all paths.
 const PREFIX: &str = "/auth/o/";
@@ -36,11 +38,12 @@ const LARGEST: usize = 64 * 1024;
 #[derive(Clone)]
 pub struct OAuthPages {
     oauth: OAuth,
+    limits: Arc<Limits>,
 }
 
 impl OAuthPages {
-    pub fn new(oauth: OAuth) -> Self {
-        Self { oauth }
+    pub fn new(oauth: OAuth, limits: Arc<Limits>) -> Self {
+        Self { oauth, limits }
     }
 }
 
@@ -100,7 +103,7 @@ impl Pages for OAuthPages {
         let (parts, body) = request.into_parts();
         let client = parts.extensions.get::<ClientAddress>().map(|client| client.0);
         let origin = Origin { ip: client, user_agent: client_agent(&parts.headers) };
-        let pages = Self { oauth: self.oauth.with_origin(origin) };
+        let pages = Self { oauth: self.oauth.with_origin(origin), limits: Arc::clone(&self.limits) };
         Box::pin(async move {
             let body = read_body(body, LARGEST).await;
             // An overloaded gateway is not an error of the request, so the answer is not an OAuth error.
