@@ -1,19 +1,23 @@
 //! Tokens: issued for a code, refreshed, revoked, introspected.
 //!
-//! May use: `context`, `refusal`, `settings`, `store`, `units`, `access` (how secrets begin), this folder.
+//! May use: `context`, `limits`, `refusal`, `settings`, `store`, `units`, `access` (how secrets begin), this folder.
 
 use super::events::{Event, EventKind};
 use super::protocol::error::OAuthError;
 use super::protocol::token::{TokenAnswer, TokenRequest};
 use super::protocol::{pkce, scope, secret};
+use super::resolver::grant_place;
 use super::service::{NOT_SET_UP, OAuth, after};
 use crate::access::credential::{ACCESS_TOKEN, REFRESH_TOKEN};
 use crate::context::Context;
+use crate::limits::{Class, Limits};
+use crate::refusal::Refusal;
 use crate::settings::OAuthSettings;
 use crate::store::StoreError;
 use crate::store::oauth::{Client, Code, Exchange, NewToken, Refresh, Token, TokenKind, Verdict};
 use crate::units::{micros, now_micros};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use std::time::Duration;
 
 /// Longest wait for v1 to confirm a person's key. These requests need v1 for nothing else.
@@ -25,6 +29,7 @@ impl OAuth {
         &self,
         client: &Client,
         request: TokenRequest,
+        limits: &Limits,
         ctx: &Context,
     ) -> Result<TokenAnswer, OAuthError> {
         if !self.is_set_up() {
@@ -38,7 +43,9 @@ impl OAuth {
                 })
                 .await
             }
-            TokenRequest::Refresh { token, scope } => self.refresh(client, &token, scope.as_deref(), ctx).await,
+            TokenRequest::Refresh { token, scope } => {
+                self.refresh(client, &token, scope.as_deref(), limits, ctx).await
+            }
         }
     }
 
@@ -75,6 +82,7 @@ impl OAuth {
         client: &Client,
         token: &str,
         asked: Option<&str>,
+        limits: &Limits,
         ctx: &Context,
     ) -> Result<TokenAnswer, OAuthError> {
         let hash = secret::hash(token);
@@ -87,6 +95,13 @@ impl OAuth {
             Err(refused) if !found.ended => return Err(refused),
             // The first exchange asked for other scopes, so this is not the same request again.
             Err(_) => None,
+        };
+        // One grant gets as many tokens as one token makes requests. A code needs no limit: it is exchanged once.
+        let narrow = match limits.take(Class::OAuth, Sha256::digest(grant_place(found.grant)).into()).await {
+            Ok(_) => narrow,
+            // Otherwise the refreshes of a thief could hide that the token is used by two.
+            Err(_) if found.ended => None,
+            Err((refusal, _)) => return Err(too_many(&refusal)),
         };
         // The store judges an ended token, because it may have to end the token's grant.
         let is_good = !found.ended && found.expires_at > now_micros();
@@ -191,6 +206,16 @@ impl OAuth {
         known["iss"] = issuer.into();
         Ok(known)
     }
+}
+
+/// Returns the error of a client that refreshes too often; `refusal` says how long it has to wait.
+fn too_many(refusal: &Refusal) -> OAuthError {
+    let Refusal::RateLimited { retry_after, .. } = refusal else {
+        return OAuthError::unavailable("The limit of requests cannot be checked; try again.");
+    };
+    let (status, retry_after) = (429, Some(*retry_after));
+    let description = "This grant is refreshed too often; one access token is good for many requests.";
+    OAuthError { status, retry_after, ..OAuthError::new("temporarily_unavailable", description) }
 }
 
 /// The next pair of tokens, not yet issued.

@@ -1,6 +1,6 @@
 //! The limits of tokens and gateway keys, and of callers with dead ones.
 
-use crate::oauth::stage::{ME, Stage, expect_dead};
+use crate::oauth::stage::{ME, Stage, Tokens, expect_dead, expect_error};
 use crate::support::gateway::{Answer, WEB};
 use causeway::context::Context;
 use causeway::oauth::Minting;
@@ -70,6 +70,35 @@ async fn a_refresh_gives_a_token_with_a_limit_of_its_own() {
     while stage.call(&old.access, ME).await.status == 200 {}
     let new = stage.token(&stage.refreshing(&old.refresh)).await.expect(200);
     assert_eq!(stage.call(&new.text("access_token"), ME).await.expect(200).headers["x-ratelimit-remaining"], "1");
+}
+
+/// Each refresh adds rows to the store, so a grant has a limit, too; its tokens have limits of their own.
+#[tokio::test]
+async fn refreshes_are_limited_by_grant() {
+    let stage = Stage::with(&RATES).await;
+    let (mut one, other) = (stage.tokens("read").await, stage.tokens("read").await);
+    for _ in 0..2 {
+        let refreshed = stage.token(&stage.refreshing(&one.refresh)).await.expect(200);
+        one = Tokens::of(&refreshed);
+    }
+    let refused = stage.token(&stage.refreshing(&one.refresh)).await;
+    let wait: u32 = refused.headers["retry-after"].parse().expect("whole seconds");
+    assert!((1..=30).contains(&wait), "{wait}");
+    expect_error(refused, 429, "temporarily_unavailable");
+    stage.call(&one.access, ME).await.expect(200);
+    stage.token(&stage.refreshing(&other.refresh)).await.expect(200);
+}
+
+/// A thief cannot hide behind refreshes without end that the token is used by two.
+#[tokio::test]
+async fn a_used_refresh_token_ends_its_grant_beyond_the_limit_too() {
+    let stage = Stage::with(&RATES).await;
+    let first = stage.tokens("read").await;
+    let second = Tokens::of(&stage.token(&stage.refreshing(&first.refresh)).await.expect(200));
+    let third = Tokens::of(&stage.token(&stage.refreshing(&second.refresh)).await.expect(200));
+    expect_error(stage.token(&stage.refreshing(&third.refresh)).await, 429, "temporarily_unavailable");
+    expect_error(stage.token(&stage.refreshing(&first.refresh)).await, 400, "invalid_grant");
+    expect_dead(stage.call(&third.access, ME).await);
 }
 
 #[tokio::test]

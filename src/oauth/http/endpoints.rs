@@ -18,7 +18,7 @@ impl OAuthPages {
     pub(super) async fn token(&self, asked: &ParsedRequest) -> Result<Response<Body>, OAuthError> {
         let (form, client) = self.authenticated(asked).await?;
         let request = token::parse(&form)?;
-        Ok(json(200, &self.oauth.token(&client, request, &asked.context).await?))
+        Ok(json(200, &self.oauth.token(&client, request, &self.limits, &asked.context).await?))
     }
 
     /// The revocation endpoint (RFC 7009).

@@ -187,7 +187,8 @@ fn refused(error: &OAuthError) -> Response<Body> {
         response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"causeway\""));
     }
     if error.status == 429 {
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(WINDOW.as_secs()));
+        let wait = error.retry_after.unwrap_or(WINDOW.as_secs());
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait));
     }
     response
 }

@@ -15,13 +15,17 @@ pub struct OAuthError {
     /// HTTP status at an endpoint.
     #[serde(skip)]
     pub status: u16,
+    /// Seconds to wait, for status 429.
+    #[serde(skip)]
+    pub retry_after: Option<u64>,
 }
 
 impl OAuthError {
     /// An error with status 400.
     pub fn new(error: &'static str, description: impl Into<String>) -> Self {
         let legal = |c: &char| matches!(c, ' '..='~') && !matches!(c, '"' | '\\');
-        Self { error, description: description.into().chars().filter(legal).collect(), status: 400 }
+        let description = description.into().chars().filter(legal).collect();
+        Self { error, description, status: 400, retry_after: None }
     }
 
     /// `invalid_request`.
