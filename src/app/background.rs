@@ -16,6 +16,8 @@ const FIRST: Duration = Duration::from_secs(60);
 const FORGET: Duration = Duration::from_secs(3600);
 /// Time for which expired codes and tokens stay, so that their misuse is still recognised.
 const EXPIRED_KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Time for which a client that registered itself stays without a grant.
+const UNUSED_KEPT: Duration = Duration::from_secs(24 * 3600);
 /// Most pairs of operation and credential in a log line about v1's quota.
 const MOST_REPORTED: usize = 10;
 
@@ -24,8 +26,9 @@ pub(super) fn until_dropped(work: impl Future<Output = ()> + Send + 'static) -> 
     AbortOnDropHandle::new(tokio::spawn(work))
 }
 
-/// Removes from the store, again and again, what ended long ago: settled writes, and codes, tokens and grants. So these
-/// are removed even when apps only refresh their tokens and nobody grants anything new.
+/// Removes from the store, again and again, what ended long ago: settled writes, and codes, tokens and grants, and
+/// clients that registered themselves and that nobody has allowed. So these are removed even when apps only refresh
+/// their tokens and nobody grants anything new.
 pub(super) async fn forget_ended(store: Store) {
     tokio::time::sleep(FIRST).await;
     loop {
@@ -35,6 +38,9 @@ pub(super) async fn forget_ended(store: Store) {
             }
             if let Err(fault) = store.oauth().prune(now_micros() - micros(EXPIRED_KEPT)).await {
                 tracing::warn!(%fault, "expired tokens could not be removed");
+            }
+            if let Err(fault) = store.oauth().forget_unused_clients(now_micros() - micros(UNUSED_KEPT)).await {
+                tracing::warn!(%fault, "unused clients could not be removed");
             }
         }
         tokio::time::sleep(FORGET).await;

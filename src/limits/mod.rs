@@ -1,5 +1,4 @@
-//! The number of requests per minute of one credential, of attempts per address without a valid credential, and of
-//! consents per person.
+//! The number of requests per minute of one credential, and of attempts per address without a valid credential.
 //!
 //! The limit of the contract (chapter 10, O30), built on crate `governor`: one bucket per presented credential, in
 //! five classes. It is independent of v1's quota, which belongs to the v1 key behind the credential (`v1::budget`).
@@ -24,12 +23,7 @@ use crate::shared::Shared;
 use crate::tally::Counter;
 use buckets::{Buckets, limited};
 use std::sync::Arc;
-use std::time::Duration;
 use together::SharedBuckets;
-use uuid::Uuid;
-
-/// Number of consents that a person can give in a minute. Each is an entry in audit logs, which stay for ever.
-const CONSENTS: u32 = 10;
 
 /// The limits of all classes, and of attempts without a valid credential.
 pub struct Limits {
@@ -38,7 +32,6 @@ pub struct Limits {
     refused: Arc<[Counter; Class::ALL.len()]>,
     /// Attempts without a valid credential.
     pub attempts: Attempts,
-    consents: Option<Arc<Buckets<Uuid>>>,
     together: Option<SharedBuckets>,
 }
 
@@ -47,8 +40,7 @@ impl Limits {
         let classes = Class::ALL.map(|class| Buckets::resized(None, class.rate(settings)));
         let (passed, refused) = Default::default();
         let attempts = Attempts::new(settings.unauthenticated);
-        let consents = Buckets::resized(None, CONSENTS);
-        Self { classes, passed, refused, attempts, consents, together: None }
+        Self { classes, passed, refused, attempts, together: None }
     }
 
     /// Returns these limits with other rates. Classes whose rate stays the same keep the state of their buckets. The
@@ -60,7 +52,6 @@ impl Limits {
             passed: Arc::clone(&self.passed),
             refused: Arc::clone(&self.refused),
             attempts: self.attempts.with_limit(settings.unauthenticated),
-            consents: self.consents.clone(),
             together: self.together.clone(),
         }
     }
@@ -79,14 +70,6 @@ impl Limits {
         let together = SharedBuckets::new(shared);
         self.attempts = self.attempts.counted_in(together.clone());
         Self { together: Some(together), ..self }
-    }
-
-    /// Counts a consent of a proven person, in this process.
-    ///
-    /// # Errors
-    /// The time to the next consent.
-    pub fn take_consent(&self, person: Uuid) -> Result<(), Duration> {
-        self.consents.as_ref().map_or(Ok(()), |consents| consents.take(&person).map(drop))
     }
 
     /// Counts a request of a proven credential; returns its standing afterwards, or none when its class has no limit.

@@ -12,6 +12,8 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
+/// Number of revoked access tokens of one person and client that are written a minute.
+const REVOKED: u32 = 60;
 /// Kind of the actor when it is not proven who caused the event.
 const ANONYMOUS: &str = "anonymous";
 
@@ -63,7 +65,7 @@ impl Audited {
         let repeatable = repeatable(event);
         for workspace in workspaces {
             let written = match &repeatable {
-                Some(key) => self.store.record_coalesced(workspace, key, &entry).await.map(drop),
+                Some(key) => self.store.record_coalesced(workspace, key, REVOKED, &entry).await.map(drop),
                 None => self.store.record(workspace, std::slice::from_ref(&entry)).await,
             };
             if let Err(fault) = written {
@@ -74,7 +76,7 @@ impl Audited {
 }
 
 /// Returns the key of an event that an app can cause without end: with each refresh it gets an access token to revoke.
-/// Such events are written once a minute for each person and client. All others end a grant or key, or create one.
+/// At most [`REVOKED`] of them are written a minute for each person and client. All others end a grant or key, or create one.
 fn repeatable(event: &Event) -> Option<String> {
     let client = event.client.as_deref().unwrap_or_default();
     let ends_one_token = event.what == EventKind::TokenRevoked(TokenKind::Access);

@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 const SETTINGS: &str = "settings";
+/// Number of refused changes of one person and credential that are written a minute.
+const REFUSED: u32 = 60;
 const INSUFFICIENT: &str = "insufficient_permissions";
 const INVALID_CREDENTIALS: &str = "invalid_credentials";
 /// Actor and source of changes that no person requested.
@@ -86,9 +88,9 @@ impl Runner {
         }
     }
 
-    /// Records that `caller` may not change the features of the workspace `slug`, once a minute for each person and
-    /// grant or gateway key: anybody can repeat a refused request, and entries stay for ever. All v1 keys of a person
-    /// count as one.
+    /// Records that `caller` may not change the features of the workspace `slug`, at most [`REFUSED`] times a minute for
+    /// each person and grant or gateway key: anybody can repeat a refused request, and entries stay for ever. All v1
+    /// keys of a person count as one.
     pub(super) async fn record_refused_features(
         &self,
         caller: &Caller,
@@ -99,7 +101,7 @@ impl Runner {
         let user = &caller.user;
         let entry = features_refused(origin.actor(user.id, Some(user)), workspace, slug);
         let key = format!("{FEATURES_UPDATED} {} {:?}", user.id, caller.credential);
-        self.store.record_coalesced(workspace, &key, &entry).await.map(drop)
+        self.store.record_coalesced(workspace, &key, REFUSED, &entry).await.map(drop)
     }
 
     /// Records that a credential that was valid earlier was presented for the workspace `slug`. The entry is written
@@ -116,7 +118,7 @@ impl Runner {
         let actor = origin.actor(ended.user, known.as_ref().map(|known| &*known.user));
         let credential = format!("{} {}", ended.kind, ended.id);
         let entry = authentication_failed(actor, workspace, slug, &credential);
-        if let Err(fault) = self.store.record_coalesced(workspace, &credential, &entry).await {
+        if let Err(fault) = self.store.record_coalesced(workspace, &credential, 1, &entry).await {
             tracing::error!(cause = %fault, "a failed credential is missing in an audit log");
         }
     }

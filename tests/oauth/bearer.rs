@@ -56,12 +56,10 @@ async fn a_change_of_features_out_of_scope_is_in_the_log() {
     // The workspace's id is known only after the read, and v1 is not asked for it: the first attempt is not logged.
     send(&tokens.access).await;
     stage.call(&tokens.access, features).await.expect(200);
-    for _ in 0..3 {
-        send(&tokens.access).await;
-    }
+    send(&tokens.access).await;
     let log = "/api/v2/workspaces/acme/audit-logs/?event_name=settings.features_updated";
     let log = stage.gateway.get("ada", log).await.expect(200);
-    assert_eq!(log.column("outcome"), [json!("failure")], "once a minute");
+    assert_eq!(log.column("outcome"), [json!("failure")]);
     let entry = &log.data()[0];
     assert_eq!(
         (&entry["reason"], &entry["target_display_name"]),

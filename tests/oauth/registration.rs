@@ -79,6 +79,7 @@ async fn unfit_metadata_is_refused() {
         ("redirect_uris", json!(["http://self.example/cb"]), "invalid_redirect_uri"),
         ("redirect_uris", json!(["javascript:alert(1)"]), "invalid_redirect_uri"),
         ("redirect_uris", json!([]), "invalid_redirect_uri"),
+        ("redirect_uris", json!(vec![format!("{HERE}/{}", "x".repeat(1400)); 3]), "invalid_redirect_uri"),
         ("redirect_uris", json!(["https://*.example/cb"]), "invalid_redirect_uri"),
         ("client_name", json!(""), "invalid_client_metadata"),
         ("client_name", json!(7), "invalid_client_metadata"),

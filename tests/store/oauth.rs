@@ -19,6 +19,7 @@ on_both_engines![
     an_access_token_ends_alone_and_a_refresh_token_with_its_grant,
     a_person_ends_only_own_grants,
     rows_that_expired_long_ago_are_swept,
+    clients_that_registered_themselves_and_were_never_allowed_are_swept,
     others_write_while_much_is_swept_out,
     a_gateway_key_is_kept_listed_and_revoked,
     sealed_keys_are_found_and_sealed_anew,
@@ -277,6 +278,20 @@ async fn rows_that_expired_long_ago_are_swept(place: Place) {
     assert_eq!(store.prune(now_micros() + 20 * MINUTE).await.unwrap(), 4, "code, two tokens and their grant");
     assert_eq!(number(&opened, "SELECT COUNT(*) FROM oauth_grant").await, 0);
     assert_eq!(number(&opened, "SELECT COUNT(*) FROM gateway_key").await, 2, "keys are not swept");
+}
+
+async fn clients_that_registered_themselves_and_were_never_allowed_are_swept(place: Place) {
+    let store = place.open().await.oauth();
+    fill(&store).await;
+    store.add_client(&client("unused")).await.unwrap();
+    store.add_client(&Client { self_registered: false, ..client("of the operator") }).await.unwrap();
+    assert_eq!(store.forget_unused_clients(now_micros() - MINUTE).await.unwrap(), 0, "not yet");
+    assert_eq!(store.forget_unused_clients(now_micros() + MINUTE).await.unwrap(), 1);
+    assert!(store.client("unused").await.unwrap().is_none());
+    assert!(store.client("app").await.unwrap().is_some() && is_live(&store, "access 1").await);
+    assert!(store.client("of the operator").await.unwrap().is_some());
+    assert_eq!(store.prune(now_micros() + 20 * MINUTE).await.unwrap(), 4, "code, two tokens and their grant");
+    assert_eq!(store.forget_unused_clients(now_micros() + MINUTE).await.unwrap(), 1, "the last grant is gone");
 }
 
 async fn others_write_while_much_is_swept_out(place: Place) {

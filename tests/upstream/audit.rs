@@ -206,13 +206,13 @@ async fn a_repeated_failure_is_written_once_a_minute() {
     for (workspace, key, written) in
         [(ACME, "a", true), (ACME, "a", false), (ACME, "b", true), (other, "a", true), (other, "a", false)]
     {
-        assert_eq!(store.record_coalesced(workspace, key, &once).await.unwrap(), written);
+        assert_eq!(store.record_coalesced(workspace, key, 1, &once).await.unwrap(), written);
     }
     assert_eq!(page(&store, &oldest_first()).await.rows.len(), 2);
     store.close().await;
-    store.record_coalesced(ACME, "c", &once).await.unwrap_err();
+    store.record_coalesced(ACME, "c", 1, &once).await.unwrap_err();
     store
-        .record_coalesced(ACME, "c", &once)
+        .record_coalesced(ACME, "c", 1, &once)
         .await
         .expect_err("what could not be written does not count as written");
 }

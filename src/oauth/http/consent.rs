@@ -10,18 +10,20 @@ use super::page::{Page, STYLE, ScopeLine, failure, lines, redirect, redirect_aft
 use super::proof::{FormCookie, Unproven, is_cross_site, with_form};
 use super::{OAuthPages, ParsedRequest};
 use crate::edge::Body;
+use crate::limits::Class;
 use crate::oauth::OAuth;
 use crate::oauth::protocol::authorize::{self, Authorization, Target};
 use crate::oauth::protocol::error::OAuthError;
 use crate::oauth::protocol::form::Form;
 use crate::oauth::protocol::redirect::policy_source;
 use crate::oauth::service::NOT_SET_UP;
+use crate::refusal::Refusal;
 use crate::settings::HttpAddress;
 use crate::store::oauth::Client;
 use askama::Template;
 use http::Response;
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
+use sha2::{Digest, Sha256};
 
 const PURPOSE: &str = "consent";
 const TITLE: &str = "This app cannot be allowed";
@@ -91,13 +93,15 @@ impl OAuthPages {
                 redirect_after_form(&authorize::error_redirect(uri, &denied, state, &asked.base))
             }
             Some("allow") => {
-                let proven = self.person(asked, form.get("api_key").unwrap_or_default()).await;
+                let mut proven = self.person(asked, form.get("api_key").unwrap_or_default()).await;
                 // The person is proven, so strangers cannot use up the consents of others.
-                let may_allow = proven.and_then(|(key, user)| match self.limits.take_consent(user.id) {
-                    Ok(()) => Ok((key, user)),
-                    Err(wait) => Err(too_often(wait)),
-                });
-                match may_allow {
+                if let Ok((_, user)) = &proven {
+                    let consents = Sha256::digest(format!("consents of {}", user.id));
+                    if let Err((refusal, _)) = self.limits.take(Class::OAuth, consents.into()).await {
+                        proven = Err(too_often(&refusal));
+                    }
+                }
+                match proven {
                     Err(unproven) => self.show(asked, &client, shown, Some(&unproven)),
                     Ok((key, user)) => match self.oauth.grant(&client, &shown.wanted, uri, user.id, &key).await {
                         Ok(code) => redirect_after_form(&authorize::code_redirect(uri, &code, state, &asked.base)),
@@ -157,12 +161,15 @@ impl OAuthPages {
     }
 }
 
-/// Returns the reason for a person who has allowed too many apps and may allow the next one after `wait`.
-fn too_often(wait: Duration) -> Unproven {
+/// Returns the reason for a person who has allowed too many apps within a minute.
+fn too_often(refusal: &Refusal) -> Unproven {
     Unproven {
         status: 429,
         problem: "You have allowed too many apps within a minute. Wait a little, then try again.",
-        retry_after: Some(wait.as_secs() + 1),
+        retry_after: match refusal {
+            Refusal::RateLimited { retry_after, .. } => Some(*retry_after),
+            _ => None,
+        },
     }
 }
 

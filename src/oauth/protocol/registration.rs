@@ -8,6 +8,8 @@ use serde::Deserialize;
 
 /// Largest number of addresses of a client.
 const MOST_ADDRESSES: usize = 20;
+/// Largest number of bytes of all addresses of a client together.
+const MOST_BYTES: usize = 4096;
 /// Longest name, in characters.
 const LONGEST_NAME: usize = 100;
 
@@ -52,6 +54,10 @@ pub fn judge(metadata: Metadata, known: impl Fn(&str) -> bool) -> Result<Registr
     let uris = metadata.redirect_uris;
     if uris.is_empty() || uris.len() > MOST_ADDRESSES {
         return Err(OAuthError::new("invalid_redirect_uri", "A client has 1 to 20 redirect_uris."));
+    }
+    if uris.iter().map(String::len).sum::<usize>() > MOST_BYTES {
+        let long = "The redirect_uris of a client have at most 4096 bytes together.";
+        return Err(OAuthError::new("invalid_redirect_uri", long));
     }
     for uri in &uris {
         if let Some(objection) = redirect::objection(uri) {

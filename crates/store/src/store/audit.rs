@@ -6,7 +6,7 @@
 //! May use: `units`, this folder.
 
 use super::error::StoreError;
-use super::repeated::Repeated;
+use super::repeated::{Place, Repeated};
 use super::rows::{NewRow, insert, query};
 use super::service::Store;
 use super::session::Session;
@@ -78,9 +78,9 @@ impl Store {
         writing.commit().await
     }
 
-    /// Writes an entry unless one was written with the same `key` in this workspace within the last minute: a client
-    /// that repeats a failing request must not fill the log. The key identifies the repeated event, for example by the
-    /// digest of a credential; it is never the credential. Returns whether the entry was written.
+    /// Writes an entry unless `most` entries with the same `key` were written in this workspace within the last minute:
+    /// a client that repeats a request must not fill the log. The key identifies the repeated event, for example by
+    /// the digest of a credential; it is never the credential. Returns whether the entry was written.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be written; the next entry with the key is then written.
@@ -88,29 +88,27 @@ impl Store {
         &self,
         workspace: Uuid,
         key: &str,
+        most: u32,
         entry: &AuditEntry,
     ) -> Result<bool, StoreError> {
-        if !self.repeated.is_first(workspace, key) {
-            return Ok(false);
-        }
+        let Some(place) = self.repeated.take(workspace, key, most) else { return Ok(false) };
         // When the caller leaves meanwhile, nothing is written either.
-        let unwritten = Unwritten { repeated: &self.repeated, workspace, key };
+        let unwritten = Unwritten { repeated: &self.repeated, place: &place };
         self.record(workspace, std::slice::from_ref(entry)).await?;
         std::mem::forget(unwritten);
         Ok(true)
     }
 }
 
-/// An event that is not written yet. When it is dropped, the next event with its key counts as the first.
+/// An event that is not written yet. When it is dropped, another event gets its place.
 struct Unwritten<'e> {
     repeated: &'e Repeated,
-    workspace: Uuid,
-    key: &'e str,
+    place: &'e Place,
 }
 
 impl Drop for Unwritten<'_> {
     fn drop(&mut self) {
-        self.repeated.forget(self.workspace, self.key);
+        self.repeated.free(self.place);
     }
 }
 

@@ -76,6 +76,14 @@ impl OAuthStore {
         Ok(self.engine.change(query(text, &[&id, &secret_hash])).await? > 0)
     }
 
+    /// Removes clients that registered themselves before `before` and have no grant, not even an ended one that is
+    /// still kept; returns their number. Anybody may register clients, so they must not stay for ever.
+    pub async fn forget_unused_clients(&self, before: i64) -> Result<u64, StoreError> {
+        let text = "DELETE FROM oauth_client WHERE id IN (SELECT id FROM oauth_client WHERE self_registered = 1 \
+                    AND created_at < $1 AND id NOT IN (SELECT client_id FROM oauth_grant) LIMIT $2)";
+        self.engine.delete_in_pieces(text, before).await
+    }
+
     /// Deletes a client and ends its grants; false when there is no such client.
     pub async fn delete_client(&self, id: &str) -> Result<bool, StoreError> {
         let mut writing = self.engine.writing().await?;
