@@ -45,7 +45,7 @@ async fn entering_workspace_mode_provides_a_default_type() {
 /// Anybody can repeat a refused request, and entries stay for ever.
 #[tokio::test]
 async fn a_person_fills_the_log_with_no_more_than_sixty_refused_changes_a_minute() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
     let path = format!("{ACME}/features/");
     for _ in 0..63 {
         gateway.patch("gil", &path, json!({"is_wiki_enabled": true})).await.expect_problem(403, "forbidden");
