@@ -20,7 +20,7 @@ use tokio::signal::ctrl_c;
 use tokio::signal::unix::{SignalKind, signal};
 use uuid::Uuid;
 
-/// Flags that override settings, before or behind the name of a command below the one that has them.
+/// Flags that override settings, before or behind the name of a command below theirs, but `--set` only before it.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SettingArgs {
     /// Settings file (TOML); without it, ./causeway.toml or ./config/causeway.toml is read if it exists
@@ -40,7 +40,8 @@ pub struct SettingArgs {
     #[arg(long, value_name = "FOLDER", global = true)]
     pub(super) mappings: Option<String>,
     /// Any other setting, such as --set limits.deadline=10s; may be repeated
-    #[arg(long = "set", value_name = "SETTING=VALUE", global = true)]
+    // Not global: clap would drop the values before the name when there are some behind it.
+    #[arg(long = "set", value_name = "SETTING=VALUE")]
     pub(super) others: Vec<String>,
 }
 

@@ -168,7 +168,7 @@ impl Work<'_> {
     }
 
     /// Builds the context for the target, and counts its parts that the target does not have; `None` when the target
-    /// has none of its projects, or none of its types, or was given the whole context when all its projects were there.
+    /// has none of its projects, or none of its types, or has the context already and lacks one of its projects now.
     fn context_there(
         &mut self,
         property: &Property,
@@ -211,10 +211,9 @@ impl Work<'_> {
         let is_empty = |all: bool, known: bool| !all && !known;
         let nothing = is_empty(context.all_projects, projects.iter().any(Option::is_some))
             || self.carries() && is_empty(context.all_types, types.iter().any(Option::is_some));
-        // Compared without a project that went since, it would look changed there.
-        let whole = self.ids.fingerprint(Kind::Context, context.id, untouched, 0);
-        let was_whole = !unknown.is_empty() && self.ids.is_done(Kind::Context, context.id, &whole);
-        (!nothing && !was_whole).then_some((ours, lost + unknown.len() + without_id))
+        // Carried again without a project that it has there, it would lose the project and the values of its items.
+        let waits = !unknown.is_empty() && self.ids.is_noted(Kind::Context, context.id);
+        (!nothing && !waits).then_some((ours, lost + unknown.len() + without_id))
     }
 
     /// Handles contexts that exist only in the target. Removes the context that came with a property made by this

@@ -2,7 +2,7 @@
 //! both sides.
 
 use super::filled::fill;
-use super::two::{ACME, HERE, KEY, Side, Two, id};
+use super::two::{ACME, HERE, KEY, Side, THERE, Two, id};
 use causeway::leave::{Kind, Outcome, Report, RunMode, text};
 use serde_json::{Value, json};
 
@@ -248,6 +248,49 @@ async fn a_context_that_lists_an_archived_project_is_carried_whole_when_the_proj
         here.gateway.delete(KEY, &archive).await.expect(204);
         expect(&two.run(RunMode::Carry).await.unwrap(), Outcome::Alike);
     }
+}
+
+/// A context there that lists the project no more would remove the values of the project's work items.
+#[tokio::test]
+async fn a_carried_context_keeps_a_project_that_was_archived_since() {
+    let two = Two::new().await;
+    let (here, there) = (Side::here(&two), Side::there(&two));
+    let late = here.item(0, "Late").await;
+    here.mode(true).await;
+    let properties = format!("{ACME}/work-item-properties/");
+    // The context of the first is carried whole and renamed then; the default of the other waits for a work item.
+    let note = json!({"display_name": "Note", "property_type": "TEXT"});
+    let depends = json!({"display_name": "Depends", "property_type": "RELATION", "relation_type": "ISSUE"});
+    let mut contexts = Vec::new();
+    for (property, default) in [(note, json!([])), (depends, json!([late]))] {
+        let list = format!("{properties}{}/contexts/", id(&here.made(&properties, property).await));
+        let both = json!({"name": "Both", "project_ids": HERE, "applies_to_all_work_item_types": true,
+            "default_value": default});
+        contexts.push(format!("{list}{}/", id(&here.made(&list, both).await)));
+    }
+    expect(&two.run(RunMode::Carry).await.unwrap(), Outcome::Unlike);
+    here.changed(&contexts[0], json!({"name": "Renamed"})).await;
+    let archive = format!("/api/v1/workspaces/acme/projects/{}/archive/", HERE[1]);
+    here.gateway.post(KEY, &archive, json!({})).await.expect(204);
+    let report = two.run(RunMode::Carry).await.unwrap();
+    expect(&report, Outcome::Unlike);
+    let told = text(&report);
+    for name in ["context `Renamed` of property `Note`", "context `Both` of property `Depends`"] {
+        let reason = format!("{name} of the workspace: it lists project TYP: the project is archived");
+        assert!(told.contains(&reason), "{told}");
+    }
+    for property in there.read(&properties).await.data() {
+        let contexts = there.read(&format!("{properties}{}/contexts/", id(property))).await;
+        let both = contexts.data().iter().find(|context| context["name"] == "Both").expect("the context");
+        let mut listed: Vec<&str> =
+            both["project_ids"].as_array().expect("ids").iter().filter_map(Value::as_str).collect();
+        listed.sort_unstable();
+        assert_eq!(listed, THERE, "{both}");
+    }
+    // When it is back, the rest is carried.
+    here.gateway.delete(KEY, &archive).await.expect(204);
+    there.item(0, "Late").await;
+    carried_whole(&two).await;
 }
 
 #[tokio::test]

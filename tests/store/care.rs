@@ -246,6 +246,10 @@ fn settings_count_on_both_sides_of_the_name_of_a_report() {
         let told = told(&ended);
         assert!(!ended.status.success() && told.contains(&store), "{command:?}: {told}");
     }
+    let ended =
+        causeway(&["migration", "--set", "log.format=json", "client", "x", "--set", "store.url=sqlite:x.db"]);
+    let told = told(&ended);
+    assert!(!ended.status.success() && told.contains("unexpected argument '--set'"), "{told}");
 }
 
 #[test]

@@ -10,7 +10,11 @@ const AT_ONCE: [(&str, &str); 1] = [("store.late_write", "0s")];
 
 /// Path of the comments of WEB-1.
 fn comments() -> String {
-    format!("{WEB}/work-items/00000000-0000-4000-e000-000000000001/comments/")
+    comments_of("00000000-0000-4000-e000-000000000001")
+}
+
+fn comments_of(item: &str) -> String {
+    format!("{WEB}/work-items/{item}/comments/")
 }
 
 fn with_pair(text: &str) -> Value {
@@ -96,6 +100,50 @@ async fn two_comments_that_lack_the_pair_prove_nothing() {
     post_on_v1(gateway, "ada", text).await;
     post(gateway, "ada", &path, &with_pair(text), "k").await.expect_problem(502, "upstream_error");
     assert_eq!(pairs(gateway, text).await, [Value::Null, Value::Null]);
+}
+
+/// v1 refuses a taken pair only, and a pair that was taken later was free for the lost create.
+#[tokio::test]
+async fn a_comment_that_lacks_a_pair_which_no_older_comment_of_the_item_has_is_not_completed() {
+    for holder in ["nobody", "older, on another item", "younger"] {
+        let stage = Stage::new(&AT_ONCE).await;
+        let (gateway, path, text) = (&stage.gateway, comments(), "<p>alone</p>");
+        if holder == "older, on another item" {
+            let other =
+                gateway.post("ada", &format!("{WEB}/work-items/"), json!({"name": "Other"})).await.expect(201);
+            let path = comments_of(&other.text("id"));
+            gateway.post("ada", &path, with_pair("<p>holder</p>")).await.expect(201);
+        }
+        stage.losing.swallow("POST");
+        let lost = post(gateway, "ada", &path, &with_pair(text), "k").await;
+        assert!([502, 504].contains(&lost.status), "{}", lost.json);
+        post_on_v1(gateway, "ada", text).await;
+        if holder == "younger" {
+            gateway.post("ada", &path, with_pair("<p>holder</p>")).await.expect(201);
+        }
+        for _ in 0..2 {
+            post(gateway, "ada", &path, &with_pair(text), "k").await.expect_problem(502, "upstream_error");
+        }
+        assert_eq!(pairs(gateway, text).await, [Value::Null], "{holder}");
+    }
+}
+
+/// v1 refuses no half of a pair, so a comment without it is of another request.
+#[tokio::test]
+async fn a_comment_that_lacks_half_a_pair_is_no_answer() {
+    let stage = Stage::new(&AT_ONCE).await;
+    let (gateway, path, text) = (&stage.gateway, comments(), "<p>half</p>");
+    let body = |text: &str| json!({"comment_html": text, "external_id": "T-1"});
+    gateway.post("ada", &path, body("<p>first</p>")).await.expect(201);
+    stage.losing.swallow("POST");
+    let lost = post(gateway, "ada", &path, &body(text), "k").await;
+    assert!([502, 504].contains(&lost.status), "{}", lost.json);
+    post_on_v1(gateway, "ada", text).await;
+    let done = post(gateway, "ada", &path, &body(text), "k").await.expect(201);
+    assert!(!replayed(&done), "{}", done.json);
+    let mut pairs = pairs(gateway, text).await;
+    pairs.sort_by_key(Value::is_null);
+    assert_eq!(pairs, [json!("T-1"), Value::Null]);
 }
 
 #[tokio::test]

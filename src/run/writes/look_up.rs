@@ -2,10 +2,10 @@
 //!
 //! A create is looked for among the records that its person created in the time in which it can have run: by name,
 //! title, text and external pair, as far as it sent them. If exactly one record shows everything that was sent, it is
-//! the record. If it lacks only values that v1 refuses and that a create stores in the overlay at its end, it is
-//! completed. If there is none, and v1 cannot carry the create out any more, the create was not carried out. Anything
-//! else proves nothing. Verbs on one record may be repeated, because the second time changes nothing, with one
-//! exception: an item that v1 does not show any more may be archived, or deleted.
+//! the record. If it lacks only values that v1 refused because an older record of the list has them, and that a create
+//! stores in the overlay at its end, it is completed. If there is none, and v1 cannot carry the create out any more,
+//! the create was not carried out. Anything else proves nothing. Verbs on one record may be repeated, because the
+//! second time changes nothing, with one exception: an item that v1 does not show any more may be archived, or deleted.
 //!
 //! May use: what `run` may use.
 
@@ -67,8 +67,8 @@ impl Job {
             // After this wait, the own store carries out nothing more of the attempt.
             self.runner.store.wait_for_edits(self.workspace_id().await?).await?;
         }
-        let found = match self.in_project().filter(|_| self.resource().is(Known::WorkItems)) {
-            Some(within) => within.new_items(&given, began).await?,
+        let (found, taken_at) = match self.in_project().filter(|_| self.resource().is(Known::WorkItems)) {
+            Some(within) => (within.new_items(&given, began).await?, None),
             None => self.new_records(&given).await?,
         };
         // Times of v1's records follow v1's clock, which the reads above have shown.
@@ -85,7 +85,7 @@ impl Job {
         }
         match candidates.as_slice() {
             [] if self.is_own() || now > until => Ok(Looked::Absent),
-            [Candidate { id, created_at: Some(_), .. }] if !ambiguous => {
+            [Candidate { id, created_at: Some(created_at), .. }] if !ambiguous => {
                 let Some(reply) = self.read_created_record(*id).await? else { return Ok(Looked::NotKnown) };
                 let shown = json::members(reply.body.as_deref().unwrap_or_default()).map_err(Refusal::internal)?;
                 let mut stored = given.clone();
@@ -93,10 +93,12 @@ impl Job {
                 let whole = stored.len() == given.len();
                 // Otherwise it is another record of the same name, or lacks more of what was sent.
                 let fits = self.shows_all(&shown, &stored) && self.has_external_pair(*id, &given).await?;
+                // Otherwise v1 had no visible reason to refuse what it lacks, and it may be of another request.
+                let was_refused = taken_at.is_some_and(|at| at < *created_at);
                 match (fits, whole) {
                     (true, true) => Ok(Looked::Found(self.make_sole_flag_holder(*id, &given, reply).await?)),
                     // A create under a name that only one record has would be refused because of this record.
-                    (true, false) if self.resource().unique.is_none() => {
+                    (true, false) if was_refused && self.resource().unique.is_none() => {
                         Ok(Looked::Found(self.complete(*id).await?))
                     }
                     _ => Ok(Looked::NotKnown),
@@ -138,8 +140,9 @@ impl Job {
         }
     }
 
-    /// Returns the records of the list at this path that show the sent members.
-    async fn new_records(&self, given: &Given) -> Result<Vec<Candidate>, Refusal> {
+    /// Returns the records of the list at this path that show the sent members, and when the first record was created
+    /// that shows all sent values that v1 may refuse.
+    async fn new_records(&self, given: &Given) -> Result<(Vec<Candidate>, Option<Micros>), Refusal> {
         let list =
             self.sibling(Method::Get, Answer::Page, "").ok_or_else(|| Refusal::internal("no list to look in"))?;
         let v1 = self.resource().v1.as_ref().is_some_and(|v1| v1.collection.is_some());
@@ -147,6 +150,7 @@ impl Job {
             self.load_since(self.resource(), Instant::now()).await?;
         }
         let mut found = Vec::new();
+        let mut taken_at: Option<Micros> = None;
         for page in 0..PAGES {
             let query = format!("per_page={PAGE}&offset={}", page * PAGE);
             let reading = self.as_operation(list, Parameters::parse(&query));
@@ -156,8 +160,10 @@ impl Job {
             let lacks = |row: &Value| given.keys().any(|name| self.lacks(name, given, row.get(name)));
             let fitting = rows.iter().filter(|row| self.shows(row, given));
             found.extend(fitting.filter_map(|row| Candidate::of(row, lacks(row))));
+            let holders = rows.iter().filter(|row| self.holds_refusable(row, given));
+            taken_at = taken_at.into_iter().chain(holders.filter_map(created_at)).min();
             if body.get("next").is_none_or(Value::is_null) {
-                return self.with_times_of_options(found).await;
+                return Ok((self.with_times_of_options(found).await?, taken_at));
             }
         }
         Err(Refusal::upstream("The list is too long to be looked through.", "looking for what a write made"))
@@ -191,11 +197,25 @@ impl Job {
     /// Checks whether a record that shows `shown` may lack the sent member `name` because v1 refused it: the overlay
     /// keeps such a value, and a create may have ended before.
     fn lacks(&self, name: &str, given: &Given, shown: Option<&Value>) -> bool {
-        let is_sent = given.get(name).is_some_and(|sent| !is_shown_as(sent, &Value::Null));
-        let field = self.resource().field(name);
-        is_sent
-            && shown.is_some_and(Value::is_null)
-            && field.is_some_and(|field| field.spec.keep == Keep::OverlayIfRefused)
+        shown.is_some_and(Value::is_null) && self.refusable(given).iter().any(|(refusable, _)| *refusable == name)
+    }
+
+    /// Checks whether a record of a list shows all sent values that v1 may refuse, so that v1 refuses them in another.
+    fn holds_refusable(&self, row: &Value, given: &Given) -> bool {
+        let refusable = self.refusable(given);
+        let shows = |(name, sent): &(&str, &Value)| row.get(*name).is_some_and(|shown| is_shown_as(sent, shown));
+        !refusable.is_empty() && refusable.iter().all(shows)
+    }
+
+    /// Returns the sent values that v1 may refuse, and that the overlay keeps then. v1 refuses no half of a pair
+    /// (`comments_create_half_external`).
+    fn refusable<'g>(&'g self, given: &'g Given) -> Vec<(&'g str, &'g Value)> {
+        let fields = self.resource().fields.iter().filter(|field| field.spec.keep == Keep::OverlayIfRefused);
+        let sent = fields.map(|field| {
+            let sent = given.get(&field.name).filter(|sent| !is_shown_as(sent, &Value::Null))?;
+            Some((field.name.as_str(), sent))
+        });
+        sent.collect::<Option<Vec<_>>>().unwrap_or_default()
     }
 
     /// Checks whether the members of an answer show everything that was sent. It compares the members that are shown in
@@ -322,7 +342,10 @@ struct Candidate {
 impl Candidate {
     fn of(row: &Value, lacks: bool) -> Option<Self> {
         let id = as_id(row.get("id")?)?;
-        let created_at = row.get("created_at").and_then(Value::as_str).and_then(time::read_instant);
-        Some(Self { id, created_at, lacks })
+        Some(Self { id, created_at: created_at(row), lacks })
     }
+}
+
+fn created_at(row: &Value) -> Option<Micros> {
+    row.get("created_at").and_then(Value::as_str).and_then(time::read_instant)
 }
