@@ -16,7 +16,9 @@ use uuid::Uuid;
 #[derive(Deserialize)]
 struct Me {
     id: Uuid,
+    #[serde(deserialize_with = "crate::v1::present")]
     email: Option<String>,
+    #[serde(deserialize_with = "crate::v1::present")]
     display_name: Option<String>,
 }
 

@@ -133,11 +133,9 @@ async fn with_key(client: &Client, me: &str, key: &str, expected: Option<usize>,
         ["id", "email", "display_name"].into_iter().filter(|member| answer.json.get(member).is_none()).collect();
     if !missing.is_empty() {
         let found = format!("v1 shows a person without {}", missing.join(", "));
-        return report.fault(
-            PART,
-            found,
-            "this is no version of v1 that the gateway knows; see docs/known-gaps.md",
-        );
+        let remedy = "this is no version of v1 that the gateway knows; see \"Which versions of Plane\" in \
+                      docs/getting-started.md";
+        return report.fault(PART, found, remedy);
     }
     let left = answer.header("x-ratelimit-remaining");
     let quota = match left {

@@ -204,16 +204,20 @@ async fn faults_are_not_remembered() {
         .expect(me("errors", "errors_500_order_by"))
         .expect(me("errors", "errors_null_byte_in_query"))
         .expect(Exchange::get("users/me/").reply(200, json!({"name": "no id"})))
+        .expect(Exchange::get("users/me/").reply(200, json!({"id": uuid::Uuid::nil(), "display_name": "ada"})))
         .expect(Exchange::get("users/me/").reply(404, json!({"error": "Page not found."})))
         .expect(Exchange::get("users/me/").drop_after_reading().times(2))
         .expect(me("users", "users_me_admin"));
     let (access, _) = access_to(&v1);
     let mut codes = Vec::new();
-    for _ in 0..7 {
+    for _ in 0..8 {
         codes.push(code(&access, "ada").await.unwrap_or("ok"));
     }
     let upstream = "upstream_error";
-    assert_eq!(codes, ["rate_limited", upstream, upstream, upstream, upstream, "upstream_unavailable", "ok"]);
+    assert_eq!(
+        codes,
+        ["rate_limited", upstream, upstream, upstream, upstream, upstream, "upstream_unavailable", "ok"]
+    );
     v1.finish();
 }
 

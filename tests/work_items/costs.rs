@@ -173,7 +173,10 @@ async fn a_dropped_label_takes_the_item_back_and_a_failed_delete_is_said() {
 #[tokio::test]
 async fn an_update_that_cannot_be_undone_is_said() {
     let bob = json!({"assignees": [id('a', 2)]});
-    let people = [2, 5].map(|number| json!({"id": id('a', number), "email": format!("{number}@acme.test")}));
+    let people = [2, 5].map(|number| {
+        json!({"id": id('a', number), "first_name": "", "last_name": "", "email": format!("{number}@acme.test"),
+            "avatar_url": null, "display_name": ""})
+    });
     let (v1, gateway) = v1(vec![
         read(item(bob.clone())),
         Exchange::get(&format!("{V1}members/")).reply(200, json!(people)),

@@ -55,6 +55,14 @@ fn is_plain_name(name: &str) -> bool {
 /// A sentence for the client when the text cannot be sanitised: a NUL byte, more than [`MAX_BYTES`], or more
 /// elements than any text written by people has.
 pub fn sanitise(html: &str) -> Result<String, String> {
+    if html.len() > MAX_BYTES {
+        return Err("cannot be sanitised: it is longer than 1 MiB".into());
+    }
+    sanitise_stored(html)
+}
+
+/// Does the same with a text that may be longer: in a stored text, characters are escaped.
+fn sanitise_stored(html: &str) -> Result<String, String> {
     check(html)?;
     let mut clean = pass(html)?;
     for _ in 0..MAX_PASSES {
@@ -70,7 +78,7 @@ pub fn sanitise(html: &str) -> Result<String, String> {
 
 /// Returns a stored text as reads may show it: sanitised. None when it cannot be sanitised or nothing of it is left.
 pub fn readable(stored: &str) -> Option<String> {
-    sanitise(stored).ok().filter(|clean| !clean.trim().is_empty())
+    sanitise_stored(stored).ok().filter(|clean| !clean.trim().is_empty())
 }
 
 /// Sanitises once, at a cost that grows linearly with the length of `html`.

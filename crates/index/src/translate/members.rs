@@ -25,14 +25,19 @@ pub struct Person {
     /// Id of the person.
     pub id: Uuid,
     /// First name.
+    #[serde(deserialize_with = "crate::v1::present")]
     pub first_name: Option<String>,
     /// Last name.
+    #[serde(deserialize_with = "crate::v1::present")]
     pub last_name: Option<String>,
     /// Address.
+    #[serde(deserialize_with = "crate::v1::present")]
     pub email: Option<String>,
     /// Picture.
+    #[serde(deserialize_with = "crate::v1::present")]
     pub avatar_url: Option<String>,
     /// Display name.
+    #[serde(deserialize_with = "crate::v1::present")]
     pub display_name: Option<String>,
     /// Role number; only on the workspace roster.
     pub role: Option<i64>,
@@ -124,5 +129,22 @@ fn cell(field: &str, id: Uuid, person: &Person, rank: usize, role: &str) -> Cell
         "member.first_name" => text(&person.first_name),
         "member.last_name" => text(&person.last_name),
         _ => Cell::Null,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_person_without_a_member_is_a_fault_but_null_is_a_value() {
+        let whole = json!({"id": Uuid::nil(), "first_name": null, "last_name": "", "email": null, "avatar_url": null,
+            "display_name": "ada"});
+        assert_eq!(read(json!([whole]).to_string().as_bytes()).unwrap()[0].role, None);
+        for name in ["id", "first_name", "last_name", "email", "avatar_url", "display_name"] {
+            let mut person = whole.clone();
+            person.as_object_mut().unwrap().remove(name);
+            assert!(read(json!([person]).to_string().as_bytes()).is_err(), "{name}");
+        }
     }
 }

@@ -28,8 +28,8 @@ async fn list_and_retrieve_name_members_once() {
 
 #[tokio::test]
 async fn create_looks_the_lead_up_first() {
-    let roster =
-        json!([{"id": BOB, "first_name": "Bob", "last_name": "X", "email": "b@acme.test", "display_name": "bob"}]);
+    let roster = json!([{"id": BOB, "first_name": "Bob", "last_name": "X", "email": "b@acme.test", "avatar_url": "",
+        "display_name": "bob"}]);
     let made = but(&login(), json!({"lead": BOB, "start_date": null, "members": []}));
     let mut scene = Scene::in_project()
         .await

@@ -1,8 +1,10 @@
 //! Limits of a text's length, number of elements and nesting: the time to read HTML grows with the square of the
 //! nesting. May use: nothing of this crate.
 
-/// Largest text that is sanitised (O48).
+/// Largest text that a client may send (O48).
 pub const MAX_BYTES: usize = 1024 * 1024;
+/// Largest sanitised text, in which `&` takes five bytes: v1 takes bodies of at most 5,242,880 bytes.
+pub(super) const MAX_CLEAN_BYTES: usize = 4 * 1024 * 1024;
 /// Largest number of elements: the time to read HTML grows with the square of the nesting.
 pub(super) const MAX_TAGS: usize = 10_000;
 
@@ -21,8 +23,8 @@ pub(super) fn check(html: &str) -> Result<(), String> {
     if html.contains('\0') {
         return Err("cannot be sanitised: it holds a NUL byte".into());
     }
-    if html.len() > MAX_BYTES {
-        return Err("cannot be sanitised: it is longer than 1 MiB".into());
+    if html.len() > MAX_CLEAN_BYTES {
+        return Err("cannot be sanitised: it is longer than 4 MiB when `&`, `<` and `>` are escaped".into());
     }
     let counted = count(html);
     if counted.tags > MAX_TAGS || counted.reopened > MAX_REOPENED {

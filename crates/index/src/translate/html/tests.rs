@@ -47,6 +47,7 @@ fn unsanitisable_html_is_refused_with_the_reason() {
     for (sent, why) in [
         ("a\0b".to_owned(), "NUL byte"),
         ("x".repeat(MAX_BYTES + 1), "1 MiB"),
+        ("&".repeat(MAX_BYTES), "4 MiB when"),
         (format!("a<p title=\"{}\">", "x".repeat(200_000)), "128 KiB"),
         (format!("{}{}", "<div>".repeat(3_000), "</h1>".repeat(20_000)), "nests too many"),
         ("<b>".repeat(MAX_TAGS + 1), "too many elements"),
@@ -57,6 +58,13 @@ fn unsanitisable_html_is_refused_with_the_reason() {
         let told = sanitise(&sent).unwrap_err();
         assert!(told.starts_with("cannot be sanitised: ") && told.contains(why), "{told}");
     }
+}
+
+#[test]
+fn the_escapes_do_not_count_for_the_length() {
+    let clean = sanitise(&"&".repeat(300_000)).expect("sanitised");
+    assert_eq!(clean.len(), 1_500_000);
+    assert_eq!(readable(&clean), Some(clean));
 }
 
 /// Plane's editor gives each inline code a class.
