@@ -40,10 +40,14 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         detached += 1;
     }
     for child in archived {
-        // A child unarchived by v1's own users was listed above, or has moved since.
-        if matches!(job.live_item(child).await, Err(Refusal::NotFound { .. })) {
-            detach(job, child).await.map_err(half_deleted("item", detached))?;
-            detached += 1;
+        match job.live_item(child).await {
+            Err(Refusal::NotFound { .. }) => {
+                detach(job, child).await.map_err(half_deleted("item", detached))?;
+                detached += 1;
+            }
+            // A child unarchived by v1's own users was listed above, or has moved since.
+            Ok(_) => {}
+            Err(refusal) => return Err(half_deleted("item", detached)(refusal)),
         }
     }
     let begun = WriteUnderWay::delete(job, id, recorded.knows(id)).await?;
