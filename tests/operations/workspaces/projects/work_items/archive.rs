@@ -1,7 +1,7 @@
 //! Archiving, which v1 does by a PATCH, and deleting, which v1 also does to the children.
 
 use super::{WHOLE, first, hidden, read, record, second, shown, states};
-use crate::operations::scene::{ONE, P, Scene, TWO, WEB, but};
+use crate::operations::scene::{ONE, P, Scene, TWO, WEB, but, card};
 use crate::support::scripted::Exchange;
 use serde_json::{Value, json};
 
@@ -113,5 +113,27 @@ async fn a_delete_ends_when_an_archived_child_cannot_be_read() {
     scene.ask("POST", &format!("{WEB}/work-items/{TWO}/archive/"), None).await.expect(200);
     let path = format!("{WEB}/work-items/{ONE}/");
     scene.ask("DELETE", &path, None).await.expect_problem(502, "upstream_error");
+    scene.end();
+}
+
+/// A lost archive that no read confirms may have been carried out; v1 lists no archived child.
+#[tokio::test]
+async fn a_delete_detaches_a_child_whose_archive_is_in_doubt() {
+    let gone = json!({"error": "The requested resource does not exist."});
+    let detached = but(&archived(&second()), json!({"parent": null}));
+    let mut scene = Scene::in_any_order()
+        .await
+        .then(card().repeated())
+        .then(read_child().reply(200, second()))
+        .then(Exchange::patch(&child()).html(502, "<h1>Bad Gateway</h1>"))
+        .then(Exchange::get(&child()).html(500, "<h1>Server Error</h1>").repeated())
+        .then(no_children())
+        .then(read())
+        .then(read_child().reply(404, gone))
+        .then(Exchange::patch(&child()).body(json!({"parent": null})).reply(200, detached))
+        .then(Exchange::delete(&record()));
+    let doubtful = scene.ask("POST", &format!("{WEB}/work-items/{TWO}/archive/"), None).await;
+    doubtful.expect_problem(502, "upstream_error");
+    scene.ask("DELETE", &format!("{WEB}/work-items/{ONE}/"), None).await.expect(204);
     scene.end();
 }
