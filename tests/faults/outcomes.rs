@@ -196,6 +196,7 @@ async fn a_new_record_that_v1_never_shows_is_told_after_four_reads() {
     let answer = scene.post("labels/", json!({"name": "bug"})).await.expect_problem(502, "upstream_error");
     let detail = answer.text("detail");
     assert!(detail.contains("was created with the id") && detail.contains("read back"), "{detail}");
+    assert!(detail.contains("it is not certain that everything was stored"), "{detail}");
     scene.v1.finish();
 }
 

@@ -42,12 +42,16 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         let answer = update::patch(job, id, &mut outgoing, create::keep_refused).await?;
         v1 = job.merge_or_reread(id, &v1, &outgoing.body, &answer).await?;
     }
+    // Before the end date, which v1 may refuse: everything else stays.
+    job.keep(id, &outgoing, &v1).await?;
     for mut date in dates {
         cycles::carry(&mut date, &v1);
-        let done = || "Everything but end_date was stored; end_date could not be written:".to_owned();
-        let answer: Members = job.patch(id, &date).await.map_err(partly_done(done()))?;
-        v1 = job.merge_or_reread(id, &v1, &date, &answer).await.map_err(partly_done(done()))?;
+        let half_done = partly_done(
+            "Everything but end_date was stored; end_date could not be written:".to_owned(),
+            "Everything but end_date was stored; it is not certain whether end_date was:".to_owned(),
+        );
+        let answer: Members = job.patch(id, &date).await.map_err(&half_done)?;
+        v1 = job.merge_or_reread(id, &v1, &date, &answer).await.map_err(&half_done)?;
     }
-    job.keep(id, &outgoing, &v1).await?;
     create::finish(job, write, &v1).await
 }

@@ -49,12 +49,12 @@ async fn delete_alone(job: &Job, mut write: Write<'_, Collection>, field: usize)
     let body: Map<String, Value> = key.into_iter().map(|key| (key, Value::Null)).collect();
     let mut detached = Vec::new();
     for child in children {
-        let failed = half_deleted("record", detached.len());
+        let failed = half_deleted("record", detached.len(), false);
         let answer = job.patch(child.record.id, &body).await.map_err(&failed)?;
         detached.push(job.translate_written(&answer).await.map_err(&failed)?);
     }
     write.carry(|before| before.with(&detached));
-    delete_now(job, write, true).await.map_err(half_deleted("record", detached.len()))
+    delete_now(job, write, true).await.map_err(half_deleted("record", detached.len(), true))
 }
 
 /// Sends the DELETE, then removes the record from the cache and deletes its overlay. `was_there` tells whether v1 has

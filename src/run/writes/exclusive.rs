@@ -91,10 +91,13 @@ async fn promote(
     let _room = job.room_for(&[(Extra::Default, others.len()), (Extra::RefusedValue, again)], 0).await?;
     let answer = update::patch(job, id, &mut outgoing, create::keep_refused).await?;
     let v1 = job.merge_or_reread(id, &stored.v1_members(), &outgoing.body, &answer).await?;
-    let name = &resource.fields[rule.field].name;
-    let half_done = partly_done(format!("The record was updated, but another one still has {name}:"));
-    let cleared = clear(job, rule, others).await.map_err(half_done)?;
     job.keep(id, &outgoing, &v1).await?;
+    let name = &resource.fields[rule.field].name;
+    let half_done = partly_done(
+        format!("The record was updated, but another one still has {name}:"),
+        format!("The record was updated, but another one may still have {name}:"),
+    );
+    let cleared = clear(job, rule, others).await.map_err(half_done)?;
     write.carry(|before| before.with(&cleared));
     create::finish(job, write, &v1).await
 }

@@ -3,7 +3,7 @@
 use super::find_out;
 use super::writing::Sending;
 use crate::plan::{Extra, Keep, Known, Resource, WriteKind};
-use crate::refusal::{FieldError, Refusal};
+use crate::refusal::{FieldError, MAY_BE_DONE, Refusal};
 use crate::run::job::Job;
 use crate::run::members::{Members, answer_of, id_of, json, members};
 use crate::store::OverlayValue;
@@ -271,14 +271,31 @@ impl Job {
 
 /// Adds to a refusal that the record was created, although a later step failed.
 pub(in crate::run) fn created_but(id: Uuid) -> impl Fn(Refusal) -> Refusal {
-    partly_done(format!(
-        "The record was created with the id {id}, but not everything that was sent could be stored:"
-    ))
+    let created = format!("The record was created with the id {id}, but");
+    partly_done(
+        format!("{created} not everything that was sent could be stored:"),
+        format!("{created} it is not certain that everything was stored:"),
+    )
 }
 
-/// Adds to a refusal which part of the write is stored; such a refusal never suggests a retry.
-pub(in crate::run) fn partly_done(done: String) -> impl Fn(Refusal) -> Refusal {
+/// Checks whether the refusal of a step proves that v1 has not stored what the step was for: v1 refused it, or shows
+/// other values than were sent.
+pub(in crate::run) fn is_certain(refusal: &Refusal) -> bool {
+    match refusal {
+        Refusal::Validation { .. }
+        | Refusal::Forbidden { .. }
+        | Refusal::WorkflowDenied { .. }
+        | Refusal::Conflict { .. } => true,
+        Refusal::OutcomeUnknown { detail, .. } => !detail.ends_with(MAY_BE_DONE),
+        _ => false,
+    }
+}
+
+/// Adds to a refusal which part of the write is stored: in the words of `certain` when the rest is certainly not
+/// stored, else in those of `uncertain`. Such a refusal never suggests a retry.
+pub(in crate::run) fn partly_done(certain: String, uncertain: String) -> impl Fn(Refusal) -> Refusal {
     move |refusal| {
+        let done = if is_certain(&refusal) { &certain } else { &uncertain };
         let what = match &refusal {
             Refusal::Validation { detail, .. }
             | Refusal::UpstreamError { detail, .. }
@@ -297,10 +314,15 @@ pub(in crate::run) fn in_words(errors: &[FieldError]) -> String {
 }
 
 /// Adds to a refusal how far a delete came that first made `detached` children (of this `kind`) top-level: a plain
-/// refusal would mean that nothing was changed.
-pub(in crate::run) fn half_deleted(kind: &str, detached: usize) -> impl Fn(Refusal) -> Refusal {
-    let told =
-        partly_done(format!("{detached} {kind}s below it were made top-level, but the {kind} was not deleted:"));
+/// refusal would mean that nothing was changed. `was_sent` tells whether the DELETE itself was begun.
+pub(in crate::run) fn half_deleted(kind: &str, detached: usize, was_sent: bool) -> impl Fn(Refusal) -> Refusal {
+    let moved = format!("{detached} {kind}s below it were made top-level");
+    let certain = format!("{moved}, but the {kind} was not deleted:");
+    let uncertain = match was_sent {
+        true => format!("{moved}; it is not certain whether the {kind} itself was deleted:"),
+        false => certain.clone(),
+    };
+    let told = partly_done(certain, uncertain);
     move |refusal| if detached == 0 { refusal } else { told(refusal) }
 }
 
@@ -338,4 +360,39 @@ pub(in crate::run) fn refusable<'r>(
     let candidates = resource.fields.iter().filter(|field| field.spec.keep == Keep::OverlayIfRefused);
     let named = candidates.filter_map(|field| Some((field.name.as_str(), field.spec.v1.as_deref()?)));
     named.filter(|(_, key)| sent.contains_key(*key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_half_done_write_tells_as_certain_only_what_is() {
+        let told = |refusal: Refusal| match refusal {
+            Refusal::OutcomeUnknown { detail, .. } => detail,
+            other => panic!("{other:?}"),
+        };
+        let known = || Refusal::OutcomeUnknown {
+            detail: "v1 did not store: x.".into(),
+            cause: String::new(),
+            timed_out: false,
+        };
+        let refused = || Refusal::field("x", "is wrong");
+        for (refusal, certain) in [
+            (refused(), true),
+            (known(), true),
+            (Refusal::outcome_unknown("No answer.", "lost", true), false),
+            (Refusal::upstream("The record could not be read back.", "status 500"), false),
+            (Refusal::StoreUnavailable { cause: "away".into() }, false),
+        ] {
+            let created = told(created_but(Uuid::nil())(refusal.clone()));
+            assert_eq!(created.contains("not everything that was sent could be stored:"), certain, "{created}");
+            assert_eq!(created.contains("it is not certain that everything was stored:"), !certain, "{created}");
+            let deleted = told(half_deleted("label", 2, true)(refusal.clone()));
+            assert_eq!(deleted.contains("but the label was not deleted:"), certain, "{deleted}");
+            let unsent = told(half_deleted("label", 2, false)(refusal));
+            assert!(unsent.contains("but the label was not deleted:"), "{unsent}");
+        }
+        assert_eq!(half_deleted("label", 0, true)(refused()), refused(), "nothing was changed");
+    }
 }

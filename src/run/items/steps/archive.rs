@@ -2,7 +2,8 @@
 //! 53, `archived_archive_by_patch`). Only a live item can be archived, so a second archive is 404. v1 stores the day;
 //! the gateway stores the instant, which also marks the item as archived and not missing, so that its values stay. It
 //! also stores data that v1 does not show any more: the name, for the item's children, and the parent, for its later
-//! delete. The expansions of the answer are looked up before the write: a state that v1 does not list, and a hidden
+//! delete. An archive that may have been carried out is stored too, because all this changes nothing about an item that
+//! v1 shows. The expansions of the answer are looked up before the write: a state that v1 does not list, and a hidden
 //! parent, are shown only by the live item.
 //! May use: what `run` may use.
 
@@ -35,21 +36,35 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         // v1 does not show an archived item (trap 53, `archived_get`), and the item was live a moment ago.
         Err(doubt @ Refusal::OutcomeUnknown { .. }) => match job.is_gone(id).await {
             Ok(true) => live.clone(),
-            _ => return Err(doubt),
+            _ => {
+                if let Err(refusal) = note(job, &live, now).await {
+                    tracing::warn!(item = %id, code = refusal.code(), "an archive in doubt could not be noted");
+                }
+                return Err(doubt);
+            }
         },
         Err(refusal) => return Err(refusal),
     };
     job.item_gone(id);
-    let (card, instant) = (job.card, now.as_microsecond());
-    let noted =
-        ArchivedItem { at: instant, name: item.name.clone(), sequence_id: item.sequence_id, parent: item.parent };
-    job.runner.store.mark_archived(card.workspace_id, card.id, id, Some(&noted)).await?;
-    item.archived_at = Some(time::write(instant));
+    note(job, &item, now).await?;
+    item.archived_at = Some(time::write(now.as_microsecond()));
     // A row of the index may be from before another change.
     match added.filter(|_| refers_to(&item) == refers_to(&live)) {
         Some(added) => expansions::reply_with(job, &item, &recorded, &added).await,
         None => expansions::reply_without_values(job, &item, &recorded).await,
     }
+}
+
+/// Stores that the item was archived, with the data that v1 does not show any more.
+async fn note(job: &InProject<'_>, item: &Item, at: Timestamp) -> Result<(), Refusal> {
+    let card = job.card;
+    let noted = ArchivedItem {
+        at: at.as_microsecond(),
+        name: item.name.clone(),
+        sequence_id: item.sequence_id,
+        parent: item.parent,
+    };
+    Ok(job.runner.store.mark_archived(card.workspace_id, card.id, item.id, Some(&noted)).await?)
 }
 
 /// Returns the records that an item refers to, apart from its type.

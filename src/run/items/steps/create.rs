@@ -18,7 +18,7 @@ use crate::run::items::names::{self, Resolved};
 use crate::run::items::{expansions, workflow};
 use crate::run::job::InProject;
 use crate::run::members::{Members, as_id, id_of, members};
-use crate::run::writes::write::{created_but, in_words};
+use crate::run::writes::write::{created_but, in_words, is_certain};
 use crate::run::writes::{checks, find_out};
 use crate::store::Settled;
 use crate::translate::confirm::Checked;
@@ -161,9 +161,13 @@ async fn take_back(job: &InProject<'_>, id: Uuid, errors: Vec<FieldError>) -> Re
             Refusal::fields(errors)
         }
         Err(refusal) => {
+            let undone = match is_certain(&refusal) {
+                true => "it could not be deleted again",
+                false => "it is not certain whether it was deleted again",
+            };
             let detail = format!(
-                "The work item was created with the id {id} although not everything could be stored ({}), and it \
-                 could not be deleted again.",
+                "The work item was created with the id {id} although not everything could be stored ({}), and \
+                 {undone}.",
                 in_words(&errors)
             );
             Refusal::OutcomeUnknown { detail, cause: format!("taking {id} back: {refusal:?}"), timed_out: false }

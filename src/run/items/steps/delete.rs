@@ -36,20 +36,24 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let _room = job.room_for(&below, 0).await?;
     let mut detached = 0;
     for child in children.into_iter().filter(|child| *child != id) {
-        detach(job, child).await.map_err(half_deleted("item", detached))?;
+        detach(job, child).await.map_err(half_deleted("item", detached, false))?;
         detached += 1;
     }
     for child in archived {
-        // A child unarchived by v1's own users was listed above, or has moved since.
-        if matches!(job.live_item(child).await, Err(Refusal::NotFound { .. })) {
-            detach(job, child).await.map_err(half_deleted("item", detached))?;
-            detached += 1;
+        match job.live_item(child).await {
+            Err(Refusal::NotFound { .. }) => {
+                detach(job, child).await.map_err(half_deleted("item", detached, false))?;
+                detached += 1;
+            }
+            // A child unarchived by v1's own users was listed above, or has moved since.
+            Ok(_) => {}
+            Err(refusal) => return Err(half_deleted("item", detached, false)(refusal)),
         }
     }
     let begun = WriteUnderWay::delete(job, id, recorded.knows(id)).await?;
     if let Err(refusal) = job.delete(id, true).await {
         begun.settle_failed(job, &refusal).await;
-        return Err(half_deleted("item", detached)(refusal));
+        return Err(half_deleted("item", detached, true)(refusal));
     }
     job.item_gone(id);
     begun.settle(job, Settled::Purged(id)).await?;

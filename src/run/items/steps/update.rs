@@ -16,7 +16,7 @@ use crate::run::items::{expansions, workflow};
 use crate::run::job::InProject;
 use crate::run::members::{Members, as_id, members};
 use crate::run::writes::checks;
-use crate::run::writes::write::in_words;
+use crate::run::writes::write::{in_words, is_certain};
 use crate::store::{OwnWrite, Settled};
 use crate::translate::work_items::Item;
 use crate::translate::work_items_write;
@@ -174,7 +174,11 @@ async fn put_back(
         }
         Err(cause) => {
             job.runner.changes.tell(Changed::Project(job.card.id));
-            let detail = format!("v1 did not store all of it ({}), and it could not be undone.", in_words(&errors));
+            let undone = match is_certain(&cause) {
+                true => "it could not be undone",
+                false => "it is not certain whether it was undone",
+            };
+            let detail = format!("v1 did not store all of it ({}), and {undone}.", in_words(&errors));
             Refusal::OutcomeUnknown {
                 detail,
                 cause: format!("putting {} back: {cause:?}", before.id),

@@ -107,6 +107,38 @@ async fn update_carries_the_owner_and_keeps_the_rest_apart() {
     scene.end();
 }
 
+/// What only the gateway stores is not lost with an end date that v1 refuses.
+#[tokio::test]
+async fn an_update_whose_end_date_v1_refuses_keeps_everything_else() {
+    let record = format!("{P}/cycles/{ONE}/");
+    let started = but(&sprint(), json!({"start_date": "2027-01-04T08:00:00.000000Z"}));
+    let carried = |key: &str, value: &str| json!({key: value, "owned_by": BOB, "sort_order": 55535.0});
+    let mut scene = Scene::in_project()
+        .await
+        .then(list("cycles", FIELDS, &[&sprint()]))
+        .then(
+            Exchange::patch(&record)
+                .body(carried("start_date", "2027-01-04T08:00:00.000000Z"))
+                .reply(200, started.clone()),
+        )
+        .then(
+            Exchange::patch(&record)
+                .body(carried("end_date", "9998-12-31T00:00:00.000000Z"))
+                .reply(400, json!({"end_date": ["Datetime value out of range."]})),
+        )
+        .then(list("cycles", FIELDS, &[&started]));
+    let one = format!("{WEB}/cycles/{ONE}/");
+    let body = json!({"start_date": "2027-01-04T08:00:00Z", "end_date": "9998-12-31", "sort_order": 3.25});
+    let told = scene.ask("PATCH", &one, Some(body)).await.expect_problem(502, "upstream_error").text("detail");
+    assert!(told.starts_with("Everything but end_date was stored; end_date could not be written:"), "{told}");
+    let now = scene.ask("GET", &one, None).await.expect(200);
+    assert_eq!(
+        (&now.json["sort_order"], now.text("start_date")),
+        (&json!(3.25), "2027-01-04T08:00:00.000000Z".into())
+    );
+    scene.end();
+}
+
 /// v1's own pages can store any name, also one with a special meaning for the JSON reader.
 #[tokio::test]
 async fn a_logo_of_v1_may_hold_any_name_and_any_depth() {

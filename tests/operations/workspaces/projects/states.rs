@@ -89,6 +89,29 @@ async fn a_new_default_is_set_before_the_old_one_is_cleared() {
     scene.end();
 }
 
+/// v1 may have cleared the flag, although its answer is lost and it does not show so yet.
+#[tokio::test]
+async fn an_old_default_that_is_perhaps_cleared_is_told_so() {
+    let refused = json!({"default": ["This field may not be null."]});
+    let patch = || Exchange::patch(&format!("{P}/states/{ONE}/")).body(json!({"default": false}));
+    for (answer, words) in [
+        (patch().html(502, "<h1>Bad Gateway</h1>"), "another one may still have is_default:"),
+        (patch().reply(400, refused), "another one still has is_default:"),
+    ] {
+        let mut scene = Scene::in_any_order()
+            .await
+            .then(list("states", FIELDS, &[&todo(), &done()]).repeated())
+            .then(Exchange::patch(&format!("{P}/states/{TWO}/")).reply(200, but(&done(), json!({"default": true}))))
+            .then(answer)
+            .then(Exchange::get(&format!("{P}/states/{ONE}/")).reply(200, todo()).repeated());
+        let body = json!({"is_default": true});
+        let answer = scene.ask("PATCH", &format!("{WEB}/states/{TWO}/"), Some(body)).await;
+        let told = answer.expect_problem(502, "upstream_error").text("detail");
+        assert!(told.starts_with("The record was updated, but") && told.contains(words), "{told}");
+        scene.end();
+    }
+}
+
 #[tokio::test]
 async fn an_update_that_v1_did_not_carry_out_is_told() {
     let mut scene = Scene::in_project()

@@ -1,7 +1,7 @@
 //! Archiving, which v1 does by a PATCH, and deleting, which v1 also does to the children.
 
 use super::{WHOLE, first, hidden, read, record, second, shown, states};
-use crate::operations::scene::{ONE, P, Scene, TWO, WEB, but};
+use crate::operations::scene::{ONE, P, Scene, TWO, WEB, but, card};
 use crate::support::scripted::Exchange;
 use serde_json::{Value, json};
 
@@ -9,13 +9,32 @@ fn verb(name: &str) -> String {
     format!("{WEB}/work-items/{ONE}/{name}/")
 }
 
+/// The item as v1 archives it today.
+fn archived(item: &Value) -> Value {
+    let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date().to_string();
+    but(item, json!({"archived_at": today}))
+}
+
+/// v1's path of the child.
+fn child() -> String {
+    format!("{P}/work-items/{TWO}/")
+}
+
+fn read_child() -> Exchange {
+    Exchange::get(&format!("{}?{WHOLE}", child()))
+}
+
+/// The search for children, which shows no live one.
+fn no_children() -> Exchange {
+    let rows = json!({"total_count": 1, "next_page_results": false, "results": [{"id": ONE, "parent": null}]});
+    Exchange::get(&format!("{P}/work-items/?per_page=1000&fields=id,parent")).reply(200, rows)
+}
+
 #[tokio::test]
 async fn archive_patches_a_live_item_with_a_day() {
     let mut scene = Scene::in_project().await.then(read());
-    let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date().to_string();
-    let archived = but(&first(), json!({"archived_at": today}));
     // Any body is accepted: the test may run over midnight.
-    scene = scene.then(Exchange::patch(&record()).reply(200, archived)).then(hidden());
+    scene = scene.then(Exchange::patch(&record()).reply(200, archived(&first()))).then(hidden());
     let body = json!({"archived_at": null, "name": "ignored"});
     let before = jiff::Timestamp::now();
     let answer = scene.ask("POST", &verb("archive"), Some(body)).await.expect(200);
@@ -85,7 +104,6 @@ async fn unarchive_gives_an_archived_item_in_triage_its_day_back() {
 
 #[tokio::test]
 async fn delete_detaches_the_children_first() {
-    let child = format!("{P}/work-items/{TWO}/");
     let rows = json!({"total_count": 2, "next_page_results": false, "results": [
         {"id": ONE, "parent": null}, {"id": TWO, "parent": ONE}]});
     let detached = but(&second(), json!({"parent": null}));
@@ -93,13 +111,51 @@ async fn delete_detaches_the_children_first() {
         .await
         .then(Exchange::get(&format!("{P}/work-items/?per_page=1000&fields=id,parent")).reply(200, rows))
         .then(read())
-        .then(Exchange::patch(&child).body(json!({"parent": null})).reply(200, detached))
+        .then(Exchange::patch(&child()).body(json!({"parent": null})).reply(200, detached))
         .then(Exchange::delete(&record()))
-        .then(Exchange::get(&format!("{child}?{WHOLE}")).reply(200, second()));
+        .then(read_child().reply(200, second()));
     let path = format!("{WEB}/work-items/{ONE}/");
     let answer = scene.ask("DELETE", &path, None).await.expect(204);
     assert_eq!((answer.calls(), answer.bytes.len()), (6, 0));
     let left = scene.ask("GET", &format!("{WEB}/work-items/{TWO}/"), None).await.expect(200);
     assert_eq!(left.calls(), 1);
+    scene.end();
+}
+
+/// v1 shows an archived item as 404. Any other failure does not show that the child is live again.
+#[tokio::test]
+async fn a_delete_ends_when_an_archived_child_cannot_be_read() {
+    let mut scene = Scene::in_project()
+        .await
+        .then(read_child().reply(200, second()))
+        .then(Exchange::patch(&child()).reply(200, archived(&second())))
+        .then(no_children())
+        .then(read())
+        .then(read_child().html(500, "<h1>Server Error</h1>").repeated());
+    scene.ask("POST", &format!("{WEB}/work-items/{TWO}/archive/"), None).await.expect(200);
+    let path = format!("{WEB}/work-items/{ONE}/");
+    scene.ask("DELETE", &path, None).await.expect_problem(502, "upstream_error");
+    scene.end();
+}
+
+/// A lost archive that no read confirms may have been carried out; v1 lists no archived child.
+#[tokio::test]
+async fn a_delete_detaches_a_child_whose_archive_is_in_doubt() {
+    let gone = json!({"error": "The requested resource does not exist."});
+    let detached = but(&archived(&second()), json!({"parent": null}));
+    let mut scene = Scene::in_any_order()
+        .await
+        .then(card().repeated())
+        .then(read_child().reply(200, second()))
+        .then(Exchange::patch(&child()).html(502, "<h1>Bad Gateway</h1>"))
+        .then(Exchange::get(&child()).html(500, "<h1>Server Error</h1>").repeated())
+        .then(no_children())
+        .then(read())
+        .then(read_child().reply(404, gone))
+        .then(Exchange::patch(&child()).body(json!({"parent": null})).reply(200, detached))
+        .then(Exchange::delete(&record()));
+    let doubtful = scene.ask("POST", &format!("{WEB}/work-items/{TWO}/archive/"), None).await;
+    doubtful.expect_problem(502, "upstream_error");
+    scene.ask("DELETE", &format!("{WEB}/work-items/{ONE}/"), None).await.expect(204);
     scene.end();
 }
