@@ -4,7 +4,7 @@
 //! An app that registered itself gets no answer before a person has decided, because anybody can register
 //! an address and have people sent there (RFC 9700, 4.11.2).
 //!
-//! May use: `edge`, `settings`, `store`, this folder, `protocol`, `service`.
+//! May use: `edge`, `limits`, `refusal`, `settings`, `store`, this folder, `protocol`, `service`.
 
 use super::page::{Page, STYLE, ScopeLine, failure, lines, redirect, redirect_after_form, stale};
 use super::proof::{FormCookie, Unproven, is_cross_site, with_form};
