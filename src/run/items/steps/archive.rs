@@ -22,6 +22,8 @@ use std::sync::atomic::Ordering;
 use uuid::Uuid;
 
 const NOT_PUT_BACK: &str = "The item is a draft or in triage. It was taken out of the archive and not put back:";
+const PERHAPS_NOT_PUT_BACK: &str =
+    "The item is a draft or in triage. It was taken out of the archive, and it is not certain that it was put back:";
 
 pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let id = job.pk()?;
@@ -122,7 +124,8 @@ async fn unarchived_item(job: &InProject<'_>, id: Uuid, day: Option<String>) -> 
     let item = job.item_after(id, &answer).await?;
     if item.is_draft || !unlisted_states::is_shown(job, &item).await? {
         if day.is_some() {
-            job.patch(id, &archived_at(day)).await.map_err(partly_done(NOT_PUT_BACK.into()))?;
+            let half_done = partly_done(NOT_PUT_BACK.to_owned(), PERHAPS_NOT_PUT_BACK.to_owned());
+            job.patch(id, &archived_at(day)).await.map_err(half_done)?;
         }
         job.touched.store(false, Ordering::SeqCst);
         return Err(Refusal::not_found());
