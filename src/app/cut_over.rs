@@ -142,6 +142,10 @@ impl WriteObserver for NativeWrites {
         self.0.carry_out(work);
     }
 
+    fn client_left(&self, path: &str) {
+        self.0.client_left(&of_v1(path));
+    }
+
     fn after_write(&self, path: &str) -> BoxFuture<'static, ()> {
         self.0.after_write(&of_v1(path))
     }

@@ -69,10 +69,12 @@ impl CallInFlight for ForeignCall {
             (None, Some(key)) => Some(self.budget.observe(key)),
             (permit, _) => permit,
         };
-        // After any other 429, v1 may accept other calls of the key, and may have counted this one: a dropped permit is
-        // counted.
-        if let Some(permit) = permit.filter(|_| status != 429 || v1::is_of_the_throttle(headers)) {
-            permit.answered(&v1::told(status, headers));
+        let is_of_a_proxy = status == 429 && !v1::is_of_the_throttle(headers);
+        match permit {
+            // v1 may accept other calls of the key. If it has counted this one, its next figures say so.
+            Some(permit) if is_of_a_proxy => permit.not_sent(),
+            Some(permit) => permit.answered(&v1::told(status, headers)),
+            None => {}
         }
         self.counted.outcome = Outcome::of_status(status);
         self.pass.ended(v1::Ended::of_status(status));
@@ -163,5 +165,16 @@ mod tests {
         assert_eq!(left(), Some(17));
         under_way.answered(403, &json());
         assert!(is_refused(&calls, "ada", since) && calls.limits.attempts.knows(ada.0));
+    }
+
+    #[tokio::test]
+    async fn a_429_that_is_not_of_v1_uses_nothing_however_often_it_comes() {
+        let calls = calls();
+        send(&calls, "ada").answered(200, &json());
+        for _ in 0..40 {
+            send(&calls, "ada").answered(429, &HeaderMap::new());
+        }
+        assert_eq!(calls.budget.figures().clients, Some(19));
+        assert!(!calls.budget.is_short(KeyId::of(b"ada")), "nor of the quota of all keys");
     }
 }

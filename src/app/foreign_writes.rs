@@ -52,6 +52,13 @@ impl WriteObserver for ForeignWrites {
         drop(self.runner.spawn_write(work));
     }
 
+    fn client_left(&self, path: &str) {
+        // v1 may still refuse the write, so nothing is stored and no other process drops its data.
+        if let Some(touched) = TouchedPlace::by(path) {
+            touched.tell(&self.changes);
+        }
+    }
+
     fn after_write(&self, path: &str) -> BoxFuture<'static, ()> {
         let Some(touched) = TouchedPlace::by(path) else { return Box::pin(std::future::ready(())) };
         touched.tell(&self.changes);
@@ -116,8 +123,7 @@ async fn note_end_later(runner: Arc<Runner>, project: Uuid, about: WriteTarget) 
 }
 
 /// Announces to other gateway processes that a write was, or may have been, carried out. They are not told before it:
-/// until its answer, or until its client leaves, they may show the older data, and a refused write then costs the store
-/// and them nothing.
+/// until its answer they may show the older data, and a refused write then costs the store and them nothing.
 async fn announce(runner: &Arc<Runner>, touched: &TouchedPlace) {
     let changes = touched.changes();
     match touched.project {

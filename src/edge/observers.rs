@@ -33,9 +33,14 @@ pub trait WriteObserver: Send + Sync + 'static {
     fn carry_out(&self, work: BoxFuture<'static, ()>) {
         tokio::spawn(work);
     }
+    /// Notes that the client of a write to `path` has left before its answer, and may look now whether it was carried
+    /// out. By default it does nothing.
+    fn client_left(&self, path: &str) {
+        let _ = path;
+    }
     /// Notes that a write to `path` was carried out, or may have been: it was answered, failed, or was given up. Called
-    /// before the client gets the answer, and also when the client leaves without it. The returned future ends when the
-    /// other gateway processes know of the write; nobody needs to wait for it.
+    /// before the client gets the answer. The returned future ends when the other gateway processes know of the write;
+    /// nobody needs to wait for it.
     fn after_write(&self, path: &str) -> BoxFuture<'static, ()>;
     /// Notes that v1 has confirmed the deletion of the record at `path`. Awaited before the client gets the answer. By
     /// default it does nothing.
@@ -100,9 +105,11 @@ impl Write {
         }
     }
 
-    /// Notes that the client has left before the answer: it may look now whether the write was carried out.
+    /// Notes that the client has left before the answer, which may still be a refusal.
     pub(super) fn client_left(&self) {
-        drop(self.may_be_done());
+        if self.observer.is_accepted(self.key) {
+            self.observer.client_left(&self.path);
+        }
     }
 
     /// Ends a write that was answered. The future ends when other gateway processes know of the write, and when a

@@ -161,8 +161,7 @@ impl PassThrough {
     }
 
     /// Carries out a write in a task of its own: v1 goes on with a write whose client has left, and only its answer
-    /// says what became of it. Once the client has left, v1 gets the time of a late write to answer, and the write
-    /// counts as carried out, because the client may look for it.
+    /// says what became of it. Once the client has left, v1 gets the time of a late write to answer.
     async fn carry_out(
         &self,
         write: Write,

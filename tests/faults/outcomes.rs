@@ -4,6 +4,7 @@
 use crate::scene::{ADA, BOB, CARD, PROJECT, SECRET, Scene, THROUGH, V1, card, id, list, list_target, record, web};
 use crate::support::gateway::{Answer, Gateway};
 use crate::support::scripted::{Exchange, Gate, ScriptedV1};
+use crate::support::switch::until;
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
@@ -365,19 +366,31 @@ async fn posting(scene: &Scene, key: &str, length: usize) -> TcpStream {
     client
 }
 
+/// Checks whether the labels are read from v1 again.
+async fn check_labels(scene: &Scene, are_kept: bool, what: &str) {
+    let are_read_anew = async || scene.get("labels/").await.expect(200).calls() > 0;
+    if are_kept {
+        // Time to drop them wrongly.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        assert!(!are_read_anew().await, "{what}");
+    } else {
+        until(what, are_read_anew).await;
+    }
+}
+
 #[tokio::test]
 async fn an_upload_that_is_broken_off_drops_what_is_kept_only_with_a_known_key() {
     for (key, kept) in [("nobody", true), ("ada", false)] {
         let scene = Scene::new().await;
         scene.expect(list("labels", &[label(json!({"name": "bug"}))]).times(if kept { 1 } else { 2 }));
         scene.get("labels/").await.expect(200);
+        let called = scene.v1.calls();
         let mut client = posting(&scene, key, 1_000_000).await;
         client.write_all(&vec![b'a'; 16_400]).await.expect("sent");
-        // Within this time the beginning goes on to v1, and then the gateway sees that the client has left.
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        scene.v1.until_begun(called + 1).await;
         drop(client);
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        assert_eq!(scene.get("labels/").await.expect(200).calls() == 0, kept, "{key}");
+        scene.v1.until_broken_off(1).await;
+        check_labels(&scene, kept, key).await;
         scene.v1.finish();
     }
 }
@@ -388,7 +401,7 @@ async fn a_pass_through_write_whose_client_leaves_counts_as_v1_answers_it() {
     let (wrong, made) = (("auth", "auth_wrong_key_write"), ("labels", "labels_create_minimal"));
     // While it is unknown whether v1 carries the write out, only one with a known key counts.
     let cases = [("k", wrong, [true, true]), ("k", made, [true, false]), ("ada", made, [false, false])];
-    for (key, (file, name), kept) in cases {
+    for (key, (file, name), [before, after]) in cases {
         let (scene, gate) = (Scene::new().await, Gate::default());
         scene.expect(list("labels", &[label(json!({"name": "bug"}))]).repeated());
         scene.expect(Exchange::post(&path).recorded(file, name).held(&gate));
@@ -397,13 +410,9 @@ async fn a_pass_through_write_whose_client_leaves_counts_as_v1_answers_it() {
         let client = posting(&scene, key, 0).await;
         scene.v1.until_called(called + 1).await;
         drop(client);
-        // The gateway sees within this time that the client has left, and then that v1 has answered.
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        let before = scene.get("labels/").await.expect(200).calls() == 0;
+        check_labels(&scene, before, &format!("{key} {name}, no answer yet")).await;
         gate.open();
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        let after = scene.get("labels/").await.expect(200).calls() == 0;
-        assert_eq!([before, after], kept, "{key} {name}");
+        check_labels(&scene, after, &format!("{key} {name}")).await;
         scene.v1.finish();
     }
 }

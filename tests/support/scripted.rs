@@ -28,6 +28,10 @@ struct Script {
     exchanges: Vec<Exchange>,
     in_order: bool,
     dropped_connections: u32,
+    /// Number of requests of which a byte has arrived.
+    begun: usize,
+    /// Number of requests that ended in their middle.
+    broken_off: usize,
     seen: Vec<Seen>,
     unexpected: Vec<String>,
     finished: bool,
@@ -122,13 +126,28 @@ impl ScriptedV1 {
     /// Waits until this many calls have arrived; with [`Exchange::held`] a test can act while v1 is
     /// "thinking". Gives up after 10 s.
     pub async fn until_called(&self, calls: usize) {
+        self.until_counted("calls", calls, |script| script.seen.len()).await;
+    }
+
+    /// Waits until the beginning of this many requests has arrived, whole ones included.
+    pub async fn until_begun(&self, requests: usize) {
+        self.until_counted("requests that began", requests, |script| script.begun).await;
+    }
+
+    /// Waits until this many requests have ended in their middle.
+    pub async fn until_broken_off(&self, requests: usize) {
+        self.until_counted("requests that were broken off", requests, |script| script.broken_off).await;
+    }
+
+    async fn until_counted(&self, what: &str, wanted: usize, count: fn(&Script) -> usize) {
+        let counted = || count(&self.script());
         let arrived = async {
-            while self.calls() < calls {
+            while counted() < wanted {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };
         let waited = tokio::time::timeout(Duration::from_secs(10), arrived).await;
-        assert!(waited.is_ok(), "v1 was called {} times, not {calls}", self.calls());
+        assert!(waited.is_ok(), "v1 had {} {what}, not {wanted}", counted());
     }
 
     /// Fails with a report unless every exchange of the script was used.
@@ -183,7 +202,12 @@ async fn accept(listener: TcpListener, script: Arc<Mutex<Script>>) {
 /// Serves one connection until it ends: HTTP/1.1 with kept-alive connections and bodies by length.
 async fn serve(mut stream: TcpStream, script: Arc<Mutex<Script>>) {
     let mut buffer = Vec::new();
-    while let Some(seen) = read_request(&mut stream, &mut buffer).await {
+    while !buffer.is_empty() || stream.peek(&mut [0]).await.is_ok_and(|bytes| bytes > 0) {
+        script.lock().unwrap_or_else(PoisonError::into_inner).begun += 1;
+        let Some(seen) = read_request(&mut stream, &mut buffer).await else {
+            script.lock().unwrap_or_else(PoisonError::into_inner).broken_off += 1;
+            return;
+        };
         let exchange = script.lock().unwrap_or_else(PoisonError::into_inner).take(seen);
         let exchange = exchange.unwrap_or_else(|| {
             Exchange::get("").reply(599, serde_json::json!({"error": "this call is not in the script"}))

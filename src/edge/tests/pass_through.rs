@@ -1,7 +1,7 @@
 //! Messages across the pass-through, and its behaviour when v1 fails or the client leaves. May use: `settings`, this
 //! folder.
 
-use super::support::{Answer, Gateway, RawUpstream, patiently};
+use super::support::{Answer, Gateway, RawUpstream, patiently, until};
 use crate::edge::WriteObserver;
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, StatusCode};
@@ -206,6 +206,11 @@ impl WriteObserver for Observed {
         path == "/api/v1/x/" && status == StatusCode::UNAUTHORIZED && headers.contains_key("x-early")
     }
 
+    fn client_left(&self, path: &str) {
+        self.seen.lock().unwrap().push(format!("left {path}"));
+        self.after.add_permits(1);
+    }
+
     fn after_write(&self, path: &str) -> BoxFuture<'static, ()> {
         self.seen.lock().unwrap().push(format!("after {path}"));
         self.after.add_permits(1);
@@ -253,16 +258,12 @@ async fn a_client_that_leaves_ends_a_read_and_gives_v1_some_time_for_a_write() {
         let mut socket = gateway.connect().await;
         let head = format!("{method} /api/v1/x/ HTTP/1.1\r\nHost: x\r\n\r\n");
         socket.write_all(head.as_bytes()).await.unwrap();
-        let arrived = async {
-            while upstream.received.lock().unwrap().is_empty() {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        };
-        patiently(arrived).await;
+        until(|| !upstream.received.lock().unwrap().is_empty()).await;
         drop(socket);
         let _closed = patiently(upstream.closed.acquire()).await.unwrap();
         if method == "DELETE" {
-            let _after = patiently(observed.after.acquire()).await.unwrap();
+            let _after = patiently(observed.after.acquire_many(2)).await.unwrap();
+            assert_eq!(*observed.seen.lock().unwrap(), ["left /api/v1/x/", "after /api/v1/x/"]);
         }
     }
 }
@@ -278,10 +279,10 @@ async fn a_write_whose_client_leaves_goes_on_until_v1_has_answered() {
     assert!(patiently(v1.read(&mut [0; 4096])).await.unwrap() > 0);
     drop(client);
     let _left = patiently(observed.after.acquire()).await.unwrap();
-    assert_eq!(*observed.seen.lock().unwrap(), ["after /api/v1/x/"], "the client may look now");
+    assert_eq!(*observed.seen.lock().unwrap(), ["left /api/v1/x/"], "v1 may still refuse it");
     v1.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
     let _answered = patiently(observed.after.acquire()).await.unwrap();
-    assert_eq!(*observed.seen.lock().unwrap(), ["after /api/v1/x/", "after /api/v1/x/", "deleted /api/v1/x/"]);
+    assert_eq!(*observed.seen.lock().unwrap(), ["left /api/v1/x/", "after /api/v1/x/", "deleted /api/v1/x/"]);
 }
 
 #[tokio::test]
@@ -350,12 +351,7 @@ async fn nothing_goes_to_v1_before_a_small_body_is_there_or_the_beginning_of_a_l
         tokio::time::sleep(Duration::from_millis(200)).await;
         assert_eq!(upstream.connections.load(Ordering::SeqCst), 0, "{size}");
         socket.write_all(&vec![b'b'; then]).await.unwrap();
-        let sent = async {
-            while upstream.connections.load(Ordering::SeqCst) == 0 {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        };
-        patiently(sent).await;
+        until(|| upstream.connections.load(Ordering::SeqCst) > 0).await;
         socket.write_all(&vec![b'c'; size - before - then]).await.unwrap();
         assert_eq!(Answer::read(&mut socket).await.status(), 200);
         let sent = upstream.only_request();

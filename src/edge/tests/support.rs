@@ -302,3 +302,13 @@ fn content_length(head: &str) -> usize {
 pub async fn patiently<F: Future>(work: F) -> F::Output {
     tokio::time::timeout(PATIENCE, work).await.expect("the test has waited long enough")
 }
+
+/// Waits until `done` returns true.
+pub async fn until(done: impl Fn() -> bool) {
+    let waiting = async {
+        while !done() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    patiently(waiting).await;
+}

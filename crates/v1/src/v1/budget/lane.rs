@@ -65,7 +65,7 @@ impl Lane {
         let (share, quota) = {
             let state = self.state();
             let quota = state.window.quota();
-            let never = quota - state.most(Instant::now());
+            let never = quota - state.window.most(Instant::now());
             (state.share(priority).saturating_sub(never).max(1), quota)
         };
         self.others.own_part(share, quota).map_or(share, |part| part.max(share / self.others.processes()))
@@ -358,9 +358,9 @@ impl Lane {
     }
 
     /// Ends a call, and wakes the first of the queue.
-    fn end(&self, how: impl FnOnce(&mut Window)) {
+    fn end(&self, how: impl FnOnce(&mut State)) {
         let mut state = self.state();
-        how(&mut state.window);
+        how(&mut state);
         if let Some(first) = state.first() {
             first.notify_one();
         }
@@ -416,7 +416,7 @@ impl Drop for Room {
         }
         let left = state.kept.remove(&number).unwrap_or_default();
         drop(state);
-        self.lane.end(|window| window.take_back(left.calls));
+        self.lane.end(|state| state.window.take_back(left.calls));
     }
 }
 
@@ -456,7 +456,7 @@ impl Permit {
     pub(super) fn answered(mut self, told: &QuotaNotice) {
         self.open = false;
         let mut counted = Counted::Yes;
-        self.lane.end(|window| counted = window.answered(told, Instant::now()));
+        self.lane.end(|state| counted = state.answered(told));
         match (self.ticket.take(), counted) {
             (Some(ticket), Counted::Yes) => ticket.counted(),
             (Some(ticket), Counted::Closed(wait)) => ticket.closed(wait),
@@ -472,12 +472,12 @@ impl Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         if self.open && self.sent {
-            self.lane.end(|window| window.lost(Instant::now()));
+            self.lane.end(|state| state.window.lost(Instant::now()));
             if let Some(ticket) = self.ticket.take() {
                 ticket.counted();
             }
         } else if self.open {
-            self.lane.end(|window| window.take_back(1));
+            self.lane.end(|state| state.window.take_back(1));
         }
     }
 }

@@ -101,15 +101,17 @@ pub fn is_of_the_throttle(headers: &HeaderMap) -> bool {
 
 /// Checks whether v1 has accepted the key of a request that was answered so. Of three signs two must be there: a
 /// success, JSON, and the rest of the quota, which a v1 without a quota does not tell. A server before v1 may show any
-/// one of them, and v1 itself answers `errors_options_preflight` before it looks at the key. A 429 of v1's throttle is
-/// enough, because it comes after the key (`throttle_limited`).
+/// one of them, and v1 itself answers `errors_options_preflight` before it looks at the key. A server that limits
+/// requests, or cannot reach v1, may show two: these statuses never count, except a 429 of v1's throttle, which comes
+/// after the key (`throttle_limited`). `Allow` is no sign, as v1 names it also before the key
+/// (`errors_accept_xml_no_key`).
 pub fn accepts_the_key(status: u16, headers: &HeaderMap) -> bool {
     if status == 429 && is_of_the_throttle(headers) {
         return true;
     }
     let signs = [(200..300).contains(&status), is_typed_json(headers), headers.contains_key(&REMAINING)];
     // A quota told with these may be that of a server before v1.
-    !matches!(status, 401 | 403) && signs.into_iter().filter(|sign| *sign).count() > 1
+    !matches!(status, 401 | 403 | 429 | 502..=504) && signs.into_iter().filter(|sign| *sign).count() > 1
 }
 
 /// Checks whether a request names a key. v1 refuses all others, for it reads no other credential (`auth_missing_key`,
@@ -169,11 +171,15 @@ mod tests {
         assert!(accepted(204, "", &told));
         assert!(accepted(429, "application/json", &[(ALLOW, "GET")]) && !accepted(429, "application/json", &[]));
         // `auth_wrong_key`, `auth_missing_key_unknown_path`, `errors_options_preflight`, and a server before v1.
-        for status in [401, 403] {
-            assert!(!accepted(status, "application/json", &[]) && !accepted(status, "application/json", &told));
+        for status in [401, 403, 429, 502, 503, 504] {
+            for others in [vec![], vec![(REMAINING, "0")], vec![(REMAINING, "59"), (ALLOW, "GET")]] {
+                assert!(!accepted(status, "application/json", &others), "{status}");
+            }
         }
+        // v1's own 500 comes after its throttle.
+        assert!(accepted(500, "application/json", &told) && !accepted(500, "application/json", &[(ALLOW, "GET")]));
         assert!(!accepted(404, "application/json", &[]) && !accepted(200, "text/html", &[]));
-        assert!(!accepted(204, "", &[]) && !accepted(502, "application/json", &[]));
+        assert!(!accepted(204, "", &[]));
         assert!(!accepted(502, "text/html", &told));
     }
 

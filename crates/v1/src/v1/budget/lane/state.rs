@@ -3,7 +3,7 @@
 //! May use: `context`, `pool`, `window`.
 
 use super::super::pool::Ticket;
-use super::super::window::Window;
+use super::super::window::{Counted, QuotaNotice, Window};
 use crate::context::{Priority, RequestNumber};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -75,8 +75,7 @@ impl State {
 
     /// Returns the number of calls that count now, including calls of other processes.
     pub fn used(&self) -> usize {
-        let elsewhere = self.elsewhere.filter(|(_, at)| at.elapsed() < BELIEVED).map_or(0, |(calls, _)| calls);
-        self.window.used().max(self.window.own() + elsewhere)
+        self.window.used().max(self.window.own() + self.made_elsewhere(BELIEVED))
     }
 
     /// Returns how much of the quota a priority may use. What is set aside is part of what v1 leaves to the gateway: that
@@ -93,19 +92,20 @@ impl State {
         }
     }
 
-    /// Returns the largest number of calls to expect from v1 in one window, for all processes together.
-    pub fn most(&self, now: Instant) -> usize {
-        self.window.most(now).saturating_add(self.made_elsewhere()).min(self.window.quota())
+    /// Ends a call that was answered. Returns whether v1 has counted it.
+    pub fn answered(&mut self, told: &QuotaNotice) -> Counted {
+        let elsewhere = self.made_elsewhere(BELIEVED);
+        self.window.answered(told, elsewhere, Instant::now())
     }
 
     /// Returns the number of calls that only v1 has counted, and no process of the gateway has made.
     fn foreign(&self) -> usize {
-        self.window.foreign().saturating_sub(self.made_elsewhere())
+        self.window.foreign().saturating_sub(self.made_elsewhere(self.window.length()))
     }
 
-    /// Returns the calls that the other processes were known to have made within the last window.
-    fn made_elsewhere(&self) -> usize {
-        let elsewhere = self.elsewhere.filter(|(_, at)| at.elapsed() < self.window.length());
+    /// Returns the calls of the other processes that were known to count within this `time`.
+    fn made_elsewhere(&self, time: Duration) -> usize {
+        let elsewhere = self.elsewhere.filter(|(_, at)| at.elapsed() < time);
         elsewhere.map_or(0, |(calls, _)| calls)
     }
 
@@ -146,7 +146,7 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::window::{Quota, QuotaNotice};
+    use super::super::super::window::Quota;
     use super::*;
     use tokio::time::advance;
 
@@ -172,15 +172,17 @@ mod tests {
         let mut state = State::new(Window::new(Quota::AtLeast(60), 6 * BELIEVED), 6);
         assert_eq!(shares(&state), [44, 54, 60]);
         state.window.send(1);
-        state.window.answered(&told(4), Instant::now());
+        state.answered(&told(4));
         assert_eq!((state.window.used(), shares(&state)), (56, [58, 58, 60]));
         // The calls of other processes of the gateway are calls of the gateway.
         state.elsewhere = Some((40, Instant::now()));
         assert_eq!(shares(&state), [47, 54, 60]);
         advance(6 * BELIEVED).await;
-        assert_eq!(state.most(Instant::now()), 5);
         state.elsewhere = Some((40, Instant::now()));
-        assert_eq!(state.most(Instant::now()), 45);
+        assert_eq!(state.window.most(Instant::now()), 5, "the others made theirs at another moment");
+        state.window.send(1);
+        state.answered(&told(4));
+        assert_eq!(state.window.most(Instant::now()), 45);
     }
 
     #[tokio::test(start_paused = true)]
