@@ -12,10 +12,12 @@
 use crate::json::{self, SafeJson};
 use crate::plan::{Answer, BodyRule, Input, Keep, Known, Method, OnCreate, OwnRecords, Special, Step};
 use crate::refusal::Refusal;
-use crate::run::items::fields::{Newest, newest};
+use crate::run::items::fields::{self, Newest, newest};
+use crate::run::items::names::{self, ForV1};
 use crate::run::job::{InProject, Job};
 use crate::run::members::{SKEW, as_id};
-use crate::translate::comments;
+use crate::store::TypeChange;
+use crate::translate::{comments, work_items, work_items_write};
 use crate::units::now_micros;
 use crate::v2::body::Given;
 use crate::v2::time::{self, ClientInstant, Micros};
@@ -92,7 +94,7 @@ impl Job {
                 stored.retain(|name, _| !self.lacks(name, &given, shown.get(name)));
                 let whole = stored.len() == given.len();
                 // Otherwise it is another record of the same name, or lacks more of what was sent.
-                let fits = self.shows_all(&shown, &stored) && self.has_external_pair(*id, &given).await?;
+                let fits = self.shows_all(&shown, &stored) && self.has_unshown(*id, &given, &shown).await?;
                 // Otherwise v1 had no visible reason to refuse what it lacks, and it may be of another request.
                 let was_refused = taken_at.is_some_and(|at| at < *created_at);
                 match (fits, whole) {
@@ -262,17 +264,29 @@ impl Job {
         Box::pin(creating.run()).await
     }
 
-    /// Checks whether the work item has the sent external pair, which v2 never shows.
-    async fn has_external_pair(&self, id: Uuid, given: &Given) -> Result<bool, Refusal> {
-        let sent = |name: &str| given.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let (external_id, source) = (sent("external_id"), sent("external_source"));
+    /// Checks whether the work item has the sent values that v2 shows in another form (names) or never. Descriptions are
+    /// not compared, because v1 rewrites them.
+    async fn has_unshown(&self, id: Uuid, given: &Given, shown: &Given) -> Result<bool, Refusal> {
         let within = self.in_project().filter(|_| self.resource().is(Known::WorkItems));
-        let Some(within) = within.filter(|_| !external_id.is_empty() || !source.is_empty()) else {
+        let (Some(within), BodyRule::Members(inputs)) = (within, &self.operation().body) else { return Ok(true) };
+        let is_unshown = |name: &str| inputs.iter().any(|input| input.spec.write_only && input.name == name);
+        let mut sent = given.clone();
+        sent.retain(|name, _| is_unshown(name) && name != "description_html");
+        if sent.is_empty() {
             return Ok(true);
+        }
+        let type_id = match fields::asked_type(&within.definitions().await?, within.card.id, &sent, None) {
+            Ok(TypeChange::Set(type_id)) => type_id,
+            Ok(TypeChange::Kept) => shown.get("type_id").and_then(as_id),
+            Err(_) => return Ok(false),
         };
-        let item = Box::pin(within.read_item(id)).await?;
-        Ok(item.external_id.unwrap_or_default() == external_id
-            && item.external_source.unwrap_or_default() == source)
+        let ForV1 { body, wrong, .. } = Box::pin(names::for_v1(&within, &sent, None)).await?;
+        if !wrong.is_empty() || type_id != shown.get("type_id").and_then(as_id) {
+            return Ok(false);
+        }
+        let item = self.read_record_fields(id, work_items::WHOLE).await?;
+        let checked = work_items_write::check(self.resource(), &body, &item);
+        Ok(checked.lost.is_empty() && checked.missing.is_empty())
     }
 
     /// Returns a job for another operation on the record `id`.
