@@ -4,6 +4,7 @@
 use super::idempotency::{Stage, post, replayed};
 use crate::support::gateway::WEB;
 use crate::support::past_gateway::V1_WEB;
+use crate::support::switch::until;
 use serde_json::json;
 
 fn items() -> String {
@@ -51,4 +52,28 @@ async fn an_item_of_the_default_assignee_is_no_answer_to_a_create_for_nobody() {
         assert!([502, 504].contains(&lost.status), "{}", lost.json);
         post(gateway, "ada", &path, &body, member).await.expect_problem(502, "upstream_error");
     }
+}
+
+/// v1 carries the create out after the gateway has given it up, so lists that were read in between lack the record.
+#[tokio::test]
+async fn a_record_that_is_found_is_in_the_next_list() {
+    let settings = [("store.late_write", "1h"), ("limits.deadline", "3s"), ("index.freshness", "10m")];
+    let stage = Stage::new(&settings).await;
+    let (gateway, path, body) = (&stage.gateway, items(), json!({"name": "late"}));
+    let lists = async |path: &str, rows: &str| {
+        let page = gateway.get("ada", path).await.expect(200);
+        page.json[rows].as_array().expect("rows").iter().any(|row| row["name"] == "late")
+    };
+    let (list, at_v1) = (format!("{path}?order_by=priority&per_page=100"), path.replacen("/v2/", "/v1/", 1));
+    stage.losing.detain("POST");
+    let lost = post(gateway, "ada", &path, &body, "k").await;
+    assert!([502, 504].contains(&lost.status), "{}", lost.json);
+    let is_over = async || post(gateway, "ada", &path, &body, "k").await.status == 502;
+    until("the first attempt has ended", is_over).await;
+    assert!(!lists(&list, "data").await);
+    stage.losing.let_go();
+    until("v1 has the item", async || lists(&at_v1, "results").await).await;
+    assert!(!lists(&list, "data").await, "or the scene is another one");
+    assert!(replayed(&post(gateway, "ada", &path, &body, "k").await.expect(201)));
+    assert!(lists(&list, "data").await);
 }
