@@ -2,13 +2,27 @@
 //! shows everything that was sent, and that no other request is known to have made.
 
 use super::idempotency::{Stage, post, replayed};
-use crate::support::gateway::WEB;
+use crate::support::gateway::{Answer, WEB};
 use crate::support::past_gateway::V1_WEB;
 use crate::support::switch::until;
 use serde_json::json;
 
 fn items() -> String {
     format!("{WEB}/work-items/")
+}
+
+/// Sends a create that v1 carries out and answers, and whose record cannot be read back.
+async fn unread(stage: &Stage, sending: impl Future<Output = Answer>) {
+    stage.losing.hold("POST");
+    let wire = async {
+        stage.losing.held().await;
+        // A read is tried twice.
+        stage.losing.swallow("GET");
+        stage.losing.swallow("GET");
+        stage.losing.let_go();
+    };
+    let (half, ()) = tokio::join!(sending, wire);
+    assert!([502, 504].contains(&half.status), "{}", half.json);
 }
 
 /// v2 shows the ids of what a work item names, so names are resolved before they are compared.
@@ -76,4 +90,20 @@ async fn a_record_that_is_found_is_in_the_next_list() {
     assert!(!lists(&list, "data").await, "or the scene is another one");
     assert!(replayed(&post(gateway, "ada", &path, &body, "k").await.expect(201)));
     assert!(lists(&list, "data").await);
+}
+
+/// The gateway keeps the place of the first record at the end of the create. Places of later records are v1's.
+#[tokio::test]
+async fn the_place_of_the_first_module_is_compared() {
+    let stage = Stage::new(&[]).await;
+    let (gateway, path) = (&stage.gateway, format!("{WEB}/modules/"));
+    for module in gateway.get("ada", &path).await.expect(200).data() {
+        let one = format!("{path}{}/", module["id"].as_str().expect("an id"));
+        gateway.delete("ada", &one).await.expect(204);
+    }
+    let (first, second) = (json!({"name": "first", "sort_order": 5}), json!({"name": "second", "sort_order": 7}));
+    unread(&stage, post(gateway, "ada", &path, &first, "first")).await;
+    post(gateway, "ada", &path, &first, "first").await.expect_problem(502, "upstream_error");
+    unread(&stage, post(gateway, "ada", &path, &second, "second")).await;
+    assert!(replayed(&post(gateway, "ada", &path, &second, "second").await.expect(201)));
 }

@@ -69,14 +69,15 @@ impl Job {
             // After this wait, the own store carries out nothing more of the attempt.
             self.runner.store.wait_for_edits(self.workspace_id().await?).await?;
         }
-        let (found, taken_at) = match self.in_project().filter(|_| self.resource().is(Known::WorkItems)) {
-            Some(within) => (within.new_items(&given, began).await?, None),
-            None => self.new_records(&given).await?,
-        };
+        let Fitting { records, taken_at, first_at } =
+            match self.in_project().filter(|_| self.resource().is(Known::WorkItems)) {
+                Some(within) => Fitting { records: within.new_items(&given, began).await?, ..Fitting::default() },
+                None => self.new_records(&given).await?,
+            };
         // Times of v1's records follow v1's clock, which the reads above have shown.
         let by_clock = |at: Micros| if self.is_own() { at } else { self.runner.client.clock.at(at) };
         let made = by_clock(began) - SKEW..=by_clock(until) + SKEW;
-        let mut candidates: Vec<Candidate> = found
+        let mut candidates: Vec<Candidate> = records
             .into_iter()
             .filter(|one| !is_anothers(&one.id))
             .filter(|one| one.created_at.is_none_or(|at| made.contains(&at)))
@@ -94,7 +95,9 @@ impl Job {
                 stored.retain(|name, _| !self.lacks(name, &given, shown.get(name)));
                 let whole = stored.len() == given.len();
                 // Otherwise it is another record of the same name, or lacks more of what was sent.
-                let fits = self.shows_all(&shown, &stored) && self.has_unshown(*id, &given, &shown).await?;
+                let is_first = first_at.is_none_or(|at| at >= *created_at);
+                let fits =
+                    self.shows_all(&shown, &stored, is_first) && self.has_unshown(*id, &given, &shown).await?;
                 // Otherwise v1 had no visible reason to refuse what it lacks, and it may be of another request.
                 let was_refused = taken_at.is_some_and(|at| at < *created_at);
                 match (fits, whole) {
@@ -142,17 +145,15 @@ impl Job {
         }
     }
 
-    /// Returns the records of the list at this path that show the sent members, and when the first record was created
-    /// that shows all sent values that v1 may refuse.
-    async fn new_records(&self, given: &Given) -> Result<(Vec<Candidate>, Option<Micros>), Refusal> {
+    /// Returns the records of the list at this path that show the sent members.
+    async fn new_records(&self, given: &Given) -> Result<Fitting, Refusal> {
         let list =
             self.sibling(Method::Get, Answer::Page, "").ok_or_else(|| Refusal::internal("no list to look in"))?;
         let v1 = self.resource().v1.as_ref().is_some_and(|v1| v1.collection.is_some());
         if v1 {
             self.load_since(self.resource(), Instant::now()).await?;
         }
-        let mut found = Vec::new();
-        let mut taken_at: Option<Micros> = None;
+        let mut fitting = Fitting::default();
         for page in 0..PAGES {
             let query = format!("per_page={PAGE}&offset={}", page * PAGE);
             let reading = self.as_operation(list, Parameters::parse(&query));
@@ -160,12 +161,14 @@ impl Job {
             let SafeJson(body) = serde_json::from_slice(&body).map_err(Refusal::internal)?;
             let rows = body.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
             let lacks = |row: &Value| given.keys().any(|name| self.lacks(name, given, row.get(name)));
-            let fitting = rows.iter().filter(|row| self.shows(row, given));
-            found.extend(fitting.filter_map(|row| Candidate::of(row, lacks(row))));
+            let showing = rows.iter().filter(|row| self.shows(row, given));
+            fitting.records.extend(showing.filter_map(|row| Candidate::of(row, lacks(row))));
             let holders = rows.iter().filter(|row| self.holds_refusable(row, given));
-            taken_at = taken_at.into_iter().chain(holders.filter_map(created_at)).min();
+            fitting.taken_at = fitting.taken_at.into_iter().chain(holders.filter_map(created_at)).min();
+            fitting.first_at = fitting.first_at.into_iter().chain(rows.iter().filter_map(created_at)).min();
             if body.get("next").is_none_or(Value::is_null) {
-                return Ok((self.with_times_of_options(found).await?, taken_at));
+                fitting.records = self.with_times_of_options(fitting.records).await?;
+                return Ok(fitting);
             }
         }
         Err(Refusal::upstream("The list is too long to be looked through.", "looking for what a write made"))
@@ -221,13 +224,15 @@ impl Job {
     }
 
     /// Checks whether the members of an answer show everything that was sent. It compares the members that are shown in
-    /// the form in which they are written, and that only the writer decides.
-    fn shows_all(&self, shown: &Given, given: &Given) -> bool {
+    /// the form in which they are written, and that only the writer decides; `is_first` tells whether the record is the
+    /// oldest of its list.
+    fn shows_all(&self, shown: &Given, given: &Given, is_first: bool) -> bool {
         let BodyRule::Members(inputs) = &self.operation().body else { return true };
         let fields = &self.resource().fields;
         // A flag that only one record has is moved to this record afterwards.
         let moved = self.flag_asked_for(given);
-        let is_decided = |field: usize| moved == Some(field) || fields[field].spec.on_create == OnCreate::IfFirst;
+        let is_decided =
+            |field: usize| moved == Some(field) || !is_first && fields[field].spec.on_create == OnCreate::IfFirst;
         let decided = |input: &Input| input.field.is_some_and(is_decided);
         let compared = inputs.iter().filter(|input| !input.spec.write_only && !decided(input));
         let mut both = compared.filter_map(|input| Some((given.get(&input.name)?, shown.get(&input.name)?)));
@@ -341,6 +346,16 @@ fn is_shown_as(sent: &Value, shown: &Value) -> bool {
         (Value::Object(sent), Value::Object(shown)) => sent.is_empty() || !shown.is_empty(),
         (sent, shown) => sent == shown || unset(sent) && unset(shown),
     }
+}
+
+/// Records of a list that may be the result.
+#[derive(Debug, Default)]
+struct Fitting {
+    records: Vec<Candidate>,
+    /// When the first record of the list was created that shows all sent values that v1 may refuse.
+    taken_at: Option<Micros>,
+    /// When the first record of the list was created.
+    first_at: Option<Micros>,
 }
 
 /// A record that may be the result.
