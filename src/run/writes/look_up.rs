@@ -343,7 +343,10 @@ fn is_shown_as(sent: &Value, shown: &Value) -> bool {
             let within = |some: &[Value], others: &[Value]| some.iter().all(|one| others.contains(one));
             objects || within(sent, shown) && within(shown, sent)
         }
-        (Value::Object(sent), Value::Object(shown)) => sent.is_empty() || !shown.is_empty(),
+        (Value::Object(sent), Value::Object(shown)) => {
+            let clears = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+            sent.values().all(clears) || !shown.is_empty()
+        }
         (sent, shown) => sent == shown || unset(sent) && unset(shown),
     }
 }
@@ -377,4 +380,21 @@ impl Candidate {
 
 fn created_at(row: &Value) -> Option<Micros> {
     row.get("created_at").and_then(Value::as_str).and_then(time::read_instant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_that_only_clears_is_shown_by_an_empty_one() {
+        for cleared in [json!({}), json!({"a": null}), json!({"a": []}), json!({"a": null, "b": []})] {
+            assert!(is_shown_as(&cleared, &json!({})), "{cleared}");
+            assert!(is_shown_as(&cleared, &json!({"c": 1})), "{cleared}");
+        }
+        for set in [json!({"a": 0}), json!({"a": null, "b": false}), json!({"a": [1]}), json!({"a": ""})] {
+            assert!(!is_shown_as(&set, &json!({})), "{set}");
+            assert!(is_shown_as(&set, &json!({"a": 1})), "{set}");
+        }
+    }
 }
