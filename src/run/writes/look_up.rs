@@ -45,8 +45,9 @@ pub enum Looked {
 
 impl Job {
     /// Looks for the outcome of an attempt at this write that began at `began`, and that v1 may carry out until
-    /// `until`. Records for which `is_anothers` is true belong to other requests; with `ambiguous`, any record found
-    /// may belong to another request too.
+    /// `until`. If `told` is the record that the attempt is known to have created, no other record is the result.
+    /// Records for which `is_anothers` is true belong to other requests; with `ambiguous`, any record found may belong
+    /// to another request too.
     ///
     /// # Errors
     /// When v1 or the store cannot be asked; nothing was done then.
@@ -54,6 +55,7 @@ impl Job {
         &mut self,
         began: Micros,
         until: Micros,
+        told: Option<Uuid>,
         is_anothers: &(dyn Fn(&Uuid) -> bool + Sync),
         ambiguous: bool,
     ) -> Result<Looked, Refusal> {
@@ -82,20 +84,23 @@ impl Job {
             .filter(|one| !is_anothers(&one.id))
             .filter(|one| one.created_at.is_none_or(|at| made.contains(&at)))
             .collect();
+        if candidates.iter().any(|one| told == Some(one.id)) {
+            candidates.retain(|one| told == Some(one.id));
+        }
         // A record with everything that was sent comes before one that lacks a part.
         if candidates.iter().any(|one| !one.lacks) {
             candidates.retain(|one| !one.lacks);
         }
         match candidates.as_slice() {
             [] if self.is_own() || now > until => Ok(Looked::Absent),
-            [Candidate { id, created_at: Some(created_at), .. }] if !ambiguous => {
+            [Candidate { id, created_at: Some(created_at), .. }] if told.map_or(!ambiguous, |told| told == *id) => {
                 let Some(reply) = self.read_created_record(*id).await? else { return Ok(Looked::NotKnown) };
                 let shown = json::members(reply.body.as_deref().unwrap_or_default()).map_err(Refusal::internal)?;
                 let mut stored = given.clone();
                 stored.retain(|name, _| !self.lacks(name, &given, shown.get(name)));
                 let whole = stored.len() == given.len();
-                // Otherwise it is another record of the same name, or lacks more of what was sent.
                 let is_first = first_at.is_none_or(|at| at >= *created_at);
+                // Otherwise it is another record of the same name, or lacks more of what was sent.
                 let fits =
                     self.shows_all(&shown, &stored, is_first) && self.has_unshown(*id, &given, &shown).await?;
                 // Otherwise v1 had no visible reason to refuse what it lacks, and it may be of another request.
