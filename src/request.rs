@@ -229,9 +229,10 @@ impl V2 {
                 Ok(unless_known(self.read(job, head).await?, known.as_ref()))
             }
             None => {
+                let created = job.created();
                 let answer = job.run().await;
                 if operation.method == Method::Post {
-                    self.idempotency.made_without_key(&answer);
+                    self.idempotency.made_without_key(&answer, created());
                 }
                 answer
             }

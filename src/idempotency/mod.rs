@@ -83,8 +83,9 @@ impl Idempotency {
     }
 
     /// Notes the record that a request without a key created, so that it is not taken for one of a request with a key.
-    pub fn made_without_key(&self, answer: &Result<Reply, Refusal>) {
-        if let Some(id) = answer::record_of(answer) {
+    /// After a refusal this is the record that v1 told (`created`).
+    pub fn made_without_key(&self, answer: &Result<Reply, Refusal>, created: Option<Uuid>) {
+        if let Some(id) = answer::record_of(answer).or(created) {
             self.0.made.insert(id, ());
         }
     }
@@ -156,19 +157,25 @@ impl Idempotency {
 
 impl Repeated {
     async fn carry_out(self, job: Job) -> Result<Reply, Refusal> {
-        let (written, own) = (job.written(), job.is_own());
+        let (written, created, own) = (job.written(), job.created(), job.is_own());
         let answer = job.run().await;
         // The answer to a commit can be lost too; apart from that, the own store writes all or nothing.
         let written = written() || (own && matches!(answer, Err(Refusal::StoreUnavailable { .. })));
-        self.settle(answer, written).await
+        self.settle(answer, written, created()).await
     }
 
-    /// Notes the outcome of an attempt; `written` means that something may have been written.
-    async fn settle(&self, answer: Result<Reply, Refusal>, written: bool) -> Result<Reply, Refusal> {
+    /// Notes the outcome of an attempt; `written` means that something may have been written, and `created` is the
+    /// record that v1 told.
+    async fn settle(
+        &self,
+        answer: Result<Reply, Refusal>,
+        written: bool,
+        created: Option<Uuid>,
+    ) -> Result<Reply, Refusal> {
         let inner = &self.kept.0;
         let noted = match &answer {
             Err(refusal) if is_unknown(refusal, written) => {
-                inner.store.leave_unknown(&self.attempt, now_micros() + inner.bounds.late).await
+                inner.store.leave_unknown(&self.attempt, now_micros() + inner.bounds.late, created).await
             }
             Err(_) if !written => inner.store.free_repeatable(&self.attempt).await,
             _ => match inner.sealer.seal(&answer, &self.key, &self.attempt.request.id) {
@@ -185,17 +192,19 @@ impl Repeated {
     /// Looks for the outcome of the earlier attempt; repeats the request only when it was certainly not carried out.
     async fn find_out(self, mut job: Job) -> Result<Reply, Refusal> {
         let inner = &self.kept.0;
-        let until = self.attempt.earlier_until;
+        let (until, record) = (self.attempt.earlier_until, self.attempt.record);
         // Records of the own store do not show who created them.
         let everybody = job.is_own();
         let looked = async {
             let (others, ambiguous) = inner.store.records_of_others(&self.attempt, everybody).await?;
             let is_anothers = |id: &Uuid| others.contains(id) || inner.made.contains(id);
-            job.look_up(self.attempt.began_at, until, &is_anothers, ambiguous).await
+            job.look_up(self.attempt.began_at, until, record, &is_anothers, ambiguous).await
         };
         let refusal = match looked.await {
             Ok(Looked::Found(reply)) => {
-                let answer = self.settle(Ok(reply), true).await?;
+                // A client with the answer sees the record in the next read through any process.
+                job.announce_found().await;
+                let answer = self.settle(Ok(reply), true, None).await?;
                 job.check_permission_again().await?;
                 job.call.ctx.meter.replay();
                 return Ok(answer);
@@ -208,7 +217,7 @@ impl Repeated {
             }
             Err(refusal) => refusal,
         };
-        if let Err(fault) = inner.store.leave_unknown(&self.attempt, until).await {
+        if let Err(fault) = inner.store.leave_unknown(&self.attempt, until, record).await {
             tracing::warn!(%fault, "the unknown outcome of a request could not be noted");
         }
         Err(refusal)

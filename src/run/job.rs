@@ -20,8 +20,8 @@ use crate::v2::query::{self, ListCall};
 use crate::v2::{Demand, Parameters, Reply, tag};
 use bytes::Bytes;
 use std::ops::Deref;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::Mutex;
 use uuid::Uuid;
@@ -103,6 +103,8 @@ pub struct Job {
     pub condition: Option<Result<Demand, Refusal>>,
     /// The token or gateway key of the request, which may end while a write waits for its turn.
     pub waiting: Option<Waiting>,
+    /// The id of the record that this create has made, as v1 told it.
+    pub(super) created: Arc<OnceLock<Uuid>>,
     /// The record that an earlier attempt at this create has made; it lacks at most values that v1 refused.
     pub(super) half_made: Option<Uuid>,
 }
@@ -111,8 +113,8 @@ impl Job {
     pub fn new(runner: Arc<Runner>, call: Call) -> Self {
         let call = Box::new(call);
         let (sent, touched, turn) = (Arc::default(), Arc::default(), Arc::default());
-        let half_made = None;
-        Self { runner, call, sent, touched, turn, parsed: None, condition: None, waiting: None, half_made }
+        let (parsed, condition, waiting, half_made) = (None, None, None, None);
+        Self { runner, call, sent, touched, turn, parsed, condition, waiting, created: Arc::default(), half_made }
     }
 
     /// Returns the same job after it has waited for the answer to an equal request.
@@ -152,6 +154,13 @@ impl Job {
     pub fn written(&self) -> impl Fn() -> bool + Send + 'static {
         let touched = Arc::clone(&self.touched);
         move || touched.load(Ordering::SeqCst)
+    }
+
+    /// Returns a function that tells, even after the call has ended, the id of the record that this call has created at
+    /// v1.
+    pub fn created(&self) -> impl Fn() -> Option<Uuid> + Send + 'static {
+        let created = Arc::clone(&self.created);
+        move || created.get().copied()
     }
 
     /// Returns a job for another operation with these parameters, with the same path and without a body.

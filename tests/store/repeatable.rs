@@ -103,15 +103,17 @@ async fn an_attempt_is_taken_over_when_its_time_is_over(place: Place) {
     let Repeatable::Unknown(second) = begin(&store, "one").await else { panic!("its time is over") };
     assert_eq!((second.began_at, second.earlier_until), (first.began_at, 7 + 5));
     assert!(matches!(begin(&store, "one").await, Repeatable::Running(_)), "the second attempt holds it");
-    store.leave_unknown(&second, 9).await.expect("noted");
+    let told = Uuid::from_u128(7);
+    store.leave_unknown(&second, 9, Some(told)).await.expect("noted");
     let Repeatable::Unknown(third) = begin(&store, "one").await else { panic!("nobody knows") };
-    assert_eq!(third.earlier_until, 9);
+    assert_eq!((third.earlier_until, second.record, third.record), (9, None, Some(told)));
     let Repeatable::New(other) = begin(&store, "other").await else { panic!("another one") };
     store.keep_answer(&other, &KeptAnswer { sealed: "s".into(), with: "w".into() }, Some(ADA)).await.expect("kept");
     assert_eq!(store.records_of_others(&third, false).await.expect("read"), (HashSet::from([ADA]), false));
     let alike = RepeatableRequest { fingerprint: request("one").fingerprint, ..request("alike") };
     assert!(matches!(store.begin_repeatable(alike, &BOUNDS).await, Ok(Repeatable::New(_))));
     assert!(store.records_of_others(&third, false).await.expect("read").1, "one like it runs");
+    assert!(store.records_of_others(&other, false).await.expect("read").0.contains(&told), "it has no answer yet");
     let bob = RepeatableRequest { user: Uuid::from_u128(3), ..request("of bob") };
     let Repeatable::New(of_bob) = store.begin_repeatable(bob, &BOUNDS).await.expect("found") else { panic!("new") };
     let his = Uuid::from_u128(77);
@@ -134,7 +136,7 @@ async fn an_older_attempt_changes_nothing_any_more(place: Place) {
     store.keep_answer(&second, &answer("second"), None).await.expect("kept");
     store.keep_answer(&first, &answer("first"), None).await.expect("no fault");
     store.free_repeatable(&first).await.expect("no fault");
-    store.leave_unknown(&first, 1).await.expect("no fault");
+    store.leave_unknown(&first, 1, None).await.expect("no fault");
     assert_eq!(begin(&store, "one").await, Repeatable::Done(answer("second")));
 }
 

@@ -10,6 +10,7 @@ mod histories;
 mod items;
 mod late;
 mod linear;
+mod lost_creates;
 mod races;
 mod refused_pairs;
 mod scene;

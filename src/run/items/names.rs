@@ -78,6 +78,30 @@ pub(in crate::run) async fn resolve(
     stored: Option<(&Item, Option<Uuid>)>,
 ) -> Result<Resolved, Refusal> {
     let (stored, type_id) = (stored.map(|(item, _)| item), stored.map(|(_, type_id)| type_id));
+    let ForV1 { body, wrong, keeps } = for_v1(job, given, stored).await?;
+    let Asked { own, mut errors, .. } = fields::ask(job, given, type_id).await?;
+    errors.extend(wrong);
+    if errors.is_empty() { Ok(Resolved { body, own, keeps }) } else { Err(Refusal::fields(errors)) }
+}
+
+/// The members of a body that v1 stores.
+pub(in crate::run) struct ForV1 {
+    /// The members to send to v1.
+    pub body: Members,
+    /// The names and ids that do not resolve.
+    pub wrong: Vec<FieldError>,
+    keeps: bool,
+}
+
+/// Resolves the given members that v1 stores; `stored` is the item being updated.
+///
+/// # Errors
+/// `validation_error` for members that are faulty without a look-up.
+pub(in crate::run) async fn for_v1(
+    job: &InProject<'_>,
+    given: &Given,
+    stored: Option<&Item>,
+) -> Result<ForV1, Refusal> {
     let (sent, runner) = (given.clone(), Arc::clone(&job.runner));
     let (resource, size) = (job.operation().resource, job.body_size());
     let plain = move || work_items_write::plain(&runner.plan.resources[resource], &sent);
@@ -89,17 +113,16 @@ pub(in crate::run) async fn resolve(
         ("labels", labels(job, given).await?),
         ("estimate_point", estimate_point(job, given).await?),
     ];
-    let Asked { own, mut errors, .. } = fields::ask(job, given, type_id).await?;
-    let mut keeps = false;
+    let (mut wrong, mut keeps) = (Vec::new(), false);
     for (key, found) in looked_up {
         keeps |= matches!(found, LookedUp::Kept(_));
         match found {
             LookedUp::Found(value) | LookedUp::Kept(value) => drop(body.insert(key.to_owned(), value)),
-            LookedUp::Wrong(error) => errors.push(error),
+            LookedUp::Wrong(error) => wrong.push(error),
             LookedUp::NotSent => {}
         }
     }
-    if errors.is_empty() { Ok(Resolved { body, own, keeps }) } else { Err(Refusal::fields(errors)) }
+    Ok(ForV1 { body, wrong, keeps })
 }
 
 async fn state(job: &InProject<'_>, given: &Given, stored: Option<&Item>) -> Result<LookedUp, Refusal> {

@@ -43,7 +43,11 @@ impl Job {
         doubt: &Doubt,
     ) -> Result<V1Response, Refusal> {
         match self.look(doubt, || self.created(sent, began, doubt)).await? {
-            Created::Found(record) => Ok(answer_of(201, &record)),
+            Created::Found(record) => {
+                let id = id_of(&record)?;
+                self.created.get_or_init(|| id);
+                Ok(answer_of(201, &record))
+            }
             Created::Impossible(refusal) => Err(refusal),
         }
     }

@@ -12,10 +12,12 @@
 use crate::json::{self, SafeJson};
 use crate::plan::{Answer, BodyRule, Input, Keep, Known, Method, OnCreate, OwnRecords, Special, Step};
 use crate::refusal::Refusal;
-use crate::run::items::fields::{Newest, newest};
+use crate::run::items::fields::{self, Newest, newest};
+use crate::run::items::names::{self, ForV1};
 use crate::run::job::{InProject, Job};
 use crate::run::members::{SKEW, as_id};
-use crate::translate::comments;
+use crate::store::TypeChange;
+use crate::translate::{comments, work_items, work_items_write};
 use crate::units::now_micros;
 use crate::v2::body::Given;
 use crate::v2::time::{self, ClientInstant, Micros};
@@ -43,8 +45,9 @@ pub enum Looked {
 
 impl Job {
     /// Looks for the outcome of an attempt at this write that began at `began`, and that v1 may carry out until
-    /// `until`. Records for which `is_anothers` is true belong to other requests; with `ambiguous`, any record found
-    /// may belong to another request too.
+    /// `until`. If `told` is the record that the attempt is known to have created, no other record is the result.
+    /// Records for which `is_anothers` is true belong to other requests; with `ambiguous`, any record found may belong
+    /// to another request too.
     ///
     /// # Errors
     /// When v1 or the store cannot be asked; nothing was done then.
@@ -52,6 +55,7 @@ impl Job {
         &mut self,
         began: Micros,
         until: Micros,
+        told: Option<Uuid>,
         is_anothers: &(dyn Fn(&Uuid) -> bool + Sync),
         ambiguous: bool,
     ) -> Result<Looked, Refusal> {
@@ -67,32 +71,38 @@ impl Job {
             // After this wait, the own store carries out nothing more of the attempt.
             self.runner.store.wait_for_edits(self.workspace_id().await?).await?;
         }
-        let (found, taken_at) = match self.in_project().filter(|_| self.resource().is(Known::WorkItems)) {
-            Some(within) => (within.new_items(&given, began).await?, None),
-            None => self.new_records(&given).await?,
-        };
+        let Fitting { records, taken_at, first_at } =
+            match self.in_project().filter(|_| self.resource().is(Known::WorkItems)) {
+                Some(within) => Fitting { records: within.new_items(&given, began).await?, ..Fitting::default() },
+                None => self.new_records(&given).await?,
+            };
         // Times of v1's records follow v1's clock, which the reads above have shown.
         let by_clock = |at: Micros| if self.is_own() { at } else { self.runner.client.clock.at(at) };
         let made = by_clock(began) - SKEW..=by_clock(until) + SKEW;
-        let mut candidates: Vec<Candidate> = found
+        let mut candidates: Vec<Candidate> = records
             .into_iter()
             .filter(|one| !is_anothers(&one.id))
             .filter(|one| one.created_at.is_none_or(|at| made.contains(&at)))
             .collect();
+        if candidates.iter().any(|one| told == Some(one.id)) {
+            candidates.retain(|one| told == Some(one.id));
+        }
         // A record with everything that was sent comes before one that lacks a part.
         if candidates.iter().any(|one| !one.lacks) {
             candidates.retain(|one| !one.lacks);
         }
         match candidates.as_slice() {
             [] if self.is_own() || now > until => Ok(Looked::Absent),
-            [Candidate { id, created_at: Some(created_at), .. }] if !ambiguous => {
+            [Candidate { id, created_at: Some(created_at), .. }] if told.map_or(!ambiguous, |told| told == *id) => {
                 let Some(reply) = self.read_created_record(*id).await? else { return Ok(Looked::NotKnown) };
                 let shown = json::members(reply.body.as_deref().unwrap_or_default()).map_err(Refusal::internal)?;
                 let mut stored = given.clone();
                 stored.retain(|name, _| !self.lacks(name, &given, shown.get(name)));
                 let whole = stored.len() == given.len();
+                let is_first = first_at.is_none_or(|at| at >= *created_at);
                 // Otherwise it is another record of the same name, or lacks more of what was sent.
-                let fits = self.shows_all(&shown, &stored) && self.has_external_pair(*id, &given).await?;
+                let fits =
+                    self.shows_all(&shown, &stored, is_first) && self.has_unshown(*id, &given, &shown).await?;
                 // Otherwise v1 had no visible reason to refuse what it lacks, and it may be of another request.
                 let was_refused = taken_at.is_some_and(|at| at < *created_at);
                 match (fits, whole) {
@@ -140,17 +150,15 @@ impl Job {
         }
     }
 
-    /// Returns the records of the list at this path that show the sent members, and when the first record was created
-    /// that shows all sent values that v1 may refuse.
-    async fn new_records(&self, given: &Given) -> Result<(Vec<Candidate>, Option<Micros>), Refusal> {
+    /// Returns the records of the list at this path that show the sent members.
+    async fn new_records(&self, given: &Given) -> Result<Fitting, Refusal> {
         let list =
             self.sibling(Method::Get, Answer::Page, "").ok_or_else(|| Refusal::internal("no list to look in"))?;
         let v1 = self.resource().v1.as_ref().is_some_and(|v1| v1.collection.is_some());
         if v1 {
             self.load_since(self.resource(), Instant::now()).await?;
         }
-        let mut found = Vec::new();
-        let mut taken_at: Option<Micros> = None;
+        let mut fitting = Fitting::default();
         for page in 0..PAGES {
             let query = format!("per_page={PAGE}&offset={}", page * PAGE);
             let reading = self.as_operation(list, Parameters::parse(&query));
@@ -158,12 +166,14 @@ impl Job {
             let SafeJson(body) = serde_json::from_slice(&body).map_err(Refusal::internal)?;
             let rows = body.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
             let lacks = |row: &Value| given.keys().any(|name| self.lacks(name, given, row.get(name)));
-            let fitting = rows.iter().filter(|row| self.shows(row, given));
-            found.extend(fitting.filter_map(|row| Candidate::of(row, lacks(row))));
+            let showing = rows.iter().filter(|row| self.shows(row, given));
+            fitting.records.extend(showing.filter_map(|row| Candidate::of(row, lacks(row))));
             let holders = rows.iter().filter(|row| self.holds_refusable(row, given));
-            taken_at = taken_at.into_iter().chain(holders.filter_map(created_at)).min();
+            fitting.taken_at = fitting.taken_at.into_iter().chain(holders.filter_map(created_at)).min();
+            fitting.first_at = fitting.first_at.into_iter().chain(rows.iter().filter_map(created_at)).min();
             if body.get("next").is_none_or(Value::is_null) {
-                return Ok((self.with_times_of_options(found).await?, taken_at));
+                fitting.records = self.with_times_of_options(fitting.records).await?;
+                return Ok(fitting);
             }
         }
         Err(Refusal::upstream("The list is too long to be looked through.", "looking for what a write made"))
@@ -219,13 +229,15 @@ impl Job {
     }
 
     /// Checks whether the members of an answer show everything that was sent. It compares the members that are shown in
-    /// the form in which they are written, and that only the writer decides.
-    fn shows_all(&self, shown: &Given, given: &Given) -> bool {
+    /// the form in which they are written, and that only the writer decides; `is_first` tells whether the record is the
+    /// oldest of its list.
+    fn shows_all(&self, shown: &Given, given: &Given, is_first: bool) -> bool {
         let BodyRule::Members(inputs) = &self.operation().body else { return true };
         let fields = &self.resource().fields;
         // A flag that only one record has is moved to this record afterwards.
         let moved = self.flag_asked_for(given);
-        let is_decided = |field: usize| moved == Some(field) || fields[field].spec.on_create == OnCreate::IfFirst;
+        let is_decided =
+            |field: usize| moved == Some(field) || !is_first && fields[field].spec.on_create == OnCreate::IfFirst;
         let decided = |input: &Input| input.field.is_some_and(is_decided);
         let compared = inputs.iter().filter(|input| !input.spec.write_only && !decided(input));
         let mut both = compared.filter_map(|input| Some((given.get(&input.name)?, shown.get(&input.name)?)));
@@ -262,17 +274,29 @@ impl Job {
         Box::pin(creating.run()).await
     }
 
-    /// Checks whether the work item has the sent external pair, which v2 never shows.
-    async fn has_external_pair(&self, id: Uuid, given: &Given) -> Result<bool, Refusal> {
-        let sent = |name: &str| given.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let (external_id, source) = (sent("external_id"), sent("external_source"));
+    /// Checks whether the work item has the sent values that v2 shows in another form (names) or never. Descriptions are
+    /// not compared, because v1 rewrites them.
+    async fn has_unshown(&self, id: Uuid, given: &Given, shown: &Given) -> Result<bool, Refusal> {
         let within = self.in_project().filter(|_| self.resource().is(Known::WorkItems));
-        let Some(within) = within.filter(|_| !external_id.is_empty() || !source.is_empty()) else {
+        let (Some(within), BodyRule::Members(inputs)) = (within, &self.operation().body) else { return Ok(true) };
+        let is_unshown = |name: &str| inputs.iter().any(|input| input.spec.write_only && input.name == name);
+        let mut sent = given.clone();
+        sent.retain(|name, _| is_unshown(name) && name != "description_html");
+        if sent.is_empty() {
             return Ok(true);
+        }
+        let type_id = match fields::asked_type(&within.definitions().await?, within.card.id, &sent, None) {
+            Ok(TypeChange::Set(type_id)) => type_id,
+            Ok(TypeChange::Kept) => shown.get("type_id").and_then(as_id),
+            Err(_) => return Ok(false),
         };
-        let item = Box::pin(within.read_item(id)).await?;
-        Ok(item.external_id.unwrap_or_default() == external_id
-            && item.external_source.unwrap_or_default() == source)
+        let ForV1 { body, wrong, .. } = Box::pin(names::for_v1(&within, &sent, None)).await?;
+        if !wrong.is_empty() || type_id != shown.get("type_id").and_then(as_id) {
+            return Ok(false);
+        }
+        let item = self.read_record_fields(id, work_items::WHOLE).await?;
+        let checked = work_items_write::check(self.resource(), &body, &item);
+        Ok(checked.lost.is_empty() && checked.missing.is_empty())
     }
 
     /// Returns a job for another operation on the record `id`.
@@ -324,9 +348,22 @@ fn is_shown_as(sent: &Value, shown: &Value) -> bool {
             let within = |some: &[Value], others: &[Value]| some.iter().all(|one| others.contains(one));
             objects || within(sent, shown) && within(shown, sent)
         }
-        (Value::Object(sent), Value::Object(shown)) => sent.is_empty() || !shown.is_empty(),
+        (Value::Object(sent), Value::Object(shown)) => {
+            let clears = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+            sent.values().all(clears) || !shown.is_empty()
+        }
         (sent, shown) => sent == shown || unset(sent) && unset(shown),
     }
+}
+
+/// Records of a list that may be the result.
+#[derive(Debug, Default)]
+struct Fitting {
+    records: Vec<Candidate>,
+    /// When the first record of the list was created that shows all sent values that v1 may refuse.
+    taken_at: Option<Micros>,
+    /// When the first record of the list was created.
+    first_at: Option<Micros>,
 }
 
 /// A record that may be the result.
@@ -348,4 +385,21 @@ impl Candidate {
 
 fn created_at(row: &Value) -> Option<Micros> {
     row.get("created_at").and_then(Value::as_str).and_then(time::read_instant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_that_only_clears_is_shown_by_an_empty_one() {
+        for cleared in [json!({}), json!({"a": null}), json!({"a": []}), json!({"a": null, "b": []})] {
+            assert!(is_shown_as(&cleared, &json!({})), "{cleared}");
+            assert!(is_shown_as(&cleared, &json!({"c": 1})), "{cleared}");
+        }
+        for set in [json!({"a": 0}), json!({"a": null, "b": false}), json!({"a": [1]}), json!({"a": ""})] {
+            assert!(!is_shown_as(&set, &json!({})), "{set}");
+            assert!(is_shown_as(&set, &json!({"a": 1})), "{set}");
+        }
+    }
 }

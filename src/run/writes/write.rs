@@ -33,7 +33,10 @@ impl Job {
         let began = now_micros();
         let doubt = match self.write(V1Request::write(Method::POST, path, json(body))).await {
             Outcome::Done(answer) => match members(&answer).and_then(|shown| id_of(&shown)) {
-                Ok(id) if self.runner.made.insert_new(id, ()) => return Ok(answer),
+                Ok(id) if self.runner.made.insert_new(id, ()) => {
+                    self.created.get_or_init(|| id);
+                    return Ok(answer);
+                }
                 _ => Doubt::answered(
                     "The service behind answered the create without the id of a new record.",
                     "a create without a new id",

@@ -94,6 +94,16 @@ impl Job {
         outcome
     }
 
+    /// Announces the result of an earlier attempt at this write, which may have been carried out after that attempt was
+    /// announced.
+    pub async fn announce_found(&self) {
+        if let Some(project) = self.v1_project() {
+            self.runner.changes.tell(Changed::Project(project));
+            self.runner.changes.tell(Changed::Written(project));
+            self.runner.announce_done(project, Vec::new(), None).await;
+        }
+    }
+
     /// Carries the call out. A refusal after v1 has, or may have, carried out a part says so, and never suggests a
     /// retry.
     async fn reported_step(self) -> Result<Reply, Refusal> {

@@ -90,6 +90,8 @@ pub struct Attempt {
     pub began_at: Micros,
     /// Time until which v1 may still carry out an earlier attempt.
     pub earlier_until: Micros,
+    /// Record that an earlier attempt is known to have created.
+    pub record: Option<Uuid>,
 }
 
 /// Result of beginning a request.
@@ -127,8 +129,8 @@ impl Store {
         let now = now_micros();
         let text = "DELETE FROM repeatable_request WHERE user_id = $1 AND expires_at <= $2";
         writing.run(query(text, &[&request.user, &now])).await?;
-        let text = "SELECT fingerprint, state, ends_at, began_at, answer, sealed_with FROM repeatable_request \
-                    WHERE id = $1";
+        let text = "SELECT fingerprint, state, ends_at, began_at, answer, sealed_with, record_id FROM \
+                    repeatable_request WHERE id = $1";
         let row = query(text, &[&request.id]).fetch_optional(&mut *writing).await?;
         let found = match row {
             Some(row) => Self::found(&mut writing, request, &row, bounds, now).await?,
@@ -149,13 +151,15 @@ impl Store {
         let (fingerprint, state): (String, String) = (cells.next()?, cells.next()?);
         let (ends_at, began_at): (Micros, Micros) = (cells.next()?, cells.next()?);
         let answer = KeptAnswer { sealed: cells.next()?, with: cells.next()? };
+        let record: Option<Uuid> = cells.next()?;
         match state.as_str() {
             _ if fingerprint != request.fingerprint => Ok(Repeatable::Other),
             "done" => Ok(Repeatable::Done(answer)),
             "running" if ends_at > now => Ok(Repeatable::Running(ends_at - now)),
             _ => {
                 let late = if state == "running" { bounds.late } else { 0 };
-                let attempt = Attempt { request, id: Uuid::new_v4(), began_at, earlier_until: ends_at + late };
+                let (id, earlier_until) = (Uuid::new_v4(), ends_at + late);
+                let attempt = Attempt { request, id, began_at, earlier_until, record };
                 let text = "UPDATE repeatable_request SET state = 'running', attempt = $2, ends_at = $3 \
                             WHERE id = $1";
                 writing.run(query(text, &[&attempt.request.id, &attempt.id, &(now + bounds.attempt)])).await?;
@@ -187,7 +191,7 @@ impl Store {
         if let Some(first) = own.full(bounds, 1).or_else(|| together.full(bounds, TOGETHER)) {
             return Ok(Repeatable::Full((first - now).max(0)));
         }
-        let attempt = Attempt { request, id: Uuid::new_v4(), began_at: now, earlier_until: now };
+        let attempt = Attempt { request, id: Uuid::new_v4(), began_at: now, earlier_until: now, record: None };
         let row: NewRow = &[
             ("id", &attempt.request.id),
             ("user_id", &attempt.request.user),
@@ -229,13 +233,20 @@ impl Store {
         self.engine.write(query(text, &[&attempt.request.id, &attempt.id])).await.map(drop)
     }
 
-    /// Records that the outcome of a request is unknown, and that v1 may still carry it out until `until`.
+    /// Records that the outcome of a request is unknown, and that v1 may still carry it out until `until`; `record` is
+    /// the one that it is known to have created.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be written; the request then counts as running until its time is over.
-    pub async fn leave_unknown(&self, attempt: &Attempt, until: Micros) -> Result<(), StoreError> {
-        let text = "UPDATE repeatable_request SET state = 'unknown', ends_at = $3 WHERE id = $1 AND attempt = $2";
-        self.engine.write(query(text, &[&attempt.request.id, &attempt.id, &until])).await.map(drop)
+    pub async fn leave_unknown(
+        &self,
+        attempt: &Attempt,
+        until: Micros,
+        record: Option<Uuid>,
+    ) -> Result<(), StoreError> {
+        let text = "UPDATE repeatable_request SET state = 'unknown', ends_at = $3, record_id = $4 \
+                    WHERE id = $1 AND attempt = $2";
+        self.engine.write(query(text, &[&attempt.request.id, &attempt.id, &until, &record])).await.map(drop)
     }
 
     /// Returns the records that other requests of the person are known to have created, or of `everybody` where records

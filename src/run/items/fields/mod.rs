@@ -27,4 +27,4 @@ pub(in crate::run) use rich_text::RichTexts;
 pub(in crate::run) use settle::{Newest, drop_undecided, newest, note_absence, settle_all, settle_open_writes};
 pub(in crate::run) use shown::custom_fields;
 pub(in crate::run) use source::ItemSource;
-pub(in crate::run) use types::expanded;
+pub(in crate::run) use types::{asked as asked_type, expanded};

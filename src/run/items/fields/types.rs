@@ -46,7 +46,7 @@ impl Job {
 }
 
 /// Returns the change of the type that a body asks for; `stored` is the type before.
-pub(super) fn asked(
+pub(in crate::run) fn asked(
     catalogue: &Catalogue,
     project: Uuid,
     given: &Given,

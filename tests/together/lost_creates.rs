@@ -1,0 +1,145 @@
+//! Which record is the result of a create whose answer was lost, when the create is repeated under its key: one that
+//! shows everything that was sent, and that no other request is known to have made.
+
+use super::idempotency::{Stage, post, replayed};
+use crate::support::gateway::{Answer, WEB};
+use crate::support::past_gateway::V1_WEB;
+use crate::support::switch::until;
+use serde_json::json;
+
+fn items() -> String {
+    format!("{WEB}/work-items/")
+}
+
+/// Sends a create that v1 carries out and answers, and whose record cannot be read back.
+async fn unread(stage: &Stage, sending: impl Future<Output = Answer>) {
+    stage.losing.hold("POST");
+    let wire = async {
+        stage.losing.held().await;
+        // A read is tried twice.
+        stage.losing.swallow("GET");
+        stage.losing.swallow("GET");
+        stage.losing.let_go();
+    };
+    let (half, ()) = tokio::join!(sending, wire);
+    assert!([502, 504].contains(&half.status), "{}", half.json);
+}
+
+/// v2 shows the ids of what a work item names, so names are resolved before they are compared.
+#[tokio::test]
+async fn a_work_item_that_lacks_what_was_sent_by_name_is_no_answer() {
+    let stage = Stage::new(&[("store.late_write", "1h")]).await;
+    let (gateway, path) = (&stage.gateway, items());
+    gateway.post("ada", &format!("{WEB}/labels/"), json!({"name": "Bug"})).await.expect(201);
+    for (name, sent) in [
+        ("state", json!("done")),
+        ("parent", json!("web-1")),
+        ("assignees", json!(["bob@acme.test"])),
+        ("labels", json!(["bug"])),
+    ] {
+        let body = json!({"name": name, name: sent});
+        stage.losing.swallow("POST");
+        let lost = post(gateway, "ada", &path, &body, name).await;
+        assert!([502, 504].contains(&lost.status), "{}", lost.json);
+        gateway.post("ada", &path.replacen("/v2/", "/v1/", 1), json!({ "name": name })).await.expect(201);
+        post(gateway, "ada", &path, &body, name).await.expect_problem(502, "upstream_error");
+    }
+    let all = json!({"name": "all", "state": "done", "parent": "web-1", "assignees": ["bob@acme.test"],
+        "labels": ["bug"]});
+    stage.losing.lose("POST");
+    let lost = post(gateway, "ada", &path, &all, "all").await;
+    assert!([502, 504].contains(&lost.status), "{}", lost.json);
+    assert!(replayed(&post(gateway, "ada", &path, &all, "all").await.expect(201)));
+}
+
+/// v1 gives an item for nobody to the default assignee, and the create ended before it could take the person off.
+#[tokio::test]
+async fn an_item_of_the_default_assignee_is_no_answer_to_a_create_for_nobody() {
+    let stage = Stage::new(&[]).await;
+    let (gateway, path) = (&stage.gateway, items());
+    let default = json!({"default_assignee": "00000000-0000-4000-a000-000000000002"});
+    gateway.patch("ada", V1_WEB, default).await.expect(200);
+    for member in ["assignees", "assignee_ids"] {
+        let body = json!({"name": member, member: []});
+        stage.losing.lose("POST");
+        let lost = post(gateway, "ada", &path, &body, member).await;
+        assert!([502, 504].contains(&lost.status), "{}", lost.json);
+        post(gateway, "ada", &path, &body, member).await.expect_problem(502, "upstream_error");
+    }
+}
+
+/// v1 carries the create out after the gateway has given it up, so lists that were read in between lack the record.
+#[tokio::test]
+async fn a_record_that_is_found_is_in_the_next_list() {
+    let settings = [("store.late_write", "1h"), ("limits.deadline", "3s"), ("index.freshness", "10m")];
+    let stage = Stage::new(&settings).await;
+    let (gateway, path, body) = (&stage.gateway, items(), json!({"name": "late"}));
+    let lists = async |path: &str, rows: &str| {
+        let page = gateway.get("ada", path).await.expect(200);
+        page.json[rows].as_array().expect("rows").iter().any(|row| row["name"] == "late")
+    };
+    let (list, at_v1) = (format!("{path}?order_by=priority&per_page=100"), path.replacen("/v2/", "/v1/", 1));
+    stage.losing.detain("POST");
+    let lost = post(gateway, "ada", &path, &body, "k").await;
+    assert!([502, 504].contains(&lost.status), "{}", lost.json);
+    let is_over = async || post(gateway, "ada", &path, &body, "k").await.status == 502;
+    until("the first attempt has ended", is_over).await;
+    assert!(!lists(&list, "data").await);
+    stage.losing.let_go();
+    until("v1 has the item", async || lists(&at_v1, "results").await).await;
+    assert!(!lists(&list, "data").await, "or the scene is another one");
+    assert!(replayed(&post(gateway, "ada", &path, &body, "k").await.expect(201)));
+    assert!(lists(&list, "data").await);
+}
+
+/// The gateway keeps the place of the first record at the end of the create. Places of later records are v1's.
+#[tokio::test]
+async fn the_place_of_the_first_module_is_compared() {
+    let stage = Stage::new(&[]).await;
+    let (gateway, path) = (&stage.gateway, format!("{WEB}/modules/"));
+    for module in gateway.get("ada", &path).await.expect(200).data() {
+        let one = format!("{path}{}/", module["id"].as_str().expect("an id"));
+        gateway.delete("ada", &one).await.expect(204);
+    }
+    let (first, second) = (json!({"name": "first", "sort_order": 5}), json!({"name": "second", "sort_order": 7}));
+    unread(&stage, post(gateway, "ada", &path, &first, "first")).await;
+    post(gateway, "ada", &path, &first, "first").await.expect_problem(502, "upstream_error");
+    unread(&stage, post(gateway, "ada", &path, &second, "second")).await;
+    assert!(replayed(&post(gateway, "ada", &path, &second, "second").await.expect(201)));
+}
+
+/// v1 told the id of the first item, so the repetition of the second, which v1 never saw, creates another one.
+#[tokio::test]
+async fn a_record_that_v1_told_to_a_request_which_failed_is_no_answer_to_another() {
+    let stage = Stage::new(&[("store.late_write", "0s")]).await;
+    let (gateway, path) = (&stage.gateway, items());
+    for (name, key) in [("without", None), ("with", Some("one"))] {
+        let first = json!({"name": name, "start_date": "2030-01-01"});
+        // Requests that are equal in everything prove nothing while the outcome of both is open.
+        let second = if key.is_some() { json!({ "name": name }) } else { first.clone() };
+        match key {
+            Some(key) => unread(&stage, post(gateway, "ada", &path, &first, key)).await,
+            None => unread(&stage, gateway.post("ada", &path, first.clone())).await,
+        }
+        stage.losing.swallow("POST");
+        let lost = post(gateway, "ada", &path, &second, name).await;
+        assert!([502, 504].contains(&lost.status), "{}", lost.json);
+        let made = post(gateway, "ada", &path, &second, name).await.expect(201);
+        assert!(!replayed(&made), "{name}: {}", made.json);
+        if let Some(key) = key {
+            let found = post(gateway, "ada", &path, &first, key).await.expect(201);
+            assert!(replayed(&found) && found.text("id") != made.text("id"), "{}", found.json);
+        }
+    }
+}
+
+/// Two items could be the result, and v1 has told which of them is.
+#[tokio::test]
+async fn the_record_that_v1_told_is_the_answer() {
+    let stage = Stage::new(&[]).await;
+    let (gateway, path, body) = (&stage.gateway, items(), json!({"name": "told"}));
+    unread(&stage, post(gateway, "ada", &path, &body, "k")).await;
+    let twin = gateway.post("ada", &path.replacen("/v2/", "/v1/", 1), body.clone()).await.expect(201);
+    let found = post(gateway, "ada", &path, &body, "k").await.expect(201);
+    assert!(replayed(&found) && found.text("id") != twin.text("id"), "{}", found.json);
+}
